@@ -1,0 +1,109 @@
+"""Findings and fixes, as plain values."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from .graph import Location
+from .spec import Shape
+
+Severity = Literal["error", "tpu", "silent", "slow", "note"]
+SEVERITIES: tuple[Severity, ...] = ("error", "tpu", "silent", "slow", "note")
+SERIOUS = frozenset({"error", "tpu", "silent"})
+
+EditKind = Literal[
+    "insert-layer",
+    "replace-layer",
+    "layer-config",
+    "input-shape",
+    "data-transform",
+    "label-transform",
+    "batching",
+    "loss",
+    "replace-op",
+    "strategy",
+]
+
+
+class CannotRebuild(Exception):
+    """A fix cannot give fresh objects; the message says why and what to do by hand."""
+
+
+class Side(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One side of a disagreement: words, and where it is a shape, its axes.
+
+    ``axes`` holds the axes as shown, ``differs`` the indices of those that differ from the other side.
+    """
+
+    text: str
+    axes: tuple[str, ...] = ()
+    differs: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Edit(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One change. ``target`` names the node, edge or stage; ``detail`` holds plain values."""
+
+    kind: EditKind
+    target: str
+    detail: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class Effect(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a fix changes: a tensor's shape before and after, and the parameters it adds."""
+
+    before: Shape | None = None
+    after: Shape | None = None
+    output: Shape | None = None
+    parameters: int = 0
+    text: str = ""
+
+
+class Fix(msgspec.Struct, dict=True, omit_defaults=True):
+    """One or more edits; ``verified`` only where the program, traced again with them, holds."""
+
+    title: str
+    edits: tuple[Edit, ...] = ()
+    verified: bool = False
+    effect: Effect | None = None
+    patch: str = ""
+    reason: str = ""
+    cell: str = ""
+    file: str = ""
+
+    def rebuild(self) -> tuple[Any, Any]:
+        """Fresh ``(model, data)`` with the edits applied, ready for ``fit``.
+
+        Raises:
+            CannotRebuild: with the reason, where the program cannot be made again (a report read
+                from a file, a model whose class cannot be constructed again).
+        """
+        maker = self.__dict__.get("_rebuild")
+        if maker is None:
+            raise CannotRebuild("This fix comes from a saved report, which holds no live model: trace the model again in this process.")
+        return maker()  # type: ignore[no-any-return]
+
+
+class Finding(msgspec.Struct, omit_defaults=True):
+    """One fact worth the user's time."""
+
+    rule: str
+    severity: Severity
+    message: str
+    why: str = ""
+    expected: Side | None = None
+    found: Side | None = None
+    nodes: tuple[str, ...] = ()
+    edges: tuple[str, ...] = ()
+    location: Location | None = None
+    fixes: list[Fix] = msgspec.field(default_factory=list)
+    rejected: tuple[str, ...] = ()
+    docs: str = ""
+
+    @property
+    def serious(self) -> bool:
+        return self.severity in SERIOUS

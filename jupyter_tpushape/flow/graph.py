@@ -1,0 +1,143 @@
+"""The flow: nodes and edges of one traced program, as plain values."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+import networkx as nx
+
+from .spec import Replica, Shape, Spec
+
+NodeKind = Literal["stage", "split", "input", "layer", "op", "loss", "metric", "output"]
+Status = Literal["ok", "failed", "not-reached"]
+
+
+class Location(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A line of the user's source: of a file, or of a notebook cell.
+
+    ``cell`` is the cell's id where the kernel tells it, ``execution`` its ``In[n]`` number.
+    ``line`` counts from 1 inside the file or the cell.
+    """
+
+    file: str
+    line: int
+    cell: str = ""
+    execution: int = 0
+    text: str = ""
+
+    def __str__(self) -> str:
+        if self.execution:
+            return f"In[{self.execution}]:{self.line}"
+        if self.cell:
+            return f"cell {self.cell[:8]}:{self.line}"
+        return f"{self.file.rsplit('/', 1)[-1]}:{self.line}"
+
+
+class Weight(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One variable of a layer. ``copies`` counts its replicas under the target (1 without one)."""
+
+    name: str
+    shape: Shape | None
+    dtype: str
+    trainable: bool = True
+    copies: int = 1
+
+
+class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the framework said when a node raised.
+
+    ``where`` says in which phase: ``data``, ``build``, ``call``, ``loss``, ``metric`` or ``step``.
+    ``inner`` names the innermost part that raised (a cell, an op) where it is not the node itself.
+    """
+
+    type: str
+    message: str
+    where: Literal["data", "build", "call", "loss", "metric", "step"] = "call"
+    inner: str = ""
+
+    @property
+    def last_line(self) -> str:
+        lines = [line.strip() for line in self.message.splitlines() if line.strip()]
+        return lines[-1] if lines else self.type
+
+
+class Node(msgspec.Struct, omit_defaults=True):
+    """One part of the program. ``location`` is the line that made it, ``called`` the one that called it."""
+
+    id: str
+    name: str
+    kind: NodeKind
+    op: str
+    parent: str = ""
+    status: Status = "ok"
+    location: Location | None = None
+    called: Location | None = None
+    config: dict[str, Any] = msgspec.field(default_factory=dict)
+    weights: tuple[Weight, ...] = ()
+    params: int = 0
+    failure: Failure | None = None
+    note: str = ""
+    role: str = ""
+
+
+class Edge(msgspec.Struct, omit_defaults=True):
+    """One tensor on its way from ``source`` to ``target``.
+
+    ``replicas`` holds one entry a replica from the split on, and is empty without a target.
+    ``label`` tells several tensors between the same nodes apart (``mask``, ``labels``, ``state 1``).
+    """
+
+    id: str
+    source: str
+    target: str
+    spec: Spec
+    status: Status = "ok"
+    replicas: tuple[Replica, ...] = ()
+    label: str = ""
+
+
+class Target(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The slice that is planned for, or the live strategy's devices."""
+
+    name: str
+    replicas: int
+    hosts: int = 1
+    generation: str = ""
+    hbm_bytes: int = 0
+    strategy: str = ""
+    live: bool = False
+
+
+class Flow(msgspec.Struct, omit_defaults=True):
+    """A traced program: a value, not a live object."""
+
+    nodes: list[Node] = msgspec.field(default_factory=list)
+    edges: list[Edge] = msgspec.field(default_factory=list)
+    framework: str = ""
+    facts: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    def node(self, id: str) -> Node:
+        """The node with this id; raises ``KeyError`` where there is none."""
+        for node in self.nodes:
+            if node.id == id:
+                return node
+        raise KeyError(id)
+
+    def graph(self) -> nx.MultiDiGraph:
+        """The flow as a networkx graph; nodes carry ``node``, edges carry ``edge``."""
+        graph = nx.MultiDiGraph()
+        for node in self.nodes:
+            graph.add_node(node.id, node=node)
+        for edge in self.edges:
+            graph.add_edge(edge.source, edge.target, key=edge.id, edge=edge)
+        return graph
+
+    def into(self, id: str) -> list[Edge]:
+        return [edge for edge in self.edges if edge.target == id]
+
+    def out_of(self, id: str) -> list[Edge]:
+        return [edge for edge in self.edges if edge.source == id]
+
+    def failed(self) -> list[Node]:
+        return [node for node in self.nodes if node.status == "failed"]

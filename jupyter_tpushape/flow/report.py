@@ -1,0 +1,117 @@
+"""The report: a flow, what was found in it, and its renderings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from .findings import SEVERITIES, Finding
+from .graph import Flow, Target
+from .wire import VERSION, Verdict, WireReport, pack, unpack
+
+
+class Report:
+    """What a trace found.
+
+    Attributes:
+        flow: the traced program.
+        findings: most serious first.
+        target: the slice planned for, or ``None``.
+        verdicts: what compilers said, where one was asked.
+    """
+
+    def __init__(
+        self,
+        flow: Flow,
+        findings: list[Finding],
+        *,
+        target: Target | None = None,
+        verdicts: list[Verdict] | None = None,
+        title: str = "",
+        seconds: float = 0.0,
+        limits: tuple[str, ...] = (),
+    ) -> None:
+        self.flow = flow
+        self.findings = sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+        self.target = target
+        self.verdicts = verdicts or []
+        self.title = title
+        self.seconds = seconds
+        self.limits = limits
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing serious was found."""
+        return not any(finding.serious for finding in self.findings)
+
+    @property
+    def summary(self) -> str:
+        """The verdict in words."""
+        serious = [finding for finding in self.findings if finding.serious]
+        where = f" on {self.target.name}" if self.target else ""
+        if not serious:
+            rest = len(self.findings)
+            return f"Flows to the end{where}" + (f" · {rest} thing{'s' * (rest > 1)} worth knowing" if rest else "")
+        words = {"error": "breaks", "tpu": f"breaks{where or ' on the TPU'}", "silent": "computes something else than meant"}
+        count = len(serious)
+        return f"{count} problem{'s' * (count > 1)} · {words[serious[0].severity]}"
+
+    def to_wire(self) -> WireReport:
+        from .. import __version__
+
+        return WireReport(
+            VERSION, self.title, self.summary, self.ok, pack(self.flow), self.findings, self.target, self.verdicts,
+            f"jupyter_tpushape {__version__}", round(self.seconds, 3), self.limits,
+        )  # fmt: skip
+
+    def to_json(self) -> str:
+        """The report as its versioned wire document."""
+        return msgspec.json.encode(self.to_wire()).decode()
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Report:
+        """Reads a wire document.
+
+        Raises:
+            ValueError: where the text is not a report of this version; the message says why.
+        """
+        try:
+            wire = msgspec.json.decode(text, type=WireReport)
+        except msgspec.DecodeError as error:
+            raise ValueError(f"This is not a tpushape report: {error}. Expected the text that report.to_json() gives.") from None
+        if wire.version != VERSION:
+            raise ValueError(f"This report has version {wire.version}, and this jupyter_tpushape reads version {VERSION}: trace the model again.")
+        return cls(
+            unpack(wire.flow), wire.findings, target=wire.target, verdicts=wire.verdicts,
+            title=wire.title, seconds=wire.seconds, limits=wire.limits,
+        )  # fmt: skip
+
+    def save(self, path: str | Path) -> Path:
+        """Writes the report as ``.html``, ``.json``, ``.svg`` or ``.md``, by the path's suffix.
+
+        Raises:
+            ValueError: for another suffix.
+        """
+        from ..views import render
+
+        target = Path(path)
+        target.write_text(render(self, target.suffix), encoding="utf-8")
+        return target
+
+    def show(self) -> Any:
+        """Displays the interactive view in a notebook and returns its widget."""
+        from ..views.widget import show
+
+        return show(self)
+
+    def __repr__(self) -> str:
+        from ..views.text import to_text
+
+        return to_text(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        from ..views.mime import bundle
+
+        return bundle(self)

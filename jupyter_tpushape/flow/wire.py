@@ -1,0 +1,184 @@
+"""The wire form: one versioned JSON document that carries a report to every view.
+
+Specs and replica placements repeat from edge to edge, so the document keeps each once in a table
+and refers to it by index: that is what keeps a large model under 300 bytes a node.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from .findings import Finding
+from .graph import Edge, Failure, Flow, Location, Node, NodeKind, Status, Target, Weight
+from .spec import Replica, Shape, Spec
+
+VERSION = 1
+MIME = "application/vnd.tpushape.report.v1+json"
+
+
+class WireNode(msgspec.Struct, omit_defaults=True):
+    """A node. ``weights`` are indices into the document's ``weights`` table."""
+
+    id: str
+    name: str
+    kind: NodeKind
+    op: str
+    parent: str = ""
+    status: Status = "ok"
+    location: Location | None = None
+    called: Location | None = None
+    config: dict[str, Any] = msgspec.field(default_factory=dict)
+    weights: tuple[int, ...] = ()
+    params: int = 0
+    failure: Failure | None = None
+    note: str = ""
+    role: str = ""
+
+
+class WireEdge(msgspec.Struct, omit_defaults=True):
+    """An edge. ``spec`` and ``placement`` are indices into the tables; -1: no replicas."""
+
+    id: str
+    source: str
+    target: str
+    spec: int
+    status: Status = "ok"
+    placement: int = -1
+    label: str = ""
+
+
+class WirePlacement(msgspec.Struct, omit_defaults=True):
+    """What every replica holds of a tensor: ``shapes[i]`` on ``devices[i]`` of the document.
+
+    Where all replicas hold the same shape it is given once.
+    """
+
+    shapes: tuple[Shape | None, ...]
+
+
+class WireFlow(msgspec.Struct, omit_defaults=True):
+    nodes: list[WireNode]
+    edges: list[WireEdge]
+    specs: list[Spec]
+    weights: list[Weight] = msgspec.field(default_factory=list)
+    placements: list[WirePlacement] = msgspec.field(default_factory=list)
+    devices: list[str] = msgspec.field(default_factory=list)
+    framework: str = ""
+    facts: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class LayerMemory(msgspec.Struct, omit_defaults=True):
+    """Bytes that the compiler gave to one node's tensors, as laid out and as counted by shape."""
+
+    node: str
+    name: str
+    bytes: int
+    logical: int = 0
+
+
+class Verdict(msgspec.Struct, omit_defaults=True):
+    """What a compiler said of one program (``forward``, ``train`` or ``predict``). Sizes in bytes."""
+
+    program: str
+    compiler: str
+    ok: bool
+    target: str = ""
+    message: str = ""
+    seconds: float = 0.0
+    effort: str = ""
+    cached: bool = False
+    hbm_bytes: int = 0
+    arguments: int = 0
+    outputs: int = 0
+    temporaries: int = 0
+    code: int = 0
+    flops: float = 0.0
+    layers: tuple[LayerMemory, ...] = ()
+    unmapped: int = 0
+    versions: str = ""
+
+
+class WireReport(msgspec.Struct, omit_defaults=True):
+    """The whole document."""
+
+    version: int
+    title: str
+    summary: str
+    ok: bool
+    flow: WireFlow
+    findings: list[Finding]
+    target: Target | None = None
+    verdicts: list[Verdict] = msgspec.field(default_factory=list)
+    tool: str = ""
+    seconds: float = 0.0
+    limits: tuple[str, ...] = ()
+
+
+class _Table:
+    """Values by index, each kept once."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._index: dict[Any, int] = {}
+
+    def add(self, value: Any) -> int:
+        if value not in self._index:
+            self._index[value] = len(self.values)
+            self.values.append(value)
+        return self._index[value]
+
+
+def pack(flow: Flow) -> WireFlow:
+    """A flow as its wire form."""
+    specs, weights, shapes = _Table(), _Table(), _Table()
+    devices: list[str] = []
+    edges = []
+    for edge in flow.edges:
+        placement = -1
+        if edge.replicas:
+            if len(edge.replicas) > len(devices):
+                devices = [replica.device for replica in edge.replicas]
+            held = tuple(replica.shape for replica in edge.replicas)
+            placement = shapes.add(held[:1] if len(set(held)) == 1 else held)
+        edges.append(WireEdge(edge.id, edge.source, edge.target, specs.add(edge.spec), edge.status, placement, edge.label))
+    nodes = [
+        WireNode(
+            node.id, node.name, node.kind, node.op, node.parent, node.status, node.location, node.called,
+            node.config, tuple(weights.add(weight) for weight in node.weights), node.params, node.failure, node.note, node.role,
+        )
+        for node in flow.nodes
+    ]  # fmt: skip
+    placements = [WirePlacement(held) for held in shapes.values]
+    return WireFlow(nodes, edges, specs.values, weights.values, placements, devices, flow.framework, flow.facts)
+
+
+def unpack(wire: WireFlow) -> Flow:
+    """The flow that a wire form carries; the inverse of :func:`pack`."""
+
+    def replicas(index: int) -> tuple[Replica, ...]:
+        if index < 0:
+            return ()
+        held = wire.placements[index].shapes
+        if len(held) == 1:
+            held *= len(wire.devices)
+        return tuple(Replica(i, device, shape) for i, (device, shape) in enumerate(zip(wire.devices, held, strict=True)))
+
+    nodes = [
+        Node(
+            node.id, node.name, node.kind, node.op, node.parent, node.status, node.location, node.called,
+            node.config, tuple(wire.weights[i] for i in node.weights), node.params, node.failure, node.note, node.role,
+        )
+        for node in wire.nodes
+    ]  # fmt: skip
+    edges = [
+        Edge(edge.id, edge.source, edge.target, wire.specs[edge.spec], edge.status, replicas(edge.placement), edge.label)
+        for edge in wire.edges
+    ]
+    return Flow(nodes, edges, wire.framework, wire.facts)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of the wire document."""
+    return msgspec.json.schema(WireReport)
