@@ -1,1 +1,13 @@
+"""Flow -> findings. One file a family; a rule sees flows, never a framework."""
 
+from . import data, entry, layers, loss, silent
+from .evidence import Evidence
+from .registry import RULES, Rule, rule, run_rules
+
+
+def rules() -> list[Rule]:
+    """Every rule there is, by id."""
+    return [RULES[name] for name in sorted(RULES)]
+
+
+__all__ = ["RULES", "Evidence", "Rule", "data", "entry", "layers", "loss", "rule", "rules", "run_rules", "silent"]

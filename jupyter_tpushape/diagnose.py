@@ -1,0 +1,97 @@
+"""The way from a model and its data to a report. The only place that knows the order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from .examine import BadProgram, Examined, Program, examine
+from .flow import Report, Target
+from .rules import run_rules
+
+
+def trace(
+    model: Any,
+    data: Any = None,
+    *,
+    tpu: str | None = "auto",
+    strategy: Any = None,
+    batch_size: int | None = None,
+    loss: Any = None,
+    training: bool = True,
+    batches: int = 3,
+    fixes: bool = True,
+    compiler: str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Report:
+    """Traces a model symbolically on its data and says where shapes part, why, and what holds.
+
+    Nothing is computed and nothing is changed: weights, built state, optimizer, random states and
+    dataset are as before, also when the program fails half way.
+
+    Args:
+        model: a Keras 3 or tf_keras model or layer, or a zero-argument callable that builds one.
+        data: all that ``fit`` takes, specs in its place, or a zero-argument callable giving it.
+        tpu: a target such as ``"v5e-8"``; ``"auto"``: the live strategy, else ``v5e-8``; ``None``: no target.
+        strategy: a live ``tf.distribute`` strategy to take instead of a planned slice.
+        batch_size: rows a batch for arrays, where it is not ``fit``'s default of 32.
+        loss: a loss to trace instead of the compiled one.
+        training: whether layers are called with ``training=True``.
+        batches: how many batches are sampled at most.
+        fixes: whether to search and try fixes.
+        compiler: ``"xla"`` or ``"tpu"`` asks a compiler for its verdict too.
+        progress: called with a line of text when something takes more than a second.
+
+    Returns:
+        A report; ``report.ok`` says whether nothing serious was found.
+
+    Raises:
+        BadProgram: where model or data are not what is expected.
+        ValueError: for an unknown target or compiler.
+    """
+    start = time.perf_counter()
+    if compiler not in (None, "xla", "tpu"):
+        raise ValueError(f'Unknown compiler {compiler!r}: expected None, "xla" or "tpu".')
+    target, live = _target(tpu, strategy)
+    program = Program(model, data, target, live, batch_size, loss, training, batches, progress)
+    seen = examine(program)
+    findings = run_rules(seen.evidence)
+    if fixes and any(finding.serious for finding in findings):
+        from .repair import propose
+
+        propose(seen, findings)
+    verdicts = []
+    if compiler is not None:
+        from .compilers import verdicts as ask
+
+        verdicts, more = ask(seen, compiler, progress)
+        findings += more
+    return Report(
+        seen.evidence.flow, findings, target=target, verdicts=verdicts, title=_title(seen),
+        seconds=time.perf_counter() - start, limits=tuple(seen.limits),
+    )  # fmt: skip
+
+
+def _target(tpu: str | None, strategy: Any) -> tuple[Target | None, Any]:
+    from . import replicas
+
+    if strategy is not None:
+        return replicas.of_strategy(strategy), strategy
+    if tpu is None or tpu == "none":
+        return None, None
+    if tpu == "auto":
+        live = replicas.live_strategy()
+        if live is not None:
+            return replicas.of_strategy(live), live
+        return replicas.target("v5e-8"), None
+    return replicas.target(tpu), None
+
+
+def _title(seen: Examined) -> str:
+    if seen.model is not None:
+        return f"{type(seen.model).__name__} {getattr(seen.model, 'name', '')}".strip()
+    return str(getattr(seen.program.model, "__name__", "") or "model")
+
+
+__all__ = ["BadProgram", "trace"]

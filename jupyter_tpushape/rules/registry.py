@@ -1,0 +1,86 @@
+"""The rules' register: what each is called, how serious it is, where its knowledge comes from.
+
+A rule is a small function from :class:`Evidence` to findings. Its two examples are source text that a
+test runs: ``fails`` must give a finding of the rule, ``passes`` must not. In an example ``keras``, ``L``
+(``keras.layers``), ``np`` and ``tf`` are there, and ``build()`` and ``data()`` are to be defined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ..flow import Finding, Severity
+from .evidence import Evidence
+
+Check = Callable[[Evidence], Iterable[Finding]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One entry of the catalogue. ``tpu``: the target that its examples need, or ``""``."""
+
+    id: str
+    title: str
+    severity: Severity
+    source: str
+    fails: str
+    passes: str
+    check: Check | None = None
+    tpu: str = ""
+    doc: str = ""
+    frameworks: tuple[str, ...] = ("keras", "tf_keras")
+
+    @property
+    def page(self) -> str:
+        """Its page, relative to the documentation's root."""
+        return f"docs/rules/{self.id}.md"
+
+
+RULES: dict[str, Rule] = {}
+CHECKS: list[tuple[int, Check]] = []
+
+
+def rule(
+    id: str,  # noqa: A002
+    title: str,
+    *,
+    severity: Severity,
+    source: str,
+    fails: str,
+    passes: str,
+    tpu: str = "",
+    frameworks: tuple[str, ...] = ("keras", "tf_keras"),
+    doc: str = "",
+) -> Rule:
+    """Registers what a rule is; a check function reports under its id."""
+    made = Rule(id, title, severity, source, fails, passes, tpu=tpu, doc=doc, frameworks=frameworks)
+    if id in RULES:
+        raise ValueError(f"There are two rules called {id!r}.")
+    RULES[id] = made
+    return made
+
+
+def check(order: int = 50) -> Callable[[Check], Check]:
+    """Registers a function that looks at the evidence; lower ``order`` runs earlier."""
+
+    def register(function: Check) -> Check:
+        CHECKS.append((order, function))
+        CHECKS.sort(key=lambda pair: pair[0])
+        return function
+
+    return register
+
+
+def run_rules(evidence: Evidence) -> list[Finding]:
+    """Every registered check on the evidence. What one check explains, a later one does not repeat."""
+    from ..flow import SEVERITIES
+
+    findings: list[Finding] = []
+    for _, function in CHECKS:
+        for finding in function(evidence):
+            if not finding.docs:
+                finding.docs = RULES[finding.rule].page
+            if not any(known.rule == finding.rule and known.nodes == finding.nodes and known.message == finding.message for known in findings):
+                findings.append(finding)
+    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))

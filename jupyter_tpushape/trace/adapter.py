@@ -1,0 +1,382 @@
+"""What the tracer needs to know of a framework. One subclass each for Keras 3 and tf_keras.
+
+A framework is picked by the object's own type (:func:`adapter_for`), never by trying imports: what is
+not loaded in the process cannot be the model's framework.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..flow import Spec, Weight
+from .recorder import Call, Recorder, active, remember_line
+
+
+class Adapter:
+    """Keras as both versions share it: a layer class, a loss class, and models made of them."""
+
+    name = ""
+    package = ""
+
+    Layer: Any
+    Loss: Any
+    Metric: Any
+    Model: Any
+    Sequential: Any
+    Functional: Any
+    InputLayer: Any
+
+    def __init__(self) -> None:
+        self._originals: list[tuple[Any, str, Any]] = []
+
+    # -- what things are ---------------------------------------------------------------------------
+
+    def is_layer(self, obj: Any) -> bool:
+        return isinstance(obj, self.Layer)
+
+    def is_model(self, obj: Any) -> bool:
+        return isinstance(obj, self.Model)
+
+    def is_tensor(self, obj: Any) -> bool:
+        raise TypeError
+
+    def builtin(self, obj: Any) -> bool:
+        """Whether the class is the framework's own (its insides are not the user's business)."""
+        module = type(obj).__module__ or ""
+        return module.startswith((f"{self.package}.", "tensorflow_hub."))
+
+    def opaque(self, obj: Any) -> bool:
+        return self.builtin(obj) and not self.is_model(obj)
+
+    def kind(self, obj: Any) -> str:
+        return "layer"
+
+    def op_name(self, obj: Any) -> str:
+        return type(obj).__name__
+
+    def takes_mask(self, obj: Any) -> bool:
+        return False
+
+    def mask(self, tensor: Any) -> Any:
+        return getattr(tensor, "_keras_mask", None)
+
+    def key(self, tensor: Any) -> int:
+        return id(tensor)
+
+    def spec(self, tensor: Any) -> Spec:
+        raise TypeError
+
+    # -- facts -------------------------------------------------------------------------------------
+
+    def config(self, obj: Any) -> dict[str, Any]:
+        """The constructor's arguments that are not at their default, as plain values."""
+        try:
+            config = dict(obj.get_config())
+        except Exception:
+            return {}
+        defaults = _defaults(type(obj))
+        plain: dict[str, Any] = {}
+        for key, value in config.items():
+            if key in _DULL or (key in defaults and _same(value, defaults[key])):
+                continue
+            shown = _plain(value)
+            if shown is not None:
+                plain[key] = shown
+        return plain
+
+    def weights(self, obj: Any) -> tuple[Weight, ...]:
+        """The weights that the object itself holds, its sub-layers' included."""
+        found = []
+        for variable in getattr(obj, "weights", ()) or ():
+            shape = getattr(variable, "shape", None)
+            name = str(getattr(variable, "name", "") or "").rsplit("/", 1)[-1].removesuffix(":0")
+            dtype = getattr(variable, "dtype", "")
+            dims = None if shape is None or getattr(shape, "rank", 0) is None else tuple(shape)
+            found.append(Weight(name, dims, str(getattr(dtype, "name", dtype)), bool(getattr(variable, "trainable", True))))
+        return tuple(found)
+
+    # -- hooks -------------------------------------------------------------------------------------
+
+    def install(self) -> None:
+        """Wraps the base classes' doors once; idle, a wrapper costs a thread-local look-up."""
+        if self._originals:
+            return
+        self._patch(self.Layer, "__call__", self._around_call)
+        self._patch(self.Layer, "__init__", self._around_init)
+        self._patch(self.Loss, "__call__", self._around_loss)
+        self._patch(self.Sequential, "__init__", self._around_sequential)
+        self._patch(self.Sequential, "add", self._around_add)
+        self._patch(self.Model, "compile", self._around_compile)
+        self.install_more()
+
+    def install_more(self) -> None:
+        """Hooks that only one framework has."""
+
+    def uninstall(self) -> None:
+        """Takes every hook away again."""
+        for owner, attribute, original in reversed(self._originals):
+            setattr(owner, attribute, original)
+        self._originals.clear()
+
+    def _patch(self, owner: Any, attribute: str, around: Callable[[Any], Any]) -> None:
+        original = owner.__dict__.get(attribute)
+        if original is None:
+            return
+        wrapper = around(original)
+        functools.update_wrapper(wrapper, original)
+        # Keras reads argument names with getfullargspec, which does not follow __wrapped__.
+        wrapper.__signature__ = inspect.signature(original)
+        self._originals.append((owner, attribute, original))
+        setattr(owner, attribute, wrapper)
+
+    def _around_init(self, original: Any) -> Any:
+        def __init__(layer: Any, *args: Any, **kwargs: Any) -> Any:
+            recorder = active()
+            if recorder is None:
+                remember_line(layer)
+            elif not recorder.muted:
+                recorder.construct(layer)
+                if recorder.edits is not None:
+                    args, kwargs = recorder.edits.construct(self, recorder, layer, args, kwargs)
+            return original(layer, *args, **kwargs)
+
+        return __init__
+
+    def _around_call(self, original: Any) -> Any:
+        def __call__(layer: Any, *args: Any, **kwargs: Any) -> Any:
+            recorder = active()
+            if recorder is None:
+                return original(layer, *args, **kwargs)
+            if recorder.muted or recorder.inside_opaque or self.scratch():
+                try:
+                    return original(layer, *args, **kwargs)
+                except BaseException:
+                    if recorder.stack and not recorder.stack[-1].inner:
+                        recorder.stack[-1].inner = type(layer).__name__
+                    raise
+            if recorder.edits is not None:
+                layer, args, kwargs = recorder.edits.call(self, recorder, layer, args, kwargs)
+            return self.record(recorder, original, layer, args, kwargs)
+
+        return __call__
+
+    def record(self, recorder: Recorder, original: Any, layer: Any, args: Any, kwargs: Any) -> Any:
+        tensors = list(self.tensors_of(args, kwargs))
+        name = str(getattr(layer, "name", "") or type(layer).__name__)
+        call = recorder.enter(self, self.kind(layer), layer, self.op_name(layer), name, self.opaque(layer), tensors)
+        try:
+            outputs = original(layer, *args, **kwargs)
+        except BaseException as error:
+            recorder.fail(call, error)
+            raise
+        recorder.leave(self, call, [tensor for _, tensor in self.tensors_of((outputs,), {})])
+        return outputs
+
+    def _around_loss(self, original: Any) -> Any:
+        def __call__(loss: Any, y_true: Any, y_pred: Any, sample_weight: Any = None, **kwargs: Any) -> Any:
+            recorder = active()
+            if recorder is None or recorder.muted or recorder.inside_opaque:
+                return original(loss, y_true, y_pred, sample_weight, **kwargs)
+            tensors = [("labels", y_true), ("predictions", y_pred), ("weights", sample_weight)]
+            flat = [(label, tensor) for label, value in tensors for _, tensor in self.tensors_of((value,), {})]
+            call = recorder.enter(self, "loss", loss, self.loss_name(loss), str(getattr(loss, "name", "") or "loss"), True, flat)
+            call.config = self.loss_config(loss)
+            try:
+                value = original(loss, y_true, y_pred, sample_weight, **kwargs)
+            except BaseException as error:
+                recorder.fail(call, error)
+                raise
+            recorder.leave(self, call, [tensor for _, tensor in self.tensors_of((value,), {})])
+            return value
+
+        return __call__
+
+    def _around_sequential(self, original: Any) -> Any:
+        def __init__(model: Any, layers: Any = None, *args: Any, **kwargs: Any) -> Any:
+            recorder = active()
+            if recorder is not None and not recorder.muted and isinstance(layers, (list, tuple)):
+                recorder.sequences.append((model, list(layers)))
+            return original(model, layers, *args, **kwargs)
+
+        return __init__
+
+    def _around_add(self, original: Any) -> Any:
+        def add(model: Any, layer: Any, *args: Any, **kwargs: Any) -> Any:
+            recorder = active()
+            if recorder is None or recorder.muted:
+                return original(model, layer, *args, **kwargs)
+            if not any(model is known for known in recorder.containers):
+                recorder.containers.append(model)
+            if recorder.edits is not None:
+                for extra in recorder.edits.before_add(self, recorder, model, layer):
+                    original(model, extra, *args, **kwargs)
+                layer = recorder.edits.replaced(self, recorder, layer)
+            result = original(model, layer, *args, **kwargs)
+            if recorder.edits is not None:
+                for extra in recorder.edits.after_add(self, recorder, model, layer):
+                    original(model, extra, *args, **kwargs)
+            return result
+
+        return add
+
+    def _around_compile(self, original: Any) -> Any:
+        def compile(model: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A001
+            recorder = active()
+            if recorder is not None and not recorder.muted:
+                if recorder.edits is not None:
+                    args, kwargs = recorder.edits.compile(self, recorder, model, args, kwargs)
+                recorder.compiled.append((model, dict(kwargs)))
+            return original(model, *args, **kwargs)
+
+        return compile
+
+    def scratch(self) -> bool:
+        """Whether the framework is running a call a second time on a scratch graph of its own."""
+        return False
+
+    def tensors_of(self, args: Any, kwargs: Any) -> Iterator[tuple[str, Any]]:
+        """Every tensor in nested arguments, with the keyword's name as its label."""
+        for value in args:
+            yield from self._flat("", value)
+        for key, value in kwargs.items():
+            yield from self._flat(key, value)
+
+    def _flat(self, label: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
+        if self.is_tensor(value):
+            yield label, value
+        elif depth < 6:
+            if isinstance(value, (list, tuple)):
+                for item in value:
+                    yield from self._flat(label, item, depth + 1)
+            elif isinstance(value, dict):
+                for key, item in value.items():
+                    yield from self._flat(str(key), item, depth + 1)
+
+    # -- losses ------------------------------------------------------------------------------------
+
+    def loss_name(self, loss: Any) -> str:
+        """The loss function's name where one is wrapped, the class's name otherwise."""
+        fn = getattr(loss, "fn", None)
+        return str(getattr(fn, "__name__", "") or type(fn).__name__) if fn is not None else type(loss).__name__
+
+    def metric_name(self, metric: Any) -> str:
+        """The metric function's name where one is wrapped, the class's name otherwise."""
+        fn = getattr(metric, "_fn", None)
+        return str(getattr(fn, "__name__", "") or type(metric).__name__)
+
+    def loss_config(self, loss: Any) -> dict[str, Any]:
+        config: dict[str, Any] = {"class": type(loss).__name__, "builtin": self._builtin_loss(loss)}
+        config.update({key: value for key, value in (getattr(loss, "_fn_kwargs", None) or {}).items() if isinstance(value, (str, int, float, bool))})
+        reduction = getattr(loss, "reduction", None)
+        if isinstance(reduction, str):
+            config["reduction"] = reduction
+        return config
+
+    def _builtin_loss(self, loss: Any) -> bool:
+        fn = getattr(loss, "fn", None)
+        module = (getattr(fn, "__module__", "") if fn is not None else type(loss).__module__) or ""
+        return module.startswith(f"{self.package}.")
+
+
+_DULL = frozenset({"name", "trainable", "dtype", "batch_input_shape", "build_config", "module", "class_name", "registered_name"})
+_DEFAULTS: dict[type, dict[str, Any]] = {}
+
+
+def _defaults(cls: type) -> dict[str, Any]:
+    """Default values of the constructor's arguments, those of the framework's base classes included."""
+    if cls not in _DEFAULTS:
+        found: dict[str, Any] = {}
+        for base in reversed(cls.__mro__):
+            init = base.__dict__.get("__init__")
+            if init is None:
+                continue
+            with contextlib.suppress(TypeError, ValueError):
+                for parameter in inspect.signature(init).parameters.values():
+                    if parameter.default is not inspect.Parameter.empty:
+                        found[parameter.name] = parameter.default
+        _DEFAULTS[cls] = found
+    return _DEFAULTS[cls]
+
+
+def _same(value: Any, default: Any) -> bool:
+    if value is None and default is None:
+        return True
+    if isinstance(value, dict) and isinstance(default, str):
+        name = str(value.get("class_name", value.get("config", "")))
+        return name.replace("_", "").lower() == default.replace("_", "").lower()
+    if isinstance(value, (tuple, list)) and isinstance(default, int):
+        return all(item == default for item in value)
+    if isinstance(default, (tuple, list)):
+        return isinstance(value, (tuple, list)) and list(value) == list(default)
+    try:
+        return bool(value == default)
+    except Exception:
+        return False
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """A value as text, number or short list; ``None`` where it is not worth showing."""
+    if isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, str):
+        return value[:80]
+    if isinstance(value, (list, tuple)) and len(value) <= 8 and depth < 2:
+        return [None if item is None else _plain(item, depth + 1) for item in value]
+    if isinstance(value, dict) and depth < 1:
+        return str(value.get("class_name", ""))[:80] or None
+    if callable(value):
+        return str(getattr(value, "__name__", ""))[:80] or None
+    return None
+
+
+_ADAPTERS: dict[str, Adapter] = {}
+
+
+def adapter(name: str) -> Adapter:
+    """The adapter of ``"keras"`` or ``"tf_keras"``, hooks installed."""
+    if name not in _ADAPTERS:
+        if name == "keras":
+            from .keras3 import Keras3
+
+            _ADAPTERS[name] = Keras3()
+        else:
+            from .tfkeras import TfKeras
+
+            _ADAPTERS[name] = TfKeras()
+    found = _ADAPTERS[name]
+    found.install()
+    return found
+
+
+def adapter_for(obj: Any) -> Adapter | None:
+    """The adapter of the object's own framework, or ``None`` where it belongs to neither."""
+    for base in type(obj).__mro__:
+        root = (base.__module__ or "").split(".")[0]
+        if root in ("keras", "tf_keras") and root in sys.modules:
+            return adapter(root)
+    return None
+
+
+def loaded() -> list[Adapter]:
+    """Adapters of the frameworks that this process has loaded."""
+    return [adapter(name) for name in ("keras", "tf_keras") if _ready(name)]
+
+
+def _ready(name: str) -> bool:
+    # A framework in the middle of its own import is not ready to be hooked.
+    module = sys.modules.get(name)
+    return module is not None and hasattr(module, "Model") and hasattr(module, "layers")
+
+
+def uninstall() -> None:
+    """Takes the hooks of every framework away."""
+    for one in _ADAPTERS.values():
+        one.uninstall()
+
+
+__all__ = ["Adapter", "Call", "adapter", "adapter_for", "loaded", "uninstall"]

@@ -1,0 +1,149 @@
+"""From what was recorded to a flow: nodes and edges as plain values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..flow import Edge, Failure, Flow, Node, Replica, Shape, Spec
+from .locations import location
+from .recorder import Call, Port, Recorder, Source, line_of
+from .run import Leaf, Run
+
+
+class Assembler:
+    """Builds one flow. ``place(shape, role)`` gives the replicas' shapes of a tensor, or ``()``."""
+
+    def __init__(self, framework: str, place: Any = None) -> None:
+        self.flow = Flow(framework=framework)
+        self.ids: dict[int, str] = {}
+        self._edges: set[tuple[str, str, int, str]] = set()
+        self._place = place or (lambda shape: ())
+        self._layers_seen: dict[int, int] = {}
+
+    # -- nodes -------------------------------------------------------------------------------------
+
+    def node(self, key: Any, **fields: Any) -> Node:
+        """Adds a node; ``key`` is the object it stands for."""
+        node = Node(id=f"n{len(self.flow.nodes)}", **fields)
+        self.flow.nodes.append(node)
+        if key is not None:
+            self.ids[id(key)] = node.id
+        return node
+
+    def edge(self, source: str, target: str, spec: Spec, *, key: int = 0, label: str = "", status: str = "ok", placed: bool = True) -> Edge | None:
+        if source == target or (source, target, key, label) in self._edges:
+            return None
+        self._edges.add((source, target, key, label))
+        replicas = tuple(Replica(*item) for item in self._place(spec.shape)) if placed else ()
+        edge = Edge(f"e{len(self.flow.edges)}", source, target, spec, status, replicas, label)  # type: ignore[arg-type]
+        self.flow.edges.append(edge)
+        return edge
+
+    # -- calls -------------------------------------------------------------------------------------
+
+    def calls(self, adapter: Any, recorder: Recorder, root: Any = None, door: bool = False) -> None:
+        """Every recorded call as a node, edges as the data went.
+
+        The call of ``root`` itself is the picture, not a node of it, unless it alone failed. With
+        ``door`` it has inputs of its own that can be blamed: then it is never a node.
+        """
+        failed = recorder.failed
+        for call in recorder.calls:
+            if call.obj is root and root is not None and call.parent is None and (door or call.children or call is not failed):
+                continue
+            self._call(adapter, recorder, call, call is failed)
+
+    def _call(self, adapter: Any, recorder: Recorder, call: Call, failed: bool) -> None:
+        layer = call.obj if call.kind == "layer" else None
+        made = recorder.made.get(id(call.obj)) if call.obj is not None else None
+        parent = call.parent
+        while parent is not None and id(parent) not in self.ids:
+            parent = parent.parent
+        fields: dict[str, Any] = {
+            "name": call.name, "kind": call.kind, "op": call.op, "status": "failed" if failed else "ok",
+            "parent": self.ids[id(parent)] if parent is not None else "",
+            "location": location(made.where if made else line_of(call.obj) if call.obj is not None else None),
+            "called": location(call.called),
+        }  # fmt: skip
+        node = self.node(call, **fields)
+        node.config = {**call.config, **call.values}
+        if layer is not None and call.opaque:
+            node.config.update(adapter.config(layer))
+        if layer is not None:
+            count = self._layers_seen[id(layer)] = self._layers_seen.get(id(layer), 0) + 1
+            if count > 1:
+                node.config["call"] = count
+            elif call.opaque or not call.children:
+                node.weights = adapter.weights(layer)
+                node.params = sum(_size(weight.shape) for weight in node.weights)
+        if failed and call.failure is not None:
+            node.failure = failure(call.failure, {"loss": "loss", "metric": "metric"}.get(call.kind, "call"), call.inner)
+        if call.opaque or failed or not call.children:
+            self._inputs(call, node.id, "failed" if failed else "ok")
+
+    def _inputs(self, call: Call, target: str, status: str) -> None:
+        for port in call.inputs:
+            source = self.source_of(port)
+            if source is not None:
+                self.edge(source, target, port.spec, key=port.key, label=port.label, status=status)
+
+    def source_of(self, port: Port) -> str | None:
+        """The node that a tensor comes from."""
+        producer = port.producer
+        while isinstance(producer, Call) and id(producer) not in self.ids:
+            producer = producer.parent
+        return None if producer is None else self.ids.get(id(producer))
+
+    # -- doors -------------------------------------------------------------------------------------
+
+    def inputs(self, leaves: list[Leaf], names: list[str], feeder: str | None, specs: dict[str, Spec] | None = None) -> list[Node]:
+        """Input nodes, fed from the split or the last stage."""
+        nodes = []
+        for i, leaf in enumerate(leaves):
+            node = self.node(leaf.source, name=names[i] if i < len(names) else leaf.path, kind="input", op="Input", role=leaf.path)
+            nodes.append(node)
+            if feeder is not None:
+                self.edge(feeder, node.id, leaf.spec, key=id(leaf), label=leaf.path if len(leaves) > 1 else "")
+        return nodes
+
+    def labels(self, leaves: list[Leaf], feeder: str | None) -> None:
+        """Labels and weights come straight from the split or the last stage: no node of their own."""
+        for leaf in leaves:
+            if feeder is not None:
+                self.ids[id(leaf.source)] = feeder
+
+    def outputs(self, run: Run, names: list[str]) -> None:
+        for i, (path, port) in enumerate(run.outputs):
+            name = names[i] if i < len(names) else (path or "output")
+            node = self.node(None, name=name, kind="output", op="Output", role=path)
+            source = self.source_of(port)
+            if source is not None:
+                self.edge(source, node.id, port.spec, key=id(port))
+
+
+def failure(error: BaseException, where: str, inner: str = "") -> Failure:
+    """An exception as plain values, without the noise that Keras and TensorFlow add."""
+    return Failure(type(error).__name__, clean_message(error), where, inner)  # type: ignore[arg-type]
+
+
+def clean_message(error: BaseException) -> str:
+    """The exception's own words: argument dumps and traceback noise cut away."""
+    text = str(error)
+    for mark in ("\n\nArguments received by", "\n\nCall arguments received by", "\nArguments received by"):
+        text = text.split(mark)[0]
+    if "in user code:" in text:
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        named = [line for line in lines if ": " in line and line.split(": ")[0].replace("_", "").isalnum() and "Error" in line.split(": ")[0]]
+        text = named[-1].split(": ", 1)[1] if named else lines[-1]
+    for mark in ("Exception encountered when calling",):
+        if text.startswith(mark) and "\n\n" in text:
+            text = text.split("\n\n", 1)[1]
+    text = text.replace("\x1b[1m", "").replace("\x1b[0m", "")
+    return text.strip()[:2000]
+
+
+def _size(shape: Shape | None) -> int:
+    total = 1
+    for n in shape or ():
+        total *= n or 0
+    return total

@@ -1,0 +1,71 @@
+"""Running a builder: a callable that makes a model and may raise half way."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .adapter import adapter_for, loaded
+from .recorder import Call, Port, Recorder, Source, recording
+from ..sources.state import kept_random_state
+
+
+def build(builder: Callable[[], Any], recorder: Recorder) -> tuple[Any, BaseException | None]:
+    """Calls ``builder`` with the recorder on; returns what it made, or what it raised.
+
+    Name counters and random states are given back afterwards, so that a traced builder leaves no mark
+    on the names and seeds of what the user makes next.
+    """
+    with watching(recorder):
+        try:
+            return builder(), None
+        except Exception as error:
+            return None, error
+
+
+@contextlib.contextmanager
+def watching(recorder: Recorder, *, restore: bool = True) -> Iterator[None]:
+    """Records everything inside; with ``restore`` also gives global state back."""
+    adapters = loaded()
+    saved = [(adapter, adapter.globals()) for adapter in adapters] if restore else []
+    recorder.walk = history(recorder)
+    with recording(recorder), kept_random_state() if restore else contextlib.nullcontext():
+        try:
+            yield
+        finally:
+            recorder.walk = None
+            for adapter, state in saved:
+                adapter.restore_globals(state)
+
+
+def history(recorder: Recorder) -> Callable[[Any, dict[int, Any]], Any]:
+    """Finds who made a symbolic tensor that no recorded call gave: an ``Input``, or a call before the recording."""
+    sources: dict[int, Source] = {}
+
+    def find(tensor: Any, producers: dict[int, Any], depth: int = 0) -> Any:
+        known = producers.get(id(tensor))
+        if known is not None or depth > 400:
+            return known
+        adapter = adapter_for(tensor)
+        made = adapter.origin(tensor) if adapter is not None else None
+        if adapter is None or made is None:
+            return None
+        operation, inputs = made
+        if isinstance(operation, adapter.InputLayer):
+            if id(operation) not in sources:
+                sources[id(operation)] = Source(str(operation.name), "x")
+                recorder.inputs.append((sources[id(operation)], operation, adapter.spec(tensor)))
+            producer: Any = sources[id(operation)]
+        else:
+            layer = adapter.is_layer(operation)
+            ports = [Port(adapter.spec(item), find(item, producers, depth + 1), "", id(item)) for item in inputs]
+            producer = Call(
+                len(recorder.calls), adapter.kind(operation) if layer else "op", str(operation.name),
+                adapter.op_name(operation) if layer else type(operation).__name__, operation, None, True, ports, framework=adapter.name, done=True,
+            )  # fmt: skip
+            recorder.calls.append(producer)
+        recorder.produce(id(tensor), producer, tensor)
+        return producer
+
+    return find

@@ -1,0 +1,193 @@
+"""Keras 3 on the TensorFlow backend."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+from keras.src.backend.common import global_state
+from keras.src.backend.common.keras_tensor import KerasTensor
+from keras.src.backend.common.symbolic_scope import in_symbolic_scope
+from keras.src.layers.core.input_layer import InputLayer
+from keras.src.layers.layer import Layer
+from keras.src.losses.loss import Loss
+from keras.src.metrics.metric import Metric
+from keras.src.models.functional import Functional
+from keras.src.ops.operation import Operation
+
+from ..flow import Spec
+from .adapter import Adapter
+from .recorder import active
+from .tensorflow import is_tf_tensor, spec_of
+
+
+class Keras3(Adapter):
+    """Keras 3: symbolic calls on ``KerasTensor``, a stateless scope of its own, losses without tf_keras' rank repair."""
+
+    name = "keras"
+    package = "keras"
+
+    Layer = Layer
+    Loss = Loss
+    Metric = Metric
+    Model = keras.Model
+    Sequential = keras.Sequential
+    Functional = Functional
+    InputLayer = InputLayer
+
+    def is_tensor(self, obj: Any) -> bool:
+        return isinstance(obj, KerasTensor) or is_tf_tensor(obj)
+
+    def spec(self, tensor: Any) -> Spec:
+        if isinstance(tensor, KerasTensor):
+            kind = "sparse" if getattr(tensor, "sparse", False) else "ragged" if getattr(tensor, "ragged", False) else "dense"
+            shape = None if tensor.shape is None else tuple(tensor.shape)
+            return Spec(shape, str(tensor.dtype), kind)  # type: ignore[arg-type]
+        return spec_of(tensor)
+
+    def takes_mask(self, obj: Any) -> bool:
+        return bool(getattr(obj, "_call_has_mask_arg", False))
+
+    def scratch(self) -> bool:
+        # Calls of the user's program run outside a symbolic scope: inside one Keras infers shapes.
+        return bool(in_symbolic_scope())
+
+    def install_more(self) -> None:
+        self._patch(Operation, "symbolic_call", self._around_symbolic)
+
+    def _around_symbolic(self, original: Any) -> Any:
+        def symbolic_call(operation: Any, *args: Any, **kwargs: Any) -> Any:
+            recorder = active()
+            if recorder is None or recorder.muted or isinstance(operation, Layer) or recorder.inside_opaque or in_symbolic_scope():
+                return original(operation, *args, **kwargs)
+            tensors = list(self.tensors_of(args, kwargs))
+            call = recorder.enter(self, "op", operation, type(operation).__name__, str(getattr(operation, "name", "op")), True, tensors)
+            try:
+                outputs = original(operation, *args, **kwargs)
+            except BaseException as error:
+                recorder.fail(call, error)
+                raise
+            recorder.leave(self, call, [tensor for _, tensor in self.tensors_of((outputs,), {})])
+            return outputs
+
+        return symbolic_call
+
+    # -- running a model symbolically --------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def scope(self) -> Iterator[None]:
+        """No variable is written, none is initialised, and no warning reaches the user."""
+        uninitialised = global_state.get_global_attribute("uninitialized_variables")
+        known = list(uninitialised or [])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with keras.StatelessScope(initialize_variables=False):
+                yield
+        if global_state.get_global_attribute("uninitialized_variables") is not None:
+            global_state.set_global_attribute("uninitialized_variables", known)
+
+    def globals(self) -> dict[str, Any]:
+        """Keras' global state: name counters and the like, copied one level deep."""
+        return {key: _copy(value) for key, value in vars(global_state.GLOBAL_STATE_TRACKER).items()}
+
+    def restore_globals(self, saved: dict[str, Any]) -> None:
+        state = vars(global_state.GLOBAL_STATE_TRACKER)
+        for key in [key for key in state if key not in saved]:
+            del state[key]
+        for key, value in saved.items():
+            current = state.get(key)
+            if isinstance(current, dict) and isinstance(value, dict):
+                current.clear()
+                current.update(value)
+            else:
+                state[key] = value
+
+    def call_model(self, model: Any, x: Any, training: bool) -> Any:
+        if getattr(model, "_call_has_training_arg", False):
+            return model(x, training=training)
+        return model(x)
+
+    def compute_loss(self, model: Any, x: Any, y: Any, y_pred: Any, weight: Any) -> Any:
+        return model._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=weight, training=True)
+
+    def metric_objects(self, model: Any, y: Any, y_pred: Any) -> list[Any]:
+        container = getattr(model, "_compile_metrics", None)
+        if container is None:
+            return []
+        if not container.built:
+            container.build(y, y_pred)
+        return list(container.metrics)
+
+    def update_metrics(self, model: Any, y: Any, y_pred: Any, weight: Any) -> None:
+        model._compile_metrics.update_state(y, y_pred, weight)
+
+    def compiled(self, model: Any) -> bool:
+        return bool(getattr(model, "compiled", False))
+
+    def has_loss(self, model: Any) -> bool:
+        return getattr(model, "_compile_loss", None) is not None
+
+    def compile_loss(self, loss: Any, model: Any) -> Any:
+        from keras.src.trainers.compile_utils import CompileLoss
+
+        return CompileLoss(loss, output_names=getattr(model, "output_names", None))
+
+    def overrides(self, model: Any, method: str) -> bool:
+        """Whether the user's class replaces a method of the trainer."""
+        owner = next((base for base in type(model).__mro__ if method in base.__dict__), None)
+        return owner is not None and not (owner.__module__ or "").startswith("keras.")
+
+    def declared(self, model: Any) -> list[tuple[str, Spec]] | None:
+        """The inputs that the model declares, in the order of its flattened structure."""
+        inputs = getattr(model, "inputs", None)
+        if isinstance(model, keras.Sequential):
+            functional = getattr(model, "_functional", None)
+            layers = getattr(model, "_layers", [])
+            if functional is not None:
+                inputs = functional.inputs
+            elif layers and isinstance(layers[0], InputLayer):
+                inputs = [layers[0].output]
+        if not inputs:
+            return None
+        return [(str(tensor.name), self.spec(tensor)) for tensor in inputs]
+
+    def origin(self, tensor: Any) -> tuple[Any, list[Any]] | None:
+        """The operation that made a symbolic tensor, and that operation's own inputs."""
+        history = getattr(tensor, "_keras_history", None)
+        if history is None:
+            return None
+        operation, node_index, _ = history
+        nodes = operation._inbound_nodes
+        inputs = list(nodes[node_index].input_tensors) if node_index < len(nodes) else []
+        return operation, inputs
+
+    def graph_network(self, model: Any) -> Any:
+        """The functional graph inside a model, or ``None``."""
+        if isinstance(model, keras.Sequential):
+            return getattr(model, "_functional", None)
+        return model if isinstance(model, Functional) else None
+
+    def graph_nodes(self, network: Any) -> Iterator[tuple[Any, list[Any], list[Any], bool]]:
+        """``(operation, inputs, outputs, is_input)`` of a functional graph, in the order of execution."""
+        for depth in sorted(network._nodes_by_depth, reverse=True):
+            for node in network._nodes_by_depth[depth]:
+                yield node.operation, list(node.input_tensors), list(node.output_tensors), bool(node.is_input)
+
+    def graph_ends(self, network: Any) -> tuple[list[Any], Any]:
+        """The functional graph's input tensors, flat, and its outputs as nested."""
+        return list(network.inputs), network._outputs_struct
+
+    def structure(self, model: Any) -> Any:
+        """The declared inputs in their nesting: names at the leaves."""
+        if isinstance(model, Functional):
+            return keras.tree.map_structure(lambda tensor: str(tensor.name), model._inputs_struct)
+        return None
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, dict):
+        return dict(value)
+    return list(value) if isinstance(value, list) else value

@@ -1,0 +1,72 @@
+"""Which line of the user's own source is running: a file's, or a notebook cell's.
+
+Frames of Keras, TensorFlow, NumPy and of this package are passed over by their folder. A frame is
+never guessed: where no user frame is on the stack, the answer is ``None``.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+import sysconfig
+from functools import lru_cache
+from types import FrameType
+from typing import Any
+
+from ..flow import Location
+
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib", "stdlib", "platstdlib")})
+
+
+@lru_cache(maxsize=4096)
+def is_user_file(filename: str) -> bool:
+    """Whether a code object's file is the user's: no library, no generated code."""
+    if filename.startswith(_HERE) or filename.startswith("<frozen") or "__autograph_generated_file" in filename:
+        return False
+    if filename.startswith("<"):
+        return filename.startswith(("<ipython-input", "<cell"))
+    return not any(filename.startswith(folder) for folder in _LIBRARIES) and "site-packages" not in filename
+
+
+def user_frame(skip: Any = None, depth: int = 2) -> tuple[str, int] | None:
+    """The innermost user line on the stack as ``(file, line)``.
+
+    ``skip``: an object being constructed; frames of its own ``__init__`` are passed over, so that a
+    custom layer's line is the one that makes it and not its own ``super().__init__()``.
+    """
+    frame: FrameType | None = sys._getframe(depth)
+    while frame is not None:
+        code = frame.f_code
+        if is_user_file(code.co_filename) and not (
+            skip is not None and code.co_name == "__init__" and code.co_argcount and frame.f_locals.get(code.co_varnames[0]) is skip
+        ):
+            return code.co_filename, frame.f_lineno
+        frame = frame.f_back
+    return None
+
+
+def location(where: tuple[str, int] | None) -> Location | None:
+    """A :class:`Location` with the line's text, and the notebook cell where it is one."""
+    if where is None:
+        return None
+    filename, line = where
+    text = linecache.getline(filename, line).strip()
+    cell, execution = _cell_of(filename)
+    shown = "" if execution or cell else filename
+    return Location(shown, line, cell, execution, text)
+
+
+def _cell_of(filename: str) -> tuple[str, int]:
+    ipython = sys.modules.get("IPython")
+    if ipython is None:
+        return "", 0
+    shell = ipython.get_ipython()
+    if shell is None:
+        return "", 0
+    execution = getattr(shell.compile, "_filename_map", {}).get(filename)
+    if execution is None:
+        return "", 0
+    cells = getattr(shell, "_tpushape_cells", {})
+    return cells.get(execution, ""), int(execution)

@@ -1,0 +1,203 @@
+"""One recorder for every framework: what each layer was called with, when, inside what, and how it ended.
+
+Keras drops inner frames from its tracebacks, so the inputs of a failing call are gone by the time the
+user sees the error. They are kept here, at the call. The recorder knows tensors only as things with a
+``shape`` and a ``dtype``; what a layer, a loss or an operation *is* comes from the adapters' hooks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..flow import Spec
+from .locations import user_frame
+
+_ACTIVE = threading.local()
+
+
+@dataclass(eq=False, slots=True)
+class Port:
+    """One tensor at a call's door: its spec, the call or source that produced it, and its label."""
+
+    spec: Spec
+    producer: Any = None
+    label: str = ""
+    key: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """One call of a layer, loss or operation."""
+
+    index: int
+    kind: str
+    name: str
+    op: str
+    obj: Any = None
+    parent: Call | None = None
+    opaque: bool = True
+    inputs: list[Port] = field(default_factory=list)
+    outputs: list[Port] = field(default_factory=list)
+    failure: BaseException | None = None
+    inner: str = ""
+    called: tuple[str, int] | None = None
+    config: dict[str, Any] = field(default_factory=dict)
+    children: int = 0
+    done: bool = False
+    framework: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
+class Made:
+    """One construction of a layer: its place in the order of constructions and the user's line."""
+
+    ordinal: int
+    where: tuple[str, int] | None
+    cls: str
+
+
+@dataclass(eq=False)
+class Source:
+    """Where tensors enter: a placeholder of the data."""
+
+    name: str
+    role: str = "x"
+
+
+class Recorder:
+    """Collects calls while it is active (see :func:`recording`). Not thread-safe: one thread, one recorder."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self.stack: list[Call] = []
+        self.made: dict[int, Made] = {}
+        self.constructed = 0
+        self.producers: dict[int, Any] = {}
+        self.alive: list[Any] = []
+        self.muted = 0
+        self.failed: Call | None = None
+        self.containers: list[Any] = []
+        self.inputs: list[tuple[Source, Any, Spec]] = []
+        self.sequences: list[tuple[Any, list[Any]]] = []
+        self.compiled: list[tuple[Any, dict[str, Any]]] = []
+        self.walk: Any = None
+        self.edits: Any = None
+
+    # -- constructions -----------------------------------------------------------------------------
+
+    def construct(self, obj: Any) -> None:
+        """Notes the user's line that makes ``obj``; called once a layer, by its base constructor."""
+        self.made[id(obj)] = Made(self.constructed, user_frame(skip=obj, depth=3), type(obj).__name__)
+        self.constructed += 1
+        self.alive.append(obj)
+
+    # -- tensors -----------------------------------------------------------------------------------
+
+    def produce(self, key: int, producer: Any, tensor: Any) -> None:
+        self.producers[key] = producer
+        self.alive.append(tensor)
+
+    def port(self, adapter: Any, tensor: Any, label: str = "") -> Port:
+        key = adapter.key(tensor)
+        producer = self.producers.get(key)
+        if producer is None and self.walk is not None:
+            producer = self.walk(tensor, self.producers)
+        return Port(adapter.spec(tensor), producer, label, key)
+
+    # -- calls -------------------------------------------------------------------------------------
+
+    def enter(self, adapter: Any, kind: str, obj: Any, op: str, name: str, opaque: bool, tensors: list[tuple[str, Any]]) -> Call:
+        parent = self.stack[-1] if self.stack else None
+        call = Call(len(self.calls), kind, name, op, obj, parent, opaque, framework=adapter.name)
+        if parent is not None:
+            parent.children += 1
+        call.called = user_frame(depth=3)
+        for label, tensor in tensors:
+            call.inputs.append(self.port(adapter, tensor, label))
+            mask = adapter.mask(tensor)
+            if mask is not None and adapter.takes_mask(obj):
+                spec = adapter.spec(mask)
+                call.inputs.append(Port(spec, call.inputs[-1].producer, "mask", adapter.key(mask)))
+        self.calls.append(call)
+        self.stack.append(call)
+        return call
+
+    def leave(self, adapter: Any, call: Call, outputs: list[Any]) -> None:
+        self._pop(call)
+        call.done = True
+        for tensor in outputs:
+            key = adapter.key(tensor)
+            call.outputs.append(Port(adapter.spec(tensor), call, "", key))
+            # A composite's outputs stay its inner layers' work, unless nothing inside was recorded.
+            # Beyond a loss there is only bookkeeping.
+            if call.kind not in ("loss", "metric") and (call.opaque or key not in self.producers):
+                self.produce(key, call, tensor)
+
+    def fail(self, call: Call, error: BaseException) -> None:
+        self._pop(call)
+        call.failure = error
+        if self.failed is None or self.failed.failure is not error and not _caused(error, self.failed.failure):
+            self.failed = call
+
+    def _pop(self, call: Call) -> None:
+        while self.stack and self.stack.pop() is not call:
+            pass
+
+    @property
+    def inside_opaque(self) -> bool:
+        """Whether a built-in layer is running: its inner calls are its own business."""
+        return bool(self.stack) and self.stack[-1].opaque
+
+
+def _caused(error: BaseException, earlier: BaseException | None) -> bool:
+    """Whether ``error`` is ``earlier`` re-raised in other words (Keras and autograph wrap errors)."""
+    seen: BaseException | None = error
+    for _ in range(10):
+        if seen is None:
+            return False
+        if seen is earlier:
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False
+
+
+def active() -> Recorder | None:
+    """The recorder of this thread, or ``None``."""
+    return getattr(_ACTIVE, "recorder", None)
+
+
+@contextlib.contextmanager
+def recording(recorder: Recorder | None) -> Iterator[Recorder | None]:
+    """Makes ``recorder`` the active one of this thread; ``None`` records nothing inside."""
+    before = active()
+    _ACTIVE.recorder = recorder
+    try:
+        yield recorder
+    finally:
+        _ACTIVE.recorder = before
+
+
+# Lines that made layers while only the idle recorder was there, kept as long as the layer lives.
+_LINES: weakref.WeakKeyDictionary[Any, tuple[str, int]] = weakref.WeakKeyDictionary()
+
+
+def remember_line(obj: Any) -> None:
+    """Idle recording: only the line that makes a layer."""
+    where = user_frame(skip=obj, depth=3)
+    if where is not None:
+        with contextlib.suppress(TypeError):
+            _LINES[obj] = where
+
+
+def line_of(obj: Any) -> tuple[str, int] | None:
+    """The line that made ``obj``, where it was seen being made."""
+    try:
+        return _LINES.get(obj)
+    except TypeError:
+        return None

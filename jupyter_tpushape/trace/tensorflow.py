@@ -1,0 +1,162 @@
+"""What both Kerases share on TensorFlow: tensors, and a graph that knows who made which operation."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework.func_graph import FuncGraph
+
+from ..flow import Spec
+from .recorder import Call, Port, Recorder
+
+# Operations that only rename, guard or copy a tensor: the data goes straight through.
+_TRANSPARENT = frozenset({"Identity", "IdentityN", "StopGradient", "PreventGradient", "EnsureShape", "Snapshot", "CheckNumerics"})
+# Operations whose result describes a tensor and does not carry its data.
+_META = frozenset({"Shape", "ShapeN", "Rank", "Size", "NoOp", "Assert", "Const", "Placeholder"})
+
+
+def spec_of(value: Any) -> Spec:
+    """The spec of a TensorFlow tensor or variable."""
+    dtype = getattr(value.dtype, "name", str(value.dtype))
+    kind = "dense"
+    if isinstance(value, tf.RaggedTensor):
+        kind = "ragged"
+    elif isinstance(value, tf.SparseTensor):
+        kind = "sparse"
+    shape = value.shape
+    dims = None if shape is None or shape.rank is None else tuple(int(n) if n is not None else None for n in shape)
+    return Spec(dims, dtype.removesuffix("_ref"), kind)  # type: ignore[arg-type]
+
+
+def is_tf_tensor(value: Any) -> bool:
+    return isinstance(value, (tf.Tensor, tf.Variable, tf.RaggedTensor, tf.SparseTensor))
+
+
+@dataclass(eq=False)
+class RawOp:
+    """One operation that the user's own code made, between layers."""
+
+    operation: Any
+    call: Call | None
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+
+class TraceGraph(FuncGraph):  # type: ignore[misc]
+    """A function graph that tells the recorder of every operation made outside built-in layers."""
+
+    def __init__(self, recorder: Recorder, adapter: Any) -> None:
+        super().__init__("tpushape")
+        self.recorder = recorder
+        self.adapter = adapter
+
+    def _create_op_internal(self, op_type: str, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        recorder = self.recorder
+        hidden = recorder.muted or recorder.inside_opaque
+        try:
+            operation = super()._create_op_internal(op_type, inputs, *args, **kwargs)
+        except (ValueError, TypeError) as error:
+            if hidden:
+                if recorder.stack and not recorder.stack[-1].inner:
+                    recorder.stack[-1].inner = op_type
+            elif recorder.failed is None:
+                self._note_failure(op_type, inputs, error)
+            raise
+        if not hidden:
+            self._note(operation, op_type, inputs)
+        return operation
+
+    def _ports(self, inputs: Any) -> list[Port]:
+        ports = []
+        for tensor in inputs:
+            producer = self.recorder.producers.get(id(tensor))
+            if producer is not None and tensor.dtype not in (tf.resource, tf.variant):
+                ports.append(Port(spec_of(tensor), producer, "", id(tensor)))
+        return ports
+
+    def _note(self, operation: Any, op_type: str, inputs: Any) -> None:
+        if op_type in _META:
+            return
+        ports = self._ports(inputs)
+        if not ports:
+            return
+        recorder = self.recorder
+        if op_type in _TRANSPARENT:
+            for tensor in operation.outputs:
+                recorder.produce(id(tensor), ports[0].producer, tensor)
+            return
+        call = self._call(op_type, ports)
+        call.done = True
+        call.values = _operands(op_type, inputs)
+        for tensor in operation.outputs:
+            call.outputs.append(Port(spec_of(tensor), call, "", id(tensor)))
+            recorder.produce(id(tensor), call, tensor)
+
+    def _note_failure(self, op_type: str, inputs: Any, error: BaseException) -> None:
+        call = self._call(op_type, self._ports(inputs))
+        call.values = _operands(op_type, inputs)
+        call.failure = error
+        self.recorder.failed = call
+
+    def _call(self, op_type: str, ports: list[Port]) -> Call:
+        from .locations import user_frame
+
+        recorder = self.recorder
+        parent = recorder.stack[-1] if recorder.stack else None
+        call = Call(len(recorder.calls), "op", op_type, op_type, None, parent, True, ports, framework=self.adapter.name)
+        call.called = user_frame(depth=4)
+        if parent is not None:
+            parent.children += 1
+        recorder.calls.append(call)
+        return call
+
+
+def _operands(op_type: str, inputs: Any) -> dict[str, Any]:
+    """Constant operands worth knowing: the shape of a reshape, the axes of a reduction."""
+    values: dict[str, Any] = {}
+    for position, tensor in enumerate(inputs):
+        if position and getattr(tensor, "dtype", None) in (tf.int32, tf.int64):
+            with contextlib.suppress(Exception):
+                constant = tf.get_static_value(tensor)
+                if constant is not None and constant.size <= 16:
+                    values[f"operand{position}"] = constant.tolist()
+    return values
+
+
+@contextlib.contextmanager
+def graph_for(recorder: Recorder, adapter: Any) -> Iterator[TraceGraph]:
+    """A graph to trace in: eager state outside stays as it is, new variables take no memory."""
+    with tf.variable_creator_scope(_hollow), TraceGraph(recorder, adapter).as_default() as graph:
+        yield graph
+
+
+def _hollow(next_creator: Any, **kwargs: Any) -> Any:
+    """Creates a variable that has a shape and no value, where the shape is known beforehand."""
+    from tensorflow.python.ops.resource_variable_ops import UninitializedVariable
+
+    shape = kwargs.get("shape")
+    initial = kwargs.get("initial_value")
+    if shape is None and not callable(initial) and hasattr(initial, "shape"):
+        shape = initial.shape
+    dtype = kwargs.get("dtype") or getattr(initial, "dtype", None)
+    if shape is None or dtype is None or tf.TensorShape(shape).rank is None or not tf.TensorShape(shape).is_fully_defined():
+        return next_creator(**kwargs)
+    with tf.init_scope():
+        return UninitializedVariable(
+            trainable=kwargs.get("trainable"), shape=shape, dtype=dtype, name=kwargs.get("name"),
+            synchronization=kwargs.get("synchronization"), aggregation=kwargs.get("aggregation"),
+        )  # fmt: skip
+
+
+def placeholder(shape: tuple[int | None, ...] | None, dtype: str, name: str, kind: str = "dense") -> Any:
+    """A symbolic tensor of the trace graph; ragged and sparse ones as such."""
+    safe = "".join(c if c.isalnum() else "_" for c in name) or "x"
+    if kind == "sparse":
+        return tf.compat.v1.sparse_placeholder(tf.as_dtype(dtype), shape=shape, name=safe)
+    if kind == "ragged":
+        rank = len(shape or ()) - 1
+        return tf.compat.v1.ragged.placeholder(tf.as_dtype(dtype), ragged_rank=max(1, rank), value_shape=(), name=safe)
+    return tf.compat.v1.placeholder(tf.as_dtype(dtype), shape=shape, name="t_" + safe)

@@ -1,0 +1,152 @@
+"""tf_keras, the Keras 2 line."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import tensorflow as tf
+import tf_keras
+from tensorflow.python.autograph.core import ag_ctx
+from tf_keras.src import backend
+from tf_keras.src.engine.base_layer import Layer
+from tf_keras.src.engine.functional import Functional
+from tf_keras.src.engine.input_layer import InputLayer
+from tf_keras.src.engine.keras_tensor import KerasTensor
+from tf_keras.src.losses import Loss
+from tf_keras.src.metrics import Metric
+
+from ..flow import Spec
+from .adapter import Adapter
+from .tensorflow import is_tf_tensor, spec_of
+
+
+class TfKeras(Adapter):
+    """tf_keras: operations between layers are layers too (``TFOpLambda``), losses align ranks before they compute."""
+
+    name = "tf_keras"
+    package = "tf_keras"
+
+    Layer = Layer
+    Loss = Loss
+    Metric = Metric
+    Model = tf_keras.Model
+    Sequential = tf_keras.Sequential
+    Functional = Functional
+    InputLayer = InputLayer
+
+    def is_tensor(self, obj: Any) -> bool:
+        return isinstance(obj, KerasTensor) or is_tf_tensor(obj)
+
+    def spec(self, tensor: Any) -> Spec:
+        return spec_of(tensor)
+
+    def kind(self, obj: Any) -> str:
+        return "op" if type(obj).__name__ in ("TFOpLambda", "SlicingOpLambda", "ClassMethod", "InstanceMethod", "InstanceProperty") else "layer"
+
+    def op_name(self, obj: Any) -> str:
+        if self.kind(obj) == "op":
+            symbol = getattr(obj, "symbol", None) or getattr(obj, "method_name", None) or getattr(obj, "attr_name", None)
+            return str(symbol or type(obj).__name__).rsplit(".", 1)[-1]
+        return type(obj).__name__
+
+    def takes_mask(self, obj: Any) -> bool:
+        return bool(getattr(obj, "_expects_mask_arg", False))
+
+    @contextlib.contextmanager
+    def scope(self) -> Iterator[None]:
+        """Autograph as ``fit`` has it; no warning reaches the user."""
+        logger = tf.get_logger()
+        level = logger.level
+        logger.setLevel("ERROR")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                with ag_ctx.ControlStatusCtx(status=ag_ctx.Status.ENABLED):
+                    yield
+        finally:
+            logger.setLevel(level)
+
+    def globals(self) -> dict[str, Any]:
+        """Name counters and the seed generator."""
+        counters = {graph: dict(names) for graph, names in backend.PER_GRAPH_OBJECT_NAME_UIDS.items()}
+        generator = getattr(backend._SEED_GENERATOR, "generator", None)
+        return {"counters": counters, "seed": generator.getstate() if isinstance(generator, random.Random) else None}
+
+    def restore_globals(self, saved: dict[str, Any]) -> None:
+        for graph in list(backend.PER_GRAPH_OBJECT_NAME_UIDS):
+            names = backend.PER_GRAPH_OBJECT_NAME_UIDS[graph]
+            names.clear()
+            names.update(saved["counters"].get(graph, {}))
+        if saved["seed"] is not None:
+            backend._SEED_GENERATOR.generator.setstate(saved["seed"])
+
+    def call_model(self, model: Any, x: Any, training: bool) -> Any:
+        return model(x, training=training)
+
+    def compute_loss(self, model: Any, x: Any, y: Any, y_pred: Any, weight: Any) -> Any:
+        return model.compute_loss(x, y, y_pred, weight)
+
+    def metric_objects(self, model: Any, y: Any, y_pred: Any) -> list[Any]:
+        container = getattr(model, "compiled_metrics", None)
+        if container is None:
+            return []
+        if not container.built:
+            container.build(y_pred, y)
+        return list(container.metrics)
+
+    def update_metrics(self, model: Any, y: Any, y_pred: Any, weight: Any) -> None:
+        model.compiled_metrics.update_state(y, y_pred, weight)
+
+    def compiled(self, model: Any) -> bool:
+        return bool(getattr(model, "_is_compiled", False))
+
+    def has_loss(self, model: Any) -> bool:
+        return getattr(getattr(model, "compiled_loss", None), "_user_losses", None) is not None
+
+    def compile_loss(self, loss: Any, model: Any) -> Any:
+        from tf_keras.src.engine.compile_utils import LossesContainer
+
+        return LossesContainer(loss, output_names=getattr(model, "output_names", None))
+
+    def overrides(self, model: Any, method: str) -> bool:
+        """Whether the user's class replaces a method of the trainer."""
+        owner = next((base for base in type(model).__mro__ if method in base.__dict__), None)
+        return owner is not None and not (owner.__module__ or "").startswith("tf_keras.")
+
+    def declared(self, model: Any) -> list[tuple[str, Spec]] | None:
+        """The inputs that the model declares, in the order of its flattened structure."""
+        if not getattr(model, "_is_graph_network", False):
+            return None
+        return [(str(tensor.node.layer.name), self.spec(tensor)) for tensor in model.inputs]
+
+    def origin(self, tensor: Any) -> tuple[Any, list[Any]] | None:
+        """The layer that made a symbolic tensor, and that call's own inputs."""
+        node = getattr(tensor, "node", None)
+        if node is None:
+            return None
+        return node.layer, list(node.keras_inputs)
+
+    def graph_network(self, model: Any) -> Any:
+        """The functional graph inside a model, or ``None``."""
+        return model if getattr(model, "_is_graph_network", False) else None
+
+    def graph_nodes(self, network: Any) -> Iterator[tuple[Any, list[Any], list[Any], bool]]:
+        """``(layer, inputs, outputs, is_input)`` of a functional graph, in the order of execution."""
+        for depth in sorted(network._nodes_by_depth, reverse=True):
+            for node in network._nodes_by_depth[depth]:
+                yield node.layer, list(node.keras_inputs), tf.nest.flatten(node.outputs), bool(node.is_input)
+
+    def graph_ends(self, network: Any) -> tuple[list[Any], Any]:
+        """The functional graph's input tensors, flat, and its outputs as nested."""
+        return list(network.inputs), network._nested_outputs
+
+    def structure(self, model: Any) -> Any:
+        """The declared inputs in their nesting: names at the leaves."""
+        nested = getattr(model, "_nested_inputs", None)
+        if nested is None or not getattr(model, "_is_graph_network", False):
+            return None
+        return tf.nest.map_structure(lambda tensor: str(tensor.node.layer.name), nested)
