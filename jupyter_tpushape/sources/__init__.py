@@ -1,1 +1,99 @@
+"""Whatever ``fit`` accepts, seen through a few batches, and left as it was found."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from .arrays import all_arrays, describe, sample_arrays
+from .datasets import sample_dataset, sample_generator, sample_pydataset
+from .draw import Progress
+from .kinds import is_dataset, is_distributed_dataset, is_pydataset, is_sequence, type_name
+from .nested import flatten, is_nested, map_leaves
+from .specs import all_specs, sample_specs
+from .values import BadData, LeafSpec, Problem, Sample, Stage, Stats
+
+__all__ = ["BadData", "LeafSpec", "Problem", "Sample", "Stage", "Stats", "flatten", "map_leaves", "sample"]
+
+TAKES = "arrays, (x, y), (x, y, sample_weight), a dict, a tf.data.Dataset, a generator, a PyDataset, or specs such as tf.TensorSpec((32, 10))"
+
+
+def _stream(value: Any) -> str:
+    """Which kind of batch source this is, or ``""``."""
+    if is_dataset(value):
+        return "dataset"
+    if is_pydataset(value) or is_sequence(value):
+        return "pydataset"
+    if hasattr(value, "__next__") and hasattr(value, "__iter__"):
+        return "generator"
+    return ""
+
+
+def _parts(data: Any, x_structure: Any) -> tuple[Any, Any, Any]:
+    """``data`` as ``fit``'s ``(x, y, sample_weight)``: a tuple is taken as these, all else as x."""
+    if not isinstance(data, tuple) or hasattr(data, "_fields"):
+        return data, None, None
+    if len(data) in (1, 2, 3):
+        x, y, weight = (*data, None, None)[:3]
+        return x, y, weight
+    inputs = len(list(flatten(x_structure))) if x_structure is not None else 0
+    if inputs == len(data):
+        return data, None, None
+    raise BadData(
+        f"The data is a tuple of {len(data)} parts, and fit takes (x, y) or (x, y, sample_weight): for several inputs type ([a, b, ...], y)."
+    )
+
+
+def sample(
+    data: Any,
+    *,
+    framework: str,
+    batch_size: int | None = None,
+    batches: int = 3,
+    seconds: float = 5.0,
+    progress: Progress | None = None,
+    x_structure: Any = None,
+) -> Sample:
+    """Looks at what ``fit`` would feed to the model.
+
+    Args:
+        data: all that ``fit`` takes, or specs in place of it. A tuple means ``(x, y)`` or
+            ``(x, y, sample_weight)``; specs describe the global batch, axis 0 the batch.
+        framework: ``"keras"`` or ``"tf_keras"``; they cast and batch differently.
+        batch_size: for arrays, rows a batch; 32 unless given, as in ``fit``.
+        batches: how many batches are drawn at most.
+        seconds: how long drawing may take at most; a source that blocks is left alone after that.
+        progress: called with a line of text when drawing takes over a second.
+        x_structure: the model's inputs, where known: tells many inputs from ``(x, y)``.
+
+    Returns:
+        a :class:`Sample`. What ``fit`` would refuse is in ``problems`` and does not raise.
+
+    Raises:
+        BadData: where ``data`` is nothing that ``fit`` takes; one sentence that says what to type.
+    """
+    if data is None:
+        raise BadData(f"There is no data: give {TAKES}.")
+    if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
+        raise BadData(f"batch_size is {batch_size!r}, and a batch has at least 1 row: type batch_size=32.")
+    if batches < 1 or seconds <= 0:
+        raise BadData(f"batches is {batches} and seconds {seconds}: both must be positive.")
+    x, y, weight = _parts(data, x_structure)
+    kind = _stream(x)
+    if kind:
+        if y is not None or weight is not None:
+            name = "a tf.data.Dataset" if kind == "dataset" else f"a {type_name(x)}"
+            raise BadData(f"x is {name}, which brings its labels itself, and y was given as well: pass the {kind} alone, yielding (x, y).")
+        if kind == "dataset":
+            return sample_dataset(x, batches=batches, seconds=seconds, progress=progress)
+        make = sample_pydataset if kind == "pydataset" else sample_generator
+        return make(x, framework=framework, batches=batches, seconds=seconds, progress=progress)
+    if is_distributed_dataset(x):
+        raise BadData("x is a dataset that a strategy has distributed already: pass the tf.data.Dataset that it was made from.")
+    trees = tuple(tree for tree in (x, y, weight) if tree is not None)
+    if all_specs(trees):
+        return sample_specs(x, y, weight)
+    if not all_arrays(*trees):
+        if callable(x) and not is_nested(x):
+            raise BadData(f"x is the function {getattr(x, '__name__', type_name(x))}: call it, or pass it alone where it takes no arguments.")
+        raise BadData(f"The data is {describe(trees)}, which fit does not take: give {TAKES}.")
+    return sample_arrays(x, y, weight, framework=framework, batch_size=batch_size, batches=batches)

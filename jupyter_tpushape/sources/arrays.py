@@ -1,0 +1,199 @@
+"""Arrays as both Kerases feed them: batch size, dtype casts, what they refuse.
+
+Sources: ``keras/src/trainers/data_adapters/{array_data_adapter,array_slicing}.py`` and
+``tf_keras/src/engine/data_adapter.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .kinds import dtype_name, floatx, is_array, is_number, is_pandas, is_ragged, is_scipy, is_sparse, is_tf_tensor, type_name
+from .nested import flatten, is_nested, map_leaves
+from .stats import all_stats, kept
+from .values import LeafSpec, Problem, Sample, Stage
+
+FLOATS = ("float16", "float32", "float64", "bfloat16", "float8_e4m3fn", "float8_e5m2")
+
+
+def numbers_only(tree: Any) -> bool:
+    """Whether this is a list (of lists) of plain numbers or texts: one array, not many inputs."""
+    if isinstance(tree, (list, tuple)):
+        return bool(tree) and all(is_number(item) or numbers_only(item) for item in tree)
+    return False
+
+
+def collapse(tree: Any) -> Any:
+    """The structure with each list of plain numbers made the one array it stands for."""
+    if isinstance(tree, (list, tuple)) and numbers_only(tree):
+        try:
+            return np.asarray(tree)
+        except ValueError:
+            return np.asarray([np.asarray(item, dtype=object) for item in tree], dtype=object)
+    if isinstance(tree, dict):
+        return {key: collapse(value) for key, value in tree.items()}
+    if isinstance(tree, (list, tuple)) and not hasattr(tree, "_fields"):
+        return type(tree)(collapse(item) for item in tree)
+    return np.asarray(tree) if is_number(tree) else tree
+
+
+def shape_of(value: Any) -> tuple[int | None, ...]:
+    """The shape as ``fit`` counts it; a pandas Series is a column."""
+    shape = tuple(None if n is None else int(n) for n in getattr(value, "shape", ()) or ())
+    return (*shape, 1) if is_pandas(value) == "Series" and len(shape) == 1 else shape
+
+
+def dtype_of(value: Any, framework: str) -> str:
+    """The dtype after ``fit``'s own cast to the default float."""
+    if is_pandas(value) == "DataFrame":
+        array = np.asarray(value[:0])
+        name = dtype_name(array.dtype)
+        return floatx(framework) if name in FLOATS and framework == "keras" else name
+    name = dtype_name(getattr(value, "dtype", np.asarray(value).dtype))
+    if name not in FLOATS:
+        return name
+    # tf_keras casts NumPy arrays alone; Keras 3 casts tensors of any framework as well.
+    numpy_like = isinstance(value, np.ndarray) or is_pandas(value) == "Series"
+    return floatx(framework) if framework == "keras" or numpy_like else name
+
+
+def to_numpy(value: Any, start: int, stop: int) -> Any:
+    """Rows of one leaf as NumPy, as a view where that is possible."""
+    if is_scipy(value):
+        return np.asarray(value.tocsr()[start:stop].todense())
+    if is_ragged(value):
+        return np.asarray(value[start:stop].to_tensor())
+    if is_sparse(value):
+        return None
+    if is_pandas(value):
+        rows = value.iloc[start:stop].to_numpy()
+        return rows[:, None] if rows.ndim == 1 else rows
+    if is_tf_tensor(value):
+        return value[start:stop].numpy()
+    array = value if isinstance(value, np.ndarray) else np.asarray(value)
+    return array[start:stop]
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype == object and value.size > 0 and all(isinstance(item, str) for item in value.flat)
+
+
+def _refused(data: tuple[Any, Any, Any], raw: tuple[Any, Any, Any], framework: str) -> list[Problem]:
+    """What the framework's data adapter says no to, beside row counts."""
+    problems = []
+    for name, tree, original in zip(("x", "y", "sample_weight"), data, raw, strict=True):
+        plain = any(is_number(leaf) for _, leaf in flatten(original))
+        if plain and framework == "keras":
+            problems.append(
+                Problem("plain-lists", f"`{name}` is made of plain Python numbers, and Keras 3 takes arrays only: type np.asarray({name})",
+                        "arrays", "a list of numbers")
+            )  # fmt: skip
+        for path, leaf in flatten(tree, name):
+            shape = shape_of(leaf)
+            if not shape:
+                problems.append(
+                    Problem("scalar-data", f"`{path}` is a single value without a batch axis: type np.asarray([value])", "(rows, ...)", "()")
+                )
+            if isinstance(leaf, np.ndarray) and leaf.dtype == object and not _texts(leaf):
+                problems.append(
+                    Problem("object-array", f"`{path}` is an array of Python objects (rows of unequal length, or mixed types), which no tensor "
+                            "can hold: pad the rows to one length, or use tf.ragged.constant", "one dtype and one length", "dtype object")
+                )  # fmt: skip
+    if framework == "tf_keras":
+        kinds = [numbers_only(part) or is_number(part) for part in raw[:2] if part is not None]
+        if any(kinds) and not all(kinds):
+            problems.append(
+                Problem("plain-lists", "`x` and `y` are one a plain list and the other an array, and tf_keras finds no adapter for the pair: "
+                        "make both arrays with np.asarray", "two arrays", "a list and an array")
+            )  # fmt: skip
+    return problems
+
+
+def _row_counts(data: tuple[Any, Any, Any]) -> dict[str, list[int]]:
+    counts: dict[str, list[int]] = {}
+    for name, tree in zip(("x", "y", "sample_weight"), data, strict=True):
+        found = [int(shape_of(leaf)[0] or 0) for _, leaf in flatten(tree) if shape_of(leaf)]
+        if found:
+            counts[name] = found
+    return counts
+
+
+def sample_arrays(x: Any, y: Any, weight: Any, *, framework: str, batch_size: int | None, batches: int) -> Sample:
+    """What ``fit`` makes of arrays: batches of ``batch_size`` rows (32 unless given), the rest last.
+
+    Returns:
+        a :class:`Sample`; unequal row counts, single values and object arrays are its ``problems``.
+    """
+    raw = (x, y, weight)
+    data = (collapse(x), collapse(y), collapse(weight))
+    problems = _refused(data, raw, framework)
+    counts = _row_counts(data)
+    flat = [n for found in counts.values() for n in found]
+    rows = min(flat) if flat else 0
+    if len(set(flat)) > 1:
+        found = ", ".join(f"{name}: {' and '.join(map(str, sizes))}" for name, sizes in counts.items())
+        problems.insert(
+            0, Problem("cardinality", "The arrays have different numbers of rows, and each sample needs one row in each of them",
+                       f"{counts[next(iter(counts))][0]} rows everywhere", found)
+        )  # fmt: skip
+    size = int(batch_size or 32)
+    first = min(size, rows)
+    static = size if rows and rows % size == 0 else None
+    full, rest = divmod(rows, size)
+    nested_weight = data[2]
+    if framework == "keras" and nested_weight is not None and is_nested(data[1]) and not is_nested(nested_weight):
+        nested_weight = map_leaves(lambda _: weight, data[1])  # Keras 3 gives each output the one array
+
+    def leaf(value: Any) -> LeafSpec:
+        shape = shape_of(value)
+        kind = "ragged" if is_ragged(value) else "sparse" if is_sparse(value) or is_scipy(value) else "dense"
+        if not shape:
+            return LeafSpec((), dtype_of(value, framework), "dense", ())
+        concrete = (first, *shape[1:])
+        return LeafSpec((static, *shape[1:]), dtype_of(value, framework), kind, concrete)  # type: ignore[arg-type]
+
+    specs = [None if tree is None else map_leaves(leaf, tree) for tree in (data[0], data[1], nested_weight)]
+    sampled = []
+    starts = [index * size for index in range(full)][: max(1, batches)]
+    if rest and full * size not in starts:
+        starts = [*starts[: max(1, batches) - 1], full * size] if starts else [full * size]
+    for start in starts if rows and not any(p.code == "scalar-data" for p in problems) else ():
+        stop = min(start + size, rows)
+
+        def cut(value: Any, start: int = start, stop: int = stop) -> Any:
+            return to_numpy(value, start, stop)
+
+        sampled.append(tuple(None if tree is None else map_leaves(cut, tree) for tree in (data[0], data[1], nested_weight)))
+    stats = {}
+    if sampled:
+
+        def all_rows(value: Any) -> Any:
+            return to_numpy(value, 0, rows) if isinstance(value, np.ndarray) or is_tf_tensor(value) else to_numpy(value, 0, first)
+
+        ids = tuple(None if tree is None else map_leaves(all_rows, tree) for tree in (data[0], data[1]))
+        stats = all_stats([(*ids, None)])  # type: ignore[list-item]
+    stages = [
+        Stage("arrays", "arrays", {"rows": rows}, tuple(spec for spec in specs if spec is not None)),
+        Stage("batch", "batch", {"batch_size": size, "default": batch_size is None, "drop_remainder": False},
+              tuple(spec for spec in specs if spec is not None), inputs=("arrays",)),
+    ]  # fmt: skip
+    return Sample(
+        "arrays", *specs, batch=first or None, rows=rows, cardinality=math.ceil(rows / size) if rows else 0,
+        sampled=[tuple(None if tree is None else map_leaves(kept, tree) for tree in batch) for batch in sampled],  # type: ignore[misc]
+        batch_sizes=tuple(n for n in ((size if full else 0), rest) if n), stats=stats, stages=stages, problems=problems,
+    )  # fmt: skip
+
+
+def all_arrays(*trees: Any) -> bool:
+    """Whether each leaf is an array, or a plain number inside a list of them."""
+    leaves = [leaf for tree in trees if tree is not None for _, leaf in flatten(tree)]
+    return bool(leaves) and all(is_array(leaf) or is_number(leaf) for leaf in leaves)
+
+
+def describe(tree: Any) -> str:
+    """Types of a structure's leaves, for a message."""
+    found = sorted({type_name(leaf) for _, leaf in flatten(tree)})
+    return " and ".join(found) if found else f"an empty {type_name(tree)}"

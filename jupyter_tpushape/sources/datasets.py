@@ -1,0 +1,271 @@
+"""``tf.data.Dataset``, Python generators and PyDatasets as ``fit`` sees them."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+from .draw import Drawn, Progress, draw
+from .kinds import dtype_name, floatx, is_pandas, is_ragged, is_scipy, is_sequence, is_sparse, is_tf_tensor, type_name
+from .nested import flatten, is_nested, map_leaves, unpack
+from .pipeline import function_name, location_of, spec_tree, stages_of, variables_of
+from .rebuild import CannotRemake, without_memory
+from .state import kept_random_state
+from .stats import all_stats, kept
+from .values import LeafSpec, Problem, Sample, Stage
+
+PARTS = ("x", "y", "weight")
+
+
+def leaf_shape(value: Any) -> tuple[int | None, ...]:
+    shape = getattr(value, "shape", None)
+    if shape is None:
+        return np.shape(value)
+    if is_sparse(value):
+        return tuple(int(n) for n in value.dense_shape.numpy())
+    dims = tuple(None if n is None else int(n) for n in shape)
+    return (*dims, 1) if is_pandas(value) == "Series" and len(dims) == 1 else dims
+
+
+def leaf_array(value: Any) -> Any:
+    """One drawn leaf as NumPy, or ``None`` where it has no dense form."""
+    if is_sparse(value) or is_scipy(value):
+        return None
+    if is_ragged(value):
+        return np.asarray(value.flat_values.numpy())
+    if is_tf_tensor(value):
+        return value.numpy()
+    array = np.asarray(value)
+    return array[:, None] if is_pandas(value) == "Series" else array
+
+
+def _same_structure(one: Any, other: Any) -> bool:
+    return [path for path, _ in flatten(one)] == [path for path, _ in flatten(other)]
+
+
+def _with_concrete(specs: Any, values: Any) -> Any:
+    if specs is None or values is None or not _same_structure(specs, values):
+        return specs
+    shapes = {path: leaf_shape(leaf) for path, leaf in flatten(values)}
+    paths = iter([path for path, _ in flatten(specs)])
+
+    def fill(leaf: LeafSpec) -> LeafSpec:
+        return LeafSpec(leaf.shape, leaf.dtype, leaf.kind, shapes[next(paths)])
+
+    return _ordered(fill, specs)
+
+
+def _ordered(change: Any, tree: Any) -> Any:
+    """Like ``map_leaves`` with the leaves visited in the order of ``flatten``."""
+    found = {path: change(leaf) for path, leaf in flatten(tree, "t")}
+
+    def walk(part: Any, path: str) -> Any:
+        if part is None:
+            return None
+        if isinstance(part, dict):
+            return {key: walk(part[key], f"{path}/{key}") for key in part}
+        if isinstance(part, (list, tuple)):
+            items = [walk(item, f"{path}/{index}") for index, item in enumerate(part)]
+            if hasattr(part, "_fields"):
+                return type(part)(*items)
+            return type(part)(items)
+        return found[path]
+
+    return walk(tree, "t")
+
+
+def fill(sample: Sample, drawn: Drawn) -> list[tuple[Any, Any, Any]]:
+    """Enters what was drawn into the sample and gives the drawn batches as ``(x, y, weight)``."""
+    batches, sizes = [], []
+    for element in drawn.elements:
+        parts = unpack(element)
+        if parts is None:
+            continue
+        batches.append(parts)
+        for _, leaf in flatten(parts):
+            shape = leaf_shape(leaf)
+            if shape and shape[0] is not None and shape[0] not in sizes:
+                sizes.append(shape[0])
+            break
+    if batches:
+        sample.batch = sizes[0] if sizes else None
+        for name, part in zip(PARTS, batches[0], strict=True):
+            setattr(sample, name, _with_concrete(getattr(sample, name), part))
+    dense: list[tuple[Any, Any, Any]] = []
+    for parts in batches:
+        x, y, weight = (None if part is None else map_leaves(leaf_array, part) for part in parts)
+        dense.append((x, y, weight))
+    sample.batch_sizes = tuple(sizes)
+    sample.stats = all_stats(dense)
+    for x, y, weight in dense:
+        sample.sampled.append((map_leaves(kept, x), map_leaves(kept, y), map_leaves(kept, weight)))
+    if drawn.error is not None:
+        sample.error = drawn.error
+        first = next((line.strip() for line in str(drawn.error).splitlines() if line.strip()), "")
+        sample.problems.append(Problem("data-raised", f"Iterating the data raises {type(drawn.error).__name__}: {first}", "", first))
+    if drawn.late:
+        sample.notes.append(("slow-data", f"Only {len(batches)} batches arrived in time: what is said of values rests on those."))
+    if drawn.complete and not drawn.elements:
+        sample.problems.append(Problem("no-batches", "The data gives no batch at all, so there is nothing to train on", "at least 1 batch", "0 batches"))
+        sample.cardinality = 0
+    return batches
+
+
+def too_many_parts(sample: Sample, element: Any) -> None:
+    count = len(element)
+    sample.problems.append(
+        Problem("element-parts", f"Each element has {count} parts, and fit takes x, (x, y) or (x, y, sample_weight): put several inputs into one "
+                "inner tuple or a dict", "1, 2 or 3 parts", f"{count} parts")
+    )  # fmt: skip
+
+
+def sample_dataset(dataset: Any, *, batches: int, seconds: float, progress: Progress | None) -> Sample:
+    """A ``tf.data.Dataset`` through a fresh iterator; the user's dataset keeps its position and order."""
+    sample = Sample("dataset", dataset=dataset, stages=stages_of(dataset))
+    tree = spec_tree(dataset.element_spec)
+    parts = unpack(tree)
+    if parts is None:
+        too_many_parts(sample, tree)
+        parts = (tree[0], tree[1], None)
+    sample.x, sample.y, sample.weight = parts
+    try:
+        cardinality = int(dataset.cardinality().numpy())
+        sample.cardinality = cardinality if cardinality >= -1 else None
+    except Exception:
+        sample.cardinality = None
+    if sample.cardinality == 0:
+        sample.problems.append(
+            Problem("no-batches", "The dataset has no batch: it holds fewer rows than one batch, and drop_remainder=True drops what there is",
+                    "at least 1 batch", "0 batches")
+        )  # fmt: skip
+        return sample
+    try:
+        source = without_memory(dataset)
+    except CannotRemake as error:
+        sample.notes.append(
+            ("not-sampled", f"No batch was drawn: a pass would change the state of this pipeline's shuffle or cache (stage {error}). "
+             "Shapes come from element_spec alone.")
+        )  # fmt: skip
+        return sample
+    if source is not dataset and any(stage.op == "shuffle" for stage in sample.stages):
+        sample.notes.append(("unshuffled", "Batches were drawn in the order of the source, so that shuffle's own order is left as it was."))
+    with kept_random_state(list(variables_of(dataset))):
+        drawn = draw(source, batches, seconds, progress)
+        if not drawn.late:
+            drawn.tap.release()
+    fill(sample, drawn)
+    leaf = next((leaf for _, leaf in sample.leaves()), None)
+    if sample.batch is None and leaf is not None and leaf.shape:
+        sample.batch = leaf.shape[0]
+    if sample.cardinality is None and drawn.complete:
+        sample.cardinality = len(drawn.elements)
+    return sample
+
+
+def _merged(batches: list[tuple[Any, Any, Any]], framework: str) -> tuple[Any, Any, Any]:
+    """What the framework's adapter makes of the first batches of Python data.
+
+    Keras 3 looks at two batches and keeps the axes on which they agree, the batch axis open;
+    tf_keras looks at one and keeps ranks alone.
+    """
+    shapes: dict[str, list[tuple[int | None, ...]]] = {}
+    for batch in batches[: 2 if framework == "keras" else 1]:
+        for name, part in zip(PARTS, batch, strict=True):
+            for path, leaf in flatten(part, name) if part is not None else ():
+                shapes.setdefault(path, []).append(leaf_shape(leaf))
+
+    def build(tree: Any, name: str) -> Any:
+        if tree is None:
+            return None
+        paths = iter([path for path, _ in flatten(tree, name)])
+
+        def leaf(value: Any) -> LeafSpec:
+            seen = shapes[next(paths)]
+            concrete = seen[0]
+            if framework == "tf_keras" or len({len(shape) for shape in seen}) > 1:
+                shape: tuple[int | None, ...] = (None,) * len(concrete)
+            else:
+                shape = tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*seen, strict=True))
+                shape = (None, *shape[1:]) if shape else ()
+            dtype = dtype_name(getattr(value, "dtype", np.asarray(value).dtype))
+            if framework == "tf_keras" and isinstance(value, np.ndarray) and value.dtype.kind == "f":
+                dtype = floatx(framework)
+            kind = "ragged" if is_ragged(value) else "sparse" if is_sparse(value) or is_scipy(value) else "dense"
+            return LeafSpec(shape, dtype, kind, concrete)  # type: ignore[arg-type]
+
+        return _ordered(leaf, tree)
+
+    x, y, weight = (build(part, name) for part, name in zip(batches[0], PARTS, strict=True))
+    return x, y, weight
+
+
+def _python_batches(sample: Sample, drawn: Drawn, framework: str) -> Sample:
+    first = next((element for element in drawn.elements), None)
+    if first is not None:
+        if unpack(first) is None:
+            too_many_parts(sample, first)
+        usable = [parts for parts in map(unpack, drawn.elements) if parts is not None]
+        alike = [parts for parts in usable if _same_structure(parts, usable[0])]
+        if len(alike) < len(usable):
+            sample.problems.append(Problem("uneven-structure", "The batches are not all nested alike", "one structure for all batches", "two"))
+        if usable:
+            sample.x, sample.y, sample.weight = _merged(alike, framework)
+    fill(sample, drawn)
+    specs = tuple(part for part in (sample.x, sample.y, sample.weight) if part is not None)
+    sample.stages = [Stage(stage.op, stage.name, stage.detail, specs, stage.function, stage.location, stage.inputs) for stage in sample.stages]
+    return sample
+
+
+def sample_generator(data: Any, *, framework: str, batches: int, seconds: float, progress: Progress | None) -> Sample:
+    """A Python generator or iterator. It cannot be rewound: ``replacement`` gives all its elements."""
+    code = getattr(data, "gi_code", None)
+    name = getattr(data, "__name__", type_name(data))
+    source = Stage("generator", "generator", {"python": True}, None, name, location_of(types.SimpleNamespace(__code__=code)) if code else None)
+    sample = Sample("generator", stages=[source, Stage("fit", "fit", {"batch axis": "?"}, inputs=("generator",))])
+    if framework == "keras" and not isinstance(data, types.GeneratorType):
+        sample.problems.append(
+            Problem("not-a-generator", f"Keras 3 takes generators and no other iterators, and this is a {type_name(data)}: wrap it as "
+                    "(batch for batch in data)", "a generator", type_name(data))
+        )  # fmt: skip
+    with kept_random_state():
+        drawn = draw(data, batches, seconds, progress)
+    sample.replacement = drawn.tap.again()
+    sample.notes.append(
+        ("generator-consumed", f"{len(drawn.elements)} batches were drawn from a one-shot iterator, which cannot be rewound: a generator that gives them again, and then the rest, takes its place.")
+    )
+    first = drawn.elements[0] if drawn.elements else None
+    if framework == "keras" and first is not None and not isinstance(first, tuple):
+        sample.problems.append(
+            Problem("element-not-tuple", f"The generator yields a {type_name(first)}, and Keras 3 wants a tuple: yield (x, y), or (x,) without labels",
+                    "a tuple", type_name(first))
+        )  # fmt: skip
+    return _python_batches(sample, drawn, framework)
+
+
+def sample_pydataset(data: Any, *, framework: str, batches: int, seconds: float, progress: Progress | None) -> Sample:
+    """A Keras 3 ``PyDataset`` or a tf_keras ``Sequence``; items are asked for by index."""
+    count = getattr(data, "num_batches", None) if not is_sequence(data) else len(data)
+    kind = type(data)
+    call = kind.__getitem__
+    stages = [
+        Stage("pydataset", "pydataset", {"batches": count, "python": True}, None, function_name(kind), location_of(call)),
+        Stage("fit", "fit", {"batch axis": "?"}, inputs=("pydataset",)),
+    ]
+    sample = Sample("pydataset", cardinality=-1 if count is None else int(count), stages=stages)
+    wanted = batches if count is None else min(batches, int(count))
+    with kept_random_state():
+        drawn = draw((data[index] for index in range(wanted)), wanted, seconds, progress)
+    elements = [(tuple(item) if isinstance(item, list) else item) for item in drawn.elements]
+    first = elements[0] if elements else None
+    if first is not None and framework == "keras" and not isinstance(first, (tuple, dict, np.ndarray)):
+        sample.problems.append(
+            Problem("element-not-tuple", f"__getitem__ returns a {type_name(first)}, and Keras 3 wants a tuple: return (x, y), or (x,)",
+                    "a tuple or a dict", type_name(first))
+        )  # fmt: skip
+    if first is not None and is_nested(first):
+        drawn.elements[:] = elements
+    if count == 0:
+        drawn.complete = True
+    return _python_batches(sample, drawn, framework)

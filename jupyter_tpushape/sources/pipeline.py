@@ -1,0 +1,218 @@
+"""A ``tf.data`` pipeline as its stages, read off the dataset objects without running them.
+
+The private attributes read here are those of TensorFlow 2.16 to 2.21
+(``tensorflow/python/data/ops``); one that is missing leaves a detail out, never fails.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ..flow import Location
+from .kinds import dtype_name, has_base
+from .nested import map_leaves
+from .values import LeafSpec, Stage
+
+# Ops whose result differs from run to run (stateless ones differ only where fed so, and are left out).
+RANDOM = re.compile(
+    r"^(Random(?!Dataset)|StatefulUniform|StatefulStandardNormal|StatefulTruncatedNormal|StatefulRandomBinomial|Multinomial|"
+    r"TruncatedNormal|ParameterizedTruncatedNormal|RngReadAndSkip|RngSkip)"
+)
+PYTHON = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
+DETAILS = (
+    ("_batch_size", "batch_size"), ("_drop_remainder", "drop_remainder"), ("_buffer_size", "buffer_size"), ("_count", "count"),
+    ("_reshuffle_each_iteration", "reshuffle_each_iteration"), ("_num_parallel_calls", "parallel"), ("_cycle_length", "cycle_length"),
+    ("_block_length", "block_length"), ("_num_shards", "num_shards"), ("_index", "index"), ("_size", "size"), ("_filename", "filename"),
+    ("_batch_sizes", "batch_sizes"), ("_deterministic", "deterministic"),
+)  # fmt: skip
+ALIASES = {
+    "parallel_map": "map", "parallel_batch": "batch", "parallel_interleave": "interleave", "tensor_slice": "tensor_slices",
+    "tensor": "tensors", "tf_record": "tfrecord", "tf_record_dataset_v2": "tfrecord", "text_line": "text_lines", "dense_to_ragged": "ragged_batch",
+}  # fmt: skip
+
+
+def plain(value: Any) -> Any:
+    """A plain Python value of a scalar or small tensor, or ``None`` where it is symbolic."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    try:
+        value = value.numpy()
+    except Exception:
+        return None
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return value if not isinstance(value, bytes) else value.decode(errors="replace")
+
+
+def spec_tree(element_spec: Any, concrete: Any = None) -> Any:
+    """An ``element_spec`` as nested :class:`LeafSpec`."""
+
+    def leaf(spec: Any) -> LeafSpec:
+        kind = "ragged" if has_base(spec, "RaggedTensorSpec", "tensorflow") else "sparse" if has_base(spec, "SparseTensorSpec", "tensorflow") else "dense"
+        shape = getattr(spec, "shape", None)
+        dims = None if shape is None or getattr(shape, "rank", None) is None else tuple(None if n is None else int(n) for n in shape)
+        dtype = getattr(spec, "dtype", None)
+        return LeafSpec(dims, dtype_name(dtype) if dtype is not None else "variant", kind)  # type: ignore[arg-type]
+
+    return map_leaves(leaf, element_spec)
+
+
+def op_name(dataset: Any) -> str:
+    name = re.sub(r"(Dataset)?(V\d)?$", "", type(dataset).__name__.lstrip("_")) or type(dataset).__name__
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    return ALIASES.get(name, name)
+
+
+def inputs_of(dataset: Any) -> list[Any]:
+    """The datasets that feed this one."""
+    try:
+        return list(dataset._inputs())
+    except Exception:
+        return []
+
+
+def wrappers_of(dataset: Any) -> list[Any]:
+    """The stage's traced functions."""
+    try:
+        return [wrapper for wrapper in dataset._functions() if hasattr(wrapper, "_func")]
+    except Exception:
+        return []
+
+
+def user_function(wrapper: Any) -> Any:
+    function = wrapper._func
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    return getattr(function, "python_function", function)
+
+
+def function_name(function: Any) -> str:
+    name = getattr(function, "__qualname__", None) or type(function).__name__
+    return str(name).rsplit("<locals>.", 1)[-1]
+
+
+def location_of(function: Any) -> Location | None:
+    """Where a Python function is written."""
+    code = getattr(function, "__code__", None) or getattr(getattr(function, "__func__", None), "__code__", None)
+    if code is None:
+        call = getattr(type(function), "__call__", None)
+        code = getattr(call, "__code__", None) if not inspect.isbuiltin(call) else None
+    if code is None:
+        return None
+    return Location(code.co_filename, code.co_firstlineno)
+
+
+def graph_ops(wrapper: Any) -> set[str]:
+    """Types of all ops of a traced function, functions it calls included."""
+    try:
+        graph = wrapper.function.graph
+        found = {op.type for op in graph.get_operations()}
+        for definition in graph.as_graph_def().library.function:
+            found.update(node.op for node in definition.node_def)
+    except Exception:
+        return set()
+    return found
+
+
+def variables_of(dataset: Any, seen: set[int] | None = None) -> Iterator[Any]:
+    """Variables that the pipeline's functions have captured (seeds and counters of layers)."""
+    seen = set() if seen is None else seen
+    if id(dataset) in seen:
+        return
+    seen.add(id(dataset))
+    for wrapper in wrappers_of(dataset):
+        try:
+            yield from (v for v in wrapper.function.graph.variables if v is not None and hasattr(v, "assign"))
+        except Exception:  # a legacy function without a graph of its own
+            continue
+    for source in inputs_of(dataset):
+        yield from variables_of(source, seen)
+
+
+def _from_generator(dataset: Any) -> Any:
+    """The user's generator function where this stage is what ``from_generator`` makes, else ``None``."""
+    for wrapper in wrappers_of(dataset):
+        function = wrapper._func
+        if getattr(function, "__module__", "") != "tensorflow.python.data.ops.from_generator_op":
+            continue
+        pending, seen = [function], set()
+        while pending:
+            current = pending.pop()
+            if id(current) in seen:
+                continue
+            seen.add(id(current))
+            if type(current).__name__ == "_GeneratorState":
+                return current._generator
+            for cell in getattr(current, "__closure__", None) or ():
+                pending.append(cell.cell_contents)
+        return function
+    return None
+
+
+def _detail(dataset: Any, op: str) -> dict[str, Any]:
+    detail = {name: plain(getattr(dataset, attribute)) for attribute, name in DETAILS if hasattr(dataset, attribute)}
+    if detail.get("deterministic") == "default":
+        del detail["deterministic"]
+    if detail.get("parallel") == -1:
+        detail["parallel"] = "AUTOTUNE"
+    if op in ("map", "interleave") and "parallel" not in detail:
+        detail["parallel"] = None
+    if op == "padded_batch":
+        shapes = map_leaves(lambda shape: tuple(plain(shape) or ()), getattr(dataset, "_padded_shapes", None))
+        detail["padded_shapes"] = str(shapes).replace("-1", "?")
+    if op == "options":
+        try:
+            options = dataset.options()
+            detail["auto_shard_policy"] = options.experimental_distribute.auto_shard_policy.name
+            detail["deterministic"] = options.deterministic
+        except Exception:
+            detail.pop("auto_shard_policy", None)
+    if op == "cache":
+        detail["filename"] = detail.get("filename") or ""
+    return {key: value for key, value in detail.items() if value is not None or key == "parallel"}
+
+
+def stages_of(dataset: Any) -> list[Stage]:
+    """The pipeline's stages, each after those that feed it; the last one is what ``fit`` gets.
+
+    ``detail`` holds besides the stage's own arguments: ``random`` (the function draws random
+    numbers), ``python`` (it runs Python code), ``ops`` (sorted op types of a map's function).
+    """
+    stages: list[Stage] = []
+    names: dict[int, str] = {}
+    used: dict[str, int] = {}
+
+    def visit(current: Any) -> str:
+        if id(current) in names:
+            return names[id(current)]
+        generator = _from_generator(current)
+        sources = () if generator is not None else tuple(visit(source) for source in inputs_of(current))
+        op = "generator" if generator is not None else op_name(current)
+        used[op] = used.get(op, 0) + 1
+        name = op if used[op] == 1 else f"{op}_{used[op]}"
+        detail, function, location = _detail(current, op), "", None
+        if generator is not None:
+            detail, function, location = {"python": True}, function_name(generator), location_of(generator)
+        else:
+            for wrapper in wrappers_of(current)[:1]:
+                made = user_function(wrapper)
+                function, location = function_name(made), location_of(made)
+                ops = graph_ops(wrapper)
+                detail["random"] = any(RANDOM.match(kind) for kind in ops)
+                detail["python"] = any(kind in PYTHON for kind in ops)
+                detail["ops"] = sorted(ops)
+        try:
+            spec = spec_tree(current.element_spec)
+        except Exception:
+            spec = None
+        stages.append(Stage(op, name, detail, spec, function, location, sources))
+        names[id(current)] = name
+        return name
+
+    visit(dataset)
+    return stages

@@ -1,0 +1,43 @@
+"""Specs in place of data: shapes that are planned, with no values behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .kinds import dtype_name, has_base, is_spec
+from .nested import flatten, map_leaves
+from .values import LeafSpec, Sample, Stage
+
+
+def spec_leaf(value: Any) -> LeafSpec:
+    """One spec as a leaf; its first axis is the global batch."""
+    shape = getattr(value, "shape", None)
+    if shape is not None and hasattr(shape, "rank"):
+        shape = None if shape.rank is None else shape.as_list()
+    dims = None if shape is None else tuple(None if n is None else int(n) for n in shape)
+    if has_base(value, "InputSpec", "") and dims is None and getattr(value, "ndim", None) is not None:
+        axes = dict(getattr(value, "axes", None) or {})
+        dims = tuple(axes.get(axis, axes.get(axis - value.ndim)) for axis in range(value.ndim))
+    kind = getattr(value, "kind", "dense")
+    if has_base(value, "RaggedTensorSpec", "tensorflow") or getattr(value, "ragged", False) is True:
+        kind = "ragged"
+    elif has_base(value, "SparseTensorSpec", "tensorflow") or getattr(value, "sparse", False) is True:
+        kind = "sparse"
+    dtype = getattr(value, "dtype", None)
+    return LeafSpec(dims, dtype_name(dtype) if dtype is not None else "float32", kind if kind in ("ragged", "sparse") else "dense", dims)
+
+
+def all_specs(tree: Any) -> bool:
+    leaves = [leaf for _, leaf in flatten(tree)]
+    return bool(leaves) and all(is_spec(leaf) for leaf in leaves)
+
+
+def sample_specs(x: Any, y: Any, weight: Any) -> Sample:
+    """Specs as the global batch that they describe."""
+    trees = [None if tree is None else map_leaves(spec_leaf, tree) for tree in (x, y, weight)]
+    sample = Sample("specs", *trees)
+    leaf = next((leaf for _, leaf in sample.leaves()), None)
+    sample.batch = leaf.shape[0] if leaf is not None and leaf.shape else None
+    sample.batch_sizes = (sample.batch,) if sample.batch else ()
+    sample.stages = [Stage("specs", "specs", {"batch_size": sample.batch}, tuple(tree for tree in trees if tree is not None))]
+    return sample

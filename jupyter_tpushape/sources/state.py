@@ -1,0 +1,71 @@
+"""Random state kept as it was while the user's data functions run."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+
+def _tensorflow() -> Iterator[Callable[[], None]]:
+    # Op seeds of eager TensorFlow come from a random.Random inside its context.
+    module = sys.modules.get("tensorflow.python.eager.context")
+    current = module.context() if module is not None else None
+    generator = getattr(current, "_rng", None)
+    if current is not None and isinstance(generator, random.Random):
+        seed, held = getattr(current, "_seed", None), generator.getstate()
+
+        def restore() -> None:
+            current._seed = seed
+            generator.setstate(held)
+
+        yield restore
+    stateful = sys.modules.get("tensorflow.python.ops.stateful_random_ops")
+    shared = getattr(stateful, "global_generator", None)
+    if shared is not None:
+        yield _variable(shared.state)
+
+
+def _variable(variable: Any) -> Callable[[], None]:
+    held = variable.numpy().copy()
+
+    def restore() -> None:
+        variable.assign(held)
+
+    return restore
+
+
+def _keras() -> Iterator[Callable[[], None]]:
+    module = sys.modules.get("keras.src.backend.common.global_state")
+    generator = module.get_global_attribute("global_seed_generator") if module is not None else None
+    state = getattr(getattr(generator, "state", None), "value", None)
+    if state is not None and hasattr(state, "numpy"):
+        yield _variable(state)
+    legacy = sys.modules.get("tf_keras.src.backend")
+    shared = getattr(getattr(legacy, "_SEED_GENERATOR", None), "generator", None)
+    if isinstance(shared, random.Random):
+        held = shared.getstate()
+        yield lambda: shared.setstate(held)
+
+
+@contextlib.contextmanager
+def kept_random_state(variables: list[Any] | None = None) -> Iterator[None]:
+    """Leaves Python's, NumPy's, TensorFlow's and Keras' global random state as it was found.
+
+    Args:
+        variables: more TensorFlow variables whose values are put back (seed state of layers that a
+            pipeline's functions have captured).
+    """
+    python, legacy = random.getstate(), np.random.get_state()
+    restores = [*_tensorflow(), *_keras(), *(_variable(variable) for variable in variables or [])]
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(legacy)
+        for restore in restores:
+            restore()

@@ -1,0 +1,67 @@
+"""What sampled values look like: label ranges, one-hot rows, ids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .nested import flatten
+from .values import Stats
+
+DISTINCT = 1000
+LOOK_AT = 2_000_000  # elements of one leaf that are looked at, at most
+UNIQUE = 100_000  # elements among which distinct values are counted
+KEEP_BYTES = 2 << 20  # bytes of one leaf that a sample keeps, at most
+
+
+def kept(array: Any) -> Any:
+    """The array, or its first rows where it is large, so that a sample stays small."""
+    if not isinstance(array, np.ndarray) or array.ndim == 0 or array.nbytes <= KEEP_BYTES:
+        return array
+    rows = max(1, int(KEEP_BYTES // max(1, array.nbytes // max(1, len(array)))))
+    return array[:rows].copy()
+
+
+def stats_of(arrays: list[np.ndarray[Any, Any]]) -> Stats | None:
+    """Statistics over one leaf of several batches; ``None`` for text and empty data."""
+    parts = [array for array in arrays if array.dtype.kind in "buif" and array.size]
+    if not parts:
+        return None
+    rows = sum(len(part) if part.ndim else 1 for part in parts)
+    ranks = {part.shape[1:] for part in parts}
+    values = np.concatenate([part.reshape(-1) for part in parts]) if len(parts) > 1 else parts[0].reshape(-1)
+    whole_size = values.size
+    if whole_size > LOOK_AT:
+        values = np.concatenate([values[: LOOK_AT // 2], values[-LOOK_AT // 2 :]])
+    integer = values.dtype.kind in "bui"
+    numbers = values.astype(np.int8) if values.dtype.kind == "b" else values
+    good = numbers if integer else numbers[np.isfinite(numbers)]
+    whole = integer or bool(good.size and np.all(good == np.rint(good)))
+    binary = bool(good.size and np.all((good == 0) | (good == 1)))
+    distinct = min(len(np.unique(good[:UNIQUE])), DISTINCT + 1) if whole or whole_size <= 10_000 else None
+    last = parts[0].shape[-1] if parts[0].ndim > 1 else 0
+    one_hot = False
+    if binary and last > 1 and len(ranks) == 1:
+        first = numbers[: min(len(numbers), LOOK_AT // 2) // last * last]
+        one_hot = bool(len(first) and np.all(first.reshape(-1, last).sum(axis=-1) == 1))
+    low, high = (float(good.min()), float(good.max())) if good.size else (None, None)
+    return Stats(integer, whole, low, high, distinct, one_hot, binary, integer or len(good) == len(numbers), rows)
+
+
+def all_stats(batches: list[tuple[Any, Any, Any]]) -> dict[str, Stats]:
+    """Statistics by leaf path: every label, and those inputs that hold whole-numbered ids."""
+    found: dict[str, list[np.ndarray[Any, Any]]] = {}
+    for batch in batches:
+        for name, tree in zip(("x", "y", "weight"), batch, strict=True):
+            for path, leaf in flatten(tree, name) if tree is not None else ():
+                if isinstance(leaf, np.ndarray):
+                    found.setdefault(path, []).append(leaf)
+    out = {}
+    for path, arrays in found.items():
+        if path.startswith("x") and arrays[0].dtype.kind not in "bui":
+            continue
+        result = stats_of(arrays)
+        if result is not None:
+            out[path] = result
+    return out

@@ -1,0 +1,163 @@
+"""What a sample of the user's data is: plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ..flow import Location, Shape, Spec, show_shape
+from .nested import flatten, map_leaves
+
+Kind = Literal["arrays", "dataset", "generator", "pydataset", "specs"]
+
+
+class BadData(ValueError):
+    """The data is nothing that ``fit`` takes; the message says in one sentence what to type."""
+
+
+@dataclass(frozen=True)
+class LeafSpec:
+    """One tensor of the global batch, axis 0 the batch.
+
+    Attributes:
+        shape: as ``fit`` sees it before it runs, ``None`` for an axis that it cannot know; ``None``
+            itself where not even the rank is known.
+        dtype: a framework-neutral name such as ``"float32"`` or ``"string"``.
+        concrete: the shape of the first sampled batch, or ``None`` where nothing was sampled.
+    """
+
+    shape: Shape | None
+    dtype: str
+    kind: Literal["dense", "ragged", "sparse"] = "dense"
+    concrete: tuple[int | None, ...] | None = None
+
+    @property
+    def spec(self) -> Spec:
+        return Spec(self.shape, self.dtype, self.kind)
+
+    def __str__(self) -> str:
+        text = f"{show_shape(self.shape)} {self.dtype}"
+        return text if self.kind == "dense" else f"{text} {self.kind}"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of the input pipeline, in the order in which data passes.
+
+    Attributes:
+        op: what it is (``"map"``, ``"batch"``, ``"tensor_slices"``, ``"arrays"``, ...).
+        name: unique within the pipeline (``"map_2"``).
+        detail: plain values, as far as they can be read off (``batch_size``, ``drop_remainder``,
+            ``parallel``, ``random``, ``python``, ...).
+        spec: nested :class:`LeafSpec` of what leaves this stage, in the pipeline's own structure.
+        function: the name of the user's function, ``""`` where the stage has none.
+        inputs: names of the stages that feed it; more than one where branches meet.
+    """
+
+    op: str
+    name: str
+    detail: dict[str, Any] = field(default_factory=dict)
+    spec: Any = None
+    function: str = ""
+    location: Location | None = None
+    inputs: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        words = [f"{key} {value}" for key, value in self.detail.items() if value not in (None, False, "")]
+        title = self.op + (f" {self.function}" if self.function else "")
+        return title + (f" ({', '.join(words)})" if words else "")
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What the sampled values of one leaf look like.
+
+    Attributes:
+        integer: whether the dtype is integral. ``whole``: whether every value is.
+        minimum, maximum: over the finite values, ``None`` where there is none.
+        distinct: number of distinct values, at most 1001; ``None`` for large float leaves.
+        one_hot: last axis longer than 1, all values 0 or 1 and each row sums to 1.
+        binary: all values 0 or 1. ``finite``: no NaN and no infinity.
+        rows: how many rows were looked at.
+    """
+
+    integer: bool
+    whole: bool
+    minimum: float | None
+    maximum: float | None
+    distinct: int | None
+    one_hot: bool
+    binary: bool
+    finite: bool
+    rows: int
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that ``fit`` will refuse, known from the data alone."""
+
+    code: str
+    text: str
+    expected: str = ""
+    found: str = ""
+
+
+@dataclass
+class Sample:
+    """What ``fit`` will feed, seen through a few batches.
+
+    Attributes:
+        x, y, weight: nested like the user's own, of :class:`LeafSpec`; ``None`` where absent.
+        batch: rows of one global batch. ``rows``: rows in all, where known.
+        cardinality: number of batches; -1 endless, ``None`` unknown.
+        sampled: ``(x, y, weight)`` of the batches drawn, as nested NumPy arrays. Large leaves keep
+            their first rows only: shapes are told by ``concrete`` and ``batch_sizes``.
+        batch_sizes: distinct numbers of rows a batch was seen to have, in the order seen.
+        stats: by leaf path (``"y"``, ``"x/name"``, ``"x/0"``).
+        stages: the pipeline, from its sources to its end.
+        notes: ``(code, text)`` of what should be said about how the sample was taken.
+        problems: what ``fit`` will refuse.
+        error: what iterating the data raised, or ``None``.
+        replacement: where drawing could not be undone, an object that gives all elements, those
+            drawn included, and must be used in the original's place; else ``None``.
+        dataset: the ``tf.data.Dataset`` itself, where the data is one.
+    """
+
+    kind: Kind
+    x: Any = None
+    y: Any = None
+    weight: Any = None
+    batch: int | None = None
+    rows: int | None = None
+    cardinality: int | None = None
+    sampled: list[tuple[Any, Any, Any]] = field(default_factory=list)
+    batch_sizes: tuple[int, ...] = ()
+    stats: dict[str, Stats] = field(default_factory=dict)
+    stages: list[Stage] = field(default_factory=list)
+    notes: list[tuple[str, str]] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    error: BaseException | None = None
+    replacement: Any = None
+    dataset: Any = None
+
+    @property
+    def label_stats(self) -> dict[str, Stats]:
+        """The statistics of the labels' leaves alone."""
+        return {path: stats for path, stats in self.stats.items() if path.split("/")[0] == "y"}
+
+    def leaves(self) -> Iterator[tuple[str, LeafSpec]]:
+        """``(path, leaf)`` of every tensor of a batch, in the order of x, y, weight."""
+        for name, tree in (("x", self.x), ("y", self.y), ("weight", self.weight)):
+            if tree is not None:
+                yield from flatten(tree, name)
+
+    def mapped(self, change: Callable[[LeafSpec], LeafSpec]) -> tuple[Any, Any, Any]:
+        """``(x, y, weight)`` with ``change`` applied to each leaf."""
+        x, y, weight = (None if tree is None else map_leaves(change, tree) for tree in (self.x, self.y, self.weight))
+        return x, y, weight
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether the batch axis of any leaf is unknown before ``fit`` runs."""
+        return any(leaf.shape is None or (len(leaf.shape) > 0 and leaf.shape[0] is None) for _, leaf in self.leaves())
