@@ -1,0 +1,36 @@
+import js from "@eslint/js";
+import tseslint from "typescript-eslint";
+
+export default tseslint.config(
+  {
+    ignores: ["lib/", "node_modules/", "jupyter_tpushape/", "src/view/wire.ts", ".venv/", "build/", "dist/", "out/", ".cache/"],
+  },
+  js.configs.recommended,
+  {
+    files: ["**/*.mjs"],
+    languageOptions: { globals: { console: "readonly", process: "readonly" } },
+  },
+  {
+    files: ["**/*.ts"],
+    extends: [...tseslint.configs.strictTypeChecked, ...tseslint.configs.stylisticTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      "@typescript-eslint/consistent-type-imports": "error",
+      "@typescript-eslint/explicit-module-boundary-types": "error",
+      "@typescript-eslint/no-extraneous-class": ["error", { allowStaticOnly: true }],
+      "@typescript-eslint/no-namespace": ["error", { allowDeclarations: true }],
+      "@typescript-eslint/no-non-null-assertion": "error",
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+      curly: "error",
+      eqeqeq: "error",
+      "max-lines": ["error", 450],
+      "no-restricted-properties": [
+        "error",
+        { property: "innerHTML", message: "Texts from the user are set as text, never as markup." },
+        { property: "outerHTML", message: "Texts from the user are set as text, never as markup." },
+        { property: "insertAdjacentHTML", message: "Texts from the user are set as text, never as markup." },
+      ],
+      "prefer-const": "error",
+    },
+  },
+);

@@ -1,0 +1,42 @@
+// Bundles the two browser builds that ship inside the Python package: the anywidget ESM, which anywidget loads from a
+// blob address and which therefore may import nothing, and the script that the standalone HTML report carries inline.
+import { stat } from "node:fs/promises";
+import { build, context } from "esbuild";
+
+const LIMIT = 150_000;
+const folder = "jupyter_tpushape/static";
+const common = {
+  bundle: true,
+  minify: true,
+  target: "es2022",
+  charset: "utf8",
+  legalComments: "none",
+  loader: { ".css": "text", ".svg": "text" },
+  logLevel: "warning",
+};
+const bundles = [
+  { ...common, entryPoints: ["src/widget.ts"], format: "esm", outfile: `${folder}/widget.js` },
+  {
+    ...common,
+    entryPoints: ["src/view/index.ts"],
+    format: "iife",
+    globalName: "tpushape",
+    outfile: `${folder}/report.js`,
+  },
+];
+
+if (process.argv.includes("--watch")) {
+  for (const options of bundles) {
+    const watcher = await context({ ...options, logLevel: "info" });
+    await watcher.watch();
+  }
+} else {
+  for (const options of bundles) {
+    await build(options);
+    const { size } = await stat(options.outfile);
+    if (size > LIMIT) {
+      throw new Error(`${options.outfile} has ${size} bytes; the budget is ${LIMIT}.`);
+    }
+    console.log(`${options.outfile}  ${size} bytes`);
+  }
+}

@@ -1,0 +1,216 @@
+// Generated from schema/report.schema.json by `make types`. Do not edit. Fields with a default may be absent.
+
+export type NodeKind = "input" | "layer" | "loss" | "metric" | "op" | "output" | "split" | "stage";
+export type Status = "failed" | "not-reached" | "ok";
+export type Severity = "error" | "note" | "silent" | "slow" | "tpu";
+export type EditKind = "batching" | "data-transform" | "input-shape" | "insert-layer" | "label-transform" | "layer-config" | "loss" | "replace-layer" | "replace-op" | "strategy";
+export type Shape = (number | null)[] | null;
+
+/** The whole document. */
+export interface WireReport {
+  version: number;
+  title: string;
+  summary: string;
+  ok: boolean;
+  flow: WireFlow;
+  findings: Finding[];
+  target?: Target | null;
+  verdicts?: Verdict[];
+  tool?: string;
+  seconds?: number;
+  limits?: string[];
+}
+
+export interface WireFlow {
+  nodes: WireNode[];
+  edges: WireEdge[];
+  specs: Spec[];
+  weights?: Weight[];
+  placements?: WirePlacement[];
+  devices?: string[];
+  framework?: string;
+  facts?: Record<string, unknown>;
+}
+
+/** A node. ``weights`` are indices into the document's ``weights`` table. */
+export interface WireNode {
+  id: string;
+  name: string;
+  kind: NodeKind;
+  op: string;
+  parent?: string;
+  status?: Status;
+  location?: Location | null;
+  called?: Location | null;
+  config?: Record<string, unknown>;
+  weights?: number[];
+  params?: number;
+  failure?: Failure | null;
+  note?: string;
+  role?: string;
+}
+
+/**
+ * A line of the user's source: of a file, or of a notebook cell.
+ *
+ * ``cell`` is the cell's id where the kernel tells it, ``execution`` its ``In[n]`` number.
+ * ``line`` counts from 1 inside the file or the cell.
+ */
+export interface Location {
+  file: string;
+  line: number;
+  cell?: string;
+  execution?: number;
+  text?: string;
+}
+
+/**
+ * What the framework said when a node raised.
+ *
+ * ``where`` says in which phase: ``data``, ``build``, ``call``, ``loss``, ``metric`` or ``step``.
+ * ``inner`` names the innermost part that raised (a cell, an op) where it is not the node itself.
+ */
+export interface Failure {
+  type: string;
+  message: string;
+  where?: "build" | "call" | "data" | "loss" | "metric" | "step";
+  inner?: string;
+}
+
+/** An edge. ``spec`` and ``placement`` are indices into the tables; -1: no replicas. */
+export interface WireEdge {
+  id: string;
+  source: string;
+  target: string;
+  spec: number;
+  status?: Status;
+  placement?: number;
+  label?: string;
+}
+
+/**
+ * Shape and dtype of one tensor.
+ *
+ * ``shape`` holds one entry an axis, an int or ``None`` where it is unknown; ``shape`` itself is
+ * ``None`` where not even the rank is known. ``dtype`` is a framework-neutral name such as
+ * ``"float32"``. ``axes`` names each axis (``"batch"``, ``"time"``, ...) where that is known.
+ */
+export interface Spec {
+  shape: Shape;
+  dtype: string;
+  kind?: "dense" | "ragged" | "sparse";
+  axes?: string[];
+}
+
+/** One variable of a layer. ``copies`` counts its replicas under the target (1 without one). */
+export interface Weight {
+  name: string;
+  shape: Shape;
+  dtype: string;
+  trainable?: boolean;
+  copies?: number;
+}
+
+/**
+ * What every replica holds of a tensor: ``shapes[i]`` on ``devices[i]`` of the document.
+ *
+ * Where all replicas hold the same shape it is given once.
+ */
+export interface WirePlacement {
+  shapes: Shape[];
+}
+
+/** One fact worth the user's time. */
+export interface Finding {
+  rule: string;
+  severity: Severity;
+  message: string;
+  why?: string;
+  expected?: Side | null;
+  found?: Side | null;
+  nodes?: string[];
+  edges?: string[];
+  location?: Location | null;
+  fixes?: Fix[];
+  rejected?: string[];
+  docs?: string;
+}
+
+/**
+ * One side of a disagreement: words, and where it is a shape, its axes.
+ *
+ * ``axes`` holds the axes as shown, ``differs`` the indices of those that differ from the other side.
+ */
+export interface Side {
+  text: string;
+  axes?: string[];
+  differs?: number[];
+}
+
+/** One or more edits; ``verified`` only where the program, traced again with them, holds. */
+export interface Fix {
+  title: string;
+  edits?: Edit[];
+  verified?: boolean;
+  effect?: Effect | null;
+  patch?: string;
+  reason?: string;
+  cell?: string;
+  file?: string;
+}
+
+/** One change. ``target`` names the node, edge or stage; ``detail`` holds plain values. */
+export interface Edit {
+  kind: EditKind;
+  target: string;
+  detail?: Record<string, unknown>;
+}
+
+/** What a fix changes: a tensor's shape before and after, and the parameters it adds. */
+export interface Effect {
+  before?: Shape;
+  after?: Shape;
+  output?: Shape;
+  parameters?: number;
+  text?: string;
+}
+
+/** The slice that is planned for, or the live strategy's devices. */
+export interface Target {
+  name: string;
+  replicas: number;
+  hosts?: number;
+  generation?: string;
+  hbm_bytes?: number;
+  strategy?: string;
+  live?: boolean;
+}
+
+/** What a compiler said of one program (``forward``, ``train`` or ``predict``). Sizes in bytes. */
+export interface Verdict {
+  program: string;
+  compiler: string;
+  ok: boolean;
+  target?: string;
+  message?: string;
+  seconds?: number;
+  effort?: string;
+  cached?: boolean;
+  hbm_bytes?: number;
+  arguments?: number;
+  outputs?: number;
+  temporaries?: number;
+  code?: number;
+  flops?: number;
+  layers?: LayerMemory[];
+  unmapped?: number;
+  versions?: string;
+}
+
+/** Bytes that the compiler gave to one node's tensors, as laid out and as counted by shape. */
+export interface LayerMemory {
+  node: string;
+  name: string;
+  bytes: number;
+  logical?: number;
+}

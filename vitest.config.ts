@@ -1,0 +1,9 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    environment: "jsdom",
+    include: ["src/**/*.test.ts", "tests/ts/**/*.test.ts"],
+    passWithNoTests: false,
+  },
+});
