@@ -193,6 +193,9 @@ def stages_of(dataset: Any) -> list[Stage]:
         generator = _from_generator(current)
         sources = () if generator is not None else tuple(visit(source) for source in inputs_of(current))
         op = "generator" if generator is not None else op_name(current)
+        if op == "restructured":  # an adapter of TensorFlow's own below unbatch and rebatch
+            names[id(current)] = sources[0]
+            return sources[0]
         used[op] = used.get(op, 0) + 1
         name = op if used[op] == 1 else f"{op}_{used[op]}"
         detail, function, location = _detail(current, op), "", None

@@ -14,7 +14,7 @@ from typing import Any
 from .pipeline import inputs_of, op_name
 
 DROPPED = frozenset({"shuffle", "cache", "snapshot", "save"})
-UNCHANGED = frozenset({"prefetch", "options", "ignore_errors"})
+UNCHANGED = frozenset({"prefetch", "options", "ignore_errors", "restructured"})
 
 
 class CannotRemake(Exception):
