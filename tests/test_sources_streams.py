@@ -54,7 +54,11 @@ def test_branches_meet_where_they_are_zipped():
 def test_options_padded_shapes_and_interleave_are_named():
     options = tf.data.Options()
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
-    ds = tf.data.Dataset.range(4).interleave(lambda n: tf.data.Dataset.range(n + 1).batch(8), cycle_length=2).padded_batch(2, padded_shapes=[None])
+    ds = (
+        tf.data.Dataset.range(4)
+        .interleave(lambda n: tf.data.Dataset.range(n + 1).batch(8), cycle_length=2)
+        .padded_batch(2, padded_shapes=[None])
+    )
     seen = sample(ds.with_options(options), framework="keras")
     ops = {stage.op: stage.detail for stage in seen.stages}
     assert ops["options"]["auto_shard_policy"] == "DATA"
@@ -182,7 +186,10 @@ def test_generators_have_the_spec_that_each_keras_gives_them_and_lose_nothing():
     from keras.src.trainers.data_adapters import get_data_adapter
     from tf_keras.src.engine.data_adapter import GeneratorDataAdapter
 
-    specs = {"keras": get_data_adapter(rows()).get_tf_dataset().element_spec, "tf_keras": GeneratorDataAdapter(rows()).get_dataset().element_spec}
+    specs = {
+        "keras": get_data_adapter(rows()).get_tf_dataset().element_spec,
+        "tf_keras": GeneratorDataAdapter(rows()).get_dataset().element_spec,
+    }
     for framework, spec in specs.items():
         seen = sample(rows(), framework=framework)
         assert [(leaf.shape, leaf.dtype) for leaf in (seen.x, seen.y)] == [(tuple(part.shape), part.dtype.name) for part in spec]
@@ -249,7 +256,13 @@ class Legacy(tf_keras.utils.Sequence):
 
 def test_pydatasets_and_sequences_are_asked_by_index():
     seen = sample(Batches(), framework="keras")
-    assert (seen.kind, seen.x.shape, seen.x.dtype, seen.cardinality, seen.stages[0].function) == ("pydataset", (None, 2), "float64", 3, "Batches")
+    assert (seen.kind, seen.x.shape, seen.x.dtype, seen.cardinality, seen.stages[0].function) == (
+        "pydataset",
+        (None, 2),
+        "float64",
+        3,
+        "Batches",
+    )
     assert seen.label_stats["y"].maximum == 5
     legacy = sample(Legacy(), framework="tf_keras")
     assert (legacy.x.shape, legacy.x.dtype, legacy.replacement) == ((None, None), "float32", None)

@@ -14,7 +14,9 @@ from .values import BadData, LeafSpec, Problem, Sample, Stage, Stats
 
 __all__ = ["BadData", "LeafSpec", "Problem", "Sample", "Stage", "Stats", "flatten", "map_leaves", "sample"]
 
-TAKES = "arrays, (x, y), (x, y, sample_weight), a dict, a tf.data.Dataset, a generator, a PyDataset, or specs such as tf.TensorSpec((32, 10))"
+TAKES = (
+    "arrays, (x, y), (x, y, sample_weight), a dict, a tf.data.Dataset, a generator, a PyDataset, or specs such as tf.TensorSpec((32, 10))"
+)
 
 
 def _stream(value: Any) -> str:
@@ -94,6 +96,8 @@ def sample(
         return sample_specs(x, y, weight)
     if not all_arrays(*trees):
         if callable(x) and not is_nested(x):
-            raise BadData(f"x is the function {getattr(x, '__name__', type_name(x))}: call it, or pass it alone where it takes no arguments.")
+            raise BadData(
+                f"x is the function {getattr(x, '__name__', type_name(x))}: call it, or pass it alone where it takes no arguments."
+            )
         raise BadData(f"The data is {describe(trees)}, which fit does not take: give {TAKES}.")
     return sample_arrays(x, y, weight, framework=framework, batch_size=batch_size, batches=batches)

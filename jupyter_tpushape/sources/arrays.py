@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .kinds import dtype_name, floatx, is_array, is_number, is_pandas, is_ragged, is_scipy, is_sparse, is_tf_tensor, type_name
+from .kinds import dtype_name, floatx, is_array, is_number, is_pandas, is_ragged, is_scipy, is_sparse, is_tf_tensor, tensor_kind, type_name
 from .nested import flatten, is_nested, map_leaves
 from .stats import all_stats, kept
 from .values import LeafSpec, Problem, Sample, Stage
@@ -95,7 +95,9 @@ def _refused(data: tuple[Any, Any, Any], raw: tuple[Any, Any, Any], framework: s
             shape = shape_of(leaf)
             if not shape:
                 problems.append(
-                    Problem("scalar-data", f"`{path}` is a single value without a batch axis: type np.asarray([value])", "(rows, ...)", "()")
+                    Problem(
+                        "scalar-data", f"`{path}` is a single value without a batch axis: type np.asarray([value])", "(rows, ...)", "()"
+                    )
                 )
             if isinstance(leaf, np.ndarray) and leaf.dtype == object and not _texts(leaf):
                 problems.append(
@@ -149,11 +151,9 @@ def sample_arrays(x: Any, y: Any, weight: Any, *, framework: str, batch_size: in
 
     def leaf(value: Any) -> LeafSpec:
         shape = shape_of(value)
-        kind = "ragged" if is_ragged(value) else "sparse" if is_sparse(value) or is_scipy(value) else "dense"
         if not shape:
             return LeafSpec((), dtype_of(value, framework), "dense", ())
-        concrete = (first, *shape[1:])
-        return LeafSpec((static, *shape[1:]), dtype_of(value, framework), kind, concrete)  # type: ignore[arg-type]
+        return LeafSpec((static, *shape[1:]), dtype_of(value, framework), tensor_kind(value), (first, *shape[1:]))
 
     specs = [None if tree is None else map_leaves(leaf, tree) for tree in (data[0], data[1], nested_weight)]
     sampled = []
@@ -181,7 +181,7 @@ def sample_arrays(x: Any, y: Any, weight: Any, *, framework: str, batch_size: in
               tuple(spec for spec in specs if spec is not None), inputs=("arrays",)),
     ]  # fmt: skip
     return Sample(
-        "arrays", *specs, batch=first or None, rows=rows, cardinality=math.ceil(rows / size) if rows else 0,
+        "arrays", specs[0], specs[1], specs[2], batch=first or None, rows=rows, cardinality=math.ceil(rows / size) if rows else 0,
         sampled=[tuple(None if tree is None else map_leaves(kept, tree) for tree in batch) for batch in sampled],  # type: ignore[misc]
         batch_sizes=tuple(n for n in ((size if full else 0), rest) if n), stats=stats, stages=stages, problems=problems,
     )  # fmt: skip

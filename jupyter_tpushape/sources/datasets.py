@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .draw import Drawn, Progress, draw
-from .kinds import dtype_name, floatx, is_pandas, is_ragged, is_scipy, is_sequence, is_sparse, is_tf_tensor, type_name
+from .kinds import dtype_name, floatx, is_pandas, is_ragged, is_scipy, is_sequence, is_sparse, is_tf_tensor, tensor_kind, type_name
 from .nested import flatten, is_nested, map_leaves, unpack
 from .pipeline import function_name, location_of, spec_tree, stages_of, variables_of
 from .rebuild import CannotRemake, without_memory
@@ -22,7 +22,7 @@ PARTS = ("x", "y", "weight")
 def leaf_shape(value: Any) -> tuple[int | None, ...]:
     shape = getattr(value, "shape", None)
     if shape is None:
-        return np.shape(value)
+        return tuple(int(n) for n in np.shape(value))
     if is_sparse(value):
         return tuple(int(n) for n in value.dense_shape.numpy())
     dims = tuple(None if n is None else int(n) for n in shape)
@@ -108,7 +108,9 @@ def fill(sample: Sample, drawn: Drawn) -> list[tuple[Any, Any, Any]]:
     if drawn.late:
         sample.notes.append(("slow-data", f"Only {len(batches)} batches arrived in time: what is said of values rests on those."))
     if drawn.complete and not drawn.elements:
-        sample.problems.append(Problem("no-batches", "The data gives no batch at all, so there is nothing to train on", "at least 1 batch", "0 batches"))
+        sample.problems.append(
+            Problem("no-batches", "The data gives no batch at all, so there is nothing to train on", "at least 1 batch", "0 batches")
+        )
         sample.cardinality = 0
     return batches
 
@@ -192,8 +194,7 @@ def _merged(batches: list[tuple[Any, Any, Any]], framework: str) -> tuple[Any, A
             dtype = dtype_name(getattr(value, "dtype", np.asarray(value).dtype))
             if framework == "tf_keras" and isinstance(value, np.ndarray) and value.dtype.kind == "f":
                 dtype = floatx(framework)
-            kind = "ragged" if is_ragged(value) else "sparse" if is_sparse(value) or is_scipy(value) else "dense"
-            return LeafSpec(shape, dtype, kind, concrete)  # type: ignore[arg-type]
+            return LeafSpec(shape, dtype, tensor_kind(value), concrete)
 
         return _ordered(leaf, tree)
 
@@ -209,12 +210,16 @@ def _python_batches(sample: Sample, drawn: Drawn, framework: str) -> Sample:
         usable = [parts for parts in map(unpack, drawn.elements) if parts is not None]
         alike = [parts for parts in usable if _same_structure(parts, usable[0])]
         if len(alike) < len(usable):
-            sample.problems.append(Problem("uneven-structure", "The batches are not all nested alike", "one structure for all batches", "two"))
+            sample.problems.append(
+                Problem("uneven-structure", "The batches are not all nested alike", "one structure for all batches", "two")
+            )
         if usable:
             sample.x, sample.y, sample.weight = _merged(alike, framework)
     fill(sample, drawn)
     specs = tuple(part for part in (sample.x, sample.y, sample.weight) if part is not None)
-    sample.stages = [Stage(stage.op, stage.name, stage.detail, specs, stage.function, stage.location, stage.inputs) for stage in sample.stages]
+    sample.stages = [
+        Stage(stage.op, stage.name, stage.detail, specs, stage.function, stage.location, stage.inputs) for stage in sample.stages
+    ]
     return sample
 
 
@@ -222,7 +227,9 @@ def sample_generator(data: Any, *, framework: str, batches: int, seconds: float,
     """A Python generator or iterator. It cannot be rewound: ``replacement`` gives all its elements."""
     code = getattr(data, "gi_code", None)
     name = getattr(data, "__name__", type_name(data))
-    source = Stage("generator", "generator", {"python": True}, None, name, location_of(types.SimpleNamespace(__code__=code)) if code else None)
+    source = Stage(
+        "generator", "generator", {"python": True}, None, name, location_of(types.SimpleNamespace(__code__=code)) if code else None
+    )
     sample = Sample("generator", stages=[source, Stage("fit", "fit", {"batch axis": "?"}, inputs=("generator",))])
     if framework == "keras" and not isinstance(data, types.GeneratorType):
         sample.problems.append(
@@ -233,7 +240,10 @@ def sample_generator(data: Any, *, framework: str, batches: int, seconds: float,
         drawn = draw(data, batches, seconds, progress)
     sample.replacement = drawn.tap.again()
     sample.notes.append(
-        ("generator-consumed", f"{len(drawn.elements)} batches were drawn from a one-shot iterator, which cannot be rewound: a generator that gives them again, and then the rest, takes its place.")
+        (
+            "generator-consumed",
+            f"{len(drawn.elements)} batches were drawn from a one-shot iterator, which cannot be rewound: a generator that gives them again, and then the rest, takes its place.",
+        )
     )
     first = drawn.elements[0] if drawn.elements else None
     if framework == "keras" and first is not None and not isinstance(first, tuple):

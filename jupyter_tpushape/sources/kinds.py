@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .values import TensorKind
+
 
 def has_base(value: Any, name: str, module: str) -> bool:
     """Whether a base class of the value's type has this name, in a module that starts so."""
@@ -37,6 +39,15 @@ def is_sparse(value: Any) -> bool:
     return has_base(value, "SparseTensor", "tensorflow.python")
 
 
+def tensor_kind(value: Any) -> TensorKind:
+    """Dense, ragged or sparse, of a tensor or of TensorFlow's spec of one."""
+    if is_ragged(value) or has_base(value, "RaggedTensorSpec", "tensorflow.python"):
+        return "ragged"
+    if is_sparse(value) or is_scipy(value) or has_base(value, "SparseTensorSpec", "tensorflow.python"):
+        return "sparse"
+    return "dense"
+
+
 def is_scipy(value: Any) -> bool:
     return type(value).__module__.startswith("scipy.sparse") and hasattr(value, "tocsr")
 
@@ -58,7 +69,7 @@ def is_array(value: Any) -> bool:
     """Whether ``fit`` of Keras 3 takes this leaf for an array."""
     if isinstance(value, type) or is_dataset(value) or is_spec(value):
         return False
-    return isinstance(value, np.ndarray) or is_tf_tensor(value) or is_ragged(value) or is_sparse(value) or is_scipy(value) or hasattr(value, "__array__")
+    return tensor_kind(value) != "dense" or isinstance(value, np.ndarray) or is_tf_tensor(value) or hasattr(value, "__array__")
 
 
 def is_number(value: Any) -> bool:

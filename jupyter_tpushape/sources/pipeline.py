@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..flow import Location
-from .kinds import dtype_name, has_base
+from .kinds import dtype_name, tensor_kind
 from .nested import map_leaves
 from .values import LeafSpec, Stage
 
@@ -49,15 +49,14 @@ def plain(value: Any) -> Any:
     return value if not isinstance(value, bytes) else value.decode(errors="replace")
 
 
-def spec_tree(element_spec: Any, concrete: Any = None) -> Any:
+def spec_tree(element_spec: Any) -> Any:
     """An ``element_spec`` as nested :class:`LeafSpec`."""
 
     def leaf(spec: Any) -> LeafSpec:
-        kind = "ragged" if has_base(spec, "RaggedTensorSpec", "tensorflow") else "sparse" if has_base(spec, "SparseTensorSpec", "tensorflow") else "dense"
         shape = getattr(spec, "shape", None)
         dims = None if shape is None or getattr(shape, "rank", None) is None else tuple(None if n is None else int(n) for n in shape)
         dtype = getattr(spec, "dtype", None)
-        return LeafSpec(dims, dtype_name(dtype) if dtype is not None else "variant", kind)  # type: ignore[arg-type]
+        return LeafSpec(dims, dtype_name(dtype) if dtype is not None else "variant", tensor_kind(spec))
 
     return map_leaves(leaf, element_spec)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from .kinds import dtype_name, has_base, is_spec
 from .nested import flatten, map_leaves
-from .values import LeafSpec, Sample, Stage
+from .values import LeafSpec, Sample, Stage, TensorKind
 
 
 def spec_leaf(value: Any) -> LeafSpec:
@@ -18,13 +18,15 @@ def spec_leaf(value: Any) -> LeafSpec:
     if has_base(value, "InputSpec", "") and dims is None and getattr(value, "ndim", None) is not None:
         axes = dict(getattr(value, "axes", None) or {})
         dims = tuple(axes.get(axis, axes.get(axis - value.ndim)) for axis in range(value.ndim))
-    kind = getattr(value, "kind", "dense")
+    kind: TensorKind = "dense"
+    if getattr(value, "kind", "") in ("ragged", "sparse"):
+        kind = value.kind
     if has_base(value, "RaggedTensorSpec", "tensorflow") or getattr(value, "ragged", False) is True:
         kind = "ragged"
     elif has_base(value, "SparseTensorSpec", "tensorflow") or getattr(value, "sparse", False) is True:
         kind = "sparse"
     dtype = getattr(value, "dtype", None)
-    return LeafSpec(dims, dtype_name(dtype) if dtype is not None else "float32", kind if kind in ("ragged", "sparse") else "dense", dims)
+    return LeafSpec(dims, dtype_name(dtype) if dtype is not None else "float32", kind, dims)
 
 
 def all_specs(tree: Any) -> bool:
@@ -35,7 +37,7 @@ def all_specs(tree: Any) -> bool:
 def sample_specs(x: Any, y: Any, weight: Any) -> Sample:
     """Specs as the global batch that they describe."""
     trees = [None if tree is None else map_leaves(spec_leaf, tree) for tree in (x, y, weight)]
-    sample = Sample("specs", *trees)
+    sample = Sample("specs", trees[0], trees[1], trees[2])
     leaf = next((leaf for _, leaf in sample.leaves()), None)
     sample.batch = leaf.shape[0] if leaf is not None and leaf.shape else None
     sample.batch_sizes = (sample.batch,) if sample.batch else ()

@@ -10,6 +10,7 @@ from ..flow import Location, Shape, Spec, show_shape
 from .nested import flatten, map_leaves
 
 Kind = Literal["arrays", "dataset", "generator", "pydataset", "specs"]
+TensorKind = Literal["dense", "ragged", "sparse"]
 
 
 class BadData(ValueError):
@@ -29,7 +30,7 @@ class LeafSpec:
 
     shape: Shape | None
     dtype: str
-    kind: Literal["dense", "ragged", "sparse"] = "dense"
+    kind: TensorKind = "dense"
     concrete: tuple[int | None, ...] | None = None
 
     @property

@@ -1,0 +1,155 @@
+"""In whose scope a model's variables, optimizer and metrics were made: facts, without a judgement."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class ScopeState:
+    """What is known of a model and ``tf.distribute``; names of strategies are class names, ``""`` for the default one.
+
+    Attributes:
+        model: strategy that the model was made under. ``optimizer``: that of its optimizer.
+        current: strategy of the scope that the caller stands in.
+        inside, outside: paths of the model's variables made in the model's strategy's scope, and not.
+        replicas: copies that each variable inside has.
+        metrics_outside: names of metrics whose variables belong to no strategy while the model does.
+        optimizer_built: whether it has variables. ``optimizer_foreign``: whether it was built for other variables.
+        jit_compile: as given to ``compile`` (``"auto"`` included). ``run_eagerly``: as given.
+        steps_per_execution: as given. ``policy``: the dtype policy's name. ``reductions``: of the loss objects.
+    """
+
+    model: str = ""
+    optimizer: str = ""
+    current: str = ""
+    inside: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+    replicas: int = 1
+    metrics_outside: tuple[str, ...] = ()
+    optimizer_class: str = ""
+    optimizer_built: bool = False
+    optimizer_foreign: bool = False
+    jit_compile: Any = None
+    run_eagerly: bool = False
+    steps_per_execution: int = 1
+    policy: str = ""
+    reductions: tuple[str, ...] = ()
+    compiled: bool = False
+
+
+def _raw(variable: Any) -> Any:
+    """The TensorFlow variable behind a Keras 3 variable; a tf_keras one is that itself."""
+    value = getattr(variable, "_value", None)
+    return value if value is not None else variable
+
+
+def _distributed(variable: Any) -> bool:
+    return any(base.__name__ in ("DistributedVariable", "DistributedValues") for base in type(_raw(variable)).__mro__)
+
+
+def _strategy_name(strategy: Any) -> str:
+    name = "" if strategy is None else type(strategy).__name__
+    return "" if name.startswith("_DefaultDistributionStrategy") else name
+
+
+def _current() -> Any:
+    distribute = getattr(sys.modules.get("tensorflow"), "distribute", None)
+    return distribute.get_strategy() if distribute is not None and hasattr(distribute, "get_strategy") else None
+
+
+def _path(variable: Any) -> str:
+    return str(getattr(variable, "path", None) or getattr(variable, "name", "variable"))
+
+
+def _model_strategy(model: Any) -> Any:
+    return getattr(model, "_distribute_strategy", None) or getattr(model, "_distribution_strategy", None)
+
+
+def _optimizer_strategy(optimizer: Any) -> Any:
+    inner = getattr(optimizer, "inner_optimizer", None) or getattr(optimizer, "_optimizer", None) or optimizer
+    return getattr(inner, "_distribution_strategy", None) or getattr(inner, "_distribute_strategy", None)
+
+
+def _foreign(optimizer: Any, variables: list[Any]) -> bool:
+    """Whether the optimizer is built, and for other variables than these."""
+    known = getattr(optimizer, "_trainable_variables_indices", None)
+    if known is not None and getattr(optimizer, "built", False):
+        # Keras 3 finds a variable by its id.
+        keys = {getattr(optimizer, "_var_key", id)(variable) for variable in variables}
+        return bool(known) and not keys <= set(known)
+    index = getattr(optimizer, "_index_dict", None)
+    if index is not None and getattr(optimizer, "built", False) is True:
+        return bool(index) and not {optimizer._var_key(variable) for variable in variables} <= set(index)
+    return False
+
+
+def _metric_objects(model: Any) -> list[Any]:
+    try:
+        held = list(model.metrics)
+    except Exception:
+        held = []
+    compiled = getattr(model, "_compile_metrics", None) or getattr(model, "compiled_metrics", None)
+    given = getattr(compiled, "_user_metrics", None)
+    if given is not None:
+        flat = given if isinstance(given, (list, tuple)) else given.values() if isinstance(given, dict) else [given]
+        for item in flat:
+            held.extend(item if isinstance(item, (list, tuple)) else [item])
+    return [metric for metric in held if hasattr(metric, "update_state")]
+
+
+def _reductions(model: Any) -> tuple[str, ...]:
+    loss = getattr(model, "loss", None)
+    flat = loss.values() if isinstance(loss, dict) else loss if isinstance(loss, (list, tuple)) else [loss]
+    found = [getattr(item, "reduction", None) for item in flat]
+    return tuple(str(item) for item in found if item is not None)
+
+
+def scope_state(model: Any, strategy: Any = None) -> ScopeState:
+    """Facts about a Keras 3 or tf_keras model's variables and strategies.
+
+    Args:
+        model: a model or layer of either framework.
+        strategy: the strategy that is going to be used; the model's own, the optimizer's or the current one unless given.
+    """
+    optimizer = getattr(model, "optimizer", None)
+    current = _current()
+    own, its = _model_strategy(model), _optimizer_strategy(optimizer)
+    chosen = strategy
+    for candidate in (own, its, current):
+        if chosen is None and _strategy_name(candidate):
+            chosen = candidate
+    inside: list[str] = []
+    outside: list[str] = []
+    copies = 1
+    variables = list(getattr(model, "variables", None) or []) if _strategy_name(chosen) else []
+    for variable in variables:
+        raw = _raw(variable)
+        try:
+            made = _distributed(variable) and bool(chosen.extended.variable_created_in_scope(raw))
+        except Exception:
+            made = _distributed(variable)
+        (inside if made else outside).append(_path(variable))
+        copies = max(copies, len(getattr(raw, "values", ())) if made else 1)
+    metrics = []
+    if _strategy_name(chosen):
+        for metric in _metric_objects(model):
+            held = list(getattr(metric, "variables", ()) or ())
+            if held and not all(_distributed(variable) for variable in held):
+                metrics.append(str(getattr(metric, "name", type(metric).__name__)))
+    trainable = list(getattr(model, "trainable_variables", None) or [])
+    policy = getattr(model, "dtype_policy", None) or getattr(model, "_dtype_policy", None)
+    steps = getattr(model, "steps_per_execution", None)
+    return ScopeState(
+        model=_strategy_name(own), optimizer=_strategy_name(its), current=_strategy_name(current),
+        inside=tuple(inside), outside=tuple(outside), replicas=copies, metrics_outside=tuple(dict.fromkeys(metrics)),
+        optimizer_class=type(optimizer).__name__ if optimizer is not None else "",
+        optimizer_built=bool(optimizer is not None and getattr(optimizer, "built", False)),
+        optimizer_foreign=optimizer is not None and _foreign(optimizer, trainable),
+        jit_compile=getattr(model, "_jit_compile", None) if hasattr(model, "_jit_compile") else getattr(model, "jit_compile", None),
+        run_eagerly=bool(getattr(model, "_run_eagerly", None) or getattr(model, "run_eagerly", False)),
+        steps_per_execution=int(steps) if isinstance(steps, int) else 1,
+        policy=str(getattr(policy, "name", "") or ""), reductions=_reductions(model), compiled=optimizer is not None,
+    )  # fmt: skip

@@ -1,0 +1,245 @@
+"""How a global batch is dealt to replicas.
+
+Two ways exist in ``tf.distribute`` (``python/data/experimental/ops/distribute.py``, ``core/grappler/optimizers/data/auto_shard.cc``):
+``ceil`` gives each replica ceil(rows / replicas) until none is left (12 rows on 8: 2,2,2,2,2,2,0,0), ``even`` differs by one row at most
+(2,2,2,2,1,1,1,1). Sharding by data (also what AUTO does with sources that are not files) goes the first way, sharding by file and OFF the
+second, unless the batch size cannot be read off the pipeline. A test compares all of it with the genuine strategy.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ..flow import Shape, Target
+from ..sources.values import LeafSpec, Sample, Stage
+from .strategy import HOST, devices_of, is_planned
+
+Mode = Literal["ceil", "even", "whole"]
+FILES = frozenset({"tfrecord", "text_lines", "fixed_length_record"})
+READERS = ("TFRecordDataset", "TFRecordDatasetV2", "TextLineDataset", "FixedLengthRecordDataset", "FixedLengthRecordDatasetV2")
+
+
+def by_ceil(rows: int, replicas: int) -> tuple[int, ...]:
+    """``ceil(rows / replicas)`` each while there are rows."""
+    each = -(-rows // replicas)
+    return tuple(max(0, min(each, rows - index * each)) for index in range(replicas))
+
+
+def by_even(batch: int, replicas: int) -> tuple[int, ...]:
+    """Sizes that differ by one at most, the larger ones first."""
+    each, more = divmod(batch, replicas)
+    return tuple(each + (index < more) for index in range(replicas))
+
+
+def deal(rows: int, replicas: int, mode: Mode, *, batch: int | None = None, hosts: int = 1, by_file: bool = False) -> tuple[int, ...]:
+    """Rows that each replica gets, in the order of the replicas' devices.
+
+    Args:
+        rows: rows of this batch, which may be the partial last one.
+        batch: rows of a full batch; the even way cuts every batch at the sizes of a full one.
+        hosts: machines. Without file sharding, part ``k`` goes to host ``k % hosts`` under ``ceil``.
+        by_file: whether each host reads files of its own.
+    """
+    if mode == "whole" or replicas == 1:
+        return (rows,) * replicas
+    if mode == "ceil":
+        parts = by_ceil(rows, replicas)
+        if hosts > 1 and not by_file:
+            each = replicas // hosts
+            return tuple(parts[core * hosts + host] for host in range(hosts) for core in range(each))
+        return parts
+    left, parts_even = rows, []
+    for size in by_even(batch if batch is not None else rows, replicas):
+        parts_even.append(min(size, left))
+        left -= parts_even[-1]
+    return tuple(parts_even)
+
+
+@dataclass(frozen=True)
+class Split:
+    """What every replica gets.
+
+    Attributes:
+        replicas, hosts, devices: the target's. ``devices[i]`` holds replica ``i``.
+        batch: rows of a full global batch, or ``None`` where unknown.
+        partial: rows of the last batch where it is smaller, else ``None``.
+        sizes: other numbers of rows that sampled batches had.
+        mode: ``"ceil"``, ``"even"``, or ``"whole"`` with a single replica.
+        policy: the dataset's auto-shard policy.
+        static: the batch axis that each replica's program is compiled for, ``None`` where dynamic.
+        genuine: whether a live strategy was asked; else the formula that is tested against it.
+    """
+
+    replicas: int
+    devices: tuple[str, ...]
+    batch: int | None
+    mode: Mode
+    hosts: int = 1
+    policy: str = "AUTO"
+    by_file: bool = False
+    static: int | None = None
+    partial: int | None = None
+    sizes: tuple[int, ...] = ()
+    genuine: bool = False
+    asked: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+    def rows(self, batch: int) -> tuple[int, ...]:
+        """Rows of each replica for a global batch of so many."""
+        if batch in self.asked:
+            return self.asked[batch]
+        return deal(batch, self.replicas, self.mode, batch=self.batch, hosts=self.hosts, by_file=self.by_file)
+
+    def shapes(self, leaf: LeafSpec, rows: int | None = None) -> list[Shape | None]:
+        """The shape of one leaf on each replica, of a batch of ``rows`` (a full one unless given)."""
+        shape = leaf.concrete if leaf.concrete is not None else leaf.shape
+        count = rows if rows is not None else self.batch
+        if not shape:
+            return [shape] * self.replicas
+        if count is None:
+            return [(None, *shape[1:])] * self.replicas
+        return [(mine, *shape[1:]) for mine in self.rows(count)]
+
+    @property
+    def full(self) -> tuple[int, ...]:
+        """Rows of each replica for a full batch; empty where its size is unknown."""
+        return () if self.batch is None else self.rows(self.batch)
+
+    @property
+    def last(self) -> tuple[int, ...]:
+        """Rows of each replica for the partial last batch; empty without one."""
+        return () if self.partial is None else self.rows(self.partial)
+
+    @property
+    def uneven(self) -> bool:
+        """Whether replicas get different numbers of rows of a full batch."""
+        return len(set(self.full)) > 1
+
+    @property
+    def empty(self) -> bool:
+        """Whether a replica gets nothing of a full batch."""
+        return 0 in self.full
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether the per-replica program has a batch axis that is unknown when it is compiled."""
+        return self.static is None
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values for the split's node."""
+        out: dict[str, Any] = {
+            "replicas": self.replicas,
+            "global batch": self.batch,
+            "rows": compact(self.full),
+            "static": not self.dynamic,
+        }
+        if self.partial is not None:
+            out["last batch"] = f"{self.partial}: {compact(self.last)}"
+        if self.hosts > 1:
+            out["hosts"] = self.hosts
+        if self.policy != "AUTO":
+            out["auto_shard_policy"] = self.policy
+        return out
+
+
+def compact(rows: Sequence[int]) -> str:
+    """``"2,2,2,2,2,2,0,0"``, or ``"8 each"`` where all are alike."""
+    if not rows:
+        return "?"
+    return f"{rows[0]} each" if len(set(rows)) == 1 else ",".join(map(str, rows))
+
+
+def _policy(stages: Sequence[Stage]) -> str:
+    for stage in reversed(stages):
+        if stage.op == "options" and stage.detail.get("auto_shard_policy"):
+            return str(stage.detail["auto_shard_policy"])
+    return "AUTO"
+
+
+def _reads_files(stages: Sequence[Stage]) -> bool:
+    return any(stage.op in FILES or any(op in READERS for op in stage.detail.get("ops", ())) for stage in stages)
+
+
+def _known_batch(dataset: Any) -> bool:
+    """Whether TensorFlow can read the batch size off the pipeline (its own op says so)."""
+    module = sys.modules.get("tensorflow.python.data.experimental.ops.distribute")
+    try:
+        return module is not None and int(module.compute_batch_size(dataset)) != -1
+    except Exception:  # a pipeline that cannot be serialised is rebatched the other way
+        return False
+
+
+def _mode(sample: Sample, replicas: int) -> tuple[Mode, str, bool]:
+    if replicas == 1:
+        return "whole", _policy(sample.stages), False
+    if sample.kind == "arrays":
+        return "ceil", "DATA", False  # both Kerases set it on the pipeline that they make of arrays
+    if sample.kind != "dataset":
+        return "ceil", "AUTO", False
+    policy, files = _policy(sample.stages), _reads_files(sample.stages)
+    by_file = policy == "FILE" or (policy == "AUTO" and files)
+    even = (policy == "OFF" or by_file) and sample.dataset is not None and _known_batch(sample.dataset)
+    return ("even" if even else "ceil"), policy, by_file
+
+
+def _partial(sample: Sample) -> int | None:
+    """Rows of the last batch where it is known to be smaller than a full one."""
+    if sample.kind == "arrays":
+        return sample.rows % sample.batch or None if sample.rows and sample.batch else None
+    complete = sample.cardinality is not None and 0 < sample.cardinality == len(sample.sampled)
+    if complete and sample.kind == "dataset" and len(sample.batch_sizes) > 1 and sample.batch and sample.batch_sizes[-1] < sample.batch:
+        return sample.batch_sizes[-1]
+    return None
+
+
+def plan(sample: Sample, target: Target, *, strategy: Any = None, dataset: Any = None) -> Split:
+    """How ``target`` deals the sample's batches.
+
+    Args:
+        strategy: a live strategy, which is asked with a tiny dataset of the same batch sizes; a planned
+            one, or ``None``, goes by the formula.
+        dataset: ignored where the sample knows its dataset itself.
+    """
+    mode, policy, by_file = _mode(sample, target.replicas)
+    leaf = next((leaf for _, leaf in sample.leaves()), None)
+    first = leaf.shape[0] if leaf is not None and leaf.shape else None
+    static = first // target.replicas if first is not None and first % target.replicas == 0 else None
+    partial = _partial(sample)
+    others = tuple(size for size in sample.batch_sizes if size not in (sample.batch, partial))
+    if strategy is not None:
+        devices = devices_of(strategy)
+    else:
+        each = target.replicas // max(1, target.hosts)
+        devices = tuple(
+            f"{HOST}TPU:{index}" if target.hosts == 1 else f"/job:worker/replica:0/task:{index // each}/device:TPU:{index % each}"
+            for index in range(target.replicas)
+        )
+    asked: dict[int, tuple[int, ...]] = {}
+    if strategy is not None and not is_planned(strategy) and sample.batch and target.replicas > 1:
+        asked = ask(strategy, [sample.batch, *others, *([partial] if partial else [])], policy if policy in ("OFF", "DATA") else "DATA")
+    return Split(
+        target.replicas, devices, sample.batch, mode, target.hosts, policy, by_file, static, partial, others, bool(asked), asked,
+    )  # fmt: skip
+
+
+def ask(strategy: Any, sizes: Sequence[int], policy: str = "AUTO") -> dict[int, tuple[int, ...]]:
+    """What the strategy itself makes of batches of these sizes, by size; of one-byte rows, so nothing is copied.
+
+    Returns:
+        rows of each replica by rows of the batch; empty where the strategy cannot be asked here.
+    """
+    import tensorflow as tf
+
+    options = tf.data.Options()
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy[policy]
+    found = {}
+    try:
+        for size in dict.fromkeys(sizes):
+            data = tf.data.Dataset.from_tensor_slices(tf.zeros([size], tf.int8)).batch(size).with_options(options)
+            parts = strategy.experimental_local_results(next(iter(strategy.experimental_distribute_dataset(data))))
+            found[size] = tuple(int(part.shape[0]) for part in parts)
+    except Exception:  # a strategy whose other hosts are not reachable from this process
+        return {}
+    return found
