@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .flow import Location, Shape, Spec, Target
+from .probe import probe
 from .rules.evidence import Evidence
 from .trace.adapter import Adapter, adapter_for, loaded
 from .trace.assemble import Assembler, clean_message, failure
@@ -59,6 +60,8 @@ class Examined:
     run: Run | None = None
     error: BaseException | None = None
     limits: list[str] = field(default_factory=list)
+    call_ids: dict[int, str] = field(default_factory=dict)
+    edge_ids: dict[tuple[int, int], str] = field(default_factory=dict)
 
 
 def examine(program: Program) -> Examined:
@@ -185,12 +188,19 @@ def _front(seen: Examined, assembler: Assembler) -> str | None:
     if sample is None:
         return None
     feeder: str | None = None
+    made: dict[str, tuple[str, Any]] = {}
     for stage in sample.stages:
-        node = assembler.node(None, name=stage.name, kind="stage", op=stage.op, config=dict(stage.detail), location=getattr(stage, "location", None))
-        if feeder is not None:
-            for path, leaf in _stage_specs(previous):
-                assembler.edge(feeder, node.id, Spec(leaf.shape, leaf.dtype, leaf.kind), label=path, placed=False)
-        feeder, previous = node.id, stage
+        node = assembler.node(
+            None, name=stage.name, kind="stage", op=stage.op, config=dict(stage.detail), location=getattr(stage, "location", None),
+            note=getattr(stage, "function", "") or "",
+        )  # fmt: skip
+        for name in stage.inputs:
+            if name in made:
+                source, before = made[name]
+                for path, leaf in _stage_specs(before):
+                    assembler.edge(source, node.id, Spec(leaf.shape, leaf.dtype, leaf.kind), label=path, placed=False)
+        made[stage.name] = (node.id, stage)
+        feeder = node.id
     if evidence.split is not None and evidence.target is not None:
         target = evidence.target
         node = assembler.node(None, name=f"split over {target.replicas}", kind="split", op="split", config=evidence.split.describe())
@@ -254,6 +264,8 @@ def _trace(seen: Examined) -> None:
         not_reached(assembler, seen, output_names)
     evidence.flow = assembler.flow
     evidence.facts.update(_model_facts(seen))
+    seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
+    evidence.facts["probe"] = probe(seen)
 
 
 @dataclass
@@ -320,8 +332,9 @@ def _assemble_broken(seen: Examined, error: BaseException) -> None:
     name = adapter.name if adapter is not None else ""
     assembler = Assembler(name, _place(seen) if seen.sample is not None else None)
     feeder = _front(seen, assembler)
-    evidence.declared = [(source.name, spec) for source, _, spec in recorder.inputs] or None
-    doors = [Leaf(source.name, spec, source) for source, _, spec in recorder.inputs]
+    inputs = _upstream_inputs(recorder)
+    evidence.declared = [(source.name, spec) for source, spec in inputs] or None
+    doors = [Leaf(source.name, spec, source) for source, spec in inputs]
     for leaf, (_, spec) in zip(doors, evidence.x or [(leaf.path, leaf.spec) for leaf in doors], strict=False):
         node = assembler.node(leaf.source, name=leaf.path, kind="input", op="Input", role="x")
         if feeder is not None:
@@ -338,6 +351,20 @@ def _assemble_broken(seen: Examined, error: BaseException) -> None:
     not_reached(assembler, seen, [])
     evidence.flow = assembler.flow
     evidence.facts["message"] = clean_message(error)
+
+
+def _upstream_inputs(recorder: Recorder) -> list[tuple[Any, Spec]]:
+    """The declared inputs that lead to the break; all of them where that is not known."""
+    every = [(source, spec) for source, _, spec in recorder.inputs]
+    seen: set[int] = set()
+    pending: list[Any] = [recorder.failed] if recorder.failed is not None else []
+    while pending:
+        call = pending.pop()
+        if call is None or id(call) in seen:
+            continue
+        seen.add(id(call))
+        pending.extend(port.producer for port in getattr(call, "inputs", ()))
+    return [pair for pair in every if id(pair[0]) in seen] or every
 
 
 def _data_failed(seen: Examined, error: BaseException) -> None:

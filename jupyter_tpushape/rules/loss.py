@@ -1,0 +1,254 @@
+"""The loss and the metrics against the labels; the cause is looked for upstream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..flow import Edge, Finding, Node, Shape, Side, show_shape
+from .evidence import Evidence
+from .registry import check, rule
+from .words import RECURRENT, axes_of, named, pair
+
+_SOURCE = "tpu-rules L5-L8; Keras' own loss functions, run symbolically"
+
+
+def _case(layers: str, loss: str, y: str, x: str = "(8, 6)") -> str:
+    return f"""
+def build():
+    m = keras.Sequential([keras.Input({x}[1:]), {layers}]); m.compile("sgd", {loss}); return m
+def data():
+    return np.zeros({x}, "float32"), {y}
+"""
+
+
+_IDS, _HOT = "np.arange(8) % 3", "np.eye(3, dtype='float32')[np.arange(8) % 3]"
+_CCE, _SCE = "'categorical_crossentropy'", "'sparse_categorical_crossentropy'"
+SEQUENCES = rule(
+    "return-sequences", "The time axis survives to the loss", severity="error", source=_SOURCE,
+    fails=_case("L.LSTM(4, return_sequences=True), L.Dense(3, activation='softmax')", _SCE, _IDS, "(8, 5, 6)"),
+    passes=_case("L.LSTM(4), L.Dense(3, activation='softmax')", _SCE, _IDS, "(8, 5, 6)"),
+)  # fmt: skip
+FLATTEN = rule(
+    "missing-flatten", "Inner axes survive to the loss", severity="error", source=_SOURCE,
+    fails=_case("L.Conv2D(4, 3), L.Dense(3, activation='softmax')", _CCE, _HOT, "(8, 8, 8, 1)"),
+    passes=_case("L.Conv2D(4, 3), L.Flatten(), L.Dense(3, activation='softmax')", _CCE, _HOT, "(8, 8, 8, 1)"),
+)  # fmt: skip
+INT_LABELS = rule(
+    "integer-labels", "Class numbers for a loss that reads one-hot rows", severity="error", source=_SOURCE,
+    fails=_case("L.Dense(3, activation='softmax')", _CCE, _IDS), passes=_case("L.Dense(3, activation='softmax')", _SCE, _IDS),
+)  # fmt: skip
+ONE_HOT = rule(
+    "one-hot-labels", "One-hot rows for a loss that reads class numbers", severity="error", source=_SOURCE,
+    fails=_case("L.Dense(3, activation='softmax')", _SCE, _HOT), passes=_case("L.Dense(3, activation='softmax')", _CCE, _HOT),
+)  # fmt: skip
+UNITS = rule(
+    "output-units", "The model gives another number of values than a label has", severity="error", source=_SOURCE,
+    fails=_case("L.Dense(4, activation='softmax')", _CCE, _HOT), passes=_case("L.Dense(3, activation='softmax')", _CCE, _HOT),
+)  # fmt: skip
+RANK = rule(
+    "label-rank", "Labels and predictions have a different number of axes", severity="error", source=_SOURCE,
+    fails=_case("L.Dense(3, activation='softmax')", _CCE, _HOT + "[:, None, :]"), passes=_case("L.Dense(3, activation='softmax')", _CCE, _HOT),
+)  # fmt: skip
+CUSTOM = rule(
+    "loss-raises", "The loss raises", severity="error", source="the exception itself",
+    fails=_case("L.Dense(3)", "lambda t, p: tf.reduce_mean(tf.abs(t - p) * tf.ones((100, 3)))", "np.zeros((8, 3), 'float32')"),
+    passes=_case("L.Dense(3)", "lambda t, p: tf.reduce_mean(tf.abs(t - p))", "np.zeros((8, 3), 'float32')"),
+)  # fmt: skip
+METRIC = rule(
+    "metric-raises", "A metric raises where the loss does not", severity="error", source="the exception itself",
+    fails=_case("L.Dense(3)", "'mse', metrics=[lambda t, p: tf.reduce_mean(t[:, :2] - p)]", "np.zeros((8, 3), 'float32')"),
+    passes=_case("L.Dense(3)", "'mse', metrics=[lambda t, p: tf.reduce_mean(t - p)]", "np.zeros((8, 3), 'float32')"),
+)  # fmt: skip
+NO_LOSS = rule(
+    "no-loss", "There are labels and no loss to compare them with", severity="note", source="Keras: fit needs compile(loss=...)",
+    fails="""
+def build():
+    return keras.Sequential([keras.Input((6,)), L.Dense(3)])
+def data():
+    return np.zeros((8, 6), "float32"), np.zeros((8, 3), "float32")
+""",
+    passes=_case("L.Dense(3)", "'mse'", "np.zeros((8, 3), 'float32')"),
+)  # fmt: skip
+
+REGRESSION = frozenset({
+    "mean_squared_error", "mse", "mean_absolute_error", "mae", "mean_absolute_percentage_error", "mean_squared_logarithmic_error", "huber",
+    "log_cosh", "logcosh", "poisson", "hinge", "squared_hinge", "cosine_similarity", "kl_divergence", "MeanSquaredError", "MeanAbsoluteError", "Huber",
+})  # fmt: skip
+
+
+def kind_of(node: Node) -> str:
+    """``sparse``, ``categorical``, ``binary``, ``regression`` or ``custom``."""
+    op = node.op.lower().replace("_", "")
+    if not node.config.get("builtin", False):
+        return "custom"
+    if "sparse" in op:
+        return "sparse"
+    if "categorical" in op:
+        return "categorical"
+    if "binary" in op:
+        return "binary"
+    return "regression"
+
+
+def ends(evidence: Evidence, node: Node) -> tuple[Edge | None, Edge | None]:
+    """The edges that bring labels and predictions to a loss or metric."""
+    edges = evidence.flow.into(node.id)
+    labels = next((edge for edge in edges if edge.label == "labels"), None)
+    predictions = next((edge for edge in edges if edge.label == "predictions"), None)
+    return labels, predictions
+
+
+def ancestors(evidence: Evidence, start: str) -> Iterator[Node]:
+    """Nodes upstream of ``start``, nearest first."""
+    seen, pending = {start}, [start]
+    while pending:
+        current = pending.pop(0)
+        for edge in evidence.flow.into(current):
+            if edge.source not in seen and edge.label not in ("labels", "weights"):
+                seen.add(edge.source)
+                pending.append(edge.source)
+                yield evidence.flow.node(edge.source)
+
+
+def cause_of_axes(evidence: Evidence, predictions: Edge) -> tuple[str, Node] | None:
+    """The layer upstream that let surplus axes through: a recurrent layer that returns sequences, or a grid without a Flatten."""
+    source = evidence.flow.node(predictions.source)
+    for node in [source, *ancestors(evidence, source.id)]:
+        if node.op in ("Flatten", "GlobalAveragePooling2D", "GlobalMaxPooling2D", "GlobalAveragePooling1D", "GlobalMaxPooling1D"):
+            return None
+        if node.op in RECURRENT and node.config.get("return_sequences"):
+            return "sequences", node
+        if node.op == "Bidirectional":
+            return "sequences", node
+        if axes_of(node.op) and node.op not in RECURRENT:
+            return "grid", node
+        if node.kind == "input":
+            return "input", node
+    return None
+
+
+@check(order=30)
+def loss_failed(evidence: Evidence) -> Iterator[Finding]:
+    """The loss or a metric raised."""
+    node = evidence.failed
+    if node is None or node.failure is None or evidence.where not in ("loss", "metric"):
+        return
+    loss = node if node.kind == "loss" else _loss_above(evidence, node)
+    labels, predictions = ends(evidence, loss if loss is not None else node)
+    finding = _explain(evidence, node, loss or node, labels, predictions)
+    finding.nodes = tuple(dict.fromkeys((*finding.nodes, node.id)))
+    finding.edges = finding.edges or tuple(edge.id for edge in (predictions, labels) if edge is not None)
+    if finding.location is None:
+        finding.location = evidence.flow.node(finding.nodes[0]).location or node.called
+    yield finding
+
+
+def _loss_above(evidence: Evidence, node: Node) -> Node | None:
+    while node.parent:
+        node = evidence.flow.node(node.parent)
+        if node.kind == "loss":
+            return node
+    return None
+
+
+def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, predictions: Edge | None) -> Finding:
+    assert node.failure is not None
+    y = labels.spec.shape if labels is not None else None
+    p = predictions.spec.shape if predictions is not None else None
+    if labels is not None and predictions is not None and y and p:
+        kind = kind_of(loss) if loss.kind == "loss" else "metric"
+        assert labels is not None
+        integer = labels.spec.dtype.startswith(("int", "uint"))
+        for explain in (_surplus, _encoding, _units):
+            found = explain(evidence, loss, kind, y, p, integer, predictions, _path(evidence, labels))
+            if found is not None:
+                return found
+        if len(y) != len(p):
+            expected, got = pair(p, y, names=False)
+            return Finding(
+                RANK.id, "error", f"{loss.name} compares labels {show_shape(y)} with predictions {show_shape(p)}: {len(y)} axes against {len(p)}.",
+                f"It says: {node.failure.last_line}", expected, got,
+            )  # fmt: skip
+    what = f"labels {show_shape(y)} and predictions {show_shape(p)}" if y is not None and p is not None else "these labels and predictions"
+    rule_id = METRIC.id if node.kind == "metric" else CUSTOM.id
+    sides: tuple[Side | None, Side | None] = pair(p, y, names=False) if p is not None and y is not None and p != y else (None, None)
+    noun = "The metric" if node.kind == "metric" else "The loss"
+    name = loss.name if loss.kind in ("loss", "metric") else node.name
+    return Finding(rule_id, "error", f"{noun} {name} raises on {what}.", f"It says: {node.failure.last_line}", *sides)
+
+
+def _path(evidence: Evidence, labels: Edge) -> str:
+    return labels.label or "y"
+
+
+def _surplus(
+    evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, path: str
+) -> Finding | None:
+    """Inner axes that the labels do not have: their cause is a layer upstream."""
+    labelled = len(y) + 1 if kind == "sparse" and not (len(y) > 1 and y[-1] == 1) else len(y)
+    if kind == "sparse" and not integer and len(y) == 2 and y[-1] == p[-1]:
+        labelled = 2
+    if kind == "categorical" and integer and len(y) == 1:
+        labelled = 2
+    if len(p) <= labelled or len(p) < 3:
+        return None
+    cause = cause_of_axes(evidence, predictions)
+    if cause is None:
+        return None
+    word, node = cause
+    expected, found = pair((p[0], *p[len(p) - labelled + 1 :]), p, names=False)
+    surplus = len(p) - labelled
+    axes = "axis" if surplus == 1 else "axes"
+    if word == "sequences":
+        return Finding(
+            SEQUENCES.id, "error",
+            f"{named(node)} returns one vector for every time step, and there is one label a sample: the predictions are {show_shape(p)}, the labels {show_shape(y)}.",
+            f"Dense works on the last axis and lets the time axis through, so the two meet at {loss.name}. return_sequences=False keeps only the last step; pooling over time keeps them all.",
+            expected, found, (node.id,),
+        )  # fmt: skip
+    through = f"The inner {axes} of {named(node)}" if word == "grid" else f"The input's inner {axes}"
+    return Finding(
+        FLATTEN.id, "error",
+        f"{through} survive{'s' if surplus == 1 else ''} to {loss.name}: the predictions are {show_shape(p)}, the labels {show_shape(y)}.",
+        "Dense works on the last axis and lets all others through. A Flatten or a global pooling before it leaves one vector a sample.", expected, found, (node.id,),
+    )  # fmt: skip
+
+
+def _encoding(
+    evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, path: str
+) -> Finding | None:
+    """Class numbers against one-hot rows."""
+    if kind == "categorical" and len(p) >= 2 and (len(y) == len(p) - 1 or (len(y) == len(p) and y[-1] == 1)) and p[-1] != 1:
+        return Finding(
+            INT_LABELS.id, "error", f"The labels {show_shape(y)} are class numbers, and {loss.name} reads one-hot rows of {p[-1]}.",
+            "sparse_categorical_crossentropy is the same loss for class numbers; to_categorical turns the numbers into rows.", *pair((*p[:-1], p[-1]), y, names=False),
+        )  # fmt: skip
+    if kind == "sparse" and len(y) == len(p) and y[-1] is not None and y[-1] > 1 and y[:-1] == p[:-1]:
+        return Finding(
+            ONE_HOT.id, "error", f"The labels {show_shape(y)} are one-hot rows, and {loss.name} reads one class number a sample.",
+            "categorical_crossentropy is the same loss for one-hot rows; argmax over the last axis turns the rows into numbers.", *pair(p[:-1], y, names=False),
+        )  # fmt: skip
+    return None
+
+
+def _units(
+    evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, path: str
+) -> Finding | None:
+    if len(y) != len(p) or y[:-1] != p[:-1] or y[-1] == p[-1] or kind == "sparse":
+        return None
+    giver = evidence.flow.node(predictions.source)
+    expected, found = pair(y, p, names=False)
+    return Finding(
+        UNITS.id, "error", f"{named(giver)} gives {p[-1]} value{'s' * (p[-1] != 1)} a sample, and each label has {y[-1]}.",
+        f"{loss.name} compares them one by one, so the last layer needs as many units as a label has values.", expected, found, (giver.id,),
+    )  # fmt: skip
+
+
+@check(order=70)
+def no_loss(evidence: Evidence) -> Iterator[Finding]:
+    """Labels are there and nothing compares them."""
+    if evidence.y and not evidence.where and not evidence.losses() and evidence.facts and not evidence.facts.get("has_loss") and not evidence.facts.get("overrides"):
+        yield Finding(
+            NO_LOSS.id, "note", "The data has labels, and the model has no loss to compare them with.",
+            "Shapes were followed to the model's outputs. compile(loss=...) or --loss takes them to the end.",
+        )  # fmt: skip

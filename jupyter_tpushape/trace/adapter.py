@@ -159,6 +159,8 @@ class Adapter:
                     if recorder.stack and not recorder.stack[-1].inner:
                         recorder.stack[-1].inner = type(layer).__name__
                     raise
+            if recorder.graph is not None and self.symbolic(args):
+                return self._shadow(recorder, original, layer, args, kwargs)
             if recorder.edits is not None:
                 layer, args, kwargs = recorder.edits.call(self, recorder, layer, args, kwargs)
             return self.record(recorder, original, layer, args, kwargs)
@@ -177,6 +179,24 @@ class Adapter:
         recorder.leave(self, call, [tensor for _, tensor in self.tensors_of((outputs,), {})])
         return outputs
 
+    def _shadow(self, recorder: Recorder, original: Any, layer: Any, args: Any, kwargs: Any) -> Any:
+        """A model that builds itself inside the trace calls its layers once more: only a failure counts."""
+        try:
+            return original(layer, *args, **kwargs)
+        except BaseException as error:
+            if recorder.failed is None:
+                tensors = list(self.tensors_of(args, kwargs))
+                call = recorder.enter(self, self.kind(layer), layer, self.op_name(layer), str(getattr(layer, "name", "")), True, tensors)
+                recorder.fail(call, error)
+            raise
+
+    def symbolic(self, args: Any) -> bool:
+        """Whether the first tensor is a placeholder of the framework's own."""
+        return any(self.is_symbolic(tensor) for _, tensor in self.tensors_of(args[:1], {}))
+
+    def is_symbolic(self, obj: Any) -> bool:
+        raise TypeError
+
     def _around_loss(self, original: Any) -> Any:
         def __call__(loss: Any, y_true: Any, y_pred: Any, sample_weight: Any = None, **kwargs: Any) -> Any:
             recorder = active()
@@ -184,7 +204,7 @@ class Adapter:
                 return original(loss, y_true, y_pred, sample_weight, **kwargs)
             tensors = [("labels", y_true), ("predictions", y_pred), ("weights", sample_weight)]
             flat = [(label, tensor) for label, value in tensors for _, tensor in self.tensors_of((value,), {})]
-            call = recorder.enter(self, "loss", loss, self.loss_name(loss), str(getattr(loss, "name", "") or "loss"), True, flat)
+            call = recorder.enter(self, "loss", loss, self.loss_name(loss), str(getattr(loss, "name", "") or "loss"), self._builtin_loss(loss), flat)
             call.config = self.loss_config(loss)
             try:
                 value = original(loss, y_true, y_pred, sample_weight, **kwargs)

@@ -19,6 +19,7 @@ class Assembler:
         self._edges: set[tuple[str, str, int, str]] = set()
         self._place = place or (lambda shape: ())
         self._layers_seen: dict[int, int] = {}
+        self.edge_of: dict[tuple[int, int], str] = {}
 
     # -- nodes -------------------------------------------------------------------------------------
 
@@ -78,14 +79,16 @@ class Assembler:
                 node.params = sum(_size(weight.shape) for weight in node.weights)
         if failed and call.failure is not None:
             node.failure = failure(call.failure, {"loss": "loss", "metric": "metric"}.get(call.kind, "call"), call.inner)
-        if call.opaque or failed or not call.children:
+        if call.opaque or failed or not call.children or call.kind in ("loss", "metric"):
             self._inputs(call, node.id, "failed" if failed else "ok")
 
     def _inputs(self, call: Call, target: str, status: str) -> None:
         for port in call.inputs:
             source = self.source_of(port)
             if source is not None:
-                self.edge(source, target, port.spec, key=port.key, label=port.label, status=status)
+                edge = self.edge(source, target, port.spec, key=port.key, label=port.label, status=status)
+                if edge is not None:
+                    self.edge_of[id(call), port.key] = edge.id
 
     def source_of(self, port: Port) -> str | None:
         """The node that a tensor comes from."""
@@ -118,7 +121,9 @@ class Assembler:
             node = self.node(None, name=name, kind="output", op="Output", role=path)
             source = self.source_of(port)
             if source is not None:
-                self.edge(source, node.id, port.spec, key=id(port))
+                edge = self.edge(source, node.id, port.spec, key=id(port))
+                if edge is not None:
+                    self.edge_of[0, id(port)] = edge.id
 
 
 def failure(error: BaseException, where: str, inner: str = "") -> Failure:

@@ -41,6 +41,9 @@ class Keras3(Adapter):
     def is_tensor(self, obj: Any) -> bool:
         return isinstance(obj, KerasTensor) or is_tf_tensor(obj)
 
+    def is_symbolic(self, obj: Any) -> bool:
+        return isinstance(obj, KerasTensor)
+
     def spec(self, tensor: Any) -> Spec:
         if isinstance(tensor, KerasTensor):
             kind = "sparse" if getattr(tensor, "sparse", False) else "ragged" if getattr(tensor, "ragged", False) else "dense"

@@ -88,6 +88,7 @@ class Recorder:
         self.compiled: list[tuple[Any, dict[str, Any]]] = []
         self.walk: Any = None
         self.edits: Any = None
+        self.graph: Any = None
 
     # -- constructions -----------------------------------------------------------------------------
 

@@ -127,7 +127,8 @@ def _trace(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, train
 
     adapter, recorder = run.adapter, run.recorder
     with adapter.scope(), graph_for(recorder, adapter) as graph:
-        run.graph = graph
+        run.graph = recorder.graph = graph
+        recorder.walk = _entry(run)
 
         def feed(leaf: Leaf) -> Any:
             tensor = placeholder(leaf.spec.shape, leaf.spec.dtype, leaf.path, leaf.spec.kind)
@@ -155,6 +156,18 @@ def _trace(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, train
         if not run.has_loss:
             return
         _loss(run, model, x_tensors, y_tensors, y_pred, w_tensors, loss)
+
+
+def _entry(run: Run) -> Callable[[Any, Any], Any]:
+    """An input that a model declares for itself while it builds inside the trace stands for the data's."""
+
+    def find(tensor: Any, producers: Any) -> Any:
+        made = run.adapter.origin(tensor) if run.adapter.is_symbolic(tensor) else None
+        if made is None or not isinstance(made[0], run.adapter.InputLayer) or len(run.x) != 1:
+            return None
+        return run.x[0].source
+
+    return find
 
 
 def _loss(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any, loss: Any) -> None:

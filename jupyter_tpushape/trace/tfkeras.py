@@ -41,6 +41,9 @@ class TfKeras(Adapter):
     def is_tensor(self, obj: Any) -> bool:
         return isinstance(obj, KerasTensor) or is_tf_tensor(obj)
 
+    def is_symbolic(self, obj: Any) -> bool:
+        return isinstance(obj, KerasTensor)
+
     def spec(self, tensor: Any) -> Spec:
         return spec_of(tensor)
 

@@ -1,0 +1,90 @@
+"""A second look with one row more: which axes of which tensors depend on the batch.
+
+An axis that grows with the batch carries it. That tells a batch axis that was lost, moved, merged with
+another or written as a number, which no single trace can tell apart from an axis that happens to have
+the same size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .flow import Shape
+from .trace.assemble import Assembler, clean_message
+from .trace.recorder import Call, Recorder
+from .trace.run import run
+
+
+@dataclass
+class Probe:
+    """``axes``: for each edge id, the axes that grow with the batch, with what one row more adds.
+
+    ``failure``: what broke with another batch size and holds with this one, as ``(node id, text)``.
+    """
+
+    rows: int = 0
+    axes: dict[str, dict[int, int]] = field(default_factory=dict)
+    failure: tuple[str, str] | None = None
+
+
+def probe(seen: Any) -> Probe | None:
+    """Runs the model again with another number of rows; ``None`` where nothing could differ.
+
+    Not needed where the model's own declaration settled the trace: there the batch axis is transparent.
+    """
+    first = seen.run
+    if first is None or seen.adapter is None or first.error is not None or not seen.evidence.x:
+        return None
+    if first.fast and not any(not call.opaque for call in seen.recorder.calls if call.kind == "loss"):
+        return None
+    from .examine import shape_of
+
+    shape = shape_of(seen)
+    batch = next((spec.shape[0] for _, spec in seen.evidence.x if spec.shape), None)
+    if not batch:
+        return None
+    rows = batch + 1 if batch > 2 else batch + 2
+
+    def grown(leaf: Any) -> Shape | None:
+        found = shape(leaf)
+        return (rows, *found[1:]) if found and found[0] == batch else found
+
+    recorder = Recorder()
+    second = run(
+        seen.adapter, seen.model, seen.sample, shape=grown, training=seen.program.training, loss=seen.program.loss, recorder=recorder, fast=first.fast
+    )
+    assembler = Assembler(seen.adapter.name)
+    assembler.inputs(second.x, [], None)
+    assembler.calls(seen.adapter, recorder, seen.model, door=seen.evidence.declared is not None)
+    result = Probe(rows)
+    before = [call for call in seen.recorder.calls if id(call) in seen.call_ids]
+    after = [call for call in recorder.calls if id(call) in assembler.ids]
+    if second.error is not None:
+        place = len(after) - 1
+        if 0 <= place < len(before):
+            failing = next((i for i, call in enumerate(after) if call is recorder.failed), place)
+            result.failure = (seen.call_ids[id(before[min(failing, len(before) - 1)])], clean_message(second.error))
+        return result
+    if len(before) != len(after):
+        return None
+    grew: dict[tuple[int, int], dict[int, int]] = {}
+    for old, new in zip(before, after, strict=True):
+        for left, right in zip(old.inputs, new.inputs, strict=False):
+            grew[id(old), left.key] = _grown(left.spec.shape, right.spec.shape)
+    for old_end, new_end in zip(first.outputs, second.outputs, strict=False):
+        grew[0, id(old_end[1])] = _grown(old_end[1].spec.shape, new_end[1].spec.shape)
+    for (target, key), edge_id in seen.edge_ids.items():
+        found = grew.get((target, key))
+        if found is not None:
+            result.axes[edge_id] = found
+    return result
+
+
+def _grown(before: Shape | None, after: Shape | None) -> dict[int, int]:
+    if before is None or after is None or len(before) != len(after):
+        return {}
+    return {i: b - a for i, (a, b) in enumerate(zip(before, after, strict=True)) if a is not None and b is not None and a != b}
+
+
+__all__ = ["Call", "Probe", "probe"]

@@ -1,0 +1,94 @@
+"""Words for shapes: what a layer calls its axes, and two shapes side by side with only what differs marked."""
+
+from __future__ import annotations
+
+import re
+
+from ..flow import Edge, Flow, Node, Shape, Side, show_shape
+
+_AXES = {
+    "rnn": ("batch", "time", "features"),
+    "1D": ("batch", "steps", "channels"),
+    "2D": ("batch", "height", "width", "channels"),
+    "3D": ("batch", "depth", "height", "width", "channels"),
+    "LSTM2D": ("batch", "time", "height", "width", "channels"),
+}
+RECURRENT = frozenset({"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "CuDNNLSTM", "CuDNNGRU"})
+MERGES = frozenset({"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot"})
+
+
+def axes_of(op: str) -> tuple[str, ...]:
+    """The axes that a layer class works on, in its own terms; ``()`` where any will do."""
+    if op in RECURRENT:
+        return _AXES["rnn"]
+    if "LSTM2D" in op:
+        return _AXES["LSTM2D"]
+    if op.startswith(("Conv", "SeparableConv", "DepthwiseConv", "MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool", "UpSampling", "ZeroPadding", "Cropping", "SpatialDropout")):
+        for suffix in ("1D", "2D", "3D"):
+            if suffix in op:
+                return _AXES[suffix]
+    return ()
+
+
+def tokens(shape: Shape | None) -> tuple[str, ...]:
+    return ("...",) if shape is None else tuple("?" if n is None else str(n) for n in shape)
+
+
+def pair(expected: Shape | None, found: Shape | None, *, names: bool = True) -> tuple[Side, Side]:
+    """Two shapes as sides, with the axes that differ marked; an unknown axis agrees with any."""
+    left, right = list(tokens(expected)), list(tokens(found))
+    if names and expected and expected[0] is None:
+        left[0] = "batch"
+    same_rank = expected is not None and found is not None and len(expected) == len(found)
+    if same_rank:
+        differs = tuple(i for i, (a, b) in enumerate(zip(expected or (), found or (), strict=True)) if a is not None and b is not None and a != b)
+        return Side(_join(left), tuple(left), differs), Side(_join(right), tuple(right), differs)
+    return Side(_join(left), tuple(left), _extra(left, right)), Side(_join(right), tuple(right), _extra(right, left))
+
+
+def _extra(mine: list[str], other: list[str]) -> tuple[int, ...]:
+    """Axes of the longer shape that the shorter one lacks, matched from the right and then from the left."""
+    surplus = len(mine) - len(other)
+    if surplus <= 0:
+        return ()
+    tail = 0
+    while tail < len(other) and (mine[-1 - tail] == other[-1 - tail] or "?" in (mine[-1 - tail], other[-1 - tail])):
+        tail += 1
+    start = len(mine) - tail - surplus
+    return tuple(range(max(0, start), len(mine) - tail))
+
+
+def _join(parts: list[str]) -> str:
+    return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def words(text: str) -> Side:
+    return Side(text)
+
+
+def side(shape: Shape | None) -> Side:
+    return Side(show_shape(shape), tokens(shape))
+
+
+def named(node: Node) -> str:
+    """``dense_1 (Dense)``, or the bare name where it says the class already."""
+    plain = re.sub(r"_\d+$", "", node.name).replace("_", "").lower()
+    return node.name if plain == node.op.replace("_", "").lower() else f"{node.name} ({node.op})"
+
+
+def giver(flow: Flow, edges: list[Edge]) -> str:
+    """The names of what the edges come from."""
+    names: list[str] = []
+    for edge in edges:
+        name = flow.node(edge.source).name
+        if name not in names and edge.label != "mask":
+            names.append(name)
+    return " and ".join(names) if len(names) < 3 else ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def article(noun: str) -> str:
+    return f"an {noun}" if noun[:1].upper() in "AEIOULSRMN" and noun[:1].isupper() and noun[1:2].isupper() or noun[:1].lower() in "aeio" else f"a {noun}"
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,142 @@
+"""A report for a terminal: readable at 80 columns, and when piped."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+from rich.text import Text
+
+from ..flow import Edge, Finding, Fix, Node, Report, Side, show_shape
+
+_MARKS = {"error": ("✖", "bold red"), "tpu": ("✖", "bold red"), "silent": ("◆", "bold magenta"), "slow": ("▲", "yellow"), "note": ("·", "dim")}
+_WORDS = {"error": "error", "tpu": "breaks on the TPU", "silent": "silent", "slow": "slow", "note": "note"}
+
+
+def to_text(report: Report, *, width: int = 80, color: bool = False, flow: bool = True) -> str:
+    """The report as text, ``width`` columns wide; ``color`` adds ANSI codes."""
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=color, color_system="standard" if color else None, highlight=False, soft_wrap=False, legacy_windows=False)
+    write(console, report, flow=flow)
+    return out.getvalue().rstrip("\n")
+
+
+def write(console: Console, report: Report, *, flow: bool = True) -> None:
+    """Writes the report to a rich console: verdict first, then the flow, then what was found."""
+    mark, style = ("✓", "bold green") if report.ok else ("✖", "bold red")
+    head = Text(f"{mark} {report.summary}", style=style)
+    console.print(head)
+    facts = [report.title, report.flow.framework, report.target.name if report.target else "no target"]
+    console.print(Text(" · ".join(fact for fact in facts if fact), style="dim"))
+    if flow:
+        console.print()
+        _flow(console, report)
+    for number, finding in enumerate(report.findings, 1):
+        console.print()
+        _finding(console, finding, number, len(report.findings))
+    for verdict in report.verdicts:
+        console.print()
+        sign = "✓" if verdict.ok else "✖"
+        console.print(Text(f"{sign} {verdict.compiler} on {verdict.program}: {verdict.message or 'compiles'}", style="green" if verdict.ok else "red"))
+    for limit in report.limits:
+        console.print(Text(f"Not looked at: {limit}", style="dim"))
+
+
+def _flow(console: Console, report: Report) -> None:
+    """One line a node, in order, with what it takes in; long healthy stretches are folded."""
+    edges: dict[str, list[Edge]] = {}
+    for edge in report.flow.edges:
+        edges.setdefault(edge.target, []).append(edge)
+    named = {id for finding in report.findings if finding.serious for id in finding.nodes}
+    nodes = report.flow.nodes
+    shown = _worth(nodes, named)
+    skipped = 0
+    for i, node in enumerate(nodes):
+        if not shown[i]:
+            skipped += 1
+            continue
+        if skipped:
+            console.print(Text(f"    ⋮ {skipped} more", style="dim"))
+            skipped = 0
+        console.print(_line(report, node, edges.get(node.id, []), node.id in named))
+    if skipped:
+        console.print(Text(f"    ⋮ {skipped} more", style="dim"))
+
+
+def _worth(nodes: list[Node], named: set[str], most: int = 40) -> list[bool]:
+    if len(nodes) <= most:
+        return [True] * len(nodes)
+    keep = [node.kind not in ("layer", "op") or node.status == "failed" or node.id in named for node in nodes]
+    near = [any(keep[max(0, i - 2) : i + 3]) for i in range(len(nodes))]
+    return [a or (b and i < 400) for i, (a, b) in enumerate(zip(keep, near, strict=True))]
+
+
+def _line(report: Report, node: Node, edges: list[Edge], named: bool) -> Text:
+    sign, style = {"failed": ("✖", "bold red"), "not-reached": ("░", "dim")}.get(node.status, ("◆", "bold magenta") if named else ("│", ""))
+    depth = 0
+    parent = node.parent
+    while parent:
+        depth += 1
+        parent = report.flow.node(parent).parent
+    name = node.name if node.name.replace("_", "").lower().startswith(node.op.replace("_", "").lower()) else f"{node.name} {node.op}"
+    if node.kind in ("loss", "metric", "output", "input", "stage", "split"):
+        name = f"{node.kind} {node.name}" if node.kind != "split" else node.name
+    if node.status == "not-reached":
+        given = "not reached"
+    else:
+        parts = [f"{edge.label + ' ' if edge.label else ''}{edge.spec}" for edge in edges if edge.label != "mask"]
+        given = " ← " + ", ".join(dict.fromkeys(parts)) if parts else ""
+    text = Text(f"  {sign} {'  ' * depth}", style=style)
+    text.append(name, style="bold" if node.status == "failed" or named else style)
+    text.append(f" {given}" if given else "", style="red" if node.status == "failed" else "dim")
+    if node.location is not None and (node.status == "failed" or named):
+        text.append(f"  {node.location}", style="cyan")
+    return text
+
+
+def _finding(console: Console, finding: Finding, number: int, total: int) -> None:
+    mark, style = _MARKS[finding.severity]
+    console.print(Text.assemble((f"{mark} {_WORDS[finding.severity]} ", style), (finding.rule, "dim")))
+    console.print(Text(f"  {finding.message}"))
+    if finding.expected is not None:
+        console.print(Text("  wants  ").append(_side(finding.expected)))
+    if finding.found is not None:
+        console.print(Text("  gets   ").append(_side(finding.found)))
+    if finding.why:
+        console.print(Text(f"  {finding.why}", style="dim"))
+    if finding.location is not None:
+        source = f"  {finding.location.text}" if finding.location.text else ""
+        console.print(Text(f"  at {finding.location}{source}", style="cyan"))
+    for fix in finding.fixes:
+        _fix(console, fix)
+    if finding.rejected:
+        console.print(Text(f"  tried and rejected: {'; '.join(finding.rejected)}", style="dim"))
+
+
+def _side(side: Side) -> Text:
+    """A side's text; only the axes that differ are bold, and marked where there is no colour."""
+    if not side.axes or len(side.axes) < 1 or not side.text.startswith("("):
+        return Text(side.text)
+    text = Text("(")
+    for i, axis in enumerate(side.axes):
+        text.append(", " if i else "")
+        text.append(f"*{axis}*" if i in side.differs else axis, style="bold" if i in side.differs else "")
+    text.append(",)" if len(side.axes) == 1 else ")")
+    return text
+
+
+def _fix(console: Console, fix: Fix) -> None:
+    sign, style = ("✓ fix, tried and holds: ", "green") if fix.verified else ("? idea, not verified: ", "yellow")
+    console.print(Text.assemble(("  " + sign, style), (fix.title, "bold")))
+    if fix.effect is not None and fix.effect.text:
+        console.print(Text(f"      {fix.effect.text}", style="dim"))
+    if fix.reason:
+        console.print(Text(f"      {fix.reason}", style="dim"))
+    for line in fix.patch.splitlines()[:16]:
+        if not line.startswith(("---", "+++", "@@")):
+            console.print(Text(f"      {line}", style={"+": "green", "-": "red"}.get(line[:1], "dim")))
+
+
+def show_edge(edge: Edge) -> str:
+    """An edge's tensor in words."""
+    return f"{show_shape(edge.spec.shape)} {edge.spec.dtype}"
