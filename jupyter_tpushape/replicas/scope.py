@@ -81,7 +81,7 @@ def _foreign(optimizer: Any, variables: list[Any]) -> bool:
         keys = {getattr(optimizer, "_var_key", id)(variable) for variable in variables}
         return bool(known) and not keys <= set(known)
     index = getattr(optimizer, "_index_dict", None)
-    if index is not None and getattr(optimizer, "built", False) is True:
+    if index is not None and getattr(optimizer, "_built", False):
         return bool(index) and not {optimizer._var_key(variable) for variable in variables} <= set(index)
     return False
 
@@ -146,7 +146,7 @@ def scope_state(model: Any, strategy: Any = None) -> ScopeState:
         model=_strategy_name(own), optimizer=_strategy_name(its), current=_strategy_name(current),
         inside=tuple(inside), outside=tuple(outside), replicas=copies, metrics_outside=tuple(dict.fromkeys(metrics)),
         optimizer_class=type(optimizer).__name__ if optimizer is not None else "",
-        optimizer_built=bool(optimizer is not None and getattr(optimizer, "built", False)),
+        optimizer_built=bool(getattr(optimizer, "built", False) or getattr(optimizer, "_built", False)),
         optimizer_foreign=optimizer is not None and _foreign(optimizer, trainable),
         jit_compile=getattr(model, "_jit_compile", None) if hasattr(model, "_jit_compile") else getattr(model, "jit_compile", None),
         run_eagerly=bool(getattr(model, "_run_eagerly", None) or getattr(model, "run_eagerly", False)),
