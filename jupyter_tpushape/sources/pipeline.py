@@ -171,6 +171,9 @@ def _detail(dataset: Any, op: str) -> dict[str, Any]:
             detail["deterministic"] = options.deterministic
         except Exception:
             detail.pop("auto_shard_policy", None)
+    if op in ("tfrecord", "text_lines", "fixed_length_record"):
+        names = plain(getattr(dataset, "_filenames", None))
+        detail["files"] = len(names) if isinstance(names, list) else 1 if names else 0
     if op == "cache":
         detail["filename"] = detail.get("filename") or ""
     return {key: value for key, value in detail.items() if value is not None or key == "parallel"}
@@ -205,7 +208,9 @@ def stages_of(dataset: Any) -> list[Stage]:
                 made = user_function(wrapper)
                 function, location = function_name(made), location_of(made)
                 ops = graph_ops(wrapper)
-                detail["random"] = any(RANDOM.match(kind) for kind in ops)
+                # Layers draw by stateless ops from a seed that they keep in a variable.
+                seeded = "AssignVariableOp" in ops or "AssignAddVariableOp" in ops
+                detail["random"] = any(RANDOM.match(kind) or (seeded and kind.startswith("StatelessRandom")) for kind in ops)
                 detail["python"] = any(kind in PYTHON for kind in ops)
                 detail["ops"] = sorted(ops)
         try:

@@ -1,0 +1,291 @@
+"""What a TPU's replicas get of a batch: dynamic, varying, uneven and empty ones (catalogue, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..flow import Finding, Node, Side, show_shape
+from .evidence import Evidence
+from .registry import check, rule
+from .words import named
+
+_MODEL = """
+def build():
+    m = keras.Sequential([keras.Input((4,)), L.Dense(3), {layers}L.Dense(1)]); m.compile("sgd", "mse"); return m
+def data():
+    x, y = np.zeros(({rows}, 4), "float32"), np.zeros(({rows}, 1), "float32")
+    return tf.data.Dataset.from_tensor_slices((x, y)){pipe}
+"""
+
+
+def _program(rows: int, pipe: str, layers: str = "") -> str:
+    return _MODEL.format(rows=rows, pipe=pipe, layers=layers)
+
+
+_VARYING = """
+def build():
+    m = keras.Sequential([keras.Input((4,)), L.Dense(1)]); m.compile("sgd", "mse"); return m
+def data():
+    def rows():
+        for n in ({sizes}):
+            yield np.zeros((n, 4), "float32"), np.zeros((n, 1), "float32")
+    return tf.data.Dataset.from_generator(rows, output_signature=(tf.TensorSpec((None, 4)), tf.TensorSpec((None, 1))))
+"""
+
+_IMAGES = """
+def build():
+    m = keras.Sequential([keras.Input((8, 8, 3)), L.UpSampling2D(2, interpolation="bilinear"), L.Conv2D(1, 1)]); m.compile("sgd", "mse"); return m
+def data():
+    x, y = np.zeros((20, 8, 8, 3), "float32"), np.zeros((20, 16, 16, 1), "float32")
+    return tf.data.Dataset.from_tensor_slices((x, y)).batch(8{drop})
+"""
+
+_TEXT = """
+def build():
+    m = keras.Sequential([keras.Input((None,), dtype="int32"), L.Embedding(9, 4), L.{layer}(), L.Dense(1)]); m.compile("sgd", "mse"); return m
+def data():
+    words = tf.data.Dataset.from_generator(lambda: (np.ones(n, "int32") for n in range(1, 17)), output_signature=tf.TensorSpec((None,), tf.int32))
+    return words.map(lambda x: (x, tf.zeros((1,)))).padded_batch(8, padded_shapes=({shape}, [1]), drop_remainder=True)
+"""
+
+DYNAMIC = rule(
+    "dynamic-batch", "The batch axis is not known when the TPU program is compiled", severity="slow",
+    source="tpu-rules B1, B14, B15; tensorflow/python/tpu/tpu.py:389-517", tpu="v3-8",
+    fails=_program(40, ".batch(16)"), passes=_program(40, ".batch(16, drop_remainder=True)"),
+    doc="""TPUStrategy traces the replica's program with an unknown batch axis, sends the true size along as an extra
+input, and pads to the largest replica (at least 2 rows). Each padded size is compiled by itself. It is no error by
+itself: see `dynamic-unsupported` for what cannot take an unknown axis.""",
+)  # fmt: skip
+VARYING = rule(
+    "varying-batch", "Full batches differ in size, so no single TPU program fits", severity="tpu",
+    source="tpu-rules B1, B2, B15", tpu="v3-8",
+    fails=_VARYING.format(sizes="32, 64, 32"), passes=_VARYING.format(sizes="32, 32, 7"),
+    doc="""Here the sizes are not one full size and a smaller last batch, but different ones by design. Each new size
+is a new program (seconds to minutes of compilation), and the batch axis stays unknown to the compiler for good. A
+single smaller batch at the end is reported as `dynamic-batch` only.""",
+)  # fmt: skip
+UNSUPPORTED = rule(
+    "dynamic-unsupported", "An operation that the TPU compiler refuses for an unknown axis", severity="tpu",
+    source="tpu-rules B2; tensorflow#41899, #45175, #48602, #36194", tpu="v3-8",
+    fails=_IMAGES.format(drop=""), passes=_IMAGES.format(drop=", drop_remainder=True"),
+    doc="""Known from users' error texts and not reproduced without a TPU: a bilinear or bicubic resize is a custom call, which takes no
+unknown axis at all (`CustomCall is not supported to have a dynamic dimension`); convolutions and pooling take an
+unknown batch axis but no unknown spatial one (`Dynamic Spatial Convolution is not supported`, `Dynamic shape is not
+supported for non trivial window`).""",
+)  # fmt: skip
+UNEVEN = rule(
+    "uneven-replicas", "The batch does not divide by the replicas", severity="silent", source="tpu-rules B7, B8, B9", tpu="v3-8",
+    fails=_program(48, ".batch(12, drop_remainder=True)"), passes=_program(48, ".batch(16, drop_remainder=True)"),
+    doc="""Nothing raises. Gradients are the mean over replicas of each replica's own mean, so a row on a replica with
+fewer rows counts more, a replica without rows counts as zero, and the per-replica batch becomes dynamic even with
+drop_remainder=True.""",
+)  # fmt: skip
+EMPTY_NORM = rule(
+    "batchnorm-empty-replica", "BatchNormalization on a replica without rows", severity="silent", source="tpu-rules B10", tpu="v3-8",
+    frameworks=("keras",),
+    fails=_program(20, ".batch(16)", "L.BatchNormalization(), "), passes=_program(20, ".batch(16, drop_remainder=True)", "L.BatchNormalization(), "),
+    doc="""Keras 3 divides by the number of rows: with none, gamma's gradient is NaN and stays so, while that step's loss is finite.
+Reproduced with MirroredStrategy on CPUs; not verified on a TPU, which pads to two rows. tf_keras handles empty batches.""",
+)  # fmt: skip
+NO_BATCH = rule(
+    "unbatched-dataset", "The dataset has no batch(): replicas split a sample instead", severity="tpu", source="tpu-rules B11, B12", tpu="v3-8",
+    fails=_program(64, ""), passes=_program(64, ".batch(16, drop_remainder=True)"),
+    doc="The strategy cuts the first axis, whatever it is: (5,) goes to eight replicas as 1,1,1,1,1,0,0,0. Single numbers raise `IndexError: list index out of range`.",
+)  # fmt: skip
+AXIS = rule(
+    "dynamic-axis", "An axis other than the batch changes from batch to batch", severity="slow", source="tpu-rules B4", tpu="v3-8",
+    fails=_TEXT.format(layer="GlobalAveragePooling1D", shape="[None]"), passes=_TEXT.format(layer="GlobalAveragePooling1D", shape="[16]"),
+    doc="The dynamic padder compiles one program for each new length. Fixed padded_shapes, or a few buckets, keep the number of programs small.",
+)  # fmt: skip
+RANK = rule(
+    "unknown-rank", "A tensor of unknown rank reaches the strategy", severity="tpu", source="tpu-rules B5; tensorflow/python/distribute/tpu_strategy.py:1869", tpu="v3-8",
+    fails="""
+def build():
+    m = keras.Sequential([L.Dense(1)]); m.compile("sgd", "mse"); return m
+def data():
+    ds = tf.data.Dataset.from_tensor_slices(np.zeros((16, 4), "float32")).batch(16, drop_remainder=True)
+    return ds.map(lambda x: (tf.numpy_function(lambda v: v * 2, [x], tf.float32), x[:, :1]))
+""",
+    passes="""
+def build():
+    m = keras.Sequential([L.Dense(1)]); m.compile("sgd", "mse"); return m
+def data():
+    ds = tf.data.Dataset.from_tensor_slices(np.zeros((16, 4), "float32")).batch(16, drop_remainder=True)
+    return ds.map(lambda x: (tf.ensure_shape(tf.numpy_function(lambda v: v * 2, [x], tf.float32), (16, 4)), x[:, :1]))
+""",
+)  # fmt: skip
+
+RESIZES = frozenset({"ResizeBilinear", "ResizeBicubic", "ResizeBilinearGrad", "ScaleAndTranslate", "Resizing"})
+WINDOWS = ("Conv", "SeparableConv", "DepthwiseConv", "MaxPool", "AveragePool", "AvgPool")
+
+
+def split_nodes(evidence: Evidence) -> tuple[str, ...]:
+    """The split's node and the stage that makes the batches, for a finding to point at."""
+    split = [node.id for node in evidence.flow.nodes if node.kind == "split"]
+    return tuple(split) + tuple(node.id for node in batch_stages(evidence)[-1:])
+
+
+def batch_stages(evidence: Evidence) -> list[Node]:
+    return [node for node in evidence.flow.nodes if node.kind == "stage" and node.op in ("batch", "padded_batch", "ragged_batch", "fit", "generator")]
+
+
+def each(rows: tuple[int, ...]) -> str:
+    return f"{rows[0]} rows each" if len(set(rows)) == 1 else ", ".join(map(str, rows))
+
+
+def multiples(batch: int, replicas: int) -> str:
+    """The multiples of ``replicas`` next to ``batch``, in words."""
+    below, above = batch // replicas * replicas, -(-batch // replicas) * replicas
+    return f"{below} or {above}" if below else str(above)
+
+
+@check(order=60)
+def varying_or_dynamic(evidence: Evidence) -> Iterator[Finding]:
+    """An unknown batch axis: what makes it so, and how bad it is."""
+    split, sample = evidence.split, evidence.sample
+    if split is None or not sample.dynamic or split.replicas < 1:
+        return
+    sizes = [size for size in (sample.batch, *split.sizes) if size]
+    nodes = split_nodes(evidence)
+    location = next((node.location for node in reversed(batch_stages(evidence)) if node.location is not None), None)
+    late = sizes[-1] < sizes[0] and len(sizes) == 2 if sizes else False
+    last_only = late and list(sample.batch_sizes)[-1:] == sizes[-1:]
+    if len(sizes) > 1 and not last_only:
+        shown = ", ".join(map(str, sizes[:5]))
+        multiple = -(-max(sizes) // split.replicas) * split.replicas
+        yield Finding(
+            VARYING.id, "tpu", f"Batches come with {shown} rows: every size is another TPU program, and none of them has a static batch axis.",
+            f"A TPU runs programs compiled for fixed shapes. Rebatch to one size: unbatch().batch({multiple}, drop_remainder=True).",
+            Side(f"one size, a multiple of {split.replicas}"), Side(f"{shown} rows"), nodes, location=location,
+        )  # fmt: skip
+        return
+    if sample.kind == "arrays":
+        cause = f"{sample.rows} rows do not fill batches of {sample.stages[-1].detail.get('batch_size', sample.batch)}"
+        cure = "Trim the arrays to a multiple of the batch, or feed a tf.data.Dataset with drop_remainder=True."
+    elif sample.kind in ("generator", "pydataset"):
+        cause = f"fit knows no batch size in advance of a {'generator' if sample.kind == 'generator' else 'PyDataset'}"
+        cure = "Feed a tf.data.Dataset with batch(n, drop_remainder=True), which also keeps Python off the critical path."
+    elif sample.kind == "specs":
+        cause, cure = "the spec leaves it open", "Give the global batch as the spec's first axis."
+    else:
+        cause, cure = "batch() keeps a smaller last batch", "Type batch(n, drop_remainder=True)."
+    if split.partial:
+        cause += f", and the last batch of {split.partial} goes to the replicas as {each(split.last)}"
+    yield Finding(
+        DYNAMIC.id, "slow", f"The batch axis of each replica's program is unknown: {cause}.",
+        f"TPUStrategy pads each replica and compiles a program for every padded size; training runs, slower at each new one. {cure}",
+        Side("a static batch axis"), Side(show_shape(next((leaf.shape for _, leaf in sample.leaves()), None))), nodes, location=location,
+    )  # fmt: skip
+
+
+@check(order=61)
+def uneven(evidence: Evidence) -> Iterator[Finding]:
+    """A full batch that the replicas cannot share evenly."""
+    split, sample = evidence.split, evidence.sample
+    if split is None or split.batch is None or not split.uneven or _unbatched(evidence):
+        return
+    severity, wrong = ("silent", "A row on a replica with fewer rows weighs more in the gradient") if sample.y is not None else ("slow", "The replicas' shapes differ")
+    idle = sum(1 for rows in split.full if rows == 0)
+    alone = f", and {idle} of {split.replicas} replicas have nothing to do" if idle else ""
+    yield Finding(
+        UNEVEN.id, severity, f"A batch of {split.batch} does not divide by {split.replicas} replicas: they get {each(split.full)}{alone}.",  # type: ignore[arg-type]
+        f"Nothing raises. {wrong}, and each replica's batch axis becomes dynamic, drop_remainder=True or not. Use a global batch of {multiples(split.batch, split.replicas)}.",
+        Side(f"a multiple of {split.replicas}"), Side(f"{split.batch} rows"), split_nodes(evidence),
+    )  # fmt: skip
+
+
+@check(order=62)
+def empty_norm(evidence: Evidence) -> Iterator[Finding]:
+    """Keras 3's BatchNormalization where a replica gets no row."""
+    split = evidence.split
+    if split is None or evidence.framework != "keras" or not (0 in split.full or 0 in split.last) or evidence.sample.y is None:
+        return
+    norm = next((node for node in evidence.flow.nodes if node.op == "BatchNormalization" and node.kind == "layer"), None)
+    if norm is None:
+        return
+    rows, which = (split.full, f"Of each batch of {split.batch}") if 0 in split.full else (split.last, f"Of the last batch of {split.partial}")
+    yield Finding(
+        EMPTY_NORM.id, "silent", f"{which} some replicas get no row ({each(rows)}), and {named(norm)} makes NaN of that.",
+        "Keras 3 divides by the rows a replica has: gamma's gradient becomes NaN, and every weight after it. Seen with MirroredStrategy; not verified on a TPU. Drop the remainder.",
+        Side("at least 1 row on each replica"), Side(each(rows)), (norm.id, *split_nodes(evidence)), location=norm.location,
+    )  # fmt: skip
+
+
+def _unbatched(evidence: Evidence) -> bool:
+    """Whether elements are single samples: a dataset without a batch, seen against what the model declares."""
+    sample = evidence.sample
+    if sample is None or sample.kind != "dataset" or any("batch" in stage.op or stage.op in ("generator", "window", "group_by_window") for stage in sample.stages):
+        return False
+    if any("Batch" in op for stage in sample.stages for op in stage.detail.get("ops", ())):
+        return False
+    ranks = [len(leaf.shape) for path, leaf in sample.leaves() if path.startswith("x") and leaf.shape is not None]
+    if not ranks:
+        return False
+    declared = [spec.rank for _, spec in evidence.declared or [] if spec.rank is not None]
+    return ranks[0] < 2 if not declared or len(declared) != len(ranks) else ranks[0] == declared[0] - 1
+
+
+@check(order=63)
+def unbatched(evidence: Evidence) -> Iterator[Finding]:
+    """A dataset whose elements are single samples."""
+    if evidence.split is None or not _unbatched(evidence):
+        return
+    leaf = next(leaf for path, leaf in evidence.sample.leaves() if path.startswith("x"))
+    if not leaf.shape:
+        said = "single numbers, and the strategy raises `IndexError: list index out of range`"
+    else:
+        said = f"{show_shape(leaf.shape)}, and the replicas get {each(evidence.split.rows(leaf.shape[0] or 0))} of that first axis"
+    yield Finding(
+        NO_BATCH.id, "tpu", f"The dataset has no batch(): its elements are {said}.",
+        f"The strategy cuts the first axis, whatever it means. Add batch(n, drop_remainder=True) with n a multiple of {evidence.split.replicas}.",
+        Side("(batch, ...)"), Side(show_shape(leaf.shape)), split_nodes(evidence),
+    )  # fmt: skip
+
+
+@check(order=64)
+def inner_axes(evidence: Evidence) -> Iterator[Finding]:
+    """Unknown axes beyond the batch, and unknown ranks."""
+    if evidence.split is None:
+        return
+    for path, leaf in evidence.sample.leaves():
+        if leaf.kind != "dense":
+            continue
+        if leaf.shape is None:
+            yield Finding(
+                RANK.id, "tpu", f"The rank of {path} is unknown, which TPUStrategy does not take.",
+                "It raises `input tensor ... to TPUStrategy.run() has unknown rank, which is not allowed`. Python functions lose the shape: type tf.ensure_shape(x, (...)) after them, or give output_signature.",
+                Side("a known rank"), Side("unknown"), split_nodes(evidence),
+            )  # fmt: skip
+        elif None in leaf.shape[1:] and evidence.sample.kind in ("dataset", "specs"):
+            axes = [index for index, n in enumerate(leaf.shape) if n is None and index]
+            yield Finding(
+                AXIS.id, "slow", f"Axis {', '.join(map(str, axes))} of {path} changes from batch to batch: {show_shape(leaf.shape)}.",
+                "Every new length is another program to compile. Pad to one length (padded_shapes), resize to one size, or use a few buckets (bucket_by_sequence_length).",
+                Side("known axes"), Side(show_shape(leaf.shape)), split_nodes(evidence),
+            )  # fmt: skip
+
+
+@check(order=65)
+def dynamic_reaches(evidence: Evidence) -> Iterator[Finding]:
+    """What an unknown axis reaches that cannot take it."""
+    if evidence.split is None:
+        return
+    batch = evidence.split.dynamic or evidence.sample.dynamic
+    inner = any(leaf.shape is not None and None in leaf.shape[1:-1] for path, leaf in evidence.sample.leaves() if path.startswith("x") and leaf.kind == "dense" and len(leaf.shape or ()) > 3)
+    for node in evidence.flow.nodes:
+        if node.kind not in ("layer", "op") or node.status == "not-reached":
+            continue
+        resize = node.op in RESIZES or (node.op == "UpSampling2D" and node.config.get("interpolation", "nearest") not in ("nearest",))
+        window = inner and node.op.startswith(WINDOWS)
+        if not ((resize and (batch or inner)) or window):
+            continue
+        said = "CustomCall is not supported to have a dynamic dimension" if resize else (
+            "Dynamic Spatial Convolution is not supported" if "Conv" in node.op else "Dynamic shape is not supported for non trivial window"
+        )  # fmt: skip
+        axis = "the batch axis" if resize and batch else "a spatial axis"
+        yield Finding(
+            UNSUPPORTED.id, "tpu", f"{named(node)} is reached by a tensor of which {axis} is unknown, and the TPU compiler refuses that.",
+            f"Users report `{said}` here; it is not reproduced without a TPU. Make every axis static: drop_remainder=True and a batch that divides by {evidence.split.replicas}, one size for all images.",
+            Side("static axes"), Side(f"{axis} unknown"), (node.id, *split_nodes(evidence)), location=node.location,
+        )  # fmt: skip
+        return

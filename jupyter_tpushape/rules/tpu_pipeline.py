@@ -1,0 +1,196 @@
+"""The input pipeline: order of its stages, what runs where, sharding over hosts (catalogue, section 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..flow import Finding, Side
+from .evidence import Evidence
+from .registry import check, rule
+
+_PIPE = """
+def build():
+    m = keras.Sequential([keras.Input((4,)), L.Dense(1)]); m.compile("sgd", "mse"); return m
+def data():
+    def noisy(x, y):
+        return x + tf.random.normal((4,)), y
+    ds = tf.data.Dataset.from_tensor_slices((np.zeros((64, 4), "float32"), np.zeros((64, 1), "float32")))
+    return ds{pipe}
+"""
+
+
+def _pipe(text: str) -> str:
+    return _PIPE.format(pipe=text)
+
+
+_BATCH = ".batch(16, drop_remainder=True)"
+CACHED = rule(
+    "cache-after-random", "Random augmentation in front of cache()", severity="silent", source="tpu-rules P7",
+    fails=_pipe(f".map(noisy, num_parallel_calls=2).cache(){_BATCH}.prefetch(2)"), passes=_pipe(f".cache().map(noisy, num_parallel_calls=2){_BATCH}.prefetch(2)"),
+    doc="The cache keeps the first epoch's random values: every later epoch sees exactly the same ones.",
+)  # fmt: skip
+SHUFFLED = rule(
+    "shuffle-before-cache", "shuffle() in front of cache()", severity="note", source="tpu-rules P8", tpu="v3-8",
+    fails=_pipe(f".shuffle(64).cache(){_BATCH}.prefetch(2)"), passes=_pipe(f".cache().shuffle(64){_BATCH}.prefetch(2)"),
+    doc="The cache keeps the first epoch's order, so that all epochs have the same.",
+)  # fmt: skip
+WHOLE = rule(
+    "shuffle-after-batch", "shuffle() behind batch()", severity="note", source="tpu-rules P8", tpu="v3-8",
+    fails=_pipe(f"{_BATCH}.shuffle(4).prefetch(2)"), passes=_pipe(f".shuffle(64){_BATCH}.prefetch(2)"),
+    doc="Batches change places and their rows stay together, epoch after epoch.",
+)  # fmt: skip
+PREFETCH = rule(
+    "no-prefetch", "The pipeline does not end with prefetch()", severity="slow", source="tpu-rules P6, P8", tpu="v3-8",
+    fails=_pipe(f".cache(){_BATCH}"), passes=_pipe(f".cache(){_BATCH}.prefetch(2)"),
+    doc="Without it the host prepares a batch only once the TPU waits for it. With cache().prefetch().batch() the batching itself is behind the buffer: prefetch goes last.",
+)  # fmt: skip
+SERIAL = rule(
+    "serial-map", "A map that runs on one thread", severity="slow", source="tpu-rules P8", tpu="v3-8",
+    fails=_pipe(f".map(noisy){_BATCH}.prefetch(2)"), passes=_pipe(f".map(noisy, num_parallel_calls=2){_BATCH}.prefetch(2)"),
+)  # fmt: skip
+PYTHON = rule(
+    "python-pipeline", "Python code makes every batch", severity="slow", source="tpu-rules P1, B15; tensorflow#32712, #38762", tpu="v3-8",
+    fails=_pipe(f".map(lambda x, y: (tf.ensure_shape(tf.numpy_function(lambda v: v, [x], tf.float32), (4,)), y), num_parallel_calls=2){_BATCH}.prefetch(2)"),
+    passes=_pipe(f".map(lambda x, y: (x * 2, y), num_parallel_calls=2){_BATCH}.prefetch(2)"),
+    doc="On a TPU VM it runs on the host, one thread at a time; with a TPU node (two machines) it fails: `No registered 'PyFunc' OpKernel`.",
+)  # fmt: skip
+SHARDS = rule(
+    "shard-by-file", "Sharding by file without files", severity="tpu", source="tpu-rules P3, P4", tpu="v4-32",
+    fails=_pipe(f"{_BATCH}.prefetch(2).with_options(options('FILE'))") + """
+def options(name):
+    made = tf.data.Options(); made.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy[name]; return made
+""",
+    passes=_pipe(f"{_BATCH}.prefetch(2).with_options(options('DATA'))") + """
+def options(name):
+    made = tf.data.Options(); made.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy[name]; return made
+""",
+)  # fmt: skip
+EVERYTHING = rule(
+    "hosts-read-all", "Every host reads all of the data", severity="slow", source="tpu-rules P5 (from the documentation, not verified)", tpu="v4-32",
+    fails=_pipe(f"{_BATCH}.prefetch(2)"),
+    passes="""
+def build():
+    m = keras.Sequential([keras.Input((4,)), L.Dense(1)]); m.compile("sgd", "mse"); return m
+def data():
+    ds = tf.data.TFRecordDataset(["a", "b", "c", "d"]).map(lambda r: (tf.zeros((4,)), tf.zeros((1,))), num_parallel_calls=2)
+    return ds.take(0).repeat(1).batch(16, drop_remainder=True).prefetch(2)
+""",
+)  # fmt: skip
+
+
+def _stages(evidence: Evidence) -> list[Any]:
+    sample = evidence.sample
+    return list(sample.stages) if sample is not None and sample.kind == "dataset" else []
+
+
+def _feeds(stages: list[Any], name: str) -> list[Any]:
+    """The stages on the way to ``name``, nearest first."""
+    known = {stage.name: stage for stage in stages}
+    pending, found = list(known[name].inputs), []
+    while pending:
+        stage = known.get(pending.pop(0))
+        if stage is not None and stage not in found:
+            found.append(stage)
+            pending.extend(stage.inputs)
+    return found
+
+
+def _nodes(evidence: Evidence, *stages: Any) -> tuple[str, ...]:
+    names = [stage.name for stage in stages]
+    return tuple(node.id for node in evidence.flow.nodes if node.kind == "stage" and node.name in names)
+
+
+def _what(stage: Any) -> str:
+    return f"{stage.op}({stage.function})" if stage.function else stage.op
+
+
+@check(order=55)
+def cached_noise(evidence: Evidence) -> Iterator[Finding]:
+    """Random stages below a cache; on every device."""
+    stages = _stages(evidence)
+    for cache in (stage for stage in stages if stage.op in ("cache", "snapshot")):
+        noisy = next((stage for stage in _feeds(stages, cache.name) if stage.detail.get("random") and stage.op != "shuffle"), None)
+        if noisy is not None:
+            yield Finding(
+                CACHED.id, "silent", f"{_what(noisy)} draws random numbers in front of {cache.op}(): every epoch gets the first one's values.",
+                f"What is cached is the augmented data. Put {cache.op}() before the random stage.",
+                Side(f"{cache.op}, then {_what(noisy)}"), Side(f"{_what(noisy)}, then {cache.op}"), _nodes(evidence, noisy, cache), location=noisy.location,
+            )  # fmt: skip
+
+
+@check(order=80)
+def order(evidence: Evidence) -> Iterator[Finding]:
+    """shuffle, cache, batch and prefetch in an order that costs."""
+    stages = _stages(evidence)
+    if evidence.target is None or not stages:
+        return
+    for stage in stages:
+        before = _feeds(stages, stage.name)
+        if stage.op == "cache" and any(other.op == "shuffle" for other in before):
+            yield Finding(
+                SHUFFLED.id, "note", "shuffle() stands in front of cache(): all epochs come in the first one's order.", "Put cache() first and shuffle() after it.",
+                Side("cache, then shuffle"), Side("shuffle, then cache"), _nodes(evidence, stage),
+            )  # fmt: skip
+        if stage.op == "shuffle" and any(other.op in ("batch", "padded_batch") for other in before) and not any(other.op == "unbatch" for other in before):
+            yield Finding(
+                WHOLE.id, "note", "shuffle() stands behind batch(): it shuffles whole batches, and their rows stay together.", "Put shuffle() before batch().",
+                Side("shuffle, then batch"), Side("batch, then shuffle"), _nodes(evidence, stage),
+            )  # fmt: skip
+    working = [stage for stage in stages if stage.op not in ("options", "repeat", "take", "skip", "assert_cardinality", "finalize")]
+    if working and working[-1].op != "prefetch":
+        early = any(stage.op == "prefetch" for stage in working)
+        yield Finding(
+            PREFETCH.id, "slow", f"The pipeline ends with {_what(working[-1])} and not with prefetch()" + (": what comes after the prefetch is not prepared ahead." if early else "."),
+            "The TPU waits while the host makes each batch. End the pipeline with prefetch(tf.data.AUTOTUNE).",
+            Side("prefetch last"), Side(f"{working[-1].op} last"), _nodes(evidence, working[-1]),
+        )  # fmt: skip
+
+
+@check(order=81)
+def host_work(evidence: Evidence) -> Iterator[Finding]:
+    """Serial maps and Python code."""
+    sample = evidence.sample
+    if evidence.target is None or sample is None or sample.kind == "specs":
+        return
+    for stage in sample.stages:
+        if stage.detail.get("python"):
+            yield Finding(
+                PYTHON.id, "slow", f"{_what(stage)} runs Python code for every element, on one thread of the host.",
+                "Eight replicas wait for one Python thread. Use TensorFlow operations or TFRecord files; with a TPU node instead of a TPU VM Python in the pipeline does not run at all.",
+                Side("TensorFlow operations"), Side("Python"), _nodes(evidence, stage), location=stage.location,
+            )  # fmt: skip
+        elif stage.op == "map" and not stage.detail.get("parallel") and not any(
+            later.op in ("batch", "padded_batch") for later in _feeds(sample.stages, stage.name)
+        ):  # fmt: skip
+            yield Finding(
+                SERIAL.id, "slow", f"{_what(stage)} takes one element after the other.", "Type num_parallel_calls=tf.data.AUTOTUNE.",
+                Side("num_parallel_calls=tf.data.AUTOTUNE"), Side("one thread"), _nodes(evidence, stage), location=stage.location,
+            )  # fmt: skip
+
+
+@check(order=82)
+def hosts(evidence: Evidence) -> Iterator[Finding]:
+    """Sharding over several hosts."""
+    split, target, stages = evidence.split, evidence.target, _stages(evidence)
+    if split is None or target is None or target.hosts < 2 or not stages:
+        return
+    files = sum(int(stage.detail.get("files", 0)) for stage in stages)
+    reads = split.by_file or files > 0 or any("Dataset" in op and ("Record" in op or "TextLine" in op) for stage in stages for op in stage.detail.get("ops", ()))
+    nodes = tuple(node.id for node in evidence.flow.nodes if node.kind == "split")
+    if split.policy == "FILE" and files == 0 and not any(stage.op in ("interleave", "flat_map") for stage in stages):
+        yield Finding(
+            SHARDS.id, "tpu", f"The pipeline is to be sharded by file over {target.hosts} hosts, and it reads no files.",
+            "It raises `Found an unshardable source dataset`. Use AutoShardPolicy.DATA.", Side("AutoShardPolicy.DATA"), Side("AutoShardPolicy.FILE"), nodes,
+        )  # fmt: skip
+    elif split.by_file and 0 < files < target.hosts:
+        yield Finding(
+            SHARDS.id, "tpu", f"{files} {'file is' if files == 1 else 'files are'} not enough for {target.hosts} hosts, which shard by file.",
+            "It raises `Could not apply FILE based sharding`. Write more files, or use AutoShardPolicy.DATA.", Side(f"at least {target.hosts} files"), Side(str(files)), nodes,
+        )  # fmt: skip
+    elif not reads and split.policy in ("AUTO", "DATA"):
+        yield Finding(
+            EVERYTHING.id, "slow", f"Each of {target.hosts} hosts makes the whole dataset and keeps its share of it.",
+            "Without files there is nothing to divide beforehand. Read from at least as many files as hosts. From TensorFlow's documentation; not verified here.",
+            Side("sharding by file"), Side("sharding by data"), nodes,
+        )  # fmt: skip

@@ -1,0 +1,179 @@
+"""What a TPU cannot hold: strings, ragged and sparse tensors, some dtypes and policies (catalogue, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..flow import Finding, Side
+from .evidence import Evidence
+from .registry import check, rule
+from .tpu_batch import split_nodes
+from .words import named
+
+# core/tpu/tpu_defs.h, kTpuAllTypes; the names are TensorFlow's.
+TPU_TYPES = frozenset({
+    "int32", "uint32", "float8_e4m3fn", "float8_e5m2", "float16", "bfloat16", "float32", "float64", "bool", "complex64", "int64", "uint64",
+    "qint8", "quint8", "qint32", "int8", "uint8", "int16", "uint16",
+})  # fmt: skip
+HANDLES = frozenset({"resource", "variant", ""})
+_DENSE = """
+def build():
+    m = keras.Sequential([keras.Input((4,){more}), {layers}L.Dense(1)]); m.compile("sgd", "mse"); return m
+"""
+_GOOD = _DENSE.format(more="", layers="") + """
+def data():
+    return np.zeros((64, 4), "float32"), np.zeros((64, 1), "float32")
+"""
+
+COMPOSITE = rule(
+    "composite-input", "Ragged or sparse tensors reach the strategy", severity="tpu",
+    source="tpu-rules D7; tensorflow/python/distribute/tpu_strategy.py:1095", tpu="v3-8",
+    fails="""
+def build():
+    i = keras.Input((8,)); m = keras.Model(i, L.Dense(1)(i)); m.compile("sgd", "mse"); return m
+def data():
+    rows = tf.sparse.from_dense(np.eye(8, dtype="float32"))
+    return tf.data.Dataset.from_tensor_slices((rows, np.zeros((8, 1), "float32"))).batch(8, drop_remainder=True)
+""",
+    passes="""
+def build():
+    i = keras.Input((8,)); m = keras.Model(i, L.Dense(1)(i)); m.compile("sgd", "mse"); return m
+def data():
+    rows = tf.sparse.from_dense(np.eye(8, dtype="float32"))
+    return tf.data.Dataset.from_tensor_slices((rows, np.zeros((8, 1), "float32"))).batch(8, drop_remainder=True).map(lambda x, y: (tf.sparse.to_dense(x), y))
+""",
+)  # fmt: skip
+STRING = rule(
+    "string-input", "Text reaches the replicas", severity="tpu", source="tpu-rules D8, D9, O1; tensorflow#60092", tpu="v3-8",
+    fails="""
+def build():
+    v = L.TextVectorization(max_tokens=9, output_sequence_length=4, vocabulary=["a", "b"])
+    i = keras.Input((), dtype="string"); m = keras.Model(i, L.Dense(1)(L.Embedding(9, 2)(v(i)))); m.compile("sgd", "mse"); return m
+def data():
+    return tf.data.Dataset.from_tensor_slices((["a b"] * 16, np.zeros((16, 4, 1), "float32"))).batch(8, drop_remainder=True)
+""",
+    passes="""
+def build():
+    i = keras.Input((4,), dtype="int64"); m = keras.Model(i, L.Dense(1)(L.Embedding(9, 2)(i))); m.compile("sgd", "mse"); return m
+def data():
+    v = L.TextVectorization(max_tokens=9, output_sequence_length=4, vocabulary=["a", "b"])
+    ds = tf.data.Dataset.from_tensor_slices((["a b"] * 16, np.zeros((16, 4, 1), "float32"))).batch(8, drop_remainder=True)
+    return ds.map(lambda x, y: (tf.ensure_shape(v(x), (8, 4)), y))
+""",
+    doc="""A TPU has no strings. With a static batch the strategy hands them over and the first operation on them
+fails; with a dynamic one its padder fails already (`Unsupported data type for TPU: string, caused by output Pad`).
+`tf.config.set_soft_device_placement(True)` moves such operations to the host, at a price in each step.""",
+)  # fmt: skip
+DTYPE = rule(
+    "tpu-dtype", "A dtype that TPUs do not have", severity="tpu", source="tpu-rules D1; tensorflow/core/tpu/tpu_defs.h kTpuAllTypes", tpu="v3-8",
+    fails="""
+def build():
+    return keras.Sequential([keras.Input((4,)), Turn()])
+class Turn(L.Layer):
+    def call(self, x):
+        return tf.math.abs(tf.cast(x, tf.complex128))
+def data():
+    return np.zeros((64, 4), "float32"), None
+""",
+    passes="""
+def build():
+    return keras.Sequential([keras.Input((4,)), Turn()])
+class Turn(L.Layer):
+    def call(self, x):
+        return tf.math.abs(tf.cast(x, tf.complex64))
+def data():
+    return np.zeros((64, 4), "float32"), None
+""",
+)  # fmt: skip
+WIDE = rule(
+    "float64-on-tpu", "float64 is emulated on a TPU", severity="slow", source="tpu-rules D2", tpu="v3-8",
+    fails=_DENSE.format(more=", dtype='float64'", layers="L.Dense(2, dtype='float64'), ") + "def data():\n    return tf.zeros((64, 4), tf.float64), np.zeros((64, 1), 'float32')\n",
+    passes=_GOOD,
+    doc="Every number is held as a pair (8192 bytes where float32 takes 4096, compiled for v5e).",
+)  # fmt: skip
+HALF = rule(
+    "mixed-float16", "mixed_float16 is the policy for GPUs", severity="tpu", source="tpu-rules D5; tf_keras/src/mixed_precision/loss_scale_optimizer.py:1590",
+    tpu="v3-8",
+    fails="""
+def build():
+    keras.mixed_precision.set_global_policy("mixed_float16") if hasattr(keras, "mixed_precision") else keras.config.set_dtype_policy("mixed_float16")
+    m = keras.Sequential([keras.Input((4,)), L.Dense(1)]); m.compile("sgd", "mse")
+    keras.mixed_precision.set_global_policy("float32") if hasattr(keras, "mixed_precision") else keras.config.set_dtype_policy("float32")
+    return m
+def data():
+    return np.zeros((64, 4), "float32"), np.zeros((64, 1), "float32")
+""",
+    passes=_GOOD,
+    doc="tf_keras refuses it under TPUStrategy; Keras 3 takes it and adds loss scaling, which a TPU has no use for. mixed_bfloat16 has float32's range and needs none.",
+)  # fmt: skip
+
+
+@check(order=70)
+def inputs(evidence: Evidence) -> Iterator[Finding]:
+    """Ragged, sparse and text leaves of the data."""
+    if evidence.split is None:
+        return
+    for path, leaf in evidence.sample.leaves():
+        if leaf.kind != "dense":
+            cure = "to_tensor()" if leaf.kind == "ragged" else "tf.sparse.to_dense"
+            yield Finding(
+                COMPOSITE.id, "tpu", f"{path} is a {leaf.kind} tensor, and TPUStrategy does not distribute those.",
+                f"It raises `TPUStrategy does not support distributed datasets with device prefetch when using sparse or ragged tensors`. Make it dense in the pipeline: map with {cure}.",
+                Side("a dense tensor"), Side(f"{leaf.kind} {leaf.dtype}"), split_nodes(evidence),
+            )  # fmt: skip
+        elif leaf.dtype == "string":
+            how = (
+                "and its batch axis is unknown, so already the padder fails: `Unsupported data type for TPU: string, caused by output Pad`"
+                if evidence.split.dynamic
+                else "and the first operation on it has no TPU kernel"
+            )
+            first = next((node for node in evidence.flow.nodes if node.kind == "layer" and node.op in TEXT_LAYERS), None)
+            yield Finding(
+                STRING.id, "tpu", f"{path} is text, which a TPU cannot hold, {how}.",
+                "Turn text into numbers in the pipeline, on the host: " + (f"dataset.map with {first.name} instead of {named(first)} in the model." if first else "dataset.map."),
+                Side("numbers"), Side("string"), (*((first.id,) if first else ()), *split_nodes(evidence)), location=first.location if first else None,
+            )  # fmt: skip
+
+
+TEXT_LAYERS = frozenset({"TextVectorization", "StringLookup", "Hashing", "HashedCrossing", "IntegerLookup"})
+
+
+@check(order=71)
+def dtypes(evidence: Evidence) -> Iterator[Finding]:
+    """Dtypes along the edges of the model."""
+    if evidence.target is None:
+        return
+    told: set[str] = set()
+    for edge in evidence.flow.edges:
+        source = evidence.flow.node(edge.source)
+        dtype = edge.spec.dtype
+        if source.kind in ("stage", "split") or dtype in told or dtype in HANDLES or dtype == "string":
+            continue
+        if dtype not in TPU_TYPES:
+            told.add(dtype)
+            yield Finding(
+                DTYPE.id, "tpu", f"{named(source)} gives {dtype}, which is not among the types a TPU has.",
+                "TensorFlow's TPU kernels are registered for a fixed list of types: `No registered ... OpKernel for XLA_TPU_JIT`. complex64 is on the list.",
+                Side("complex64" if dtype.startswith("complex") else "float32"), Side(dtype), (source.id,), (edge.id,), source.called or source.location,
+            )  # fmt: skip
+        elif dtype == "float64" and source.kind in ("layer", "op"):
+            told.add(dtype)
+            yield Finding(
+                WIDE.id, "slow", f"{named(source)} computes in float64, which a TPU emulates with pairs of float32.",
+                "It works, in twice the memory and many times the time.", Side("float32"), Side("float64"), (source.id,), (edge.id,), source.called or source.location,
+            )  # fmt: skip
+
+
+@check(order=72)
+def policy(evidence: Evidence) -> Iterator[Finding]:
+    """mixed_float16 on a TPU."""
+    if evidence.target is None or "mixed_float16" not in str(evidence.facts.get("policy", "")):
+        return
+    legacy = evidence.framework == "tf_keras"
+    yield Finding(
+        HALF.id, "tpu" if legacy else "slow",
+        "The model runs under mixed_float16" + (", which tf_keras refuses under TPUStrategy." if legacy else ", the policy for GPUs."),
+        "Type mixed_bfloat16: the TPU's own 16-bit type has float32's range, so no loss scaling is needed."
+        + (" tf_keras raises `Mixed precision is not supported with the tf.distribute.Strategy: TPUStrategyV2`." if legacy else " Keras 3 adds a LossScaleOptimizer for it."),
+        Side("mixed_bfloat16"), Side("mixed_float16"),
+    )  # fmt: skip
