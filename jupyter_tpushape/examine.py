@@ -79,6 +79,8 @@ def examine(program: Program) -> Examined:
         model, error = build(program.model, recorder)
         where = "build" if error is not None else ""
         adapter = adapter_for(model) if error is None else _guess(recorder)
+        if error is None and adapter is not None and program.edits is not None:
+            model = program.edits.finish(adapter, recorder, model)
         if error is None and adapter is None:
             raise BadProgram(f"The builder returned {_kind(model)} where a Keras model was expected: let it end with `return model`.")
     data_error: BaseException | None = None
@@ -242,8 +244,6 @@ def _trace(seen: Examined) -> None:
         seen.sample = _from_declared(seen)
         for path, leaf in _stage_specs(_Holder(seen.sample.x)):
             evidence.x.append((path or "x", Spec(leaf.shape, leaf.dtype)))
-    if program.edits is not None:
-        program.edits.loss_for_run(seen)
     traced = seen.run = run(
         adapter, seen.model, seen.sample, shape=shape_of(seen), training=program.training, loss=program.loss, recorder=seen.recorder
     )

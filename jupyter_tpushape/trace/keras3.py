@@ -183,6 +183,42 @@ class Keras3(Adapter):
         """The functional graph's input tensors, flat, and its outputs as nested."""
         return list(network.inputs), network._outputs_struct
 
+    def new_input(self, spec: Spec, name: str) -> Any:
+        """A symbolic input of this spec."""
+        shape = spec.shape or ()
+        return keras.Input(batch_shape=shape, dtype=spec.dtype, name=name, sparse=spec.kind == "sparse" or None)
+
+    def input_layer(self, spec: Spec, name: str) -> Any:
+        return InputLayer(batch_shape=spec.shape, dtype=spec.dtype, name=name)
+
+    def input_layer_like(self, layer: Any) -> Any:
+        return InputLayer(batch_shape=layer.batch_shape, dtype=layer.dtype, name=layer.name)
+
+    def node_arguments(self, operation: Any, results: list[Any], made: dict[int, Any]) -> tuple[Any, Any]:
+        """The arguments of the call that gave ``results``, with tensors exchanged for ``made`` ones."""
+        _, index, _ = results[0]._keras_history
+        arguments = operation._inbound_nodes[index].arguments
+
+        def swap(value: Any) -> Any:
+            return made.get(id(value), value) if isinstance(value, KerasTensor) else value
+
+        return keras.tree.map_structure(swap, arguments.args), keras.tree.map_structure(swap, arguments.kwargs)
+
+    def functional_class(self, model: Any) -> Any:
+        return keras.Model
+
+    def input_structure(self, model: Any, inputs: list[Any]) -> Any:
+        return model._inputs_struct if isinstance(model, Functional) else inputs
+
+    def compile_arguments(self, model: Any) -> dict[str, Any]:
+        """What the model was compiled with; the optimizer anew, from its configuration."""
+        loss, metrics = getattr(model, "_compile_loss", None), getattr(model, "_compile_metrics", None)
+        optimizer = type(model.optimizer).from_config(model.optimizer.get_config()) if model.optimizer is not None else None
+        return {
+            "optimizer": optimizer, "loss": getattr(loss, "_user_loss", None), "loss_weights": getattr(loss, "_user_loss_weights", None),
+            "metrics": _fresh(getattr(metrics, "_user_metrics", None)), "weighted_metrics": _fresh(getattr(metrics, "_user_weighted_metrics", None)),
+        }  # fmt: skip
+
     def structure(self, model: Any) -> Any:
         """The declared inputs in their nesting: names at the leaves."""
         if isinstance(model, Functional):
@@ -194,3 +230,12 @@ def _copy(value: Any) -> Any:
     if isinstance(value, dict):
         return dict(value)
     return list(value) if isinstance(value, list) else value
+
+
+def _fresh(metrics: Any) -> Any:
+    """Metrics made again, so that two models do not share their state."""
+    if isinstance(metrics, dict):
+        return {key: _fresh(value) for key, value in metrics.items()}
+    if isinstance(metrics, (list, tuple)):
+        return [_fresh(value) for value in metrics]
+    return type(metrics).from_config(metrics.get_config()) if isinstance(metrics, Metric) else metrics

@@ -147,9 +147,52 @@ class TfKeras(Adapter):
         """The functional graph's input tensors, flat, and its outputs as nested."""
         return list(network.inputs), network._nested_outputs
 
+    def new_input(self, spec: Spec, name: str) -> Any:
+        """A symbolic input of this spec."""
+        shape = spec.shape or ()
+        return tf_keras.Input(batch_shape=shape, dtype=spec.dtype, name=name, sparse=spec.kind == "sparse", ragged=spec.kind == "ragged")
+
+    def input_layer(self, spec: Spec, name: str) -> Any:
+        return InputLayer(batch_input_shape=spec.shape, dtype=spec.dtype, name=name)
+
+    def input_layer_like(self, layer: Any) -> Any:
+        return InputLayer.from_config(layer.get_config())
+
+    def node_arguments(self, operation: Any, results: list[Any], made: dict[int, Any]) -> tuple[Any, Any]:
+        """The arguments of the call that gave ``results``, with tensors exchanged for ``made`` ones."""
+        node = results[0].node
+
+        def swap(value: Any) -> Any:
+            return made.get(id(value), value) if isinstance(value, KerasTensor) else value
+
+        return tf.nest.map_structure(swap, node.call_args), tf.nest.map_structure(swap, node.call_kwargs)
+
+    def functional_class(self, model: Any) -> Any:
+        return tf_keras.Model
+
+    def input_structure(self, model: Any, inputs: list[Any]) -> Any:
+        return getattr(model, "_nested_inputs", inputs)
+
+    def compile_arguments(self, model: Any) -> dict[str, Any]:
+        """What the model was compiled with; the optimizer anew, from its configuration."""
+        loss, metrics = model.compiled_loss, model.compiled_metrics
+        return {
+            "optimizer": type(model.optimizer).from_config(model.optimizer.get_config()), "loss": loss._user_losses, "loss_weights": loss._user_loss_weights,
+            "metrics": _fresh(metrics._user_metrics), "weighted_metrics": _fresh(metrics._user_weighted_metrics),
+        }  # fmt: skip
+
     def structure(self, model: Any) -> Any:
         """The declared inputs in their nesting: names at the leaves."""
         nested = getattr(model, "_nested_inputs", None)
         if nested is None or not getattr(model, "_is_graph_network", False):
             return None
         return tf.nest.map_structure(lambda tensor: str(tensor.node.layer.name), nested)
+
+
+def _fresh(metrics: Any) -> Any:
+    """Metrics made again, so that two models do not share their state."""
+    if isinstance(metrics, dict):
+        return {key: _fresh(value) for key, value in metrics.items()}
+    if isinstance(metrics, (list, tuple)):
+        return [_fresh(value) for value in metrics]
+    return type(metrics).from_config(metrics.get_config()) if isinstance(metrics, Metric) else metrics

@@ -1,0 +1,257 @@
+"""Edits applied while a program runs: the builder is called again, and the hooks change what it makes.
+
+The same builder with the same name counters gives the same layer names, so a layer is known by its
+name. In a functional model an edited call becomes part of the graph; in a Sequential the list itself is
+changed; in a subclassed model the attribute is exchanged after construction.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from ..flow import CannotRebuild, Edit
+from . import transforms
+
+
+class Edits:
+    """A set of edits, as the recorder's hooks see it. Good for one run of the program."""
+
+    def __init__(self, edits: tuple[Edit, ...]) -> None:
+        self.edits = edits
+        self.applied: set[int] = set()
+        self._made: dict[tuple[int, str], Any] = {}
+        self._listed: set[int] = set()
+        self._inputs = 0
+        self._new: set[int] = set()
+
+    def _of(self, *kinds: str) -> list[tuple[int, Edit]]:
+        return [(i, edit) for i, edit in enumerate(self.edits) if edit.kind in kinds]
+
+    # -- constructions -----------------------------------------------------------------------------
+
+    def construct(self, adapter: Any, recorder: Any, layer: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """An ``Input`` or an ``input_shape`` argument gets the edited shape."""
+        declares = [key for key in ("shape", "batch_shape", "input_shape", "batch_input_shape", "input_dim") if kwargs.get(key) is not None]
+        is_input = isinstance(layer, adapter.InputLayer)
+        if not is_input and not any(key in kwargs for key in ("input_shape", "batch_input_shape", "input_dim")):
+            return args, kwargs
+        index, self._inputs = self._inputs, self._inputs + 1
+        for i, edit in self._of("input-shape"):
+            if edit.detail.get("index", 0) != index:
+                continue
+            self.applied.add(i)
+            shape = tuple(edit.detail["shape"])
+            kwargs = dict(kwargs)
+            for key in declares:
+                if key.startswith("batch_"):
+                    before = kwargs[key]
+                    kwargs[key] = ((before[0] if before else None), *shape)
+                elif key == "input_dim":
+                    kwargs.pop(key)
+                    kwargs["input_shape"] = shape
+                else:
+                    kwargs[key] = shape
+            if edit.detail.get("dtype"):
+                kwargs["dtype"] = edit.detail["dtype"]
+            if not declares and args:
+                args = (shape, *args[1:])
+        return args, kwargs
+
+    # -- layers ------------------------------------------------------------------------------------
+
+    def replaced(self, adapter: Any, recorder: Any, layer: Any) -> Any:
+        """The layer that takes this one's place."""
+        name = getattr(layer, "name", None)
+        for i, edit in self._of("layer-config", "replace-layer"):
+            if edit.target != name or id(layer) in self._new:
+                continue
+            self.applied.add(i)
+            key = (i, str(name))
+            if key not in self._made:
+                with _muted(recorder):
+                    self._made[key] = changed_layer(adapter, layer, edit)
+                self._new.add(id(self._made[key]))
+                if id(layer) in recorder.made:
+                    recorder.made[id(self._made[key])] = recorder.made[id(layer)]
+            layer = self._made[key]
+        return layer
+
+    def _inserted(self, adapter: Any, recorder: Any, name: str | None, position: str, index: int | None = None) -> list[Any]:
+        found = []
+        for i, edit in self._of("insert-layer"):
+            if edit.target != name or edit.detail.get("position", "before") != position or edit.detail.get("input") != index:
+                continue
+            self.applied.add(i)
+            key = (i, f"{name}/{index}")
+            if key not in self._made:
+                with _muted(recorder):
+                    self._made[key] = make_layer(adapter, edit.detail["layer"], edit.detail.get("config", {}))
+                self._new.add(id(self._made[key]))
+            found.append(self._made[key])
+        return found
+
+    def before_add(self, adapter: Any, recorder: Any, model: Any, layer: Any) -> list[Any]:
+        """Layers to put into a Sequential in front of this one."""
+        self._listed.add(id(layer))
+        return self._inserted(adapter, recorder, getattr(layer, "name", None), "before")
+
+    def after_add(self, adapter: Any, recorder: Any, model: Any, layer: Any) -> list[Any]:
+        """Layers to put into a Sequential behind this one."""
+        self._listed.add(id(layer))
+        return self._inserted(adapter, recorder, getattr(layer, "name", None), "after")
+
+    def call(self, adapter: Any, recorder: Any, layer: Any, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
+        """A call of a functional model: exchanges the layer, puts layers in front of its inputs."""
+        if id(layer) in self._listed or id(layer) in self._new or recorder.graph is not None:
+            return layer, args, kwargs
+        name = getattr(layer, "name", None)
+        for new in self._inserted(adapter, recorder, name, "before"):
+            args = (_apply(new, args[0]), *args[1:])
+        if args and isinstance(args[0], (list, tuple)):
+            items = list(args[0])
+            for index in range(len(items)):
+                for new in self._inserted(adapter, recorder, name, "before", index):
+                    items[index] = new(items[index])
+            args = (type(args[0])(items), *args[1:])
+        return self.replaced(adapter, recorder, layer), args, kwargs
+
+    def compile(self, adapter: Any, recorder: Any, model: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """``compile`` gets the edited loss."""
+        for i, edit in self._of("loss"):
+            self.applied.add(i)
+            loss = make_loss(adapter, edit.detail)
+            if len(args) > 1:
+                args = (args[0], loss, *args[2:])
+            else:
+                kwargs = {**kwargs, "loss": loss}
+            if "metrics" in edit.detail:
+                kwargs = {**kwargs, "metrics": edit.detail["metrics"]}
+        return args, kwargs
+
+    # -- a finished model --------------------------------------------------------------------------
+
+    def finish(self, adapter: Any, recorder: Any, model: Any) -> Any:
+        """What no hook could do: attributes of subclassed models, code inside a layer's ``call``."""
+        if model is None:
+            return model
+        for i, edit in enumerate(self.edits):
+            if i in self.applied:
+                continue
+            if edit.kind in ("insert-layer", "layer-config", "replace-layer"):
+                if exchange(adapter, model, edit):
+                    self.applied.add(i)
+            elif edit.kind == "replace-op":
+                from .source import replace_operation
+
+                if replace_operation(adapter, model, edit):
+                    self.applied.add(i)
+        missing = [edit for i, edit in enumerate(self.edits) if i not in self.applied and edit.kind not in ("data-transform", "label-transform", "batching", "loss")]
+        if missing:
+            raise CannotRebuild(f"The edit of {missing[0].target} found no place in the program: apply it to the source by hand.")
+        return model
+
+    # -- data --------------------------------------------------------------------------------------
+
+    def data(self, data: Any) -> Any:
+        """The data with every transform applied."""
+        for i, edit in self._of("data-transform", "label-transform", "batching"):
+            self.applied.add(i)
+            data = transforms.apply(data, edit)
+        return data
+
+
+@contextlib.contextmanager
+def _muted(recorder: Any) -> Any:
+    recorder.muted += 1
+    try:
+        yield
+    finally:
+        recorder.muted -= 1
+
+
+def _apply(layer: Any, value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return type(value)(layer(item) for item in value)
+    return layer(value)
+
+
+def make_layer(adapter: Any, name: str, config: dict[str, Any]) -> Any:
+    """A layer of the model's own framework; ``TimeDistributed`` takes the inner layer by name."""
+    layers = _layers(adapter)
+    arguments = {key: tuple(value) if isinstance(value, list) else value for key, value in config.items()}
+    if name == "TimeDistributed":
+        return layers.TimeDistributed(make_layer(adapter, arguments.pop("layer"), {}))
+    return getattr(layers, name)(**arguments)
+
+
+def changed_layer(adapter: Any, layer: Any, edit: Edit) -> Any:
+    """The layer made again with another configuration, or one of another class in its place."""
+    config = dict(layer.get_config())
+    changes = {key: tuple(value) if isinstance(value, list) else value for key, value in edit.detail.get("config", {}).items()}
+    if edit.kind == "replace-layer":
+        new = getattr(_layers(adapter), edit.detail["layer"])
+        keep = {key: value for key, value in config.items() if key in edit.detail.get("keep", ())}
+        if edit.detail.get("rename", True):
+            changes.setdefault("name", layer.name)
+        return new(**{**keep, **changes})
+    if type(layer).__name__ == "Bidirectional" and "return_sequences" in changes:
+        inner = dict(config["layer"])
+        inner["config"] = {**inner["config"], **changes}
+        config["layer"] = inner
+        if isinstance(config.get("backward_layer"), dict):
+            backward = dict(config["backward_layer"])
+            backward["config"] = {**backward["config"], **changes}
+            config["backward_layer"] = backward
+        return type(layer).from_config(config)
+    return type(layer).from_config({**config, **changes})
+
+
+def make_loss(adapter: Any, detail: dict[str, Any]) -> Any:
+    """A loss by name, with its options."""
+    if not detail.get("options"):
+        return detail["loss"]
+    losses = __import__(adapter.package).losses
+    cls = "".join(part.capitalize() for part in detail["loss"].split("_"))
+    cls = {"Mse": "MeanSquaredError", "Mae": "MeanAbsoluteError"}.get(cls, cls)
+    return getattr(losses, cls)(**detail["options"])
+
+
+def _layers(adapter: Any) -> Any:
+    return __import__(adapter.package).layers
+
+
+def exchange(adapter: Any, model: Any, edit: Edit) -> bool:
+    """Exchanges the attribute of a subclassed model that holds the layer named by the edit."""
+    pending, seen = [model], set()
+    while pending:
+        owner = pending.pop()
+        if id(owner) in seen:
+            continue
+        seen.add(id(owner))
+        for attribute, value in list(vars(owner).items()):
+            if attribute.startswith("_"):
+                continue
+            if adapter.is_layer(value):
+                if value.name == edit.target:
+                    setattr(owner, attribute, _with_edit(adapter, value, edit))
+                    return True
+                pending.append(value)
+            elif isinstance(value, (list, tuple)):
+                for i, item in enumerate(value):
+                    if adapter.is_layer(item):
+                        if item.name == edit.target and isinstance(value, list):
+                            changed = list(value)
+                            changed[i] = _with_edit(adapter, item, edit)
+                            setattr(owner, attribute, changed)
+                            return True
+                        pending.append(item)
+    return False
+
+
+def _with_edit(adapter: Any, layer: Any, edit: Edit) -> Any:
+    if edit.kind != "insert-layer":
+        return changed_layer(adapter, layer, edit)
+    new = make_layer(adapter, edit.detail["layer"], edit.detail.get("config", {}))
+    pair = [new, layer] if edit.detail.get("position", "before") == "before" else [layer, new]
+    return adapter.Sequential(pair)

@@ -1,0 +1,200 @@
+"""Candidates at the model's door: the declaration, or the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..flow import Edit, Finding, Shape, elements, show_shape
+from ..rules.entry import accepted, matched
+from ..rules.evidence import Evidence
+
+Made = Iterator[tuple[str, list[Edit], str]]
+
+
+def misfits(evidence: Evidence) -> Iterator[tuple[int, str, Any, Any]]:
+    """``(index, key path, declared spec, data's spec)`` of the inputs that do not fit."""
+    for index, ((name, want), (path, got)) in enumerate(matched(evidence)):
+        if not accepted(want, got) and want.shape is not None and got.shape is not None:
+            yield index, name if _by_name(evidence) else path, want, got
+
+
+def _by_name(evidence: Evidence) -> bool:
+    return bool(evidence.declared) and all(name in dict(evidence.x) for name, _ in evidence.declared or [])
+
+
+def place(evidence: Evidence, index: int, path: str) -> dict[str, Any]:
+    """Where in a nested x the leaf stands."""
+    if len(evidence.x) < 2 and path in ("x",):
+        return {}
+    if "[" in path:
+        return {"key": int(path.split("[")[1].rstrip("]"))}
+    return {"key": path}
+
+
+def declaration(index: int, shape: Shape, name: str) -> Edit:
+    return Edit("input-shape", name, {"index": index, "shape": list(shape)})
+
+
+def declare_rows(evidence: Evidence, finding: Finding) -> Made:
+    """Declare what one row of the data is."""
+    for index, name, want, got in misfits(evidence):
+        row = tuple(None if want.shape[1:][i : i + 1] == (None,) and len(want.shape) == len(got.shape) else n for i, n in enumerate(got.shape[1:]))
+        yield f"Declare the input as {show_shape(row)}, which is what a row of the data is", [declaration(index, row, name)], "the data is as it is; the declaration follows it"
+
+
+def declare_inner(evidence: Evidence, finding: Finding) -> Made:
+    """Drop the batch axis from the declared shape."""
+    for index, name, want, _ in misfits(evidence):
+        if want.shape and len(want.shape) > 2:
+            yield f"Declare one sample only: {show_shape(want.shape[2:])}", [declaration(index, want.shape[2:], name)], "an input shape describes one sample"
+
+
+def add_batch_axis(evidence: Evidence, finding: Finding) -> Made:
+    """One sample becomes a batch of one."""
+    for index, name, _, _ in misfits(evidence):
+        yield "Give the sample a batch axis: x[None]", [Edit("data-transform", "x", {"op": "expand_dims", "axis": 0, **place(evidence, index, name)})], "predict and fit take batches"
+
+
+def transpose_data(evidence: Evidence, finding: Finding) -> Made:
+    """A column becomes a row."""
+    for index, name, want, got in misfits(evidence):
+        yield "Transpose the data: one row instead of a column", [Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0], **place(evidence, index, name)})], ""
+        yield f"Declare the input as {show_shape(got.shape[1:])}", [declaration(index, got.shape[1:], name)], ""
+
+
+def channels(evidence: Evidence, finding: Finding) -> Made:
+    """Channels first and last: the declaration where it broke the model, else the data."""
+    yield from declare_rows(evidence, finding)
+    yield from permute_data(evidence, finding)
+
+
+def permute_data(evidence: Evidence, finding: Finding) -> Made:
+    """The data's axes in the declared order."""
+    for index, name, want, got in misfits(evidence):
+        row, target = got.shape[1:], want.shape[1:]
+        order = _permutation(row, target)
+        if order is not None:
+            perm = [0, *[n + 1 for n in order]]
+            yield f"Transpose the data to {show_shape(target)}", [Edit("data-transform", "x", {"op": "transpose", "perm": perm, **place(evidence, index, name)})], ""
+
+
+def _permutation(row: Shape, target: Shape) -> list[int] | None:
+    if len(row) >= 3 and (row[-1], *row[:-1]) == target:
+        return [len(row) - 1, *range(len(row) - 1)]
+    if len(row) >= 3 and (*row[1:], row[0]) == target:
+        return [*range(1, len(row)), 0]
+    left, order = list(range(len(row))), []
+    for size in target:
+        found = next((i for i in left if row[i] == size or size is None), None)
+        if found is None:
+            return None
+        left.remove(found)
+        order.append(found)
+    return order
+
+
+def reshape_data(evidence: Evidence, finding: Finding) -> Made:
+    """The same numbers with the declared axes."""
+    for index, name, want, got in misfits(evidence):
+        target = want.shape[1:]
+        if None in target or elements(target) != elements(got.shape[1:]):
+            continue
+        if len(target) == 1:
+            yield "Flatten each row of the data", [Edit("data-transform", "x", {"op": "flatten_rows", **place(evidence, index, name)})], "the numbers stay in their order"
+        else:
+            yield f"Reshape each row of the data to {show_shape(target)}", [Edit("data-transform", "x", {"op": "reshape_rows", "shape": list(target), **place(evidence, index, name)})], "the numbers stay in their order"
+
+
+def declare_and_reshape(evidence: Evidence, finding: Finding) -> Made:
+    """Declare the rows as they are, and reshape in front of the first layer."""
+    for index, name, want, got in misfits(evidence):
+        first = _first_layer(evidence, index)
+        target = want.shape[1:]
+        if first is None or None in target:
+            continue
+        layer = {"layer": "Flatten", "config": {}} if len(target) == 1 else {"layer": "Reshape", "config": {"target_shape": list(target)}}
+        yield f"Declare {show_shape(got.shape[1:])} and put {layer['layer']} in front of {first}", [
+            declaration(index, got.shape[1:], name), Edit("insert-layer", first, {**layer, "position": "before"}),
+        ], "the model takes the data as it is"  # fmt: skip
+
+
+def _first_layer(evidence: Evidence, index: int) -> str | None:
+    inputs = [node for node in evidence.flow.nodes if node.kind == "input"]
+    if index >= len(inputs):
+        return None
+    for edge in evidence.flow.out_of(inputs[index].id):
+        node = evidence.flow.node(edge.target)
+        if node.kind == "layer":
+            return node.name
+    ghosts = [node for node in evidence.flow.nodes if node.kind == "layer"]
+    return ghosts[0].name if ghosts else None
+
+
+def rank_data(evidence: Evidence, finding: Finding) -> Made:
+    """An axis of size 1 more or less in the data."""
+    for index, name, want, got in misfits(evidence):
+        where = place(evidence, index, name)
+        row, target = got.shape[1:], want.shape[1:]
+        if len(row) + 1 == len(target):
+            for axis in range(len(target), 0, -1):
+                grown = (*row[: axis - 1], 1, *row[axis - 1 :])
+                if all(a is None or a == b for a, b in zip(target, grown, strict=True)):
+                    at = -1 if axis == len(target) else axis
+                    yield f"Give the data the missing axis: rows of {show_shape(grown)}", [Edit("data-transform", "x", {"op": "expand_dims", "axis": at, **where})], "an axis of size 1 adds no number"
+        if len(row) - 1 == len(target):
+            for axis in range(1, len(got.shape)):
+                less = tuple(n for i, n in enumerate(got.shape) if i != axis)[1:]
+                if got.shape[axis] == 1 and all(a is None or a == b for a, b in zip(target, less, strict=True)):
+                    yield f"Drop the surplus axis of the data: rows of {show_shape(less)}", [Edit("data-transform", "x", {"op": "squeeze", "axis": axis, **where})], "an axis of size 1 holds no number of its own"
+        yield from declare_rows(evidence, finding)
+        if len(row) < len(target):
+            grown = (*row, *([1] * (len(target) - len(row))))
+            yield f"Give the data a last axis and declare {show_shape(grown)}", [
+                Edit("data-transform", "x", {"op": "expand_dims", "axis": -1, **where}), declaration(index, grown, name),
+            ], ""  # fmt: skip
+            if len(row) == 1:
+                grown = (1, *row)
+                yield f"Read each row as one time step and declare {show_shape(grown)}", [
+                    Edit("data-transform", "x", {"op": "expand_dims", "axis": 1, **where}), declaration(index, grown, name),
+                ], ""  # fmt: skip
+        if len(row) > len(target):
+            yield "Flatten each row of the data and declare its length", [
+                Edit("data-transform", "x", {"op": "flatten_rows", **where}), declaration(index, (elements(row),), name),
+            ], "axes are lost"  # fmt: skip
+
+
+def rank_declared(evidence: Evidence, finding: Finding) -> Made:
+    """The declared shape agrees with the data, and the first layer wants more or fewer axes: both change."""
+    for index, ((name, want), (path, got)) in enumerate(matched(evidence)):
+        if want.shape is None or got.shape is None:
+            continue
+        where = place(evidence, index, name if _by_name(evidence) else path)
+        row = got.shape[1:]
+        yield f"Give the data a last axis of size 1 and declare {show_shape((*row, 1))}", [
+            Edit("data-transform", "x", {"op": "expand_dims", "axis": -1, **where}), declaration(index, (*row, 1), name),
+        ], ""  # fmt: skip
+        if len(row) == 1:
+            yield f"Read each row as one time step and declare {show_shape((1, *row))}", [
+                Edit("data-transform", "x", {"op": "expand_dims", "axis": 1, **where}), declaration(index, (1, *row), name),
+            ], ""  # fmt: skip
+        if len(row) > 1 and row[-1] == 1:
+            yield f"Drop the last axis of the data and declare {show_shape(row[:-1])}", [
+                Edit("data-transform", "x", {"op": "squeeze", "axis": -1, **where}), declaration(index, row[:-1], name),
+            ], ""  # fmt: skip
+
+
+def resize_axis(evidence: Evidence, finding: Finding) -> Made:
+    """The data's last axis brought to the declared size."""
+    for index, name, want, got in misfits(evidence):
+        where = place(evidence, index, name)
+        if len(want.shape) != len(got.shape):
+            continue
+        if len(got.shape) == 4 and want.shape[-1] == 1:
+            yield "Turn the images to grey: the mean over their channels", [Edit("data-transform", "x", {"op": "mean_last", **where})], "colour is lost"
+        if len(got.shape) == 4 and got.shape[-1] == 1 and want.shape[-1]:
+            yield f"Repeat the single channel {want.shape[-1]} times", [Edit("data-transform", "x", {"op": "repeat_last", "times": want.shape[-1], **where})], ""
+        off = [i for i in range(1, len(got.shape)) if want.shape[i] not in (None, got.shape[i])]
+        if len(off) == 1:
+            verb = "Cut" if got.shape[off[0]] > want.shape[off[0]] else "Pad"
+            yield f"{verb} axis {off[0]} of the data to {want.shape[off[0]]}", [Edit("data-transform", "x", {"op": "pad_axis", "axis": off[0], "size": want.shape[off[0]], **where})], "numbers are added or lost"

@@ -1,0 +1,172 @@
+"""Transforms of the data: on arrays, on specs, and as a ``map`` at the end of a ``tf.data`` pipeline."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..flow import CannotRebuild, Edit
+
+
+def apply(data: Any, edit: Edit) -> Any:
+    """``data`` with one edit applied; the original is not changed.
+
+    Raises:
+        CannotRebuild: where this kind of data cannot be transformed (a generator, a PyDataset).
+    """
+    if edit.kind == "batching":
+        return _batched(data, edit.detail)
+    role = edit.detail.get("role", "y" if edit.kind == "label-transform" else "x")
+    if hasattr(data, "element_spec"):
+        return _mapped(data, role, edit)
+    if callable(getattr(data, "__next__", None)) or type(data).__mro__[-2].__name__ in ("PyDataset", "Sequence"):
+        raise CannotRebuild("A generator's elements cannot be changed from outside: put the transform into the generator.")
+    x, y, weight = _parts(data)
+    if role == "x":
+        x = _at(x, edit, _array_function(edit))
+    elif role == "y":
+        y = _at(y, edit, _array_function(edit))
+    else:
+        weight = _at(weight, edit, _array_function(edit))
+    return (x, y) if weight is None else (x, y, weight)
+
+
+def _parts(data: Any) -> tuple[Any, Any, Any]:
+    if isinstance(data, tuple):
+        return (*data, None, None)[:3]
+    return data, None, None
+
+
+def _at(value: Any, edit: Edit, change: Callable[[Any], Any]) -> Any:
+    """Changes the leaf that the edit names: by key, by index, or the only one."""
+    key = edit.detail.get("key")
+    if key is None:
+        return change(value)
+    if isinstance(value, dict):
+        return {name: change(item) if name == key else item for name, item in value.items()}
+    return type(value)(change(item) if i == key else item for i, item in enumerate(value))
+
+
+def _array_function(edit: Edit) -> Callable[[Any], Any]:
+    def change(value: Any) -> Any:
+        spec = _is_spec(value)
+        array = np.broadcast_to(np.zeros((), _numpy_dtype(value)), tuple(value.shape)) if spec else np.asarray(value)
+        made = NUMPY[edit.detail["op"]](array, **_arguments(edit))
+        return sys.modules["tensorflow"].TensorSpec(made.shape, made.dtype) if spec else made
+
+    return change
+
+
+def _is_spec(value: Any) -> bool:
+    return not isinstance(value, (np.ndarray, list)) and hasattr(value, "shape") and hasattr(value, "dtype") and not hasattr(value, "__array__")
+
+
+def _numpy_dtype(value: Any) -> Any:
+    dtype = value.dtype
+    return getattr(dtype, "as_numpy_dtype", None) or np.dtype(str(dtype))
+
+
+def _arguments(edit: Edit) -> dict[str, Any]:
+    return {key: value for key, value in edit.detail.items() if key not in ("op", "role", "key", "code")}
+
+
+def _mapped(dataset: Any, role: str, edit: Edit) -> Any:
+    tf = sys.modules["tensorflow"]
+    change = TENSOR[edit.detail["op"]]
+    arguments = _arguments(edit)
+
+    def map_element(*parts: Any) -> Any:
+        items = list(parts)
+        index = {"x": 0, "y": 1, "weight": 2}[role]
+        items[index] = _at(items[index], edit, lambda value: change(tf, value, **arguments))
+        return tuple(items) if len(items) > 1 else items[0]
+
+    return dataset.map(map_element, num_parallel_calls=tf.data.AUTOTUNE)
+
+
+def _batched(data: Any, detail: dict[str, Any]) -> Any:
+    tf = sys.modules["tensorflow"]
+    if detail.get("op") == "add-batch":
+        return data.batch(detail["batch"], drop_remainder=True)
+    if not hasattr(data, "element_spec"):
+        if any(_is_spec(item) for item in _parts(data)):
+            raise CannotRebuild("Specs stand for data here: put batch(N, drop_remainder=True) into the pipeline that makes the data.")
+        data = tf.data.Dataset.from_tensor_slices(tuple(part for part in _parts(data) if part is not None))
+        return data.batch(detail["batch"], drop_remainder=bool(detail.get("drop_remainder", True)))
+    if detail.get("repeat"):
+        data = data.repeat()
+    return data.unbatch().batch(detail["batch"], drop_remainder=bool(detail.get("drop_remainder", True)))
+
+
+def _rows(a: np.ndarray, shape: list[int]) -> np.ndarray:
+    return a.reshape((a.shape[0], *shape))
+
+
+def _pad(a: np.ndarray, axis: int, size: int, value: float = 0) -> np.ndarray:
+    if a.shape[axis] >= size:
+        return np.take(a, range(size), axis=axis)
+    width = [(0, 0)] * a.ndim
+    width[axis] = (0, size - a.shape[axis])
+    return np.pad(a, width, constant_values=value)
+
+
+def _one_hot(a: np.ndarray, depth: int) -> np.ndarray:
+    flat = a.reshape(a.shape[:-1]) if a.ndim > 1 and a.shape[-1] == 1 else a
+    return np.eye(depth, dtype="float32")[np.asarray(flat, "int64")]
+
+
+NUMPY: dict[str, Callable[..., Any]] = {
+    "expand_dims": lambda a, axis: np.expand_dims(a, axis),
+    "squeeze": lambda a, axis: np.squeeze(a, axis),
+    "transpose": lambda a, perm: np.transpose(a, perm),
+    "reshape_rows": _rows,
+    "flatten_rows": lambda a: a.reshape((a.shape[0], -1)),
+    "cast": lambda a, dtype: a.astype(dtype),
+    "one_hot": _one_hot,
+    "argmax": lambda a: np.argmax(a, axis=-1),
+    "mean_last": lambda a: a.mean(axis=-1, keepdims=True),
+    "repeat_last": lambda a, times: np.repeat(a, times, axis=-1),
+    "pad_axis": _pad,
+    "column": lambda a: a[..., :1],
+    "shift": lambda a, by: a + by,
+}
+TENSOR: dict[str, Callable[..., Any]] = {
+    "expand_dims": lambda tf, a, axis: tf.expand_dims(a, axis),
+    "squeeze": lambda tf, a, axis: tf.squeeze(a, axis),
+    "transpose": lambda tf, a, perm: tf.transpose(a, perm),
+    "reshape_rows": lambda tf, a, shape: tf.reshape(a, (-1 if a.shape[0] is None else a.shape[0], *shape)),
+    "flatten_rows": lambda tf, a: tf.reshape(a, (-1 if a.shape[0] is None else a.shape[0], int(np.prod(a.shape[1:])))),
+    "cast": lambda tf, a, dtype: tf.cast(a, dtype),
+    "one_hot": lambda tf, a, depth: tf.one_hot(tf.cast(tf.squeeze(a, -1) if a.shape.rank and a.shape.rank > 1 and a.shape[-1] == 1 else a, tf.int32), depth),
+    "argmax": lambda tf, a: tf.argmax(a, axis=-1),
+    "mean_last": lambda tf, a: tf.reduce_mean(a, axis=-1, keepdims=True),
+    "repeat_last": lambda tf, a, times: tf.repeat(a, times, axis=-1),
+    "pad_axis": lambda tf, a, axis, size, value=0: _tensor_pad(tf, a, axis, size, value),
+    "column": lambda tf, a: a[..., :1],
+    "shift": lambda tf, a, by: a + tf.cast(by, a.dtype),
+}
+
+
+def _tensor_pad(tf: Any, a: Any, axis: int, size: int, value: float) -> Any:
+    missing = size - a.shape[axis]
+    if missing <= 0:
+        return tf.gather(a, list(range(size)), axis=axis)
+    paddings = [[0, missing if i == axis % a.shape.rank else 0] for i in range(a.shape.rank)]
+    return tf.pad(a, paddings, constant_values=tf.cast(value, a.dtype))
+
+
+def code(edit: Edit, name: str) -> str:
+    """The transform as an expression of NumPy on ``name``, for people to read and paste."""
+    detail = edit.detail
+    templates = {
+        "expand_dims": "np.expand_dims({x}, {axis})", "squeeze": "np.squeeze({x}, {axis})", "transpose": "np.transpose({x}, {perm})",
+        "reshape_rows": "{x}.reshape(({x}.shape[0], {rows}))", "flatten_rows": "{x}.reshape(({x}.shape[0], -1))", "cast": '{x}.astype("{dtype}")',
+        "one_hot": 'np.eye({depth}, dtype="float32")[{x}]', "argmax": "np.argmax({x}, axis=-1)", "mean_last": "{x}.mean(axis=-1, keepdims=True)",
+        "repeat_last": "np.repeat({x}, {times}, axis=-1)", "pad_axis": "np.pad({x}, ...)", "column": "{x}[..., :1]", "shift": "{x} + {by}",
+    }  # fmt: skip
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in detail.items()}
+    rows = ", ".join(str(n) for n in detail.get("shape", ()))
+    return templates[detail["op"]].format(**{**values, "x": name, "rows": rows})
