@@ -1,30 +1,40 @@
-import type { Finding, Fix, Location, WireReport } from "./wire";
+/** One picture from the data to the loss: `mount` shows a report in an element and gives the way to take it off. */
+
+import { App } from "./app";
+import type { Location, WireReport } from "./wire";
 
 export type * from "./wire";
 
 /** What the host of a view does for it; a view shows no control for what its host cannot do. */
 export interface Callbacks {
+  /** Puts a fix, by the indices of its finding and of itself, into the user's source. */
+  apply?: (finding: number, fix: number) => void;
+  /** Told of each node that is selected; null when none is. */
+  select?: (node: string | null) => void;
   /** Goes to a line of the user's source. */
-  open?: (location: Location) => void;
-  /** Offers a fix's change to the user. */
-  apply?: (fix: Fix, finding: Finding) => void;
+  locate?: (location: Location) => void;
+  /** The standalone page of the report, for the export menu. */
+  page?: () => string | Promise<string>;
+  /** Fills the element's height; otherwise the view has a height of its own, as in a cell's output. */
+  fill?: boolean;
 }
 
-/** Shows a report inside an element and gives back the way to take it off again. */
-export function mount(el: HTMLElement, report: WireReport, callbacks: Callbacks = {}): () => void {
-  const list = document.createElement("ul");
-  for (const finding of report.findings) {
-    const item = list.appendChild(document.createElement("li"));
-    item.textContent = `${finding.severity} · ${finding.message}`;
-    const location = finding.location;
-    if (location && callbacks.open) {
-      item.addEventListener("click", () => callbacks.open?.(location));
-    }
-  }
-  const summary = document.createElement("p");
-  summary.textContent = report.summary;
-  el.replaceChildren(summary, list);
-  return () => {
-    el.replaceChildren();
-  };
+/** A mounted view: called, it takes itself off; its methods let a host steer it. */
+export interface Mounted {
+  (): void;
+  /** Shows another report in place; what was open and selected stays so where it still exists. */
+  update(report: WireReport): void;
+  /** Selects a node by its id and brings it in sight. */
+  select(node: string): void;
+  /** Shows a finding by its index. */
+  show(finding: number): void;
+}
+
+export function mount(el: HTMLElement, report: WireReport, callbacks: Callbacks = {}): Mounted {
+  const app = new App(el, report, callbacks);
+  return Object.assign(() => app.dispose(), {
+    update: (next: WireReport) => app.update(next),
+    select: (node: string) => app.selectById(node),
+    show: (finding: number) => app.choose(finding),
+  });
 }

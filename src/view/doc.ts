@@ -1,0 +1,173 @@
+/** The wire document with its references followed: what the other parts of the view read. */
+
+import { shapeText, specText } from "./text";
+import type { Finding, LayerMemory, Severity, Shape, Spec, Status, Weight, WireEdge, WireNode, WireReport } from "./wire";
+
+const RANK: Record<Severity, number> = { error: 4, tpu: 3, silent: 2, slow: 1, note: 0 };
+
+export const SEVERITY_WORD: Record<Severity, string> = {
+  error: "breaks",
+  tpu: "breaks on the TPU",
+  silent: "runs, computes something else",
+  slow: "runs, wastes the target",
+  note: "worth knowing",
+};
+
+/** Signs that tell severities apart without colour. */
+export const SEVERITY_SIGN: Record<Severity, string> = { error: "✖", tpu: "✖", silent: "≠", slow: "◔", note: "i" };
+
+export function worse(a: Severity | undefined, b: Severity | undefined): Severity | undefined {
+  if (!a) return b;
+  if (!b) return a;
+  return RANK[a] >= RANK[b] ? a : b;
+}
+
+export function serious(severity: Severity): boolean {
+  return RANK[severity] >= 2;
+}
+
+export interface Held {
+  index: number;
+  device: string;
+  shape: Shape;
+}
+
+export class FlowDoc {
+  readonly nodes: readonly WireNode[];
+  readonly edges: readonly WireEdge[];
+  readonly byId = new Map<string, number>();
+  readonly edgeById = new Map<string, number>();
+  /** Edges into and out of each node, by index. */
+  readonly into: number[][];
+  readonly outOf: number[][];
+  readonly nodeSeverity: Array<Severity | undefined>;
+  readonly edgeSeverity: Array<Severity | undefined>;
+  /** Findings of each node and edge, by index into `findings`. */
+  readonly nodeFindings = new Map<number, number[]>();
+  readonly edgeFindings = new Map<number, number[]>();
+  readonly memory = new Map<string, Array<LayerMemory & { program: string }>>();
+
+  constructor(readonly report: WireReport) {
+    const flow = report.flow;
+    this.nodes = flow.nodes;
+    flow.nodes.forEach((node, i) => this.byId.set(node.id, i));
+    this.edges = flow.edges.filter((edge) => this.byId.has(edge.source) && this.byId.has(edge.target));
+    this.into = flow.nodes.map(() => []);
+    this.outOf = flow.nodes.map(() => []);
+    this.edges.forEach((edge, i) => {
+      this.edgeById.set(edge.id, i);
+      this.outOf[this.byId.get(edge.source)!]!.push(i);
+      this.into[this.byId.get(edge.target)!]!.push(i);
+    });
+    this.nodeSeverity = new Array<Severity | undefined>(this.nodes.length);
+    this.edgeSeverity = new Array<Severity | undefined>(this.edges.length);
+    report.findings.forEach((finding, f) => this.attach(finding, f));
+    for (const verdict of report.verdicts ?? []) {
+      for (const layer of verdict.layers ?? []) {
+        const list = this.memory.get(layer.node) ?? [];
+        list.push({ ...layer, program: verdict.program });
+        this.memory.set(layer.node, list);
+      }
+    }
+  }
+
+  private attach(finding: Finding, f: number): void {
+    for (const id of finding.nodes ?? []) {
+      const i = this.byId.get(id);
+      if (i === undefined) continue;
+      push(this.nodeFindings, i, f);
+      // A finding of an edge marks the edge; its nodes are only the way there.
+      if (!finding.edges?.length || this.nodes[i]!.status === "failed") {
+        this.nodeSeverity[i] = worse(this.nodeSeverity[i], finding.severity);
+      }
+    }
+    for (const id of finding.edges ?? []) {
+      const i = this.edgeById.get(id);
+      if (i === undefined) continue;
+      push(this.edgeFindings, i, f);
+      this.edgeSeverity[i] = worse(this.edgeSeverity[i], finding.severity);
+    }
+  }
+
+  get findings(): readonly Finding[] {
+    return this.report.findings;
+  }
+
+  node(i: number): WireNode {
+    return this.nodes[i]!;
+  }
+
+  status(i: number): Status {
+    return this.nodes[i]!.status ?? "ok";
+  }
+
+  spec(edge: WireEdge): Spec {
+    return this.report.flow.specs[edge.spec] ?? { shape: null, dtype: "?" };
+  }
+
+  weights(i: number): Weight[] {
+    const table = this.report.flow.weights ?? [];
+    return (this.nodes[i]!.weights ?? []).flatMap((w) => (table[w] ? [table[w]] : []));
+  }
+
+  /** What every replica holds of an edge's tensor; empty without a target. */
+  replicas(edge: WireEdge): Held[] {
+    const placement = this.report.flow.placements?.[edge.placement ?? -1];
+    if (!placement) return [];
+    const devices = this.report.flow.devices ?? [];
+    const { shapes } = placement;
+    const n = shapes.length === 1 ? Math.max(devices.length, this.report.target?.replicas ?? 1) : shapes.length;
+    return Array.from({ length: n }, (_, index) => ({
+      index,
+      device: devices[index] ?? "",
+      shape: (shapes.length === 1 ? shapes[0] : shapes[index]) ?? null,
+    }));
+  }
+
+  /** The strip of a node: what its replicas hold of what it gives, or of what it takes. */
+  strip(i: number): Held[] {
+    for (const e of this.outOf[i]!.concat(this.into[i]!)) {
+      const held = this.replicas(this.edges[e]!);
+      if (held.length > 1) return held;
+    }
+    return [];
+  }
+
+  /** Which replicas differ from what most hold. */
+  odd(held: readonly Held[]): Set<number> {
+    const groups = new Map<string, number[]>();
+    for (const one of held) push(groups, shapeText(one.shape), one.index);
+    if (groups.size < 2) return new Set();
+    const largest = [...groups.values()].reduce((a, b) => (b.length > a.length ? b : a));
+    return new Set(held.map((one) => one.index).filter((index) => !largest.includes(index)));
+  }
+
+  edgeText(edge: WireEdge): string {
+    return specText(this.spec(edge));
+  }
+
+  /** The first finding that says what an edge wanted and got. */
+  disagreement(edge: number): Finding | undefined {
+    for (const f of this.edgeFindings.get(edge) ?? []) {
+      const finding = this.findings[f]!;
+      if (finding.expected || finding.found) return finding;
+    }
+    return undefined;
+  }
+
+  /** Where a finding stands in the graph: the edge's reader, or the node that failed, or the first named. */
+  focusOf(finding: Finding): number | undefined {
+    for (const id of finding.edges ?? []) {
+      const e = this.edgeById.get(id);
+      if (e !== undefined) return this.byId.get(this.edges[e]!.target);
+    }
+    const named = (finding.nodes ?? []).flatMap((id) => this.byId.get(id) ?? []);
+    return named.find((i) => this.status(i) === "failed") ?? named[0];
+  }
+}
+
+export function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const list = map.get(key);
+  if (list) list.push(value);
+  else map.set(key, [value]);
+}

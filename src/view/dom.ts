@@ -1,0 +1,49 @@
+/** Small helpers for elements. Every text goes in by `textContent`: nothing from a model is markup. */
+
+const SVG = "http://www.w3.org/2000/svg";
+
+type Attributes = Record<string, string | number | boolean | undefined>;
+type Child = Node | string | null | undefined | false;
+
+function fill(element: Element, attributes: Attributes, children: readonly Child[]): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === false) continue;
+    element.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of children) if (child || child === "") element.append(child);
+}
+
+export function h<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Attributes = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  fill(element, attributes, children);
+  return element;
+}
+
+export function s<K extends keyof SVGElementTagNameMap>(tag: K, attributes: Attributes = {}, ...children: Child[]): SVGElementTagNameMap[K] {
+  const element = document.createElementNS(SVG, tag);
+  fill(element, attributes, children);
+  return element;
+}
+
+export function button(label: string, attributes: Attributes, act: (event: MouseEvent) => void): HTMLButtonElement {
+  const element = h("button", { type: "button", ...attributes }, label);
+  element.addEventListener("click", act);
+  return element;
+}
+
+/** Puts text on the clipboard; where the browser forbids it, through a field that is selected. */
+export async function copyText(text: string, near: HTMLElement): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const field = h("textarea", { class: "offscreen", "aria-hidden": "true" });
+    field.value = text;
+    near.append(field);
+    field.select();
+    const command = Reflect.get(document, "execCommand") as ((name: string) => boolean) | undefined;
+    const done = command?.call(document, "copy") ?? false;
+    field.remove();
+    return done;
+  }
+}

@@ -1,0 +1,106 @@
+/** The words beside lines: what a tensor is, and where it is wrong, what was wanted and what came. */
+
+import type { FlowDoc } from "./doc";
+import { middleOf, sideSpans } from "./draw";
+import { s } from "./dom";
+import { SIDE_ROOM } from "./layout/sizes";
+import type { Line, Scene } from "./layout/scene";
+import { axesText, count, shortDtype, shapeText } from "./text";
+
+export interface Label {
+  line: Line;
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+  draw(): SVGGElement;
+}
+
+const GLYPH = 6.7;
+
+/** Labels in the order of their weight; one that would lie over another is left out. */
+export function labelsOf(doc: FlowDoc, scene: Scene): Label[] {
+  const rows = new Map<number, Label[]>();
+  const kept: Label[] = [];
+  const offer = (label: Label): void => {
+    const from = Math.floor(label.y / 40);
+    const to = Math.floor((label.y + label.h) / 40);
+    for (let r = from; r <= to; r++) {
+      for (const other of rows.get(r) ?? []) {
+        if (label.x < other.x + other.w && other.x < label.x + label.w && label.y < other.y + other.h && other.y < label.y + label.h) return;
+      }
+    }
+    for (let r = from; r <= to; r++) {
+      const row = rows.get(r);
+      if (row) row.push(label);
+      else rows.set(r, [label]);
+    }
+    kept.push(label);
+  };
+  for (const line of scene.lines) if (line.severity || line.status === "failed") offer(wrong(doc, line));
+  for (const line of scene.lines) {
+    if (line.labelled && !line.corners.length && !line.severity && line.status !== "failed") offer(tensor(doc, line));
+  }
+  return kept;
+}
+
+function wrong(doc: FlowDoc, line: Line): Label {
+  const [mx, my] = middleOf(line);
+  const e = line.edges.find((edge) => doc.edgeSeverity[edge]) ?? line.edges[0]!;
+  const finding = doc.disagreement(e);
+  const x = mx + 17;
+  const rows: Array<[string, SVGTSpanElement[]]> = [];
+  const room = SIDE_ROOM;
+  if (finding?.expected) rows.push(["wants", sideSpans(finding.expected, room)]);
+  if (finding?.found) rows.push(["gets", sideSpans(finding.found, room)]);
+  if (!rows.length) rows.push(["", [s("tspan", {}, doc.edgeText(doc.edges[e]!))]]);
+  const w = Math.max(...rows.map(([, spans]) => spans.map((span) => span.textContent ?? "").join("").length)) * GLYPH + 46;
+  const y = my - 9 * rows.length;
+  return {
+    line,
+    x,
+    y,
+    w,
+    h: 19 * rows.length,
+    draw: () =>
+      s(
+        "g",
+        { class: `label wrong ${line.severity ?? "error"}` },
+        ...rows.map(([word, spans], i) =>
+          s(
+            "text",
+            { x, y: y + 14 + 18 * i, class: word },
+            word ? s("tspan", { class: "word" }, word.padEnd(6, "\u00a0")) : null,
+            ...spans.map((span) => span.cloneNode(true)),
+          ),
+        ),
+      ),
+  };
+}
+
+function tensor(doc: FlowDoc, line: Line): Label {
+  const x = line.parts[0]! + 9;
+  const y = line.parts[2]! + 3;
+  const edge = doc.edges[line.edges[0]!]!;
+  const spec = doc.spec(edge);
+  const differ = new Set(line.edges.map((e) => doc.edges[e]!.spec)).size;
+  const unreached = line.status === "not-reached" && !spec.shape;
+  const dtype = shortDtype(spec.dtype);
+  const shape = unreached ? "not reached" : differ > 1 ? count(differ, "tensor") : shapeText(spec.shape) + (edge.label ? ` ${edge.label}` : "");
+  const first = differ > 1 || unreached ? "" : dtype;
+  const axes = differ > 1 ? "" : axesText(spec);
+  return {
+    line,
+    x,
+    y,
+    w: (first.length + 1 + shape.length) * GLYPH + 6,
+    h: 18,
+    draw: () =>
+      s(
+        "g",
+        { class: `label tensor ${line.status}`, "data-line": line.key },
+        s("text", { x, y: y + 13 }, first ? s("tspan", { class: "dtype" }, first + " ") : null, s("tspan", {}, shape)),
+        s("title", {}, [doc.edgeText(edge), axes, edge.label].filter(Boolean).join(" · ")),
+      ),
+  };
+}

@@ -1,0 +1,47 @@
+/** How large a box is for its words. Glyph widths are means of the system fonts at 13 and 11 px. */
+
+import type { FlowDoc } from "../doc";
+import type { Item } from "../groups";
+import { brief, count, placeText } from "../text";
+
+export const FRAME = { head: 34, side: 18, foot: 14 };
+export const NAME_GLYPH = 8;
+export const WORD_GLYPH = 6.5;
+const STRIP = 76;
+
+/** The second line of a box. */
+export function subtitle(doc: FlowDoc, item: Item): string {
+  if (item.times > 1) return `${count(item.leaves, "layer")} in all`;
+  if (item.node < 0) return count(item.leaves, "layer");
+  const node = doc.node(item.node);
+  const words = [node.kind === "layer" || node.kind === "op" || node.kind === "output" ? node.op : node.op || node.kind];
+  const config = brief(node);
+  if (config) words.push(config);
+  if (item.children.length) words.push(item.raw ? count(item.leaves, "op") : count(item.leaves, "part"));
+  return words.filter(Boolean).join(" · ");
+}
+
+export function boxSize(doc: FlowDoc, item: Item, pills: number): { w: number; h: number } {
+  const node = item.node >= 0 ? doc.node(item.node) : undefined;
+  const place = node ? placeText(node.location) : "";
+  const strip = node && doc.strip(item.node).length > 1 ? STRIP : 0;
+  const more = (item.children.length ? 26 : 0) + (item.times > 1 ? 84 : 0) + (item.problems ? 26 : 0);
+  // The strip stands beside the name, or, where no place is written there, on the second line.
+  const first = item.label.length * NAME_GLYPH + (place ? strip : 0) + more;
+  const second = subtitle(doc, item).length * WORD_GLYPH + (place ? place.length * WORD_GLYPH + 14 : strip + (strip && 10));
+  const third = (node?.note ?? "").length * WORD_GLYPH;
+  const w = Math.max(150, Math.min(340, Math.max(first, second, third) + 32));
+  const notes = node?.note ? 1 : 0;
+  return { w: Math.round(w / 2) * 2, h: 50 + 17 * (pills + notes) };
+}
+
+export const MONO_GLYPH = 7.3;
+/** Characters of one side of a disagreement beside an edge. */
+export const SIDE_ROOM = 46;
+
+/** Room for `wants … gets …` at the right of a broken edge. */
+export function wordsWidth(doc: FlowDoc, edge: number): number {
+  const finding = doc.disagreement(edge);
+  const longest = Math.max(finding?.expected?.text.length ?? 0, finding?.found?.text.length ?? 0, 12);
+  return Math.min(longest, SIDE_ROOM) * MONO_GLYPH + 72;
+}

@@ -1,0 +1,40 @@
+/** The tensors of one line of the picture. */
+
+import { replicas, type DetailActions } from "./details";
+import type { FlowDoc } from "./doc";
+import { button, h } from "./dom";
+import type { Line } from "./layout/scene";
+import { sidesOf } from "./problems";
+import { axesText, count, shapeText } from "./text";
+
+export function linePane(doc: FlowDoc, line: Line, act: DetailActions): HTMLElement {
+  const pane = h("div", {});
+  pane.append(h("div", { class: "eyebrow" }, line.edges.length > 1 ? count(line.edges.length, "tensor") : "tensor"));
+  pane.append(h("h2", { class: "title" }, `${line.source.label} → ${line.target.label}`));
+  for (const e of line.edges.slice(0, 40)) {
+    const edge = doc.edges[e]!;
+    const spec = doc.spec(edge);
+    const from = doc.byId.get(edge.source)!;
+    const to = doc.byId.get(edge.target)!;
+    const status = edge.status === "failed" ? " · ✖ breaks here" : edge.status === "not-reached" ? " · not reached" : "";
+    pane.append(
+      h(
+        "div",
+        { class: "row way" },
+        button(doc.node(from).name, { class: "link mono" }, () => act.goTo(from)),
+        h("span", { "aria-hidden": "true" }, "→"),
+        button(doc.node(to).name, { class: "link mono" }, () => act.goTo(to)),
+        edge.label ? h("span", { class: "muted" }, edge.label) : null,
+      ),
+      h("p", { class: "mono" }, `${spec.dtype} ${shapeText(spec.shape)}${status}`),
+    );
+    const axes = axesText(spec);
+    if (axes) pane.append(h("p", { class: "muted" }, axes));
+    const finding = doc.disagreement(e);
+    const sides = finding && sidesOf(finding);
+    if (sides) pane.append(sides);
+    if (line.edges.length === 1) replicas(pane, doc.replicas(edge), doc);
+  }
+  if (line.edges.length > 40) pane.append(h("p", { class: "muted" }, `and ${line.edges.length - 40} more`));
+  return pane;
+}

@@ -1,0 +1,76 @@
+/** What is open at first: the way to the first problem, and as much as can be read at once. */
+
+import type { FlowDoc } from "./doc";
+import type { Item, Tree } from "./groups";
+
+const READABLE = 30;
+
+export function ancestors(item: Item): Item[] {
+  const up: Item[] = [];
+  for (let at = item.parent; at?.parent; at = at.parent) up.push(at);
+  return up;
+}
+
+export function openingOf(doc: FlowDoc, tree: Tree): Set<string> {
+  const open = new Set<string>();
+  const first = doc.findings.map((finding) => doc.focusOf(finding)).find((i) => i !== undefined);
+  if (first !== undefined) for (const up of ancestors(tree.of[first]!)) open.add(up.id);
+  let level = tree.root.children;
+  const only = level.filter((item) => item.children.length);
+  if (only.length === 1 && only[0]!.children.length <= 2 * READABLE) open.add(only[0]!.id);
+  const seen = (items: readonly Item[]): number => items.reduce((sum, item) => sum + (open.has(item.id) ? 1 + seen(item.children) : 1), 0);
+  while (level.length) {
+    const next: Item[] = [];
+    for (const item of level) {
+      if (!item.children.length) continue;
+      const wanted = item.node >= 0 && !item.raw && seen(tree.root.children) + item.children.length <= READABLE;
+      if (wanted || open.has(item.id)) {
+        open.add(item.id);
+        next.push(...item.children);
+      }
+    }
+    level = next;
+  }
+  return open;
+}
+
+/** Nodes and edges of a finding, and the way from where it began to where it broke. */
+export function pathOf(doc: FlowDoc, index: number): { nodes: Set<number>; edges: Set<number> } {
+  const finding = doc.findings[index];
+  const nodes = new Set<number>();
+  const edges = new Set<number>();
+  if (!finding) return { nodes, edges };
+  for (const id of finding.nodes ?? []) {
+    const i = doc.byId.get(id);
+    if (i !== undefined) nodes.add(i);
+  }
+  for (const id of finding.edges ?? []) {
+    const e = doc.edgeById.get(id);
+    if (e === undefined) continue;
+    edges.add(e);
+    nodes.add(doc.byId.get(doc.edges[e]!.source)!);
+    nodes.add(doc.byId.get(doc.edges[e]!.target)!);
+  }
+  const end = doc.focusOf(finding);
+  if (end === undefined || nodes.size < 2) return { nodes, edges };
+  // Backwards from where it broke, until every named node above it is met.
+  const from = new Map<number, number>();
+  const queue = [end];
+  for (let at = 0; at < queue.length && at < 20_000; at++) {
+    for (const e of doc.into[queue[at]!]!) {
+      const before = doc.byId.get(doc.edges[e]!.source)!;
+      if (before === end || from.has(before)) continue;
+      from.set(before, e);
+      queue.push(before);
+    }
+  }
+  for (const start of [...nodes]) {
+    let at = start;
+    for (let e = from.get(at); e !== undefined && at !== end; e = from.get(at)) {
+      edges.add(e);
+      nodes.add(at);
+      at = doc.byId.get(doc.edges[e]!.target)!;
+    }
+  }
+  return { nodes, edges };
+}

@@ -1,0 +1,37 @@
+/** Search by name, layer type, shape (`?x128`) and dtype. */
+
+import type { FlowDoc } from "./doc";
+import { shortDtype } from "./text";
+import type { Shape } from "./wire";
+
+/** A shape as it is typed: axes by `x`, `*` for any run of them; the whole shape or its end. */
+export function shapeMatches(shape: Shape, typed: string): boolean {
+  if (!shape) return false;
+  const wanted = typed.split(/[x×,]/).map((part) => part.trim());
+  if (wanted.length > shape.length) return false;
+  const end = shape.slice(shape.length - wanted.length);
+  return wanted.every((part, i) => part === "*" || (part === "?" ? end[i] === null : String(end[i]) === part));
+}
+
+const SHAPE = /^\(?\s*(\?|\*|\d+)(\s*[x×,]\s*(\?|\*|\d+))+\s*,?\)?$/;
+
+export function search(doc: FlowDoc, typed: string): number[] {
+  const words = typed.trim().toLowerCase();
+  if (!words) return [];
+  const hits: number[] = [];
+  if (SHAPE.test(words)) {
+    const shape = words.replace(/[()]/g, "").replace(/,\s*$/, "");
+    const specs = doc.report.flow.specs.map((spec) => shapeMatches(spec.shape, shape));
+    doc.nodes.forEach((_, i) => {
+      if (doc.outOf[i]!.some((e) => specs[doc.edges[e]!.spec])) hits.push(i);
+    });
+    return hits;
+  }
+  const dtypes = doc.report.flow.specs.map((spec) => spec.dtype === words || shortDtype(spec.dtype) === words);
+  const byType = dtypes.includes(true);
+  doc.nodes.forEach((node, i) => {
+    const named = node.name.toLowerCase().includes(words) || node.op.toLowerCase().includes(words);
+    if (named || (byType && doc.outOf[i]!.some((e) => dtypes[doc.edges[e]!.spec]))) hits.push(i);
+  });
+  return hits;
+}

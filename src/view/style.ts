@@ -1,0 +1,198 @@
+/** The look. Colours are Okabe-Ito for lines and fills; text has colours of its own that keep 4.5:1. */
+
+export const LIGHT = {
+  bg: "var(--jp-layout-color1, #ffffff)",
+  fg: "var(--jp-ui-font-color0, #1b1f24)",
+  soft: "#f5f7f9",
+  muted: "#57606a",
+  line: "#d0d7de",
+  strong: "#8c959f",
+  blue: "#0072b2",
+  "blue-text": "#0b63a0",
+  wrong: "#d55e00",
+  "wrong-text": "#ad4400",
+  "wrong-soft": "#fff4ec",
+  good: "#009e73",
+  "good-text": "#006b4e",
+  "good-soft": "#eefaf5",
+  int: "#b5568f",
+  "on-accent": "#ffffff",
+  hatch: "#dfe3e8",
+};
+
+export const DARK: typeof LIGHT = {
+  bg: "var(--jp-layout-color1, #15181d)",
+  fg: "var(--jp-ui-font-color0, #e9eef3)",
+  soft: "#1f242b",
+  muted: "#a9b3bf",
+  line: "#3a424c",
+  strong: "#6f7a87",
+  blue: "#3d9fdc",
+  "blue-text": "#6fbdf0",
+  wrong: "#f07a26",
+  "wrong-text": "#ff9d5c",
+  "wrong-soft": "#35241a",
+  good: "#1fb78a",
+  "good-text": "#4fd6ab",
+  "good-soft": "#15302a",
+  int: "#d78fba",
+  "on-accent": "#0b0e12",
+  hatch: "#343b45",
+};
+
+const vars = (set: typeof LIGHT): string =>
+  Object.entries(set)
+    .map(([name, value]) => `--${name}:${value}`)
+    .join(";");
+
+const MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace";
+const SANS = "system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif";
+
+/** What the drawing needs; an exported SVG takes this along with the colours filled in. */
+export const DRAWING = `
+.graph text{font-family:${SANS};fill:var(--fg);font-size:11px;white-space:pre}
+.node .body{fill:var(--soft);stroke:var(--line);stroke-width:1}
+.node .behind{fill:var(--bg);stroke:var(--line)}
+.node.open .body{fill:var(--soft);fill-opacity:.45;stroke:var(--line);stroke-dasharray:none}
+.node.open text{paint-order:stroke;stroke:var(--bg);stroke-width:5px;stroke-linejoin:round}
+.node .kind{fill:var(--blue)}
+.node.op .kind,.node.group .kind{fill:var(--strong)}
+.node.stage .kind{fill:var(--int)}.node.input .kind,.node.output .kind{fill:var(--good)}
+.node.loss .kind,.node.metric .kind{fill:var(--fg)}
+.node .name{font-size:13px;font-weight:600}
+.node .sub,.node .place{fill:var(--muted)}
+.node .place{font-family:${MONO};font-size:10px}
+.node .note-text{fill:var(--fg)}
+.node.not-reached .body{stroke-dasharray:5 4;stroke:var(--strong);fill:var(--bg)}
+.node.not-reached .kind{fill:var(--strong)}
+.node.not-reached .name{fill:var(--muted)}
+.node .hatch{fill:url(#hatch);stroke:none}
+.node.not-reached text{paint-order:stroke;stroke:var(--bg);stroke-width:3px;stroke-linejoin:round}
+.node.failed>.body,.node.error>.body,.node.tpu>.body{stroke:var(--wrong);stroke-width:2}
+.node.silent>.body{stroke:var(--wrong);stroke-width:2;stroke-dasharray:1 3;stroke-linecap:round}
+.node.slow>.body{stroke:var(--strong);stroke-width:2;stroke-dasharray:6 3}
+.node.open.failed>.body,.node.open.error>.body,.node.open.tpu>.body{stroke-width:1.5}
+.toggle rect{fill:transparent}.toggle path{fill:none;stroke:var(--muted);stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
+.times{fill:var(--bg);stroke:var(--blue)}.times-text{fill:var(--blue-text)!important;font-weight:600}
+.cell{fill:var(--blue)}.cell.odd{fill:var(--bg);stroke:var(--wrong);stroke-width:2}
+.graph .cell-index{fill:var(--wrong-text);font-size:9px;font-weight:700}
+.pill rect{fill:var(--bg);stroke:var(--strong)}.pill text{fill:var(--muted);font-size:10.5px}
+.badge circle{fill:var(--wrong);stroke:var(--bg);stroke-width:2}
+.badge text{font-size:11px;font-weight:700;fill:var(--on-accent)}
+.badge.slow circle,.badge.note circle{fill:var(--bg);stroke:var(--strong)}.badge.slow text,.badge.note text{fill:var(--fg)}
+.badge.silent circle{fill:var(--bg);stroke:var(--wrong)}.badge.silent text{fill:var(--wrong-text);font-size:13px}
+.line path{fill:none}
+.line .hit{stroke:transparent;stroke-width:12}
+.line .stroke{stroke:var(--blue);stroke-width:1.7}
+.line .arrow{fill:var(--blue)}
+.line.half .stroke{stroke:var(--good);stroke-dasharray:9 3}.line.half .arrow{fill:var(--good)}
+.line.int .stroke{stroke:var(--int);stroke-dasharray:3 3}.line.int .arrow{fill:var(--int)}
+.line.other .stroke{stroke:var(--strong);stroke-dasharray:1 3}.line.other .arrow{fill:var(--strong)}
+.line.not-reached .stroke{stroke:var(--strong);stroke-width:1.3;stroke-dasharray:4 5}.line.not-reached .arrow{fill:var(--bg);stroke:var(--strong)}
+.line.slow .stroke{stroke:var(--strong);stroke-width:4;stroke-dasharray:.1 7;stroke-linecap:round}
+.line.silent .stroke{stroke:var(--wrong);stroke-width:5;stroke-dasharray:none}.line.silent .core{stroke:var(--bg);stroke-width:2}.line.silent .arrow{fill:var(--wrong)}
+.line.failed .stroke,.line.error .stroke,.line.tpu .stroke{stroke:var(--wrong);stroke-width:3;stroke-dasharray:8 5}
+.line.failed .arrow,.line.error .arrow,.line.tpu .arrow{fill:var(--wrong)}
+.label text{font-family:${MONO};fill:var(--muted);paint-order:stroke;stroke:var(--bg);stroke-width:4px;stroke-linejoin:round}
+.label .dtype{fill:var(--fg);font-weight:600}
+.label.wrong text{font-size:12px;fill:var(--fg)}
+.label.wrong .word{fill:var(--muted)}.label.wrong .gets .differs,.label.wrong .wants .differs{font-weight:800}
+.label.wrong .gets .differs{fill:var(--wrong-text)}
+.lane-title{fill:var(--muted)!important;letter-spacing:.06em}
+.hatch-line{stroke:var(--hatch);stroke-width:4}
+.overview .nodes{fill:var(--strong)}.overview .bad{fill:var(--wrong)}.overview .ways{fill:none;stroke:var(--line)}
+`;
+
+export const STYLE = `
+:host{display:block}
+.tps{${vars(LIGHT)};box-sizing:border-box;display:flex;flex-direction:column;height:100%;min-height:0;background:var(--bg);color:var(--fg);font:13px/1.45 ${SANS};text-align:left;position:relative;overflow:hidden;border-radius:6px}
+.tps[data-theme=dark]{${vars(DARK)};color-scheme:dark}
+.tps *{box-sizing:border-box}
+.tps h2,.tps h3,.tps h4,.tps p,.tps ul,.tps ol,.tps dl,.tps dd{margin:0;padding:0}
+.head{display:flex;flex-wrap:wrap;align-items:center;gap:8px;padding:9px 14px;border-bottom:1px solid var(--line)}
+.verdict{font-size:14px;font-weight:700;display:flex;gap:7px;align-items:baseline;margin:0}
+.verdict .sign{color:var(--wrong-text)}.verdict.ok .sign{color:var(--good-text)}
+.chip{border:1px solid var(--line);border-radius:11px;padding:1px 9px;font-size:12px;color:var(--muted);white-space:nowrap}
+.grow{flex:1 1 0}
+.search{position:relative;display:flex;align-items:center}
+.search input{font:inherit;font-size:12px;color:var(--fg);background:var(--bg);border:1px solid var(--strong);border-radius:6px;padding:4px 8px;width:190px}
+.search .hits{font-size:12px;color:var(--muted);padding-left:6px;white-space:nowrap}
+button,summary{font:inherit;font-size:12px;cursor:pointer}
+.tps button{color:var(--fg);background:var(--bg);border:1px solid var(--strong);border-radius:6px;padding:3px 10px}
+.tps button:hover{background:var(--soft)}
+.tps button.primary{background:var(--blue);border-color:var(--blue);color:var(--on-accent);font-weight:600}
+.tps :focus-visible{outline:2px solid var(--blue);outline-offset:2px}
+.tps button:disabled{opacity:.55;cursor:default}
+.menu{position:relative}.menu>ul{position:absolute;right:0;top:calc(100% + 4px);z-index:9;background:var(--bg);border:1px solid var(--strong);border-radius:8px;padding:4px;list-style:none;min-width:200px;box-shadow:0 6px 22px #0003}
+.menu li button{width:100%;text-align:left;border:0;padding:6px 8px}
+.body{flex:1 1 auto;display:flex;min-height:0}
+.canvas{position:relative;flex:1 1 0;min-width:0;overflow:hidden}
+.graph{display:block;width:100%;height:100%;cursor:grab;touch-action:none;user-select:none;outline-offset:-3px!important}
+.graph.dragging{cursor:grabbing}
+.node,.line,.label.tensor,.pill,.toggle{cursor:pointer}
+.node{transition:transform .22s ease}
+.still .node,.reduced .node{transition:none}
+.node:hover>.body{stroke:var(--strong)}
+.toggle:hover rect{fill:var(--line)}
+.node.selected>.body{stroke:var(--blue);stroke-width:2.5}
+.line.selected .stroke{stroke-width:3.5}
+.line.lit .stroke{stroke-width:3}.line.lit.failed .stroke,.line.lit.error .stroke{stroke-width:3.5}
+.node.lit:not(.open)>.body{stroke:var(--wrong);stroke-width:1.8}
+.node.match>.body{fill:var(--good-soft);stroke:var(--good);stroke-width:2}
+.tools{position:absolute;right:10px;top:10px;display:flex;flex-direction:column;gap:4px}
+.tps .tools button{width:30px;height:28px;padding:0;font-size:15px;line-height:1}
+.map{position:absolute;right:10px;bottom:10px;border:1px solid var(--line);border-radius:8px;background:var(--bg);cursor:pointer}
+.side{flex:0 0 400px;max-width:46%;border-left:1px solid var(--line);display:flex;flex-direction:column;min-height:0}
+.tabs{display:flex;gap:2px;border-bottom:1px solid var(--line);padding:6px 10px 0}
+.tps .tabs button{border:0;border-bottom:3px solid transparent;border-radius:0;padding:4px 9px 6px;color:var(--muted)}
+.tps .tabs button[aria-selected=true]{color:var(--fg);border-color:var(--blue);font-weight:600}
+.pane{flex:1 1 auto;overflow:auto;padding:12px 16px 20px;min-height:0}
+.pane[hidden]{display:none}
+.eyebrow{font-size:11px;letter-spacing:.07em;font-weight:700;color:var(--muted);text-transform:uppercase;display:flex;align-items:center;gap:6px;margin-bottom:6px}
+.eyebrow .grow{flex:1}
+.title{font-size:16px;line-height:1.3;font-weight:700;margin-bottom:8px;overflow-wrap:anywhere}
+.mono,.sides,.diff,code{font-family:${MONO};font-size:12px}
+.sides{display:grid;grid-template-columns:auto 1fr;gap:2px 12px;margin:0 0 8px;overflow-wrap:anywhere}
+.sides dt{color:var(--muted)}.sides b{font-weight:800}.sides .gets b{color:var(--wrong-text)}
+.why{color:var(--fg);margin-bottom:8px;overflow-wrap:anywhere}
+.muted{color:var(--muted)}
+.row{display:flex;flex-wrap:wrap;gap:6px;align-items:center}
+.way{margin:4px 0 10px}
+.tps .link{border:0;background:none;padding:0;color:var(--blue-text);text-decoration:underline;text-underline-offset:2px;overflow-wrap:anywhere;text-align:left}
+.card{border:1px solid var(--line);border-radius:9px;background:var(--soft);padding:11px 12px;margin-top:10px}
+.card.verified{border-color:var(--good)}
+.card .row+.row,.card p+.row,.diff+.row{margin-top:8px}
+.card h4{font-size:13px;font-weight:700;overflow-wrap:anywhere}
+.tried{font-size:12px;font-weight:700;color:var(--good-text);white-space:nowrap}
+.untried{font-size:12px;color:var(--muted)}
+.diff{background:var(--bg);border:1px solid var(--line);border-radius:6px;margin:8px 0;padding:6px 0;overflow:auto;line-height:1.5;max-height:260px;white-space:pre;tab-size:4}
+.diff div{padding:0 10px;min-width:max-content}
+.diff .add{background:var(--good-soft);color:var(--good-text)}.diff .del{background:var(--wrong-soft);color:var(--wrong-text)}.diff .hunk{color:var(--muted)}
+.section{font-size:11px;letter-spacing:.07em;font-weight:700;color:var(--muted);text-transform:uppercase;margin-top:16px}
+.rejected{list-style:none;color:var(--muted);margin-top:4px}.rejected li::before{content:"✗ "}
+.list{list-style:none}.list>li{margin-top:6px}
+.tps .list .entry{display:flex;gap:8px;width:100%;text-align:left;border:1px solid var(--line);border-radius:8px;padding:7px 10px;overflow-wrap:anywhere;font-size:12.5px}
+.tps .list .entry[aria-current=true]{border-color:var(--blue);box-shadow:inset 3px 0 0 var(--blue)}
+.sev{flex:none;width:20px;height:20px;border-radius:50%;display:grid;place-items:center;font-size:12px;font-weight:800;border:2px solid var(--strong)}
+.sev.error,.sev.tpu{background:var(--wrong);border-color:var(--wrong);color:var(--on-accent)}.sev.silent{border-color:var(--wrong);color:var(--wrong-text)}
+table{border-collapse:collapse;width:100%;font-size:12px;margin-top:6px}
+th,td{text-align:left;padding:3px 8px 3px 0;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
+th{color:var(--muted);font-weight:600}td.mono{white-space:nowrap}tr.odd td{color:var(--wrong-text);font-weight:700}
+.scroll{overflow-x:auto}
+.message{white-space:pre-wrap;overflow-wrap:anywhere;font-family:${MONO};font-size:11.5px;background:var(--soft);border:1px solid var(--line);border-radius:6px;padding:8px;margin-top:6px;max-height:240px;overflow:auto}
+.bar{display:grid;grid-template-columns:92px 1fr auto;gap:8px;align-items:center;font-size:12px;margin-top:4px}
+.bar svg{display:block;width:100%;height:12px}.bar .used{fill:var(--blue)}.bar .pad{fill:url(#bar-hatch);stroke:var(--blue)}.bar .room{fill:var(--soft);stroke:var(--line)}
+.tree{list-style:none;font-size:12.5px}.tree ul{list-style:none;padding-left:16px}
+.tree .leaf{display:flex;gap:6px;padding:2px 6px;border-radius:5px;cursor:pointer;overflow-wrap:anywhere}
+.tree [aria-selected=true]>.leaf{background:var(--soft);box-shadow:inset 3px 0 0 var(--blue)}
+.tree .what{color:var(--muted)}
+.live,.offscreen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
+.narrow .body{flex-direction:column}
+.narrow .canvas{flex:0 0 auto;height:min(420px,58vh)}
+.narrow .side{flex:1 1 auto;max-width:none;border-left:0;border-top:1px solid var(--line)}
+.narrow .search{flex:1 1 120px}.narrow .search input{width:100%;min-width:60px}
+.narrow .map{display:none}
+.tps.narrow.flowing{height:auto;overflow:visible}.narrow.flowing .pane{overflow:visible}
+.tps.short .pane{max-height:none}
+@media print{.tools,.map,.search,.menu{display:none}}
+${DRAWING}`;

@@ -1,0 +1,276 @@
+/** The graph on the screen: only what is in sight has elements; pan, zoom and fit move one transform. */
+
+import type { FlowDoc } from "./doc";
+import { drawBox, drawLine, way } from "./draw";
+import { s } from "./dom";
+import { Grid } from "./grid";
+import type { Item } from "./groups";
+import { labelsOf, type Label } from "./labels";
+import type { Box, Line, Scene } from "./layout/scene";
+
+export interface View {
+  x: number;
+  y: number;
+  k: number;
+}
+
+const MOST = 420;
+const WORDS = 0.42;
+const LEAST = 0.0004;
+
+export class Viewport {
+  readonly svg: SVGSVGElement;
+  view: View = { x: 0, y: 0, k: 1 };
+  scene: Scene | null = null;
+  /** Called after each frame that moved. */
+  moved: (() => void) | null = null;
+  selected: Item | null = null;
+  selectedLine: string | null = null;
+  lit: { items: Set<Item>; lines: Set<string> } | null = null;
+  matches: Set<Item> = new Set();
+  private grid: Grid | null = null;
+  private readonly world = s("g", { class: "world" });
+  private readonly layers = { overview: s("g", { class: "overview" }), frames: s("g"), lines: s("g"), nodes: s("g"), labels: s("g"), lane: s("g") };
+  private readonly boxes = new Map<string, { box: Box; full: boolean; element: SVGGElement }>();
+  private readonly lines = new Map<string, { line: Line; element: SVGGElement }>();
+  private readonly labels = new Map<Label, SVGGElement>();
+  private frame = 0;
+  private overviewOf: Scene | null = null;
+  width = 800;
+  height = 500;
+
+  constructor(readonly doc: FlowDoc) {
+    this.svg = s("svg", { class: "graph" }, hatch());
+    this.world.append(...Object.values(this.layers));
+    this.svg.append(this.world);
+  }
+
+  setScene(scene: Scene, keep?: Item): void {
+    const before = keep && this.scene?.byItem.get(keep);
+    const after = keep && scene.byItem.get(keep);
+    this.scene = scene;
+    this.grid = new Grid(scene, labelsOf(this.doc, scene));
+    if (before && after) {
+      // What was opened or closed stays under the pointer.
+      this.view.x += (before.x + before.w / 2 - after.x - after.w / 2) * this.view.k;
+      this.view.y += (before.y - after.y) * this.view.k;
+    }
+    for (const { element } of this.lines.values()) element.remove();
+    this.lines.clear();
+    for (const element of this.labels.values()) element.remove();
+    this.labels.clear();
+    this.layers.lane.replaceChildren();
+    if (scene.lane) this.layers.lane.append(s("text", { class: "lane-title", x: scene.lane.x, y: 14 }, "PIPELINE"));
+    this.render();
+  }
+
+  resize(width: number, height: number): void {
+    this.width = Math.max(1, width);
+    this.height = Math.max(1, height);
+    this.schedule();
+  }
+
+  fitView(): View {
+    const scene = this.scene;
+    if (!scene) return this.view;
+    const pad = 28;
+    const k = Math.max(LEAST, Math.min(1.15, (this.width - 2 * pad) / scene.width, (this.height - 2 * pad) / Math.max(1, scene.height)));
+    return { k, x: (this.width - scene.width * k) / 2, y: Math.max(pad, (this.height - scene.height * k) / 2) };
+  }
+
+  fit(): void {
+    this.view = this.fitView();
+    this.schedule();
+  }
+
+  /** The first look: everything where it can be read; otherwise readable, with the problem in the middle. */
+  begin(focus: Item | undefined): void {
+    const fit = this.fitView();
+    const least = Math.min(0.8, Math.max(0.5, (this.width - 40) / (this.scene?.width ?? 1)));
+    if (fit.k >= least) {
+      this.view = fit;
+      this.schedule();
+      return;
+    }
+    this.view = { k: least, x: (this.width - (this.scene?.width ?? 0) * least) / 2, y: 20 };
+    const box = focus && this.scene?.byItem.get(focus);
+    if (box) this.center(box, 0.5);
+    else this.schedule();
+  }
+
+  center(box: Box, at = 0.5): void {
+    const k = Math.max(this.view.k, 0.6);
+    this.view = { k, x: this.width / 2 - (box.x + box.w / 2) * k, y: this.height * at - (box.y + Math.min(box.h, 200) / 2) * k };
+    this.schedule();
+  }
+
+  /** Moves only as far as is needed for a box to be in sight. */
+  reveal(box: Box): void {
+    const { x, y, k } = this.view;
+    const inside = box.x * k + x > 8 && (box.x + box.w) * k + x < this.width - 8 && box.y * k + y > 30 && (box.y + Math.min(box.h, 120)) * k + y < this.height - 30;
+    if (!inside || k < WORDS) this.center(box);
+    else this.schedule();
+  }
+
+  zoom(factor: number, px = this.width / 2, py = this.height / 2): void {
+    const k = Math.max(LEAST, Math.min(3, this.view.k * factor));
+    const f = k / this.view.k;
+    this.view = { k, x: px - (px - this.view.x) * f, y: py - (py - this.view.y) * f };
+    this.schedule();
+  }
+
+  pan(dx: number, dy: number): void {
+    this.view.x += dx;
+    this.view.y += dy;
+    this.schedule();
+  }
+
+  /** Whether a wheel step has anywhere to go, so that the page keeps its own scrolling otherwise. */
+  canPan(dx: number, dy: number): boolean {
+    const { x, y, k } = this.view;
+    const scene = this.scene;
+    if (!scene) return false;
+    if (Math.abs(dy) >= Math.abs(dx)) return dy > 0 ? y + scene.height * k > this.height - 24 : y < 24;
+    return dx > 0 ? x + scene.width * k > this.width - 24 : x < 24;
+  }
+
+  schedule(): void {
+    if (this.frame) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      this.render();
+    });
+  }
+
+  dispose(): void {
+    cancelAnimationFrame(this.frame);
+  }
+
+  render(): void {
+    const { scene, grid } = this;
+    if (!scene || !grid) return;
+    const { x, y, k } = this.view;
+    this.world.setAttribute("transform", `translate(${x} ${y}) scale(${k})`);
+    const margin = 120 / k;
+    const window: [number, number, number, number] = [-x / k - margin, -y / k - margin, (this.width - x) / k + margin, (this.height - y) / k + margin];
+    const boxes = grid.boxes.within(...window, MOST);
+    const lines = boxes && grid.lines.within(...window, MOST * 2);
+    if (!boxes || !lines) this.overview(true);
+    else {
+      this.overview(false);
+      this.drawBoxes(boxes, k > WORDS);
+      this.drawLines(lines);
+      this.drawLabels(k > WORDS ? (grid.labels.within(...window, MOST) ?? new Set()) : new Set());
+    }
+    this.moved?.();
+  }
+
+  private overview(shown: boolean): void {
+    const layer = this.layers.overview;
+    if (shown && this.overviewOf !== this.scene) {
+      const scene = this.scene!;
+      const rect = (box: Box): string => `M${box.x} ${box.y}h${box.w}v${box.h}h${-box.w}z`;
+      const leaves = scene.boxes.filter((box) => !box.open);
+      const bad = leaves.filter((box) => box.item.severity);
+      layer.replaceChildren(
+        s("path", { class: "ways", d: scene.lines.map((line) => way(line, 0)).join(""), "vector-effect": "non-scaling-stroke" }),
+        s("path", { class: "nodes", d: leaves.filter((box) => !box.item.severity).map(rect).join("") }),
+        s("path", { class: "bad", d: bad.map(rect).join("") }),
+      );
+      this.overviewOf = scene;
+    }
+    layer.setAttribute("display", shown ? "inline" : "none");
+    for (const name of ["frames", "lines", "nodes", "labels"] as const) this.layers[name].setAttribute("display", shown ? "none" : "inline");
+  }
+
+  private drawBoxes(boxes: ReadonlySet<Box>, full: boolean): void {
+    const kept = new Set<string>();
+    for (const box of boxes) {
+      const id = box.item.id;
+      kept.add(id);
+      let entry = this.boxes.get(id);
+      if (!entry || entry.full !== full || entry.box !== box) {
+        const old = entry;
+        if (entry && entry.full === full && alike(entry.box, box)) entry.box = box;
+        else {
+          entry = { box, full, element: drawBox(this.doc, box, full) };
+          entry.element.id = `n${this.doc.report.version}-${idOf(id)}`;
+          entry.element.setAttribute("role", "img");
+          entry.element.setAttribute("aria-label", entry.element.querySelector("title")?.textContent ?? box.item.label);
+          this.boxes.set(id, entry);
+          (box.open ? this.layers.frames : this.layers.nodes).append(entry.element);
+          if (old) {
+            entry.element.style.transform = old.element.style.transform;
+            old.element.remove();
+            void entry.element.getBoundingClientRect();
+          }
+        }
+        entry.element.style.transform = `translate(${box.x}px, ${box.y}px)`;
+      }
+      const { classList } = entry.element;
+      classList.toggle("selected", this.selected === box.item);
+      classList.toggle("match", this.matches.has(box.item));
+      classList.toggle("lit", Boolean(this.lit?.items.has(box.item)));
+    }
+    for (const [id, { element }] of this.boxes) {
+      if (kept.has(id)) continue;
+      element.remove();
+      this.boxes.delete(id);
+    }
+  }
+
+  private drawLines(lines: ReadonlySet<Line>): void {
+    const kept = new Set<string>();
+    for (const line of lines) {
+      kept.add(line.key);
+      let entry = this.lines.get(line.key);
+      if (!entry) {
+        entry = { line, element: drawLine(this.doc, line) };
+        this.lines.set(line.key, entry);
+        this.layers.lines.append(entry.element);
+      }
+      entry.element.classList.toggle("lit", Boolean(this.lit?.lines.has(line.key)));
+      entry.element.classList.toggle("selected", this.selectedLine === line.key);
+    }
+    for (const [key, { element }] of this.lines) {
+      if (kept.has(key)) continue;
+      element.remove();
+      this.lines.delete(key);
+    }
+  }
+
+  private drawLabels(labels: ReadonlySet<Label>): void {
+    for (const label of labels) {
+      let element = this.labels.get(label);
+      if (!element) {
+        element = label.draw();
+        this.labels.set(label, element);
+        this.layers.labels.append(element);
+      }
+    }
+    for (const [label, element] of this.labels) {
+      if (labels.has(label)) continue;
+      element.remove();
+      this.labels.delete(label);
+    }
+  }
+
+  elementOf(item: Item): SVGGElement | undefined {
+    return this.boxes.get(item.id)?.element;
+  }
+}
+
+export function hatch(): SVGDefsElement {
+  const stripes = (id: string): SVGPatternElement =>
+    s("pattern", { id, width: 9, height: 9, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("line", { class: "hatch-line", x1: 0, y1: 0, x2: 0, y2: 9 }));
+  return s("defs", {}, stripes("hatch"));
+}
+
+/** An id that an attribute may hold, whatever the model's names are. */
+export function idOf(id: string): string {
+  return encodeURIComponent(id).replace(/[^\w-]/g, "_");
+}
+
+function alike(a: Box, b: Box): boolean {
+  return a.open === b.open && a.w === b.w && a.h === b.h && a.pills.join() === b.pills.join();
+}
