@@ -1,28 +1,73 @@
+/** The anywidget entry: one view for each place where the widget is shown, in step with the kernel. */
+
 import type { RenderProps } from "@anywidget/types";
 
 import { mount } from "./view";
 import type { WireReport } from "./view";
 
 interface Model {
-  report: WireReport | null;
+  report: WireReport | Record<string, never> | null;
+  selected: string;
+  finding: number;
+  can_apply: boolean;
 }
 
-/** Shows the report of a widget, and the next one when the kernel sets it. */
 function render({ model, el }: RenderProps<Model>): () => void {
-  let off: (() => void) | undefined;
-  const draw = (): void => {
-    off?.();
-    off = undefined;
+  const known = (): WireReport | null => {
     const report = model.get("report");
-    if (report) {
-      off = mount(el, report);
+    return report && "flow" in report ? (report as WireReport) : null;
+  };
+  let told = model.get("selected");
+  const select = (node: string | null): void => {
+    told = node ?? "";
+    if (model.get("selected") !== told) {
+      model.set("selected", told);
+      model.save_changes();
     }
   };
-  model.on("change:report", draw);
-  draw();
+  const begin = (): ReturnType<typeof mount> | undefined => {
+    const report = known();
+    if (!report) {
+      return undefined;
+    }
+    const apply = (finding: number, fix: number): void => {
+      model.send({ type: "apply", finding, fix });
+    };
+    return mount(el, report, { select, ...(model.get("can_apply") ? { apply } : {}) });
+  };
+  let view = begin();
+  const onReport = (): void => {
+    const report = known();
+    if (view && report) {
+      view.update(report);
+    } else {
+      view ??= begin();
+    }
+  };
+  const onSelected = (): void => {
+    const wanted = model.get("selected");
+    if (wanted && wanted !== told) {
+      view?.select(wanted);
+    }
+  };
+  const onFinding = (): void => view?.show(model.get("finding"));
+  const onApply = (): void => {
+    view?.();
+    view = begin();
+  };
+  model.on("change:report", onReport);
+  model.on("change:selected", onSelected);
+  model.on("change:finding", onFinding);
+  model.on("change:can_apply", onApply);
+  if (told) {
+    view?.select(told);
+  }
   return () => {
-    model.off("change:report", draw);
-    off?.();
+    model.off("change:report", onReport);
+    model.off("change:selected", onSelected);
+    model.off("change:finding", onFinding);
+    model.off("change:can_apply", onApply);
+    view?.();
   };
 }
 

@@ -1,1 +1,36 @@
+"""A report for people: text, a standalone page, a picture, MIME bundles, and the widget."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..flow import Report
+
+
+def render(report: Report, suffix: str) -> str:
+    """The report as the text of a file with this suffix.
+
+    Raises:
+        ValueError: for a suffix other than ``.html``, ``.json``, ``.svg`` or ``.md``.
+    """
+    match suffix.lower():
+        case ".html" | ".htm":
+            from .html import to_html
+
+            return to_html(report)
+        case ".json":
+            return report.to_json()
+        case ".svg":
+            from .svg import to_svg
+
+            return to_svg(report)
+        case ".md":
+            from .markdown import to_markdown
+
+            return to_markdown(report)
+        case _:
+            raise ValueError(f"A report is saved as .html, .json, .svg or .md, and not as {suffix or 'a file without a suffix'!r}.")
+
+
+__all__ = ["render"]

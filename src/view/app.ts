@@ -2,27 +2,38 @@
 
 import { detailsPane, replicas, verdictsPane } from "./details";
 import { FlowDoc, SEVERITY_WORD } from "./doc";
-import { button, h } from "./dom";
-import { download, exportPng, exportSvg, svgText, type Area } from "./exporting";
+import { addStyle, h } from "./dom";
+import { exportList, exportSvg } from "./exporting";
+import { frameOf } from "./frame";
 import { handle, step } from "./gestures";
 import { buildTree, type Item, type Tree } from "./groups";
 import { header, type Header } from "./header";
 import type { Callbacks } from "./index";
+import { onKey } from "./keys";
 import { Levels } from "./layout/levels";
 import { SceneBuilder } from "./layout/scene";
 import { LARGE, orderInWorker } from "./layout/worker";
 import { linePane } from "./linepane";
 import { Minimap } from "./minimap";
-import { ancestors, openingOf, pathOf } from "./opening";
+import { ancestors, litOf, openingOf } from "./opening";
 import { Outline } from "./outline";
 import { problemsPane } from "./problems";
-import { search } from "./search";
+import { Hits } from "./search";
+import { Sidebar, type Tab } from "./sidebar";
 import { STYLE } from "./style";
 import { followTheme, type Theme } from "./theme";
 import { idOf, Viewport } from "./viewport";
 import type { WireReport } from "./wire";
 
-type Tab = "problems" | "details" | "outline" | "compiler";
+/** What stays when another report comes in. */
+interface Before {
+  open: Set<string>;
+  selected: string | undefined;
+  view: Viewport["view"];
+  known: Map<string, Item>;
+  tab: Tab;
+  held: boolean;
+}
 
 const NARROW = 720;
 let views = 0;
@@ -43,12 +54,9 @@ export class App {
   private header!: Header;
   private open = new Set<string>();
   private current = 0;
-  private tab: Tab = "problems";
-  private hits: Item[] = [];
-  private hit = -1;
+  private hits!: Hits;
   private theme: Theme = "light";
-  private panes = new Map<Tab, HTMLElement>();
-  private tabs = new Map<Tab, HTMLButtonElement>();
+  private side!: Sidebar;
   private begun = false;
   private alive = true;
 
@@ -60,11 +68,13 @@ export class App {
     const shadow = this.host.attachShadow({ mode: "open" });
     this.host.className = "tpushape-view";
     this.host.style.height = callbacks.fill ? "100%" : "620px";
-    addStyle(shadow);
+    addStyle(shadow, STYLE);
     shadow.append(this.root);
     // Keys that the view uses must not reach the notebook's own commands.
     this.root.addEventListener("keydown", (event) => {
-      if (!event.ctrlKey && !event.metaKey && event.key !== "Tab") event.stopPropagation();
+      if (!event.ctrlKey && !event.metaKey && event.key !== "Tab") {
+        event.stopPropagation();
+      }
     });
     this.root.classList.toggle("reduced", typeof matchMedia === "function" && matchMedia("(prefers-reduced-motion: reduce)").matches);
     el.append(this.host);
@@ -91,13 +101,20 @@ export class App {
   }
 
   update(report: WireReport): void {
-    const before = { open: this.open, selected: this.viewport.selected?.id, view: this.viewport.view, known: this.tree.items, tab: this.tab };
+    const before = {
+      open: this.open,
+      selected: this.viewport.selected?.id,
+      view: this.viewport.view,
+      known: this.tree.items,
+      tab: this.side.current,
+      held: this.viewport.held,
+    };
     this.viewport.dispose();
     this.load(report, before);
     this.measure();
   }
 
-  private load(report: WireReport, before: { open: Set<string>; selected: string | undefined; view: Viewport["view"]; known: Map<string, Item>; tab: Tab } | null): void {
+  private load(report: WireReport, before: Before | null): void {
     this.doc = new FlowDoc(report);
     this.tree = buildTree(this.doc);
     this.builder = new SceneBuilder(this.doc, new Levels(this.doc, this.tree));
@@ -105,29 +122,36 @@ export class App {
     this.minimap = new Minimap(this.viewport);
     this.viewport.moved = () => this.minimap.draw();
     this.open = openingOf(this.doc, this.tree);
-    if (before) for (const id of before.known.keys()) if (before.open.has(id)) this.open.add(id);
+    if (before) {
+      for (const id of before.known.keys()) {
+        if (before.open.has(id)) {
+          this.open.add(id);
+        }
+      }
+    }
     this.current = 0;
-    this.hits = [];
+    this.hits = new Hits(this.doc, this.tree);
     this.outline = new Outline(this.doc, this.tree.root, {
       select: (item) => this.select(item),
       toggle: (item) => this.toggle(item),
       isOpen: (item) => this.open.has(item.id),
       enter: (item) => {
         this.select(item);
-        this.showTab("details", true);
+        this.side.show("details", true);
       },
     });
     this.build();
     if (before) {
       this.begun = true;
       this.viewport.view = before.view;
-      this.tab = before.tab;
+      this.viewport.held = before.held;
       const selected = before.selected === undefined ? undefined : this.tree.items.get(before.selected);
-      if (selected) this.viewport.selected = selected;
+      if (selected) {
+        this.viewport.selected = selected;
+      }
     }
-    void this.draw();
     this.chooseQuietly(0);
-    this.showTab(this.doc.report.findings.length || before ? this.tab : "outline", false);
+    this.side.show(before?.tab ?? (report.findings.length ? "problems" : "outline"));
     this.say(report.summary);
   }
 
@@ -140,88 +164,36 @@ export class App {
       leaveSearch: () => svg.focus(),
       exports: this.exports(),
     });
-    svg.setAttribute("tabindex", "0");
-    svg.setAttribute("role", "application");
-    svg.setAttribute("aria-roledescription", "graph of the flow");
-    svg.setAttribute("aria-label", `${doc.report.title || "The flow"}: arrows walk along the flow, Enter shows details, Space opens and closes, n and p go through the problems, slash searches, f fits.`);
     svg.addEventListener("keydown", (event) => this.key(event));
     handle(viewport, {
-      node: (id) => this.selectItem(id, true),
+      node: (id) => {
+        this.selectById(id);
+        this.side.show("details");
+      },
       line: (key) => this.selectLine(key),
       toggle: (id) => this.toggle(this.tree.items.get(id) ?? null),
       go: (id) => this.selectById(id),
       ground: () => this.select(null),
     });
-    const tool = (sign: string, words: string, act: () => void): HTMLButtonElement => button(sign, { "aria-label": words, title: words }, act);
-    const canvas = h(
-      "div",
-      { class: "canvas" },
-      svg,
-      h(
-        "div",
-        { class: "tools" },
-        tool("+", "Zoom in (+)", () => viewport.zoom(1.3)),
-        tool("−", "Zoom out (-)", () => viewport.zoom(1 / 1.3)),
-        tool("⤢", "Fit everything (f)", () => viewport.fit()),
-        tool("⊞", "Open everything", () => this.openAll(true)),
-        tool("⊟", "Close everything", () => this.openAll(false)),
-      ),
-      this.minimap.canvas,
-    );
-    const list = h("div", { class: "tabs", role: "tablist", "aria-label": "About the flow" });
-    const side = h("div", { class: "side" }, list);
-    this.panes = new Map();
-    this.tabs = new Map();
+    const canvas = frameOf(viewport, this.minimap, doc.report.title, (open) => this.openAll(open));
     const names: [Tab, string][] = [
       ["problems", doc.findings.length ? `Findings ${doc.findings.length}` : "Findings"],
       ["details", "Details"],
       ["outline", "Outline"],
     ];
-    if (doc.report.verdicts?.length) names.push(["compiler", "Compiler"]);
-    for (const [tab, words] of names) {
-      const head = button(words, { role: "tab", id: `${this.uid}-${tab}-tab`, "aria-controls": `${this.uid}-${tab}`, "aria-selected": "false", tabindex: "-1" }, () => this.showTab(tab, false));
-      const pane = h("div", { class: "pane", role: "tabpanel", id: `${this.uid}-${tab}`, "aria-labelledby": `${this.uid}-${tab}-tab`, tabindex: "0", hidden: true });
-      this.tabs.set(tab, head);
-      this.panes.set(tab, pane);
-      list.append(head);
-      side.append(pane);
+    if (doc.report.verdicts?.length) {
+      names.push(["compiler", "Compiler"]);
     }
-    list.addEventListener("keydown", (event) => {
-      const order = [...this.tabs.keys()];
-      const at = order.indexOf(this.tab);
-      const next = event.key === "ArrowRight" ? at + 1 : event.key === "ArrowLeft" ? at - 1 + order.length : -1;
-      if (next < 0) return;
-      event.preventDefault();
-      this.showTab(order[next % order.length]!, false);
-      this.tabs.get(this.tab)!.focus();
-    });
-    this.root.replaceChildren(this.header.element, h("div", { class: "body" }, canvas, side), this.live);
+    this.side = new Sidebar(this.uid, names);
+    this.side.pane("outline")!.append(this.outline.element);
+    this.root.replaceChildren(this.header.element, h("div", { class: "body" }, canvas, this.side.element), this.live);
   }
 
-  private exports(): Array<readonly [string, () => void]> {
-    const name = (this.doc.report.title || "flow").replace(/[^\w.-]+/g, "-");
-    const picture = (whole: boolean): SVGSVGElement => exportSvg(this.doc, this.viewport.scene!, this.theme, whole ? undefined : this.shownArea());
-    const png = (whole: boolean) => () => {
-      exportPng(picture(whole)).then(
-        (blob) => download(`${name}.png`, blob),
-        () => this.say("The browser could not draw this picture as PNG; SVG works."),
-      );
-    };
-    const list: Array<readonly [string, () => void]> = [
-      ["SVG of all that is open", () => download(`${name}.svg`, svgText(picture(true)), "image/svg+xml")],
-      ["SVG of the present view", () => download(`${name}.svg`, svgText(picture(false)), "image/svg+xml")],
-      ["PNG of all that is open", png(true)],
-      ["PNG of the present view", png(false)],
-      ["JSON of the report", () => download(`${name}.json`, JSON.stringify(this.doc.report), "application/json")],
-    ];
-    const { page } = this.callbacks;
-    if (page) list.push(["Standalone HTML", () => void Promise.resolve(page()).then((text) => download(`${name}.html`, text, "text/html"))]);
-    return list;
-  }
-
-  private shownArea(): Area {
-    const { view, width, height } = this.viewport;
-    return { x: -view.x / view.k, y: -view.y / view.k, width: width / view.k, height: height / view.k };
+  private exports(): [string, () => void][] {
+    const { viewport } = this;
+    const picture = (whole: boolean): SVGSVGElement =>
+      exportSvg(this.doc, viewport.scene!, this.theme, whole ? undefined : viewport.area());
+    return exportList(this.doc, picture, this.callbacks.page, (words) => this.say(words));
   }
 
   /** Lays out what is open and draws it; large levels are ordered in a worker first. */
@@ -231,8 +203,12 @@ export class App {
       .filter((item) => item.children.length > LARGE)
       .map((item) => builder.levels.of(item))
       .filter((level) => !level.ordered);
-    for (const level of large) level.ordered = await orderInWorker(level.graph);
-    if (!this.alive || viewport !== this.viewport) return;
+    for (const level of large) {
+      level.ordered = await orderInWorker(level.graph);
+    }
+    if (!this.alive || viewport !== this.viewport) {
+      return;
+    }
     viewport.setScene(builder.build(this.open, this.laneWidth()), keep);
     this.light();
     if (!this.begun && viewport.width > 1) {
@@ -252,24 +228,33 @@ export class App {
     const narrow = area.width > 0 && area.width < NARROW;
     this.root.classList.toggle("narrow", narrow);
     this.root.classList.toggle("flowing", narrow && !this.callbacks.fill);
-    if (!this.callbacks.fill) this.host.style.height = narrow ? "auto" : "620px";
+    if (!this.callbacks.fill) {
+      this.host.style.height = narrow ? "auto" : "620px";
+    }
     const shown = this.viewport.svg.getBoundingClientRect();
-    if (!shown.width) return;
+    if (!shown.width) {
+      // Not on the page yet, or without a layout at all.
+      if (!this.viewport.scene) {
+        void this.draw();
+      }
+      return;
+    }
     const lane = this.laneWidth();
     const first = !this.begun || this.viewport.width <= 1;
     this.viewport.resize(shown.width, shown.height);
-    if (lane !== this.laneWidth() && this.viewport.scene?.lane) void this.draw();
-    if (first || !this.touched) {
+    const again = first || !this.touched;
+    if (again) {
       this.begun = false;
+    }
+    if (again || !this.viewport.scene || (lane !== this.laneWidth() && this.viewport.scene.lane)) {
       void this.draw();
     }
   }
 
   /** Until somebody moves the picture it keeps fitting its frame. */
   private get touched(): boolean {
-    return this.viewport.selected !== null || this.panned;
+    return this.viewport.selected !== null || this.viewport.held;
   }
-  private panned = false;
 
   private say(words: string): void {
     this.live.textContent = words;
@@ -277,14 +262,9 @@ export class App {
 
   selectById(id: string): void {
     const item = this.tree.items.get(id);
-    if (item) this.select(item);
-  }
-
-  private selectItem(id: string, details: boolean): void {
-    const item = this.tree.items.get(id);
-    if (!item) return;
-    this.select(item);
-    if (details) this.showTab("details", false);
+    if (item) {
+      this.select(item);
+    }
   }
 
   private select(item: Item | null): void {
@@ -299,7 +279,9 @@ export class App {
         void this.draw();
       }
       const box = viewport.scene?.byItem.get(item);
-      if (box) viewport.reveal(box);
+      if (box) {
+        viewport.reveal(box);
+      }
       viewport.render();
       const element = viewport.elementOf(item);
       if (element) {
@@ -322,13 +304,15 @@ export class App {
     viewport.selectedLine = key;
     viewport.schedule();
     this.fillDetails();
-    this.showTab("details", false);
+    this.side.show("details");
     const line = viewport.scene?.lines.find((one) => one.key === key);
-    if (line) this.say(`Tensor from ${line.source.label} to ${line.target.label}: ${this.doc.edgeText(this.doc.edges[line.edges[0]!]!)}`);
+    if (line) {
+      this.say(`Tensor from ${line.source.label} to ${line.target.label}: ${this.doc.edgeText(this.doc.edges[line.edges[0]!]!)}`);
+    }
   }
 
   private fillDetails(): void {
-    const pane = this.panes.get("details")!;
+    const pane = this.side.pane("details")!;
     const act = {
       goTo: (i: number) => this.select(this.tree.of[i]!),
       choose: (f: number) => this.choose(f),
@@ -340,54 +324,81 @@ export class App {
     const content = line ? linePane(this.doc, line, act) : detailsPane(this.doc, this.viewport.selected, act);
     if (!line && !this.viewport.selected) {
       const split = this.doc.nodes.findIndex((node) => node.kind === "split");
-      if (split >= 0) replicas(content, this.doc.strip(split), this.doc);
+      if (split >= 0) {
+        replicas(content, this.doc.strip(split), this.doc);
+      }
     }
     pane.replaceChildren(content);
-    const compiler = this.panes.get("compiler");
-    if (compiler && !compiler.childElementCount) compiler.append(verdictsPane(this.doc, act));
+    const compiler = this.side.pane("compiler");
+    if (compiler && !compiler.childElementCount) {
+      compiler.append(verdictsPane(this.doc, act));
+    }
   }
 
   toggle(item: Item | null): void {
-    if (!item?.children.length) return;
-    this.panned = true;
-    if (this.open.has(item.id)) this.open.delete(item.id);
-    else this.open.add(item.id);
+    if (!item?.children.length) {
+      return;
+    }
+    this.viewport.held = true;
+    if (this.open.has(item.id)) {
+      this.open.delete(item.id);
+    } else {
+      this.open.add(item.id);
+    }
     this.say(`${item.label} ${this.open.has(item.id) ? "opened" : "closed"}`);
     void this.draw(item);
     this.fillDetails();
   }
 
   private openAll(open: boolean): void {
-    this.panned = true;
+    this.viewport.held = true;
     this.open.clear();
-    if (open) for (const item of this.tree.items.values()) if (item.children.length) this.open.add(item.id);
-    void this.draw().then(() => this.viewport.fit());
+    if (open) {
+      for (const item of this.tree.items.values()) {
+        if (item.children.length) {
+          this.open.add(item.id);
+        }
+      }
+    }
+    void this.draw().then(() => this.viewport.begin(this.viewport.selected ?? undefined));
   }
 
   choose(index: number): void {
     this.chooseQuietly(index);
     const finding = this.doc.findings[this.current];
-    if (!finding) return;
-    this.showTab("problems", false);
+    if (!finding) {
+      return;
+    }
+    this.side.show("problems");
     const at = this.doc.focusOf(finding);
     if (at !== undefined) {
       const item = this.tree.of[at]!;
       ancestors(item).forEach((up) => this.open.add(up.id));
       void this.draw().then(() => {
         const box = this.viewport.scene?.byItem.get(item);
-        if (box) this.viewport.center(box, 0.55);
+        if (box) {
+          this.viewport.center(box, 0.55);
+        }
         this.select(item);
         this.say(`${SEVERITY_WORD[finding.severity]}: ${finding.message}`);
       });
-    } else this.say(`${SEVERITY_WORD[finding.severity]}: ${finding.message}`);
+    } else {
+      this.say(`${SEVERITY_WORD[finding.severity]}: ${finding.message}`);
+    }
   }
 
   private chooseQuietly(index: number): void {
     const n = this.doc.findings.length;
     this.current = n ? ((index % n) + n) % n : 0;
     const { apply, locate } = this.callbacks;
-    this.panes.get("problems")!.replaceChildren(
-      problemsPane(this.doc, this.current, { choose: (f) => this.choose(f), goTo: (i) => this.select(this.tree.of[i]!), say: (words) => this.say(words), apply, locate }),
+    this.side.pane("problems")!.replaceChildren(
+      problemsPane(this.doc, this.current, {
+        choose: (f) => this.choose(f),
+        goTo: (i) => this.select(this.tree.of[i]!),
+        say: (words) => this.say(words),
+        apply,
+        locate,
+      }),
     );
     this.light();
     this.fillDetails();
@@ -395,112 +406,53 @@ export class App {
 
   /** Marks the way from where the present problem began to where it broke. */
   private light(): void {
-    const { scene } = this.viewport;
-    const { nodes, edges } = pathOf(this.doc, this.current);
-    this.viewport.lit = null;
-    if (scene && (nodes.size || edges.size)) {
-      const items = new Set([...nodes].map((i) => this.builder.visible(this.tree.of[i]!, this.open)));
-      const lines = new Set(scene.lines.filter((line) => line.edges.some((e) => edges.has(e))).map((line) => line.key));
-      this.viewport.lit = { items, lines };
-    }
-    this.viewport.schedule();
-  }
-
-  private showTab(tab: Tab, focus: boolean): void {
-    this.tab = tab;
-    for (const [name, pane] of this.panes) {
-      pane.hidden = name !== tab;
-      const head = this.tabs.get(name)!;
-      head.setAttribute("aria-selected", String(name === tab));
-      head.tabIndex = name === tab ? 0 : -1;
-    }
-    const pane = this.panes.get(tab)!;
-    if (tab === "outline" && !pane.childElementCount) pane.append(this.outline.element);
-    if (focus) pane.focus();
+    const { viewport } = this;
+    viewport.lit =
+      viewport.scene && litOf(this.doc, this.current, viewport.scene, (i) => this.builder.visible(this.tree.of[i]!, this.open));
+    viewport.schedule();
   }
 
   private find(words: string): string {
-    this.hits = search(this.doc, words).map((i) => this.tree.of[i]!);
-    this.hit = -1;
-    this.viewport.matches = new Set(this.hits.map((item) => this.builder.visible(item, this.open)));
+    const found = this.hits.find(words);
+    this.viewport.matches = new Set(this.hits.items.map((item) => this.builder.visible(item, this.open)));
     this.viewport.schedule();
-    if (!words.trim()) return "";
-    if (!this.hits.length) return "none";
-    return `${this.hits.length} found`;
+    return found;
   }
 
   private nextHit(back: boolean): void {
-    const n = this.hits.length;
-    if (!n) return;
-    this.hit = (this.hit + (back ? n - 1 : 1) + (this.hit < 0 && back ? 1 : 0)) % n;
-    this.selectItem(this.hits[this.hit]!.id, true);
+    const item = this.hits.next(back);
+    if (item) {
+      this.select(item);
+      this.side.show("details");
+    }
   }
 
   private key(event: KeyboardEvent): void {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { viewport } = this;
-    const { selected, scene } = viewport;
-    const pan = event.shiftKey ? 60 : 0;
-    switch (event.key) {
-      case "ArrowDown":
-      case "ArrowUp":
-      case "ArrowLeft":
-      case "ArrowRight": {
-        if (pan) {
-          const [dx, dy] = { ArrowDown: [0, -pan], ArrowUp: [0, pan], ArrowLeft: [pan, 0], ArrowRight: [-pan, 0] }[event.key] as [number, number];
-          viewport.pan(dx, dy);
-          break;
+    onKey(event, {
+      walk: (key) => {
+        const { selected, scene } = viewport;
+        const next = selected && scene ? step(scene, selected, key) : this.tree.root.children[0];
+        if (next) {
+          this.select(next);
         }
-        const next = selected && scene ? step(scene, selected, event.key) : (this.tree.root.children[0] ?? null);
-        if (next) this.select(next);
-        break;
-      }
-      case "Enter":
-        if (selected) this.showTab("details", true);
-        break;
-      case " ":
-        this.toggle(selected);
-        break;
-      case "n":
-        this.choose(this.touched ? this.current + 1 : this.current);
-        break;
-      case "p":
-        this.choose(this.current - 1);
-        break;
-      case "/":
-        this.header.input.focus();
-        break;
-      case "f":
-        this.panned = true;
-        viewport.fit();
-        break;
-      case "+":
-      case "=":
-        viewport.zoom(1.25);
-        break;
-      case "-":
-        viewport.zoom(0.8);
-        break;
-      case "Escape":
-        if (!this.header.closeMenu()) this.select(null);
-        break;
-      default:
-        return;
-    }
-    event.preventDefault();
-    event.stopPropagation();
+      },
+      pan: (dx, dy) => viewport.pan(dx, dy),
+      details: () => {
+        if (viewport.selected) {
+          this.side.show("details", true);
+        }
+      },
+      toggle: () => this.toggle(viewport.selected),
+      problem: (by) => this.choose(by > 0 && !this.touched ? this.current : this.current + by),
+      search: () => this.header.input.focus(),
+      fit: () => viewport.fit(),
+      zoom: (factor) => viewport.zoom(factor),
+      back: () => {
+        if (!this.header.closeMenu()) {
+          this.select(null);
+        }
+      },
+    });
   }
-}
-
-function addStyle(shadow: ShadowRoot): void {
-  // A constructed sheet needs no exception in a page's Content-Security-Policy.
-  if ("adoptedStyleSheets" in shadow && typeof CSSStyleSheet.prototype.replaceSync === "function") {
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(STYLE);
-    shadow.adoptedStyleSheets = [sheet];
-    return;
-  }
-  const style = document.createElement("style");
-  style.textContent = STYLE;
-  shadow.append(style);
 }

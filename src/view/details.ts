@@ -15,7 +15,7 @@ export interface DetailActions {
   locate?: ((location: Location) => void) | undefined;
 }
 
-function table(head: readonly string[], rows: ReadonlyArray<ReadonlyArray<Node | string>>, odd: ReadonlySet<number> = new Set()): HTMLElement {
+function table(head: readonly string[], rows: readonly (readonly (Node | string)[])[], odd: ReadonlySet<number> = new Set()): HTMLElement {
   return h(
     "div",
     { class: "scroll", tabindex: rows.length > 12 ? "0" : undefined },
@@ -23,14 +23,22 @@ function table(head: readonly string[], rows: ReadonlyArray<ReadonlyArray<Node |
       "table",
       {},
       h("thead", {}, h("tr", {}, ...head.map((word) => h("th", { scope: "col" }, word)))),
-      h("tbody", {}, ...rows.map((row, i) => h("tr", { class: odd.has(i) ? "odd" : undefined }, ...row.map((cell) => h("td", { class: "mono" }, cell))))),
+      h(
+        "tbody",
+        {},
+        ...rows.map((row, i) => h("tr", { class: odd.has(i) ? "odd" : undefined }, ...row.map((cell) => h("td", { class: "mono" }, cell)))),
+      ),
     ),
   );
 }
 
-function section(pane: HTMLElement, title: string, ...content: Array<Node | null>): void {
+function section(pane: HTMLElement, title: string, ...content: (Node | null)[]): void {
   pane.append(h("h3", { class: "section" }, title));
-  for (const one of content) if (one) pane.append(one);
+  for (const one of content) {
+    if (one) {
+      pane.append(one);
+    }
+  }
 }
 
 export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions): HTMLElement {
@@ -40,31 +48,72 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
     return pane;
   }
   const node = item.node >= 0 ? doc.node(item.node) : undefined;
-  pane.append(h("div", { class: "eyebrow" }, node ? `${node.kind}${item.status === "ok" ? "" : ` · ${item.status === "failed" ? "✖ raises" : "not reached"}`}` : "group"));
+  pane.append(
+    h(
+      "div",
+      { class: "eyebrow" },
+      node ? `${node.kind}${item.status === "ok" ? "" : ` · ${item.status === "failed" ? "✖ raises" : "not reached"}`}` : "group",
+    ),
+  );
   pane.append(h("h2", { class: "title" }, item.label));
-  if (node) places(pane, doc, item.node, act);
-  else pane.append(h("p", { class: "muted" }, item.times > 1 ? `${item.times} identical blocks, ${count(item.leaves, "layer")} in all` : `${count(item.leaves, "layer")}, grouped by the picture`));
-  if (item.children.length) {
-    pane.append(h("div", { class: "row way" }, button(act.isOpen(item) ? "Close" : "Open", {}, () => act.toggle(item))));
+  if (node) {
+    places(pane, doc, item.node, act);
+  } else {
+    pane.append(
+      h(
+        "p",
+        { class: "muted" },
+        item.times > 1
+          ? `${item.times} identical blocks, ${count(item.leaves, "layer")} in all`
+          : `${count(item.leaves, "layer")}, grouped by the picture`,
+      ),
+    );
   }
-  if (!node) return pane;
+  if (item.children.length) {
+    pane.append(
+      h(
+        "div",
+        { class: "row way" },
+        button(act.isOpen(item) ? "Close" : "Open", {}, () => act.toggle(item)),
+      ),
+    );
+  }
+  if (!node) {
+    return pane;
+  }
   const found = doc.nodeFindings.get(item.node) ?? [];
   if (found.length) {
     const list = h("ul", { class: "list" });
     for (const f of found) {
       const finding = doc.findings[f]!;
       const entry = button("", { class: "entry" }, () => act.choose(f));
-      entry.append(h("span", { class: `sev ${finding.severity}`, "aria-hidden": "true" }, SEVERITY_SIGN[finding.severity]), finding.message);
+      entry.append(
+        h("span", { class: `sev ${finding.severity}`, "aria-hidden": "true" }, SEVERITY_SIGN[finding.severity]),
+        finding.message,
+      );
       list.append(h("li", {}, entry));
     }
     section(pane, "Found here", list);
   }
-  if (node.failure) section(pane, `What the framework said (${node.failure.type})`, h("pre", { class: "message", tabindex: "0" }, node.failure.message));
-  if (node.note) pane.append(h("p", { class: "why" }, node.note));
+  if (node.failure) {
+    section(pane, `What the framework said (${node.failure.type})`, h("pre", { class: "message", tabindex: "0" }, node.failure.message));
+  }
+  if (node.note) {
+    pane.append(h("p", { class: "why" }, node.note));
+  }
   tensors(pane, doc, item.node, act);
   replicas(pane, doc.strip(item.node), doc);
   const config = Object.entries(node.config ?? {});
-  if (config.length) section(pane, "Config", table(["setting", "value"], config.map(([key, value]) => [key, plain(value)])));
+  if (config.length) {
+    section(
+      pane,
+      "Config",
+      table(
+        ["setting", "value"],
+        config.map(([key, value]) => [key, plain(value)]),
+      ),
+    );
+  }
   const weights = doc.weights(item.node);
   if (weights.length) {
     section(
@@ -72,7 +121,12 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
       `Weights · ${numberText(node.params ?? 0)} parameters`,
       table(
         ["name", "shape", "dtype", "copies"],
-        weights.map((w) => [w.name + (w.trainable === false ? " (fixed)" : ""), shapeText(w.shape), shortDtype(w.dtype), String(w.copies ?? 1)]),
+        weights.map((w) => [
+          w.name + (w.trainable === false ? " (fixed)" : ""),
+          shapeText(w.shape),
+          shortDtype(w.dtype),
+          String(w.copies ?? 1),
+        ]),
       ),
     );
   }
@@ -84,15 +138,28 @@ function places(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions):
   const node = doc.node(i);
   const row = h("div", { class: "row way" }, h("span", { class: "mono" }, node.op));
   const add = (word: string, location: Location | null | undefined): void => {
-    if (!location) return;
+    if (!location) {
+      return;
+    }
     const words = placeText(location);
     const { locate } = act;
-    row.append(h("span", { class: "muted" }, `· ${word}`), locate ? button(words, { class: "link mono" }, () => locate(location)) : h("span", { class: "mono" }, words));
+    row.append(
+      h("span", { class: "muted" }, `· ${word}`),
+      locate
+        ? button(words, { class: "link mono" }, () => {
+            locate(location);
+          })
+        : h("span", { class: "mono" }, words),
+    );
   };
   add("made at", node.location);
-  if (node.called && placeText(node.called) !== placeText(node.location)) add("called at", node.called);
+  if (node.called && placeText(node.called) !== placeText(node.location)) {
+    add("called at", node.called);
+  }
   pane.append(row);
-  if (node.location?.text) pane.append(h("pre", { class: "message" }, node.location.text.trim()));
+  if (node.location?.text) {
+    pane.append(h("pre", { class: "message" }, node.location.text.trim()));
+  }
 }
 
 function tensors(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions): void {
@@ -100,7 +167,9 @@ function tensors(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions)
     ["Takes", doc.into[i]!, "source"],
     ["Gives", doc.outOf[i]!, "target"],
   ] as const) {
-    if (!list.length) continue;
+    if (!list.length) {
+      continue;
+    }
     const rows = list.slice(0, 60).map((e) => {
       const edge = doc.edges[e]!;
       const spec = doc.spec(edge);
@@ -108,25 +177,37 @@ function tensors(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions)
       const sign = doc.edgeSeverity[e] ? ` ${SEVERITY_SIGN[doc.edgeSeverity[e]]}` : edge.status === "not-reached" ? " (not reached)" : "";
       const words = h("span", {}, `${shortDtype(spec.dtype)} ${shapeText(spec.shape)}${sign}`);
       const axes = axesText(spec);
-      if (axes) words.append(h("br"), h("span", { class: "muted" }, axes));
+      if (axes) {
+        words.append(h("br"), h("span", { class: "muted" }, axes));
+      }
       return [button(doc.node(far).name, { class: "link mono" }, () => act.goTo(far)), words, edge.label ?? ""];
     });
     section(pane, title, table([other === "source" ? "from" : "to", "tensor", ""], rows));
-    if (list.length > 60) pane.append(h("p", { class: "muted" }, `and ${list.length - 60} more`));
+    if (list.length > 60) {
+      pane.append(h("p", { class: "muted" }, `and ${list.length - 60} more`));
+    }
   }
 }
 
 /** Every replica's shape and device. */
 export function replicas(pane: HTMLElement, held: readonly Held[], doc: FlowDoc): void {
-  if (held.length < 2) return;
+  if (held.length < 2) {
+    return;
+  }
   const odd = doc.odd(held);
   const rows = held.map((one) => [String(one.index), shapeText(one.shape) + (odd.has(one.index) ? " ≠" : ""), one.device]);
-  section(pane, `Replicas · ${odd.size ? `${odd.size} of ${held.length} differ` : `${held.length}, all alike`}`, table(["#", "holds", "device"], rows, odd));
+  section(
+    pane,
+    `Replicas · ${odd.size ? `${odd.size} of ${held.length} differ` : `${held.length}, all alike`}`,
+    table(["#", "holds", "device"], rows, odd),
+  );
 }
 
 function memory(pane: HTMLElement, doc: FlowDoc, id: string): void {
   const list = doc.memory.get(id) ?? [];
-  if (!list.length) return;
+  if (!list.length) {
+    return;
+  }
   const most = Math.max(...list.map((one) => one.bytes));
   section(pane, "Memory as compiled", ...list.map((one) => bar(one.program, one.bytes, one.logical ?? one.bytes, most)));
 }
@@ -156,7 +237,9 @@ export function verdictsPane(doc: FlowDoc, act: DetailActions): HTMLElement {
   for (const verdict of doc.report.verdicts ?? []) {
     pane.append(h("div", { class: "eyebrow" }, `${verdict.compiler} · ${verdict.program}${verdict.target ? ` · ${verdict.target}` : ""}`));
     pane.append(h("h2", { class: "title" }, verdict.ok ? "✓ compiles" : "✖ does not compile"));
-    if (verdict.message) pane.append(h("pre", { class: "message", tabindex: "0" }, verdict.message));
+    if (verdict.message) {
+      pane.append(h("pre", { class: "message", tabindex: "0" }, verdict.message));
+    }
     totals(pane, verdict);
     const layers = [...(verdict.layers ?? [])].sort((a, b) => b.bytes - a.bytes).slice(0, 25);
     const most = Math.max(1, ...layers.map((layer) => layer.bytes));
@@ -165,7 +248,9 @@ export function verdictsPane(doc: FlowDoc, act: DetailActions): HTMLElement {
       for (const layer of layers) {
         const row = bar(layer.name, layer.bytes, layer.logical ?? layer.bytes, most);
         const i = doc.byId.get(layer.node);
-        if (i !== undefined) row.firstElementChild!.replaceWith(button(layer.name, { class: "link mono" }, () => act.goTo(i)));
+        if (i !== undefined) {
+          row.firstElementChild!.replaceWith(button(layer.name, { class: "link mono" }, () => act.goTo(i)));
+        }
         pane.append(row);
       }
     }
@@ -176,13 +261,19 @@ export function verdictsPane(doc: FlowDoc, act: DetailActions): HTMLElement {
 function totals(pane: HTMLElement, verdict: Verdict): void {
   const rows: string[][] = [];
   const add = (name: string, value: number | undefined): void => {
-    if (value) rows.push([name, bytesText(value)]);
+    if (value) {
+      rows.push([name, bytesText(value)]);
+    }
   };
   add("arguments", verdict.arguments);
   add("outputs", verdict.outputs);
   add("temporaries", verdict.temporaries);
   add("code", verdict.code);
   add("HBM of one core", verdict.hbm_bytes);
-  if (verdict.flops) rows.push(["floating-point operations", numberText(verdict.flops)]);
-  if (rows.length) pane.append(table(["part", "size"], rows));
+  if (verdict.flops) {
+    rows.push(["floating-point operations", numberText(verdict.flops)]);
+  }
+  if (rows.length) {
+    pane.append(table(["part", "size"], rows));
+  }
 }

@@ -17,8 +17,12 @@ export const SEVERITY_WORD: Record<Severity, string> = {
 export const SEVERITY_SIGN: Record<Severity, string> = { error: "✖", tpu: "✖", silent: "≠", slow: "◔", note: "i" };
 
 export function worse(a: Severity | undefined, b: Severity | undefined): Severity | undefined {
-  if (!a) return b;
-  if (!b) return a;
+  if (!a) {
+    return b;
+  }
+  if (!b) {
+    return a;
+  }
   return RANK[a] >= RANK[b] ? a : b;
 }
 
@@ -40,12 +44,12 @@ export class FlowDoc {
   /** Edges into and out of each node, by index. */
   readonly into: number[][];
   readonly outOf: number[][];
-  readonly nodeSeverity: Array<Severity | undefined>;
-  readonly edgeSeverity: Array<Severity | undefined>;
+  readonly nodeSeverity: (Severity | undefined)[];
+  readonly edgeSeverity: (Severity | undefined)[];
   /** Findings of each node and edge, by index into `findings`. */
   readonly nodeFindings = new Map<number, number[]>();
   readonly edgeFindings = new Map<number, number[]>();
-  readonly memory = new Map<string, Array<LayerMemory & { program: string }>>();
+  readonly memory = new Map<string, (LayerMemory & { program: string })[]>();
 
   constructor(readonly report: WireReport) {
     const flow = report.flow;
@@ -74,7 +78,9 @@ export class FlowDoc {
   private attach(finding: Finding, f: number): void {
     for (const id of finding.nodes ?? []) {
       const i = this.byId.get(id);
-      if (i === undefined) continue;
+      if (i === undefined) {
+        continue;
+      }
       push(this.nodeFindings, i, f);
       // A finding of an edge marks the edge; its nodes are only the way there.
       if (!finding.edges?.length || this.nodes[i]!.status === "failed") {
@@ -83,7 +89,9 @@ export class FlowDoc {
     }
     for (const id of finding.edges ?? []) {
       const i = this.edgeById.get(id);
-      if (i === undefined) continue;
+      if (i === undefined) {
+        continue;
+      }
       push(this.edgeFindings, i, f);
       this.edgeSeverity[i] = worse(this.edgeSeverity[i], finding.severity);
     }
@@ -113,7 +121,9 @@ export class FlowDoc {
   /** What every replica holds of an edge's tensor; empty without a target. */
   replicas(edge: WireEdge): Held[] {
     const placement = this.report.flow.placements?.[edge.placement ?? -1];
-    if (!placement) return [];
+    if (!placement) {
+      return [];
+    }
     const devices = this.report.flow.devices ?? [];
     const { shapes } = placement;
     const n = shapes.length === 1 ? Math.max(devices.length, this.report.target?.replicas ?? 1) : shapes.length;
@@ -128,7 +138,9 @@ export class FlowDoc {
   strip(i: number): Held[] {
     for (const e of this.outOf[i]!.concat(this.into[i]!)) {
       const held = this.replicas(this.edges[e]!);
-      if (held.length > 1) return held;
+      if (held.length > 1) {
+        return held;
+      }
     }
     return [];
   }
@@ -136,8 +148,12 @@ export class FlowDoc {
   /** Which replicas differ from what most hold. */
   odd(held: readonly Held[]): Set<number> {
     const groups = new Map<string, number[]>();
-    for (const one of held) push(groups, shapeText(one.shape), one.index);
-    if (groups.size < 2) return new Set();
+    for (const one of held) {
+      push(groups, shapeText(one.shape), one.index);
+    }
+    if (groups.size < 2) {
+      return new Set();
+    }
     const largest = [...groups.values()].reduce((a, b) => (b.length > a.length ? b : a));
     return new Set(held.map((one) => one.index).filter((index) => !largest.includes(index)));
   }
@@ -150,7 +166,9 @@ export class FlowDoc {
   disagreement(edge: number): Finding | undefined {
     for (const f of this.edgeFindings.get(edge) ?? []) {
       const finding = this.findings[f]!;
-      if (finding.expected || finding.found) return finding;
+      if (finding.expected || finding.found) {
+        return finding;
+      }
     }
     return undefined;
   }
@@ -159,7 +177,9 @@ export class FlowDoc {
   focusOf(finding: Finding): number | undefined {
     for (const id of finding.edges ?? []) {
       const e = this.edgeById.get(id);
-      if (e !== undefined) return this.byId.get(this.edges[e]!.target);
+      if (e !== undefined) {
+        return this.byId.get(this.edges[e]!.target);
+      }
     }
     const named = (finding.nodes ?? []).flatMap((id) => this.byId.get(id) ?? []);
     return named.find((i) => this.status(i) === "failed") ?? named[0];
@@ -168,6 +188,9 @@ export class FlowDoc {
 
 export function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
   const list = map.get(key);
-  if (list) list.push(value);
-  else map.set(key, [value]);
+  if (list) {
+    list.push(value);
+  } else {
+    map.set(key, [value]);
+  }
 }

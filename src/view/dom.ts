@@ -7,19 +7,33 @@ type Child = Node | string | null | undefined | false;
 
 function fill(element: Element, attributes: Attributes, children: readonly Child[]): void {
   for (const [name, value] of Object.entries(attributes)) {
-    if (value === undefined || value === false) continue;
+    if (value === undefined || value === false) {
+      continue;
+    }
     element.setAttribute(name, value === true ? "" : String(value));
   }
-  for (const child of children) if (child || child === "") element.append(child);
+  for (const child of children) {
+    if (child || child === "") {
+      element.append(child);
+    }
+  }
 }
 
-export function h<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Attributes = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   fill(element, attributes, children);
   return element;
 }
 
-export function s<K extends keyof SVGElementTagNameMap>(tag: K, attributes: Attributes = {}, ...children: Child[]): SVGElementTagNameMap[K] {
+export function s<K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): SVGElementTagNameMap[K] {
   const element = document.createElementNS(SVG, tag);
   fill(element, attributes, children);
   return element;
@@ -46,4 +60,18 @@ export async function copyText(text: string, near: HTMLElement): Promise<boolean
     field.remove();
     return done;
   }
+}
+
+/** The style of a shadow root. */
+export function addStyle(shadow: ShadowRoot, text: string): void {
+  // A constructed sheet needs no exception in a page's Content-Security-Policy.
+  if ("adoptedStyleSheets" in shadow && typeof CSSStyleSheet.prototype.replaceSync === "function") {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(text);
+    shadow.adoptedStyleSheets = [sheet];
+    return;
+  }
+  const style = document.createElement("style");
+  style.textContent = text;
+  shadow.append(style);
 }

@@ -18,7 +18,9 @@ export function badge(severity: Severity, x: number, y: number): SVGGElement {
 
 function strip(doc: FlowDoc, node: number, right: number, y: number): SVGGElement | null {
   const held = doc.strip(node);
-  if (held.length < 2) return null;
+  if (held.length < 2) {
+    return null;
+  }
   const odd = doc.odd(held);
   const cells = Math.min(8, held.length);
   const group = s("g", { class: "strip" });
@@ -28,10 +30,20 @@ function strip(doc: FlowDoc, node: number, right: number, y: number): SVGGElemen
     const differs = held.slice(from, to).find((one) => odd.has(one.index));
     const x = right - (cells - c) * 9;
     group.append(s("rect", { x, y, width: 7, height: 8, class: differs ? "cell odd" : "cell" }));
-    if (differs) group.append(s("text", { x: x + 3.5, y: y + 17, class: "cell-index", "text-anchor": "middle" }, String(differs.index)));
+    if (differs) {
+      group.append(s("text", { x: x + 3.5, y: y + 17, class: "cell-index", "text-anchor": "middle" }, String(differs.index)));
+    }
   }
   const shapes = new Set(held.map((one) => shapeText(one.shape)));
-  group.append(s("title", {}, shapes.size === 1 ? `${held.length} replicas, each ${[...shapes][0]}` : `${held.length} replicas, not alike: ${[...shapes].join(" and ")}`));
+  group.append(
+    s(
+      "title",
+      {},
+      shapes.size === 1
+        ? `${held.length} replicas, each ${[...shapes][0]}`
+        : `${held.length} replicas, not alike: ${[...shapes].join(" and ")}`,
+    ),
+  );
   return group;
 }
 
@@ -42,18 +54,29 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
   const kind = node?.kind ?? "group";
   const g = s("g", { class: `node ${kind} ${item.status} ${item.severity ?? ""}${box.open ? " open" : ""}`, "data-id": item.id });
   const round = kind === "split" ? 25 : 7;
-  if (!box.open && item.children.length) g.append(s("rect", { class: "behind", x: 4, y: 4, width: w, height: h, rx: round }));
+  if (!box.open && item.children.length) {
+    g.append(s("rect", { class: "behind", x: 4, y: 4, width: w, height: h, rx: round }));
+  }
   g.append(s("rect", { class: "body", width: w, height: h, rx: round }));
-  if (item.status === "not-reached") g.append(s("rect", { class: "hatch", width: w, height: h, rx: round }));
+  if (item.status === "not-reached") {
+    g.append(s("rect", { class: "hatch", width: w, height: h, rx: round }));
+  }
   if (!full) {
     g.append(s("text", { class: "name", x: 12, y: 22 }, clip(item.label, w - 20, NAME_GLYPH)));
     return g;
   }
-  if (kind !== "split" && !box.open) g.append(s("rect", { class: "kind", x: 0, y: 8, width: 3.5, height: h - 16, rx: 1.5 }));
+  if (kind !== "split" && !box.open) {
+    g.append(s("rect", { class: "kind", x: 0, y: 8, width: 3.5, height: h - 16, rx: 1.5 }));
+  }
   const left = item.children.length ? 30 : kind === "split" ? 22 : 14;
   if (item.children.length) {
     g.append(
-      s("g", { class: "toggle", "data-toggle": item.id }, s("rect", { x: 4, y: 4, width: 26, height: 26, rx: 5 }), s("path", { d: box.open ? "M12 14l5 6 5-6" : "M14 11l6 6-6 6" })),
+      s(
+        "g",
+        { class: "toggle", "data-toggle": item.id },
+        s("rect", { x: 4, y: 4, width: 26, height: 26, rx: 5 }),
+        s("path", { d: box.open ? "M12 14l5 6 5-6" : "M14 11l6 6-6 6" }),
+      ),
     );
   }
   let right = w - 12;
@@ -61,12 +84,17 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
   const replicas = node && !box.open ? strip(doc, item.node, kind === "split" ? right - 10 : right, place ? 12 : 30) : null;
   if (replicas) {
     g.append(replicas);
-    if (place) right -= 80;
+    if (place) {
+      right -= 80;
+    }
   }
   if (item.times > 1) {
     const words = `×${item.times} identical`;
     const wide = words.length * 6.2 + 12;
-    g.append(s("rect", { class: "times", x: right - wide, y: 8, width: wide, height: 18, rx: 9 }), s("text", { class: "times-text", x: right - wide / 2, y: 21, "text-anchor": "middle" }, words));
+    g.append(
+      s("rect", { class: "times", x: right - wide, y: 8, width: wide, height: 18, rx: 9 }),
+      s("text", { class: "times-text", x: right - wide / 2, y: 21, "text-anchor": "middle" }, words),
+    );
     right -= wide + 6;
   }
   g.append(s("text", { class: "name", x: left, y: 22 }, clip(item.label, right - left, NAME_GLYPH)));
@@ -75,8 +103,16 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
     const after = left + Math.min(item.label.length, (right - left) / NAME_GLYPH) * NAME_GLYPH + 12;
     g.append(s("text", { class: "sub", x: after, y: 22 }, clip(subtitle(doc, item), w - after - 8, WORD_GLYPH)));
   } else {
-    g.append(s("text", { class: "sub", x: left, y: 39 }, clip(sub, w - left - 12 - (place ? place.length * WORD_GLYPH + 10 : replicas ? 80 : 0), WORD_GLYPH)));
-    if (place) g.append(s("text", { class: "place", x: w - 12, y: 39, "text-anchor": "end" }, place));
+    g.append(
+      s(
+        "text",
+        { class: "sub", x: left, y: 39 },
+        clip(sub, w - left - 12 - (place ? place.length * WORD_GLYPH + 10 : replicas ? 80 : 0), WORD_GLYPH),
+      ),
+    );
+    if (place) {
+      g.append(s("text", { class: "place", x: w - 12, y: 39, "text-anchor": "end" }, place));
+    }
     let y = 57;
     if (node?.note) {
       g.append(s("text", { class: "note-text", x: left, y }, clip(node.note, w - left - 10, WORD_GLYPH)));
@@ -87,13 +123,21 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
       const words = clip(`${doc.node(source).name}${more}`, w - left - 30, WORD_GLYPH);
       const wide = words.length * WORD_GLYPH + 24;
       g.append(
-        s("g", { class: "pill", "data-go": doc.node(source).id }, s("rect", { x: left - 2, y: y - 12, width: wide, height: 15, rx: 7.5 }), s("text", { x: left + 5, y: y - 1 }, `↳ ${words}`)),
+        s(
+          "g",
+          { class: "pill", "data-go": doc.node(source).id },
+          s("rect", { x: left - 2, y: y - 12, width: wide, height: 15, rx: 7.5 }),
+          s("text", { x: left + 5, y: y - 1 }, `↳ ${words}`),
+        ),
       );
       y += 17;
     });
   }
-  if (item.severity && !box.open) g.append(badge(item.severity, w - 2, 0));
-  else if (box.open && item.problems) g.append(badge(item.severity ?? "note", w - 16, 17));
+  if (item.severity && !box.open) {
+    g.append(badge(item.severity, w - 2, 0));
+  } else if (box.open && item.problems) {
+    g.append(badge(item.severity ?? "note", w - 16, 17));
+  }
   g.append(s("title", {}, [item.label, subtitle(doc, item), place].filter(Boolean).join(" · ")));
   return g;
 }
@@ -104,8 +148,11 @@ export function way(line: Line, short = 6): string {
     const corners = line.corners.map(([x, y]) => [x, y] as [number, number]);
     const end = corners[corners.length - 1]!;
     const before = corners[corners.length - 2]!;
-    if (end[1] === before[1]) end[0] -= short * Math.sign(end[0] - before[0]);
-    else end[1] -= short;
+    if (end[1] === before[1]) {
+      end[0] -= short * Math.sign(end[0] - before[0]);
+    } else {
+      end[1] -= short;
+    }
     return "M" + corners.map(([x, y]) => `${x} ${y}`).join("L");
   }
   const { parts } = line;
@@ -118,9 +165,13 @@ export function way(line: Line, short = 6): string {
       const to = i === last && y1 === y2 ? y1 - short : y1;
       const middle = (py + to) / 2;
       d += Math.abs(px - x) < 0.5 ? `V${to}` : `C${px} ${middle} ${x} ${middle} ${x} ${to}`;
-      if (i === last) break;
+      if (i === last) {
+        break;
+      }
     }
-    if (y2 !== y1) d += `V${y2}`;
+    if (y2 !== y1) {
+      d += `V${y2}`;
+    }
   }
   return d;
 }
@@ -128,7 +179,9 @@ export function way(line: Line, short = 6): string {
 /** Where the sign of a line stands: the middle of its last bend. */
 export function middleOf(line: Line): [number, number] {
   const { parts, corners } = line;
-  if (corners.length) return [(corners[0]![0] + corners[1]![0]) / 2, (corners[0]![1] + corners[1]![1]) / 2];
+  if (corners.length) {
+    return [(corners[0]![0] + corners[1]![0]) / 2, (corners[0]![1] + corners[1]![1]) / 2];
+  }
   const n = parts.length;
   return [(parts[n - 3]! + parts[n - 6]!) / 2, (parts[n - 2]! + parts[n - 4]!) / 2];
 }
@@ -155,7 +208,9 @@ export function drawLine(doc: FlowDoc, line: Line): SVGGElement {
   const g = s("g", { class: lineClass(doc, line), "data-line": line.key });
   g.append(s("path", { class: "hit", d }));
   g.append(s("path", { class: "stroke", d }));
-  if (line.severity === "silent" && line.status !== "failed") g.append(s("path", { class: "core", d }));
+  if (line.severity === "silent" && line.status !== "failed") {
+    g.append(s("path", { class: "core", d }));
+  }
   g.append(s("path", { class: "arrow", d: arrow(line) }));
   const severity = line.severity ?? (line.status === "failed" ? "error" : undefined);
   if (severity) {
@@ -168,7 +223,9 @@ export function drawLine(doc: FlowDoc, line: Line): SVGGElement {
 /** One side of a disagreement, with only the axes that differ set off. */
 export function sideSpans(side: Side, room: number): SVGTSpanElement[] {
   const { axes, differs } = side;
-  if (!axes?.length || axes.join(", ").length > room) return [s("tspan", {}, clip(side.text, room, 1))];
+  if (!axes?.length || axes.join(", ").length > room) {
+    return [s("tspan", {}, clip(side.text, room, 1))];
+  }
   const spans = [s("tspan", {}, "(")];
   axes.forEach((axis, i) => {
     spans.push(s("tspan", differs?.includes(i) ? { class: "differs" } : {}, axis));

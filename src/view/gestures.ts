@@ -18,7 +18,9 @@ export function handle(viewport: Viewport, touch: Touch): void {
   let moved = 0;
   let spread = 0;
   svg.addEventListener("pointerdown", (event) => {
-    if (event.button > 0) return;
+    if (event.button > 0) {
+      return;
+    }
     pointers.set(event.pointerId, [event.clientX, event.clientY]);
     moved = 0;
     spread = 0;
@@ -26,7 +28,9 @@ export function handle(viewport: Viewport, touch: Touch): void {
   });
   svg.addEventListener("pointermove", (event) => {
     const last = pointers.get(event.pointerId);
-    if (!last) return;
+    if (!last) {
+      return;
+    }
     const dx = event.clientX - last[0];
     const dy = event.clientY - last[1];
     pointers.set(event.pointerId, [event.clientX, event.clientY]);
@@ -39,35 +43,51 @@ export function handle(viewport: Viewport, touch: Touch): void {
       const [a, b] = [...pointers.values()] as [[number, number], [number, number]];
       const now = Math.hypot(a[0] - b[0], a[1] - b[1]);
       const area = svg.getBoundingClientRect();
-      if (spread) viewport.zoom(now / spread, (a[0] + b[0]) / 2 - area.left, (a[1] + b[1]) / 2 - area.top);
+      if (spread) {
+        viewport.zoom(now / spread, (a[0] + b[0]) / 2 - area.left, (a[1] + b[1]) / 2 - area.top);
+      }
       spread = now;
       viewport.pan(dx / 2, dy / 2);
-    } else if (moved > 4) viewport.pan(dx, dy);
+    } else if (moved > 4) {
+      viewport.pan(dx, dy);
+    }
   });
   const end = (event: PointerEvent): void => {
     pointers.delete(event.pointerId);
     spread = 0;
-    if (!pointers.size) svg.classList.remove("dragging", "still");
+    if (!pointers.size) {
+      svg.classList.remove("dragging", "still");
+    }
   };
   svg.addEventListener("pointerup", end);
   svg.addEventListener("pointercancel", end);
   svg.addEventListener("click", (event) => {
-    if (moved > 4) return;
+    if (moved > 4) {
+      return;
+    }
     const at = event.target as Element;
     const value = (selector: string, name: string): string | null | undefined => at.closest(selector)?.getAttribute(name);
     const toggle = value("[data-toggle]", "data-toggle");
     const go = value("[data-go]", "data-go");
     const id = value("[data-id]", "data-id");
     const line = value("[data-line]", "data-line");
-    if (typeof toggle === "string") touch.toggle(toggle);
-    else if (typeof go === "string") touch.go(go);
-    else if (typeof id === "string") touch.node(id);
-    else if (typeof line === "string") touch.line(line);
-    else touch.ground();
+    if (typeof toggle === "string") {
+      touch.toggle(toggle);
+    } else if (typeof go === "string") {
+      touch.go(go);
+    } else if (typeof id === "string") {
+      touch.node(id);
+    } else if (typeof line === "string") {
+      touch.line(line);
+    } else {
+      touch.ground();
+    }
   });
   svg.addEventListener("dblclick", (event) => {
     const id = (event.target as Element).closest("[data-id]")?.getAttribute("data-id");
-    if (typeof id === "string") touch.toggle(id);
+    if (typeof id === "string") {
+      touch.toggle(id);
+    }
   });
   svg.addEventListener(
     "wheel",
@@ -90,16 +110,22 @@ export function handle(viewport: Viewport, touch: Touch): void {
 /** The next item in a direction: along the flow up and down, among neighbours left and right. */
 export function step(scene: Scene, from: Item, key: string): Item | null {
   const box = scene.byItem.get(from);
-  if (!box) return scene.boxes[0]?.item ?? null;
+  if (!box) {
+    return scene.boxes[0]?.item ?? null;
+  }
   const middle = box.x + box.w / 2;
   const nearest = (items: readonly Item[]): Item | null => {
     let best: Item | null = null;
     let least = Infinity;
     for (const item of items) {
       const other = scene.byItem.get(item);
-      if (!other) continue;
+      if (!other) {
+        continue;
+      }
       const distance = Math.abs(other.x + other.w / 2 - middle) + Math.abs(other.y - box.y) / 8;
-      if (distance < least) [best, least] = [item, distance];
+      if (distance < least) {
+        [best, least] = [item, distance];
+      }
     }
     return best;
   };
@@ -107,10 +133,16 @@ export function step(scene: Scene, from: Item, key: string): Item | null {
     const readers = scene.lines.filter((line) => line.source === from).map((line) => line.target);
     return nearest(readers) ?? (box.open ? nearest(from.children) : null);
   }
-  if (key === "ArrowUp") return nearest(scene.lines.filter((line) => line.target === from).map((line) => line.source)) ?? (from.parent?.parent ? from.parent : null);
+  if (key === "ArrowUp") {
+    return (
+      nearest(scene.lines.filter((line) => line.target === from).map((line) => line.source)) ?? (from.parent?.parent ? from.parent : null)
+    );
+  }
   const right = key === "ArrowRight";
   const beside = scene.boxes.filter((other) => {
-    if (other === box || other.depth !== box.depth || other.y > box.y + box.h || other.y + other.h < box.y) return false;
+    if (other === box || other.depth !== box.depth || other.y > box.y + box.h || other.y + other.h < box.y) {
+      return false;
+    }
     return right ? other.x > box.x : other.x < box.x;
   });
   return nearest(beside.map((other) => other.item));

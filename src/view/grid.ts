@@ -18,8 +18,13 @@ class Bands<T> {
       const [, top, , bottom] = extent(one);
       const from = Math.floor(top / BAND);
       const to = Math.floor(bottom / BAND);
-      if (to - from > TALL) this.tall.push(one);
-      else for (let b = from; b <= to; b++) (this.bands.get(b) ?? this.bands.set(b, []).get(b)!).push(one);
+      if (to - from > TALL) {
+        this.tall.push(one);
+      } else {
+        for (let b = from; b <= to; b++) {
+          (this.bands.get(b) ?? this.bands.set(b, []).get(b)!).push(one);
+        }
+      }
     }
   }
 
@@ -27,12 +32,16 @@ class Bands<T> {
     const found = new Set<T>();
     const offer = (one: T): void => {
       const [l, t, r, b] = this.extent(one);
-      if (l <= right && r >= left && t <= bottom && b >= top) found.add(one);
+      if (l <= right && r >= left && t <= bottom && b >= top) {
+        found.add(one);
+      }
     };
     this.tall.forEach(offer);
     for (let band = Math.floor(top / BAND); band <= Math.floor(bottom / BAND); band++) {
       this.bands.get(band)?.forEach(offer);
-      if (found.size > most) return null;
+      if (found.size > most) {
+        return null;
+      }
     }
     return found;
   }

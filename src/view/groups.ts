@@ -40,7 +40,20 @@ const LONG = 22;
 const WIDEST = 60;
 
 export function item(id: string, node: number, label: string): Item {
-  return { id, node, label, parent: null, depth: 0, children: [], times: 1, leaves: 0, status: "ok", severity: undefined, problems: 0, raw: false };
+  return {
+    id,
+    node,
+    label,
+    parent: null,
+    depth: 0,
+    children: [],
+    times: 1,
+    leaves: 0,
+    status: "ok",
+    severity: undefined,
+    problems: 0,
+    raw: false,
+  };
 }
 
 export function buildTree(doc: FlowDoc): Tree {
@@ -49,7 +62,11 @@ export function buildTree(doc: FlowDoc): Tree {
   of.forEach((one, i) => {
     const p = doc.byId.get(doc.node(i).parent ?? "");
     let parent = p === undefined || p === i ? root : of[p]!;
-    for (let up: Item | null = parent; up; up = up.parent) if (up === one) parent = root;
+    for (let up: Item | null = parent; up; up = up.parent) {
+      if (up === one) {
+        parent = root;
+      }
+    }
     one.parent = parent;
     parent.children.push(one);
   });
@@ -75,8 +92,12 @@ export function buildTree(doc: FlowDoc): Tree {
   const finish = (one: Item, parent: Item | null): void => {
     one.parent = parent;
     one.depth = parent ? parent.depth + 1 : 0;
-    if (one.id) items.set(one.id, one);
-    one.children.forEach((child) => finish(child, one));
+    if (one.id) {
+      items.set(one.id, one);
+    }
+    one.children.forEach((child) => {
+      finish(child, one);
+    });
     summarise(doc, one);
   };
   finish(root, null);
@@ -94,10 +115,16 @@ function summarise(doc: FlowDoc, one: Item): void {
     one.severity = worse(one.severity, child.severity);
     one.problems += child.problems;
     one.leaves += child.leaves;
-    if (child.status === "failed") one.status = "failed";
-    if (child.status !== "not-reached") unreached = false;
+    if (child.status === "failed") {
+      one.status = "failed";
+    }
+    if (child.status !== "not-reached") {
+      unreached = false;
+    }
   }
-  if (unreached && one.status === "ok") one.status = "not-reached";
+  if (unreached && one.status === "ok") {
+    one.status = "not-reached";
+  }
   one.raw = one.children.length > 0 && one.children.every((child) => child.raw || (child.node >= 0 && doc.node(child.node).kind === "op"));
 }
 
@@ -107,13 +134,19 @@ function between(doc: FlowDoc, of: readonly Item[]): Map<Item, Pair[]> {
   doc.edges.forEach((edge, e) => {
     let a = of[doc.byId.get(edge.source)!]!;
     let b = of[doc.byId.get(edge.target)!]!;
-    while (a.depth > b.depth) a = a.parent!;
-    while (b.depth > a.depth) b = b.parent!;
+    while (a.depth > b.depth) {
+      a = a.parent!;
+    }
+    while (b.depth > a.depth) {
+      b = b.parent!;
+    }
     while (a.parent !== b.parent) {
       a = a.parent!;
       b = b.parent!;
     }
-    if (a !== b && a.parent) push(pairs, a.parent, [a, b, e]);
+    if (a !== b && a.parent) {
+      push(pairs, a.parent, [a, b, e]);
+    }
   });
   return pairs;
 }
@@ -127,37 +160,59 @@ export function topological(children: readonly Item[], pairs: readonly Pair[]): 
   for (const [a, b] of pairs) {
     const i = index.get(a);
     const j = index.get(b);
-    if (i === undefined || j === undefined) continue;
+    if (i === undefined || j === undefined) {
+      continue;
+    }
     out[i]!.push(j);
     waiting[j]!++;
-    if (i > j) ordered = false;
+    if (i > j) {
+      ordered = false;
+    }
   }
-  if (ordered) return [...children];
+  if (ordered) {
+    return [...children];
+  }
   const ready = children.map((_, i) => i).filter((i) => !waiting[i]);
   const done: Item[] = [];
   while (ready.length) {
     let least = 0;
-    for (let k = 1; k < ready.length; k++) if (ready[k]! < ready[least]!) least = k;
+    for (let k = 1; k < ready.length; k++) {
+      if (ready[k]! < ready[least]!) {
+        least = k;
+      }
+    }
     const i = ready.splice(least, 1)[0]!;
     done.push(children[i]!);
-    for (const j of out[i]!) if (!--waiting[j]!) ready.push(j);
+    for (const j of out[i]!) {
+      if (!--waiting[j]!) {
+        ready.push(j);
+      }
+    }
   }
   return done.length === children.length ? done : null;
 }
 
 function regroup(doc: FlowDoc, pairs: readonly Pair[], path: string, children: Item[]): Item[] {
   const list = topological(children, pairs);
-  if (!list) return children;
+  if (!list) {
+    return children;
+  }
   const position = new Map(list.map((one, i) => [one, i]));
-  const before: Array<Array<[number, number]>> = list.map(() => []);
+  const before: [number, number][][] = list.map(() => []);
   for (const [a, b, e] of pairs) {
     const i = position.get(a);
     const j = position.get(b);
-    if (i !== undefined && j !== undefined) before[j]!.push([i, e]);
+    if (i !== undefined && j !== undefined) {
+      before[j]!.push([i, e]);
+    }
   }
   let groups = list;
-  if (groups.length > LONG) groups = byName(doc, groups, 0, path);
-  if (groups.length > LONG && groups.every((one) => one.node >= 0)) groups = byBranches(groups, before, path);
+  if (groups.length > LONG) {
+    groups = byName(doc, groups, 0, path);
+  }
+  if (groups.length > LONG && groups.every((one) => one.node >= 0)) {
+    groups = byBranches(groups, before, path);
+  }
   groups = fold(doc, groups, position, before, path);
   return chunk(groups, path);
 }
@@ -167,7 +222,9 @@ function tokens(doc: FlowDoc, one: Item): string[] {
   const snake = node.op.replace(/([a-z0-9])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, "$1$3_$2").toLowerCase();
   const plain = (text: string): string => text.replace(/[_\d]/g, "");
   // Names that the framework gave by itself say nothing of the structure.
-  if (plain(node.name) === plain(snake)) return [];
+  if (plain(node.name) === plain(snake)) {
+    return [];
+  }
   return node.name.split(/[/_.]/).flatMap((word) => {
     const lettered = /^(\D+\d+)([a-z])$/.exec(word);
     return lettered ? [lettered[1]!, lettered[2]!] : [word];
@@ -177,10 +234,14 @@ function tokens(doc: FlowDoc, one: Item): string[] {
 /** Runs of neighbours whose names share a numbered beginning: `block2`, and in it `block2a`. */
 function byName(doc: FlowDoc, list: Item[], skip: number, path: string): Item[] {
   const beginning = (one: Item): { key: string; used: number } | null => {
-    if (one.node < 0) return null;
+    if (one.node < 0) {
+      return null;
+    }
     const words = tokens(doc, one);
     for (let i = skip; i < words.length - 1; i++) {
-      if (/\d/.test(words[i]!) || (skip && words[i]!.length === 1)) return { key: words.slice(0, i + 1).join("_"), used: i + 1 };
+      if (/\d/.test(words[i]!) || (skip && words[i]!.length === 1)) {
+        return { key: words.slice(0, i + 1).join("_"), used: i + 1 };
+      }
     }
     return null;
   };
@@ -190,7 +251,9 @@ function byName(doc: FlowDoc, list: Item[], skip: number, path: string): Item[] 
   while (i < list.length) {
     const start = begun[i];
     let j = i + 1;
-    while (start && j < list.length && begun[j]?.key === start.key) j++;
+    while (start && j < list.length && begun[j]?.key === start.key) {
+      j++;
+    }
     if (!start || j - i < 3 || j - i === list.length) {
       result.push(...list.slice(i, j));
     } else {
@@ -206,28 +269,38 @@ function byName(doc: FlowDoc, list: Item[], skip: number, path: string): Item[] 
 }
 
 /** What lies between a fork and its join, as one group that has the join's name. */
-function byBranches(list: Item[], before: ReadonlyArray<ReadonlyArray<readonly [number, number]>>, path: string): Item[] {
+function byBranches(list: Item[], before: readonly (readonly (readonly [number, number])[])[], path: string): Item[] {
   // A place in the order is a cut where one tensor alone crosses it.
   const last = list.map(() => -1);
-  before.forEach((edges, j) => edges.forEach(([i]) => (last[i] = Math.max(last[i]!, j))));
+  before.forEach((edges, j) => {
+    edges.forEach(([i]) => (last[i] = Math.max(last[i]!, j)));
+  });
   const result: Item[] = [];
   let open = 0;
   const leaving: number[][] = list.map(() => []);
   last.forEach((j, i) => {
-    if (j >= 0) leaving[j]!.push(i);
+    if (j >= 0) {
+      leaving[j]!.push(i);
+    }
   });
   let run: Item[] = [];
   for (let k = 0; k < list.length; k++) {
     open -= leaving[k]!.length;
-    if (last[k]! >= 0) open++;
+    if (last[k]! >= 0) {
+      open++;
+    }
     run.push(list[k]!);
-    if (open > 1) continue;
+    if (open > 1) {
+      continue;
+    }
     if (run.length >= 4) {
       const join = run[run.length - 1]!;
       const group = item(`${path}~to@${join.id}`, -1, `${run[0]!.label} … ${join.label}`);
       group.children = run;
       result.push(group);
-    } else result.push(...run);
+    } else {
+      result.push(...run);
+    }
     run = [];
   }
   return result.concat(run);
@@ -238,7 +311,7 @@ function fold(
   doc: FlowDoc,
   list: Item[],
   position: ReadonlyMap<Item, number>,
-  before: ReadonlyArray<ReadonlyArray<readonly [number, number]>>,
+  before: readonly (readonly (readonly [number, number])[])[],
   path: string,
 ): Item[] {
   const sign = list.map((one) => signature(doc, one, position, before));
@@ -247,11 +320,17 @@ function fold(
   while (i < list.length) {
     let best = { period: 0, times: 0 };
     for (let period = 1; period <= 8 && i + 2 * period <= list.length; period++) {
-      if (period === 1 && !list[i]!.children.length) continue;
+      if (period === 1 && !list[i]!.children.length) {
+        continue;
+      }
       let times = 1;
-      while (same(sign, i, i + times * period, period)) times++;
+      while (same(sign, i, i + times * period, period)) {
+        times++;
+      }
       const least = period === 1 ? 2 : list.length > LONG ? 3 : Infinity;
-      if (times >= least && times * period > best.times * best.period) best = { period, times };
+      if (times >= least && times * period > best.times * best.period) {
+        best = { period, times };
+      }
     }
     if (!best.period) {
       result.push(list[i++]!);
@@ -260,8 +339,9 @@ function fold(
     const blocks: Item[] = [];
     for (let t = 0; t < best.times; t++) {
       const part = list.slice(i + t * best.period, i + (t + 1) * best.period);
-      if (best.period === 1) blocks.push(part[0]!);
-      else {
+      if (best.period === 1) {
+        blocks.push(part[0]!);
+      } else {
         const block = item(`${path}~part@${part[0]!.id}`, -1, spanOf(part));
         block.children = part;
         blocks.push(block);
@@ -284,8 +364,14 @@ function spanOf(list: readonly Item[]): string {
 }
 
 function same(sign: readonly string[], a: number, b: number, period: number): boolean {
-  if (b + period > sign.length) return false;
-  for (let k = 0; k < period; k++) if (sign[a + k] !== sign[b + k] || sign[a + k] === "") return false;
+  if (b + period > sign.length) {
+    return false;
+  }
+  for (let k = 0; k < period; k++) {
+    if (sign[a + k] !== sign[b + k] || sign[a + k] === "") {
+      return false;
+    }
+  }
   return true;
 }
 
@@ -294,11 +380,13 @@ function signature(
   doc: FlowDoc,
   one: Item,
   position: ReadonlyMap<Item, number>,
-  before: ReadonlyArray<ReadonlyArray<readonly [number, number]>>,
+  before: readonly (readonly (readonly [number, number])[])[],
 ): string {
   if (one.node >= 0) {
     const node = doc.node(one.node);
-    if (doc.nodeSeverity[one.node] || doc.status(one.node) === "failed") return "";
+    if (doc.nodeSeverity[one.node] || doc.status(one.node) === "failed") {
+      return "";
+    }
     const out = doc.outOf[one.node]!.map((e) => doc.edges[e]!.spec);
     const at = position.get(one);
     const near = at === undefined ? "" : before[at]!.map(([i]) => at - i).join(",");
@@ -311,7 +399,9 @@ function signature(
 
 /** The last resort for a level that is still too long to read: even parts. */
 function chunk(list: Item[], path: string): Item[] {
-  if (list.length <= WIDEST) return list;
+  if (list.length <= WIDEST) {
+    return list;
+  }
   const parts = Math.ceil(list.length / Math.max(20, Math.ceil(list.length / 40)));
   const size = Math.ceil(list.length / parts);
   const result: Item[] = [];

@@ -8,7 +8,7 @@ export interface HeaderActions {
   find(words: string): string;
   nextHit(back: boolean): void;
   leaveSearch(): void;
-  exports: ReadonlyArray<readonly [string, () => void]>;
+  exports: readonly (readonly [string, () => void])[];
 }
 
 export interface Header {
@@ -19,22 +19,31 @@ export interface Header {
 
 export function header(doc: FlowDoc, act: HeaderActions): Header {
   const { report } = doc;
-  const input = h("input", { type: "search", placeholder: "/ name, type, ?x128, bf16", "aria-label": "Search by name, layer type, shape or dtype" });
+  const input = h("input", {
+    type: "search",
+    placeholder: "/ name, type, ?x128, bf16",
+    "aria-label": "Search by name, layer type, shape or dtype",
+  });
   const hits = h("span", { class: "hits", "aria-live": "polite" });
   input.addEventListener("input", () => (hits.textContent = act.find(input.value)));
   input.addEventListener("keydown", (event) => {
     event.stopPropagation();
-    if (event.key === "Enter") act.nextHit(event.shiftKey);
-    else if (event.key === "Escape") {
+    if (event.key === "Enter") {
+      act.nextHit(event.shiftKey);
+    } else if (event.key === "Escape") {
       input.value = "";
       hits.textContent = act.find("");
       act.leaveSearch();
-    } else return;
+    } else {
+      return;
+    }
     event.preventDefault();
   });
 
   const list = h("ul", { role: "menu", "aria-label": "Export", hidden: true });
-  const opener = button("⤓ export", { "aria-haspopup": "menu", "aria-expanded": "false" }, () => show(Boolean(list.hidden)));
+  const opener = button("⤓ export", { "aria-haspopup": "menu", "aria-expanded": "false" }, () => {
+    show(list.hidden);
+  });
   const items = act.exports.map(([words, run]) =>
     button(words, { role: "menuitem", tabindex: "-1" }, () => {
       show(false);
@@ -46,23 +55,36 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
   const show = (shown: boolean): void => {
     list.hidden = !shown;
     opener.setAttribute("aria-expanded", String(shown));
-    if (shown) items[0]?.focus();
+    if (shown) {
+      items[0]?.focus();
+    }
   };
   list.addEventListener("keydown", (event) => {
     const root = list.getRootNode() as ShadowRoot | Document;
     const at = items.indexOf(root.activeElement as HTMLButtonElement);
-    if (event.key === "ArrowDown") items[(at + 1) % items.length]?.focus();
-    else if (event.key === "ArrowUp") items[(at + items.length - 1) % items.length]?.focus();
-    else if (event.key === "Escape") {
+    if (event.key === "ArrowDown") {
+      items[(at + 1) % items.length]?.focus();
+    } else if (event.key === "ArrowUp") {
+      items[(at + items.length - 1) % items.length]?.focus();
+    } else if (event.key === "Escape") {
       show(false);
       opener.focus();
-    } else if (event.key === "Tab") show(false);
-    else return;
+    } else if (event.key === "Tab") {
+      show(false);
+    } else {
+      return;
+    }
     event.stopPropagation();
-    if (event.key !== "Tab") event.preventDefault();
+    if (event.key !== "Tab") {
+      event.preventDefault();
+    }
   });
 
-  const params = doc.nodes.reduce((sum, node) => (node.parent && doc.byId.has(node.parent) && doc.node(doc.byId.get(node.parent)!).params ? sum : sum + (node.params ?? 0)), 0);
+  const params = doc.nodes.reduce(
+    (sum, node) =>
+      node.parent && doc.byId.has(node.parent) && doc.node(doc.byId.get(node.parent)!).params ? sum : sum + (node.params ?? 0),
+    0,
+  );
   const { target } = report;
   const chips = [
     report.flow.framework,
@@ -73,7 +95,12 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
   const element = h(
     "header",
     { class: "head" },
-    h("h1", { class: report.ok ? "verdict ok" : "verdict" }, h("span", { class: "sign", "aria-hidden": "true" }, report.ok ? "✓" : "✖"), h("span", {}, report.summary)),
+    h(
+      "h1",
+      { class: report.ok ? "verdict ok" : "verdict" },
+      h("span", { class: "sign", "aria-hidden": "true" }, report.ok ? "✓" : "✖"),
+      h("span", {}, report.summary),
+    ),
     ...chips.map((words) => (words ? h("span", { class: "chip" }, words) : null)),
     h("span", { class: "grow" }),
     h("div", { class: "search", role: "search" }, input, hits),
@@ -84,7 +111,9 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
     input,
     closeMenu: () => {
       const open = !list.hidden;
-      if (open) show(false);
+      if (open) {
+        show(false);
+      }
       return open;
     },
   };

@@ -4,17 +4,19 @@ import { mount } from "./index";
 
 test("texts of the model are set as text", () => {
   const el = document.createElement("div");
+  document.body.append(el);
   const message = "<img src=x onerror=alert(1)>";
   const off = mount(el, {
     version: 1,
-    title: "",
+    title: message,
     summary: "1 problem",
     ok: false,
-    flow: { nodes: [], edges: [], specs: [] },
-    findings: [{ rule: "r", severity: "error", message }],
+    flow: { nodes: [{ id: "a", name: message, kind: "layer", op: message }], edges: [], specs: [] },
+    findings: [{ rule: "r", severity: "error", message, nodes: ["a"] }],
   });
-  expect(el.textContent).toContain(message);
-  expect(el.querySelector("img")).toBeNull();
+  const root = el.firstElementChild?.shadowRoot;
+  expect(root?.textContent).toContain(message);
+  expect(root?.querySelector("img")).toBeNull();
   off();
-  expect(el.textContent).toBe("");
+  expect(el.childElementCount).toBe(0);
 });

@@ -32,9 +32,20 @@ export interface Mounted {
 
 export function mount(el: HTMLElement, report: WireReport, callbacks: Callbacks = {}): Mounted {
   const app = new App(el, report, callbacks);
-  return Object.assign(() => app.dispose(), {
-    update: (next: WireReport) => app.update(next),
-    select: (node: string) => app.selectById(node),
-    show: (finding: number) => app.choose(finding),
-  });
+  return Object.assign(
+    () => {
+      app.dispose();
+    },
+    {
+      update: (next: WireReport) => {
+        app.update(next);
+      },
+      select: (node: string) => {
+        app.selectById(node);
+      },
+      show: (finding: number) => {
+        app.choose(finding);
+      },
+    },
+  );
 }

@@ -27,19 +27,30 @@ export function labelsOf(doc: FlowDoc, scene: Scene): Label[] {
     const to = Math.floor((label.y + label.h) / 40);
     for (let r = from; r <= to; r++) {
       for (const other of rows.get(r) ?? []) {
-        if (label.x < other.x + other.w && other.x < label.x + label.w && label.y < other.y + other.h && other.y < label.y + label.h) return;
+        if (label.x < other.x + other.w && other.x < label.x + label.w && label.y < other.y + other.h && other.y < label.y + label.h) {
+          return;
+        }
       }
     }
     for (let r = from; r <= to; r++) {
       const row = rows.get(r);
-      if (row) row.push(label);
-      else rows.set(r, [label]);
+      if (row) {
+        row.push(label);
+      } else {
+        rows.set(r, [label]);
+      }
     }
     kept.push(label);
   };
-  for (const line of scene.lines) if (line.severity || line.status === "failed") offer(wrong(doc, line));
   for (const line of scene.lines) {
-    if (line.labelled && !line.corners.length && !line.severity && line.status !== "failed") offer(tensor(doc, line));
+    if (line.severity || line.status === "failed") {
+      offer(wrong(doc, line));
+    }
+  }
+  for (const line of scene.lines) {
+    if (line.labelled && !line.corners.length && !line.severity && line.status !== "failed") {
+      offer(tensor(doc, line));
+    }
   }
   return kept;
 }
@@ -49,12 +60,18 @@ function wrong(doc: FlowDoc, line: Line): Label {
   const e = line.edges.find((edge) => doc.edgeSeverity[edge]) ?? line.edges[0]!;
   const finding = doc.disagreement(e);
   const x = mx + 17;
-  const rows: Array<[string, SVGTSpanElement[]]> = [];
+  const rows: [string, SVGTSpanElement[]][] = [];
   const room = SIDE_ROOM;
-  if (finding?.expected) rows.push(["wants", sideSpans(finding.expected, room)]);
-  if (finding?.found) rows.push(["gets", sideSpans(finding.found, room)]);
-  if (!rows.length) rows.push(["", [s("tspan", {}, doc.edgeText(doc.edges[e]!))]]);
-  const w = Math.max(...rows.map(([, spans]) => spans.map((span) => span.textContent ?? "").join("").length)) * GLYPH + 46;
+  if (finding?.expected) {
+    rows.push(["wants", sideSpans(finding.expected, room)]);
+  }
+  if (finding?.found) {
+    rows.push(["gets", sideSpans(finding.found, room)]);
+  }
+  if (!rows.length) {
+    rows.push(["", [s("tspan", {}, doc.edgeText(doc.edges[e]!))]]);
+  }
+  const w = Math.max(...rows.map(([, spans]) => spans.map((span) => span.textContent).join("").length)) * GLYPH + 46;
   const y = my - 9 * rows.length;
   return {
     line,
@@ -79,14 +96,20 @@ function wrong(doc: FlowDoc, line: Line): Label {
 }
 
 function tensor(doc: FlowDoc, line: Line): Label {
-  const x = line.parts[0]! + 9;
-  const y = line.parts[2]! + 3;
+  // Where a long edge leaves aside, its words stand where it runs alone.
+  const aside = line.parts.length > 6 && Math.abs(line.parts[3]! - line.parts[0]!) > 30;
+  const x = (aside ? line.parts[3]! : line.parts[0]!) + 9;
+  const y = aside ? line.parts[4]! - 2 : line.parts[2]! + 3;
   const edge = doc.edges[line.edges[0]!]!;
   const spec = doc.spec(edge);
   const differ = new Set(line.edges.map((e) => doc.edges[e]!.spec)).size;
   const unreached = line.status === "not-reached" && !spec.shape;
   const dtype = shortDtype(spec.dtype);
-  const shape = unreached ? "not reached" : differ > 1 ? count(differ, "tensor") : shapeText(spec.shape) + (edge.label ? ` ${edge.label}` : "");
+  const shape = unreached
+    ? "not reached"
+    : differ > 1
+      ? count(differ, "tensor")
+      : shapeText(spec.shape) + (edge.label ? ` ${edge.label}` : "");
   const first = differ > 1 || unreached ? "" : dtype;
   const axes = differ > 1 ? "" : axesText(spec);
   return {

@@ -29,12 +29,20 @@ export function linePane(doc: FlowDoc, line: Line, act: DetailActions): HTMLElem
       h("p", { class: "mono" }, `${spec.dtype} ${shapeText(spec.shape)}${status}`),
     );
     const axes = axesText(spec);
-    if (axes) pane.append(h("p", { class: "muted" }, axes));
+    if (axes) {
+      pane.append(h("p", { class: "muted" }, axes));
+    }
     const finding = doc.disagreement(e);
     const sides = finding && sidesOf(finding);
-    if (sides) pane.append(sides);
-    if (line.edges.length === 1) replicas(pane, doc.replicas(edge), doc);
+    if (sides) {
+      pane.append(sides);
+    }
+    if (line.edges.length === 1) {
+      replicas(pane, doc.replicas(edge), doc);
+    }
   }
-  if (line.edges.length > 40) pane.append(h("p", { class: "muted" }, `and ${line.edges.length - 40} more`));
+  if (line.edges.length > 40) {
+    pane.append(h("p", { class: "muted" }, `and ${line.edges.length - 40} more`));
+  }
   return pane;
 }

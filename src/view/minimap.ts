@@ -20,7 +20,11 @@ export class Minimap {
       const area = this.canvas.getBoundingClientRect();
       const x = ((event.clientX - area.left) / area.width) * WIDE;
       const y = ((event.clientY - area.top) / area.height) * TALL;
-      viewport.view = { k: view.k, x: width / 2 - ((x - this.left) / this.scale) * view.k, y: height / 2 - ((y - 4) / this.scale) * view.k };
+      viewport.view = {
+        k: view.k,
+        x: width / 2 - ((x - this.left) / this.scale) * view.k,
+        y: height / 2 - ((y - 4) / this.scale) * view.k,
+      };
       viewport.schedule();
     };
     this.canvas.addEventListener("pointerdown", (event) => {
@@ -28,21 +32,33 @@ export class Minimap {
       go(event);
     });
     this.canvas.addEventListener("pointermove", (event) => {
-      if (event.buttons) go(event);
+      if (event.buttons) {
+        go(event);
+      }
     });
   }
 
   /** Hidden where everything is in sight anyway. */
   draw(): void {
     const { scene, view, width, height } = this.viewport;
+    if (typeof CanvasRenderingContext2D === "undefined") {
+      return;
+    }
     const context = scene && this.canvas.getContext("2d", { willReadFrequently: true });
-    if (!scene || !context) return;
+    if (!scene || !context) {
+      return;
+    }
     const whole = scene.height * view.k < height * 1.05 && scene.width * view.k < width * 1.05;
     this.canvas.hidden = whole;
-    if (whole) return;
+    if (whole) {
+      return;
+    }
     const style = getComputedStyle(this.canvas);
-    if (this.pictureOf !== scene || !this.picture) this.paint(context, scene, style);
-    else context.putImageData(this.picture, 0, 0);
+    if (this.pictureOf !== scene || !this.picture) {
+      this.paint(context, scene, style);
+    } else {
+      context.putImageData(this.picture, 0, 0);
+    }
     context.strokeStyle = style.getPropertyValue("--blue").trim() || "#0072b2";
     context.lineWidth = 1.5;
     const x = this.left + (-view.x / view.k) * this.scale;
@@ -64,9 +80,16 @@ export class Minimap {
     for (const bad of [false, true]) {
       context.fillStyle = bad ? colour("--wrong", "#d55e00") : colour("--strong", "#8c959f");
       for (const box of scene.boxes) {
-        if (box.open || Boolean(box.item.severity) !== bad) continue;
+        if (box.open || Boolean(box.item.severity) !== bad) {
+          continue;
+        }
         const least = bad ? 4 : 1;
-        context.fillRect(this.left + box.x * this.scale, 4 + box.y * this.scale, Math.max(least, box.w * this.scale), Math.max(least, box.h * this.scale));
+        context.fillRect(
+          this.left + box.x * this.scale,
+          4 + box.y * this.scale,
+          Math.max(least, box.w * this.scale),
+          Math.max(least, box.h * this.scale),
+        );
       }
     }
     this.picture = context.getImageData(0, 0, WIDE, TALL);

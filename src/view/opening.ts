@@ -2,27 +2,38 @@
 
 import type { FlowDoc } from "./doc";
 import type { Item, Tree } from "./groups";
+import type { Scene } from "./layout/scene";
 
 const READABLE = 30;
 
 export function ancestors(item: Item): Item[] {
   const up: Item[] = [];
-  for (let at = item.parent; at?.parent; at = at.parent) up.push(at);
+  for (let at = item.parent; at?.parent; at = at.parent) {
+    up.push(at);
+  }
   return up;
 }
 
 export function openingOf(doc: FlowDoc, tree: Tree): Set<string> {
   const open = new Set<string>();
   const first = doc.findings.map((finding) => doc.focusOf(finding)).find((i) => i !== undefined);
-  if (first !== undefined) for (const up of ancestors(tree.of[first]!)) open.add(up.id);
+  if (first !== undefined) {
+    for (const up of ancestors(tree.of[first]!)) {
+      open.add(up.id);
+    }
+  }
   let level = tree.root.children;
   const only = level.filter((item) => item.children.length);
-  if (only.length === 1 && only[0]!.children.length <= 2 * READABLE) open.add(only[0]!.id);
+  if (only.length === 1 && only[0]!.children.length <= 2 * READABLE) {
+    open.add(only[0]!.id);
+  }
   const seen = (items: readonly Item[]): number => items.reduce((sum, item) => sum + (open.has(item.id) ? 1 + seen(item.children) : 1), 0);
   while (level.length) {
     const next: Item[] = [];
     for (const item of level) {
-      if (!item.children.length) continue;
+      if (!item.children.length) {
+        continue;
+      }
       const wanted = item.node >= 0 && !item.raw && seen(tree.root.children) + item.children.length <= READABLE;
       if (wanted || open.has(item.id)) {
         open.add(item.id);
@@ -39,27 +50,37 @@ export function pathOf(doc: FlowDoc, index: number): { nodes: Set<number>; edges
   const finding = doc.findings[index];
   const nodes = new Set<number>();
   const edges = new Set<number>();
-  if (!finding) return { nodes, edges };
+  if (!finding) {
+    return { nodes, edges };
+  }
   for (const id of finding.nodes ?? []) {
     const i = doc.byId.get(id);
-    if (i !== undefined) nodes.add(i);
+    if (i !== undefined) {
+      nodes.add(i);
+    }
   }
   for (const id of finding.edges ?? []) {
     const e = doc.edgeById.get(id);
-    if (e === undefined) continue;
+    if (e === undefined) {
+      continue;
+    }
     edges.add(e);
     nodes.add(doc.byId.get(doc.edges[e]!.source)!);
     nodes.add(doc.byId.get(doc.edges[e]!.target)!);
   }
   const end = doc.focusOf(finding);
-  if (end === undefined || nodes.size < 2) return { nodes, edges };
+  if (end === undefined || nodes.size < 2) {
+    return { nodes, edges };
+  }
   // Backwards from where it broke, until every named node above it is met.
   const from = new Map<number, number>();
   const queue = [end];
   for (let at = 0; at < queue.length && at < 20_000; at++) {
     for (const e of doc.into[queue[at]!]!) {
       const before = doc.byId.get(doc.edges[e]!.source)!;
-      if (before === end || from.has(before)) continue;
+      if (before === end || from.has(before)) {
+        continue;
+      }
       from.set(before, e);
       queue.push(before);
     }
@@ -73,4 +94,19 @@ export function pathOf(doc: FlowDoc, index: number): { nodes: Set<number>; edges
     }
   }
   return { nodes, edges };
+}
+
+/** What of the picture belongs to a finding's way; null where it has no place in the graph. */
+export function litOf(
+  doc: FlowDoc,
+  index: number,
+  scene: Scene,
+  shown: (node: number) => Item,
+): { items: Set<Item>; lines: Set<string> } | null {
+  const { nodes, edges } = pathOf(doc, index);
+  if (!nodes.size && !edges.size) {
+    return null;
+  }
+  const lines = scene.lines.filter((line) => line.edges.some((e) => edges.has(e)));
+  return { items: new Set([...nodes].map(shown)), lines: new Set(lines.map((line) => line.key)) };
 }

@@ -32,17 +32,30 @@ export class Outline {
   /** What a node is, in one sentence. */
   sentence(item: Item): string {
     const parts = [item.label, subtitle(this.doc, item)];
-    if (item.times > 1) parts.push(`${item.times} identical`);
+    if (item.times > 1) {
+      parts.push(`${item.times} identical`);
+    }
     if (item.node >= 0) {
-      const specs = (list: readonly number[]): string => [...new Set(list.map((e) => specText(this.doc.spec(this.doc.edges[e]!))))].slice(0, 3).join(" and ");
+      const specs = (list: readonly number[]): string =>
+        [...new Set(list.map((e) => specText(this.doc.spec(this.doc.edges[e]!))))].slice(0, 3).join(" and ");
       const takes = specs(this.doc.into[item.node]!);
       const gives = specs(this.doc.outOf[item.node]!);
-      if (takes) parts.push(`takes ${takes}`);
-      if (gives && item.status === "ok") parts.push(`gives ${gives}`);
+      if (takes) {
+        parts.push(`takes ${takes}`);
+      }
+      if (gives && item.status === "ok") {
+        parts.push(`gives ${gives}`);
+      }
     }
-    if (item.status === "failed") parts.push("raises here");
-    if (item.status === "not-reached") parts.push("not reached");
-    if (item.severity) parts.push(SEVERITY_WORD[item.severity]);
+    if (item.status === "failed") {
+      parts.push("raises here");
+    }
+    if (item.status === "not-reached") {
+      parts.push("not reached");
+    }
+    if (item.severity) {
+      parts.push(SEVERITY_WORD[item.severity]);
+    }
     return parts.filter(Boolean).join(", ");
   }
 
@@ -53,19 +66,29 @@ export class Outline {
     this.element.replaceChildren(...this.level(this.root, 1));
     const stop = (selected && this.rows.get(selected)) ?? (this.element.firstElementChild as HTMLElement | null);
     stop?.setAttribute("tabindex", "0");
-    if (hadFocus) stop?.focus();
+    if (hadFocus) {
+      stop?.focus();
+    }
   }
 
   private level(owner: Item, depth: number): HTMLElement[] {
     const { children } = owner;
     let at = this.current;
-    while (at && at.parent !== owner) at = at.parent;
+    while (at && at.parent !== owner) {
+      at = at.parent;
+    }
     const middle = at ? children.indexOf(at) : 0;
     const from = Math.max(0, Math.min(middle - SHOWN / 2, children.length - SHOWN));
     return children.slice(from, from + SHOWN).map((item, i) => {
       const open = this.act.isOpen(item) && item.children.length > 0;
       const sign = item.status === "failed" || (item.severity && item.severity !== "note" && item.severity !== "slow") ? "✖ " : "";
-      const leaf = h("div", { class: "leaf" }, h("span", { "aria-hidden": "true" }, item.children.length ? (open ? "▾" : "▸") : "·"), h("span", {}, sign + item.label), h("span", { class: "what" }, subtitle(this.doc, item)));
+      const leaf = h(
+        "div",
+        { class: "leaf" },
+        h("span", { "aria-hidden": "true" }, item.children.length ? (open ? "▾" : "▸") : "·"),
+        h("span", {}, sign + item.label),
+        h("span", { class: "what" }, subtitle(this.doc, item)),
+      );
       const row = h(
         "li",
         {
@@ -85,7 +108,9 @@ export class Outline {
         row.focus();
       });
       leaf.addEventListener("dblclick", () => this.act.toggle(item));
-      if (open) row.append(h("ul", { role: "group" }, ...this.level(item, depth + 1)));
+      if (open) {
+        row.append(h("ul", { role: "group" }, ...this.level(item, depth + 1)));
+      }
       this.rows.set(item, row);
       return row;
     });
@@ -93,7 +118,9 @@ export class Outline {
 
   private key(event: KeyboardEvent): void {
     const item = this.current ?? this.root.children[0];
-    if (!item) return;
+    if (!item) {
+      return;
+    }
     const order = [...this.rows.keys()];
     // Rows are registered children first; the document's order is what is seen.
     order.sort((a, b) => (this.rows.get(a)!.compareDocumentPosition(this.rows.get(b)!) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1));
@@ -114,12 +141,18 @@ export class Outline {
         next = order[order.length - 1];
         break;
       case "ArrowRight":
-        if (item.children.length && !open) this.act.toggle(item);
-        else next = item.children[0];
+        if (item.children.length && !open) {
+          this.act.toggle(item);
+        } else {
+          next = item.children[0];
+        }
         break;
       case "ArrowLeft":
-        if (item.children.length && open) this.act.toggle(item);
-        else if (item.parent?.parent) next = item.parent;
+        if (item.children.length && open) {
+          this.act.toggle(item);
+        } else if (item.parent?.parent) {
+          next = item.parent;
+        }
         break;
       case "Enter":
         this.act.enter(item);
@@ -132,6 +165,8 @@ export class Outline {
     }
     event.preventDefault();
     event.stopPropagation();
-    if (next && next !== item) this.act.select(next);
+    if (next && next !== item) {
+      this.act.select(next);
+    }
   }
 }

@@ -25,7 +25,9 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions)
   const steps = h("span", { class: "row" });
   if (findings.length > 1) {
     steps.append(
-      button("‹", { "aria-label": "Previous problem", title: "Previous problem (p)" }, () => act.choose((current + findings.length - 1) % findings.length)),
+      button("‹", { "aria-label": "Previous problem", title: "Previous problem (p)" }, () =>
+        act.choose((current + findings.length - 1) % findings.length),
+      ),
       button("›", { "aria-label": "Next problem", title: "Next problem (n)" }, () => act.choose((current + 1) % findings.length)),
     );
   }
@@ -41,18 +43,28 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions)
     h("h2", { class: "title", tabindex: "-1" }, finding.message),
   );
   const sides = sidesOf(finding);
-  if (sides) pane.append(sides);
-  if (finding.why) pane.append(h("p", { class: "why" }, finding.why));
+  if (sides) {
+    pane.append(sides);
+  }
+  if (finding.why) {
+    pane.append(h("p", { class: "why" }, finding.why));
+  }
   pane.append(wayOf(doc, finding, act));
   fixes(pane, finding, current, act);
   if (finding.rejected?.length) {
-    pane.append(h("h3", { class: "section" }, "Tried and rejected"), h("ul", { class: "rejected" }, ...finding.rejected.map((words) => h("li", {}, words))));
+    pane.append(
+      h("h3", { class: "section" }, "Tried and rejected"),
+      h("ul", { class: "rejected" }, ...finding.rejected.map((words) => h("li", {}, words))),
+    );
   }
   if (findings.length > 1) {
     const list = h("ol", { class: "list" });
     findings.forEach((one, i) => {
       const entry = button("", { class: "entry", "aria-current": i === current ? "true" : "false" }, () => act.choose(i));
-      entry.append(h("span", { class: `sev ${one.severity}`, "aria-hidden": "true" }, SEVERITY_SIGN[one.severity]), h("span", {}, h("span", { class: "offscreen" }, SEVERITY_WORD[one.severity] + ": "), one.message));
+      entry.append(
+        h("span", { class: `sev ${one.severity}`, "aria-hidden": "true" }, SEVERITY_SIGN[one.severity]),
+        h("span", {}, h("span", { class: "offscreen" }, SEVERITY_WORD[one.severity] + ": "), one.message),
+      );
       list.append(h("li", {}, entry));
     });
     pane.append(h("h3", { class: "section" }, "All that was found"), list);
@@ -63,28 +75,40 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions)
 
 function limits(pane: HTMLElement, doc: FlowDoc): void {
   const words = doc.report.limits ?? [];
-  if (words.length) pane.append(h("h3", { class: "section" }, "What was not looked at"), h("ul", { class: "rejected" }, ...words.map((one) => h("li", {}, one))));
+  if (words.length) {
+    pane.append(
+      h("h3", { class: "section" }, "What was not looked at"),
+      h("ul", { class: "rejected" }, ...words.map((one) => h("li", {}, one))),
+    );
+  }
 }
 
 function side(name: string, one: Side): HTMLElement {
   const value = h("dd", { class: name });
   const { axes, differs } = one;
-  if (!axes?.length) value.append(one.text);
-  else {
+  if (!axes?.length) {
+    value.append(one.text);
+  } else {
     value.append("(");
     axes.forEach((axis, i) => {
       value.append(differs?.includes(i) ? h("b", {}, axis) : axis, i < axes.length - 1 ? ", " : axes.length === 1 ? ",)" : ")");
     });
     const shape = `(${axes.join(", ")}${axes.length === 1 ? ",)" : ")"}`;
-    if (one.text && one.text !== shape) value.append(h("span", { class: "muted" }, ` ${one.text.replace(shape, "").trim()}`));
+    if (one.text && one.text !== shape) {
+      value.append(h("span", { class: "muted" }, ` ${one.text.replace(shape, "").trim()}`));
+    }
   }
   return value;
 }
 
 export function sidesOf(finding: Finding): HTMLElement | null {
   const list = h("dl", { class: "sides" });
-  if (finding.expected) list.append(h("dt", {}, "wants"), side("wants", finding.expected));
-  if (finding.found) list.append(h("dt", {}, "gets"), side("gets", finding.found));
+  if (finding.expected) {
+    list.append(h("dt", {}, "wants"), side("wants", finding.expected));
+  }
+  if (finding.found) {
+    list.append(h("dt", {}, "gets"), side("gets", finding.found));
+  }
   return list.childElementCount ? list : null;
 }
 
@@ -94,40 +118,64 @@ function wayOf(doc: FlowDoc, finding: Finding, act: ProblemActions): HTMLElement
   const nodes: number[] = [];
   const add = (id: string): void => {
     const i = doc.byId.get(id);
-    if (i !== undefined && !nodes.includes(i)) nodes.push(i);
+    if (i !== undefined && !nodes.includes(i)) {
+      nodes.push(i);
+    }
   };
   for (const id of finding.edges ?? []) {
     const e = doc.edgeById.get(id);
-    if (e === undefined) continue;
+    if (e === undefined) {
+      continue;
+    }
     add(doc.edges[e]!.source);
     add(doc.edges[e]!.target);
   }
   finding.nodes?.forEach(add);
+  nodes.sort((a, b) => a - b);
   nodes.slice(0, 6).forEach((i, at) => {
-    if (at) row.append(h("span", { class: "muted", "aria-hidden": "true" }, finding.edges?.length && at === 1 ? "→" : "·"));
+    if (at) {
+      row.append(h("span", { class: "muted", "aria-hidden": "true" }, "→"));
+    }
     row.append(button(doc.node(i).name, { class: "link mono" }, () => act.goTo(i)));
   });
-  if (nodes.length > 6) row.append(h("span", { class: "muted" }, `and ${nodes.length - 6} more`));
+  if (nodes.length > 6) {
+    row.append(h("span", { class: "muted" }, `and ${nodes.length - 6} more`));
+  }
   const { location } = finding;
   if (location) {
     const words = placeText(location);
     const { locate } = act;
     row.append(h("span", { class: "muted", "aria-hidden": "true" }, "·"));
-    row.append(locate ? button(words, { class: "link mono" }, () => locate(location)) : h("span", { class: "mono muted" }, words));
+    row.append(
+      locate
+        ? button(words, { class: "link mono" }, () => {
+            locate(location);
+          })
+        : h("span", { class: "mono muted" }, words),
+    );
   }
   const docs = finding.docs ?? "";
-  if (/^https:\/\//.test(docs)) {
-    row.append(h("span", { class: "muted", "aria-hidden": "true" }, "·"), h("a", { class: "link", href: docs, target: "_blank", rel: "noopener noreferrer" }, `why: ${finding.rule}`));
-  } else row.append(h("span", { class: "muted" }, finding.rule));
+  if (docs.startsWith("https://")) {
+    row.append(
+      h("span", { class: "muted", "aria-hidden": "true" }, "·"),
+      h("a", { class: "link", href: docs, target: "_blank", rel: "noopener noreferrer" }, `why: ${finding.rule}`),
+    );
+  } else {
+    row.append(h("span", { class: "muted" }, finding.rule));
+  }
   return row;
 }
 
 function fixes(pane: HTMLElement, finding: Finding, index: number, act: ProblemActions): void {
   const list = finding.fixes ?? [];
-  if (!list.length) return;
+  if (!list.length) {
+    return;
+  }
   const tried = list.some((fix) => fix.verified);
   pane.append(h("h3", { class: "section" }, tried ? "Fixes that were tried" : "What could be done"));
-  list.forEach((fix, i) => pane.append(card(fix, i, index, act)));
+  list.forEach((fix, i) => {
+    pane.append(card(fix, i, index, act));
+  });
 }
 
 function card(fix: Fix, i: number, finding: number, act: ProblemActions): HTMLElement {
@@ -138,12 +186,18 @@ function card(fix: Fix, i: number, finding: number, act: ProblemActions): HTMLEl
       { class: "row" },
       h("h4", {}, fix.title),
       h("span", { class: "grow" }),
-      fix.verified ? h("span", { class: "tried" }, "✓ tried: reaches the loss") : h("span", { class: "untried" }, fix.reason || "not tried"),
+      fix.verified
+        ? h("span", { class: "tried" }, "✓ tried: reaches the loss")
+        : h("span", { class: "untried" }, fix.reason ?? "not tried"),
     ),
   );
-  if (fix.patch) box.append(diff(fix.patch));
+  if (fix.patch) {
+    box.append(diff(fix.patch));
+  }
   const effect = effectWords(fix);
-  if (effect) box.append(h("p", { class: "muted" }, effect));
+  if (effect) {
+    box.append(h("p", { class: "muted" }, effect));
+  }
   const actions = h("div", { class: "row" });
   const { apply } = act;
   if (apply) {
@@ -164,7 +218,9 @@ function card(fix: Fix, i: number, finding: number, act: ProblemActions): HTMLEl
     });
     actions.append(copy);
   }
-  if (actions.childElementCount) box.append(actions);
+  if (actions.childElementCount) {
+    box.append(actions);
+  }
   return box;
 }
 
@@ -178,7 +234,9 @@ export function insertable(patch: string): string {
 function diff(patch: string): HTMLElement {
   const box = h("div", { class: "diff", tabindex: "0", role: "group", "aria-label": "What the fix changes" });
   for (const line of patch.replace(/\n$/, "").split("\n")) {
-    if (/^(---|\+\+\+) /.test(line)) continue;
+    if (/^(---|\+\+\+) /.test(line)) {
+      continue;
+    }
     const kind = line.startsWith("@@") ? "hunk" : line.startsWith("+") ? "add" : line.startsWith("-") ? "del" : "same";
     const words = kind === "hunk" ? line.replace(/^@@ -(\d+).*$/, "line $1") : line || " ";
     box.append(h("div", { class: kind }, words));
@@ -188,11 +246,19 @@ function diff(patch: string): HTMLElement {
 
 function effectWords(fix: Fix): string {
   const { effect } = fix;
-  if (!effect) return "";
-  if (effect.text) return effect.text;
+  if (!effect) {
+    return "";
+  }
+  if (effect.text) {
+    return effect.text;
+  }
   const words: string[] = [];
   const shapes = [effect.before, effect.after, effect.output].filter((shape) => shape !== undefined && shape !== null);
-  if (shapes.length > 1) words.push(shapes.map(shapeText).join(" → "));
-  if (effect.parameters) words.push(`${effect.parameters > 0 ? "+" : "−"}${count(Math.abs(effect.parameters), "parameter")}`);
+  if (shapes.length > 1) {
+    words.push(shapes.map(shapeText).join(" → "));
+  }
+  if (effect.parameters) {
+    words.push(`${effect.parameters > 0 ? "+" : "−"}${count(Math.abs(effect.parameters), "parameter")}`);
+  }
   return words.join(" · ");
 }

@@ -54,7 +54,7 @@ export const DRAWING = `
 .node .body{fill:var(--soft);stroke:var(--line);stroke-width:1}
 .node .behind{fill:var(--bg);stroke:var(--line)}
 .node.open .body{fill:var(--soft);fill-opacity:.45;stroke:var(--line);stroke-dasharray:none}
-.node.open text{paint-order:stroke;stroke:var(--bg);stroke-width:5px;stroke-linejoin:round}
+.node.open>text{paint-order:stroke;stroke:var(--bg);stroke-width:5px;stroke-linejoin:round}
 .node .kind{fill:var(--blue)}
 .node.op .kind,.node.group .kind{fill:var(--strong)}
 .node.stage .kind{fill:var(--int)}.node.input .kind,.node.output .kind{fill:var(--good)}
@@ -68,10 +68,10 @@ export const DRAWING = `
 .node.not-reached .name{fill:var(--muted)}
 .node .hatch{fill:url(#hatch);stroke:none}
 .node.not-reached text{paint-order:stroke;stroke:var(--bg);stroke-width:3px;stroke-linejoin:round}
-.node.failed>.body,.node.error>.body,.node.tpu>.body{stroke:var(--wrong);stroke-width:2}
+.node.failed>.body,.node.error>.body,.node.tpu>.body{stroke:var(--wrong);stroke-width:2.2;fill:var(--wrong-soft)}
 .node.silent>.body{stroke:var(--wrong);stroke-width:2;stroke-dasharray:1 3;stroke-linecap:round}
 .node.slow>.body{stroke:var(--strong);stroke-width:2;stroke-dasharray:6 3}
-.node.open.failed>.body,.node.open.error>.body,.node.open.tpu>.body{stroke-width:1.5}
+.node.open.failed>.body,.node.open.error>.body,.node.open.tpu>.body{stroke-width:1.5;fill:var(--soft)}
 .toggle rect{fill:transparent}.toggle path{fill:none;stroke:var(--muted);stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
 .times{fill:var(--bg);stroke:var(--blue)}.times-text{fill:var(--blue-text)!important;font-weight:600}
 .cell{fill:var(--blue)}.cell.odd{fill:var(--bg);stroke:var(--wrong);stroke-width:2}
@@ -108,7 +108,7 @@ export const STYLE = `
 .tps{${vars(LIGHT)};box-sizing:border-box;display:flex;flex-direction:column;height:100%;min-height:0;background:var(--bg);color:var(--fg);font:13px/1.45 ${SANS};text-align:left;position:relative;overflow:hidden;border-radius:6px}
 .tps[data-theme=dark]{${vars(DARK)};color-scheme:dark}
 .tps *{box-sizing:border-box}
-.tps h2,.tps h3,.tps h4,.tps p,.tps ul,.tps ol,.tps dl,.tps dd{margin:0;padding:0}
+:where(.tps) :where(h1,h2,h3,h4,p,ul,ol,dl,dd,pre){margin:0;padding:0}
 .head{display:flex;flex-wrap:wrap;align-items:center;gap:8px;padding:9px 14px;border-bottom:1px solid var(--line)}
 .verdict{font-size:14px;font-weight:700;display:flex;gap:7px;align-items:baseline;margin:0}
 .verdict .sign{color:var(--wrong-text)}.verdict.ok .sign{color:var(--good-text)}
@@ -137,7 +137,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .node.selected>.body{stroke:var(--blue);stroke-width:2.5}
 .line.selected .stroke{stroke-width:3.5}
 .line.lit .stroke{stroke-width:3}.line.lit.failed .stroke,.line.lit.error .stroke{stroke-width:3.5}
-.node.lit:not(.open)>.body{stroke:var(--wrong);stroke-width:1.8}
+.node.lit:not(.open,.error,.tpu,.failed,.silent)>.body{stroke:var(--wrong);stroke-width:1.3}
 .node.match>.body{fill:var(--good-soft);stroke:var(--good);stroke-width:2}
 .tools{position:absolute;right:10px;top:10px;display:flex;flex-direction:column;gap:4px}
 .tps .tools button{width:30px;height:28px;padding:0;font-size:15px;line-height:1}
@@ -147,9 +147,9 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .tps .tabs button{border:0;border-bottom:3px solid transparent;border-radius:0;padding:4px 9px 6px;color:var(--muted)}
 .tps .tabs button[aria-selected=true]{color:var(--fg);border-color:var(--blue);font-weight:600}
 .pane{flex:1 1 auto;overflow:auto;padding:12px 16px 20px;min-height:0}
-.pane[hidden]{display:none}
+.pane[hidden]{display:none}.tps .pane:focus-visible{outline-offset:-3px}
 .eyebrow{font-size:11px;letter-spacing:.07em;font-weight:700;color:var(--muted);text-transform:uppercase;display:flex;align-items:center;gap:6px;margin-bottom:6px}
-.eyebrow .grow{flex:1}
+.eyebrow .grow{flex:1}.eyebrow .row{flex-wrap:nowrap}
 .title{font-size:16px;line-height:1.3;font-weight:700;margin-bottom:8px;overflow-wrap:anywhere}
 .mono,.sides,.diff,code{font-family:${MONO};font-size:12px}
 .sides{display:grid;grid-template-columns:auto 1fr;gap:2px 12px;margin:0 0 8px;overflow-wrap:anywhere}
@@ -175,7 +175,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .tps .list .entry[aria-current=true]{border-color:var(--blue);box-shadow:inset 3px 0 0 var(--blue)}
 .sev{flex:none;width:20px;height:20px;border-radius:50%;display:grid;place-items:center;font-size:12px;font-weight:800;border:2px solid var(--strong)}
 .sev.error,.sev.tpu{background:var(--wrong);border-color:var(--wrong);color:var(--on-accent)}.sev.silent{border-color:var(--wrong);color:var(--wrong-text)}
-table{border-collapse:collapse;width:100%;font-size:12px;margin-top:6px}
+table{color:inherit;border-collapse:collapse;width:100%;font-size:12px;margin-top:6px}
 th,td{text-align:left;padding:3px 8px 3px 0;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
 th{color:var(--muted);font-weight:600}td.mono{white-space:nowrap}tr.odd td{color:var(--wrong-text);font-weight:700}
 .scroll{overflow-x:auto}

@@ -26,14 +26,22 @@ export function shortDtype(dtype: string): string {
 
 /** The family that a dtype is drawn in: a dash pattern first, a colour second. */
 export function dtypeClass(dtype: string): DtypeClass {
-  if (/^(bfloat16|float16|float8)/.test(dtype)) return "half";
-  if (/^(float|complex)/.test(dtype)) return "float";
-  if (/^u?int/.test(dtype)) return "int";
+  if (/^(bfloat16|float16|float8)/.test(dtype)) {
+    return "half";
+  }
+  if (/^(float|complex)/.test(dtype)) {
+    return "float";
+  }
+  if (/^u?int/.test(dtype)) {
+    return "int";
+  }
   return "other";
 }
 
 export function shapeText(shape: Shape | undefined): string {
-  if (!shape) return "(…)";
+  if (!shape) {
+    return "(…)";
+  }
   const inner = shape.map((n) => (n === null ? "?" : String(n))).join(", ");
   return shape.length === 1 ? `(${inner},)` : `(${inner})`;
 }
@@ -46,14 +54,22 @@ export function specText(spec: Spec): string {
 /** `batch 8 · time 26`, where axes are named. */
 export function axesText(spec: Spec): string {
   const { shape, axes } = spec;
-  if (!shape || !axes?.length) return "";
-  return shape.map((n, i) => `${axes[i] || "axis " + i} ${n === null ? "?" : n}`).join(" · ");
+  if (!shape || !axes?.length) {
+    return "";
+  }
+  return shape.map((n, i) => `${axes[i] ?? `axis ${i}`} ${n ?? "?"}`).join(" · ");
 }
 
 export function placeText(at: Location | null | undefined): string {
-  if (!at) return "";
-  if (at.execution) return `In[${at.execution}]:${at.line}`;
-  if (at.cell) return `cell ${at.cell.slice(0, 8)}:${at.line}`;
+  if (!at) {
+    return "";
+  }
+  if (at.execution) {
+    return `In[${at.execution}]:${at.line}`;
+  }
+  if (at.cell) {
+    return `cell ${at.cell.slice(0, 8)}:${at.line}`;
+  }
   return `${at.file.split("/").pop() ?? at.file}:${at.line}`;
 }
 
@@ -73,18 +89,34 @@ export function bytesText(n: number): string {
 }
 
 export function numberText(n: number): string {
-  if (n >= 1e9) return `${(n / 1e9).toFixed(1)} G`;
-  if (n >= 1e6) return `${(n / 1e6).toFixed(1)} M`;
-  if (n >= 1e4) return `${(n / 1e3).toFixed(1)} k`;
+  if (n >= 1e9) {
+    return `${(n / 1e9).toFixed(1)} G`;
+  }
+  if (n >= 1e6) {
+    return `${(n / 1e6).toFixed(1)} M`;
+  }
+  if (n >= 1e4) {
+    return `${(n / 1e3).toFixed(1)} k`;
+  }
   return n.toLocaleString("en");
 }
 
 export function plain(value: unknown): string {
-  if (value === null || value === undefined) return "None";
-  if (typeof value === "boolean") return value ? "True" : "False";
-  if (Array.isArray(value)) return `(${value.map(plain).join(", ")}${value.length === 1 ? "," : ""})`;
-  if (typeof value === "object") return JSON.stringify(value);
-  if (typeof value === "number" || typeof value === "bigint") return String(value);
+  if (value === null || value === undefined) {
+    return "None";
+  }
+  if (typeof value === "boolean") {
+    return value ? "True" : "False";
+  }
+  if (Array.isArray(value)) {
+    return `(${value.map(plain).join(", ")}${value.length === 1 ? "," : ""})`;
+  }
+  if (typeof value === "object") {
+    return JSON.stringify(value);
+  }
+  if (typeof value === "number" || typeof value === "bigint") {
+    return String(value);
+  }
   return typeof value === "string" ? value : "";
 }
 
@@ -93,14 +125,24 @@ export function brief(node: WireNode): string {
   const config = node.config ?? {};
   const words: string[] = [];
   const size = config.filters ?? config.units ?? config.output_dim ?? config.num_heads;
-  if (typeof size === "number") words.push(String(size));
+  if (typeof size === "number") {
+    words.push(String(size));
+  }
   const window = config.kernel_size ?? config.pool_size;
-  if (Array.isArray(window)) words.push(window.map(plain).join("×"));
+  if (Array.isArray(window)) {
+    words.push(window.map(plain).join("×"));
+  }
   const to = config.target_shape;
-  if (Array.isArray(to)) words.push(plain(to));
-  if (typeof config.rate === "number") words.push(String(config.rate));
+  if (Array.isArray(to)) {
+    words.push(plain(to));
+  }
+  if (typeof config.rate === "number") {
+    words.push(String(config.rate));
+  }
   const activation = config.activation;
-  if (typeof activation === "string" && activation !== "linear" && activation !== "tanh") words.push(activation);
+  if (typeof activation === "string" && activation !== "linear" && activation !== "tanh") {
+    words.push(activation);
+  }
   return words.join(" · ");
 }
 

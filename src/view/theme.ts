@@ -5,17 +5,25 @@ export type Theme = "light" | "dark";
 export function themeOf(): Theme {
   const { body, documentElement: root } = document;
   const lab = body.dataset.jpThemeLight;
-  if (lab) return lab === "true" ? "light" : "dark";
+  if (lab) {
+    return lab === "true" ? "light" : "dark";
+  }
   const colab = root.getAttribute("theme");
-  if (colab) return colab === "dark" ? "dark" : "light";
+  if (colab) {
+    return colab === "dark" ? "dark" : "light";
+  }
   const code = body.dataset.vscodeThemeKind;
-  if (code) return /dark|high-contrast$/.test(code) ? "dark" : "light";
+  if (code) {
+    return /dark|high-contrast$/.test(code) ? "dark" : "light";
+  }
   return typeof matchMedia === "function" && matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
 /** Calls back at once and after each change; gives the way to stop. */
 export function followTheme(tell: (theme: Theme) => void): () => void {
-  const say = (): void => tell(themeOf());
+  const say = (): void => {
+    tell(themeOf());
+  };
   say();
   const observer = new MutationObserver(say);
   const options = { attributes: true, attributeFilter: ["data-jp-theme-light", "theme", "data-vscode-theme-kind"] };

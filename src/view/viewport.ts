@@ -16,6 +16,8 @@ export interface View {
 
 const MOST = 420;
 const WORDS = 0.42;
+/** Below this a box is a speck: the whole picture is one path. */
+const SPECK = 0.11;
 const LEAST = 0.0004;
 
 export class Viewport {
@@ -27,15 +29,24 @@ export class Viewport {
   selected: Item | null = null;
   selectedLine: string | null = null;
   lit: { items: Set<Item>; lines: Set<string> } | null = null;
-  matches: Set<Item> = new Set();
+  matches = new Set<Item>();
   private grid: Grid | null = null;
   private readonly world = s("g", { class: "world" });
-  private readonly layers = { overview: s("g", { class: "overview" }), frames: s("g"), lines: s("g"), nodes: s("g"), labels: s("g"), lane: s("g") };
+  private readonly layers = {
+    overview: s("g", { class: "overview" }),
+    frames: s("g"),
+    lines: s("g"),
+    nodes: s("g"),
+    labels: s("g"),
+    lane: s("g"),
+  };
   private readonly boxes = new Map<string, { box: Box; full: boolean; element: SVGGElement }>();
   private readonly lines = new Map<string, { line: Line; element: SVGGElement }>();
   private readonly labels = new Map<Label, SVGGElement>();
   private frame = 0;
   private overviewOf: Scene | null = null;
+  /** Whether somebody has moved the picture: until then it keeps fitting its frame. */
+  held = false;
   width = 800;
   height = 500;
 
@@ -49,18 +60,28 @@ export class Viewport {
     const before = keep && this.scene?.byItem.get(keep);
     const after = keep && scene.byItem.get(keep);
     this.scene = scene;
-    this.grid = new Grid(scene, labelsOf(this.doc, scene));
+    const labels = labelsOf(this.doc, scene);
+    for (const label of labels) {
+      scene.width = Math.max(scene.width, label.x + label.w);
+    }
+    this.grid = new Grid(scene, labels);
     if (before && after) {
       // What was opened or closed stays under the pointer.
       this.view.x += (before.x + before.w / 2 - after.x - after.w / 2) * this.view.k;
       this.view.y += (before.y - after.y) * this.view.k;
     }
-    for (const { element } of this.lines.values()) element.remove();
+    for (const { element } of this.lines.values()) {
+      element.remove();
+    }
     this.lines.clear();
-    for (const element of this.labels.values()) element.remove();
+    for (const element of this.labels.values()) {
+      element.remove();
+    }
     this.labels.clear();
     this.layers.lane.replaceChildren();
-    if (scene.lane) this.layers.lane.append(s("text", { class: "lane-title", x: scene.lane.x, y: 14 }, "PIPELINE"));
+    if (scene.lane) {
+      this.layers.lane.append(s("text", { class: "lane-title", x: scene.lane.x, y: 14 }, "PIPELINE"));
+    }
     this.render();
   }
 
@@ -72,10 +93,15 @@ export class Viewport {
 
   fitView(): View {
     const scene = this.scene;
-    if (!scene) return this.view;
+    if (!scene) {
+      return this.view;
+    }
     const pad = 28;
-    const k = Math.max(LEAST, Math.min(1.15, (this.width - 2 * pad) / scene.width, (this.height - 2 * pad) / Math.max(1, scene.height)));
-    return { k, x: (this.width - scene.width * k) / 2, y: Math.max(pad, (this.height - scene.height * k) / 2) };
+    const k = Math.max(
+      LEAST,
+      Math.min(1.15, (this.width - 2 * pad - 24) / scene.width, (this.height - 2 * pad) / Math.max(1, scene.height)),
+    );
+    return { k, x: (this.width - 24 - scene.width * k) / 2, y: Math.max(pad, (this.height - scene.height * k) / 2) };
   }
 
   fit(): void {
@@ -86,7 +112,7 @@ export class Viewport {
   /** The first look: everything where it can be read; otherwise readable, with the problem in the middle. */
   begin(focus: Item | undefined): void {
     const fit = this.fitView();
-    const least = Math.min(0.8, Math.max(0.5, (this.width - 40) / (this.scene?.width ?? 1)));
+    const least = Math.min(0.8, Math.max(0.66, (this.width - 40) / (this.scene?.width ?? 1)));
     if (fit.k >= least) {
       this.view = fit;
       this.schedule();
@@ -94,32 +120,58 @@ export class Viewport {
     }
     this.view = { k: least, x: (this.width - (this.scene?.width ?? 0) * least) / 2, y: 20 };
     const box = focus && this.scene?.byItem.get(focus);
-    if (box) this.center(box, 0.5);
-    else this.schedule();
+    if (box) {
+      this.center(box, 0.5);
+    } else {
+      this.schedule();
+    }
   }
 
   center(box: Box, at = 0.5): void {
     const k = Math.max(this.view.k, 0.6);
-    this.view = { k, x: this.width / 2 - (box.x + box.w / 2) * k, y: this.height * at - (box.y + Math.min(box.h, 200) / 2) * k };
+    // What fits is not pushed out of the frame, and no side is left empty.
+    const hold = (wish: number, room: number, size: number): number =>
+      size <= room - 48 ? (room - size) / 2 : Math.min(28, Math.max(room - 36 - size, wish));
+    const { width, height } = this.scene!;
+    this.view = {
+      k,
+      x: hold(this.width / 2 - (box.x + box.w / 2) * k, this.width, width * k),
+      y: hold(this.height * at - (box.y + Math.min(box.h, 200) / 2) * k, this.height, height * k),
+    };
     this.schedule();
   }
 
   /** Moves only as far as is needed for a box to be in sight. */
   reveal(box: Box): void {
     const { x, y, k } = this.view;
-    const inside = box.x * k + x > 8 && (box.x + box.w) * k + x < this.width - 8 && box.y * k + y > 30 && (box.y + Math.min(box.h, 120)) * k + y < this.height - 30;
-    if (!inside || k < WORDS) this.center(box);
-    else this.schedule();
+    const inside =
+      box.x * k + x > 8 &&
+      (box.x + box.w) * k + x < this.width - 8 &&
+      box.y * k + y > 30 &&
+      (box.y + Math.min(box.h, 120)) * k + y < this.height - 30;
+    if (!inside || k < WORDS) {
+      this.center(box);
+    } else {
+      this.schedule();
+    }
   }
 
   zoom(factor: number, px = this.width / 2, py = this.height / 2): void {
+    this.held = true;
     const k = Math.max(LEAST, Math.min(3, this.view.k * factor));
     const f = k / this.view.k;
     this.view = { k, x: px - (px - this.view.x) * f, y: py - (py - this.view.y) * f };
     this.schedule();
   }
 
+  /** What is in sight, in the picture's own measure. */
+  area(): { x: number; y: number; width: number; height: number } {
+    const { x, y, k } = this.view;
+    return { x: -x / k, y: -y / k, width: this.width / k, height: this.height / k };
+  }
+
   pan(dx: number, dy: number): void {
+    this.held = true;
     this.view.x += dx;
     this.view.y += dy;
     this.schedule();
@@ -129,13 +181,19 @@ export class Viewport {
   canPan(dx: number, dy: number): boolean {
     const { x, y, k } = this.view;
     const scene = this.scene;
-    if (!scene) return false;
-    if (Math.abs(dy) >= Math.abs(dx)) return dy > 0 ? y + scene.height * k > this.height - 24 : y < 24;
+    if (!scene) {
+      return false;
+    }
+    if (Math.abs(dy) >= Math.abs(dx)) {
+      return dy > 0 ? y + scene.height * k > this.height - 24 : y < 24;
+    }
     return dx > 0 ? x + scene.width * k > this.width - 24 : x < 24;
   }
 
   schedule(): void {
-    if (this.frame) return;
+    if (this.frame) {
+      return;
+    }
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
       this.render();
@@ -148,15 +206,23 @@ export class Viewport {
 
   render(): void {
     const { scene, grid } = this;
-    if (!scene || !grid) return;
+    if (!scene || !grid) {
+      return;
+    }
     const { x, y, k } = this.view;
     this.world.setAttribute("transform", `translate(${x} ${y}) scale(${k})`);
     const margin = 120 / k;
-    const window: [number, number, number, number] = [-x / k - margin, -y / k - margin, (this.width - x) / k + margin, (this.height - y) / k + margin];
+    const window: [number, number, number, number] = [
+      -x / k - margin,
+      -y / k - margin,
+      (this.width - x) / k + margin,
+      (this.height - y) / k + margin,
+    ];
     const boxes = grid.boxes.within(...window, MOST);
-    const lines = boxes && grid.lines.within(...window, MOST * 2);
-    if (!boxes || !lines) this.overview(true);
-    else {
+    const lines = boxes && k > SPECK ? grid.lines.within(...window, MOST * 2) : null;
+    if (!boxes || !lines) {
+      this.overview(true);
+    } else {
       this.overview(false);
       this.drawBoxes(boxes, k > WORDS);
       this.drawLines(lines);
@@ -174,13 +240,21 @@ export class Viewport {
       const bad = leaves.filter((box) => box.item.severity);
       layer.replaceChildren(
         s("path", { class: "ways", d: scene.lines.map((line) => way(line, 0)).join(""), "vector-effect": "non-scaling-stroke" }),
-        s("path", { class: "nodes", d: leaves.filter((box) => !box.item.severity).map(rect).join("") }),
+        s("path", {
+          class: "nodes",
+          d: leaves
+            .filter((box) => !box.item.severity)
+            .map(rect)
+            .join(""),
+        }),
         s("path", { class: "bad", d: bad.map(rect).join("") }),
       );
       this.overviewOf = scene;
     }
     layer.setAttribute("display", shown ? "inline" : "none");
-    for (const name of ["frames", "lines", "nodes", "labels"] as const) this.layers[name].setAttribute("display", shown ? "none" : "inline");
+    for (const name of ["frames", "lines", "nodes", "labels"] as const) {
+      this.layers[name].setAttribute("display", shown ? "none" : "inline");
+    }
   }
 
   private drawBoxes(boxes: ReadonlySet<Box>, full: boolean): void {
@@ -189,10 +263,11 @@ export class Viewport {
       const id = box.item.id;
       kept.add(id);
       let entry = this.boxes.get(id);
-      if (!entry || entry.full !== full || entry.box !== box) {
+      if (entry?.full !== full || entry.box !== box) {
         const old = entry;
-        if (entry && entry.full === full && alike(entry.box, box)) entry.box = box;
-        else {
+        if (entry?.full === full && alike(entry.box, box)) {
+          entry.box = box;
+        } else {
           entry = { box, full, element: drawBox(this.doc, box, full) };
           entry.element.id = `n${this.doc.report.version}-${idOf(id)}`;
           entry.element.setAttribute("role", "img");
@@ -213,7 +288,9 @@ export class Viewport {
       classList.toggle("lit", Boolean(this.lit?.items.has(box.item)));
     }
     for (const [id, { element }] of this.boxes) {
-      if (kept.has(id)) continue;
+      if (kept.has(id)) {
+        continue;
+      }
       element.remove();
       this.boxes.delete(id);
     }
@@ -233,7 +310,9 @@ export class Viewport {
       entry.element.classList.toggle("selected", this.selectedLine === line.key);
     }
     for (const [key, { element }] of this.lines) {
-      if (kept.has(key)) continue;
+      if (kept.has(key)) {
+        continue;
+      }
       element.remove();
       this.lines.delete(key);
     }
@@ -249,7 +328,9 @@ export class Viewport {
       }
     }
     for (const [label, element] of this.labels) {
-      if (labels.has(label)) continue;
+      if (labels.has(label)) {
+        continue;
+      }
       element.remove();
       this.labels.delete(label);
     }
@@ -262,7 +343,11 @@ export class Viewport {
 
 export function hatch(): SVGDefsElement {
   const stripes = (id: string): SVGPatternElement =>
-    s("pattern", { id, width: 9, height: 9, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("line", { class: "hatch-line", x1: 0, y1: 0, x2: 0, y2: 9 }));
+    s(
+      "pattern",
+      { id, width: 9, height: 9, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+      s("line", { class: "hatch-line", x1: 0, y1: 0, x2: 0, y2: 9 }),
+    );
   return s("defs", {}, stripes("hatch"));
 }
 

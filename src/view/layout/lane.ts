@@ -8,12 +8,12 @@ import type { Scene } from "./scene";
 import { boxSize } from "./sizes";
 
 export interface Lane {
-  boxes: Array<{ item: Item; x: number; y: number; w: number; h: number }>;
+  boxes: { item: Item; x: number; y: number; w: number; h: number }[];
   x: number;
   width: number;
   height: number;
   /** The corners of a line between two stages; null for any other line. */
-  corners(source: Item, target: Item, scene: Scene): Array<[number, number]> | null;
+  corners(source: Item, target: Item, scene: Scene): [number, number][] | null;
 }
 
 const HEAD = 26;
@@ -22,9 +22,11 @@ const ROW = 30;
 
 export function laneOf(doc: FlowDoc, levels: Levels, widest: number): Lane | null {
   const stages = levels.tree.root.children.filter((child) => levels.isStage(child));
-  if (!stages.length) return null;
+  if (!stages.length) {
+    return null;
+  }
   const number = new Map(stages.map((one, i) => [one, i]));
-  const pairs = doc.edges.flatMap((edge, e): Array<readonly [Item, Item, number]> => {
+  const pairs = doc.edges.flatMap((edge, e): (readonly [Item, Item, number])[] => {
     const a = levels.item(edge.source);
     const b = levels.item(edge.target);
     return number.has(a) && number.has(b) && a !== b ? [[a, b, e] as const] : [];
@@ -32,10 +34,16 @@ export function laneOf(doc: FlowDoc, levels: Levels, widest: number): Lane | nul
   const sorted = topological(stages, pairs) ?? stages;
   const column = new Map<Item, number>(sorted.map((one) => [one, 0]));
   for (const one of sorted) {
-    for (const [a, b] of pairs) if (a === one) column.set(b, Math.max(column.get(b)!, column.get(a)! + 1));
+    for (const [a, b] of pairs) {
+      if (a === one) {
+        column.set(b, Math.max(column.get(b)!, column.get(a)! + 1));
+      }
+    }
   }
   const columns: Item[][] = [];
-  for (const one of sorted) (columns[column.get(one)!] ??= []).push(one);
+  for (const one of sorted) {
+    (columns[column.get(one)!] ??= []).push(one);
+  }
 
   const boxes: Lane["boxes"] = [];
   let x = 0;
@@ -57,20 +65,37 @@ export function laneOf(doc: FlowDoc, levels: Levels, widest: number): Lane | nul
     width = Math.max(width, x + w);
     x += w + APART;
   }
-  const corners = (source: Item, target: Item, scene: Scene): Array<[number, number]> | null => {
-    if (!number.has(source) || !number.has(target)) return null;
+  const corners = (source: Item, target: Item, scene: Scene): [number, number][] | null => {
+    if (!number.has(source) || !number.has(target)) {
+      return null;
+    }
     const a = scene.byItem.get(source)!;
     const b = scene.byItem.get(target)!;
     const ay = a.y + a.h / 2;
     const by = b.y + b.h / 2;
     if (b.x > a.x) {
       const middle = b.x - APART / 2;
-      return ay === by ? [[a.x + a.w, ay], [b.x, by]] : [[a.x + a.w, ay], [middle, ay], [middle, by], [b.x, by]];
+      return ay === by
+        ? [
+            [a.x + a.w, ay],
+            [b.x, by],
+          ]
+        : [
+            [a.x + a.w, ay],
+            [middle, ay],
+            [middle, by],
+            [b.x, by],
+          ];
     }
     const between = a.y + a.h + ROW / 2;
     const ax = a.x + a.w / 2;
     const bx = b.x + b.w / 2;
-    return [[ax, a.y + a.h], [ax, between], [bx, between], [bx, b.y]];
+    return [
+      [ax, a.y + a.h],
+      [ax, between],
+      [bx, between],
+      [bx, b.y],
+    ];
   };
   return { boxes, x: 0, width, height: bottom, corners };
 }

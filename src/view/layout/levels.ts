@@ -3,7 +3,7 @@
 import type { FlowDoc } from "../doc";
 import { push } from "../doc";
 import type { Item, Tree } from "../groups";
-import type { LevelGraph, LevelOrder } from "./kernel";
+import type { LevelGraph, LevelOrder } from "./order";
 
 /** Readers from which on a source is drawn as a pill at each of them. */
 const MANY = 7;
@@ -32,15 +32,23 @@ export class Levels {
     const { edges } = doc;
     this.pilled = new Uint8Array(edges.length);
     doc.outOf.forEach((out, i) => {
-      if (doc.node(i).kind === "split" || doc.node(i).kind === "stage") return;
-      if (new Set(out.map((e) => edges[e]!.target)).size < MANY) return;
+      if (doc.node(i).kind === "split" || doc.node(i).kind === "stage") {
+        return;
+      }
+      if (new Set(out.map((e) => edges[e]!.target)).size < MANY) {
+        return;
+      }
       for (const e of out) {
-        if (!doc.edgeSeverity[e] && (edges[e]!.status ?? "ok") !== "failed") this.pilled[e] = 1;
+        if (!doc.edgeSeverity[e] && (edges[e]!.status ?? "ok") !== "failed") {
+          this.pilled[e] = 1;
+        }
       }
     });
     // Every level up to the one that both ends share draws a part of the edge.
     edges.forEach((edge, e) => {
-      if (this.pilled[e]) return;
+      if (this.pilled[e]) {
+        return;
+      }
       let a = this.item(edge.source);
       let b = this.item(edge.target);
       while (a.depth > b.depth) {
@@ -51,14 +59,18 @@ export class Levels {
         b = b.parent!;
         push(this.touched, b, e);
       }
-      if (a === b) return;
+      if (a === b) {
+        return;
+      }
       while (a.parent !== b.parent) {
         a = a.parent!;
         b = b.parent!;
         push(this.touched, a, e);
         push(this.touched, b, e);
       }
-      if (a.parent) push(this.touched, a.parent, e);
+      if (a.parent) {
+        push(this.touched, a.parent, e);
+      }
     });
   }
 
@@ -72,7 +84,9 @@ export class Levels {
 
   private within(one: Item, level: Item): Item | null {
     let at: Item | null = one;
-    while (at && at.parent !== level) at = at.parent;
+    while (at && at.parent !== level) {
+      at = at.parent;
+    }
     return at;
   }
 
@@ -84,7 +98,9 @@ export class Levels {
     const a = source === owner ? null : this.within(source, owner);
     const target = this.item(edge.target);
     const b = target === owner ? null : this.within(target, owner);
-    if (a === b) return null;
+    if (a === b) {
+      return null;
+    }
     const from = a ? level.index.get(a) : level.entry.get(s);
     const to = b ? level.index.get(b) : level.exit.get(s);
     return from === undefined || to === undefined ? null : [from, to];
@@ -92,7 +108,9 @@ export class Levels {
 
   of(owner: Item): Level {
     const known = this.made.get(owner);
-    if (known) return known;
+    if (known) {
+      return known;
+    }
     const children = owner.children.filter((child) => !(owner === this.tree.root && this.isStage(child)));
     const index = new Map(children.map((child, i) => [child, i]));
     const level: Level = {
@@ -126,9 +144,13 @@ export class Levels {
     const to: number[] = [];
     for (const e of touched) {
       const ends = this.ends(level, owner, e);
-      if (!ends) continue;
+      if (!ends) {
+        continue;
+      }
       const key = ends[0] * count + ends[1];
-      if (level.pair.has(key)) continue;
+      if (level.pair.has(key)) {
+        continue;
+      }
       level.pair.set(key, from.length);
       from.push(ends[0]);
       to.push(ends[1]);

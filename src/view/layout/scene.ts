@@ -3,10 +3,11 @@
 import type { FlowDoc } from "../doc";
 import { worse } from "../doc";
 import type { Item } from "../groups";
-import type { Severity, Status } from "../wire";
-import { order, place, type Placed, type Sizes } from "./kernel";
+import { order } from "./order";
+import { place, type Sizes } from "./place";
+import { frame, meet, portX, type LevelLayout, type Line } from "./ends";
 import { laneOf, type Lane } from "./lane";
-import type { Level, Levels } from "./levels";
+import type { Levels } from "./levels";
 import { boxSize, FRAME, wordsWidth } from "./sizes";
 
 export interface Box {
@@ -21,25 +22,7 @@ export interface Box {
   pills: number[];
 }
 
-export interface Line {
-  key: string;
-  source: Item;
-  target: Item;
-  /** The edges of the flow that this line stands for. */
-  edges: number[];
-  status: Status;
-  severity: Severity | undefined;
-  /** x, y1, y2 of each upright part; between two of them the line bends. Empty for a lane's line. */
-  parts: number[];
-  /** A line of the pipeline's lane: its corners. */
-  corners: Array<[number, number]>;
-  left: number;
-  top: number;
-  right: number;
-  bottom: number;
-  /** Whether this line carries the words of its tensor. */
-  labelled: boolean;
-}
+export type { Line } from "./ends";
 
 export interface Scene {
   boxes: Box[];
@@ -48,18 +31,6 @@ export interface Scene {
   width: number;
   height: number;
   lane: Lane | null;
-}
-
-interface LevelLayout {
-  owner: Item;
-  level: Level;
-  placed: Placed;
-  width: number;
-  height: number;
-  size: Array<{ w: number; h: number }>;
-  inner: Array<LevelLayout | null>;
-  /** Shift of each edge's end where several meet at one node. */
-  spread: Float64Array;
 }
 
 const GAP = 46;
@@ -95,26 +66,40 @@ export class SceneBuilder {
     this.lines(scene, open, at);
     scene.width = width;
     scene.height = dy + layout.height;
-    for (const line of scene.lines) scene.width = Math.max(scene.width, line.right);
+    for (const line of scene.lines) {
+      scene.width = Math.max(scene.width, line.right);
+    }
     return scene;
   }
 
   visible(one: Item, open: ReadonlySet<string>): Item {
     let shown = one;
-    for (let up = one.parent; up?.parent; up = up.parent) if (!open.has(up.id)) shown = up;
+    for (let up = one.parent; up?.parent; up = up.parent) {
+      if (!open.has(up.id)) {
+        shown = up;
+      }
+    }
     return shown;
   }
 
   private pills(open: ReadonlySet<string>): Map<Item, Set<number>> {
     const pills = new Map<Item, Set<number>>();
     this.doc.edges.forEach((edge, e) => {
-      if (!this.levels.pilled[e]) return;
+      if (!this.levels.pilled[e]) {
+        return;
+      }
       const target = this.visible(this.levels.item(edge.target), open);
       const source = this.doc.byId.get(edge.source)!;
-      if (this.visible(this.levels.tree.of[source]!, open) === target) return;
-      if (open.has(target.id) && target.children.length) return;
+      if (this.visible(this.levels.tree.of[source]!, open) === target) {
+        return;
+      }
+      if (open.has(target.id) && target.children.length) {
+        return;
+      }
       let set = pills.get(target);
-      if (!set) pills.set(target, (set = new Set()));
+      if (!set) {
+        pills.set(target, (set = new Set()));
+      }
       set.add(source);
     });
     return pills;
@@ -127,7 +112,9 @@ export class SceneBuilder {
     const inner = children.map((child) => (child.children.length && open.has(child.id) ? this.layout(child, open, pills) : null));
     const size = children.map((child, i) => {
       const within = inner[i];
-      if (!within) return boxSize(this.doc, child, Math.min(3, pills.get(child)?.size ?? 0));
+      if (!within) {
+        return boxSize(this.doc, child, Math.min(3, pills.get(child)?.size ?? 0));
+      }
       return { w: Math.max(within.width + 2 * FRAME.side, 190), h: within.height + FRAME.head + FRAME.foot };
     });
     const width = new Float64Array(graph.count).fill(16);
@@ -145,23 +132,34 @@ export class SceneBuilder {
       room: new Float64Array(edges),
       apart: APART,
       gap: owner === this.levels.tree.root ? GAP + 6 : GAP,
+      pull: new Float64Array(edges).fill(1),
       portGap: 24,
       bendWidth: 4,
       laneWidth: 14,
     };
     this.touchedEdges(owner).forEach((e) => {
       const ends = this.levels.ends(level, owner, e);
-      if (!ends) return;
+      if (!ends) {
+        return;
+      }
       const p = level.pair.get(ends[0] * graph.count + ends[1])!;
       const source = this.doc.byId.get(this.doc.edges[e]!.source)!;
       const out = ends[0] < children.length ? inner[ends[0]] : null;
       const into = ends[1] < children.length ? inner[ends[1]] : null;
-      if (out) sizes.fromOffset[p] = portX(out, out.level.exit.get(source), size[ends[0]]!.w);
-      if (into) sizes.toOffset[p] = portX(into, into.level.entry.get(source), size[ends[1]]!.w);
+      if (out) {
+        sizes.fromOffset[p] = portX(out, out.level.exit.get(source), size[ends[0]]!.w);
+      }
+      if (into) {
+        sizes.toOffset[p] = portX(into, into.level.entry.get(source), size[ends[1]]!.w);
+      }
       if (this.doc.edgeSeverity[e] || this.doc.edges[e]!.status === "failed") {
+        sizes.pull[p] = 60;
+        // What was wanted and what came stand beside the edge's end, where nothing else may pass.
+        if (ends[1] >= children.length || into) {
+          return;
+        }
         sizes.room[p] = 92;
-        // What was wanted and what came stand beside the edge, where nothing else may pass.
-        if (ends[1] < children.length && !into) width[ends[1]] = Math.max(width[ends[1]]!, 2 * wordsWidth(this.doc, e));
+        width[ends[1]] = Math.max(width[ends[1]]!, 2 * wordsWidth(this.doc, e));
       }
     });
     const placed = place(graph, level.ordered, sizes);
@@ -173,7 +171,15 @@ export class SceneBuilder {
     return this.levels.edgesOf(owner);
   }
 
-  private spreadOut(scene: Scene, layout: LevelLayout, dx: number, dy: number, depth: number, pills: ReadonlyMap<Item, Set<number>>, at: Map<Item, [number, number, LevelLayout]>): void {
+  private spreadOut(
+    scene: Scene,
+    layout: LevelLayout,
+    dx: number,
+    dy: number,
+    depth: number,
+    pills: ReadonlyMap<Item, Set<number>>,
+    at: Map<Item, [number, number, LevelLayout]>,
+  ): void {
     at.set(layout.owner, [dx, dy, layout]);
     const { placed, level } = layout;
     level.children.forEach((child, i) => {
@@ -184,7 +190,9 @@ export class SceneBuilder {
       const box: Box = { item: child, x, y, w, h, open: Boolean(inner), depth: depth + 1, pills: [...(pills.get(child) ?? [])] };
       scene.boxes.push(box);
       scene.byItem.set(child, box);
-      if (inner) this.spreadOut(scene, inner, x + Math.round((w - inner.width) / 2), y + FRAME.head, depth + 1, pills, at);
+      if (inner) {
+        this.spreadOut(scene, inner, x + Math.round((w - inner.width) / 2), y + FRAME.head, depth + 1, pills, at);
+      }
     });
   }
 
@@ -193,22 +201,41 @@ export class SceneBuilder {
     const told = new Map<Item, Set<number>>();
     const shown = this.levels.tree.of.map((one) => this.visible(one, open));
     this.doc.edges.forEach((edge, e) => {
-      if (this.levels.pilled[e]) return;
+      if (this.levels.pilled[e]) {
+        return;
+      }
       const s = this.doc.byId.get(edge.source)!;
       const t = this.doc.byId.get(edge.target)!;
       const source = shown[s]!;
       const target = shown[t]!;
-      if (source === target) return;
+      if (source === target) {
+        return;
+      }
       let row = known.get(source);
-      if (!row) known.set(source, (row = new Map()));
+      if (!row) {
+        known.set(source, (row = new Map<Item, Line>()));
+      }
       let line = row.get(target);
       if (!line) {
         const corners = scene.lane ? scene.lane.corners(source, target, scene) : null;
         const parts = corners ? [] : this.parts(s, e, source, target, at, scene);
-        if (!parts) return;
+        if (!parts) {
+          return;
+        }
         line = {
-          key: `${source.id}>${target.id}`, source, target, edges: [], status: "ok", severity: undefined, parts, corners: corners ?? [],
-          left: 0, top: 0, right: 0, bottom: 0, labelled: false,
+          key: `${source.id}>${target.id}`,
+          source,
+          target,
+          edges: [],
+          status: "ok",
+          severity: undefined,
+          parts,
+          corners: corners ?? [],
+          left: 0,
+          top: 0,
+          right: 0,
+          bottom: 0,
+          labelled: false,
         };
         frame(line);
         row.set(target, line);
@@ -216,11 +243,16 @@ export class SceneBuilder {
       }
       line.edges.push(e);
       line.severity = worse(line.severity, this.doc.edgeSeverity[e]);
-      if (edge.status === "failed") line.status = "failed";
-      else if (edge.status === "not-reached" && line.status === "ok") line.status = "not-reached";
+      if (edge.status === "failed") {
+        line.status = "failed";
+      } else if (edge.status === "not-reached" && line.status === "ok") {
+        line.status = "not-reached";
+      }
       // One tensor is written once, where it leaves.
       let specs = told.get(source);
-      if (!specs) told.set(source, (specs = new Set()));
+      if (!specs) {
+        told.set(source, (specs = new Set()));
+      }
       if (!specs.has(edge.spec)) {
         specs.add(edge.spec);
         line.labelled = true;
@@ -229,30 +261,59 @@ export class SceneBuilder {
   }
 
   /** The upright parts of an edge, through every open level between its ends. */
-  private parts(s: number, e: number, source: Item, target: Item, at: ReadonlyMap<Item, [number, number, LevelLayout]>, scene: Scene): number[] | null {
+  private parts(
+    s: number,
+    e: number,
+    source: Item,
+    target: Item,
+    at: ReadonlyMap<Item, [number, number, LevelLayout]>,
+    scene: Scene,
+  ): number[] | null {
     const up: Item[] = [];
     const down: Item[] = [];
     let a: Item = source;
     let b: Item = target;
-    while (a.depth > b.depth) up.push((a = a.parent!));
-    while (b.depth > a.depth) down.push((b = b.parent!));
+    while (a.depth > b.depth) {
+      up.push((a = a.parent!));
+    }
+    while (b.depth > a.depth) {
+      down.push((b = b.parent!));
+    }
     if (a !== b) {
       while (a.parent !== b.parent) {
         up.push((a = a.parent!));
         down.push((b = b.parent!));
       }
-      if (this.levels.isStage(source)) return this.fromStage(s, source, b, down, e, at, scene);
+      if (this.levels.isStage(source)) {
+        return this.fromStage(s, source, b, down, e, at, scene);
+      }
       up.push(a.parent!);
     }
     const parts: number[] = [];
     for (const owner of up.concat(down.reverse())) {
       const here = at.get(owner);
-      if (here) this.pass(parts, here, owner, s, e);
+      if (here) {
+        this.pass(parts, here, owner, s, e);
+      }
+    }
+    // Levels round on their own: what is straight but for that is drawn straight.
+    for (let i = 3; i < parts.length; i += 3) {
+      if (Math.abs(parts[i]! - parts[i - 3]!) <= 2) {
+        parts[i] = parts[i - 3]!;
+      }
     }
     return parts.length ? parts : null;
   }
 
-  private fromStage(s: number, source: Item, top: Item, down: Item[], e: number, at: ReadonlyMap<Item, [number, number, LevelLayout]>, scene: Scene): number[] {
+  private fromStage(
+    s: number,
+    source: Item,
+    top: Item,
+    down: Item[],
+    e: number,
+    at: ReadonlyMap<Item, [number, number, LevelLayout]>,
+    scene: Scene,
+  ): number[] {
     const from = scene.byItem.get(source)!;
     const to = scene.byItem.get(top)!;
     const bottom = scene.lane!.height;
@@ -260,7 +321,7 @@ export class SceneBuilder {
     const root = at.get(this.levels.tree.root)![2];
     const rank = root.level.ordered!.rank[root.level.index.get(top)!]!;
     const inner = at.get(top);
-    const x = inner && inner[2].level.entry.has(s) ? inner[0] + inner[2].placed.x[inner[2].level.entry.get(s)!]! : to.x + to.w / 2;
+    const x = inner?.[2].level.entry.has(s) ? inner[0] + inner[2].placed.x[inner[2].level.entry.get(s)!]! : to.x + to.w / 2;
     if (rank > 0) {
       const beside = Math.max(scene.width, root.width + at.get(this.levels.tree.root)![0]) + 20;
       parts.push(beside, bottom + GAP, to.y - GAP + 8);
@@ -268,7 +329,9 @@ export class SceneBuilder {
     parts.push(x, to.y, to.y);
     for (const owner of down.reverse()) {
       const here = at.get(owner);
-      if (here) this.pass(parts, here, owner, s, e);
+      if (here) {
+        this.pass(parts, here, owner, s, e);
+      }
     }
     return parts;
   }
@@ -278,7 +341,9 @@ export class SceneBuilder {
     const [dx, dy, layout] = here;
     const { level, placed, inner, size } = layout;
     const ends = this.levels.ends(level, owner, e);
-    if (!ends) return;
+    if (!ends) {
+      return;
+    }
     const p = level.pair.get(ends[0] * level.graph.count + ends[1])!;
     const ordered = level.ordered!;
     const n = level.children.length;
@@ -296,8 +361,9 @@ export class SceneBuilder {
       return;
     }
     parts.push(x0, dy + placed.rowTop[rank0]! + height, dy + placed.rowBottom[rank0]!);
-    if (ordered.lane[p]) parts.push(dx + placed.laneX[p]!, dy + placed.rowTop[rank0 + 1]!, dy + placed.rowBottom[rank1 - 1]!);
-    else {
+    if (ordered.lane[p]) {
+      parts.push(dx + placed.laneX[p]!, dy + placed.rowTop[rank0 + 1]!, dy + placed.rowBottom[rank1 - 1]!);
+    } else {
       for (let i = 1; i < ordered.span[p]!; i++) {
         const bend = ordered.bend[p]! + i - 1;
         parts.push(dx + placed.x[bend]!, dy + placed.rowTop[rank0 + i]!, dy + placed.rowBottom[rank0 + i]!);
@@ -305,51 +371,4 @@ export class SceneBuilder {
     }
     parts.push(x1, dy + placed.rowTop[rank1]!, dy + placed.rowTop[rank1]!);
   }
-}
-
-function portX(inner: LevelLayout, port: number | undefined, width: number): number {
-  if (port === undefined) return 0;
-  return Math.round((width - inner.width) / 2) + inner.placed.x[port]! - width / 2;
-}
-
-/** Edges that meet at the top of a node, side by side; the straightest one keeps the middle. */
-function meet(level: Level, placed: Placed, inner: ReadonlyArray<LevelLayout | null>, size: ReadonlyArray<{ w: number }>): Float64Array {
-  const { graph, ordered } = level;
-  const edges = graph.from.length;
-  const shift = new Float64Array(edges);
-  const into: number[][] = [];
-  for (let p = 0; p < edges; p++) (into[graph.to[p]!] ??= []).push(p);
-  const cameFrom = (p: number): number => {
-    if (ordered!.lane[p]) return placed.laneX[p]!;
-    return placed.x[ordered!.span[p]! > 1 ? ordered!.bend[p]! + ordered!.span[p]! - 2 : graph.from[p]!]!;
-  };
-  into.forEach((list, v) => {
-    if (list.length < 2 || v >= level.children.length || inner[v]) return;
-    const x = placed.x[v]!;
-    list.sort((a, b) => cameFrom(a) - cameFrom(b) || a - b);
-    const step = Math.min(22, (size[v]!.w - 24) / list.length);
-    let straight = (list.length - 1) / 2;
-    list.forEach((p, i) => {
-      if (Math.abs(cameFrom(p) - x) < 2) straight = i;
-    });
-    list.forEach((p, i) => (shift[p] = (i - straight) * step));
-  });
-  return shift;
-}
-
-function frame(line: Line): void {
-  const xs: number[] = [];
-  const ys: number[] = [];
-  for (let i = 0; i < line.parts.length; i += 3) {
-    xs.push(line.parts[i]!);
-    ys.push(line.parts[i + 1]!, line.parts[i + 2]!);
-  }
-  for (const [x, y] of line.corners) {
-    xs.push(x);
-    ys.push(y);
-  }
-  line.left = Math.min(...xs);
-  line.right = Math.max(...xs);
-  line.top = Math.min(...ys);
-  line.bottom = Math.max(...ys);
 }

@@ -11,13 +11,21 @@ const STRIP = 76;
 
 /** The second line of a box. */
 export function subtitle(doc: FlowDoc, item: Item): string {
-  if (item.times > 1) return `${count(item.leaves, "layer")} in all`;
-  if (item.node < 0) return count(item.leaves, "layer");
+  if (item.times > 1) {
+    return `${count(item.leaves, "layer")} in all`;
+  }
+  if (item.node < 0) {
+    return count(item.leaves, "layer");
+  }
   const node = doc.node(item.node);
   const words = [node.kind === "layer" || node.kind === "op" || node.kind === "output" ? node.op : node.op || node.kind];
   const config = brief(node);
-  if (config) words.push(config);
-  if (item.children.length) words.push(item.raw ? count(item.leaves, "op") : count(item.leaves, "part"));
+  if (config) {
+    words.push(config);
+  }
+  if (item.children.length) {
+    words.push(item.raw ? count(item.leaves, "op") : count(item.leaves, "part"));
+  }
   return words.filter(Boolean).join(" · ");
 }
 
@@ -30,7 +38,7 @@ export function boxSize(doc: FlowDoc, item: Item, pills: number): { w: number; h
   const first = item.label.length * NAME_GLYPH + (place ? strip : 0) + more;
   const second = subtitle(doc, item).length * WORD_GLYPH + (place ? place.length * WORD_GLYPH + 14 : strip + (strip && 10));
   const third = (node?.note ?? "").length * WORD_GLYPH;
-  const w = Math.max(150, Math.min(340, Math.max(first, second, third) + 32));
+  const w = Math.max(150, Math.min(360, Math.max(first, second, third) + (node?.kind === "split" ? 52 : 32)));
   const notes = node?.note ? 1 : 0;
   return { w: Math.round(w / 2) * 2, h: 50 + 17 * (pills + notes) };
 }

@@ -1,13 +1,15 @@
 /** Orders large levels away from the page's own thread. Without a worker the caller does it itself. */
 
-import * as kernel from "./kernel";
-import type { LevelGraph, LevelOrder } from "./kernel";
+import * as kernel from "./order";
+import type { LevelGraph, LevelOrder } from "./order";
 
 /** Nodes from which on a level is worth a worker. */
 export const LARGE = 2500;
 
 export async function orderInWorker(graph: LevelGraph): Promise<LevelOrder> {
-  if (typeof Worker === "undefined" || typeof URL.createObjectURL !== "function") return kernel.order(graph);
+  if (typeof Worker === "undefined" || typeof URL.createObjectURL !== "function") {
+    return kernel.order(graph);
+  }
   const { adjacency, breakCycles, rankNodes, sweep, order } = kernel;
   const parts = [adjacency, breakCycles, rankNodes, sweep, order].map(String).join("\n");
   const source = `${parts}\nonmessage=(event)=>postMessage(${order.name}(event.data));`;
@@ -19,9 +21,13 @@ export async function orderInWorker(graph: LevelGraph): Promise<LevelOrder> {
         worker.terminate();
         resolve(result);
       };
-      worker.onmessage = (event: MessageEvent<LevelOrder>) => done(event.data);
+      worker.onmessage = (event: MessageEvent<LevelOrder>) => {
+        done(event.data);
+      };
       // A page may forbid workers; the work is the same here.
-      worker.onerror = () => done(kernel.order(graph));
+      worker.onerror = () => {
+        done(kernel.order(graph));
+      };
       worker.postMessage(graph);
     });
   } catch {

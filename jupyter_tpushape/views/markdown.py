@@ -1,0 +1,60 @@
+"""The report as Markdown: for a pull request, an issue, a log."""
+
+from __future__ import annotations
+
+import re
+
+from ..flow import Finding, Report
+from .mime import WORDS
+
+
+def plain(text: object) -> str:
+    """Text that no Markdown renderer takes for markup."""
+    text = str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_{}\[\]()#+!|~])", r"\\\1", " ".join(text.split()))
+
+
+def code(text: str) -> str:
+    """Inline code, fenced by more backticks than it holds."""
+    text = " ".join(text.split())
+    ticks = "`" * (1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{ticks}{pad}{text}{pad}{ticks}" if text else ""
+
+
+def block(text: str, language: str) -> list[str]:
+    ticks = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
+    return [f"{ticks}{language}", *text.rstrip("\n").splitlines(), ticks]
+
+
+def to_markdown(report: Report) -> str:
+    """Verdict, findings and fixes."""
+    about = [report.title, report.flow.framework, report.target.name if report.target else ""]
+    lines = [f"# {'✓' if report.ok else '✖'} {plain(report.summary)}", "", " · ".join(plain(word) for word in about if word), ""]
+    for i, finding in enumerate(report.findings, 1):
+        lines += _finding(i, finding)
+    if report.limits:
+        lines += ["## What was not looked at", "", *(f"- {plain(words)}" for words in report.limits), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _finding(i: int, finding: Finding) -> list[str]:
+    lines = [f"## {i}. {plain(finding.message)}", ""]
+    where = f" · {code(str(finding.location))}" if finding.location else ""
+    lines += [f"{WORDS[finding.severity]}{where} · {code(finding.rule)}", ""]
+    if finding.expected:
+        lines.append(f"- wants {code(finding.expected.text)}")
+    if finding.found:
+        lines.append(f"- gets {code(finding.found.text)}")
+    if finding.expected or finding.found:
+        lines.append("")
+    if finding.why:
+        lines += [plain(finding.why), ""]
+    for fix in finding.fixes:
+        tried = " (tried: reaches the loss)" if fix.verified else ""
+        lines += [f"**{plain(fix.title)}**{tried}", ""]
+        if fix.patch:
+            lines += [*block(fix.patch, "diff"), ""]
+    if finding.rejected:
+        lines += ["Tried and rejected:", "", *(f"- {plain(words)}" for words in finding.rejected), ""]
+    return lines

@@ -1,0 +1,35 @@
+"""What a report gives to a notebook: text, a still with its findings in plain HTML, and the document itself.
+
+The HTML holds no script, no style element and no address: it is what GitHub, nbviewer, a printer
+and an untrusted notebook show. Where our renderer is installed, the document is drawn instead.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from ..flow import MIME, Report
+from .html import template
+from .svg import STILL, to_svg
+
+COLOURS = {"error": "#ad4400", "tpu": "#ad4400", "silent": "#ad4400", "slow": "#57606a", "note": "#57606a"}
+WORDS = {
+    "error": "breaks",
+    "tpu": "breaks on the TPU",
+    "silent": "runs, computes something else than meant",
+    "slow": "runs, wastes the target",
+    "note": "worth knowing",
+}
+
+
+def fragment(report: Report) -> str:
+    """The still and the findings as a piece of HTML."""
+    picture = base64.b64encode(to_svg(report, most=STILL).encode()).decode()
+    return template("fragment.html").render(report=report, picture=picture, colours=COLOURS, words=WORDS)
+
+
+def bundle(report: Report) -> dict[str, Any]:
+    """The report by MIME type."""
+    return {"text/plain": repr(report), "text/html": fragment(report), MIME: json.loads(report.to_json())}

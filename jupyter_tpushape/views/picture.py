@@ -1,0 +1,290 @@
+"""A still of a flow: which boxes it shows, and where they and their edges stand.
+
+For places where no script runs. The interactive view lays out by itself; this one is small and
+keeps to what can be read in one look: the way to each problem, and what stands next to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..flow import Edge, Flow, Node, Report
+
+GAP, APART, ROUND = 44.0, 28.0, 4
+NEAR = 3
+
+
+@dataclass
+class Box:
+    """What stands at one place: one node, a composite that stays closed, or a run that is left out."""
+
+    nodes: list[Node]
+    hidden: int = 0
+    x: float = 0.0
+    y: float = 0.0
+    width: float = 0.0
+    height: float = 48.0
+    #: Room on either side for the words at a broken edge above it.
+    room: float = 0.0
+
+    @property
+    def left_out(self) -> bool:
+        return len(self.nodes) > 1
+
+
+@dataclass
+class Line:
+    source: Box
+    target: Box
+    edges: list[Edge]
+    points: list[tuple[float, float]] = field(default_factory=list)
+
+
+@dataclass
+class Picture:
+    boxes: list[Box]
+    lines: list[Line]
+    stages: list[Box]
+    width: float
+    height: float
+
+
+def picture(report: Report, most: int) -> Picture:
+    """The still of a report with about ``most`` boxes at most."""
+    flow = report.flow
+    shown = _visible(flow, _marked(report), most)
+    boxes = _elide(flow, shown, _marked(report), most)
+    lines = _lines(flow, boxes, shown)
+    for box in boxes:
+        box.width, box.height = _size(box)
+    _make_room(report, lines)
+    stages = [box for box in boxes if box.nodes[0].kind == "stage"]
+    rest = [box for box in boxes if box.nodes[0].kind != "stage"]
+    inner = [line for line in lines if line.source in rest and line.target in rest]
+    width, height = _layered(rest, inner)
+    top = _lane(stages, max(width, 720.0))
+    wide = max(width, max((box.x + box.width for box in stages), default=0.0))
+    for box in rest:
+        box.x += (wide - width) / 2
+        box.y += top
+    for line in inner:
+        line.points = [(x + (wide - width) / 2, y + top) for x, y in line.points]
+    for line in lines:
+        if line not in inner:
+            line.points = _straight(line)
+    return Picture(rest, lines, stages, wide, top + height)
+
+
+def _marked(report: Report) -> set[str]:
+    """The nodes that findings speak of."""
+    ends = {edge.id: (edge.source, edge.target) for edge in report.flow.edges}
+    marked = {node.id for node in report.flow.nodes if node.status == "failed"}
+    for finding in report.findings:
+        marked.update(finding.nodes)
+        for id in finding.edges:
+            marked.update(ends.get(id, ()))
+    return marked
+
+
+def _visible(flow: Flow, marked: set[str], most: int) -> dict[str, Node]:
+    """For each node, the node that stands for it: itself, or the outermost composite that is closed."""
+    nodes = {node.id: node for node in flow.nodes}
+    parents = {node.parent for node in flow.nodes if node.parent in nodes}
+    up: dict[str, list[str]] = {}
+    for node in flow.nodes:
+        chain, at = [], node.parent
+        while at in nodes and at not in chain:
+            chain.append(at)
+            at = nodes[at].parent
+        up[node.id] = chain
+    opened = {id for mark in marked if mark in nodes for id in up[mark]}
+    for id in sorted(parents, key=lambda id: len(up[id])):
+        inside = sum(1 for node in flow.nodes if node.parent == id)
+        current = sum(1 for node in flow.nodes if all(a in opened for a in up[node.id]) and node.id not in opened)
+        raw = all(node.kind == "op" for node in flow.nodes if node.parent == id)
+        if not raw and all(a in opened for a in up[id]) and current + inside <= most:
+            opened.add(id)
+    stand = {}
+    for node in flow.nodes:
+        closed = [id for id in up[node.id] if id not in opened]
+        if node.id not in opened:
+            stand[node.id] = nodes[closed[-1]] if closed else node
+    return stand
+
+
+def _elide(flow: Flow, shown: dict[str, Node], marked: set[str], most: int) -> list[Box]:
+    """Boxes in the order of the flow; long runs that no finding speaks of become one box."""
+    kept: dict[str, Box] = {}
+    for node in flow.nodes:
+        if node.id in shown:
+            stand = shown[node.id]
+            box = kept.setdefault(stand.id, Box([stand]))
+            box.hidden += stand.id != node.id
+    order = list(kept.values())
+    if len(order) <= most:
+        return order
+    place = {box.nodes[0].id: i for i, box in enumerate(order)}
+    near = {place[shown[id].id] for id in marked if id in shown}
+    wanted = {i + d for i in near for d in range(-NEAR, NEAR + 1)}
+    edge = max(3, (most - len(wanted)) // 2)
+    wanted.update(range(edge), range(len(order) - edge, len(order)))
+    wanted.update(i for i, box in enumerate(order) if box.nodes[0].kind in ("stage", "split", "loss", "input"))
+    boxes: list[Box] = []
+    for i, box in enumerate(order):
+        if i in wanted:
+            boxes.append(box)
+        elif boxes and boxes[-1].hidden < 0:
+            boxes[-1].nodes += box.nodes
+        else:
+            boxes.append(Box(list(box.nodes), hidden=-1))
+    return boxes
+
+
+def _lines(flow: Flow, boxes: list[Box], shown: dict[str, Node]) -> list[Line]:
+    home = {node.id: box for box in boxes for node in box.nodes}
+    order = {id(box): i for i, box in enumerate(boxes)}
+    lines: dict[tuple[int, int], Line] = {}
+    for edge in flow.edges:
+        if edge.source not in shown or edge.target not in shown:
+            continue
+        a, b = home[shown[edge.source].id], home[shown[edge.target].id]
+        if a is not b:
+            lines.setdefault((order[id(a)], order[id(b)]), Line(a, b, [])).edges.append(edge)
+    return list(lines.values())
+
+
+def label(box: Box) -> tuple[str, str]:
+    """The two lines of words in a box."""
+    first = box.nodes[0]
+    if box.left_out:
+        return f"… {len(box.nodes)} more …", f"{first.name} to {box.nodes[-1].name}"
+    words = [first.op] if first.op and first.op != first.name else []
+    if box.hidden > 0:
+        words.append(f"{box.hidden} inside")
+    if first.location and first.kind != "stage":
+        words.append(str(first.location))
+    return first.name or first.op, " · ".join(words) or first.note
+
+
+def _make_room(report: Report, lines: list[Line]) -> None:
+    """Keeps free what `wants … gets …` needs beside a broken edge."""
+    longest = {id: max(len(side.text) for side in (finding.expected, finding.found) if side)
+               for finding in report.findings if finding.expected or finding.found for id in finding.edges}  # fmt: skip
+    for line in lines:
+        words = max((longest.get(edge.id, 0) for edge in line.edges), default=0)
+        if words:
+            line.target.room = max(0.0, min(words, 60) * 7.0 + 70 - line.target.width / 2)
+
+
+def _size(box: Box) -> tuple[float, float]:
+    first, second = (min(len(words), 44) for words in label(box))
+    return max(130.0, first * 8.0 + 34, second * 6.5 + 30), 48.0
+
+
+def _ranks(boxes: list[Box], lines: list[Line]) -> dict[int, int]:
+    rank = {id(box): 0 for box in boxes}
+    place = {id(box): i for i, box in enumerate(boxes)}
+    # The document's order is the flow's; an edge against it is drawn but does not pull.
+    for line in sorted(lines, key=lambda line: place[id(line.source)]):
+        if place[id(line.source)] < place[id(line.target)]:
+            rank[id(line.target)] = max(rank[id(line.target)], rank[id(line.source)] + 1)
+    return rank
+
+
+def _layered(boxes: list[Box], lines: list[Line]) -> tuple[float, float]:
+    """Places boxes rank by rank; gives the size of it all. Long edges bend round what they pass."""
+    if not boxes:
+        return 0.0, 0.0
+    rank = _ranks(boxes, lines)
+    rows: list[list[Box]] = [[] for _ in range(max(rank.values()) + 1)]
+    for box in boxes:
+        rows[rank[id(box)]].append(box)
+    chains: list[tuple[Line, list[Box]]] = []
+    up: dict[int, list[Box]] = {}
+    down: dict[int, list[Box]] = {}
+    for line in lines:
+        chain = [line.source]
+        for r in range(rank[id(line.source)] + 1, rank[id(line.target)]):
+            bend = Box([], width=8.0, height=0.0)
+            rows[r].append(bend)
+            chain.append(bend)
+        chain.append(line.target)
+        chains.append((line, chain))
+        for a, b in zip(chain, chain[1:], strict=False):
+            down.setdefault(id(a), []).append(b)
+            up.setdefault(id(b), []).append(a)
+    for sweep in range(2 * ROUND):
+        near, order = (up, rows[1:]) if sweep % 2 == 0 else (down, rows[-2::-1])
+        place = {id(box): float(i) - len(row) / 2 for row in rows for i, box in enumerate(row)}
+        for row in order:
+            row.sort(key=lambda box: _mean([place[id(other)] for other in near.get(id(box), [])], place[id(box)]))
+            place.update((id(box), float(i) - len(row) / 2) for i, box in enumerate(row))
+    for sweep in range(2 * ROUND + 1):
+        near, order = (up, rows) if sweep % 2 == 0 else (down, rows[::-1])
+        for row in order:
+            _settle(row, near)
+    left = min(box.x for row in rows for box in row)
+    right = max(box.x + box.width + box.room for row in rows for box in row)
+    y = 0.0
+    tops = []
+    for row in rows:
+        tops.append(y)
+        broken = any(edge.status == "failed" for line in lines if line.source in row for edge in line.edges)
+        tall = max(box.height for box in row)
+        for box in row:
+            box.x, box.y = box.x - left, y
+        y += tall + (GAP + 26 if broken else GAP)
+    for line, chain in chains:
+        line.points = [(line.source.x + line.source.width / 2, line.source.y + line.source.height)]
+        for bend in chain[1:-1]:
+            x = bend.x + bend.width / 2
+            line.points += [(x, bend.y), (x, bend.y + 48.0)]
+        line.points.append((line.target.x + line.target.width / 2, line.target.y))
+    return right - left, y - GAP
+
+
+def _mean(values: list[float], other: float) -> float:
+    return sum(values) / len(values) if values else other
+
+
+def _settle(row: list[Box], near: dict[int, list[Box]]) -> None:
+    """Moves each box of a row as near to its neighbours' middle as order and distance allow."""
+    blocks: list[tuple[float, float, int]] = []
+    offset, offsets = 0.0, []
+    for box in row:
+        offsets.append(offset)
+        others = near.get(id(box), [])
+        straight = [other for other in others if other.nodes] or others
+        middle = _mean([other.x + other.width / 2 for other in straight], box.x + box.width / 2)
+        weight = 1000.0 if box.nodes and others else 1.0
+        offset += box.room
+        offsets[-1] = offset
+        total, mass, size = (middle - box.width / 2 - offset) * weight, weight, 1
+        while blocks and blocks[-1][0] / blocks[-1][1] >= total / mass:
+            before = blocks.pop()
+            total, mass, size = total + before[0], mass + before[1], size + before[2]
+        blocks.append((total, mass, size))
+        offset += box.width + box.room + APART
+    at = iter(zip(row, offsets, strict=True))
+    for total, mass, size in blocks:
+        for _ in range(size):
+            box, shift = next(at)
+            box.x = total / mass + shift
+
+
+def _lane(stages: list[Box], widest: float) -> float:
+    """Places the pipeline's stages in rows; gives where the model begins below them."""
+    x, y = 0.0, 22.0
+    for box in stages:
+        if x and x + box.width > widest:
+            x, y = 0.0, y + box.height + 26
+        box.x, box.y = x, y
+        x += box.width + APART
+    return y + 48.0 + GAP if stages else 0.0
+
+
+def _straight(line: Line) -> list[tuple[float, float]]:
+    a, b = line.source, line.target
+    if a.y == b.y and b.x > a.x:
+        return [(a.x + a.width, a.y + a.height / 2), (b.x, b.y + b.height / 2)]
+    return [(a.x + a.width / 2, a.y + a.height), (b.x + b.width / 2, b.y)]

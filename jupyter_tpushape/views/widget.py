@@ -1,0 +1,72 @@
+"""The interactive view as a widget, for JupyterLab, Colab, VS Code and the classic notebook.
+
+Importing this module imports anywidget; ``report.show()`` does that when it is called.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib import resources
+from typing import Any
+
+import anywidget
+import traitlets
+
+from ..flow import Report
+from .mime import fragment
+
+
+class ReportWidget(anywidget.AnyWidget):  # type: ignore[misc]
+    """A report on the screen.
+
+    Attributes:
+        selected: the id of the node that is selected in the view, ``""`` when none is; may be set.
+        finding: the index of the finding that is shown; may be set.
+        report: the wire document as a dict; set it (or call :meth:`update`) to show another report in place.
+    """
+
+    _esm = resources.files("jupyter_tpushape") / "static" / "widget.js"
+    report = traitlets.Dict().tag(sync=True)
+    selected = traitlets.Unicode("").tag(sync=True)
+    finding = traitlets.Int(0).tag(sync=True)
+    can_apply = traitlets.Bool(False).tag(sync=True)
+
+    def __init__(self, report: Report, **more: Any) -> None:
+        self._still = ""
+        self._source = report
+        self._displayed_in: object = None
+        super().__init__(report=json.loads(report.to_json()), **more)
+
+    def update(self, report: Report) -> None:
+        """Shows another report where this one stands; what is open and selected stays so where it still exists."""
+        self._source, self._still = report, ""
+        self.report = json.loads(report.to_json())
+
+    def on_apply(self, callback: Callable[[int, int], None]) -> None:
+        """Shows Apply beside each fix; a click calls back with the indices of the finding and the fix."""
+
+        def receive(_: object, content: dict[str, Any], __: object) -> None:
+            if content.get("type") == "apply":
+                callback(int(content["finding"]), int(content["fix"]))
+
+        self.on_msg(receive)
+        self.can_apply = True
+
+    def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        made = super()._repr_mimebundle_(**options)
+        if made is None:
+            return None
+        data, metadata = made if isinstance(made, tuple) else (made, {})
+        # What stays visible where no widget runs: GitHub, nbviewer, a notebook without its kernel.
+        self._still = self._still or fragment(self._source)
+        return {**data, "text/plain": repr(self._source), "text/html": self._still}, metadata
+
+
+def show(report: Report) -> ReportWidget:
+    """Displays the interactive view and returns its widget."""
+    from IPython.display import display
+
+    widget = ReportWidget(report)
+    display(widget)  # type: ignore[no-untyped-call]
+    return widget

@@ -1,0 +1,37 @@
+/** The graph's frame: the picture, its buttons and the overview map. */
+
+import { button, h } from "./dom";
+import type { Minimap } from "./minimap";
+import type { Viewport } from "./viewport";
+
+const HELP =
+  "arrows walk along the flow, Enter shows details, Space opens and closes, n and p go through the problems, slash searches, f fits.";
+
+export function frameOf(viewport: Viewport, minimap: Minimap, title: string, openAll: (open: boolean) => void): HTMLElement {
+  const { svg } = viewport;
+  svg.setAttribute("tabindex", "0");
+  svg.setAttribute("role", "application");
+  svg.setAttribute("aria-roledescription", "graph of the flow");
+  svg.setAttribute("aria-label", `${title || "The flow"}: ${HELP}`);
+  const tools: [string, string, () => void][] = [
+    ["+", "Zoom in (+)", () => viewport.zoom(1.3)],
+    ["−", "Zoom out (-)", () => viewport.zoom(1 / 1.3)],
+    ["⤢", "Fit everything (f)", () => viewport.fit()],
+    [
+      "⊞",
+      "Open everything",
+      () => {
+        openAll(true);
+      },
+    ],
+    [
+      "⊟",
+      "Close everything",
+      () => {
+        openAll(false);
+      },
+    ],
+  ];
+  const buttons = tools.map(([sign, words, act]) => button(sign, { "aria-label": words, title: words }, act));
+  return h("div", { class: "canvas" }, svg, h("div", { class: "tools" }, ...buttons), minimap.canvas);
+}

@@ -1,0 +1,56 @@
+/** The tabs beside the graph. */
+
+import { button, h } from "./dom";
+
+export type Tab = "problems" | "details" | "outline" | "compiler";
+
+export class Sidebar {
+  readonly element = h("div", { class: "side" });
+  current: Tab = "problems";
+  private readonly panes = new Map<Tab, HTMLElement>();
+  private readonly heads = new Map<Tab, HTMLButtonElement>();
+
+  constructor(uid: string, names: readonly (readonly [Tab, string])[]) {
+    const list = h("div", { class: "tabs", role: "tablist", "aria-label": "About the flow" });
+    this.element.append(list);
+    for (const [tab, words] of names) {
+      const id = `${uid}-${tab}`;
+      const head = button(words, { role: "tab", id: `${id}-tab`, "aria-controls": id }, () => this.show(tab));
+      const pane = h("div", { class: "pane", role: "tabpanel", id, "aria-labelledby": `${id}-tab`, tabindex: "0" });
+      this.heads.set(tab, head);
+      this.panes.set(tab, pane);
+      list.append(head);
+      this.element.append(pane);
+    }
+    list.addEventListener("keydown", (event) => {
+      const order = [...this.heads.keys()];
+      const at = order.indexOf(this.current);
+      const step = { ArrowRight: 1, ArrowLeft: order.length - 1 }[event.key];
+      if (step === undefined) {
+        return;
+      }
+      event.preventDefault();
+      const next = order[(at + step) % order.length]!;
+      this.show(next);
+      this.heads.get(next)!.focus();
+    });
+    this.show("problems");
+  }
+
+  pane(tab: Tab): HTMLElement | undefined {
+    return this.panes.get(tab);
+  }
+
+  show(tab: Tab, focus = false): void {
+    this.current = tab;
+    for (const [name, pane] of this.panes) {
+      pane.hidden = name !== tab;
+      const head = this.heads.get(name)!;
+      head.setAttribute("aria-selected", String(name === tab));
+      head.tabIndex = name === tab ? 0 : -1;
+    }
+    if (focus) {
+      this.panes.get(tab)?.focus();
+    }
+  }
+}
