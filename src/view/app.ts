@@ -145,10 +145,7 @@ export class App {
       this.begun = true;
       this.viewport.view = before.view;
       this.viewport.held = before.held;
-      const selected = before.selected === undefined ? undefined : this.tree.items.get(before.selected);
-      if (selected) {
-        this.viewport.selected = selected;
-      }
+      this.viewport.selected = this.tree.items.get(before.selected ?? "") ?? null;
     }
     this.chooseQuietly(0);
     this.side.show(before?.tab ?? (report.findings.length ? "problems" : "outline"));
@@ -240,12 +237,9 @@ export class App {
       return;
     }
     const lane = this.laneWidth();
-    const first = !this.begun || this.viewport.width <= 1;
+    const again = !this.begun || !this.touched;
+    this.begun &&= !again;
     this.viewport.resize(shown.width, shown.height);
-    const again = first || !this.touched;
-    if (again) {
-      this.begun = false;
-    }
     if (again || !this.viewport.scene || (lane !== this.laneWidth() && this.viewport.scene.lane)) {
       void this.draw();
     }
