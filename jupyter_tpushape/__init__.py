@@ -20,6 +20,7 @@ _HOME = {
     "Report": ".flow",
     "CannotRebuild": ".flow",
     "rules": ".rules",
+    "_jupyter_labextension_paths": "._labextension",
 }
 
 __all__ = ["CannotRebuild", "Report", "rules", "trace"]

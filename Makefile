@@ -1,0 +1,89 @@
+# Two commands on a fresh machine with Python 3.10+ and make: `make demo` and `make test`. Everything goes into .venv.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+export PATH := $(BIN):$(PATH)
+export TF_CPP_MIN_LOG_LEVEL ?= 2
+export CUDA_VISIBLE_DEVICES ?= -1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+unexport PYTHONPATH
+unexport PYTHONHOME
+
+BROWSER_SOURCES := $(shell find src style schema/lab scripts -type f 2>/dev/null) package.json yarn.lock tsconfig.json tsconfig.build.json
+PYTHON_SOURCES := $(shell find jupyter_tpushape -name '*.py' 2>/dev/null)
+STATIC := jupyter_tpushape/static/report.js
+
+.PHONY: help demo test lint format typecheck types test-ts test-py dist install build browser clean
+
+help:
+	@echo "make demo     diagnose a broken training script, then open the quickstart notebook in JupyterLab"
+	@echo "make test     lint, types, TypeScript tests, wheel and sdist, Python and browser tests"
+	@echo "make format   bring Python and TypeScript into the project's format"
+	@echo "make types    regenerate the wire document's schema and TypeScript types"
+
+# --- environment -----------------------------------------------------------------------------------------------------
+
+$(BIN)/.installed: pyproject.toml constraints.txt hatch_build.py package.json scripts/venv.sh
+	@bash scripts/venv.sh "$(VENV)"
+	pip install --quiet --constraint constraints.txt --editable '.[tensorflow,lab,plot,test]'
+	@bash scripts/node.sh
+	jupyter-builder develop . --overwrite
+	@touch $@
+
+install: $(BIN)/.installed
+
+$(STATIC): $(BIN)/.installed $(BROWSER_SOURCES)
+	jlpm install --immutable
+	jlpm build:prod
+	@touch $@
+
+build: $(STATIC)
+
+browser: install
+	@bash scripts/browser.sh
+
+# --- demo ------------------------------------------------------------------------------------------------------------
+
+demo: build
+	@mkdir -p out
+	@bash scripts/demo.sh
+
+# --- checks ----------------------------------------------------------------------------------------------------------
+
+test: lint typecheck test-ts dist test-py
+
+lint: build
+	ruff check .
+	ruff format --check .
+	jlpm lint
+
+typecheck: install
+	mypy
+	python scripts/wire_types.py --check
+
+test-ts: build
+	jlpm test
+
+# Built afresh in isolation, as a user's pip would; the packaging tests look into what comes out.
+dist: build
+	rm -rf dist
+	python -m build --outdir dist .
+
+test-py: build browser
+	python -m pytest
+
+format: build
+	ruff check --fix .
+	ruff format .
+	jlpm fix
+
+types: install
+	python scripts/wire_types.py
+
+clean:
+	rm -rf $(VENV) node_modules lib dist out jupyter_tpushape/labextension jupyter_tpushape/static *.tsbuildinfo

