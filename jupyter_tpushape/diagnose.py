@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .examine import BadProgram, Examined, Program, examine
-from .flow import Report, Target
+from .flow import Finding, Report, Target
 from .rules import run_rules
 
 
@@ -57,6 +57,8 @@ def trace(
     program = Program(model, data, target, live, batch_size, loss, training, batches, progress)
     seen = examine(program)
     findings = run_rules(seen.evidence)
+    if target is not None and seen.evidence.where in ("call", "loss", "metric"):
+        _only_on_target(program, findings, target)
     if fixes and any(finding.serious for finding in findings):
         from .repair import propose
 
@@ -71,6 +73,17 @@ def trace(
         seen.evidence.flow, findings, target=target, verdicts=verdicts, title=_title(seen),
         seconds=time.perf_counter() - start, limits=tuple(seen.limits),
     )  # fmt: skip
+
+
+def _only_on_target(program: Program, findings: list[Finding], target: Target) -> None:
+    """What breaks with one replica's share and holds with the whole batch is the target's doing."""
+    whole = examine(program.with_(target=None, strategy=None))
+    if whole.error is not None:
+        return
+    for finding in findings:
+        if finding.severity == "error":
+            finding.severity = "tpu"
+            finding.why = f"With the whole batch on one device this works; each of {target.replicas} replicas gets its share of the rows only. {finding.why}".strip()
 
 
 def _target(tpu: str | None, strategy: Any) -> tuple[Target | None, Any]:

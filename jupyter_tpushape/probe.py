@@ -24,7 +24,7 @@ class Probe:
     """
 
     rows: int = 0
-    axes: dict[str, dict[int, int]] = field(default_factory=dict)
+    axes: dict[str, dict[int, float]] = field(default_factory=dict)
     failure: tuple[str, str] | None = None
 
 
@@ -68,12 +68,12 @@ def probe(seen: Any) -> Probe | None:
         return result
     if len(before) != len(after):
         return None
-    grew: dict[tuple[int, int], dict[int, int]] = {}
+    grew: dict[tuple[int, int], dict[int, float]] = {}
     for old, new in zip(before, after, strict=True):
         for left, right in zip(old.inputs, new.inputs, strict=False):
-            grew[id(old), left.key] = _grown(left.spec.shape, right.spec.shape)
+            grew[id(old), left.key] = _grown(left.spec.shape, right.spec.shape, rows - batch)
     for old_end, new_end in zip(first.outputs, second.outputs, strict=False):
-        grew[0, id(old_end[1])] = _grown(old_end[1].spec.shape, new_end[1].spec.shape)
+        grew[0, id(old_end[1])] = _grown(old_end[1].spec.shape, new_end[1].spec.shape, rows - batch)
     for (target, key), edge_id in seen.edge_ids.items():
         found = grew.get((target, key))
         if found is not None:
@@ -81,10 +81,10 @@ def probe(seen: Any) -> Probe | None:
     return result
 
 
-def _grown(before: Shape | None, after: Shape | None) -> dict[int, int]:
+def _grown(before: Shape | None, after: Shape | None, more: int) -> dict[int, float]:
     if before is None or after is None or len(before) != len(after):
         return {}
-    return {i: b - a for i, (a, b) in enumerate(zip(before, after, strict=True)) if a is not None and b is not None and a != b}
+    return {i: (b - a) / more for i, (a, b) in enumerate(zip(before, after, strict=True)) if a is not None and b is not None and a != b}
 
 
 __all__ = ["Call", "Probe", "probe"]

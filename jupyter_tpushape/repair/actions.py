@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from ..flow import CannotRebuild, Edit
+from ..flow import CannotRebuild, Edit, Spec
 from . import transforms
 
 
@@ -23,6 +23,9 @@ class Edits:
         self._made: dict[tuple[int, str], Any] = {}
         self._listed: set[int] = set()
         self._inputs = 0
+        self._calls: dict[str, int] = {}
+        self.hosted: dict[str, Any] = {}
+        self._swapped: dict[int, Any] = {}
         self._new: set[int] = set()
 
     def _of(self, *kinds: str) -> list[tuple[int, Edit]]:
@@ -31,11 +34,14 @@ class Edits:
     # -- constructions -----------------------------------------------------------------------------
 
     def construct(self, adapter: Any, recorder: Any, layer: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
-        """An ``Input`` or an ``input_shape`` argument gets the edited shape."""
-        declares = [key for key in ("shape", "batch_shape", "input_shape", "batch_input_shape", "input_dim") if kwargs.get(key) is not None]
-        is_input = isinstance(layer, adapter.InputLayer)
-        if not is_input and not any(key in kwargs for key in ("input_shape", "batch_input_shape", "input_dim")):
+        """An ``input_shape`` argument of a layer gets the edited shape."""
+        if isinstance(layer, adapter.InputLayer) or not any(key in kwargs for key in ("input_shape", "batch_input_shape", "input_dim")):
             return args, kwargs
+        return self.declare(args, kwargs)
+
+    def declare(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """A declared input gets the edited shape, by its place among the declared inputs."""
+        declares = [key for key in ("shape", "batch_shape", "input_shape", "batch_input_shape", "input_dim") if kwargs.get(key) is not None]
         index, self._inputs = self._inputs, self._inputs + 1
         for i, edit in self._of("input-shape"):
             if edit.detail.get("index", 0) != index:
@@ -82,6 +88,8 @@ class Edits:
         for i, edit in self._of("insert-layer"):
             if edit.target != name or edit.detail.get("position", "before") != position or edit.detail.get("input") != index:
                 continue
+            if edit.detail.get("nth") not in (None, self._calls.get(str(name), 0)):
+                continue
             self.applied.add(i)
             key = (i, f"{name}/{index}")
             if key not in self._made:
@@ -106,6 +114,7 @@ class Edits:
         if id(layer) in self._listed or id(layer) in self._new or recorder.graph is not None:
             return layer, args, kwargs
         name = getattr(layer, "name", None)
+        self._calls[str(name)] = self._calls.get(str(name), 0) + 1
         for new in self._inserted(adapter, recorder, name, "before"):
             args = (_apply(new, args[0]), *args[1:])
         if args and isinstance(args[0], (list, tuple)):
@@ -115,6 +124,36 @@ class Edits:
                     items[index] = new(items[index])
             args = (type(args[0])(items), *args[1:])
         return self.replaced(adapter, recorder, layer), args, kwargs
+
+    def hosts(self, layer: Any) -> bool:
+        """Whether an edit takes this layer out of the model, to run in the pipeline."""
+        name = getattr(layer, "name", None)
+        for i, edit in self._of("data-transform"):
+            if edit.detail.get("op") == "host-layer" and edit.target == name:
+                self.applied.add(i)
+                self.hosted[str(name)] = layer
+                return True
+        return False
+
+    def host(self, adapter: Any, recorder: Any, tensor: Any, output: Any) -> Any:
+        """The new input that stands where a hosted layer gave its output."""
+        spec = adapter.spec(output)
+        origin = adapter.origin(tensor)
+        with _muted(recorder):
+            new = adapter.new_input(Spec((None, *(spec.shape or ())[1:]), spec.dtype), str(origin[0].name) + "_prepared" if origin else "prepared")
+        self._swapped[id(tensor)] = new
+        recorder.alive.append(tensor)
+        return new
+
+    def inputs(self, structure: Any) -> Any:
+        """A functional model's inputs, hosted ones exchanged."""
+        if not self._swapped:
+            return structure
+        if isinstance(structure, dict):
+            return {key: self.inputs(value) for key, value in structure.items()}
+        if isinstance(structure, (list, tuple)):
+            return [self.inputs(value) for value in structure]
+        return self._swapped.get(id(structure), structure)
 
     def compile(self, adapter: Any, recorder: Any, model: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """``compile`` gets the edited loss."""
@@ -156,7 +195,14 @@ class Edits:
     def data(self, data: Any) -> Any:
         """The data with every transform applied."""
         for i, edit in self._of("data-transform", "label-transform", "batching"):
+            if edit.detail.get("op") == "source":
+                continue
             self.applied.add(i)
+            if edit.detail.get("op") == "host-layer":
+                if edit.target not in self.hosted:
+                    raise CannotRebuild(f"{edit.target} was not met while the model was built.")
+                data = transforms.hosted(data, self.hosted[edit.target], edit.detail.get("key"))
+                continue
             data = transforms.apply(data, edit)
         return data
 

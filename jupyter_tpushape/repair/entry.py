@@ -50,6 +50,37 @@ def declare_inner(evidence: Evidence, finding: Finding) -> Made:
             yield f"Declare one sample only: {show_shape(want.shape[2:])}", [declaration(index, want.shape[2:], name)], "an input shape describes one sample"
 
 
+def recount(evidence: Evidence, finding: Finding) -> Made:
+    """Let NumPy count the rows of a reshape in the data code."""
+    text = finding.message
+    inside = text[text.find("(") + 1 : text.find(")")] if "(" in text else ""
+    shape = [int(n) for n in inside.replace(" ", "").split(",") if n.lstrip("-").isdigit()]
+    if len(shape) > 1 and shape[0] > 0:
+        yield f"Let NumPy count the rows: reshape(-1, {', '.join(map(str, shape[1:]))})", [Edit("data-transform", "data", {"op": "source", "shape": shape})], "each array has its own number of rows"
+
+
+def static_batch(evidence: Evidence, finding: Finding) -> Made:
+    """One batch size that every replica can share, and no smaller last batch."""
+    replicas = evidence.target.replicas if evidence.target else 1
+    sample = evidence.sample
+    batch = getattr(sample, "batch", None) or max(getattr(sample, "batch_sizes", ()) or (replicas,))
+    rows = getattr(sample, "rows", None)
+    if rows is None and getattr(sample, "cardinality", None) and sample.cardinality > 0 and getattr(sample, "batch_sizes", ()):
+        rows = sum(_drawn(sample)) if sample.cardinality <= len(_drawn(sample)) else batch * sample.cardinality
+    sizes = [max(1, round(batch / replicas)) * replicas, -(-batch // replicas) * replicas, batch // replicas * replicas]
+    for size in dict.fromkeys(n for n in sizes if n > 0):
+        short = rows is not None and rows < size
+        detail = {"batch": size, "drop_remainder": True, **({"repeat": True} if short else {})}
+        title = f"Batch {size} rows and drop the remainder: {size // replicas} for each of {replicas} replicas"
+        yield title, [Edit("batching", "data", detail)], "one program for every step" + ("; repeated, since there are fewer rows" if short else "")
+
+
+def _drawn(sample: Any) -> list[int]:
+    from ..sources.nested import flatten
+
+    return [int(next(iter(flatten(x, "x")))[1].shape[0]) for x, _, _ in sample.sampled]
+
+
 def add_batch_axis(evidence: Evidence, finding: Finding) -> Made:
     """One sample becomes a batch of one."""
     for index, name, _, _ in misfits(evidence):

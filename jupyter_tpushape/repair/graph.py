@@ -15,8 +15,15 @@ Made = Iterator[tuple[str, list[Edit], str]]
 _SAME_SHAPE = frozenset({"Dropout", "Activation", "ReLU", "LeakyReLU", "BatchNormalization", "LayerNormalization", "SpatialDropout1D", "GaussianNoise", "Masking", "PReLU", "ELU", "Softmax"})
 
 
-def insert(before: str, layer: str, **config: Any) -> Edit:
-    return Edit("insert-layer", before, {"layer": layer, "config": config, "position": "before"})
+def insert(before: str, kind: str, **config: Any) -> Edit:
+    return Edit("insert-layer", before, {"layer": kind, "config": config, "position": "before"})
+
+
+def insert_at_call(node: Node, kind: str, **config: Any) -> Edit:
+    """In front of this call only, where a layer is called more than once."""
+    edit = insert(node.name, kind, **config)
+    nth = node.config.get("call")
+    return Edit(edit.kind, edit.target, {**edit.detail, "nth": nth}) if nth else edit
 
 
 def configure(layer: str, **config: Any) -> Edit:
@@ -145,7 +152,7 @@ def project_before(evidence: Evidence, finding: Finding) -> Made:
         kernel = next((weight.shape for weight in node.weights if weight.name == "kernel"), None)
         wanted = kernel[-2] if kernel and len(kernel) > 1 else None
     if wanted:
-        yield f"Project to {wanted} in front of {node.name}: Dense({wanted})", [insert(node.name, "Dense", units=wanted)], "adds weights of its own; giving the layer the tensor it was made for is better where there is one"
+        yield f"Project to {wanted} in front of {node.name}: Dense({wanted})", [insert_at_call(node, "Dense", units=wanted)], "adds weights of its own; giving the layer the tensor it was made for is better where there is one"
 
 
 def merge(evidence: Evidence, finding: Finding) -> Made:
@@ -234,6 +241,9 @@ def _grow(node: Node, index: int, name: str, small: Shape, big: Shape, concat: b
 def reshape_target(evidence: Evidence, finding: Finding) -> Made:
     """A target that holds as many numbers as there are, as near to the written one as possible."""
     node, shape = failing(evidence)
+    if node.kind == "op":
+        yield from free_rows(evidence, node, shape)
+        return
     target = node.config.get("target_shape")
     size = elements(shape[1:]) if shape else None
     if not target or size is None:
@@ -302,6 +312,22 @@ def mask_shape(evidence: Evidence, finding: Finding) -> Made:
     yield f"Make the mask {tuple(target)} a sample: query steps by value steps", edits, "added steps are visible; mask them where they should not be"
 
 
+def host_layer(evidence: Evidence, finding: Finding) -> Made:
+    """A text layer at the model's door moves into the pipeline."""
+    from .entry import static_batch
+
+    for node in evidence.flow.nodes:
+        if node.kind == "input" and any(edge.spec.dtype == "string" for edge in evidence.flow.into(node.id)):
+            for edge in evidence.flow.out_of(node.id):
+                layer = evidence.flow.node(edge.target)
+                if layer.kind != "layer":
+                    continue
+                move = Edit("data-transform", layer.name, {"op": "host-layer"})
+                for title, edits, reason in static_batch(evidence, finding):
+                    yield f"Run {layer.name} in the pipeline, on the host; {title[:1].lower()}{title[1:]}", [move, *edits], "text never reaches the TPU; " + reason
+                yield f"Run {layer.name} in the pipeline, on the host", [move], "text never reaches the TPU"
+
+
 def general(evidence: Evidence, finding: Finding) -> Made:
     """Where only the failing layer and its input are known."""
     node = evidence.failed
@@ -329,6 +355,24 @@ def permute(evidence: Evidence, finding: Finding) -> Made:
     if order is not None:
         dims = [n + 1 for n in order]
         yield f"Exchange the axes with Permute({tuple(dims)})", [Edit("replace-layer", node.name, {"layer": "Permute", "keep": [], "config": {"dims": dims}})], "moves the numbers along with the axes"
+
+
+def free_rows(evidence: Evidence, node: Node, shape: Shape | None) -> Made:
+    """-1 for the first number of a reshape in the user's own code, where the rest divides what is there."""
+    target, size = node.config.get("operand1"), elements(shape)
+    owner = _owner(evidence, node)
+    if not target or size is None or owner is None or len(target) < 2:
+        return
+    rest = math.prod(n for n in target[1:])
+    if rest > 0 and size % rest == 0 and target[0] > 0:
+        edit = Edit("replace-op", owner.name, {"find": target[0], "replace": -1, "line": node.called.line if node.called else 0})
+        yield f"Let TensorFlow count the rows: -1 for {target[0]} in {owner.name}", [edit], "works for every batch size, on every number of replicas"
+
+
+def _owner(evidence: Evidence, node: Node) -> Node | None:
+    while node.parent:
+        node = evidence.flow.node(node.parent)
+    return node if node.kind == "layer" else None
 
 
 def free_batch(evidence: Evidence, finding: Finding) -> Made:

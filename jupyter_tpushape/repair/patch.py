@@ -31,6 +31,11 @@ def snippet(edit: Edit) -> list[str]:
         loss = f'"{detail["loss"]}"' if not options else f"{detail['loss']} with {', '.join(f'{k}={v}' for k, v in options.items())}"
         return ["# in compile():", f"+loss={loss},"]
     if edit.kind in ("data-transform", "label-transform"):
+        if detail["op"] == "host-layer":
+            return ["# in the pipeline, in place of the layer in the model:", f"+ds = ds.map(lambda x, y: ({edit.target}(x), y), num_parallel_calls=tf.data.AUTOTUNE)"]
+        if detail["op"] == "source":
+            shape = ", ".join(map(str, detail["shape"][1:]))
+            return ["# in the data code:", f"-.reshape({detail['shape'][0]}, {shape})", f"+.reshape(-1, {shape})"]
         name = detail.get("role", "y" if edit.kind == "label-transform" else "x")
         target = f"{name}[{detail['key']!r}]" if "key" in detail else name
         return ["# before fit():", f"+{target} = {transforms.code(edit, target)}"]

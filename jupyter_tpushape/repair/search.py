@@ -99,19 +99,27 @@ def edited(seen: Examined, edits: tuple[Edit, ...]) -> Program:
     """The program with edits: data is changed on its way in, the model is built again where it must be."""
     program = seen.program
     made = Edits(edits)
-    if seen.model is not None and all(edit.kind in _DATA_ONLY for edit in edits):
-        return program.with_(model=seen.model, data=_data_source(seen), edits=made)
+    if seen.model is not None and all(edit.kind in _DATA_ONLY and edit.detail.get("op") != "host-layer" for edit in edits):
+        return program.with_(model=seen.model, data=_data_source(seen, edits), edits=made)
     from ..trace.adapter import adapter_for
 
     builder = program.model
     if adapter_for(builder) is not None:
         builder = builder_of(seen.adapter, seen.model)
-    return program.with_(model=builder, data=_data_source(seen), edits=made)
+    return program.with_(model=builder, data=_data_source(seen, edits), edits=made)
 
 
-def _data_source(seen: Examined) -> Any:
+def _data_source(seen: Examined, edits: tuple[Edit, ...] = ()) -> Any:
     """The data as it was handed over; what was drawn from a one-shot iterator is given back first."""
     if seen.data is None:
+        for edit in edits:
+            if edit.detail.get("op") == "source":
+                from .source import recounted
+
+                changed = recounted(seen.program.data, edit.detail["shape"])
+                if changed is None:
+                    raise CannotRebuild("The source of the data function is not known.")
+                return changed
         return seen.program.data
     replacement = getattr(seen.sample, "replacement", None)
     return replacement if replacement is not None else seen.data
@@ -143,7 +151,7 @@ def rebuild(seen: Examined, edits: tuple[Edit, ...]) -> tuple[Any, Any]:
         if error is not None:
             raise CannotRebuild(f"The program raises when it is built again: {error}") from error
         model = made.finish(seen.adapter, recorder, model)
-    data = made.data(_fresh_data(seen))
+    data = made.data(_fresh_data(seen, edits))
     if seen.model is not None and adapter_for(seen.program.model) is not None and model is not seen.model:
         carry_weights(seen.model, model)
     return model, data
@@ -164,10 +172,11 @@ def adapter_is_live(seen: Examined) -> bool:
     return adapter_for(seen.program.model) is not None
 
 
-def _fresh_data(seen: Examined) -> Any:
+def _fresh_data(seen: Examined, edits: tuple[Edit, ...]) -> Any:
     from ..examine import _is_builder
 
-    return seen.program.data() if _is_builder(seen.program.data) else _data_source(seen)
+    source = _data_source(seen, edits) if seen.data is None else seen.program.data
+    return source() if _is_builder(source) else _data_source(seen)
 
 
 def _effect(seen: Examined, again: Examined) -> Effect:

@@ -62,6 +62,49 @@ def replace_operation(adapter: Any, model: Any, edit: Edit) -> bool:
     return True
 
 
+class _Reshape(cst.CSTTransformer):
+    """Lets NumPy count the first axis in reshapes to one shape."""
+
+    def __init__(self, shape: list[int]) -> None:
+        self.shape, self.count = [str(n) for n in shape], 0
+
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.Call:
+        name = updated_node.func
+        if not (isinstance(name, cst.Attribute) and name.attr.value == "reshape"):
+            return updated_node
+        arguments = list(updated_node.args)
+        numbers = [arg.value.value for arg in arguments if isinstance(arg.value, cst.Integer)]
+        if numbers == self.shape and len(arguments) == len(numbers):
+            arguments[0] = arguments[0].with_changes(value=cst.UnaryOperation(cst.Minus(), cst.Integer("1")))
+            self.count += 1
+            return updated_node.with_changes(args=arguments)
+        last = arguments[-1].value if arguments else None
+        if isinstance(last, (cst.Tuple, cst.List)):
+            inner = [item.value.value for item in last.elements if isinstance(item.value, cst.Integer)]
+            if inner == self.shape:
+                elements = list(last.elements)
+                elements[0] = elements[0].with_changes(value=cst.UnaryOperation(cst.Minus(), cst.Integer("1")))
+                arguments[-1] = arguments[-1].with_changes(value=last.with_changes(elements=elements))
+                self.count += 1
+                return updated_node.with_changes(args=arguments)
+        return updated_node
+
+
+def recounted(function: Any, shape: list[int]) -> Any:
+    """A data function in whose reshapes to ``shape`` the rows are counted; ``None`` where its source is not known."""
+    try:
+        source = textwrap.dedent(inspect.getsource(function))
+        change = _Reshape(shape)
+        changed = cst.parse_module(source).visit(change)
+    except (OSError, TypeError, cst.ParserSyntaxError):
+        return None
+    if not change.count:
+        return None
+    made: dict[str, Any] = {}
+    exec(compile(changed.code, "<tpushape edit>", "exec"), function.__globals__, made)
+    return made.get(function.__name__)
+
+
 def _find(adapter: Any, model: Any, name: str) -> Any:
     if getattr(model, "name", None) == name:
         return model

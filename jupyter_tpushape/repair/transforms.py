@@ -101,6 +101,23 @@ def _batched(data: Any, detail: dict[str, Any]) -> Any:
     return data.unbatch().batch(detail["batch"], drop_remainder=bool(detail.get("drop_remainder", True)))
 
 
+def hosted(data: Any, layer: Any, key: Any = None) -> Any:
+    """The data with a preprocessing layer applied on the host: in ``map``, or on the array."""
+    edit = Edit("data-transform", "x", {"op": "host-layer", **({} if key is None else {"key": key})})
+    if hasattr(data, "element_spec"):
+        tf = sys.modules["tensorflow"]
+
+        def map_element(*parts: Any) -> Any:
+            items = list(parts)
+            items[0] = _at(items[0], edit, layer)
+            return tuple(items) if len(items) > 1 else items[0]
+
+        return data.map(map_element, num_parallel_calls=tf.data.AUTOTUNE)
+    x, y, weight = _parts(data)
+    x = _at(x, edit, lambda value: np.asarray(layer(value)))
+    return (x, y) if weight is None else (x, y, weight)
+
+
 def _rows(a: np.ndarray, shape: list[int]) -> np.ndarray:
     return a.reshape((a.shape[0], *shape))
 

@@ -172,11 +172,11 @@ def _why_rank(op: str, gap: int) -> str:
 def _wrong_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None, said: str) -> Finding | None:
     match = _LAST.search(said)
     wanted: int | None = int(match[2]) if match else None
-    if wanted is None and node.kind == "layer" and node.op not in MERGES and shape:
+    if wanted is None and node.kind == "layer" and node.op not in MERGES and node.op not in _ATTENTION and shape:
         equal = _EQUAL.search(said)
-        kernel = next((weight for weight in node.weights if weight.name == "kernel" and weight.shape), None)
-        if equal and kernel is not None and kernel.shape and shape[-1] in (int(equal[1]), int(equal[2])) and kernel.shape[-2 if len(kernel.shape) > 1 else 0] != shape[-1]:
-            wanted = kernel.shape[-2]
+        kernel = _kernel(evidence, node)
+        if equal and kernel is not None and shape[-1] in (int(equal[1]), int(equal[2])) and kernel[-2] != shape[-1]:
+            wanted = kernel[-2]
     if wanted is None or not shape:
         return None
     expected, found = pair((*shape[:-1], wanted), shape)
@@ -185,6 +185,16 @@ def _wrong_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape 
         AXIS.id, "error", f"{named(node)} has weights for {wanted} on the last axis, and {source or 'its input'} gives {shape[-1]}.",
         "The layer was built for another width before, by an earlier call, loaded weights or a layer taken from another model.", expected, found,
     )  # fmt: skip
+
+
+def _kernel(evidence: Evidence, node: Node) -> Shape | None:
+    """The shape of the layer's kernel, also where an earlier call of the layer shows it."""
+    for item in evidence.flow.nodes:
+        if item.name == node.name:
+            for weight in item.weights:
+                if weight.name.endswith("kernel") and weight.shape and len(weight.shape) > 1:
+                    return weight.shape
+    return None
 
 
 def _merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None, said: str) -> Finding | None:

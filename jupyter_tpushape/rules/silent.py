@@ -163,7 +163,7 @@ def loss_broadcast(evidence: Evidence) -> Iterator[Finding]:
 _PAIRING = frozenset({"Sub", "AddV2", "Add", "Mul", "RealDiv", "SquaredDifference", "Maximum", "Minimum", "Equal", "Less", "Greater", "LessEqual", "GreaterEqual", "NotEqual", "Pow", "DivNoNan", "SelectV2"})
 
 
-def _axes(evidence: Evidence, edge: Edge) -> dict[int, int] | None:
+def _axes(evidence: Evidence, edge: Edge) -> dict[int, float] | None:
     probe: Any = evidence.facts.get("probe")
     return None if probe is None else probe.axes.get(edge.id)
 
@@ -229,7 +229,7 @@ def _maker(evidence: Evidence, start: Node) -> Node:
     return start
 
 
-def _lost(evidence: Evidence, edge: Edge, source: Node, node: Node, grown: dict[int, int]) -> Finding:
+def _lost(evidence: Evidence, edge: Edge, source: Node, node: Node, grown: dict[int, float]) -> Finding:
     maker = _maker(evidence, source)
     where = "is gone" if not grown else f"stands on axis {min(grown)}"
     at = "at the model's output" if node.kind == "output" else f"where {named(node)} reads {show_shape(edge.spec.shape)}"
@@ -246,7 +246,7 @@ def _merged(evidence: Evidence, edge: Edge, source: Node, node: Node) -> Finding
     grown = probe.axes[edge.id]
     return Finding(
         MERGED.id, "silent",
-        f"The output {show_shape(edge.spec.shape)} has {grown[0]} rows for every sample: {named(maker)}{_at(maker)} folded another axis into the batch.",
+        f"The output {show_shape(edge.spec.shape)} has {grown[0]:g} rows for every sample: {named(maker)}{_at(maker)} folded another axis into the batch.",
         "A -1 in a reshape takes up whatever is left, samples included. Write the inner axes so that they hold exactly one sample.",
         Side("(batch, ...)"), Side(show_shape(edge.spec.shape)), (maker.id, node.id), (edge.id,), maker.called or maker.location,
     )  # fmt: skip

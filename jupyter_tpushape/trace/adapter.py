@@ -109,6 +109,8 @@ class Adapter:
         self._patch(self.Layer, "__call__", self._around_call)
         self._patch(self.Layer, "__init__", self._around_init)
         self._patch(self.Loss, "__call__", self._around_loss)
+        self._patch(self.InputLayer, "__init__", self._around_input)
+        self._patch(self.Functional, "__init__", self._around_functional)
         self._patch(self.Sequential, "__init__", self._around_sequential)
         self._patch(self.Sequential, "add", self._around_add)
         self._patch(self.Model, "compile", self._around_compile)
@@ -147,6 +149,24 @@ class Adapter:
 
         return __init__
 
+    def _around_input(self, original: Any) -> Any:
+        def __init__(layer: Any, *args: Any, **kwargs: Any) -> Any:
+            recorder = active()
+            if recorder is not None and recorder.edits is not None and not recorder.muted:
+                args, kwargs = recorder.edits.declare(args, kwargs)
+            return original(layer, *args, **kwargs)
+
+        return __init__
+
+    def _around_functional(self, original: Any) -> Any:
+        def __init__(model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+            recorder = active()
+            if recorder is not None and recorder.edits is not None:
+                inputs = recorder.edits.inputs(inputs)
+            return original(model, inputs, *args, **kwargs)
+
+        return __init__
+
     def _around_call(self, original: Any) -> Any:
         def __call__(layer: Any, *args: Any, **kwargs: Any) -> Any:
             recorder = active()
@@ -161,7 +181,9 @@ class Adapter:
                     raise
             if recorder.graph is not None and self.symbolic(args):
                 return self._shadow(recorder, original, layer, args, kwargs)
-            if recorder.edits is not None:
+            if recorder.edits is not None and recorder.graph is None:
+                if recorder.edits.hosts(layer) and args and self.is_symbolic(args[0]):
+                    return recorder.edits.host(self, recorder, args[0], original(layer, *args, **kwargs))
                 layer, args, kwargs = recorder.edits.call(self, recorder, layer, args, kwargs)
             return self.record(recorder, original, layer, args, kwargs)
 
@@ -233,6 +255,8 @@ class Adapter:
             if not any(model is known for known in recorder.containers):
                 recorder.containers.append(model)
             if recorder.edits is not None:
+                if recorder.edits.hosts(layer):
+                    return None
                 for extra in recorder.edits.before_add(self, recorder, model, layer):
                     original(model, extra, *args, **kwargs)
                 layer = recorder.edits.replaced(self, recorder, layer)
