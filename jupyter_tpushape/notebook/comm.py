@@ -1,0 +1,111 @@
+"""The kernel's side of the sidebar: lists what can be traced and traces it, over one comm.
+
+Messages are dicts with ``id`` and ``op``. ``list`` only reads and may be answered on a subshell while a cell runs. ``trace`` has to
+run where the user's cells run (Keras keeps its policies and counters per thread), so a front end asks for it with an
+execute request that calls :func:`run`; the answers come over the comm all the same.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+TARGET = "jupyter_tpushape"
+
+_open: dict[str, Any] = {}
+_cancelled: set[str] = set()
+
+
+class Cancelled(KeyboardInterrupt):
+    """The user took the trace back; handled everywhere as Ctrl-C is."""
+
+
+def register(shell: Any = None) -> bool:
+    """Registers the comm target with a running kernel and says whether there is one."""
+    if shell is None:
+        from IPython import get_ipython
+
+        shell = get_ipython()
+    kernel = getattr(shell, "kernel", None)
+    if kernel is None:
+        return False
+    manager = kernel.comm_manager
+
+    def opened(comm: Any, _message: Any) -> None:
+        _open[comm.comm_id] = comm
+        comm.on_close(lambda _message: _open.pop(comm.comm_id, None))
+        comm.on_msg(lambda message: _handle(comm, message["content"]["data"], shell))
+
+    manager.register_target(TARGET, opened)
+    return True
+
+
+def run(comm_id: str, request: str) -> None:
+    """Traces what a request (JSON) names, on the calling thread, and answers over an open comm."""
+    from IPython import get_ipython
+
+    comm = _open.get(comm_id)
+    if comm is not None:
+        _trace(comm, json.loads(request), get_ipython())
+
+
+def _handle(comm: Any, request: dict[str, Any], shell: Any) -> None:
+    match request.get("op"):
+        case "list":
+            from .inventory import inventory
+
+            found = inventory(shell.user_ns, getattr(shell, "user_ns_hidden", None))
+            comm.send({"id": request["id"], "op": "list", **found})
+        case "trace":
+            _trace(comm, request, shell)
+        case "cancel":
+            _cancelled.add(request["id"])
+        case other:
+            comm.send(
+                {"id": request.get("id"), "op": "error", "message": f"The kernel's jupyter_tpushape does not know the request {other!r}."}
+            )
+
+
+def _trace(comm: Any, request: dict[str, Any], shell: Any) -> None:
+    ask = request["id"]
+
+    def progress(text: str) -> None:
+        if ask in _cancelled:
+            raise Cancelled
+        comm.send({"id": ask, "op": "progress", "text": text})
+
+    try:
+        progress("Tracing")
+        report = _report(request, shell.user_ns, progress)
+        answer = {"id": ask, "op": "report", "report": json.loads(report.to_json())}
+    except KeyboardInterrupt:
+        answer = {"id": ask, "op": "error", "message": "Cancelled.", "cancelled": True}
+    except Exception as error:
+        answer = {"id": ask, "op": "error", "message": str(error) or type(error).__name__}
+    finally:
+        _cancelled.discard(ask)
+    comm.send(answer)
+
+
+def _report(request: dict[str, Any], namespace: dict[str, Any], progress: Any) -> Any:
+    from .. import trace
+
+    data = _named(request.get("data") or "", namespace)
+    options: dict[str, Any] = {"tpu": request.get("tpu") or None, "progress": progress}
+    if request.get("compile"):
+        options["compiler"] = request["compile"]
+    if request.get("batches"):
+        options["batches"] = int(request["batches"])
+    return trace(_named(request["model"], namespace), data, **options)
+
+
+def _named(names: str, namespace: dict[str, Any]) -> Any:
+    """The variable of that name, or a tuple of several (``"x, y"``); never an expression that is evaluated."""
+    found = []
+    for name in filter(None, (part.strip() for part in names.split(","))):
+        if name not in namespace:
+            raise NameError(f"There is no {name} in this kernel any more: refresh the list.")
+        found.append(namespace[name])
+    if not found:
+        return None
+    return found[0] if len(found) == 1 else tuple(found)

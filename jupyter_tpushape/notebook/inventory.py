@@ -1,0 +1,184 @@
+"""What lives in the kernel's namespace that can be traced: read from types and metadata, nothing is computed or drawn."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from types import FunctionType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ..flow import show_shape
+
+_MODEL_WORDS = frozenset({"Sequential", "Model", "Functional", "Input", "add", "compile"})
+_DATA_WORDS = frozenset(
+    {"Dataset", "from_tensor_slices", "from_generator", "image_dataset_from_directory", "text_dataset_from_directory", "batch"}
+)
+_counted: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+
+
+def inventory(namespace: dict[str, Any], hidden: dict[str, Any] | None = None, *, seconds: float = 0.2) -> dict[str, Any]:
+    """The models, builders and data in a namespace, newest first.
+
+    Counting parameters walks a model, so it stops after ``seconds`` and the rest stays uncounted until the next call.
+
+    Returns:
+        ``models`` (``name kind class params inputs outputs``), ``data`` (``name class spec``) and ``pairs``, which names for
+        each model the data whose features fit it best.
+    """
+    limit = time.perf_counter() + seconds
+    models: list[dict[str, Any]] = []
+    data: list[dict[str, Any]] = []
+    tails: dict[str, Any] = {}
+    for name, value in list(namespace.items()):
+        if name.startswith("_") or (hidden is not None and name in hidden and hidden[name] is value):
+            continue
+        try:
+            entry = _model(value, limit)
+            if entry is not None:
+                models.append({"name": name, **entry})
+                tails[name] = getattr(value, "input_shape", None) if entry["kind"] == "model" else None
+                continue
+            entry = _data(value)
+            if entry is not None:
+                data.append({"name": name, **entry})
+                tails[name] = _features(value)
+        except Exception:
+            # An object that cannot even be looked at is not one that can be traced.
+            continue
+    data += _array_pairs(data, namespace, tails)
+    models.reverse()
+    data.reverse()
+    return {"models": models, "data": data, "pairs": {model["name"]: _fitting(model["name"], data, tails) for model in models}}
+
+
+def _bases(value: Any) -> set[tuple[str, str]]:
+    return {(base.__module__.split(".")[0], base.__name__) for base in type(value).__mro__}
+
+
+def _model(value: Any, limit: float) -> dict[str, Any] | None:
+    if isinstance(value, FunctionType):
+        if _builds(value, _MODEL_WORDS, ("model", "net", "build")) and not _builds(value, _DATA_WORDS - {"batch"}, ()):
+            return {"kind": "builder", "class": "function", "params": None, "inputs": "", "outputs": ""}
+        return None
+    bases = _bases(value)
+    if not any(module in ("keras", "tf_keras") and name == "Model" for module, name in bases):
+        return None
+    built = bool(getattr(value, "built", False))
+    return {
+        "kind": "model",
+        "class": type(value).__name__,
+        "params": _parameters(value, limit) if built else None,
+        "inputs": _shapes(getattr(value, "input_shape", None)) if built else "not built",
+        "outputs": _shapes(getattr(value, "output_shape", None)) if built else "",
+    }
+
+
+def _parameters(model: Any, limit: float) -> int | None:
+    if model not in _counted:
+        if time.perf_counter() > limit:
+            return None
+        _counted[model] = int(model.count_params())
+    return _counted[model]
+
+
+def _shapes(shape: Any) -> str:
+    if isinstance(shape, dict):
+        return ", ".join(f"{key} {_shapes(part)}" for key, part in shape.items())
+    if isinstance(shape, (list, tuple)):
+        if all(axis is None or isinstance(axis, int) for axis in shape):
+            return show_shape(tuple(shape))
+        return ", ".join(_shapes(part) for part in shape)
+    return ""
+
+
+def _data(value: Any) -> dict[str, Any] | None:
+    kind = type(value).__name__
+    if isinstance(value, FunctionType):
+        if _builds(value, _DATA_WORDS, ("data", "dataset", "ds")):
+            return {"class": "function", "spec": "called when traced"}
+        return None
+    bases = _bases(value)
+    if ("tensorflow", "DatasetV2") in bases:
+        return {"class": "Dataset", "spec": _specs(value.element_spec)}
+    if any(name in ("PyDataset", "Sequence") and module in ("keras", "tf_keras") for module, name in bases):
+        return {"class": kind, "spec": "called when traced"}
+    if _is_array(value):
+        return {"class": kind, "spec": _spec(value)} if value.shape else None
+    parts = list(value.values()) if isinstance(value, dict) else list(value) if type(value) is tuple else []
+    if parts and len(parts) <= 8 and all(_is_array(part) and part.shape for part in parts):
+        return {"class": kind, "spec": ", ".join(_spec(part) for part in parts)}
+    return None
+
+
+def _is_array(value: Any) -> bool:
+    return not isinstance(value, type) and hasattr(value, "shape") and hasattr(value, "dtype") and hasattr(value, "__getitem__")
+
+
+def _spec(value: Any) -> str:
+    return f"{show_shape(tuple(value.shape))} {getattr(value.dtype, 'name', value.dtype)}"
+
+
+def _specs(spec: Any) -> str:
+    if isinstance(spec, dict):
+        return "{" + ", ".join(f"{key}: {_specs(part)}" for key, part in spec.items()) + "}"
+    if isinstance(spec, (list, tuple)):
+        return ", ".join(_specs(part) for part in spec)
+    rank = getattr(spec.shape, "rank", 0)
+    return f"{show_shape(None if rank is None else tuple(spec.shape))} {spec.dtype.name}"
+
+
+def _builds(value: FunctionType, words: frozenset[str], endings: tuple[str, ...]) -> bool:
+    """Whether a function of the user's that needs no argument looks like one that builds what ``words`` stand for."""
+    if value.__module__ != "__main__" or any(
+        part.default is inspect.Parameter.empty for part in inspect.signature(value).parameters.values()
+    ):
+        return False
+    if inspect.iscoroutinefunction(value) or inspect.isgeneratorfunction(value):
+        return False
+    used = words & set(value.__code__.co_names)
+    return len(used) > 1 or (bool(used) and any(word in value.__name__ for word in endings))
+
+
+def _array_pairs(data: list[dict[str, Any]], namespace: dict[str, Any], tails: dict[str, Any]) -> list[dict[str, Any]]:
+    """``x_train`` and ``y_train`` as one entry, where both are there and have as many rows."""
+    pairs = []
+    known = {entry["name"]: entry for entry in data}
+    for name, entry in known.items():
+        if name[:1] not in "xX":
+            continue
+        for label in ("y" + name[1:], "Y" + name[1:]):
+            if (
+                label in known
+                and _is_array(namespace[name])
+                and _is_array(namespace[label])
+                and len(namespace[name]) == len(namespace[label])
+            ):
+                both = f"{name}, {label}"
+                tails[both] = tails[name]
+                pairs.append({"name": both, "class": entry["class"], "spec": f"{entry['spec']}, {known[label]['spec']}"})
+    return pairs
+
+
+def _features(value: Any) -> Any:
+    spec = getattr(value, "element_spec", None)
+    if spec is not None:
+        first = spec[0] if isinstance(spec, tuple) else spec
+        return tuple(first.shape) if hasattr(first, "shape") and first.shape.rank is not None else None
+    first = value[0] if type(value) is tuple else value
+    return tuple(first.shape) if _is_array(first) else None
+
+
+def _fitting(model: str, data: list[dict[str, Any]], tails: dict[str, Any]) -> str:
+    """The data whose features have the model's input shape; data with labels before data without, then the newest."""
+
+    def rank(entry: dict[str, Any]) -> tuple[bool, bool]:
+        return _agree(tails.get(model), tails.get(entry["name"])), ", (" in entry["spec"] or entry["class"] == "function"
+
+    return str(max(data, key=rank)["name"]) if data else ""
+
+
+def _agree(wanted: Any, have: Any) -> bool:
+    if not isinstance(wanted, tuple) or not isinstance(have, tuple) or len(wanted) != len(have):
+        return False
+    return all(a is None or b is None or a == b for a, b in zip(wanted[1:], have[1:], strict=True))

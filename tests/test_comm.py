@@ -1,0 +1,140 @@
+"""The sidebar's kernel side, with stand-ins for the comm and the shell."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from jupyter_tpushape.flow import Flow, Report
+from jupyter_tpushape.notebook import comm as sidebar
+from jupyter_tpushape.notebook.inventory import inventory
+
+
+class Comm:
+    comm_id = "c1"
+
+    def __init__(self) -> None:
+        self.sent: list[dict[str, Any]] = []
+
+    def send(self, message: dict[str, Any]) -> None:
+        self.sent.append(message)
+
+    def on_msg(self, callback: Any) -> None:
+        self.message = callback
+
+    def on_close(self, callback: Any) -> None:
+        self.close = callback
+
+    def ask(self, **request: Any) -> list[dict[str, Any]]:
+        self.sent.clear()
+        self.message({"content": {"data": request}})
+        return list(self.sent)
+
+
+def connect(namespace: dict[str, Any]) -> Comm:
+    targets: dict[str, Any] = {}
+    manager = SimpleNamespace(register_target=targets.__setitem__)
+    shell = SimpleNamespace(kernel=SimpleNamespace(comm_manager=manager), user_ns=namespace, user_ns_hidden={})
+    assert sidebar.register(shell)
+    comm = Comm()
+    targets["jupyter_tpushape"](comm, {})
+    return comm
+
+
+def namespace() -> dict[str, Any]:
+    code = "def make_model():\n    return keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])\ndef helper():\n    return 1\n"
+    space: dict[str, Any] = {"__name__": "__main__", "keras": keras}
+    exec(code, space)
+    space["model"] = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+    space["unbuilt"] = keras.Sequential([keras.layers.Dense(2)])
+    space["x_train"], space["y_train"] = np.zeros((8, 4), "float32"), np.zeros((8,), "int64")
+    space["images"] = tf.data.Dataset.from_tensor_slices((np.zeros((8, 9, 9, 3), "float32"), np.zeros(8))).batch(4)
+    space["_private"] = space["model"]
+    return space
+
+
+def test_models_builders_and_data_are_listed_newest_first() -> None:
+    found = inventory(namespace())
+    assert [(m["name"], m["kind"], m["params"], m["inputs"]) for m in found["models"]] == [
+        ("unbuilt", "model", None, "not built"),
+        ("model", "model", 10, "(?, 4)"),
+        ("make_model", "builder", None, ""),
+    ]
+    assert [(d["name"], d["spec"]) for d in found["data"]] == [
+        ("x_train, y_train", "(8, 4) float32, (8,) int64"),
+        ("images", "(?, 9, 9, 3) float32, (?,) float64"),
+        ("y_train", "(8,) int64"),
+        ("x_train", "(8, 4) float32"),
+    ]
+    assert found["pairs"]["model"] == "x_train, y_train"
+
+
+def test_counting_stops_when_its_time_is_up() -> None:
+    space = namespace()
+    assert next(m for m in inventory(space, seconds=-1.0)["models"] if m["name"] == "model")["params"] is None
+    assert next(m for m in inventory(space)["models"] if m["name"] == "model")["params"] == 10
+
+
+def test_objects_that_raise_when_looked_at_are_passed_over() -> None:
+    class Hostile:
+        @property
+        def shape(self) -> None:
+            raise RuntimeError
+
+    assert inventory({"hostile": Hostile(), "name": 1}) == {"models": [], "data": [], "pairs": {}}
+
+
+def test_a_trace_gives_progress_and_then_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, Any] = {}
+
+    def trace(model: Any, data: Any, **options: Any) -> Report:
+        seen.update(model=model, data=data, **options)
+        options["progress"]("Compiling")
+        return Report(Flow(), [])
+
+    monkeypatch.setattr("jupyter_tpushape.trace", trace, raising=False)
+    space = namespace()
+    answers = connect(space).ask(id="1", op="trace", model="model", data="x_train, y_train", tpu="v5e-8")
+    assert [answer["op"] for answer in answers] == ["progress", "progress", "report"]
+    assert answers[-1]["report"]["version"] == 1
+    assert seen["model"] is space["model"]
+    assert seen["data"] == (space["x_train"], space["y_train"])
+    assert seen["tpu"] == "v5e-8"
+
+
+def test_what_goes_wrong_is_one_sentence() -> None:
+    comm = connect(namespace())
+    assert comm.ask(id="1", op="trace", model="gone", data="")[-1] == {
+        "id": "1",
+        "op": "error",
+        "message": "There is no gone in this kernel any more: refresh the list.",
+    }
+    assert comm.ask(id="2", op="dance")[0]["op"] == "error"
+
+
+def test_cancel_stops_a_trace_at_its_next_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    comm = connect(namespace())
+
+    def trace(model: Any, data: Any, **options: Any) -> Report:
+        comm.message({"content": {"data": {"id": "7", "op": "cancel"}}})
+        options["progress"]("more")
+        return Report(Flow(), [])
+
+    monkeypatch.setattr("jupyter_tpushape.trace", trace, raising=False)
+    assert comm.ask(id="7", op="trace", model="model", data="")[-1]["cancelled"] is True
+
+
+def test_run_answers_over_the_open_comm(monkeypatch: pytest.MonkeyPatch) -> None:
+    space = namespace()
+    comm = connect(space)
+    monkeypatch.setattr("jupyter_tpushape.trace", lambda *_, **__: Report(Flow(), []), raising=False)
+    monkeypatch.setattr("IPython.get_ipython", lambda: SimpleNamespace(user_ns=space))
+    sidebar.run("c1", json.dumps({"id": "3", "op": "trace", "model": "model"}))
+    assert comm.sent[-1]["op"] == "report"
+    sidebar.run("unknown", "{}")
