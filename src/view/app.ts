@@ -190,7 +190,7 @@ export class App {
     const { viewport } = this;
     const picture = (whole: boolean): SVGSVGElement =>
       exportSvg(this.doc, viewport.scene!, this.theme, whole ? undefined : viewport.area());
-    return exportList(this.doc, picture, this.callbacks.page, (words) => this.say(words));
+    return exportList(this.doc, picture, this.callbacks.page, this.say);
   }
 
   /** Lays out what is open and draws it; large levels are ordered in a worker first. */
@@ -245,14 +245,11 @@ export class App {
     }
   }
 
-  /** Until somebody moves the picture it keeps fitting its frame. */
   private get touched(): boolean {
     return this.viewport.selected !== null || this.viewport.held;
   }
 
-  private say(words: string): void {
-    this.live.textContent = words;
-  }
+  private say = (words: string): string => (this.live.textContent = words);
 
   selectById(id: string): void {
     const item = this.tree.items.get(id);
@@ -389,7 +386,7 @@ export class App {
       problemsPane(this.doc, this.current, {
         choose: (f) => this.choose(f),
         goTo: (i) => this.select(this.tree.of[i]!),
-        say: (words) => this.say(words),
+        say: this.say,
         apply,
         locate,
       }),

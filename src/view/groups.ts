@@ -211,10 +211,15 @@ function regroup(doc: FlowDoc, pairs: readonly Pair[], path: string, children: I
     groups = byName(doc, groups, 0, path);
   }
   if (groups.length > LONG && groups.every((one) => one.node >= 0)) {
-    groups = byBranches(groups, before, path);
+    groups = byBranches(doc, groups, before, path);
   }
   groups = fold(doc, groups, position, before, path);
-  return chunk(groups, path);
+  return chunk(doc, groups, path);
+}
+
+/** Inputs, splits, losses and the like have a place of their own, never within a group. */
+function apart(doc: FlowDoc, one: Item): boolean {
+  return one.node >= 0 && !["layer", "op"].includes(doc.node(one.node).kind);
 }
 
 function tokens(doc: FlowDoc, one: Item): string[] {
@@ -234,7 +239,7 @@ function tokens(doc: FlowDoc, one: Item): string[] {
 /** Runs of neighbours whose names share a numbered beginning: `block2`, and in it `block2a`. */
 function byName(doc: FlowDoc, list: Item[], skip: number, path: string): Item[] {
   const beginning = (one: Item): { key: string; used: number } | null => {
-    if (one.node < 0) {
+    if (one.node < 0 || apart(doc, one)) {
       return null;
     }
     const words = tokens(doc, one);
@@ -269,7 +274,7 @@ function byName(doc: FlowDoc, list: Item[], skip: number, path: string): Item[] 
 }
 
 /** What lies between a fork and its join, as one group that has the join's name. */
-function byBranches(list: Item[], before: readonly (readonly (readonly [number, number])[])[], path: string): Item[] {
+function byBranches(doc: FlowDoc, list: Item[], before: readonly (readonly (readonly [number, number])[])[], path: string): Item[] {
   // A place in the order is a cut where one tensor alone crosses it.
   const last = list.map(() => -1);
   before.forEach((edges, j) => {
@@ -293,7 +298,7 @@ function byBranches(list: Item[], before: readonly (readonly (readonly [number, 
     if (open > 1) {
       continue;
     }
-    if (run.length >= 4) {
+    if (run.length >= 4 && !run.some((one) => apart(doc, one))) {
       const join = run[run.length - 1]!;
       const group = item(`${path}~to@${join.id}`, -1, `${run[0]!.label} … ${join.label}`);
       group.children = run;
@@ -398,18 +403,31 @@ function signature(
 }
 
 /** The last resort for a level that is still too long to read: even parts. */
-function chunk(list: Item[], path: string): Item[] {
+function chunk(doc: FlowDoc, list: Item[], path: string): Item[] {
   if (list.length <= WIDEST) {
     return list;
   }
-  const parts = Math.ceil(list.length / Math.max(20, Math.ceil(list.length / 40)));
-  const size = Math.ceil(list.length / parts);
+  const size = Math.min(Math.max(20, Math.ceil(list.length / 40)), Math.ceil(list.length / 3));
   const result: Item[] = [];
-  for (let i = 0; i < list.length; i += size) {
-    const part = list.slice(i, i + size);
-    const group = item(`${path}~chunk@${part[0]!.id}`, -1, spanOf(part));
-    group.children = part;
-    result.push(group);
+  let part: Item[] = [];
+  const close = (): void => {
+    if (part.length > 2) {
+      const group = item(`${path}~chunk@${part[0]!.id}`, -1, spanOf(part));
+      group.children = part;
+      result.push(group);
+    } else {
+      result.push(...part);
+    }
+    part = [];
+  };
+  for (const one of list) {
+    if (apart(doc, one)) {
+      close();
+      result.push(one);
+    } else if (part.push(one) >= size) {
+      close();
+    }
   }
+  close();
   return result;
 }

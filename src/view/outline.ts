@@ -53,7 +53,7 @@ export class Outline {
     if (item.status === "not-reached") {
       parts.push("not reached");
     }
-    if (item.severity) {
+    if (item.severity && item.status !== "failed") {
       parts.push(SEVERITY_WORD[item.severity]);
     }
     return parts.filter(Boolean).join(", ");

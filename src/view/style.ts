@@ -185,13 +185,13 @@ th{color:var(--muted);font-weight:600}td.mono{white-space:nowrap}tr.odd td{color
 .tree{list-style:none;font-size:12.5px}.tree ul{list-style:none;padding-left:16px}
 .tree .leaf{display:flex;gap:6px;padding:2px 6px;border-radius:5px;cursor:pointer;overflow-wrap:anywhere}
 .tree [aria-selected=true]>.leaf{background:var(--soft);box-shadow:inset 3px 0 0 var(--blue)}
-.tree .what{color:var(--muted)}
+.tree .what{color:var(--muted);flex:0 0 auto;max-width:50%}
 .live,.offscreen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .narrow .body{flex-direction:column}
 .narrow .canvas{flex:0 0 auto;height:min(420px,58vh)}
 .narrow .side{flex:1 1 auto;max-width:none;border-left:0;border-top:1px solid var(--line)}
 .narrow .search{flex:1 1 120px}.narrow .search input{width:100%;min-width:60px}
-.narrow .map{display:none}
+.narrow .map{display:none}.narrow .tools{flex-direction:row;top:auto;bottom:8px}
 .tps.narrow.flowing{height:auto;overflow:visible}.narrow.flowing .pane{overflow:visible}
 .tps.short .pane{max-height:none}
 @media print{.tools,.map,.search,.menu{display:none}}

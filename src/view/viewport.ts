@@ -118,7 +118,8 @@ export class Viewport {
       this.schedule();
       return;
     }
-    this.view = { k: least, x: (this.width - (this.scene?.width ?? 0) * least) / 2, y: 20 };
+    const first = this.scene?.boxes.find((box) => box.item.parent?.parent === null && box.y > 0) ?? this.scene?.boxes[0];
+    this.view = { k: least, x: this.width / 2 - (first ? first.x + first.w / 2 : 0) * least, y: 20 };
     const box = focus && this.scene?.byItem.get(focus);
     if (box) {
       this.center(box, 0.5);

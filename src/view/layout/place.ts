@@ -116,6 +116,7 @@ export function place(graph: LevelGraph, ordered: LevelOrder, sizes: Sizes): Pla
   const x = new Float64Array(total);
   const wish = new Float64Array(total);
   const weight = new Float64Array(total);
+  const drift = 140;
   const visit = (r: number, near: Int32Array, nearStart: Int32Array, shift: Float64Array, pull: Float64Array, sign: number): void => {
     for (let i = starts[r]!; i < starts[r + 1]!; i++) {
       const v = items[i]!;
@@ -135,6 +136,13 @@ export function place(graph: LevelGraph, ordered: LevelOrder, sizes: Sizes): Pla
       // The straight way from node to node counts before the bends of what passes by.
       wish[v] = direct ? directSum / direct : any ? anySum / any : x[v]!;
       weight[v] = v < count ? (direct ? 1000 * direct : any ? 10 : 0.1) : 1;
+    }
+    // Ports off the middle would let a long column drift aside: where it is one box wide it comes back.
+    const first = items[starts[r]!]!;
+    const end = starts[r + 1]!;
+    const alone = end - starts[r]! < 2;
+    if (alone && Math.abs(wish[first]!) > drift) {
+      wish[first] = 0;
     }
     settle(items, starts[r]!, starts[r + 1]!, wish, weight, half, sizes.apart, x);
   };
@@ -173,7 +181,7 @@ export function place(graph: LevelGraph, ordered: LevelOrder, sizes: Sizes): Pla
       const wide = Math.abs(x[v]! - x[w]!) / 9;
       const r = rankOf[w]!;
       if (wide > need[r]!) {
-        need[r] = Math.max(need[r]!, Math.min(wide, 2.6 * sizes.gap));
+        need[r] = Math.max(need[r]!, Math.round(Math.min(wide, 2.6 * sizes.gap)));
       }
     }
   }

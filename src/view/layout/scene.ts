@@ -48,13 +48,14 @@ export class SceneBuilder {
     const layout = this.layout(root, open, pills);
     const scene: Scene = { boxes: [], byItem: new Map(), lines: [], width: 0, height: 0, lane: null };
     const lane = laneOf(this.doc, this.levels, laneWidth);
-    const width = Math.max(layout.width, lane?.width ?? 0);
-    const dx = Math.round((width - layout.width) / 2);
+    // The lane stands over the part that it feeds.
+    const over = lane ? this.entryX(layout) - lane.width / 2 : 0;
+    const dx = Math.round(Math.max(0, -over));
     const dy = lane ? lane.height + GAP + 8 : 0;
     const at = new Map<Item, [number, number, LevelLayout]>();
     this.spreadOut(scene, layout, dx, dy, 0, pills, at);
     if (lane) {
-      const shift = Math.round((width - lane.width) / 2);
+      const shift = Math.round(Math.max(0, over));
       lane.x = shift;
       for (const stage of lane.boxes) {
         const box: Box = { item: stage.item, x: stage.x + shift, y: stage.y, w: stage.w, h: stage.h, open: false, depth: 1, pills: [] };
@@ -64,12 +65,27 @@ export class SceneBuilder {
       scene.lane = lane;
     }
     this.lines(scene, open, at);
-    scene.width = width;
+    scene.width = Math.max(dx + layout.width, lane ? lane.x + lane.width : 0);
     scene.height = dy + layout.height;
     for (const line of scene.lines) {
       scene.width = Math.max(scene.width, line.right);
     }
     return scene;
+  }
+
+  /** The middle of the box that the pipeline feeds first. */
+  private entryX(root: LevelLayout): number {
+    for (const edge of this.doc.edges) {
+      if (!this.levels.isStage(this.levels.item(edge.source)) || this.levels.isStage(this.levels.item(edge.target))) {
+        continue;
+      }
+      let top = this.levels.item(edge.target);
+      while (top.depth > 1) {
+        top = top.parent!;
+      }
+      return root.placed.x[root.level.index.get(top)!]!;
+    }
+    return root.width / 2;
   }
 
   visible(one: Item, open: ReadonlySet<string>): Item {

@@ -1,0 +1,104 @@
+import { describe, expect, test } from "vitest";
+
+import { FlowDoc } from "./doc";
+import { buildTree, topological, type Item } from "./groups";
+import { openingOf, pathOf } from "./opening";
+import { broken, chain, edge, node, report, wild } from "./testing/flows";
+
+function leaves(item: Item): string[] {
+  return item.children.length ? item.children.flatMap(leaves) : [item.id];
+}
+
+test("every node has one place in the hierarchy, whatever is grouped", () => {
+  for (let seed = 1; seed <= 25; seed++) {
+    const doc = new FlowDoc(wild(seed, 90));
+    const tree = buildTree(doc);
+    for (const one of doc.nodes) {
+      expect(tree.items.get(one.id)?.node).toBe(doc.byId.get(one.id));
+    }
+    const all = leaves(tree.root);
+    expect(new Set(all).size).toBe(all.length);
+  }
+});
+
+test("identical blocks are folded, and say how many they are", () => {
+  const tree = buildTree(new FlowDoc(chain(101)));
+  const folds = [...tree.items.values()].filter((item) => item.times > 1);
+  expect(folds.map((item) => item.times)).toEqual([18]);
+});
+
+test("a block with a problem is not folded away", () => {
+  const flow = chain(101);
+  flow.findings = [{ rule: "r", severity: "error", message: "m", nodes: ["n52"] }];
+  const tree = buildTree(new FlowDoc(flow));
+  const fold = [...tree.items.values()].filter((item) => item.times > 1);
+  expect(fold.length).toBeGreaterThan(1);
+  for (const item of fold) {
+    expect(leaves(item)).not.toContain("n52");
+  }
+});
+
+describe("names", () => {
+  const named = (names: string[]): Item[] => {
+    const nodes = names.map((name, i) =>
+      node(name, i % 2 ? "Conv2D" : "BatchNormalization", { name, params: name.startsWith("block3") ? 1 : 0 }),
+    );
+    const edges = names.slice(1).map((name, i) => edge(names[i]!, name));
+    return buildTree(new FlowDoc(report(nodes, edges))).root.children;
+  };
+
+  test("that share a numbered beginning make a group, in two steps", () => {
+    const names = ["stem"];
+    for (const block of ["2a", "2b", "3a", "3b"]) {
+      names.push(...["expand", "dw", "bn", "se", "project", "drop", "add", "out"].map((part) => `block${block}_${part}`));
+    }
+    const top = named([...names, "head"]);
+    expect(top.map((item) => item.label)).toEqual(["stem", "block2", "block3", "head"]);
+    expect(top[1]!.children.flatMap((item) => (item.times > 1 ? item.children : [item])).map((item) => item.label)).toEqual([
+      "block2a",
+      "block2b",
+    ]);
+  });
+
+  test("that the framework gave by itself make none", () => {
+    const nodes = Array.from({ length: 30 }, (_, i) => node(`conv2d_${i}`, "Conv2D", { params: i }));
+    const edges = nodes.slice(1).map((one, i) => edge(nodes[i]!.id, one.id));
+    const top = buildTree(new FlowDoc(report(nodes, edges))).root.children;
+    expect(top).toHaveLength(30);
+  });
+});
+
+test("a level in the wrong order is sorted by its edges, and a cycle is told", () => {
+  const tree = buildTree(new FlowDoc(report([node("b"), node("a")], [])));
+  const [b, a] = tree.root.children as [Item, Item];
+  expect(topological([b, a], [[a, b, 0]])?.map((item) => item.id)).toEqual(["a", "b"]);
+  expect(
+    topological(
+      [b, a],
+      [
+        [a, b, 0],
+        [b, a, 1],
+      ],
+    ),
+  ).toBeNull();
+});
+
+test("the ancestors of the first problem open by themselves", () => {
+  const flow = broken();
+  flow.flow.nodes.push(...Array.from({ length: 60 }, (_, i) => node(`x${i}`, "Dense", { parent: "model" })));
+  const doc = new FlowDoc(flow);
+  const tree = buildTree(doc);
+  const open = openingOf(doc, tree);
+  for (let up = tree.items.get("lstm")!.parent; up?.parent; up = up.parent) {
+    expect(open.has(up.id)).toBe(true);
+  }
+});
+
+test("a finding's way runs from where it began to where it broke", () => {
+  const flow = broken();
+  flow.findings[0]!.nodes = ["split", "lstm"];
+  const doc = new FlowDoc(flow);
+  const { nodes, edges } = pathOf(doc, 0);
+  expect([...nodes].map((i) => doc.node(i).id).sort()).toEqual(["conv2d", "lstm", "split"]);
+  expect([...edges].map((e) => doc.edges[e]!.id).sort()).toEqual(["conv2d>lstm", "split>conv2d"]);
+});

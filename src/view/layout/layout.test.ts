@@ -1,0 +1,176 @@
+import { describe, expect, test } from "vitest";
+
+import { FlowDoc } from "../doc";
+import { buildTree, type Item } from "../groups";
+import { broken, chain, seeded, wild } from "../testing/flows";
+import type { WireReport } from "../wire";
+import { Levels } from "./levels";
+import { SceneBuilder, type Box, type Scene } from "./scene";
+
+function builder(report: WireReport): SceneBuilder {
+  const doc = new FlowDoc(report);
+  return new SceneBuilder(doc, new Levels(doc, buildTree(doc)));
+}
+
+/** Some composites open, chosen by a seed. */
+function someOpen(made: SceneBuilder, seed: number): Set<string> {
+  const next = seeded(seed);
+  const open = new Set<string>();
+  for (const item of made.levels.tree.items.values()) {
+    if (item.children.length && next() < 0.7) {
+      open.add(item.id);
+    }
+  }
+  return open;
+}
+
+function contains(outer: Box, inner: Box): boolean {
+  return outer.x <= inner.x && outer.y <= inner.y && outer.x + outer.w >= inner.x + inner.w && outer.y + outer.h >= inner.y + inner.h;
+}
+
+function within(one: Item, other: Item): boolean {
+  for (let up: Item | null = one; up; up = up.parent) {
+    if (up === other) {
+      return true;
+    }
+  }
+  return false;
+}
+
+function overlaps(a: Box, b: Box): boolean {
+  return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
+}
+
+/** What is wrong with a picture, in words. */
+function faults({ boxes, lines }: Scene): string[] {
+  const found: string[] = [];
+  boxes.forEach((a, i) => {
+    for (const b of boxes.slice(i + 1)) {
+      if (within(b.item, a.item)) {
+        if (!contains(a, b)) {
+          found.push(`${b.item.id} leaves ${a.item.id}`);
+        }
+      } else if (!within(a.item, b.item) && overlaps(a, b)) {
+        found.push(`${a.item.id} lies over ${b.item.id}`);
+      }
+    }
+  });
+  for (const line of lines) {
+    for (let i = 0; i < line.parts.length; i += 3) {
+      const [x, top, bottom] = [line.parts[i]!, line.parts[i + 1]!, line.parts[i + 2]!];
+      if (bottom < top || (i && top < line.parts[i - 1]!)) {
+        found.push(`${line.key} goes up`);
+      }
+      for (const box of boxes) {
+        const own = box.open || box.item === line.source || box.item === line.target;
+        if (!own && x > box.x && x < box.x + box.w && top < box.y + box.h - 1 && bottom > box.y + 1) {
+          found.push(`${line.key} runs through ${box.item.id}`);
+        }
+      }
+    }
+  }
+  return found;
+}
+
+describe("for every flow and whatever is open", () => {
+  for (let seed = 1; seed <= 40; seed++) {
+    test(`no overlap, no upward edge, no edge through a box (seed ${seed})`, () => {
+      const made = builder(wild(seed, 20 + seed * 2));
+      for (const open of [someOpen(made, seed), new Set<string>(), new Set(made.levels.tree.items.keys())]) {
+        expect(faults(made.build(open, 800))).toEqual([]);
+      }
+    });
+  }
+});
+
+test("the same flow gives the same picture", () => {
+  const places = (): string => {
+    const made = builder(wild(7));
+    return JSON.stringify(made.build(someOpen(made, 7), 800).boxes.map(({ item, x, y, w, h }) => [item.id, x, y, w, h]));
+  };
+  expect(places()).toBe(places());
+});
+
+test("opening one part keeps the order of everything beside it", () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const made = builder(wild(seed, 70));
+    const closed = made.build(new Set(), 800);
+    const composite = made.levels.tree.root.children.find((item) => item.children.length > 1);
+    if (!composite) {
+      continue;
+    }
+    const opened = made.build(new Set([composite.id]), 800);
+    const order = (scene: Scene): string[] =>
+      scene.boxes
+        .filter((box) => box.depth === 1)
+        .sort((a, b) => a.y - b.y || a.x - b.x)
+        .map((box) => box.item.id);
+    expect(order(opened)).toEqual(order(closed));
+  }
+});
+
+test("a level that closes and opens again looks as before", () => {
+  const made = builder(wild(3, 80));
+  const open = someOpen(made, 3);
+  const first = JSON.stringify(made.build(open, 800).boxes.map((box) => [box.item.id, box.x, box.y]));
+  made.build(new Set(), 800);
+  expect(JSON.stringify(made.build(open, 800).boxes.map((box) => [box.item.id, box.x, box.y]))).toBe(first);
+});
+
+test("a chain is straight", () => {
+  const made = builder(broken());
+  const scene = made.build(new Set(["model"]), 800);
+  const middles = ["split", "conv2d", "lstm", "dense"].map((id) => {
+    const box = scene.byItem.get(made.levels.tree.items.get(id)!)!;
+    return Math.round(box.x + box.w / 2);
+  });
+  expect(Math.max(...middles) - Math.min(...middles)).toBeLessThanOrEqual(2);
+});
+
+test("stages stand in a lane above, in rows where it is narrow", () => {
+  const made = builder(broken());
+  const wide = made.build(new Set(), 800);
+  const narrow = made.build(new Set(), 200);
+  const at = (scene: Scene, id: string): Box => scene.byItem.get(made.levels.tree.items.get(id)!)!;
+  expect(at(wide, "slices").y).toBe(at(wide, "batch").y);
+  expect(at(narrow, "batch").y).toBeGreaterThan(at(narrow, "slices").y);
+  expect(at(wide, "split").y).toBeGreaterThan(at(wide, "batch").y + at(wide, "batch").h);
+});
+
+test("a source with many readers becomes a pill at each of them", () => {
+  const report = chain(12);
+  report.flow.nodes.push({ id: "mask", name: "mask", kind: "layer", op: "NotEqual" });
+  for (let i = 2; i < 11; i++) {
+    report.flow.edges.push({ id: `m${i}`, source: "mask", target: `n${i}`, spec: 0 });
+  }
+  const made = builder(report);
+  const scene = made.build(new Set(made.levels.tree.items.keys()), 800);
+  expect(scene.lines.some((line) => line.source.id === "mask")).toBe(false);
+  const named = scene.boxes.filter((box) => box.pills.length).map((box) => box.item.id);
+  expect(named).toContain("n5");
+});
+
+test("a cycle between composites is drawn and ends", () => {
+  const report = wild(1, 6);
+  report.flow.nodes = ["a", "b"].map((id) => ({ id, name: id, kind: "layer" as const, op: "Block" }));
+  report.flow.nodes.push(
+    ...["a1", "b1", "a2"].map((id) => ({ id, name: id, kind: "layer" as const, op: "Dense", parent: id.slice(0, 1) })),
+  );
+  report.flow.edges = [
+    { id: "1", source: "a1", target: "b1", spec: 0 },
+    { id: "2", source: "b1", target: "a2", spec: 0 },
+  ];
+  const made = builder(report);
+  expect(made.build(new Set(), 800).lines).toHaveLength(2);
+  expect(made.build(new Set(["a", "b"]), 800).boxes).toHaveLength(5);
+});
+
+test("ten thousand nodes, all open, lie side by side without overlap in their ranks", () => {
+  const made = builder(chain(10_000));
+  const scene = made.build(new Set(made.levels.tree.items.keys()), 800);
+  const leaves = scene.boxes.filter((box) => !box.open).sort((a, b) => a.y - b.y);
+  expect(leaves.length).toBeGreaterThanOrEqual(10_000);
+  for (let i = 1; i < leaves.length; i++) {
+    expect(overlaps(leaves[i - 1]!, leaves[i]!)).toBe(false);
+  }
+});

@@ -1,0 +1,184 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+
+import { mount, type Callbacks, type Mounted } from "./index";
+import { insertable } from "./problems";
+import { search, shapeMatches } from "./search";
+import { FlowDoc } from "./doc";
+import { broken, chain } from "./testing/flows";
+import type { WireReport } from "./wire";
+
+let view: Mounted | undefined;
+
+function show(report: WireReport, callbacks: Callbacks = {}): ShadowRoot {
+  const el = document.createElement("div");
+  document.body.append(el);
+  view = mount(el, report, callbacks);
+  return el.firstElementChild!.shadowRoot!;
+}
+
+function press(root: ShadowRoot, key: string): void {
+  root.querySelector("svg.graph")!.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, composed: true }));
+}
+
+function text(root: ShadowRoot, selector: string): string[] {
+  return [...root.querySelectorAll(selector)].map((one) => one.textContent);
+}
+
+afterEach(() => {
+  view?.();
+  view = undefined;
+  document.body.replaceChildren();
+});
+
+describe("a broken flow", () => {
+  test("says its verdict, its target and its problem in words", () => {
+    const root = show(broken());
+    expect(text(root, ".verdict")).toEqual(["✖1 problem · breaks"]);
+    expect(text(root, ".chip")).toEqual(["keras 3", "v5e-8 · 8 replicas", "7 nodes", "320 parameters"]);
+    expect(text(root, "h2.title")[0]).toBe("lstm cannot take what conv2d gives");
+    expect(text(root, ".sides").join()).toBe("wants(batch, time, features)gets(8, 26, 26, 32)");
+    expect(text(root, ".sides b")).toEqual(["time", "features", "26", "32"]);
+    expect(text(root, ".rejected li")).toEqual(["Flatten gives rank 2"]);
+  });
+
+  test("shows each fix with its diff, its effect and whether it was tried", () => {
+    const root = show(broken());
+    expect(text(root, ".card h4")).toEqual(["Read the rows as time steps", "Say nothing of time"]);
+    expect(text(root, ".tried")).toEqual(["✓ tried: reaches the loss"]);
+    expect(text(root, ".untried")).toEqual(["fails: rank 2"]);
+    expect(text(root, ".diff .add")).toEqual(["+Reshape((26, 832)),", "+Flatten(),"]);
+    expect(text(root, ".card.verified p")).toEqual(["(8, 26, 26, 32) → (8, 26, 832) · +229,632 parameters"]);
+  });
+
+  test("offers Apply only where somebody can, and tells which fix", () => {
+    expect(text(show(broken()), ".card button")).toEqual(["Copy", "Copy"]);
+    view?.();
+    const apply = vi.fn();
+    const root = show(broken(), { apply });
+    root.querySelectorAll<HTMLButtonElement>(".card button.primary")[1]!.click();
+    expect(apply).toHaveBeenCalledWith(0, 1);
+  });
+
+  test("goes to a line where the host can", () => {
+    const locate = vi.fn();
+    const root = show(broken(), { locate });
+    [...root.querySelectorAll("button")].find((one) => one.textContent === "In[4]:4")!.click();
+    expect(locate).toHaveBeenCalledWith({ file: "<cell>", line: 4, execution: 4 });
+  });
+
+  test("draws the broken edge with what it wanted and got, and hatches what was not reached", () => {
+    const root = show(broken());
+    expect(text(root, ".label.wrong text")).toEqual(["wants\u00a0(batch, time, features)", "gets\u00a0\u00a0(8, 26, 26, 32)"]);
+    expect(text(root, ".label.wrong .differs")).toEqual(["time", "features", "26", "32"]);
+    expect(text(root, ".line.failed .badge")).toEqual(["✖"]);
+    expect(root.querySelectorAll(".node.not-reached .hatch")).toHaveLength(1);
+    expect(text(root, ".strip title")).toContain("8 replicas, each (8, 26, 26, 32)");
+  });
+
+  test.each([
+    ["silent", "≠"],
+    ["slow", "◔"],
+    ["note", "i"],
+  ] as const)("marks a %s edge with a sign of its own", (severity, sign) => {
+    const report = broken(severity);
+    for (const edge of report.flow.edges) {
+      delete edge.status;
+    }
+    const root = show(report);
+    expect(text(root, `.line.${severity} .badge`)).toEqual([sign]);
+    expect(root.querySelectorAll(".line.silent .core")).toHaveLength(severity === "silent" ? 1 : 0);
+  });
+});
+
+describe("the keyboard", () => {
+  test("walks along the flow, tells what stands there, and opens the details", async () => {
+    const select = vi.fn();
+    const root = show(broken(), { select });
+    press(root, "n");
+    await vi.waitFor(() => expect(select).toHaveBeenLastCalledWith("lstm"));
+    press(root, "ArrowUp");
+    expect(select).toHaveBeenLastCalledWith("conv2d");
+    expect(text(root, ".live")[0]).toContain("conv2d, Conv2D · 32 · 3×3, takes f32 (8, 28, 28, 1)");
+    press(root, "Enter");
+    const details = root.querySelector('[role="tabpanel"]:not([hidden])')!;
+    expect(details.textContent).toContain("kernel_size");
+    expect(details.textContent).toContain("(3, 3, 1, 32)");
+    expect(details.textContent).toContain("Replicas · 8, all alike");
+    press(root, "Escape");
+    expect(select).toHaveBeenLastCalledWith(null);
+  });
+
+  test("closes and opens a part, in the graph and in the outline", () => {
+    const root = show(broken());
+    view!.select("model");
+    press(root, " ");
+    expect(text(root, ".live")).toEqual(["model closed"]);
+    expect(text(root, '.node[data-id="conv2d"] .name')).toEqual([]);
+    expect(root.querySelector('[role="treeitem"][aria-selected="true"]')!.getAttribute("aria-expanded")).toBe("false");
+    press(root, " ");
+    expect(text(root, '.node[data-id="conv2d"] .name')).toEqual(["conv2d"]);
+  });
+
+  test("does not reach the notebook around it", () => {
+    const root = show(broken());
+    const heard = vi.fn();
+    document.addEventListener("keydown", heard);
+    press(root, "n");
+    press(root, "d");
+    document.removeEventListener("keydown", heard);
+    expect(heard).not.toHaveBeenCalled();
+  });
+});
+
+test("the outline says of each node what it takes and gives, and where it breaks", () => {
+  const root = show(broken());
+  const rows = [...root.querySelectorAll('[role="treeitem"]')].map((one) => one.getAttribute("aria-label"));
+  expect(rows).toContain("lstm, LSTM, takes f32 (8, 28, 28, 1), raises here");
+  expect(rows).toContain("dense, Dense, takes f32 (8, 28, 28, 1), not reached");
+});
+
+test("another report takes the place of the first, and what was selected stays", () => {
+  const root = show(broken());
+  view!.select("conv2d");
+  const next = broken();
+  next.summary = "2 problems · breaks";
+  view!.update(next);
+  expect(text(root, ".verdict")).toEqual(["✖2 problems · breaks"]);
+  expect(root.querySelectorAll(".node.selected")).toHaveLength(1);
+});
+
+test("a flow without findings says so", () => {
+  const root = show(chain(8));
+  expect(text(root, ".verdict")).toEqual(["✓Flows to the end"]);
+  expect(root.textContent).toContain("Nothing was found that is worth your time.");
+});
+
+test("an empty report is no error", () => {
+  const root = show({ ...chain(2), flow: { nodes: [], edges: [], specs: [] } });
+  expect(text(root, ".verdict")).toEqual(["✓Flows to the end"]);
+});
+
+describe("search", () => {
+  const doc = new FlowDoc(broken());
+  const names = (words: string): string[] => search(doc, words).map((i) => doc.node(i).id);
+
+  test("finds names, layer types, shapes and dtypes", () => {
+    expect(names("lst")).toEqual(["lstm"]);
+    expect(names("Conv2D")).toEqual(["conv2d"]);
+    expect(names("28x28x1")).toEqual(["slices", "batch", "split", "conv2d", "lstm"]);
+    expect(names("f32")).toEqual(names("float32"));
+    expect(names("  ")).toEqual([]);
+  });
+
+  test("reads a shape from its end, with ? for an unknown axis and * for any", () => {
+    expect(shapeMatches([null, 128], "?x128")).toBe(true);
+    expect(shapeMatches([8, 128], "?x128")).toBe(false);
+    expect(shapeMatches([8, 26, 128], "*x128")).toBe(true);
+    expect(shapeMatches(null, "128")).toBe(false);
+  });
+});
+
+test("what is copied is what a diff adds, or a snippet as it is", () => {
+  expect(insertable("--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\n same")).toBe("new");
+  expect(insertable("layers.Flatten()")).toBe("layers.Flatten()");
+});
