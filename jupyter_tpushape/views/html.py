@@ -11,7 +11,10 @@ import jinja2
 
 from ..flow import Report
 
-STYLE = "html,body{height:100%;margin:0}#view{height:100%}noscript{font:14px/1.5 system-ui,sans-serif;display:block;max-width:60em;margin:2em auto;padding:0 1em}"
+STYLE = (
+    "html,body{height:100%;margin:0}#view{height:100%}"
+    "noscript{font:14px/1.5 system-ui,sans-serif;display:block;max-width:60em;margin:2em auto;padding:0 1em}"
+)
 START = (
     'const page="<!doctype html>\\n"+document.documentElement["outer"+"HTML"];'
     'tpushape.mount(document.getElementById("view"),JSON.parse(document.getElementById("report").textContent),{fill:true,page:()=>page});'
@@ -31,7 +34,8 @@ def _digest(text: str) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
-    return jinja2.Environment(loader=jinja2.PackageLoader("jupyter_tpushape.views"), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    loader = jinja2.PackageLoader("jupyter_tpushape.views")
+    return jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
 def template(name: str) -> jinja2.Template:
@@ -48,7 +52,9 @@ def bundle_script() -> str:
     """
     path = resources.files("jupyter_tpushape") / "static" / "report.js"
     if not path.is_file():
-        raise FileNotFoundError("The browser part is not built: run `jlpm install && jlpm build:esm` in the source tree, or install a release.")
+        raise FileNotFoundError(
+            "The browser part is not built: run `jlpm install && jlpm build:esm` in the source tree, or install a release."
+        )
     script = path.read_text(encoding="utf-8").strip()
     return script.replace("</script", "<\\/script").replace("\r\n", "\n")
 

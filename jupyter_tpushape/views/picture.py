@@ -7,6 +7,7 @@ keeps to what can be read in one look: the way to each problem, and what stands 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from ..flow import Edge, Flow, Node, Report
 
@@ -81,8 +82,8 @@ def _marked(report: Report) -> set[str]:
     marked = {node.id for node in report.flow.nodes if node.status == "failed"}
     for finding in report.findings:
         marked.update(finding.nodes)
-        for id in finding.edges:
-            marked.update(ends.get(id, ()))
+        for edge in finding.edges:
+            marked.update(ends.get(edge, ()))
     return marked
 
 
@@ -97,16 +98,16 @@ def _visible(flow: Flow, marked: set[str], most: int) -> dict[str, Node]:
             chain.append(at)
             at = nodes[at].parent
         up[node.id] = chain
-    opened = {id for mark in marked if mark in nodes for id in up[mark]}
-    for id in sorted(parents, key=lambda id: len(up[id])):
-        inside = sum(1 for node in flow.nodes if node.parent == id)
+    opened = {parent for mark in marked if mark in nodes for parent in up[mark]}
+    for parent in sorted(parents, key=lambda one: len(up[one])):
+        inside = sum(1 for node in flow.nodes if node.parent == parent)
         current = sum(1 for node in flow.nodes if all(a in opened for a in up[node.id]) and node.id not in opened)
-        raw = all(node.kind == "op" for node in flow.nodes if node.parent == id)
-        if not raw and all(a in opened for a in up[id]) and current + inside <= most:
-            opened.add(id)
+        raw = all(node.kind == "op" for node in flow.nodes if node.parent == parent)
+        if not raw and all(a in opened for a in up[parent]) and current + inside <= most:
+            opened.add(parent)
     stand = {}
     for node in flow.nodes:
-        closed = [id for id in up[node.id] if id not in opened]
+        closed = [parent for parent in up[node.id] if parent not in opened]
         if node.id not in opened:
             stand[node.id] = nodes[closed[-1]] if closed else node
     return stand
@@ -124,7 +125,7 @@ def _elide(flow: Flow, shown: dict[str, Node], marked: set[str], most: int) -> l
     if len(order) <= most:
         return order
     place = {box.nodes[0].id: i for i, box in enumerate(order)}
-    near = {place[shown[id].id] for id in marked if id in shown}
+    near = {place[shown[mark].id] for mark in marked if mark in shown}
     wanted = {i + d for i in near for d in range(-NEAR, NEAR + 1)}
     edge = max(3, (most - len(wanted)) // 2)
     wanted.update(range(edge), range(len(order) - edge, len(order)))
@@ -168,8 +169,10 @@ def label(box: Box) -> tuple[str, str]:
 
 def _make_room(report: Report, lines: list[Line]) -> None:
     """Keeps free what `wants … gets …` needs beside a broken edge."""
-    longest = {id: max(len(side.text) for side in (finding.expected, finding.found) if side)
-               for finding in report.findings if finding.expected or finding.found for id in finding.edges}  # fmt: skip
+    longest: dict[str, int] = {}
+    for finding in report.findings:
+        words = max((len(side.text) for side in (finding.expected, finding.found) if side), default=0)
+        longest.update((edge, words) for edge in finding.edges)
     for line in lines:
         words = max((longest.get(edge.id, 0) for edge in line.edges), default=0)
         if words:
@@ -210,7 +213,7 @@ def _layered(boxes: list[Box], lines: list[Line]) -> tuple[float, float]:
             chain.append(bend)
         chain.append(line.target)
         chains.append((line, chain))
-        for a, b in zip(chain, chain[1:], strict=False):
+        for a, b in pairwise(chain):
             down.setdefault(id(a), []).append(b)
             up.setdefault(id(b), []).append(a)
     for sweep in range(2 * ROUND):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import cache
+from importlib import resources
 from xml.sax.saxutils import escape, quoteattr
 
 from ..flow import Finding, Report, Side, Spec, show_shape
@@ -11,27 +13,14 @@ from .picture import Box, Line, Picture, label, picture
 WHOLE, STILL = 400, 20
 PAD = 20.0
 
-STYLE = """
-text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;font-size:11px;fill:#1b1f24;white-space:pre}
-.name{font-size:13px;font-weight:600}.sub,.lane{fill:#57606a}
-.mono{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#57606a;paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}
-.mono .dtype,.mono .value{fill:#1b1f24}.mono .differs{fill:#ad4400;font-weight:800}
-.box{fill:#f5f7f9;stroke:#d0d7de}.kind{fill:#0072b2}.op .kind{fill:#8c959f}.stage .kind{fill:#b5568f}.input .kind,.output .kind{fill:#009e73}.loss .kind,.metric .kind{fill:#1b1f24}
-.failed .box{fill:#fff4ec;stroke:#d55e00;stroke-width:2.2}.not-reached .box{fill:#fff;stroke:#8c959f;stroke-dasharray:5 4}.out .box{fill:#fff;stroke:#8c959f;stroke-dasharray:2 3}
-.not-reached text{fill:#57606a;paint-order:stroke;stroke:#fff;stroke-width:3px}
-.edge{fill:none;stroke:#0072b2;stroke-width:1.7}.tip{fill:#0072b2}
-.half .edge{stroke:#009e73;stroke-dasharray:9 3}.half .tip{fill:#009e73}.int .edge{stroke:#b5568f;stroke-dasharray:3 3}.int .tip{fill:#b5568f}
-.other .edge{stroke:#8c959f;stroke-dasharray:1 3}.other .tip{fill:#8c959f}
-.line.not-reached .edge{stroke:#8c959f;stroke-width:1.3;stroke-dasharray:4 5}.line.not-reached .tip{fill:#fff;stroke:#8c959f}
-.line.slow .edge{stroke:#8c959f;stroke-width:4;stroke-dasharray:.1 7;stroke-linecap:round}
-.line.silent .edge{stroke:#d55e00;stroke-width:5;stroke-dasharray:none}.line.silent .core{fill:none;stroke:#fff;stroke-width:2}
-.line.failed .edge{stroke:#d55e00;stroke-width:3;stroke-dasharray:8 5}.line.failed .tip,.line.silent .tip{fill:#d55e00}
-.badge{fill:#d55e00;stroke:#fff;stroke-width:2}.sign{fill:#fff;font-weight:700}.light .badge{fill:#fff;stroke:#8c959f}.light .sign{fill:#1b1f24}
-.cell{fill:#0072b2}.cell.odd{fill:#fff;stroke:#d55e00;stroke-width:2}
-"""
-
 SIGNS = {"error": "✖", "tpu": "✖", "silent": "≠", "slow": "◔", "note": "i"}
 SHORT = {"float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "string": "str"}
+
+
+@cache
+def style() -> str:
+    """The look of a still."""
+    return (resources.files("jupyter_tpushape.views") / "templates" / "still.css").read_text(encoding="utf-8")
 
 
 def clean(text: object) -> str:
@@ -44,7 +33,7 @@ def to_svg(report: Report, *, most: int = WHOLE) -> str:
     drawn = picture(report, most)
     found = _by_edge(report)
     parts = [_line(line, found) for line in drawn.lines]
-    parts += [_box(report, box) for box in drawn.stages + drawn.boxes]
+    parts += [_box(box) for box in drawn.stages + drawn.boxes]
     parts += _labels(drawn, found)
     if drawn.stages:
         parts.append('<text class="lane" x="0" y="12" letter-spacing=".06em">PIPELINE</text>')
@@ -54,7 +43,7 @@ def to_svg(report: Report, *, most: int = WHOLE) -> str:
     title = clean(f"{report.title} · {report.summary}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{-PAD:g} {-PAD:g} {wide:g} {tall:g}" width="{wide:g}" height="{tall:g}" role="img">'
-        f"<title>{title}</title><style>{STYLE}</style>"
+        f"<title>{title}</title><style>{style()}</style>"
         '<defs><pattern id="hatch" width="9" height="9" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
         '<line x1="0" y1="0" x2="0" y2="9" stroke="#dfe3e8" stroke-width="4"/></pattern></defs>'
         f'<rect x="{-PAD:g}" y="{-PAD:g}" width="{wide:g}" height="{tall:g}" fill="#fff"/>{"".join(parts)}</svg>\n'
@@ -64,8 +53,8 @@ def to_svg(report: Report, *, most: int = WHOLE) -> str:
 def _by_edge(report: Report) -> dict[str, Finding]:
     found: dict[str, Finding] = {}
     for finding in report.findings:
-        for id in finding.edges:
-            found.setdefault(id, finding)
+        for edge in finding.edges:
+            found.setdefault(edge, finding)
     return found
 
 
@@ -73,7 +62,7 @@ def _clip(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _box(report: Report, box: Box) -> str:
+def _box(box: Box) -> str:
     node = box.nodes[0]
     name, words = label(box)
     status = "out" if box.left_out else node.status
@@ -183,7 +172,10 @@ def side_words(side: Side) -> str:
     """One side of a disagreement as escaped spans, the axes that differ set off."""
     if not side.axes:
         return f'<tspan class="value">{clean(_clip(side.text, 60))}</tspan>'
-    axes = [f"<tspan class={quoteattr('differs' if i in side.differs else 'value')}>{clean(_clip(axis, 30))}</tspan>" for i, axis in enumerate(side.axes)]
+    axes = [
+        f"<tspan class={quoteattr('differs' if i in side.differs else 'value')}>{clean(_clip(axis, 30))}</tspan>"
+        for i, axis in enumerate(side.axes)
+    ]
     return f"({', '.join(axes)}{',' if len(axes) == 1 else ''})"
 
 

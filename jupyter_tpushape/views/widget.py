@@ -68,5 +68,5 @@ def show(report: Report) -> ReportWidget:
     from IPython.display import display
 
     widget = ReportWidget(report)
-    display(widget)  # type: ignore[no-untyped-call]
+    display(widget)
     return widget

@@ -3,7 +3,23 @@
 from __future__ import annotations
 
 from jupyter_tpushape.flow import (
-    Edge, Edit, Effect, Failure, Finding, Fix, Flow, LayerMemory, Location, Node, Replica, Report, Side, Spec, Target, Verdict, Weight,
+    Edge,
+    Edit,
+    Effect,
+    Failure,
+    Finding,
+    Fix,
+    Flow,
+    LayerMemory,
+    Location,
+    Node,
+    Replica,
+    Report,
+    Side,
+    Spec,
+    Target,
+    Verdict,
+    Weight,
 )  # fmt: skip
 
 EVIL = "</script><script>alert(2)</script>"
@@ -78,7 +94,8 @@ def conv_lstm() -> Report:
         "An LSTM reads a sequence of vectors. Conv2D gives a grid of vectors: rows × columns × 32 channels. Say which axis is time.",
         Side("(batch, time, features)", ("batch", "time", "features"), (1, 2)),
         Side("(8, 26, 26, 32)", ("8", "26", "26", "32"), (2, 3)),
-        ("conv2d", "lstm"), ("e2",), at(4), [rows, every], ("Flatten gives rank 2, and an LSTM reads rank 3", "GlobalAveragePooling2D gives rank 2, and an LSTM reads rank 3"),
+        ("conv2d", "lstm"), ("e2",), at(4), [rows, every],
+        ("Flatten gives rank 2, and an LSTM reads rank 3", "GlobalAveragePooling2D gives rank 2, and an LSTM reads rank 3"),
     )  # fmt: skip
     verdict = Verdict("forward", "xla", True, "v5e-8", layers=(LayerMemory("conv2d", "conv2d", 1_417_216, 692_224),), temporaries=2_000_000)
     return Report(Flow(nodes, edges, "keras 3.15.1"), [finding], target=V5E, verdicts=[verdict], title="Sequential digits", seconds=0.21)
@@ -112,12 +129,14 @@ def missing_flatten() -> Report:
         "@@ -3,2 +3,3 @@\n     layers.MaxPooling2D(),\n+    layers.Flatten(),\n     layers.Dense(10, activation='softmax'),\n", cell="7f3a9c1e-1",
     )  # fmt: skip
     pool = Fix(
-        "Average each channel over the grid", (Edit("replace-layer", "pool", {"layer": "GlobalAveragePooling2D"}),), True, Effect((8, 26, 26, 16), (8, 16), (8, 10)),
+        "Average each channel over the grid", (Edit("replace-layer", "pool", {"layer": "GlobalAveragePooling2D"}),), True,
+        Effect((8, 26, 26, 16), (8, 16), (8, 10)),
         "@@ -3,1 +3,1 @@\n-    layers.MaxPooling2D(),\n+    layers.GlobalAveragePooling2D(),\n", cell="7f3a9c1e-1",
     )  # fmt: skip
     finding = Finding(
         "loss.rank", "error", "The loss gets one prediction for each of 13 × 13 positions, and one label for each image",
-        "Dense works on the last axis of whatever rank it is given, so it does not raise: the grid goes on to the loss. Nothing between conv2d and dense folds the rows and columns.",
+        "Dense works on the last axis of whatever rank it is given, so it does not raise: the grid goes on to the loss. "
+        "Nothing between conv2d and dense folds the rows and columns.",
         Side("(8, 10)", ("8", "10"), ()), Side("(8, 13, 13, 10)", ("8", "13", "13", "10"), (1, 2)),
         ("max_pooling2d", "pool", "dense", "loss"), ("e3",), at(4), [fix, pool],
     )  # fmt: skip
@@ -173,14 +192,27 @@ def hostile() -> Report:
     """Names, messages, diffs and config that are markup."""
     nodes = [
         Node("in", "input", "input", "InputLayer"),
-        Node(EVIL, EVIL, "layer", IMAGE, location=Location(IMAGE, 3), config={IMAGE: EVIL}, note=IMAGE, weights=(Weight(EVIL, (1,), "float32"),)),
+        Node(
+            EVIL,
+            EVIL,
+            "layer",
+            IMAGE,
+            location=Location(IMAGE, 3),
+            config={IMAGE: EVIL},
+            note=IMAGE,
+            weights=(Weight(EVIL, (1,), "float32"),),
+        ),
         Node("out", "]]>" + EVIL + "<!--", "layer", "Dense", status="failed", failure=Failure("ValueError", IMAGE)),
     ]
-    edges = [Edge("a", "in", EVIL, Spec((8, 4), "float32", axes=("batch", IMAGE))), Edge("b", EVIL, "out", Spec((8, 4), IMAGE), "failed", label=EVIL)]
+    edges = [
+        Edge("a", "in", EVIL, Spec((8, 4), "float32", axes=("batch", IMAGE))),
+        Edge("b", EVIL, "out", Spec((8, 4), IMAGE), "failed", label=EVIL),
+    ]
     fix = Fix(IMAGE, (), True, Effect(text=EVIL), f"@@ -1 +1 @@\n-{IMAGE}\n+{EVIL}\n")
     finding = Finding(
-        IMAGE, "error", f"{EVIL} & {IMAGE} \u2028", EVIL, Side(IMAGE, (IMAGE, EVIL), (1,)), Side(EVIL), ("out",), ("b",), Location(IMAGE, 3), [fix], (EVIL,), f"javascript:{EVIL}"
-    )
+        IMAGE, "error", f"{EVIL} & {IMAGE} \u2028", EVIL, Side(IMAGE, (IMAGE, EVIL), (1,)), Side(EVIL), ("out",), ("b",),
+        Location(IMAGE, 3), [fix], (EVIL,), f"javascript:{EVIL}",
+    )  # fmt: skip
     return Report(Flow(nodes, edges, EVIL), [finding], target=Target(IMAGE, 8), title=EVIL, limits=(IMAGE,))
 
 

@@ -1,0 +1,81 @@
+"""The still: small, ordered, and nothing over anything else."""
+
+from __future__ import annotations
+
+import importlib.util
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from jupyter_tpushape.flow import Edge, Finding, Flow, Node, Report, Spec
+from jupyter_tpushape.views.picture import Picture, picture
+
+spec = importlib.util.spec_from_file_location("view_flows", Path(__file__).parent / "view_browser" / "flows.py")
+assert spec
+assert spec.loader
+flows = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(flows)
+
+
+def names(drawn: Picture) -> list[str]:
+    return [box.nodes[0].name for box in drawn.stages + drawn.boxes]
+
+
+def faults(drawn: Picture) -> list[str]:
+    """What is wrong with a still, in words."""
+    boxes = drawn.stages + drawn.boxes
+    found = []
+    for a, b in combinations(boxes, 2):
+        if a.x < b.x + b.width and b.x < a.x + a.width and a.y < b.y + b.height and b.y < a.y + a.height:
+            found.append(f"{a.nodes[0].id} lies over {b.nodes[0].id}")
+    for line in drawn.lines:
+        ys = [y for _, y in line.points]
+        if ys != sorted(ys):
+            found.append(f"{line.source.nodes[0].id} to {line.target.nodes[0].id} goes up")
+    return found
+
+
+@pytest.mark.parametrize("make", [*flows.ALL.values(), lambda: flows.chain(40), lambda: flows.chain(1000)])
+@pytest.mark.parametrize("most", [12, 40, 400])
+def test_nothing_lies_over_anything_and_no_edge_goes_up(make: object, most: int) -> None:
+    assert callable(make)
+    assert faults(picture(make(), most)) == []
+
+
+def test_the_same_flow_gives_the_same_still() -> None:
+    def places() -> list[tuple[float, float]]:
+        return [(box.x, box.y) for box in picture(flows.conv_lstm(), 40).boxes]
+
+    assert places() == places()
+
+
+def test_a_long_flow_shows_its_ends_and_what_is_next_to_a_problem() -> None:
+    report = flows.chain(1000)
+    report.findings = [Finding("r", "error", "m", nodes=("n500",))]
+    drawn = picture(report, 24)
+    shown = {box.nodes[0].id for box in drawn.boxes if not box.left_out}
+    assert {"n0", "n999", *(f"n{i}" for i in range(497, 504))} <= shown
+    assert sum(len(box.nodes) for box in drawn.boxes) == 1000
+    assert len(drawn.boxes) <= 30
+
+
+def test_a_closed_composite_stands_for_what_is_in_it() -> None:
+    nodes = [
+        Node("m", "model", "layer", "Functional"),
+        *(Node(f"a{i}", f"a{i}", "layer", "Dense", "m") for i in range(30)),
+        Node("b", "b", "layer", "Dense"),
+    ]
+    edges = [Edge(f"e{i}", f"a{i}", f"a{i + 1}", Spec((1,), "float32")) for i in range(29)] + [Edge("x", "a29", "b", Spec((1,), "float32"))]
+    assert names(picture(Report(Flow(nodes, edges), []), 10)) == ["model", "b"]
+    assert len(names(picture(Report(Flow(nodes, edges), []), 100))) == 31
+
+
+def test_the_composite_around_a_problem_is_open() -> None:
+    nodes = [
+        Node("m", "model", "layer", "Functional"),
+        *(Node(f"a{i}", f"a{i}", "layer", "Dense", "m", "failed" if i == 2 else "ok") for i in range(4)),
+    ]
+    edges = [Edge(f"e{i}", f"a{i}", f"a{i + 1}", Spec((1,), "float32")) for i in range(3)]
+    assert names(picture(Report(Flow(nodes, edges), []), 2))[:3] != ["model"]
+    assert "a2" in names(picture(Report(Flow(nodes, edges), []), 4))
