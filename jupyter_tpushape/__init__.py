@@ -12,18 +12,26 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from .diagnose import trace
     from .flow import CannotRebuild, Report
+    from .replicas import tpu_strategy
     from .rules import rules
+    from .testing import assert_flows
+    from .watch import watch
 
 # Public names load on first use, so that importing the package costs milliseconds and no framework.
 _HOME = {
     "trace": ".diagnose",
+    "assert_flows": ".testing",
+    "tpu_strategy": ".replicas",
+    "watch": ".watch",
     "Report": ".flow",
     "CannotRebuild": ".flow",
     "rules": ".rules",
     "_jupyter_labextension_paths": "._labextension",
+    "load_ipython_extension": ".notebook",
+    "unload_ipython_extension": ".notebook",
 }
 
-__all__ = ["CannotRebuild", "Report", "rules", "trace"]
+__all__ = ["CannotRebuild", "Report", "assert_flows", "rules", "tpu_strategy", "trace", "watch"]
 
 
 def __getattr__(name: str) -> Any:

@@ -77,6 +77,8 @@ def examine(program: Program) -> Examined:
         )
     if adapter is None:
         model, error = build(program.model, recorder)
+        if error is None:
+            recorder.drop_calls()
         where = "build" if error is not None else ""
         adapter = adapter_for(model) if error is None else _guess(recorder)
         if error is None and adapter is not None and program.edits is not None:
@@ -351,6 +353,25 @@ def _assemble_broken(seen: Examined, error: BaseException) -> None:
     not_reached(assembler, seen, [])
     evidence.flow = assembler.flow
     evidence.facts["message"] = clean_message(error)
+
+
+def assemble_recorded(program: Program, recorder: Recorder, error: BaseException | None) -> Examined:
+    """What was recorded without a model to show for it: a watched block, or the call that broke."""
+    adapter = _guess(recorder)
+    name = adapter.name if adapter is not None else "keras"
+    evidence = Evidence(flow=Assembler(name).flow, framework=name)
+    seen = Examined(evidence, program, recorder, adapter, error=error)
+    if error is not None:
+        evidence.where, evidence.failure = "build", error
+        _assemble_broken(seen, error)
+        return seen
+    assembler = Assembler(name)
+    for source, _, _ in recorder.inputs:
+        assembler.node(source, name=source.name, kind="input", op="Input", role="x")
+    if adapter is not None:
+        assembler.calls(adapter, recorder)
+    evidence.flow = assembler.flow
+    return seen
 
 
 def _upstream_inputs(recorder: Recorder) -> list[tuple[Any, Spec]]:

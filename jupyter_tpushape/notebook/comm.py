@@ -40,6 +40,14 @@ def register(shell: Any = None) -> bool:
     return True
 
 
+def unregister(shell: Any) -> None:
+    """Takes the comm target away; open comms are closed."""
+    kernel = getattr(shell, "kernel", None)
+    if kernel is not None:
+        kernel.comm_manager.targets.pop(TARGET, None)
+    _open.clear()
+
+
 def run(comm_id: str, request: str) -> None:
     """Traces what a request (JSON) names, on the calling thread, and answers over an open comm."""
     from IPython import get_ipython

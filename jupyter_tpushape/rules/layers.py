@@ -112,7 +112,7 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
     finding = _explain(evidence, node, edges)
     finding.nodes = finding.nodes or (node.id,)
     finding.edges = tuple(edge.id for edge in edges)
-    finding.location = node.called or node.location
+    finding.location = (node.location or node.called) if node.kind == "layer" else (node.called or node.location)
     yield finding
 
 

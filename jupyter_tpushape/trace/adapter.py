@@ -171,7 +171,12 @@ class Adapter:
         def __call__(layer: Any, *args: Any, **kwargs: Any) -> Any:
             recorder = active()
             if recorder is None:
-                return original(layer, *args, **kwargs)
+                try:
+                    return original(layer, *args, **kwargs)
+                except Exception as error:
+                    if listening():
+                        remember(self, layer, args, kwargs, error)
+                    raise
             if recorder.muted or recorder.inside_opaque or self.scratch():
                 try:
                     return original(layer, *args, **kwargs)
@@ -325,6 +330,24 @@ class Adapter:
         fn = getattr(loss, "fn", None)
         module = (getattr(fn, "__module__", "") if fn is not None else type(loss).__module__) or ""
         return module.startswith(f"{self.package}.")
+
+
+_LISTENERS: set[str] = set()
+
+
+def listen(who: str, on: bool = True) -> None:
+    """Whether failing calls are kept for somebody who may ask (the notebook extension)."""
+    (_LISTENERS.add if on else _LISTENERS.discard)(who)
+
+
+def listening() -> bool:
+    return bool(_LISTENERS)
+
+
+def remember(*arguments: Any) -> None:
+    from .aftermath import remember as keep
+
+    keep(*arguments)
 
 
 _DULL = frozenset({"name", "trainable", "dtype", "batch_input_shape", "build_config", "module", "class_name", "registered_name"})

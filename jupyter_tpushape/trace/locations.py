@@ -20,6 +20,11 @@ _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib", "stdlib", "platstdlib")})
 
 
+def is_ours(filename: str) -> bool:
+    """Whether a code object's file belongs to this package."""
+    return filename.startswith(_HERE)
+
+
 @lru_cache(maxsize=4096)
 def is_user_file(filename: str) -> bool:
     """Whether a code object's file is the user's: no library, no generated code."""

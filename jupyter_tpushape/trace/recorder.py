@@ -90,6 +90,13 @@ class Recorder:
         self.edits: Any = None
         self.graph: Any = None
 
+    def drop_calls(self) -> None:
+        """Forgets the calls and keeps who made what: what a builder called is not what the data runs through."""
+        self.calls.clear()
+        self.stack.clear()
+        self.producers.clear()
+        self.failed = None
+
     # -- constructions -----------------------------------------------------------------------------
 
     def construct(self, obj: Any) -> None:

@@ -1,0 +1,162 @@
+"""A cell as a builder: run in a copy of the namespace, with training calls caught instead of made.
+
+That is how a fix for a cell is tried. It happens on request (``%%tpushape``), and after a failure only
+with cells that do nothing but import, define and build: a cell that opens files, prints or changes
+other objects is not run again.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import linecache
+from collections.abc import Iterator
+from typing import Any
+
+_TRAINING = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch")
+_LIBRARIES = ("keras", "tf_keras", "tensorflow", "numpy")
+
+
+class _Caught(Exception):
+    """A training call was reached: the model and data are known."""
+
+
+class CellProgram:
+    """Builds what a cell builds. ``data`` is known after a run that reached a training call."""
+
+    def __init__(self, shell: Any, source: str, count: int | None = None) -> None:
+        self.shell, self.source = shell, source
+        self.data: Any = None
+        plain = shell.transform_cell(source)
+        self.name = shell.compile.cache(plain, shell.execution_count if count is None else count, raw_code=source)
+        self.code = compile(plain, self.name, "exec")
+
+    def build(self) -> Any:
+        """The model that the cell trains, or else the last one that it leaves behind."""
+        from ..trace.adapter import adapter_for, loaded
+
+        names = dict(self.shell.user_ns)
+        before = {key: id(value) for key, value in names.items()}
+        caught: list[tuple[Any, Any]] = []
+        with _catching(loaded(), caught), contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(_Caught):
+            exec(self.code, names)
+        if caught:
+            model, self.data = caught[-1]
+            return model
+        made = [value for key, value in names.items() if before.get(key) != id(value) and not key.startswith("_")]
+        models = [value for value in made if (found := adapter_for(value)) is not None and found.is_model(value)]
+        return models[-1] if models else None
+
+
+@contextlib.contextmanager
+def _catching(adapters: list[Any], caught: list[tuple[Any, Any]]) -> Iterator[None]:
+    """Training calls are noted and not made."""
+    from ..trace.aftermath import _attempt
+
+    saved = []
+    for adapter in adapters:
+        for method in _TRAINING:
+            original = getattr(adapter.Model, method, None)
+            owner = next((base for base in adapter.Model.__mro__ if method in base.__dict__), None)
+            if original is None or owner is None:
+                continue
+            saved.append((owner, method, owner.__dict__[method]))
+
+            def catch(*args: Any, _method: str = method, **kwargs: Any) -> Any:
+                attempt = _attempt(_method, args, kwargs)
+                caught.append((attempt.model, attempt.data))
+                raise _Caught
+
+            setattr(owner, method, catch)
+    try:
+        yield
+    finally:
+        for owner, method, original in reversed(saved):
+            setattr(owner, method, original)
+
+
+def run_cell(shell: Any, source: str, chosen: dict[str, Any]) -> Any:
+    """``%%tpushape``: shows what the cell builds, then runs the cell itself where nothing serious stands in its way."""
+    report, _ = _trace_cell(shell, source, chosen)
+    if report is not None and report.ok:
+        shell.run_cell(source, store_history=False)
+    return report
+
+
+def _trace_cell(shell: Any, source: str, chosen: dict[str, Any], count: int | None = None) -> tuple[Any, CellProgram]:
+    from ..diagnose import trace
+    from ..trace.build import build
+    from ..trace.recorder import Recorder
+
+    program = CellProgram(shell, source, count)
+    model, error = build(program.build, Recorder())
+    if error is None and model is None:
+        raise ValueError("This cell builds no Keras model: put %%tpushape on a cell that makes one, or type %tpushape model data.")
+    return trace(program.build, program.data, **chosen), program
+
+
+def rerun_report(extension: Any, chosen: dict[str, Any]) -> Any:
+    """The report of the cell that failed, where it may safely be run again; ``None`` for any other cell.
+
+    Layers get the names that they had in the failed run.
+    """
+    shell, source = extension.shell, extension.source
+    if not source.strip() or not is_pure(source, shell.user_ns):
+        return None
+    now = [(adapter, adapter.globals()) for adapter, _ in extension.failed_counters]
+    try:
+        for adapter, counters in extension.failed_counters:
+            adapter.restore_globals(counters)
+        report, _ = _trace_cell(shell, source, {**chosen, "tpu": chosen["tpu"] if chosen["tpu"] != "auto" else None}, extension.count)
+    except Exception:
+        return None
+    finally:
+        for adapter, counters in now:
+            adapter.restore_globals(counters)
+    return None if report.ok else report
+
+
+def is_pure(source: str, names: dict[str, Any]) -> bool:
+    """Whether a cell only imports, defines, and calls Keras, TensorFlow, NumPy and its own definitions."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return False
+    own = {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    own |= {target.id for node in ast.walk(tree) if isinstance(node, ast.Assign) for target in node.targets if isinstance(target, ast.Name)}
+    own |= {alias.asname or alias.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Delete, ast.Global, ast.Nonlocal, ast.AugAssign, ast.With, ast.AsyncWith, ast.Await)):
+            return False
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+            if any(module.split(".")[0] not in _LIBRARIES for module in modules):
+                return False
+        if isinstance(node, ast.Assign) and any(isinstance(target, (ast.Subscript, ast.Attribute)) and _root(target) not in {"self"} for target in node.targets):
+            return False
+        if isinstance(node, ast.Call) and not _allowed(node.func, own, names):
+            return False
+    return True
+
+
+def _allowed(function: ast.expr, own: set[str], names: dict[str, Any]) -> bool:
+    root = _root(function)
+    if root is None:
+        return isinstance(function, ast.Call) or isinstance(function, ast.Attribute)
+    if root in own or root in ("super", "range", "len", "list", "tuple", "dict", "int", "float", "zip", "enumerate", "print", "self"):
+        return True
+    value = names.get(root)
+    module = getattr(value, "__module__", None) or getattr(value, "__name__", "") or type(value).__module__
+    return str(module).split(".")[0] in _LIBRARIES
+
+
+def _root(node: ast.expr) -> str | None:
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def cached(name: str) -> bool:
+    """Whether a cell's source can be looked up by line."""
+    return bool(linecache.getlines(name))

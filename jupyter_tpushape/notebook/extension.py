@@ -1,0 +1,158 @@
+"""Loading into a kernel, and unloading without a trace.
+
+Nothing heavy is imported here. The hooks of a framework are installed before the first cell that runs
+after the framework was imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import Any
+
+_NAME = "_tpushape"
+
+
+class Extension:
+    """What one shell has of us: magics, events, and the last failure."""
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.error: BaseException | None = None
+        self.source = ""
+        self.hints = True
+        self.watched: Any = None
+        self.count = 0
+        self.counters: list[tuple[Any, Any]] = []
+        self.failed_counters: list[tuple[Any, Any]] = []
+
+    def before(self, info: Any = None) -> None:
+        """Before a cell: the hooks of what was imported meanwhile; which cell this is."""
+        cell = getattr(info, "cell_id", None)
+        if cell:
+            cells = self.shell.__dict__.setdefault("_tpushape_cells", {})
+            cells[self.shell.execution_count] = str(cell)
+        if "keras" in sys.modules or "tf_keras" in sys.modules:
+            with _reported():
+                from ..trace.adapter import listen, loaded
+
+                self.counters = [(adapter, adapter.globals()) for adapter in loaded()]
+                listen("notebook")
+
+    def after(self, result: Any) -> None:
+        """After a cell: the hint under a traceback, the watched trace."""
+        error = getattr(result, "error_in_exec", None)
+        if error is not None and self.hints and not isinstance(error, (KeyboardInterrupt, SystemExit)):
+            with _reported():
+                self._hint(error, getattr(getattr(result, "info", None), "raw_cell", "") or "")
+        elif self.watched is not None:
+            with _reported():
+                self.watched.again()
+
+    def _hint(self, error: BaseException, source: str) -> None:
+        from .hint import hint_for
+
+        line = hint_for(error)
+        if line:
+            self.error, self.source, self.count = error, source, self.shell.execution_count - 1
+            self.failed_counters = self.counters
+            print(line, file=sys.stderr)
+
+
+@contextlib.contextmanager
+def _reported() -> Any:
+    """A fault of ours never breaks the user's cell: it is said, with how to report it."""
+    try:
+        yield
+    except Exception as error:
+        print(ours(error), file=sys.stderr)
+
+
+def ours(error: BaseException) -> str:
+    """One line about a fault inside this package."""
+    from .. import __version__
+
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f" ({trace.tb_frame.f_code.co_name}, line {trace.tb_lineno})" if trace is not None else ""
+    said = str(error).splitlines()[0][:160] if str(error) else ""
+    return (
+        f"tpushape: a fault of its own, not of your code: {type(error).__name__}: {said}{where}. "
+        f"Please report this line with the version, {__version__}, in the project's issue tracker."
+    )
+
+
+def load(shell: Any) -> None:
+    """Registers magics and events; loading twice changes nothing."""
+    if getattr(shell, _NAME, None) is not None:
+        return
+    from .magic import TpuShapeMagics
+
+    extension = Extension(shell)
+    setattr(shell, _NAME, extension)
+    shell.register_magics(TpuShapeMagics(shell, extension))
+    shell.events.register("pre_run_cell", extension.before)
+    shell.events.register("post_run_cell", extension.after)
+    from . import comm
+    from .complete import register
+
+    register(shell)
+    comm.register(shell)
+    shell.showtraceback = _plain(shell.showtraceback)
+    extension.before()
+
+
+def _plain(show: Any) -> Any:
+    """Shows tracebacks as they would be without us: our wrappers' frames are taken out."""
+
+    def showtraceback(exc_tuple: Any = None, *args: Any, **kwargs: Any) -> Any:
+        _, value, trace = exc_tuple if exc_tuple is not None else sys.exc_info()
+        with contextlib.suppress(Exception):
+            chained: Any = value
+            for _ in range(20):
+                if chained is None:
+                    break
+                _strip(chained.__traceback__)
+                chained = chained.__cause__ or chained.__context__
+            _strip(trace)
+        return show(exc_tuple, *args, **kwargs)
+
+    return showtraceback
+
+
+def _strip(trace: Any) -> None:
+    from ..trace.locations import is_ours
+
+    while trace is not None:
+        while trace.tb_next is not None and is_ours(trace.tb_next.tb_frame.f_code.co_filename):
+            trace.tb_next = trace.tb_next.tb_next
+        trace = trace.tb_next
+
+
+def unload(shell: Any) -> None:
+    """Takes magics, events, hooks and what was kept away."""
+    extension = getattr(shell, _NAME, None)
+    if extension is None:
+        return
+    for event, callback in (("pre_run_cell", extension.before), ("post_run_cell", extension.after)):
+        with contextlib.suppress(ValueError):
+            shell.events.unregister(event, callback)
+    for kind in ("line", "cell"):
+        shell.magics_manager.magics[kind].pop("tpushape", None)
+    shell.magics_manager.registry.pop("TpuShapeMagics", None)
+    from .complete import unregister
+
+    unregister(shell)
+    from . import comm
+
+    comm.unregister(shell)
+    vars(shell).pop("showtraceback", None)
+    delattr(shell, _NAME)
+    shell.__dict__.pop("_tpushape_cells", None)
+    if "jupyter_tpushape.trace.adapter" in sys.modules:
+        from ..trace import adapter, aftermath
+
+        adapter.listen("notebook", on=False)
+        adapter.uninstall()
+        aftermath.forget()

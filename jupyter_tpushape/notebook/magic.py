@@ -1,0 +1,163 @@
+"""``%tpushape`` and ``%%tpushape``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_cell_magic, magics_class
+from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+from IPython.display import display
+
+
+@magics_class
+class TpuShapeMagics(Magics):  # type: ignore[misc]
+    """The magics of one shell."""
+
+    def __init__(self, shell: Any, extension: Any) -> None:
+        super().__init__(shell)  # type: ignore[no-untyped-call]
+        self.extension = extension
+
+    @magic_arguments()  # type: ignore[no-untyped-call, untyped-decorator]
+    @argument("names", nargs="*", help="A model (or a function that builds one), and its data. With nothing: the last thing that failed.")  # type: ignore[no-untyped-call, untyped-decorator]
+    @argument("--tpu", default=None, help="The TPU to plan for, such as v5e-8; none for no target. Default: the live strategy, else v5e-8.")  # type: ignore[no-untyped-call, untyped-decorator]
+    @argument("--compile", default=None, choices=("xla", "tpu"), help="Ask a compiler for its verdict too.")  # type: ignore[no-untyped-call, untyped-decorator]
+    @argument("--loss", default=None, help="A loss by name, in place of the compiled one.")  # type: ignore[no-untyped-call, untyped-decorator]
+    @argument("--batch-size", type=int, default=None, help="Rows a batch, for arrays.")  # type: ignore[no-untyped-call, untyped-decorator]
+    @argument("--no-fixes", action="store_true", help="Do not search for fixes.")  # type: ignore[no-untyped-call, untyped-decorator]
+    @argument("--save", default=None, help="Also write the report to a .html, .json, .svg or .md file.")  # type: ignore[no-untyped-call, untyped-decorator]
+    @argument("--text", action="store_true", help="Print text instead of the picture.")  # type: ignore[no-untyped-call, untyped-decorator]
+    @line_cell_magic  # type: ignore[untyped-decorator]
+    def tpushape(self, line: str, cell: str | None = None) -> None:
+        """Show where the tensor shapes of a Keras model part, why, and what mends it.
+
+        Examples::
+
+            %tpushape model data
+            %tpushape model (x, y) --tpu v3-8
+            %tpushape watch model data
+            %tpushape
+        """
+        try:
+            options = parse_argstring(type(self).tpushape, _quote(line))  # type: ignore[no-untyped-call]
+        except UsageError as error:
+            raise UsageError(f"{str(error).splitlines()[-1]} Type %tpushape? for help.") from None
+        try:
+            report = self._report(options, cell)
+        except (ValueError, LookupError) as error:
+            raise UsageError(str(error).strip("'\"")) from None
+        except (KeyboardInterrupt, UsageError):
+            raise
+        except Exception as error:
+            from .extension import ours
+
+            print(ours(error), file=sys.stderr)
+            return
+        if report is None:
+            return
+        if options.save:
+            print(f"Written to {report.save(options.save)}")
+        self.shell.user_ns["_tpushape_report"] = report
+        if options.text or not _rich(self.shell):
+            from ..views.text import to_text
+
+            print(to_text(report, color=sys.stdout.isatty()))
+        else:
+            show(report, self.extension)
+
+    def _report(self, options: Any, cell: str | None) -> Any:
+        from ..diagnose import trace
+
+        target = {"none": None, None: "auto"}.get(options.tpu, options.tpu)
+        chosen = {
+            "tpu": target, "loss": options.loss, "batch_size": options.batch_size, "fixes": not options.no_fixes,
+            "compiler": options.compile, "progress": _progress,
+        }  # fmt: skip
+        if cell is not None:
+            from .cell import run_cell
+
+            return run_cell(self.shell, cell, chosen)
+        names = list(options.names)
+        if names[:1] == ["watch"]:
+            return self._watch(names[1:], chosen)
+        if not names:
+            return self._last(chosen)
+        if len(names) > 2:
+            raise ValueError(f"Expected a model and its data, and got {len(names)} names: type %tpushape model data, with arrays as %tpushape model (x,y).")
+        model = self._value(names[0])
+        data = self._value(names[1]) if len(names) > 1 else None
+        return trace(model, data, **chosen)
+
+    def _value(self, text: str) -> Any:
+        """A variable, or a short expression such as ``(x, y)`` or ``maker.build``."""
+        names = self.shell.user_ns
+        if text.isidentifier():
+            if text not in names:
+                import difflib
+
+                near = difflib.get_close_matches(text, [name for name in names if not name.startswith("_")], 1)
+                hint = f" Did you mean {near[0]}?" if near else " Type the name of a variable that holds a model, then one that holds its data."
+                raise ValueError(f"There is no variable {text} here.{hint}")
+            return names[text]
+        try:
+            return eval(text, self.shell.user_global_ns, names)
+        except Exception as error:
+            raise ValueError(f"{text} cannot be read as a model or data ({type(error).__name__}: {error}): type %tpushape model data.") from None
+
+    def _last(self, chosen: dict[str, Any]) -> Any:
+        """The flow of the last failure."""
+        error = self.extension.error
+        if error is None:
+            raise ValueError("Nothing has failed here since the extension was loaded: type %tpushape model data to look at a model.")
+        from .cell import rerun_report
+        from .hint import report_for
+
+        report = rerun_report(self.extension, chosen) if chosen["fixes"] else None
+        report = report or report_for(error, fixes=bool(chosen["fixes"]))
+        if report is None:
+            raise ValueError("What failed last left no flow behind: put %%tpushape on the first line of that cell and run it again.")
+        return report
+
+    def _watch(self, names: list[str], chosen: dict[str, Any]) -> None:
+        from .live import Live
+
+        if names[:1] == ["off"] or not names:
+            self.extension.watched = None
+            print("tpushape: nothing is watched.")
+            return
+        self.extension.watched = Live(self.shell, self, names, chosen)
+        self.extension.watched.again(first=True)
+
+
+def _quote(line: str) -> str:
+    """Keeps ``(x, y)`` together as one argument."""
+    parts, depth, out = [], 0, ""
+    for character in line:
+        depth += (character in "([{") - (character in ")]}")
+        if character == " " and depth > 0:
+            continue
+        out += character
+    parts.append(out)
+    return "".join(parts)
+
+
+def _progress(text: str) -> None:
+    print(f"tpushape: {text}", file=sys.stderr)
+
+
+def _rich(shell: Any) -> bool:
+    """Whether the front end shows more than text."""
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+def show(report: Any, extension: Any) -> None:
+    """The widget where one can run, the MIME bundle elsewhere."""
+    try:
+        from ..views.widget import ReportWidget
+
+        widget = ReportWidget(report)
+        extension.shown = widget
+        display(widget)  # type: ignore[no-untyped-call]
+    except Exception:
+        display(report)  # type: ignore[no-untyped-call]

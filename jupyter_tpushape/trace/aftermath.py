@@ -1,0 +1,115 @@
+"""What can still be known after something raised: kept at the call that broke, and read off the traceback.
+
+While nothing is being recorded a wrapped call costs one look-up and a ``try``. When a layer raises, its
+inputs are still there: their symbolic history tells everything that was built before.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from .build import history
+from .recorder import Made, Recorder, _caused, line_of
+
+_LAST = threading.local()
+_FITTING = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"})
+
+
+@dataclass
+class Attempt:
+    """A ``fit``, ``evaluate`` or ``predict`` that raised: the model and what it was given."""
+
+    method: str
+    model: Any
+    data: Any
+    batch_size: int | None = None
+
+
+def remember(adapter: Any, layer: Any, args: Any, kwargs: Any, error: BaseException, kind: str = "") -> None:
+    """Keeps what a failing call was given; the innermost call of an error wins."""
+    before = getattr(_LAST, "kept", None)
+    if before is not None and (before[1] is error or _caused(error, before[1])):
+        return
+    recorder = Recorder()
+    recorder.walk = history(recorder)
+    try:
+        tensors = list(adapter.tensors_of(args, kwargs))
+        name = str(getattr(layer, "name", "") or type(layer).__name__)
+        call = recorder.enter(adapter, kind or adapter.kind(layer), layer, adapter.op_name(layer), name, True, tensors)
+        recorder.fail(call, error)
+        _sequence(adapter, recorder)
+        for item in [*recorder.calls]:
+            where = line_of(item.obj)
+            if where is not None:
+                recorder.made[id(item.obj)] = Made(0, where, type(item.obj).__name__)
+    except Exception:
+        # The user's own error matters more than our picture of it.
+        return
+    finally:
+        recorder.walk = None
+    _LAST.kept = (recorder, error)
+
+
+def _sequence(adapter: Any, recorder: Recorder) -> None:
+    """The Sequential that was being built, and the layers that it still had to take."""
+    frame: Any = sys._getframe(2)
+    for _ in range(40):
+        if frame is None:
+            return
+        model = frame.f_locals.get("self") or frame.f_locals.get("model")
+        layers = frame.f_locals.get("layers")
+        if isinstance(model, adapter.Sequential) and isinstance(layers, (list, tuple)) and layers:
+            recorder.sequences.append((model, list(layers)))
+            return
+        if isinstance(model, adapter.Sequential) and frame.f_code.co_name == "build" and getattr(model, "_layers", None):
+            recorder.sequences.append((model, list(model._layers)))
+        frame = frame.f_back
+
+
+def kept(error: BaseException) -> Recorder | None:
+    """What was kept of the call that raised ``error``."""
+    found = getattr(_LAST, "kept", None)
+    if found is None:
+        return None
+    recorder, earlier = found
+    return recorder if earlier is error or _caused(error, earlier) else None
+
+
+def forget() -> None:
+    """Drops what was kept, and with it every reference to the user's objects."""
+    _LAST.kept = None
+
+
+def attempted(error: BaseException) -> Attempt | None:
+    """The training call that an exception came out of, read off Keras' own frames."""
+    from .adapter import adapter_for
+
+    trace = error.__traceback__
+    while trace is not None:
+        values = trace.tb_frame.f_locals
+        arguments, fn = values.get("args"), values.get("fn")
+        if trace.tb_frame.f_code.co_name == "error_handler" and isinstance(arguments, tuple) and arguments:
+            method = getattr(fn, "__name__", "")
+            if method in _FITTING and adapter_for(arguments[0]) is not None:
+                return _attempt(method, arguments, values.get("kwargs") or {})
+        trace = trace.tb_next
+    return None
+
+
+def _attempt(method: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Attempt:
+    model, *rest = arguments
+    names = ["x", "y", "batch_size"] if method in ("fit", "evaluate") else ["x", "batch_size"] if method == "predict" else ["x", "y", "sample_weight"]
+    if method == "predict_on_batch":
+        names = ["x"]
+    given = {**dict(zip(names, rest, strict=False)), **named}
+    x, y, weight = given.get("x"), given.get("y"), given.get("sample_weight")
+    if method.startswith("predict"):
+        data: Any = (x, None)
+    elif hasattr(x, "element_spec") or y is None:
+        data = x
+    else:
+        data = (x, y) if weight is None else (x, y, weight)
+    return Attempt(method, model, data, given.get("batch_size"))

@@ -1,0 +1,59 @@
+"""``with watch() as seen``: records what is built inside, also when it raises half way."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from .examine import Examined, Program, assemble_recorded
+from .flow import Report
+from .rules import run_rules
+from .trace.adapter import loaded
+from .trace.build import watching
+from .trace.recorder import Recorder
+
+
+class Seen:
+    """What a watched block built. ``report`` is there once the block is left."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._error: BaseException | None = None
+        self._report: Report | None = None
+
+    @property
+    def report(self) -> Report:
+        """The flow up to the end of the block, or up to the break, with what was found."""
+        if self._report is None:
+            self._report = report_of(self._recorder, self._error)
+        return self._report
+
+
+@contextlib.contextmanager
+def watch() -> Iterator[Seen]:
+    """Records the layers that are made and called inside the block.
+
+    An exception goes on its way as it is; ``seen.report`` then holds the flow up to the break.
+
+    Example::
+
+        with tpushape.watch() as seen:
+            model = build()
+        seen.report
+    """
+    loaded()
+    recorder = Recorder()
+    seen = Seen(recorder)
+    try:
+        with watching(recorder, restore=False):
+            yield seen
+    except Exception as error:
+        seen._error = error
+        raise
+
+
+def report_of(recorder: Recorder, error: BaseException | None, data: Any = None) -> Report:
+    """A report of recorded calls that no model stands for."""
+    seen: Examined = assemble_recorded(Program(None, data), recorder, error)
+    return Report(seen.evidence.flow, run_rules(seen.evidence), title="watched block" if error is None else "")
