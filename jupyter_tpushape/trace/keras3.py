@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -106,7 +107,7 @@ class Keras3(Adapter):
                 current.clear()
                 current.update(value)
             else:
-                state[key] = value
+                state[key] = _copy(value)
 
     def call_model(self, model: Any, x: Any, training: bool) -> Any:
         if getattr(model, "_call_has_training_arg", False):
@@ -227,9 +228,8 @@ class Keras3(Adapter):
 
 
 def _copy(value: Any) -> Any:
-    if isinstance(value, dict):
-        return dict(value)
-    return list(value) if isinstance(value, list) else value
+    # A defaultdict must stay one.
+    return copy.copy(value) if isinstance(value, (dict, list)) else value
 
 
 def _fresh(metrics: Any) -> Any:
