@@ -18,7 +18,7 @@ export interface DetailActions {
 function table(head: readonly string[], rows: readonly (readonly (Node | string)[])[], odd: ReadonlySet<number> = new Set()): HTMLElement {
   return h(
     "div",
-    { class: "scroll", tabindex: rows.length > 12 ? "0" : undefined },
+    {},
     h(
       "table",
       {},
@@ -182,7 +182,7 @@ function tensors(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions)
       }
       return [button(doc.node(far).name, { class: "link mono" }, () => act.goTo(far)), words, edge.label ?? ""];
     });
-    section(pane, title, table([other === "source" ? "from" : "to", "tensor", ""], rows));
+    section(pane, title, table([other === "source" ? "from" : "to", "tensor", "as"], rows));
     if (list.length > 60) {
       pane.append(h("p", { class: "muted" }, `and ${list.length - 60} more`));
     }

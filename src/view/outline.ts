@@ -1,6 +1,6 @@
 /** The same graph as a tree of words: the screen reader's view, in step with the picture. */
 
-import { SEVERITY_WORD, type FlowDoc } from "./doc";
+import { SEVERITY_WORD, serious, type FlowDoc } from "./doc";
 import { h } from "./dom";
 import type { Item } from "./groups";
 import { subtitle } from "./layout/sizes";
@@ -31,7 +31,12 @@ export class Outline {
 
   /** What a node is, in one sentence. */
   sentence(item: Item): string {
-    const parts = [item.label, subtitle(this.doc, item)];
+    return [item.label, subtitle(this.doc, item), ...this.more(item)].filter(Boolean).join(", ");
+  }
+
+  /** What the graph shows of a node by its looks. */
+  private more(item: Item): string[] {
+    const parts: string[] = [];
     if (item.times > 1) {
       parts.push(`${item.times} identical`);
     }
@@ -49,21 +54,21 @@ export class Outline {
     }
     if (item.status === "failed") {
       parts.push("raises here");
-    }
-    if (item.status === "not-reached") {
+    } else if (item.status === "not-reached") {
       parts.push("not reached");
     }
     if (item.severity && item.status !== "failed") {
       parts.push(SEVERITY_WORD[item.severity]);
     }
-    return parts.filter(Boolean).join(", ");
+    return parts;
   }
 
   draw(selected: Item | null): void {
     const hadFocus = this.element.contains((this.element.getRootNode() as ShadowRoot | Document).activeElement);
     this.rows.clear();
     this.current = selected;
-    this.element.replaceChildren(...this.level(this.root, 1));
+    this.level(this.root, 1);
+    this.element.replaceChildren(...this.rows.values());
     const stop = (selected && this.rows.get(selected)) ?? (this.element.firstElementChild as HTMLElement | null);
     stop?.setAttribute("tabindex", "0");
     if (hadFocus) {
@@ -71,7 +76,7 @@ export class Outline {
     }
   }
 
-  private level(owner: Item, depth: number): HTMLElement[] {
+  private level(owner: Item, depth: number): void {
     const { children } = owner;
     let at = this.current;
     while (at && at.parent !== owner) {
@@ -79,41 +84,42 @@ export class Outline {
     }
     const middle = at ? children.indexOf(at) : 0;
     const from = Math.max(0, Math.min(middle - SHOWN / 2, children.length - SHOWN));
-    return children.slice(from, from + SHOWN).map((item, i) => {
-      const open = this.act.isOpen(item) && item.children.length > 0;
-      const sign = item.status === "failed" || (item.severity && item.severity !== "note" && item.severity !== "slow") ? "✖ " : "";
-      const leaf = h(
-        "div",
-        { class: "leaf" },
-        h("span", { "aria-hidden": "true" }, item.children.length ? (open ? "▾" : "▸") : "·"),
-        h("span", {}, sign + item.label),
-        h("span", { class: "what" }, subtitle(this.doc, item)),
-      );
-      const row = h(
-        "li",
-        {
-          role: "treeitem",
-          tabindex: "-1",
-          "aria-level": depth,
-          "aria-setsize": children.length,
-          "aria-posinset": from + i + 1,
-          "aria-selected": item === this.current ? "true" : "false",
-          "aria-expanded": item.children.length ? (open ? "true" : "false") : undefined,
-          "aria-label": this.sentence(item),
-        },
-        leaf,
-      );
-      leaf.addEventListener("click", () => {
-        this.act.select(item);
-        row.focus();
-      });
-      leaf.addEventListener("dblclick", () => this.act.toggle(item));
-      if (open) {
-        row.append(h("ul", { role: "group" }, ...this.level(item, depth + 1)));
+    children.slice(from, from + SHOWN).forEach((item, i) => {
+      this.rows.set(item, this.row(item, depth, children.length, from + i + 1));
+      if (item.children.length && this.act.isOpen(item)) {
+        this.level(item, depth + 1);
       }
-      this.rows.set(item, row);
-      return row;
     });
+  }
+
+  private row(item: Item, depth: number, size: number, place: number): HTMLElement {
+    const open = item.children.length > 0 && this.act.isOpen(item);
+    const wrong = item.severity !== undefined && serious(item.severity);
+    const more = this.more(item);
+    const row = h(
+      "li",
+      {
+        role: "treeitem",
+        tabindex: "-1",
+        "aria-level": depth,
+        "aria-setsize": size,
+        "aria-posinset": place,
+        "aria-selected": item === this.current ? "true" : "false",
+        "aria-expanded": item.children.length ? String(open) : undefined,
+      },
+      h("span", { "aria-hidden": "true" }, item.children.length ? (open ? "▾" : "▸") : "·"),
+      wrong || item.status === "failed" ? h("span", { "aria-hidden": "true" }, "✖") : null,
+      h("span", {}, item.label),
+      h("span", { class: "what" }, subtitle(this.doc, item)),
+      more.length ? h("span", { class: "offscreen" }, `, ${more.join(", ")}`) : null,
+    );
+    row.style.paddingLeft = `${6 + 16 * (depth - 1)}px`;
+    row.addEventListener("click", () => {
+      this.act.select(item);
+      this.rows.get(item)?.focus();
+    });
+    row.addEventListener("dblclick", () => this.act.toggle(item));
+    return row;
   }
 
   private key(event: KeyboardEvent): void {
@@ -122,8 +128,6 @@ export class Outline {
       return;
     }
     const order = [...this.rows.keys()];
-    // Rows are registered children first; the document's order is what is seen.
-    order.sort((a, b) => (this.rows.get(a)!.compareDocumentPosition(this.rows.get(b)!) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1));
     const at = order.indexOf(item);
     const open = this.act.isOpen(item);
     let next: Item | undefined;

@@ -12,6 +12,7 @@ export const LIGHT = {
   wrong: "#d55e00",
   "wrong-text": "#ad4400",
   "wrong-soft": "#fff4ec",
+  badge: "#b34700",
   good: "#009e73",
   "good-text": "#006b4e",
   "good-soft": "#eefaf5",
@@ -32,6 +33,7 @@ export const DARK: typeof LIGHT = {
   wrong: "#f07a26",
   "wrong-text": "#ff9d5c",
   "wrong-soft": "#35241a",
+  badge: "#f07a26",
   good: "#1fb78a",
   "good-text": "#4fd6ab",
   "good-soft": "#15302a",
@@ -77,7 +79,7 @@ export const DRAWING = `
 .cell{fill:var(--blue)}.cell.odd{fill:var(--bg);stroke:var(--wrong);stroke-width:2}
 .graph .cell-index{fill:var(--wrong-text);font-size:9px;font-weight:700}
 .pill rect{fill:var(--bg);stroke:var(--strong)}.pill text{fill:var(--muted);font-size:10.5px}
-.badge circle{fill:var(--wrong);stroke:var(--bg);stroke-width:2}
+.badge circle{fill:var(--badge);stroke:var(--bg);stroke-width:2}
 .badge text{font-size:11px;font-weight:700;fill:var(--on-accent)}
 .badge.slow circle,.badge.note circle{fill:var(--bg);stroke:var(--strong)}.badge.slow text,.badge.note text{fill:var(--fg)}
 .badge.silent circle{fill:var(--bg);stroke:var(--wrong)}.badge.silent text{fill:var(--wrong-text);font-size:13px}
@@ -174,17 +176,16 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .tps .list .entry{display:flex;gap:8px;width:100%;text-align:left;border:1px solid var(--line);border-radius:8px;padding:7px 10px;overflow-wrap:anywhere;font-size:12.5px}
 .tps .list .entry[aria-current=true]{border-color:var(--blue);box-shadow:inset 3px 0 0 var(--blue)}
 .sev{flex:none;width:20px;height:20px;border-radius:50%;display:grid;place-items:center;font-size:12px;font-weight:800;border:2px solid var(--strong)}
-.sev.error,.sev.tpu{background:var(--wrong);border-color:var(--wrong);color:var(--on-accent)}.sev.silent{border-color:var(--wrong);color:var(--wrong-text)}
+.sev.error,.sev.tpu{background:var(--badge);border-color:var(--badge);color:var(--on-accent)}.sev.silent{border-color:var(--wrong);color:var(--wrong-text)}
 table{color:inherit;border-collapse:collapse;width:100%;font-size:12px;margin-top:6px}
 th,td{text-align:left;padding:3px 8px 3px 0;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
-th{color:var(--muted);font-weight:600}td.mono{white-space:nowrap}tr.odd td{color:var(--wrong-text);font-weight:700}
-.scroll{overflow-x:auto}
+th{color:var(--muted);font-weight:600}tr.odd td{color:var(--wrong-text);font-weight:700}
 .message{white-space:pre-wrap;overflow-wrap:anywhere;font-family:${MONO};font-size:11.5px;background:var(--soft);border:1px solid var(--line);border-radius:6px;padding:8px;margin-top:6px;max-height:240px;overflow:auto}
 .bar{display:grid;grid-template-columns:92px 1fr auto;gap:8px;align-items:center;font-size:12px;margin-top:4px}
 .bar svg{display:block;width:100%;height:12px}.bar .used{fill:var(--blue)}.bar .pad{fill:url(#bar-hatch);stroke:var(--blue)}.bar .room{fill:var(--soft);stroke:var(--line)}
-.tree{list-style:none;font-size:12.5px}.tree ul{list-style:none;padding-left:16px}
-.tree .leaf{display:flex;gap:6px;padding:2px 6px;border-radius:5px;cursor:pointer;overflow-wrap:anywhere}
-.tree [aria-selected=true]>.leaf{background:var(--soft);box-shadow:inset 3px 0 0 var(--blue)}
+.tree{list-style:none;font-size:12.5px}
+.tree li{display:flex;gap:6px;padding:2px 6px;border-radius:5px;cursor:pointer;overflow-wrap:anywhere;position:relative}
+.tree [aria-selected=true]{background:var(--soft);box-shadow:inset 3px 0 0 var(--blue)}
 .tree .what{color:var(--muted);flex:0 0 auto;max-width:50%}
 .live,.offscreen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .narrow .body{flex-direction:column}

@@ -1,0 +1,220 @@
+"""The standalone page in a real browser, as somebody would use it."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from .conftest import Open
+
+
+def texts(page: Page, selector: str) -> list[str]:
+    return page.locator(selector).all_text_contents()
+
+
+def focused(page: Page) -> str:
+    return str(
+        page.evaluate(
+            "() => { let at = document.activeElement; while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement; return at.textContent; }"
+        )
+    )
+
+
+def test_the_keyboard_alone_finds_the_problem_reads_it_and_copies_the_fix(page_of: Open, flows: ModuleType) -> None:
+    page = page_of(flows.conv_lstm())
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        if page.evaluate("() => document.querySelector('.tpushape-view').shadowRoot.activeElement?.classList.contains('graph')"):
+            break
+    page.keyboard.press("n")
+    expect(page.locator(".live")).to_have_text("breaks: lstm cannot take what conv2d gives")
+    expect(page.locator(".node.selected .name")).to_have_text("lstm")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("tabpanel")).to_contain_text("expected ndim=3, found ndim=4")
+    page.keyboard.press("Escape")
+    page.get_by_role("tab", name="Findings").focus()
+    page.keyboard.press("Enter")
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        if focused(page) == "Copy":
+            break
+    page.keyboard.press("Enter")
+    expect(page.locator(".live")).to_have_text("Copied: Read the rows as time steps")
+    assert page.evaluate("() => navigator.clipboard.readText()") == "    layers.Reshape((26, 26 * 32)),"
+
+
+def test_arrows_walk_along_the_flow_and_tell_where_one_is(page_of: Open, flows: ModuleType) -> None:
+    page = page_of(flows.conv_lstm())
+    page.locator("svg.graph").focus()
+    walked = []
+    for key in ["ArrowDown"] + ["ArrowRight"] * 3 + ["ArrowDown"] * 2:
+        page.keyboard.press(key)
+        walked.append(texts(page, ".node.selected .name")[0])
+    assert walked == ["from_tensor_slices", "map normalise", "batch(64)", "prefetch", "64 rows ÷ 8 replicas = 8 each", "conv2d"]
+    said = texts(page, ".live")[0]
+    assert said == "conv2d, Conv2D · 32 · 3×3 · relu, takes f32 (8, 28, 28, 1), gives f32 (8, 26, 26, 32)"
+    active = page.locator("svg.graph").get_attribute("aria-activedescendant")
+    assert page.locator(f"[id='{active}'] .name").text_content() == "conv2d"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["conv_lstm", "uneven", "missing_flatten"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_axe_finds_nothing(page_of: Open, flows: ModuleType, axe: str, name: str, scheme: str, width: int) -> None:
+    page = page_of(flows.ALL[name](), strict=False, color_scheme=scheme, width=width)
+    page.add_script_tag(content=axe)
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        if tab.text_content() == "Details":
+            page.locator("svg.graph").focus()
+            page.keyboard.press("n")
+            tab.click()
+        found = page.evaluate(
+            "() => axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})"
+        )
+        assert [(one["id"], one["nodes"][0]["target"], one["nodes"][0]["failureSummary"]) for one in found["violations"]] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_in_the_graph_keep_their_contrast(page_of: Open, flows: ModuleType, scheme: str) -> None:
+    page = page_of(flows.uneven(), color_scheme=scheme)
+    ratios = page.evaluate(CONTRAST)
+    assert ratios
+    assert {words: ratio for words, ratio in ratios.items() if ratio < 4.5} == {}
+
+
+# The fill of every text of the graph against the box it stands in, or the ground.
+CONTRAST = """() => {
+  const root = document.querySelector('.tpushape-view').shadowRoot;
+  const rgb = (text) => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
+  const light = (c) => { const [r, g, b] = c.map((v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const ground = getComputedStyle(root.querySelector('.tps')).backgroundColor;
+  const ratios = {};
+  for (const text of root.querySelectorAll('.graph text, .graph tspan')) {
+    const own = text.closest('.badge')?.querySelector('circle') ?? text.closest('.node')?.querySelector('.body');
+    const behind = own ? getComputedStyle(own).fill : ground;
+    const [a, b] = [light(rgb(getComputedStyle(text).fill)), light(rgb(behind))];
+    const key = text.textContent;
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    ratios[key] = Math.min(ratio, ratios[key] ?? 99);
+  }
+  return ratios;
+}"""
+
+
+def test_markup_in_names_is_shown_as_it_is_written(page_of: Open, flows: ModuleType) -> None:
+    page = page_of(flows.hostile())
+    assert flows.EVIL in texts(page, ".node .name")
+    for tab in ("Details", "Outline", "Findings"):
+        page.get_by_role("tab", name=tab).click()
+    page.locator(f'.node[data-id="{flows.EVIL}"]').click()
+    expect(page.get_by_role("tabpanel")).to_contain_text(flows.IMAGE)
+    assert page.locator("img").count() == 0
+    assert page.evaluate("() => document.scripts.length") == 2
+    assert page.locator("a[href^='javascript']").count() == 0
+
+
+def test_the_exports_hold_the_picture_and_its_text(page_of: Open, flows: ModuleType, tmp_path: Path) -> None:
+    page = page_of(flows.hostile())
+
+    def export(words: str, name: str) -> Path:
+        page.get_by_role("button", name="export").click()
+        with page.expect_download() as loading:
+            page.get_by_role("menuitem", name=words).click()
+        path = tmp_path / name
+        loading.value.save_as(path)
+        return path
+
+    root = ET.fromstring(export("SVG of all that is open", "a.svg").read_text())
+    shown = ["".join(one.itertext()) for one in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert flows.EVIL in shown
+    assert not [one.tag for one in root.iter() if one.tag.endswith(("script", "image", "foreignObject"))]
+    assert export("PNG of the present view", "a.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert json.loads(export("JSON of the report", "a.json").read_text()) == json.loads(flows.hostile().to_json())
+    again = export("Standalone HTML", "b.html")
+    page.goto(again.as_uri())
+    expect(page.locator("h2.title")).to_contain_text(flows.EVIL)
+
+
+def test_search_finds_a_shape_and_goes_there(page_of: Open, flows: ModuleType) -> None:
+    page = page_of(flows.conv_lstm())
+    page.locator("svg.graph").focus()
+    page.keyboard.press("/")
+    page.keyboard.type("26x26x32")
+    expect(page.locator(".hits")).to_have_text("1 found")
+    page.keyboard.press("Enter")
+    expect(page.locator(".node.selected .name")).to_have_text("conv2d")
+    page.keyboard.press("Escape")
+    assert page.evaluate("() => document.querySelector('.tpushape-view').shadowRoot.activeElement.classList.contains('graph')")
+
+
+def box(page: Page, name: str) -> dict[str, Any]:
+    found = page.locator(".node", has=page.locator(".name", has_text=name)).last.bounding_box()
+    assert found
+    return dict(found)
+
+
+def test_what_is_closed_stays_under_the_hand(page_of: Open, flows: ModuleType) -> None:
+    page = page_of(flows.conv_lstm(), reduced_motion="reduce")
+    before = box(page, "digits")
+    page.locator(".toggle").click()
+    after = box(page, "digits")
+    assert page.locator(".node .name", has_text="conv2d").count() == 0
+    assert abs(after["y"] - before["y"]) < 12
+    assert abs(after["x"] + after["width"] / 2 - before["x"] - before["width"] / 2) < 12
+
+
+@pytest.mark.parametrize("width", [320, 360, 700, 1920])
+def test_it_fits_from_a_phone_to_a_wide_screen(page_of: Open, flows: ModuleType, width: int) -> None:
+    page = page_of(flows.uneven(), width=width, height=740)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    inside = page.evaluate(
+        "() => [...document.querySelector('.tpushape-view').shadowRoot.querySelectorAll('.head, .canvas, .side, .tabs, .card')]"
+        ".map((one) => one.getBoundingClientRect()).every((area) => area.left >= -1 && area.right <= innerWidth + 1)"
+    )
+    assert inside
+    expect(page.get_by_role("heading", name="12 rows do not split evenly")).to_be_visible()
+
+
+def test_every_replica_has_its_row(page_of: Open, flows: ModuleType) -> None:
+    page = page_of(flows.uneven())
+    page.locator(".node.split").click()
+    rows = page.locator("tr.odd")
+    expect(rows).to_have_count(2)
+    assert rows.first.locator("td").all_text_contents() == ["6", "(0, 28, 28, 1) ≠", "/replica:0/task:0/device:TPU:6"]
+
+
+def test_the_wheel_moves_the_graph_and_with_control_zooms_it(page_of: Open, flows: ModuleType) -> None:
+    page = page_of(flows.chain(200, folded=False))
+    page.get_by_role("button", name="Open everything").click()
+    where = "() => document.querySelector('.tpushape-view').shadowRoot.querySelector('.world').getAttribute('transform')"
+    page.mouse.move(400, 400)
+    before = page.evaluate(where)
+    page.mouse.wheel(0, 300)
+    page.wait_for_function(f"(before) => ({where})() !== before", arg=before)
+    moved = page.evaluate(where)
+    assert moved.split("scale")[1] == before.split("scale")[1]
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -300)
+    page.keyboard.up("Control")
+    page.wait_for_function(f"(before) => ({where})().split('scale')[1] !== before", arg=moved.split("scale")[1])
+
+
+def test_the_number_of_elements_does_not_grow_with_the_flow(page_of: Open, flows: ModuleType) -> None:
+    counts = []
+    for size in (500, 10_000):
+        page = page_of(flows.chain(size, folded=False))
+        page.get_by_role("button", name="Open everything").click()
+        page.wait_for_timeout(300)
+        counts.append(page.evaluate("() => document.querySelector('.tpushape-view').shadowRoot.querySelectorAll('.graph *').length"))
+        page.get_by_role("button", name="Fit everything").click()
+        page.wait_for_timeout(300)
+        counts.append(page.evaluate("() => document.querySelector('.tpushape-view').shadowRoot.querySelectorAll('.graph *').length"))
+    assert max(counts) < 1500
