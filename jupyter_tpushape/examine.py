@@ -11,6 +11,7 @@ from typing import Any
 
 from .flow import Location, Shape, Spec, Target
 from .probe import probe
+from .program import program as replica_program
 from .rules.evidence import Evidence
 from .trace.adapter import Adapter, adapter_for, loaded
 from .trace.assemble import Assembler, clean_message, failure
@@ -268,6 +269,11 @@ def _trace(seen: Examined) -> None:
     evidence.facts.update(_model_facts(seen))
     seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
     evidence.facts["probe"] = probe(seen)
+    evidence.facts["program"] = replica_program(seen)
+    if adapter.is_model(seen.model):
+        from .replicas import scope_state
+
+        evidence.facts["scope"] = scope_state(seen.model, program.strategy)
 
 
 @dataclass

@@ -32,7 +32,10 @@ def rows_dataset(rows, batch, drop, policy=None, source=None):
 
 def dealt(strategy, data):
     """What the strategy really gives to each replica, batch by batch."""
-    return [tuple(len(part) for part in strategy.experimental_local_results(element)) for element in strategy.experimental_distribute_dataset(data)]
+    return [
+        tuple(len(part) for part in strategy.experimental_local_results(element))
+        for element in strategy.experimental_distribute_dataset(data)
+    ]
 
 
 def planned(data, name):
@@ -52,7 +55,9 @@ def test_the_table_holds_every_slice_of_the_design():
 
 
 def test_an_unknown_slice_names_the_nearest_and_all():
-    with pytest.raises(ValueError, match=r"^There is no TPU slice called 'v5-8'\. Did you mean v5[ep]-8\? Known are v2-8, v3-8, .*v6e-256\.$"):
+    with pytest.raises(
+        ValueError, match=r"^There is no TPU slice called 'v5-8'\. Did you mean v5[ep]-8\? Known are v2-8, v3-8, .*v6e-256\.$"
+    ):
         target("v5-8")
 
 
@@ -186,7 +191,13 @@ def test_even_batches_are_dealt_as_mirrored_strategy_on_eight_cpus_does():
 
 def test_arrays_generators_and_specs_are_planned_as_fit_deals_them():
     arrays = plan(sample((np.zeros((100, 3)), np.zeros(100)), framework="keras"), target("v5e-8"))
-    assert (arrays.full, arrays.partial, arrays.last, arrays.policy, arrays.dynamic) == ((4,) * 8, 4, (1, 1, 1, 1, 0, 0, 0, 0), "DATA", True)
+    assert (arrays.full, arrays.partial, arrays.last, arrays.policy, arrays.dynamic) == (
+        (4,) * 8,
+        4,
+        (1, 1, 1, 1, 0, 0, 0, 0),
+        "DATA",
+        True,
+    )
     spec = plan(sample(tf.TensorSpec((64, 3)), framework="keras"), target("v5e-8"))
     assert (spec.full, spec.static, spec.uneven) == ((8,) * 8, 8, False)
     varying = plan(sample(((np.zeros((n, 2)),) for n in (32, 64, 32)), framework="keras"), target("v5e-8"))

@@ -19,12 +19,15 @@ class ScopeState:
         metrics_outside: names of metrics whose variables belong to no strategy while the model does.
         optimizer_built: whether it has variables. ``optimizer_foreign``: whether it was built for other variables.
         jit_compile: as given to ``compile`` (``"auto"`` included). ``run_eagerly``: as given.
-        steps_per_execution: as given. ``policy``: the dtype policy's name. ``reductions``: of the loss objects.
+        strategy: the one that is going to be used. ``given``: it is in force without the model: live, or handed over.
+        jit_asked: ``jit_compile=True`` that "auto" cannot have chosen. steps_per_execution: as given. ``policy``: the dtype policy's name. ``reductions``: of the loss objects.
     """
 
     model: str = ""
     optimizer: str = ""
     current: str = ""
+    strategy: str = ""
+    given: bool = False
     inside: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
     replicas: int = 1
@@ -33,6 +36,7 @@ class ScopeState:
     optimizer_built: bool = False
     optimizer_foreign: bool = False
     jit_compile: Any = None
+    jit_asked: bool = False
     run_eagerly: bool = False
     steps_per_execution: int = 1
     policy: str = ""
@@ -58,6 +62,20 @@ def _strategy_name(strategy: Any) -> str:
 def _current() -> Any:
     distribute = getattr(sys.modules.get("tensorflow"), "distribute", None)
     return distribute.get_strategy() if distribute is not None and hasattr(distribute, "get_strategy") else None
+
+
+def _accelerators() -> bool:
+    """Whether this machine has a device other than CPUs, where Keras 3 takes jit_compile="auto" for True."""
+    config = getattr(sys.modules.get("tensorflow"), "config", None)
+    return config is not None and any(device.device_type != "CPU" for device in config.list_physical_devices())
+
+
+def _variables(model: Any, attribute: str) -> list[Any]:
+    """The model's variables; none where it is not built, which tf_keras says by raising."""
+    try:
+        return list(getattr(model, attribute, None) or [])
+    except ValueError:
+        return []
 
 
 def _path(variable: Any) -> str:
@@ -124,7 +142,7 @@ def scope_state(model: Any, strategy: Any = None) -> ScopeState:
     inside: list[str] = []
     outside: list[str] = []
     copies = 1
-    variables = list(getattr(model, "variables", None) or []) if _strategy_name(chosen) else []
+    variables = _variables(model, "variables") if _strategy_name(chosen) else []
     for variable in variables:
         raw = _raw(variable)
         try:
@@ -139,16 +157,18 @@ def scope_state(model: Any, strategy: Any = None) -> ScopeState:
             held = list(getattr(metric, "variables", ()) or ())
             if held and not all(_distributed(variable) for variable in held):
                 metrics.append(str(getattr(metric, "name", type(metric).__name__)))
-    trainable = list(getattr(model, "trainable_variables", None) or [])
+    jit = getattr(model, "_jit_compile", None) if hasattr(model, "_jit_compile") else getattr(model, "jit_compile", None)
+    trainable = _variables(model, "trainable_variables")
     policy = getattr(model, "dtype_policy", None) or getattr(model, "_dtype_policy", None)
     steps = getattr(model, "steps_per_execution", None)
     return ScopeState(
         model=_strategy_name(own), optimizer=_strategy_name(its), current=_strategy_name(current),
+        strategy=_strategy_name(chosen), given=strategy is not None or bool(_strategy_name(current)),
         inside=tuple(inside), outside=tuple(outside), replicas=copies, metrics_outside=tuple(dict.fromkeys(metrics)),
         optimizer_class=type(optimizer).__name__ if optimizer is not None else "",
         optimizer_built=bool(getattr(optimizer, "built", False) or getattr(optimizer, "_built", False)),
         optimizer_foreign=optimizer is not None and _foreign(optimizer, trainable),
-        jit_compile=getattr(model, "_jit_compile", None) if hasattr(model, "_jit_compile") else getattr(model, "jit_compile", None),
+        jit_compile=jit, jit_asked=jit is True and (bool(_strategy_name(chosen)) or not _accelerators()),
         run_eagerly=bool(getattr(model, "_run_eagerly", None) or getattr(model, "run_eagerly", False)),
         steps_per_execution=int(steps) if isinstance(steps, int) else 1,
         policy=str(getattr(policy, "name", "") or ""), reductions=_reductions(model), compiled=optimizer is not None,

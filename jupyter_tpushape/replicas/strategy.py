@@ -69,6 +69,7 @@ def tpu_strategy(name: str) -> Any:
         import tensorflow as tf
         from absl import logging
 
+        _start_eagerly()
         level = logging.get_verbosity()
         logging.set_verbosity(logging.ERROR)  # the strategy lists each of its cores at level INFO
         try:
@@ -76,6 +77,23 @@ def tpu_strategy(name: str) -> Any:
         finally:
             logging.set_verbosity(level)
     return _planned[entry.name]
+
+
+def _start_eagerly() -> None:
+    """Soft placement as TensorFlow has it when it starts eagerly.
+
+    A runtime that first started inside a graph (a Keras model without weights was built) refuses variables for
+    cores that are not there. What the user has set by tf.config.set_soft_device_placement stays.
+    """
+    import tensorflow as tf
+    from tensorflow.python import pywrap_tfe
+    from tensorflow.python.eager import context
+
+    with tf.init_scope():
+        runtime = context.context()
+        runtime.ensure_initialized()
+        if runtime._soft_device_placement is None:
+            pywrap_tfe.TFE_ContextSetSoftDevicePlacement(runtime._handle, True)
 
 
 def is_tpu(strategy: Any) -> bool:

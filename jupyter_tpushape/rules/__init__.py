@@ -1,6 +1,6 @@
 """Flow -> findings. One file a family; a rule sees flows, never a framework."""
 
-from . import data, entry, layers, loss, silent, tpu_batch, tpu_pipeline, tpu_types
+from . import data, entry, layers, loss, silent, tpu_batch, tpu_ops, tpu_pipeline, tpu_scope, tpu_types
 from .evidence import Evidence
 from .registry import RULES, Rule, rule, run_rules
 
@@ -10,4 +10,4 @@ def rules() -> list[Rule]:
     return [RULES[name] for name in sorted(RULES)]
 
 
-__all__ = ["RULES", "Evidence", "Rule", "data", "entry", "layers", "loss", "rule", "rules", "run_rules", "silent", "tpu_batch", "tpu_pipeline", "tpu_types"]
+__all__ = ["RULES", "Evidence", "Rule", "data", "entry", "layers", "loss", "rule", "rules", "run_rules", "silent", "tpu_batch", "tpu_ops", "tpu_pipeline", "tpu_scope", "tpu_types"]

@@ -171,6 +171,8 @@ def varying_or_dynamic(evidence: Evidence) -> Iterator[Finding]:
         cause, cure = "batch() keeps a smaller last batch", "Type batch(n, drop_remainder=True)."
     if split.partial:
         cause += f", and the last batch of {split.partial} goes to the replicas as {each(split.last)}"
+        if len(set(split.last)) > 1 and sample.y is not None:
+            cause += ", so that its rows weigh unequally in that step's gradient"
     yield Finding(
         DYNAMIC.id, "slow", f"The batch axis of each replica's program is unknown: {cause}.",
         f"TPUStrategy pads each replica and compiles a program for every padded size; training runs, slower at each new one. {cure}",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.eager import context
 from tensorflow.python.framework.func_graph import FuncGraph
 
 from ..flow import Spec
@@ -129,6 +130,8 @@ def _operands(op_type: str, inputs: Any) -> dict[str, Any]:
 @contextlib.contextmanager
 def graph_for(recorder: Recorder, adapter: Any) -> Iterator[TraceGraph]:
     """A graph to trace in: eager state outside stays as it is, new variables take no memory."""
+    # A runtime that first starts inside a graph has soft placement off for good: start it here, eagerly.
+    context.context().ensure_initialized()
     with tf.variable_creator_scope(_hollow), TraceGraph(recorder, adapter).as_default() as graph:
         yield graph
 

@@ -1,0 +1,280 @@
+"""The replica's program op by op: what in it a TPU has no kernel for, or takes only as a constant.
+
+Built-in layers are known to compile (catalogue O12), so a model made of them alone is not traced a second time for this; one
+with layers, losses or operations of the user's own, or with preprocessing inside, is. Nothing is computed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from .flow import Location
+from .trace.locations import is_user_file
+from .trace.recorder import Recorder
+from .trace.run import run
+
+# Operands that XLA must know when it compiles; -1 counts from the end (Concat's axis is its last input).
+CONSTANTS: dict[str, tuple[int, ...]] = {
+    "Reshape": (1,), "Range": (0, 1, 2), "Fill": (0,), "OneHot": (1,), "TopKV2": (1,), "Tile": (1,), "ExpandDims": (1,), "ConcatV2": (-1,),
+    "Sum": (1,), "Mean": (1,), "Max": (1,), "Min": (1,), "Prod": (1,), "All": (1,), "Any": (1,), "Transpose": (1,), "Pad": (1,), "PadV2": (1,),
+    "MirrorPad": (1,), "Slice": (2,), "ArgMax": (1,), "ArgMin": (1,), "Cumsum": (1,), "Cumprod": (1,), "LinSpace": (2,), "RandomUniform": (0,),
+    "RandomStandardNormal": (0,), "TruncatedNormal": (0,), "StatelessRandomUniformV2": (0,), "StatelessRandomNormalV2": (0,), "BroadcastTo": (1,),
+    "SplitV": (1, 2), "ResizeBilinear": (1,), "ResizeNearestNeighbor": (1,), "GatherV2": (2,), "ReverseV2": (1,),
+}  # fmt: skip
+# What a graph holds beside the replica's own operations.
+OUTSIDE = frozenset({"Placeholder", "VarHandleOp", "TPUReplicatedInput", "TPUReplicatedOutput", "TPUReplicateMetadata"})
+BOUNDED = frozenset({"Where", "Unique", "UniqueV2", "DynamicPartition"})
+ELEMENTWISE = frozenset({"AddV2", "Add", "Sub", "Mul", "RealDiv", "Div", "Maximum", "Minimum", "SquaredDifference", "Pow", "SelectV2", "DivNoNan"})
+PRODUCTS = frozenset({"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum", "Conv2D", "Conv3D", "DepthwiseConv2dNative"})
+# Built-in layers that are looked into: preprocessing, resizes, and what carries code of the user's own.
+DOUBTFUL = frozenset({
+    "Lambda", "TFOpLambda", "SlicingOpLambda", "Resizing", "UpSampling2D", "TextVectorization", "StringLookup", "IntegerLookup", "Hashing",
+    "HashedCrossing", "CategoryEncoding", "Discretization", "CenterCrop", "Pipeline", "TFSMLayer", "TorchModuleWrapper", "RandomCrop",
+    "RandomRotation", "RandomTranslation", "RandomZoom", "RandomShear", "RandomPerspective", "RandomElasticTransform", "MelSpectrogram",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Use:
+    """One operation that matters. ``what``: ``kernel``, ``dtype``, ``constant``, ``bounded``, ``mixed``, ``assert``, ``loop``, ``product``."""
+
+    what: str
+    op: str
+    scope: str = ""
+    detail: str = ""
+    location: Location | None = None
+
+
+@dataclass
+class Program:
+    """``uses``: what is worth a finding. ``traced``: whether the forward pass was looked at op by op."""
+
+    uses: list[Use] = field(default_factory=list)
+    traced: bool = False
+    soft: bool = False
+    ops: int = 0
+
+
+@cache
+def kernels() -> dict[str, dict[str, frozenset[str]]]:
+    """Ops with an XLA kernel: for each, the dtypes that an attribute is limited to."""
+    held = json.loads((Path(__file__).parent / "rules" / "tpu_kernels.json").read_text(encoding="utf-8"))
+    codes = dict(zip("abcdefghijklmnopqrstuvwxyz", held["types"], strict=False))
+    known = {op: {name: frozenset(codes[c] for c in text) for name, text in limits.items()} for op, limits in held["kernels"].items()}
+    known.update({op: {} for op in held["tpu_only"]})
+    return known
+
+
+def registered() -> frozenset[str]:
+    """Ops with an XLA kernel in this very process; empty before anything was compiled by XLA in it."""
+    module = sys.modules.get("tensorflow.python.framework.kernels")
+    try:
+        every = module.get_all_registered_kernels().kernel if module is not None else ()
+        return frozenset(kernel.op for kernel in every if kernel.device_type == "XLA_CPU_JIT")
+    except Exception:  # a build without the registry's query
+        return frozenset()
+
+
+def _user_line(operation: Any) -> Location | None:
+    """The innermost line of the user's own source that made an operation."""
+    try:
+        frames = [frame for frame in operation.traceback if is_user_file(frame.filename)]
+    except Exception:
+        return None
+    return Location(frames[-1].filename, int(frames[-1].lineno)) if frames else None
+
+
+def _made_by_user(operation: Any) -> bool:
+    """Whether the user's code called the TensorFlow function that made this, with no Keras layer's code in between."""
+    try:
+        frames = list(operation.traceback)
+    except Exception:
+        return False
+    for frame in reversed(frames):
+        if "/tensorflow/" in frame.filename or "/jupyter_tpushape/" in frame.filename:
+            continue
+        return is_user_file(frame.filename)
+    return False
+
+
+def _static(tensor: Any, known: dict[int, bool]) -> bool:
+    """Whether a value follows from constants and static shapes alone, so that XLA has it when it compiles."""
+    pending, path = [tensor.op], []
+    while pending:
+        operation = pending.pop()
+        if id(operation) in known:
+            if known[id(operation)]:
+                continue
+            break
+        kind = operation.type
+        if kind in ("Const", "Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs"):
+            continue
+        if kind in OUTSIDE or not operation.inputs or operation.op_def.is_stateful:
+            break
+        path.append(operation)
+        known[id(operation)] = True  # so far; a leaf that says otherwise ends the walk
+        pending.extend(source.op for source in operation.inputs)
+    else:
+        return True
+    for operation in path:
+        del known[id(operation)]
+    known[id(tensor.op)] = False
+    return False
+
+
+def _dtype(value: Any) -> str:
+    import tensorflow as tf
+
+    return str(tf.as_dtype(value).name)
+
+
+def _called(node: Any) -> Iterator[str]:
+    """Names of the functions that a node of a graph calls."""
+    for value in node.attr.values():
+        if value.HasField("func"):
+            yield value.func.name
+        for function in value.list.func:
+            yield function.name
+
+
+def _nodes(graph: Any) -> Iterator[Any]:
+    """Every node of the functions that a graph calls; not of those it merely holds (the GPU's version of an LSTM)."""
+    definition = graph.as_graph_def()
+    library = {function.signature.name: function for function in definition.library.function}
+    pending = [name for node in definition.node for name in _called(node)]
+    seen: set[str] = set()
+    while pending:
+        name = pending.pop()
+        if name in seen or name not in library:
+            continue
+        seen.add(name)
+        for node in library[name].node_def:
+            yield node
+            pending.extend(_called(node))
+
+
+def uses_of(graph: Any, *, training: bool = False) -> Iterator[Use]:
+    """What in a traced graph a TPU takes not at all, or not as it is.
+
+    Args:
+        training: whether gradients flow through it, which loops without a bound do not survive.
+    """
+    known, here = kernels(), registered()
+    values: dict[int, bool] = {}
+    for operation in graph.get_operations():
+        kind = operation.type
+        if kind in OUTSIDE:
+            continue
+        scope = operation.name
+        if kind not in known and kind not in here:
+            yield Use("kernel", kind, scope, location=_user_line(operation))
+            continue
+        for name, allowed in known.get(kind, {}).items():
+            try:
+                dtype = _dtype(operation.get_attr(name))
+            except (TypeError, ValueError):
+                continue
+            if dtype not in allowed and dtype != "string" and not _static_outputs(operation, values):
+                yield Use("dtype", kind, scope, dtype, _user_line(operation))
+        for position in CONSTANTS.get(kind, ()):
+            if not _static(operation.inputs[position], values):
+                yield Use("constant", kind, scope, operation.inputs[position].op.type, _user_line(operation))
+                break
+        if kind in BOUNDED and _made_by_user(operation):
+            yield Use("bounded", kind, scope, location=_user_line(operation))
+        elif kind in ELEMENTWISE and _mixes(operation) and _made_by_user(operation):
+            yield Use("mixed", kind, scope, " with ".join(str(tuple(tensor.shape)) for tensor in operation.inputs[:2]), _user_line(operation))
+        elif (kind in ("Assert", "CheckNumerics") or "AssertGuard" in scope.rsplit("/", 1)[-1]) and _made_by_user(operation):
+            yield Use("assert", "CheckNumerics" if kind == "CheckNumerics" else "Assert", scope, location=_user_line(operation))
+        elif kind in PRODUCTS and _dtype(operation.outputs[0].dtype).lstrip("u") == "int64":
+            yield Use("product", kind, scope, "int64", _user_line(operation))
+        elif kind in ("While", "StatelessWhile") and training and _made_by_user(operation) and _endless(operation):
+            yield Use("loop", kind, scope, location=_user_line(operation))
+    for kind in dict.fromkeys(node.op for node in _nodes(graph)):
+        if kind not in known and kind not in here and kind not in OUTSIDE and kind != "_Arg":
+            yield Use("kernel", kind, "a function that the program calls")
+
+
+def _static_outputs(operation: Any, values: dict[int, bool]) -> bool:
+    # Shape arithmetic is done when the program is compiled, whatever its dtype.
+    return bool(operation.outputs) and _static(operation.outputs[0], values)
+
+
+def _mixes(operation: Any) -> bool:
+    """Whether an axis whose size only the data tells meets one of a fixed size above 1."""
+    shapes = [tensor.shape for tensor in operation.inputs[:2]]
+    if any(shape.rank is None for shape in shapes):
+        return False
+    left, right = (list(reversed(shape.as_list())) for shape in shapes)
+    return any((a is None) != (b is None) and (a or b or 0) > 1 for a, b in zip(left, right, strict=False))
+
+
+def _endless(operation: Any) -> bool:
+    """Whether a while loop has no maximum_iterations; that is its second operand, -1 for none."""
+    import tensorflow as tf
+
+    try:
+        bound = tf.get_static_value(operation.inputs[1])
+        return bound is not None and int(bound) == -1
+    except Exception:
+        return False
+
+
+def _doubtful(model: Any, package: str) -> bool:
+    """Whether the model holds anything that is not a built-in layer known to compile."""
+    try:
+        layers = list(model._flatten_layers(include_self=True, recursive=True))
+    except Exception:
+        return True
+    for layer in layers:
+        kind = type(layer)
+        if kind.__module__.split(".")[0] != package or kind.__name__ in DOUBTFUL:
+            return True
+        if kind.__name__ in ("Sequential", "Functional", "Model"):
+            operations = getattr(layer, "_operations", None) or ()
+            if any(not hasattr(operation, "weights") and type(operation).__module__.split(".")[0] != package for operation in operations):
+                return True
+        activation = getattr(layer, "activation", None)
+        if callable(activation) and not str(getattr(activation, "__module__", "") or type(activation).__module__).startswith((package, "keras.", "tf_keras.")):
+            return True
+    return False
+
+
+def program(seen: Any) -> Program | None:
+    """The replica's program as far as a TPU is concerned; ``None`` without a target or a traced model."""
+    first, adapter = seen.run, seen.adapter
+    if seen.program.target is None or first is None or adapter is None or first.error is not None:
+        return None
+    found = Program(soft=_soft_placement())
+    graphs = [] if first.graph is None else [(first.graph, first.has_loss)]
+    found.traced = not first.fast
+    if first.fast and _doubtful(seen.model, adapter.package):
+        from .examine import shape_of
+
+        again = run(
+            adapter, seen.model, seen.sample, shape=shape_of(seen), training=seen.program.training, loss=seen.program.loss,
+            recorder=Recorder(), fast=False,
+        )  # fmt: skip
+        if again.graph is not None and again.error is None:
+            graphs, found.traced = [(again.graph, again.has_loss)], True
+    seen_uses: set[tuple[str, str, str]] = set()
+    for graph, loss in graphs:
+        found.ops += len(graph.get_operations())
+        for use in uses_of(graph, training=loss and seen.program.training):
+            key = (use.what, use.op, str(use.location) or use.scope)
+            if key not in seen_uses:
+                seen_uses.add(key)
+                found.uses.append(use)
+    return found
+
+
+def _soft_placement() -> bool:
+    """Whether the user asked for soft placement; TensorFlow's own default counts as not asked (catalogue O2)."""
+    module = sys.modules.get("tensorflow.python.eager.context")
+    return bool(getattr(module.context(), "_soft_device_placement", None)) if module is not None else False

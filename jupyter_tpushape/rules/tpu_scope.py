@@ -1,0 +1,156 @@
+"""Whose scope a model, its optimizer and its metrics were made in, and how it is compiled (catalogue, sections 1 and 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..flow import Finding, Side
+from .evidence import Evidence
+from .registry import check, rule
+
+_MODEL = "keras.Sequential([keras.Input((4,)), L.Dense(1)])"
+_DATA = '\ndef data():\n    return np.zeros((64, 4), "float32"), np.zeros((64, 1), "float32")\n'
+
+
+def _build(body: str) -> str:
+    return "def build():\n" + "".join(f"    {line}\n" for line in body.strip().splitlines()) + "    return m\n" + _DATA
+
+
+_INSIDE = _build(f"""
+with tpushape.tpu_strategy("v5e-8").scope():
+    m = {_MODEL}
+    m.compile("sgd", "mse", metrics=["mae"])
+""")
+
+OUTSIDE = rule(
+    "scope-outside", "The model is made outside the strategy's scope and compiled inside", severity="tpu", source="tpu-rules V1, V8", tpu="v5e-8",
+    frameworks=("keras",),
+    fails=_build(f"""
+m = {_MODEL}
+with tpushape.tpu_strategy("v5e-8").scope():
+    m.compile("sgd", "mse")
+"""),
+    passes=_INSIDE,
+    doc="""Keras 3 gives no explanation: `AttributeError: 'ResourceVariable' object has no attribute '_packed_variable'` under TPUStrategy, a bare
+AssertionError under MirroredStrategy. tf_keras says at compile that the variable was not created in the scope.""",
+)  # fmt: skip
+NOWHERE = rule(
+    "scope-unused", "There is a strategy, and nothing was made in its scope", severity="silent", source="tpu-rules V2, V3", tpu="",
+    fails=_build(f'm = {_MODEL}\nm.compile("sgd", "mse")') + '\nstrategy = tpushape.tpu_strategy("v5e-8")\n', passes=_INSIDE + '\nstrategy = tpushape.tpu_strategy("v5e-8")\n',
+    doc="No error: the model trains on the default device and the TPU stands idle. On a TPU machine Keras 3 may also raise `could not find registered transfer manager for platform Host`.",
+)  # fmt: skip
+OPTIMIZER = rule(
+    "optimizer-outside", "The optimizer is made outside the strategy's scope", severity="tpu", source="tpu-rules V4", tpu="v5e-8", frameworks=("keras",),
+    fails=_build(f"""
+optimizer = keras.optimizers.SGD()
+with tpushape.tpu_strategy("v5e-8").scope():
+    m = {_MODEL}
+    m.compile(optimizer, "mse")
+"""),
+    passes=_INSIDE,
+)  # fmt: skip
+FOREIGN = rule(
+    "optimizer-of-another-model", "The optimizer was built for another model's variables", severity="error", source="tpu-rules V5",
+    fails=_build(f"""
+optimizer = keras.optimizers.SGD(momentum=0.9)
+other = {_MODEL}
+optimizer.build(other.trainable_variables)
+m = {_MODEL}
+m.compile(optimizer, "mse")
+"""),
+    passes=_build(f"""
+m = {_MODEL}
+m.compile(keras.optimizers.SGD(momentum=0.9), "mse")
+m.optimizer.build(m.trainable_variables)
+"""),
+)  # fmt: skip
+METRIC = rule(
+    "metric-outside", "A metric is made outside the strategy's scope", severity="note", source="tpu-rules V6 (inferred from the traced program)", tpu="v5e-8",
+    frameworks=("keras",),
+    fails=_build(f"""
+metric = keras.metrics.MeanAbsoluteError()
+with tpushape.tpu_strategy("v5e-8").scope():
+    m = {_MODEL}
+    m.compile("sgd", "mse", metrics=[metric])
+"""),
+    passes=_INSIDE,
+    doc="Keras 3 takes it; its variables are not among those that each replica holds, so what it shows is doubtful. tf_keras raises at compile.",
+)  # fmt: skip
+EAGER = rule(
+    "run-eagerly", "run_eagerly=True on a TPU", severity="tpu", source="tpu-rules E8; tensorflow/python/distribute/tpu_strategy.py:115", tpu="v5e-8",
+    fails=_build(f'm = {_MODEL}\nm.compile("sgd", "mse", run_eagerly=True)'), passes=_build(f'm = {_MODEL}\nm.compile("sgd", "mse")'),
+)  # fmt: skip
+JIT = rule(
+    "jit-compile", "jit_compile=True under TPUStrategy", severity="tpu", source="tpu-rules O15, K2", tpu="v5e-8", frameworks=("keras",),
+    fails=_build(f'm = {_MODEL}\nm.compile("sgd", "mse", jit_compile=True)'), passes=_build(f'm = {_MODEL}\nm.compile("sgd", "mse", jit_compile=False)'),
+    doc="A TPU compiles the step anyway. Keras 3 wraps the distributed step in another XLA function, where TPU operations have no place; leave it at 'auto'.",
+)  # fmt: skip
+
+
+def _state(evidence: Evidence) -> Any:
+    return evidence.facts.get("scope")
+
+
+@check(order=50)
+def scope(evidence: Evidence) -> Iterator[Finding]:
+    """Model, optimizer and metrics inside and outside."""
+    state = _state(evidence)
+    if state is None:
+        return
+    rebuild = "Build and compile inside `with strategy.scope():`; for a model with weights: keras.models.clone_model(model) there, then set_weights."
+    if state.optimizer_foreign:
+        yield Finding(
+            FOREIGN.id, "error", f"The optimizer ({state.optimizer_class}) was built for another model's variables.",
+            "It keeps state for each variable that it was built for, and raises at the first unknown one. Give each model a new optimizer.",
+            Side("an optimizer of its own"), Side("another model's"),
+        )  # fmt: skip
+    strategy = state.strategy
+    if not strategy or evidence.target is None:
+        return
+    if state.outside and not state.model and not state.optimizer:
+        if state.given:
+            yield Finding(
+                NOWHERE.id, "silent", f"There is a {strategy}, and neither the model nor its optimizer was made in its scope: fit will not use it.",
+                f"Nothing raises. Training runs on the default device and the TPU stands idle. {rebuild}", Side(f"made in {strategy}.scope()"), Side("made outside"),
+            )  # fmt: skip
+        return
+    if state.outside:
+        first = state.outside[0].removesuffix(":0")
+        yield Finding(
+            OUTSIDE.id, "tpu", f"{len(state.outside)} of {len(state.outside) + len(state.inside)} variables ({first}, ...) were made outside the scope of {strategy}, which trains them.",
+            f"Keras 3 says only `'ResourceVariable' object has no attribute '_packed_variable'`: each replica needs its own copy, and these have one. {rebuild}",
+            Side("made in the scope"), Side("made outside"),
+        )  # fmt: skip
+    elif state.model and state.compiled and not state.optimizer and evidence.framework == "keras":
+        yield Finding(
+            OPTIMIZER.id, "tpu", f"The optimizer ({state.optimizer_class}) was made outside the scope of {strategy}, the model inside.",
+            "Keras 3 raises `Mixing different tf.distribute.Strategy objects`. Make it inside the scope, or pass its name: compile('adam', ...).",
+            Side("made in the scope"), Side("made outside"),
+        )  # fmt: skip
+    if state.metrics_outside and not state.outside:
+        names = ", ".join(state.metrics_outside)
+        yield Finding(
+            METRIC.id, "note", f"{names} was made outside the scope of {strategy}: its numbers may not cover all replicas.",
+            "Keras 3 takes it without a word, and its variables are not among those that each replica holds. Not verified on a TPU. Pass its name, or make it in the scope.",
+            Side("made in the scope"), Side("made outside"),
+        )  # fmt: skip
+
+
+@check(order=51)
+def compiled(evidence: Evidence) -> Iterator[Finding]:
+    """Flags of compile that a TPU does not take."""
+    state = _state(evidence)
+    if state is None or evidence.target is None or (evidence.target.live and "TPU" not in evidence.target.strategy):
+        return
+    if state.run_eagerly:
+        yield Finding(
+            EAGER.id, "tpu", "The model is compiled with run_eagerly=True, and TPUStrategy runs compiled programs only.",
+            "It raises `TPUStrategy.run(fn, ...) does not support pure eager execution`. Leave run_eagerly out.", Side("run_eagerly=False"), Side("run_eagerly=True"),
+        )  # fmt: skip
+    if state.jit_asked and evidence.framework == "keras":
+        yield Finding(
+            JIT.id, "tpu", "The model is compiled with jit_compile=True, which Keras 3 puts around the distributed step.",
+            "A TPU compiles the step anyway, and inside another XLA function its own operations are refused. Leave jit_compile at 'auto'.",
+            Side("jit_compile='auto'"), Side("jit_compile=True"),
+        )  # fmt: skip
