@@ -1,7 +1,9 @@
 import type { JupyterFrontEndPlugin } from "@jupyterlab/application";
 
+import { commands } from "./lab/commands";
+import { locator, panel, settings, tracer } from "./lab/plugins";
 import { renderer } from "./lab/renderer";
 
-const plugins: JupyterFrontEndPlugin<unknown>[] = [renderer];
+const plugins: JupyterFrontEndPlugin<unknown>[] = [tracer, locator, panel, commands, settings, renderer];
 
 export default plugins;

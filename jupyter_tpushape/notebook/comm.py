@@ -60,10 +60,11 @@ def run(comm_id: str, request: str) -> None:
 def _handle(comm: Any, request: dict[str, Any], shell: Any) -> None:
     match request.get("op"):
         case "list":
+            from ..replicas import SLICES
             from .inventory import inventory
 
             found = inventory(shell.user_ns, getattr(shell, "user_ns_hidden", None))
-            comm.send({"id": request["id"], "op": "list", **found})
+            comm.send({"id": request["id"], "op": "list", **found, "targets": list(SLICES)})
         case "trace":
             _trace(comm, request, shell)
         case "cancel":

@@ -23,7 +23,8 @@ def inventory(namespace: dict[str, Any], hidden: dict[str, Any] | None = None, *
     Counting parameters walks a model, so it stops after ``seconds`` and the rest stays uncounted until the next call.
 
     Returns:
-        ``models`` (``name kind class params inputs outputs``), ``data`` (``name class spec``) and ``pairs``, which names for
+        ``models`` (``name kind class params inputs outputs key``),
+        ``data`` (``name class spec key``) and ``pairs``, which names for
         each model the data whose features fit it best.
     """
     limit = time.perf_counter() + seconds
@@ -36,12 +37,12 @@ def inventory(namespace: dict[str, Any], hidden: dict[str, Any] | None = None, *
         try:
             entry = _model(value, limit)
             if entry is not None:
-                models.append({"name": name, **entry})
+                models.append({"name": name, **entry, "key": _key(value)})
                 tails[name] = getattr(value, "input_shape", None) if entry["kind"] == "model" else None
                 continue
             entry = _data(value)
             if entry is not None:
-                data.append({"name": name, **entry})
+                data.append({"name": name, **entry, "key": _key(value)})
                 tails[name] = _features(value)
         except Exception:
             # An object that cannot even be looked at is not one that can be traced.
@@ -50,6 +51,11 @@ def inventory(namespace: dict[str, Any], hidden: dict[str, Any] | None = None, *
     models.reverse()
     data.reverse()
     return {"models": models, "data": data, "pairs": {model["name"]: _fitting(model["name"], data, tails) for model in models}}
+
+
+def _key(value: Any) -> str:
+    """Changes when another object stands behind the name, and when a model is built or compiled anew."""
+    return f"{id(value)}.{getattr(value, 'built', '')}.{id(getattr(value, 'optimizer', None))}"
 
 
 def _bases(value: Any) -> set[tuple[str, str]]:
@@ -156,7 +162,8 @@ def _array_pairs(data: list[dict[str, Any]], namespace: dict[str, Any], tails: d
             ):
                 both = f"{name}, {label}"
                 tails[both] = tails[name]
-                pairs.append({"name": both, "class": entry["class"], "spec": f"{entry['spec']}, {known[label]['spec']}"})
+                spec, key = f"{entry['spec']}, {known[label]['spec']}", f"{entry['key']}, {known[label]['key']}"
+                pairs.append({"name": both, "class": entry["class"], "spec": spec, "key": key})
     return pairs
 
 

@@ -1,0 +1,116 @@
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
+import { ICommandPalette, InputDialog, Notification } from "@jupyterlab/apputils";
+import { PathExt } from "@jupyterlab/coreutils";
+import { IMainMenu } from "@jupyterlab/mainmenu";
+import { INotebookTracker } from "@jupyterlab/notebook";
+import { ITranslator, nullTranslator } from "@jupyterlab/translation";
+
+import { icon } from "./icon";
+import { CommandIDs } from "./plugins";
+import { ILocator, ITracer } from "./tokens";
+
+const ids = {
+  ...CommandIDs,
+  trace: "tpushape:trace-model",
+  traceVariable: "tpushape:trace-variable",
+  next: "tpushape:next-problem",
+  previous: "tpushape:previous-problem",
+  apply: "tpushape:apply-fix",
+  exportReport: "tpushape:export",
+};
+
+/** Commands for palette, menus and shortcuts. */
+export const commands: JupyterFrontEndPlugin<void> = {
+  id: "jupyter_tpushape:commands",
+  description: "Commands in the palette, the Kernel menu and the cells' context menu.",
+  autoStart: true,
+  requires: [ITracer],
+  optional: [ILocator, INotebookTracker, ICommandPalette, IMainMenu, ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    tracer: ITracer,
+    locator: ILocator | null,
+    notebooks: INotebookTracker | null,
+    palette: ICommandPalette | null,
+    menu: IMainMenu | null,
+    translator: ITranslator | null,
+  ) => {
+    const trans = (translator ?? nullTranslator).load("jupyter_tpushape");
+    const { commands } = app;
+    const hasProblems = (): boolean => (tracer.report?.findings.length ?? 0) > 0;
+    /** The name under the cursor of the active cell, where it is a model that lives in the kernel. */
+    const named = (): string => {
+      const editor = notebooks?.activeCell?.editor;
+      const token = editor?.getTokenAtCursor().value ?? "";
+      return tracer.inventory.models.some((entry) => entry.name === token) ? token : "";
+    };
+    commands.addCommand(ids.trace, {
+      label: trans.__("Trace Model"),
+      caption: trans.__("Trace the chosen model on the chosen data"),
+      icon,
+      isEnabled: () => tracer.state !== "none",
+      execute: async () => {
+        await commands.execute(ids.openPanel);
+        await tracer.refresh();
+        await tracer.trace();
+      },
+    });
+    commands.addCommand(ids.traceVariable, {
+      label: () => (named() ? trans.__("Trace “%1”", named()) : trans.__("Trace the Model under the Cursor")),
+      icon,
+      isEnabled: () => named() !== "",
+      isVisible: () => named() !== "",
+      execute: async () => {
+        tracer.choose({ model: named() });
+        await commands.execute(ids.openPanel);
+        await tracer.trace();
+      },
+    });
+    const step = (by: number) => async () => {
+      await commands.execute(ids.openPanel);
+      tracer.show(tracer.finding + by);
+      const location = tracer.report?.findings[tracer.finding]?.location;
+      if (location) {
+        await locator?.open(location);
+      }
+    };
+    commands.addCommand(ids.next, { label: trans.__("Next Shape Problem"), isEnabled: hasProblems, execute: step(1) });
+    commands.addCommand(ids.previous, { label: trans.__("Previous Shape Problem"), isEnabled: hasProblems, execute: step(-1) });
+    commands.addCommand(ids.apply, {
+      label: trans.__("Apply the Fix of the Current Problem"),
+      isEnabled: () => locator !== null && (tracer.report?.findings[tracer.finding]?.fixes?.length ?? 0) > 0,
+      execute: async () => {
+        if (tracer.report) {
+          await locator?.apply(tracer.report, tracer.finding, 0);
+        }
+      },
+    });
+    commands.addCommand(ids.exportReport, {
+      label: trans.__("Save Shape Report…"),
+      isEnabled: () => tracer.report !== null,
+      execute: async () => {
+        const folder = PathExt.dirname(notebooks?.currentWidget?.context.path ?? "");
+        const { value } = await InputDialog.getText({
+          title: trans.__("Save the report as"),
+          text: PathExt.join(folder, `${tracer.request.model || "report"}.tpushape.json`),
+        });
+        if (value && tracer.report) {
+          await app.serviceManager.contents.save(value, { type: "file", format: "text", content: JSON.stringify(tracer.report) });
+          Notification.success(trans.__("Saved %1", value));
+        }
+      },
+    });
+    for (const command of Object.values(ids)) {
+      palette?.addItem({ command, category: trans.__("Tensor Shapes") });
+    }
+    menu?.kernelMenu.addGroup(
+      [ids.openPanel, ids.trace].map((command) => ({ command })),
+      200,
+    );
+    app.contextMenu.addItem({ command: ids.traceVariable, selector: ".jp-Notebook .jp-CodeCell", rank: 30 });
+    app.contextMenu.addItem({ command: ids.openPanel, selector: ".jp-Notebook .jp-CodeCell", rank: 31 });
+    tracer.changed.connect(() => {
+      commands.notifyCommandChanged();
+    });
+  },
+};

@@ -1,0 +1,73 @@
+/** One hunk of a unified diff: the lines it expects and the lines it puts in their place. */
+interface Hunk {
+  start: number;
+  before: string[];
+  after: string[];
+}
+
+/** A patch put into a text, or the reason why it does not fit. */
+export type Patched = { ok: true; text: string; line: number } | { ok: false; reason: "not-a-diff" | "changed" | "ambiguous" };
+
+/** Whether a fix's patch is a unified diff, not a snippet to be put in by hand. */
+export function isDiff(patch: string): boolean {
+  return /^@@ -\d+/m.test(patch);
+}
+
+function parse(patch: string): Hunk[] {
+  const hunks: Hunk[] = [];
+  for (const line of patch.split("\n")) {
+    const head = /^@@ -(\d+)/.exec(line);
+    if (head) {
+      hunks.push({ start: Number(head[1]), before: [], after: [] });
+      continue;
+    }
+    const hunk = hunks.at(-1);
+    if (!hunk || line.startsWith("\\")) {
+      continue;
+    }
+    if (line.startsWith("-")) {
+      hunk.before.push(line.slice(1));
+    } else if (line.startsWith("+")) {
+      hunk.after.push(line.slice(1));
+    } else if (line.startsWith(" ")) {
+      hunk.before.push(line.slice(1));
+      hunk.after.push(line.slice(1));
+    }
+  }
+  return hunks;
+}
+
+function places(lines: string[], wanted: string[]): number[] {
+  const found: number[] = [];
+  for (let at = 0; at + wanted.length <= lines.length; at++) {
+    if (wanted.every((line, i) => lines[at + i]?.trimEnd() === line.trimEnd())) {
+      found.push(at);
+    }
+  }
+  return found;
+}
+
+/** Puts a unified diff into a text as it is now; what the diff expects has to stand there word for word. */
+export function applyDiff(text: string, patch: string): Patched {
+  const hunks = parse(patch);
+  if (!hunks.length) {
+    return { ok: false, reason: "not-a-diff" };
+  }
+  const lines = text.split("\n");
+  let shift = 0;
+  let line = -1;
+  for (const hunk of hunks) {
+    const found = places(lines, hunk.before);
+    const expected = hunk.start - 1 + shift;
+    const at = found.includes(expected) ? expected : found.length === 1 ? found[0] : undefined;
+    if (at === undefined || !hunk.before.length) {
+      return { ok: false, reason: found.length > 1 ? "ambiguous" : "changed" };
+    }
+    lines.splice(at, hunk.before.length, ...hunk.after);
+    shift += hunk.after.length - hunk.before.length;
+    if (line < 0) {
+      line = at;
+    }
+  }
+  return { ok: true, text: lines.join("\n"), line };
+}

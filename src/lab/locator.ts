@@ -1,0 +1,204 @@
+import type { JupyterFrontEnd } from "@jupyterlab/application";
+import { Clipboard, Dialog, Notification, showDialog } from "@jupyterlab/apputils";
+import type { Cell } from "@jupyterlab/cells";
+import type { CodeEditor } from "@jupyterlab/codeeditor";
+import { PageConfig, PathExt } from "@jupyterlab/coreutils";
+import type { IDocumentWidget } from "@jupyterlab/docregistry";
+import type { FileEditor, IEditorTracker } from "@jupyterlab/fileeditor";
+import { NotebookActions } from "@jupyterlab/notebook";
+import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
+import type { TranslationBundle } from "@jupyterlab/translation";
+import { Widget } from "@lumino/widgets";
+
+import type { Fix, Location, WireReport } from "../view";
+import { applyDiff, isDiff } from "./diff";
+import type { ILocator, ITracer } from "./tokens";
+
+const HIGHLIGHT_MS = 1600;
+
+interface Place {
+  editor: CodeEditor.IEditor | null;
+  source: { getSource(): string; setSource(value: string): void };
+  name: string;
+  panel?: NotebookPanel;
+  cell?: Cell;
+}
+
+/** Finds cells and files that a report speaks of. */
+export class Locator implements ILocator {
+  constructor(
+    private readonly _app: JupyterFrontEnd,
+    private readonly _notebooks: INotebookTracker | null,
+    private readonly _editors: IEditorTracker | null,
+    private readonly _tracer: ITracer,
+    private readonly _trans: TranslationBundle,
+  ) {}
+
+  async open(location: Location): Promise<void> {
+    const place = await this._find(location);
+    if (!place) {
+      Notification.info(this._trans.__("The code of %1 is not open here any more.", location.file || this._trans.__("this cell")));
+      return;
+    }
+    this._reveal(place, location.line);
+  }
+
+  async apply(report: WireReport, finding: number, index: number): Promise<void> {
+    const problem = report.findings[finding];
+    const fix = problem?.fixes?.[index];
+    if (!problem || !fix) {
+      return;
+    }
+    const place = isDiff(fix.patch ?? "") ? await this._find(placeOf(fix, problem.location)) : null;
+    if (!place) {
+      await this._byHand(fix);
+      return;
+    }
+    const patched = applyDiff(place.source.getSource(), fix.patch ?? "");
+    if (!patched.ok) {
+      await showDialog({
+        title: this._trans.__("Not applied"),
+        body: this._trans.__("%1 has changed since it was traced, so this fix does not fit any more. Trace it again.", place.name),
+        buttons: [Dialog.okButton()],
+      });
+      return;
+    }
+    const buttons = [Dialog.cancelButton(), Dialog.okButton({ label: this._trans.__("Apply") })];
+    if (place.cell) {
+      buttons.push(Dialog.okButton({ label: this._trans.__("Apply, run and trace"), actions: ["rerun"] }));
+    }
+    const before = place.source.getSource();
+    const { button } = await showDialog({
+      title: fix.title,
+      body: diffWidget(fix.patch ?? ""),
+      buttons,
+      defaultButton: 1,
+    });
+    if (!button.accept) {
+      return;
+    }
+    if (place.source.getSource() !== before) {
+      Notification.warning(this._trans.__("%1 changed while the question stood: nothing was applied.", place.name));
+      return;
+    }
+    place.source.setSource(patched.text);
+    this._reveal(place, patched.line + 1);
+    if (button.actions.includes("rerun") && place.panel && place.cell) {
+      place.panel.content.deselectAll();
+      if (await NotebookActions.run(place.panel.content, place.panel.sessionContext)) {
+        await this._tracer.refresh();
+        await this._tracer.trace();
+      }
+    }
+  }
+
+  /** The notebook cell of a location; the followed notebook is asked first. */
+  cell(location: Location): { panel: NotebookPanel; cell: Cell } | null {
+    const current = this._notebooks?.currentWidget;
+    const panels: NotebookPanel[] = current ? [current] : [];
+    this._notebooks?.forEach((panel) => {
+      if (panel !== current) {
+        panels.push(panel);
+      }
+    });
+    for (const panel of panels) {
+      const cells = panel.content.widgets;
+      const found =
+        (location.cell ? cells.find((cell) => cell.model.id === location.cell) : undefined) ??
+        (location.execution
+          ? cells.find(
+              (cell) =>
+                cell.model.type === "code" &&
+                (cell.model as unknown as { executionCount: number | null }).executionCount === location.execution,
+            )
+          : undefined);
+      if (found) {
+        return { panel, cell: found };
+      }
+    }
+    return null;
+  }
+
+  private async _find(location: Location | null): Promise<Place | null> {
+    if (!location) {
+      return null;
+    }
+    if (location.cell || location.execution) {
+      const found = this.cell(location);
+      if (!found) {
+        return null;
+      }
+      this._app.shell.activateById(found.panel.id);
+      const index = found.panel.content.widgets.indexOf(found.cell);
+      found.panel.content.activeCellIndex = index;
+      await found.panel.content.scrollToCell(found.cell);
+      await found.cell.ready;
+      return { ...found, editor: found.cell.editor, source: found.cell.model.sharedModel, name: this._trans.__("The cell") };
+    }
+    return location.file ? this._file(location.file) : null;
+  }
+
+  private async _file(file: string): Promise<Place | null> {
+    const root = PageConfig.getOption("serverRoot").replace(/^~/, "");
+    const path = file.startsWith(root) ? file.slice(root.length).replace(/^\/+/, "") : file;
+    const widget = await this._app.commands
+      .execute("docmanager:open", { path, factory: "Editor" })
+      .then((opened: unknown) => opened as IDocumentWidget<FileEditor> | undefined)
+      .catch(() => undefined);
+    if (!widget || !this._editors?.has(widget)) {
+      return null;
+    }
+    await widget.context.ready;
+    const { editor, model } = widget.content;
+    return { editor, source: model.sharedModel, name: PathExt.basename(path) };
+  }
+
+  private _reveal(place: Place, line: number): void {
+    const { editor, cell } = place;
+    if (editor) {
+      const at = { line: Math.max(0, Math.min(line, editor.lineCount) - 1), column: 0 };
+      editor.setCursorPosition(at);
+      editor.revealPosition(at);
+      editor.focus();
+    }
+    const node = cell?.node ?? editor?.host;
+    node?.classList.add("tpushape-mod-found");
+    setTimeout(() => node?.classList.remove("tpushape-mod-found"), HIGHLIGHT_MS);
+  }
+
+  private async _byHand(fix: Fix): Promise<void> {
+    const { button } = await showDialog({
+      title: fix.title,
+      body: diffWidget(fix.patch ?? "", this._trans.__("The source of this part is not known here, so this goes in by hand.")),
+      buttons: [Dialog.cancelButton({ label: this._trans.__("Close") }), Dialog.okButton({ label: this._trans.__("Copy") })],
+    });
+    if (button.accept) {
+      Clipboard.copyToSystem((fix.patch ?? "").replace(/^\+/gm, ""));
+    }
+  }
+}
+
+/** Where a fix goes: the cell or file it names, or else where its finding stands. */
+function placeOf(fix: Fix, location: Location | null | undefined): Location | null {
+  const number = /^In\[(\d+)\]$/.exec(fix.cell ?? "");
+  if (number) {
+    return { file: "", line: 1, execution: Number(number[1]) };
+  }
+  if (fix.cell) {
+    return { file: "", line: 1, cell: fix.cell };
+  }
+  return fix.file ? { file: fix.file, line: 1 } : (location ?? null);
+}
+
+function diffWidget(patch: string, words = ""): Widget {
+  const node = document.createElement("div");
+  node.append(words);
+  const code = node.appendChild(document.createElement("pre"));
+  code.className = "tpushape-Diff";
+  for (const line of patch.split("\n").filter((text) => !/^(---|\+\+\+)/.test(text))) {
+    const row = code.appendChild(document.createElement("div"));
+    row.textContent = line;
+    row.className = line.startsWith("+") ? "tpushape-mod-added" : line.startsWith("-") ? "tpushape-mod-removed" : "";
+  }
+  return new Widget({ node });
+}

@@ -1,0 +1,161 @@
+import { ILabShell, ILayoutRestorer } from "@jupyterlab/application";
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
+import { Clipboard, MainAreaWidget, WidgetTracker } from "@jupyterlab/apputils";
+import { IConsoleTracker } from "@jupyterlab/console";
+import { IEditorTracker } from "@jupyterlab/fileeditor";
+import { INotebookTracker, NotebookActions } from "@jupyterlab/notebook";
+import { ISettingRegistry } from "@jupyterlab/settingregistry";
+import { ITranslator, nullTranslator } from "@jupyterlab/translation";
+
+import { icon } from "./icon";
+import { Locator } from "./locator";
+import { markCells } from "./markers";
+import { TracerPanel } from "./panel";
+import { ReportView } from "./reportview";
+import { ILocator, ITracer } from "./tokens";
+import { Tracer } from "./tracer";
+
+export const CommandIDs = {
+  openPanel: "tpushape:open-panel",
+  openTab: "tpushape:open-tab",
+};
+
+/** Follows the active notebook's or console's kernel. */
+export const tracer: JupyterFrontEndPlugin<ITracer> = {
+  id: "jupyter_tpushape:tracer",
+  description: "Traces Keras models of the active kernel.",
+  autoStart: true,
+  provides: ITracer,
+  optional: [INotebookTracker, IConsoleTracker, ITranslator],
+  activate: (
+    _app: JupyterFrontEnd,
+    notebooks: INotebookTracker | null,
+    consoles: IConsoleTracker | null,
+    translator: ITranslator | null,
+  ): ITracer => {
+    const state = new Tracer((translator ?? nullTranslator).load("jupyter_tpushape"));
+    const followNotebook = (): void => {
+      const panel = notebooks?.currentWidget;
+      if (panel) {
+        state.follow(panel.sessionContext, panel.title.label);
+      } else if (!consoles?.currentWidget) {
+        state.follow(null, "");
+      }
+    };
+    const followConsole = (): void => {
+      const panel = consoles?.currentWidget;
+      if (panel) {
+        state.follow(panel.sessionContext, panel.title.label);
+      } else {
+        followNotebook();
+      }
+    };
+    notebooks?.currentChanged.connect(followNotebook);
+    consoles?.currentChanged.connect(followConsole);
+    consoles?.widgetAdded.connect((_, panel) => {
+      panel.console.executed.connect(() => void state.executed());
+    });
+    NotebookActions.executed.connect((_, { notebook }) => {
+      if (notebooks?.currentWidget?.content === notebook) {
+        void state.executed();
+      }
+    });
+    followNotebook();
+    return state;
+  },
+};
+
+export const locator: JupyterFrontEndPlugin<ILocator> = {
+  id: "jupyter_tpushape:locator",
+  description: "Goes from a report to the code it speaks of, marks cells with problems, applies fixes.",
+  autoStart: true,
+  provides: ILocator,
+  requires: [ITracer],
+  optional: [INotebookTracker, IEditorTracker, ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    state: ITracer,
+    notebooks: INotebookTracker | null,
+    editors: IEditorTracker | null,
+    translator: ITranslator | null,
+  ): ILocator => {
+    const trans = (translator ?? nullTranslator).load("jupyter_tpushape");
+    const made = new Locator(app, notebooks, editors, state, trans);
+    markCells(state, made, () => void app.commands.execute(CommandIDs.openPanel), trans);
+    return made;
+  },
+};
+
+/** The sidebar panel, and the same view as a tab beside the notebook. */
+export const panel: JupyterFrontEndPlugin<void> = {
+  id: "jupyter_tpushape:panel",
+  description: "The sidebar panel.",
+  autoStart: true,
+  requires: [ITracer],
+  optional: [ILocator, ILabShell, ILayoutRestorer, ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    state: ITracer,
+    code: ILocator | null,
+    labShell: ILabShell | null,
+    restorer: ILayoutRestorer | null,
+    translator: ITranslator | null,
+  ) => {
+    const trans = (translator ?? nullTranslator).load("jupyter_tpushape");
+    const widget = new TracerPanel(state, code, trans, {
+      openTab: () => void app.commands.execute(CommandIDs.openTab),
+      copy: (text) => {
+        Clipboard.copyToSystem(text);
+      },
+    });
+    const tabs = new WidgetTracker<MainAreaWidget<ReportView>>({ namespace: "tpushape" });
+    if (labShell) {
+      labShell.add(widget, "right", { rank: 900, type: "Tensor shapes" });
+    } else {
+      app.shell.add(widget, "right", { rank: 900 });
+    }
+    restorer?.add(widget, widget.id);
+    app.commands.addCommand(CommandIDs.openPanel, {
+      label: trans.__("Show Tensor Shapes"),
+      caption: trans.__("The Keras models and datasets of the active kernel, and where their shapes part"),
+      icon,
+      execute: () => {
+        app.shell.activateById(widget.id);
+      },
+    });
+    app.commands.addCommand(CommandIDs.openTab, {
+      label: trans.__("Open Tensor Shapes as a Tab"),
+      isEnabled: () => state.report !== null,
+      execute: () => {
+        const open = tabs.currentWidget;
+        if (open) {
+          app.shell.activateById(open.id);
+          return;
+        }
+        const main = new MainAreaWidget({ content: new ReportView(code).follow(state) });
+        main.id = "tpushape-tab";
+        main.title.label = trans.__("Tensor shapes");
+        main.title.icon = icon;
+        void tabs.add(main);
+        app.shell.add(main, "main", { mode: "split-right" });
+      },
+    });
+  },
+};
+
+export const settings: JupyterFrontEndPlugin<void> = {
+  id: "jupyter_tpushape:plugin",
+  description: "Settings and shortcuts.",
+  autoStart: true,
+  requires: [ITracer, ISettingRegistry],
+  activate: async (_app: JupyterFrontEnd, state: ITracer, registry: ISettingRegistry) => {
+    const loaded = await registry.load("jupyter_tpushape:plugin");
+    const read = (): void => {
+      const composite = loaded.composite as { target: string; autoTrace: boolean; sampleBatches: number; compile: string };
+      state.autoTrace = composite.autoTrace;
+      state.choose({ tpu: composite.target, batches: composite.sampleBatches, compile: composite.compile });
+    };
+    loaded.changed.connect(read);
+    read();
+  },
+};

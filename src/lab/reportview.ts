@@ -1,0 +1,71 @@
+import { MessageLoop } from "@lumino/messaging";
+import { Widget } from "@lumino/widgets";
+
+import { mount } from "../view";
+import type { Callbacks, Mounted, WireReport } from "../view";
+import type { ILocator, ITracer } from "./tokens";
+
+/** The view in a widget of its own: keeps its place when the next report comes. */
+export class ReportView extends Widget {
+  private _view: Mounted | null = null;
+  private _report: WireReport | null = null;
+  private _finding = -1;
+
+  constructor(private readonly _locator: ILocator | null) {
+    super();
+    this.addClass("tpushape-Report");
+    this.addClass("tpushape-mod-fill");
+  }
+
+  /** Shows a report and one of its problems. */
+  set(report: WireReport | null, finding: number): void {
+    if (report !== this._report) {
+      this._report = report;
+      this._finding = 0;
+      if (report && this._view) {
+        this._view.update(report);
+      } else {
+        this._view?.();
+        this._view = report ? mount(this.node, report, this._callbacks()) : null;
+      }
+    }
+    if (report && finding !== this._finding) {
+      this._finding = finding;
+      this._view?.show(finding);
+    }
+    MessageLoop.sendMessage(this, Widget.ResizeMessage.UnknownSize);
+  }
+
+  /** Follows the tracer's report for as long as this widget lives. */
+  follow(tracer: ITracer): this {
+    const draw = (): void => {
+      this.set(tracer.report, tracer.finding);
+    };
+    tracer.changed.connect(draw);
+    this.disposed.connect(() => tracer.changed.disconnect(draw));
+    draw();
+    return this;
+  }
+
+  override dispose(): void {
+    this._view?.();
+    this._view = null;
+    super.dispose();
+  }
+
+  private _callbacks(): Callbacks {
+    const locator = this._locator;
+    if (!locator) {
+      return { fill: true };
+    }
+    return {
+      fill: true,
+      locate: (location) => void locator.open(location),
+      apply: (finding, fix) => {
+        if (this._report) {
+          void locator.apply(this._report, finding, fix);
+        }
+      },
+    };
+  }
+}

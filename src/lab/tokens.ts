@@ -1,0 +1,84 @@
+import { Token } from "@lumino/coreutils";
+import type { ISignal } from "@lumino/signaling";
+
+import type { Location, WireReport } from "../view";
+
+export const MIME = "application/vnd.tpushape.report.v1+json";
+export const COMM_TARGET = "jupyter_tpushape";
+
+/** A model or a function that builds one, as the kernel lists it. */
+export interface ModelEntry {
+  name: string;
+  kind: "model" | "builder";
+  class: string;
+  params: number | null;
+  inputs: string;
+  outputs: string;
+  /** Changes when the object behind the name does. */
+  key: string;
+}
+
+/** Something that `fit` takes, as the kernel lists it. */
+export interface DataEntry {
+  name: string;
+  class: string;
+  spec: string;
+  key: string;
+}
+
+export interface Inventory {
+  models: ModelEntry[];
+  data: DataEntry[];
+  /** For each model the data that fits it best. */
+  pairs: Record<string, string>;
+  targets: string[];
+}
+
+export interface TraceRequest {
+  model: string;
+  data: string;
+  tpu: string;
+  compile: string;
+  batches: number;
+}
+
+/** What the followed kernel is to the sidebar. */
+export type KernelState = "none" | "connecting" | "waiting" | "other-language" | "missing" | "ready" | "dead";
+
+/** The one state behind panel, tab and commands: the followed kernel, what lives in it, the chosen pair, the report. */
+export interface ITracer {
+  readonly changed: ISignal<ITracer, void>;
+  readonly reported: ISignal<ITracer, WireReport>;
+  readonly state: KernelState;
+  readonly place: string;
+  readonly inventory: Inventory;
+  readonly request: TraceRequest;
+  readonly running: boolean;
+  readonly message: string;
+  readonly report: WireReport | null;
+  readonly finding: number;
+  watching: boolean;
+  /** Whether a model that a cell has just made is traced at once. */
+  autoTrace: boolean;
+  /** Nothing is asked of a kernel while no panel is in sight. */
+  visible: boolean;
+  choose(part: Partial<TraceRequest>): void;
+  refresh(): Promise<void>;
+  trace(): Promise<void>;
+  cancel(): Promise<void>;
+  /** Moves to a problem by its index; the views follow. */
+  show(finding: number): void;
+}
+
+export const ITracer = new Token<ITracer>(
+  "jupyter_tpushape:ITracer",
+  "Traces Keras models of the active kernel and holds the last report.",
+);
+
+/** Goes from a report to the code it speaks of. */
+export interface ILocator {
+  open(location: Location): Promise<void>;
+  apply(report: WireReport, finding: number, fix: number): Promise<void>;
+}
+
+export const ILocator = new Token<ILocator>("jupyter_tpushape:ILocator", "Opens the code that a report speaks of, and puts fixes into it.");

@@ -1,0 +1,98 @@
+"""The extension in a real JupyterLab: it loads, renders reports, lists what lives in the kernel, traces, leads to code."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from jupyter_tpushape.flow import Edge, Finding, Fix, Flow, Location, Node, Report, Spec
+
+from .conftest import Lab, Window
+
+MODEL = """\
+import keras
+import numpy as np
+model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(3)], name="small")
+model.compile("sgd", "mse")
+"""
+DATA = 'x_train, y_train = np.zeros((64, 8), "float32"), np.zeros((64, 3), "float32")'
+
+
+def report(location: Location | None = None, patch: str = "") -> Report:
+    """A hand-made report with one problem and a hostile name."""
+    spec = Spec((32, 8), "float32")
+    flow = Flow(
+        [
+            Node("i", "in", "input", "InputLayer"),
+            Node("d", "<img src=x onerror=alert(1)>", "layer", "Dense", status="failed", location=location),
+        ],
+        [Edge("e", "i", "d", spec, status="failed")],
+    )
+    fixes = [Fix("Insert Flatten", verified=True, patch=patch, cell=location.cell if location else "")] if patch else []
+    return Report(flow, [Finding("dense-rank", "error", "The shapes part here", nodes=("d",), location=location, fixes=fixes)])
+
+
+def test_the_extension_loads_without_a_complaint(window: Window, lab: Lab) -> None:
+    window.open(lab.notebook("loads.ipynb", "1 + 1"))
+    plugins = window.page.evaluate("window.jupyterapp.listPlugins().filter(id => id.startsWith('jupyter_tpushape:')).sort()")
+    assert plugins == [f"jupyter_tpushape:{name}" for name in ("commands", "locator", "panel", "plugin", "renderer", "tracer")]
+    assert not [error for error in window.errors if "tpushape" in error]
+
+
+def test_a_report_file_opens_in_the_interactive_view(window: Window, lab: Lab) -> None:
+    (lab.folder / "saved.tpushape.json").write_text(report().to_json())
+    window.open("saved.tpushape.json")
+    view = window.page.locator(".jp-MimeDocument .tpushape-Report")
+    expect(view.get_by_text("The shapes part here").first).to_be_visible()
+    assert view.locator("img").count() == 0
+
+
+def test_a_file_of_another_version_says_so(window: Window, lab: Lab) -> None:
+    (lab.folder / "old.tpushape.json").write_text(report().to_json().replace('"version":1', '"version":99'))
+    window.open("old.tpushape.json")
+    expect(window.page.locator(".jp-MimeDocument .tpushape-Report")).to_contain_text("another version of jupyter_tpushape")
+
+
+def test_an_output_with_a_report_shows_the_view(window: Window, lab: Lab) -> None:
+    code = (
+        "import json\nfrom IPython.display import display\n"
+        f"report = json.loads({report().to_json()!r})\n"
+        "display({'application/vnd.tpushape.report.v1+json': report, 'text/plain': 'plain'}, raw=True)"
+    )
+    window.open(lab.notebook("output.ipynb", code))
+    window.run()
+    expect(window.page.locator(".jp-OutputArea .tpushape-Report").get_by_text("The shapes part here").first).to_be_visible()
+
+
+def test_the_panel_lists_and_traces(window: Window, lab: Lab) -> None:
+    window.open(lab.notebook("panel.ipynb", MODEL, DATA))
+    window.command("tpushape:open-panel")
+    panel = window.page.locator("#tpushape-panel")
+    expect(panel).to_contain_text("No Keras model lives in this kernel yet.")
+    window.run()
+    row = panel.get_by_role("option", name=re.compile("^model"))
+    expect(row).to_contain_text("27 parameters")
+    expect(row).to_contain_text("(?, 8) → (?, 3)")
+    expect(row).to_have_attribute("aria-selected", "true")
+    expect(panel.get_by_role("option", name=re.compile("x_train, y_train"))).to_have_attribute("aria-selected", "true")
+    panel.get_by_role("button", name="Trace", exact=True).click()
+    expect(panel.get_by_role("status")).to_contain_text("Flows to the end")
+    expect(panel.locator(".tpushape-Report")).to_contain_text("dense")
+    panel.get_by_role("button", name="Open as tab").click()
+    expect(window.page.locator("#tpushape-tab .tpushape-Report")).to_contain_text("dense")
+    assert not [error for error in window.errors if "tpushape" in error]
+
+
+def test_the_panel_survives_a_restart(window: Window, lab: Lab) -> None:
+    window.open(lab.notebook("restart.ipynb", MODEL, DATA))
+    window.command("tpushape:open-panel")
+    panel = window.page.locator("#tpushape-panel")
+    window.run()
+    expect(panel.get_by_role("option", name=re.compile("^model"))).to_be_visible()
+    window.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+    expect(panel).to_contain_text("No Keras model lives in this kernel yet.")
+    window.run()
+    expect(panel.get_by_role("option", name=re.compile("^model"))).to_be_visible()
+    panel.get_by_role("button", name="Trace", exact=True).click()
+    expect(panel.get_by_role("status")).to_contain_text("Flows to the end")
