@@ -27,6 +27,8 @@ class Box:
     height: float = 48.0
     #: Room on either side for the words at a broken edge above it.
     room: float = 0.0
+    #: What a stage gives.
+    gives: str = ""
 
     @property
     def left_out(self) -> bool:
@@ -56,6 +58,9 @@ def picture(report: Report, most: int) -> Picture:
     shown = _visible(flow, _marked(report), most)
     boxes = _elide(flow, shown, _marked(report), most)
     lines = _lines(flow, boxes, shown)
+    for line in lines:
+        if line.source.nodes[0].kind == "stage" and line.edges[0].spec.shape is not None:
+            line.source.gives = str(line.edges[0].spec)
     for box in boxes:
         box.width, box.height = _size(box)
     _make_room(report, lines)
@@ -160,6 +165,8 @@ def label(box: Box) -> tuple[str, str]:
     if box.left_out:
         return f"… {len(box.nodes)} more …", f"{first.name} to {box.nodes[-1].name}"
     words = [first.op] if first.op and first.op != first.name else []
+    if box.gives:
+        words.append(box.gives)
     if box.hidden > 0:
         words.append(f"{box.hidden} inside")
     if first.location and first.kind != "stage":

@@ -88,7 +88,7 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
       right -= 80;
     }
   }
-  if (item.times > 1) {
+  if (item.times > 1 && !box.open) {
     const words = `×${item.times} identical`;
     const wide = words.length * 6.2 + 12;
     g.append(

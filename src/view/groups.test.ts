@@ -27,6 +27,25 @@ test("identical blocks are folded, and say how many they are", () => {
   expect(folds.map((item) => item.times)).toEqual([18]);
 });
 
+test("blocks that read one far source are still identical", () => {
+  const nodes = [node("mask", "NotEqual")];
+  const edges = [];
+  for (let i = 0; i < 12; i++) {
+    const parts = ["attention", "add", "norm", "dense"].map((part, k) =>
+      node(`layer_${i}_${part}`, ["MultiHeadAttention", "Add", "LayerNormalization", "Dense"][k]),
+    );
+    parts.forEach((part, k) => edges.push(edge(k ? parts[k - 1]!.id : (nodes[nodes.length - 1]?.id ?? "mask"), part.id)));
+    if (i) {
+      edges.push(edge("mask", parts[0]!.id));
+    }
+    nodes.push(...parts);
+  }
+  const tree = buildTree(new FlowDoc(report([...nodes, node("end", "Dense")], [...edges, edge("layer_11_dense", "end")])));
+  expect([...tree.items.values()].filter((item) => item.times > 1).map((item) => [item.label, item.times])).toEqual([
+    ["layer_1 … layer_11", 11],
+  ]);
+});
+
 test("a block with a problem is not folded away", () => {
   const flow = chain(101);
   flow.findings = [{ rule: "r", severity: "error", message: "m", nodes: ["n52"] }];

@@ -380,12 +380,16 @@ function same(sign: readonly string[], a: number, b: number, period: number): bo
   return true;
 }
 
+/** How far back a reader's source still belongs to the pattern; beyond, it is merely "from outside". */
+const REACH = 12;
+
 /** What makes two blocks identical; empty where a problem makes a block worth its own place. */
 function signature(
   doc: FlowDoc,
   one: Item,
   position: ReadonlyMap<Item, number>,
   before: readonly (readonly (readonly [number, number])[])[],
+  first = -1,
 ): string {
   if (one.node >= 0) {
     const node = doc.node(one.node);
@@ -393,13 +397,19 @@ function signature(
       return "";
     }
     const out = doc.outOf[one.node]!.map((e) => doc.edges[e]!.spec);
-    const at = position.get(one);
-    const near = at === undefined ? "" : before[at]!.map(([i]) => at - i).join(",");
+    const at = position.get(one) ?? -1;
+    const least = first < 0 ? at - REACH : first;
+    const near = at < 0 ? [] : before[at]!.map(([i]) => (i < least ? "outside" : at - i));
     const inner = one.children.map((child) => signature(doc, child, position, before)).join(";");
-    return `${node.op}/${node.params ?? 0}/${node.status ?? ""}/${out[0] ?? ""}/${one.children.length ? "" : near}[${inner}]`;
+    return `${node.op}/${node.params ?? 0}/${node.status ?? ""}/${out[0] ?? ""}/${one.children.length ? "" : near.join()}[${inner}]`;
   }
-  const inner = one.children.map((child) => signature(doc, child, position, before));
+  const start = first < 0 ? firstOf(one, position) : first;
+  const inner = one.children.map((child) => signature(doc, child, position, before, start));
   return inner.includes("") ? "" : `group[${inner.join(";")}]`;
+}
+
+function firstOf(one: Item, position: ReadonlyMap<Item, number>): number {
+  return position.get(one) ?? firstOf(one.children[0]!, position);
 }
 
 /** The last resort for a level that is still too long to read: even parts. */

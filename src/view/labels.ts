@@ -97,7 +97,7 @@ function wrong(doc: FlowDoc, line: Line): Label {
 
 function tensor(doc: FlowDoc, line: Line): Label {
   // Where a long edge leaves aside, its words stand where it runs alone.
-  const aside = line.parts.length > 6 && Math.abs(line.parts[3]! - line.parts[0]!) > 30;
+  const aside = line.parts.length > 6 && line.parts[5]! > line.parts[4]! && Math.abs(line.parts[3]! - line.parts[0]!) > 30;
   const x = (aside ? line.parts[3]! : line.parts[0]!) + 9;
   const y = aside ? line.parts[4]! - 2 : line.parts[2]! + 3;
   const edge = doc.edges[line.edges[0]!]!;

@@ -23,7 +23,7 @@ export function openingOf(doc: FlowDoc, tree: Tree): Set<string> {
     }
   }
   let level = tree.root.children;
-  const only = level.filter((item) => item.children.length);
+  const only = level.filter((item) => item.node >= 0 && item.children.length);
   if (only.length === 1 && only[0]!.children.length <= 2 * READABLE) {
     open.add(only[0]!.id);
   }

@@ -38,7 +38,7 @@ export class Outline {
   private more(item: Item): string[] {
     const parts: string[] = [];
     if (item.times > 1) {
-      parts.push(`${item.times} identical`);
+      parts.push("identical");
     }
     if (item.node >= 0) {
       const specs = (list: readonly number[]): string =>

@@ -185,7 +185,6 @@ function card(fix: Fix, i: number, finding: number, act: ProblemActions): HTMLEl
       "div",
       { class: "row" },
       h("h4", {}, fix.title),
-      h("span", { class: "grow" }),
       fix.verified
         ? h("span", { class: "tried" }, "✓ tried: reaches the loss")
         : h("span", { class: "untried" }, fix.reason ?? "not tried"),

@@ -8,7 +8,7 @@ import { place, type Sizes } from "./place";
 import { frame, meet, portX, type LevelLayout, type Line } from "./ends";
 import { laneOf, type Lane } from "./lane";
 import type { Levels } from "./levels";
-import { boxSize, FRAME, wordsWidth } from "./sizes";
+import { boxSize, FRAME, headWidth, wordsWidth } from "./sizes";
 
 export interface Box {
   item: Item;
@@ -131,7 +131,7 @@ export class SceneBuilder {
       if (!within) {
         return boxSize(this.doc, child, Math.min(3, pills.get(child)?.size ?? 0));
       }
-      return { w: Math.max(within.width + 2 * FRAME.side, 190), h: within.height + FRAME.head + FRAME.foot };
+      return { w: Math.max(within.width + 2 * FRAME.side, headWidth(this.doc, child)), h: within.height + FRAME.head + FRAME.foot };
     });
     const width = new Float64Array(graph.count).fill(16);
     const height = new Float64Array(graph.count);

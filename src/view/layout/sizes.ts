@@ -2,23 +2,53 @@
 
 import type { FlowDoc } from "../doc";
 import type { Item } from "../groups";
-import { brief, count, placeText } from "../text";
+import { brief, count, placeText, shortDtype } from "../text";
 
 export const FRAME = { head: 34, side: 18, foot: 14 };
 export const NAME_GLYPH = 8;
 export const WORD_GLYPH = 6.5;
 const STRIP = 76;
 
+/** What a stage gives, tensor by tensor. */
+function given(doc: FlowDoc, node: number): string {
+  const specs = [...new Set(doc.outOf[node]!.map((e) => doc.edges[e]!.spec))].slice(0, 2);
+  const tables = specs.map((spec) => doc.report.flow.specs[spec]);
+  const words = tables.map((spec) => {
+    const axes = spec?.shape?.map((n) => n ?? "?").join("×");
+    return spec && axes !== undefined ? `${axes} ${shortDtype(spec.dtype)}`.trim() : "";
+  });
+  return words.filter(Boolean).join(" · ");
+}
+
+/** `64 rows ÷ 8 = 8 each`, read off the tensors that come in and what the replicas hold. */
+function shares(doc: FlowDoc, node: number): string {
+  const rows = doc.into[node]!.map((e) => doc.spec(doc.edges[e]!).shape?.[0]).find((n) => typeof n === "number");
+  const held = doc.strip(node).map((one) => one.shape?.[0]);
+  if (!held.length) {
+    return doc.node(node).op;
+  }
+  const parts = held.map((n) => (typeof n === "number" ? String(n) : "?"));
+  const even = new Set(parts).size === 1;
+  const few = parts.length > 8 ? [...parts.slice(0, 7), "…"] : parts;
+  return `${rows ?? "?"} rows ÷ ${held.length} ${even ? `= ${parts[0]!} each` : `: ${few.join(" ")}`}`;
+}
+
 /** The second line of a box. */
 export function subtitle(doc: FlowDoc, item: Item): string {
   if (item.times > 1) {
-    return `${count(item.leaves, "layer")} in all`;
+    return `${item.times} × ${count(item.leaves / item.times, "layer")}`;
   }
   if (item.node < 0) {
     return count(item.leaves, "layer");
   }
   const node = doc.node(item.node);
-  const words = [node.kind === "layer" || node.kind === "op" || node.kind === "output" ? node.op : node.op || node.kind];
+  if (node.kind === "stage") {
+    return [node.op === node.name ? "" : node.op, given(doc, item.node)].filter(Boolean).join(" · ");
+  }
+  if (node.kind === "split") {
+    return shares(doc, item.node);
+  }
+  const words = [node.op && node.op !== node.name ? node.op : node.kind];
   const config = brief(node);
   if (config) {
     words.push(config);
@@ -27,6 +57,11 @@ export function subtitle(doc: FlowDoc, item: Item): string {
     words.push(item.raw ? count(item.leaves, "op") : count(item.leaves, "part"));
   }
   return words.filter(Boolean).join(" · ");
+}
+
+/** The least width of an open part: its name and what it is stand in one line. */
+export function headWidth(doc: FlowDoc, item: Item): number {
+  return Math.min(420, item.label.length * NAME_GLYPH + subtitle(doc, item).length * WORD_GLYPH + 84);
 }
 
 export function boxSize(doc: FlowDoc, item: Item, pills: number): { w: number; h: number } {
