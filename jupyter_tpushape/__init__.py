@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from .diagnose import trace
     from .flow import CannotRebuild, Report
+    from .repair.patch import apply
     from .replicas import tpu_strategy
     from .rules import rules
     from .testing import assert_flows
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 # Public names load on first use, so that importing the package costs milliseconds and no framework.
 _HOME = {
     "trace": ".diagnose",
+    "apply": ".repair.patch",
     "assert_flows": ".testing",
     "tpu_strategy": ".replicas",
     "watch": ".watch",
@@ -31,7 +33,7 @@ _HOME = {
     "unload_ipython_extension": ".notebook",
 }
 
-__all__ = ["CannotRebuild", "Report", "assert_flows", "rules", "tpu_strategy", "trace", "watch"]
+__all__ = ["CannotRebuild", "Report", "apply", "assert_flows", "rules", "tpu_strategy", "trace", "watch"]
 
 
 def __getattr__(name: str) -> Any:

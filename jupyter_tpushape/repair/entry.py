@@ -228,4 +228,4 @@ def resize_axis(evidence: Evidence, finding: Finding) -> Made:
         off = [i for i in range(1, len(got.shape)) if want.shape[i] not in (None, got.shape[i])]
         if len(off) == 1:
             verb = "Cut" if got.shape[off[0]] > want.shape[off[0]] else "Pad"
-            yield f"{verb} axis {off[0]} of the data to {want.shape[off[0]]}", [Edit("data-transform", "x", {"op": "pad_axis", "axis": off[0], "size": want.shape[off[0]], **where})], "numbers are added or lost"
+            yield f"{verb} axis {off[0]} of the data to {want.shape[off[0]]}", [Edit("data-transform", "x", {"op": "pad_axis", "axis": off[0], "size": want.shape[off[0]], "cut": verb == "Cut", **where})], "numbers are added or lost"

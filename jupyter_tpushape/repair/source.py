@@ -12,7 +12,7 @@ import libcst as cst
 from ..flow import Edit
 
 
-class _Literal(cst.CSTTransformer):
+class Literal(cst.CSTTransformer):
     """Replaces an integer literal that stands first in a tuple, a list or an argument list."""
 
     def __init__(self, find: int, replace: int) -> None:
@@ -48,7 +48,7 @@ def replace_operation(adapter: Any, model: Any, edit: Edit) -> bool:
         source = textwrap.dedent(inspect.getsource(function))
     except (OSError, TypeError):
         return False
-    literal = _Literal(edit.detail["find"], edit.detail["replace"])
+    literal = Literal(edit.detail["find"], edit.detail["replace"])
     changed = cst.parse_module(source).visit(literal)
     if not literal.count:
         return False
@@ -62,7 +62,7 @@ def replace_operation(adapter: Any, model: Any, edit: Edit) -> bool:
     return True
 
 
-class _Reshape(cst.CSTTransformer):
+class Reshape(cst.CSTTransformer):
     """Lets NumPy count the first axis in reshapes to one shape."""
 
     def __init__(self, shape: list[int]) -> None:
@@ -94,7 +94,7 @@ def recounted(function: Any, shape: list[int]) -> Any:
     """A data function in whose reshapes to ``shape`` the rows are counted; ``None`` where its source is not known."""
     try:
         source = textwrap.dedent(inspect.getsource(function))
-        change = _Reshape(shape)
+        change = Reshape(shape)
         changed = cst.parse_module(source).visit(change)
     except (OSError, TypeError, cst.ParserSyntaxError):
         return None

@@ -70,7 +70,7 @@ def _numpy_dtype(value: Any) -> Any:
 
 
 def _arguments(edit: Edit) -> dict[str, Any]:
-    return {key: value for key, value in edit.detail.items() if key not in ("op", "role", "key", "code")}
+    return {key: value for key, value in edit.detail.items() if key not in ("op", "role", "key", "cut")}
 
 
 def _mapped(dataset: Any, role: str, edit: Edit) -> Any:
@@ -180,10 +180,16 @@ def code(edit: Edit, name: str) -> str:
     detail = edit.detail
     templates = {
         "expand_dims": "np.expand_dims({x}, {axis})", "squeeze": "np.squeeze({x}, {axis})", "transpose": "np.transpose({x}, {perm})",
-        "reshape_rows": "{x}.reshape(({x}.shape[0], {rows}))", "flatten_rows": "{x}.reshape(({x}.shape[0], -1))", "cast": '{x}.astype("{dtype}")',
-        "one_hot": 'np.eye({depth}, dtype="float32")[{x}]', "argmax": "np.argmax({x}, axis=-1)", "mean_last": "{x}.mean(axis=-1, keepdims=True)",
-        "repeat_last": "np.repeat({x}, {times}, axis=-1)", "pad_axis": "np.pad({x}, ...)", "column": "{x}[..., :1]", "shift": "{x} + {by}",
+        "reshape_rows": "np.reshape({x}, (-1, {rows}))", "flatten_rows": "np.reshape({x}, (len({x}), -1))", "cast": '({x}).astype("{dtype}")',
+        "one_hot": 'np.eye({depth}, dtype="float32")[{x}]', "argmax": "np.argmax({x}, axis=-1)", "mean_last": "np.mean({x}, axis=-1, keepdims=True)",
+        "repeat_last": "np.repeat({x}, {times}, axis=-1)", "column": "({x})[..., :1]", "shift": "({x}) + {by}",
     }  # fmt: skip
+    if detail["op"] == "pad_axis":
+        axis, size = detail["axis"], detail["size"]
+        if detail.get("cut"):
+            return f"np.take({name}, range({size}), axis={axis})"
+        width = f"[(0, max(0, {size} - n) if i == {axis} else 0) for i, n in enumerate(np.shape({name}))]"
+        return f"np.pad({name}, {width}, constant_values={detail.get('value', 0)})"
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in detail.items()}
     rows = ", ".join(str(n) for n in detail.get("shape", ()))
     return templates[detail["op"]].format(**{**values, "x": name, "rows": rows})
