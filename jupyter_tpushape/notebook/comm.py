@@ -1,8 +1,8 @@
 """The kernel's side of the sidebar: lists what can be traced and traces it, over one comm.
 
 Messages are dicts with ``id`` and ``op``. ``list`` only reads and may be answered on a subshell while a cell runs. ``trace`` has to
-run where the user's cells run (Keras keeps its policies and counters per thread), so a front end asks for it with an
-execute request that calls :func:`run`; the answers come over the comm all the same.
+run where the user's cells run (Keras keeps its policies and counters per thread), so a front end asks for it with a
+silent execute request whose user expression calls :func:`run`; the answers come over the comm all the same.
 """
 
 from __future__ import annotations
@@ -46,6 +46,27 @@ def unregister(shell: Any) -> None:
     if kernel is not None:
         kernel.comm_manager.targets.pop(TARGET, None)
     _open.clear()
+
+
+def unregister(shell: Any) -> None:
+    """Takes the comm target back and closes what is open."""
+    manager = getattr(getattr(shell, "kernel", None), "comm_manager", None)
+    if manager is not None and TARGET in manager.targets:
+        manager.targets.pop(TARGET)
+    while _open:
+        _open.popitem()[1].close()
+
+
+def connect(hints: bool = True) -> None:
+    """What a front end calls first: loads the extension, so that the cells run from now on are known by their lines."""
+    from IPython import get_ipython
+
+    from .extension import load
+
+    shell = get_ipython()  # type: ignore[no-untyped-call]
+    load(shell)
+    register(shell)
+    shell._tpushape.hints = hints
 
 
 def run(comm_id: str, request: str) -> None:

@@ -1,4 +1,4 @@
-import type { Kernel, KernelMessage } from "@jupyterlab/services";
+import type { Kernel } from "@jupyterlab/services";
 import type { JSONObject } from "@lumino/coreutils";
 import { PromiseDelegate } from "@lumino/coreutils";
 
@@ -7,6 +7,7 @@ import { COMM_TARGET } from "./tokens";
 import type { Inventory, TraceRequest } from "./tokens";
 
 const MODULE = "jupyter_tpushape.notebook.comm";
+const KEY = "tpushape";
 
 /** The package is not installed where this kernel runs. */
 export class MissingPackage extends Error {}
@@ -43,14 +44,8 @@ export class KernelClient {
   }
 
   /** Opens the comm; waits for its turn where the kernel is busy. */
-  async connect(): Promise<void> {
-    const reply = await this._execute("register", "");
-    if (reply.status !== "ok") {
-      if ("ename" in reply && reply.ename === "ModuleNotFoundError") {
-        throw new MissingPackage(reply.evalue);
-      }
-      throw new Error("ename" in reply ? `${reply.ename}: ${reply.evalue}` : "The kernel did not answer.");
-    }
+  async connect(hints: boolean): Promise<void> {
+    await this._call("connect", hints ? "True" : "False");
     const comm = this.kernel.createComm(COMM_TARGET);
     comm.onMsg = (message) => {
       this._receive(message.content.data as unknown as Answer);
@@ -84,17 +79,9 @@ export class KernelClient {
     this._tracing = id;
     this._started = false;
     const call = `${JSON.stringify(comm.commId)}, ${JSON.stringify(JSON.stringify({ id, op: "trace", ...request }))}`;
-    this._execute("run", call).then(
-      (reply) => {
-        if (reply.status !== "ok" && this._pending.delete(id)) {
-          const cancelled = reply.status === "aborted" || ("ename" in reply && reply.ename === "KeyboardInterrupt");
-          pending.done.reject(cancelled ? new Cancelled() : new Error("ename" in reply ? `${reply.ename}: ${reply.evalue}` : ""));
-        }
-      },
-      () => {
-        this._fail(id, new Error("The kernel went away."));
-      },
-    );
+    this._call("run", call).catch((error: unknown) => {
+      this._fail(id, error instanceof Error ? error : new Error(String(error)));
+    });
     try {
       const answer = await pending.done.promise;
       if (!answer.report) {
@@ -165,13 +152,31 @@ export class KernelClient {
     pending?.done.reject(error);
   }
 
-  private async _execute(name: string, call: string): Promise<KernelMessage.IExecuteReplyMsg["content"]> {
+  /** Calls a function of the kernel's module; as a user expression, so that it never looks like a cell of the user's. */
+  private async _call(name: string, values: string): Promise<void> {
+    const expression = `__import__("${MODULE}", fromlist=["${name}"]).${name}(${values})`;
     const future = this.kernel.requestExecute({
-      code: `__import__("${MODULE}", fromlist=["${name}"]).${name}(${call})`,
+      code: "",
       silent: true,
       store_history: false,
       stop_on_error: false,
+      user_expressions: { [KEY]: expression },
     });
-    return (await future.done).content;
+    const { content } = await future.done;
+    if (content.status === "ok") {
+      const result = content.user_expressions[KEY] as { status: string; ename?: string; evalue?: string } | undefined;
+      if (result?.status === "error") {
+        throw failure(result.ename ?? "", result.evalue ?? "");
+      }
+    } else {
+      throw content.status === "error" && "ename" in content ? failure(content.ename, content.evalue) : new Cancelled();
+    }
   }
+}
+
+function failure(name: string, text: string): Error {
+  if (name === "ModuleNotFoundError") {
+    return new MissingPackage(text);
+  }
+  return name === "KeyboardInterrupt" || name === "Cancelled" ? new Cancelled() : new Error(`${name}: ${text}`);
 }

@@ -151,8 +151,9 @@ export const settings: JupyterFrontEndPlugin<void> = {
   activate: async (_app: JupyterFrontEnd, state: ITracer, registry: ISettingRegistry) => {
     const loaded = await registry.load("jupyter_tpushape:plugin");
     const read = (): void => {
-      const composite = loaded.composite as { target: string; autoTrace: boolean; sampleBatches: number; compile: string };
+      const composite = loaded.composite as { target: string; autoTrace: boolean; hints: boolean; sampleBatches: number; compile: string };
       state.autoTrace = composite.autoTrace;
+      state.hints = composite.hints;
       state.choose({ tpu: composite.target, batches: composite.sampleBatches, compile: composite.compile });
     };
     loaded.changed.connect(read);

@@ -60,6 +60,8 @@ export interface ITracer {
   watching: boolean;
   /** Whether a model that a cell has just made is traced at once. */
   autoTrace: boolean;
+  /** Whether a line under a traceback says where shapes part. */
+  hints: boolean;
   /** Nothing is asked of a kernel while no panel is in sight. */
   visible: boolean;
   choose(part: Partial<TraceRequest>): void;

@@ -23,6 +23,7 @@ export class Tracer implements ITracer {
   finding = 0;
   watching = false;
   autoTrace = false;
+  hints = true;
   visible = false;
 
   private _session: ISessionContext | null = null;
@@ -196,7 +197,7 @@ export class Tracer implements ITracer {
     this.state = kernel.status === "busy" ? "waiting" : "connecting";
     this.changed.emit();
     try {
-      await client.connect();
+      await client.connect(this.hints);
       this.state = "ready";
     } catch (error) {
       if (!(error instanceof MissingPackage)) {

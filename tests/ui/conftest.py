@@ -102,12 +102,15 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         CUDA_VISIBLE_DEVICES="-1",
     )
     log = home / "server.log"
+    settings = home / "settings" / "@jupyterlab" / "apputils-extension"
+    settings.mkdir(parents=True)
+    (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false", "checkForUpdates": false}')
     with log.open("w") as out:
         server = subprocess.Popen(
             [
                 sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", "--ServerApp.port_retries=0",
                 "--IdentityProvider.token=", "--ServerApp.password=", "--ServerApp.disable_check_xsrf=True",
-                "--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None", f"--ServerApp.root_dir={folder}",
+                "--LabApp.expose_app_in_browser=True", f"--ServerApp.root_dir={folder}",
             ],
             env=env, stdout=out, stderr=subprocess.STDOUT, cwd=home,
         )  # fmt: skip

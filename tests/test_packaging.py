@@ -1,0 +1,121 @@
+"""What ships: one version, light imports, a wheel and an sdist that carry the built browser parts."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+import jupyter_tpushape
+
+ROOT = Path(__file__).parents[1]
+HEAVY = ("tensorflow", "keras", "tf_keras", "jax", "jupyterlab", "plotly", "anywidget")
+PROBE = "import sys; {statement}; print([name for name in {heavy} if name in sys.modules])"
+BUDGET = 150_000
+
+
+def heavy_after(statement: str) -> str:
+    code = PROBE.format(statement=statement, heavy=HEAVY)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout.strip()
+
+
+def test_importing_loads_no_framework() -> None:
+    assert heavy_after("import jupyter_tpushape") == "[]"
+
+
+def test_that_test_can_fail() -> None:
+    assert heavy_after("import jupyter_tpushape, plotly") == "['plotly']"
+
+
+def test_there_is_one_version() -> None:
+    package = json.loads((ROOT / "package.json").read_text())
+    assert package["version"] == jupyter_tpushape.__version__
+    assert re.search(rf"^## {re.escape(jupyter_tpushape.__version__)}\b", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+
+
+def test_every_extra_is_there() -> None:
+    project = distribution("jupyter_tpushape").metadata
+    assert {"tensorflow", "lab", "plot", "tpu-compiler", "test"} <= set(project.get_all("Provides-Extra") or [])
+    needed = [entry for entry in project.get_all("Requires-Dist") or [] if "extra ==" not in entry]
+    names = {re.split(r"[<>=\[; ]", entry)[0] for entry in needed}
+    assert "msgspec" in names
+    assert names.isdisjoint({"tensorflow", "tf_keras", "tf-keras", "keras", "jax", "jupyterlab", "plotly"})
+
+
+def test_the_bundles_stand_alone_and_keep_their_budget() -> None:
+    for name in ("widget.js", "report.js"):
+        path = ROOT / "jupyter_tpushape" / "static" / name
+        assert path.stat().st_size <= BUDGET
+        text = path.read_text()
+        assert not re.search(r"""\bfrom\s*["'][^"']+["']|\brequire\(|\bimport\s*["'(]""", text)
+        # A script's end inside the bundle would end the element that carries it in the HTML report.
+        assert "</script" not in text.lower()
+
+
+def test_nothing_committed_names_a_registry_or_this_machine() -> None:
+    files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split("\0")
+    forbidden = re.compile(r"registry\.(npmjs|yarnpkg)|pypi\.org/simple|files\.pythonhosted|npmRegistryServer|index-url")
+    for name in filter(None, files):
+        path = ROOT / name
+        if path.suffix in {".png", ".gif", ".svg"} or path == Path(__file__) or not path.is_file():
+            continue
+        assert not forbidden.search(path.read_text(encoding="utf-8", errors="replace")), name
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel and sdist that `make dist` made, or else made here from what is built."""
+    made = ROOT / "dist"
+    if not list(made.glob("*.whl")):
+        made = tmp_path_factory.mktemp("dist")
+        subprocess.run([sys.executable, "-m", "build", "--outdir", str(made), str(ROOT)], check=True, capture_output=True)
+    return made
+
+
+def test_the_wheel_carries_the_extension_and_the_bundles(dist: Path) -> None:
+    (wheel,) = dist.glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    shared = f"jupyter_tpushape-{jupyter_tpushape.__version__}.data/data/share/jupyter/labextensions/jupyter_tpushape"
+    for name in (
+        "jupyter_tpushape/py.typed",
+        "jupyter_tpushape/static/widget.js",
+        "jupyter_tpushape/static/report.js",
+        f"{shared}/package.json",
+        f"{shared}/install.json",
+        f"{shared}/schemas/jupyter_tpushape/plugin.json",
+    ):
+        assert name in names
+    assert any(name.startswith(f"{shared}/static/remoteEntry.") for name in names)
+    assert not any(name.startswith(("tests/", "src/", "node_modules/")) for name in names)
+
+
+def test_the_sdist_installs_without_node(dist: Path, tmp_path: Path) -> None:
+    (sdist,) = dist.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"yarn.lock", "jupyter_tpushape/static/widget.js", "src/index.ts", "LICENSE"} <= names
+    assert not any(name.startswith(("node_modules/", ".venv/", "out/")) for name in names)
+    venv.create(tmp_path / "env", with_pip=True)
+    python = tmp_path / "env" / "bin" / "python"
+    # A PATH that holds nothing: neither node nor a compiler.
+    env = {**os.environ, "PATH": str(python.parent), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    subprocess.run([str(python), "-m", "pip", "install", "--quiet", "--no-deps", str(sdist)], check=True, env=env, cwd=tmp_path)
+    installed = tmp_path / "env" / "share" / "jupyter" / "labextensions" / "jupyter_tpushape"
+    assert (installed / "package.json").exists()
+    listed = subprocess.run(
+        [sys.executable, "-m", "jupyter", "labextension", "list"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "JUPYTER_PATH": str(installed.parents[1])},
+    )
+    assert re.search(r"jupyter_tpushape v\S+ \S*enabled\S* \S*OK", listed.stdout + listed.stderr)
