@@ -17,7 +17,7 @@ class ScopeState:
         inside, outside: paths of the model's variables made in the model's strategy's scope, and not.
         replicas: copies that each variable inside has.
         metrics_outside: names of metrics whose variables belong to no strategy while the model does.
-        optimizer_built: whether it has variables. ``optimizer_foreign``: whether it was built for other variables.
+        optimizer_built: whether it has variables. ``optimizer_foreign``: whether it was built for other variables. ``optimizer_slots``: whether it keeps state for each variable.
         jit_compile: as given to ``compile`` (``"auto"`` included). ``run_eagerly``: as given.
         strategy: the one that is going to be used. ``given``: it is in force without the model: live, or handed over.
         jit_asked: ``jit_compile=True`` that "auto" cannot have chosen. steps_per_execution: as given. ``policy``: the dtype policy's name. ``reductions``: of the loss objects.
@@ -35,6 +35,7 @@ class ScopeState:
     optimizer_class: str = ""
     optimizer_built: bool = False
     optimizer_foreign: bool = False
+    optimizer_slots: bool = True
     jit_compile: Any = None
     jit_asked: bool = False
     run_eagerly: bool = False
@@ -168,6 +169,7 @@ def scope_state(model: Any, strategy: Any = None) -> ScopeState:
         optimizer_class=type(optimizer).__name__ if optimizer is not None else "",
         optimizer_built=bool(getattr(optimizer, "built", False) or getattr(optimizer, "_built", False)),
         optimizer_foreign=optimizer is not None and _foreign(optimizer, trainable),
+        optimizer_slots=not (type(optimizer).__name__ == "SGD" and not getattr(optimizer, "momentum", 0)),
         jit_compile=jit, jit_asked=jit is True and (bool(_strategy_name(chosen)) or not _accelerators()),
         run_eagerly=bool(getattr(model, "_run_eagerly", None) or getattr(model, "run_eagerly", False)),
         steps_per_execution=int(steps) if isinstance(steps, int) else 1,

@@ -202,7 +202,8 @@ def empty_norm(evidence: Evidence) -> Iterator[Finding]:
     split = evidence.split
     if split is None or evidence.framework != "keras" or not (0 in split.full or 0 in split.last) or evidence.sample.y is None:
         return
-    norm = next((node for node in evidence.flow.nodes if node.op == "BatchNormalization" and node.kind == "layer"), None)
+    norms = [node for node in evidence.flow.nodes if node.op == "BatchNormalization" and node.kind == "layer"]
+    norm = next((node for node in norms if any(weight.trainable for weight in node.weights)), None)
     if norm is None:
         return
     rows, which = (split.full, f"Of each batch of {split.batch}") if 0 in split.full else (split.last, f"Of the last batch of {split.partial}")
@@ -277,7 +278,7 @@ def dynamic_reaches(evidence: Evidence) -> Iterator[Finding]:
     for node in evidence.flow.nodes:
         if node.kind not in ("layer", "op") or node.status == "not-reached":
             continue
-        resize = node.op in RESIZES or (node.op == "UpSampling2D" and node.config.get("interpolation", "nearest") not in ("nearest",))
+        resize = node.op in RESIZES or (node.op == "UpSampling2D" and node.config.get("interpolation", "nearest") != "nearest")
         window = inner and node.op.startswith(WINDOWS)
         if not ((resize and (batch or inner)) or window):
             continue

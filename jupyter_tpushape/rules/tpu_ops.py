@@ -74,6 +74,8 @@ UNSAFE = {
     "ScaleAndTranslate": "an antialiased resize", "DecodeJpeg": "decoding of files", "WriteSummary": "tf.summary", "WriteScalarSummary": "tf.summary",
 }  # fmt: skip
 
+TEXT = frozenset({"LookupTableFindV2", "StaticRegexReplace", "RegexReplace", "AsString", "RaggedTensorToTensor", "DecodeBase64", "UnicodeDecodeWithOffsets"})
+
 
 def _node_of(evidence: Evidence, use: Any) -> Node | None:
     """The node that an operation belongs to: the op node of that type, else the innermost layer its name scope names."""
@@ -95,8 +97,11 @@ def operations(evidence: Evidence) -> Iterator[Finding]:
     program = evidence.facts.get("program")
     if program is None or evidence.target is None:
         return
+    text = any(leaf.dtype == "string" for path, leaf in evidence.sample.leaves() if path.startswith("x")) if evidence.split is not None else False
     told: set[tuple[str, str]] = set()
     for use in program.uses:
+        if text and (use.op in TEXT or "String" in use.op):
+            continue  # what is wrong with text is said of the text itself
         node = _node_of(evidence, use)
         key = (use.what, node.id if node is not None else use.op)
         if key in told:

@@ -32,8 +32,9 @@ with tpushape.tpu_strategy("v5e-8").scope():
     m.compile("sgd", "mse")
 """),
     passes=_INSIDE,
-    doc="""Keras 3 gives no explanation: `AttributeError: 'ResourceVariable' object has no attribute '_packed_variable'` under TPUStrategy, a bare
-AssertionError under MirroredStrategy. tf_keras says at compile that the variable was not created in the scope.""",
+    doc="""Keras 3 gives no explanation. Under TPUStrategy it says `'ResourceVariable' object has no attribute '_packed_variable'` (SGD),
+`colocate_vars_with` must only be passed a variable created in this scope, or `Need to be inside "with strategy.scope()"` (Adam); under
+MirroredStrategy it raises a bare AssertionError. tf_keras says at compile that the variable was not created in the scope.""",
 )  # fmt: skip
 NOWHERE = rule(
     "scope-unused", "There is a strategy, and nothing was made in its scope", severity="silent", source="tpu-rules V2, V3", tpu="",
@@ -43,7 +44,7 @@ NOWHERE = rule(
 OPTIMIZER = rule(
     "optimizer-outside", "The optimizer is made outside the strategy's scope", severity="tpu", source="tpu-rules V4", tpu="v5e-8", frameworks=("keras",),
     fails=_build(f"""
-optimizer = keras.optimizers.SGD()
+optimizer = keras.optimizers.Adam()
 with tpushape.tpu_strategy("v5e-8").scope():
     m = {_MODEL}
     m.compile(optimizer, "mse")
@@ -119,13 +120,14 @@ def scope(evidence: Evidence) -> Iterator[Finding]:
         first = state.outside[0].removesuffix(":0")
         yield Finding(
             OUTSIDE.id, "tpu", f"{len(state.outside)} of {len(state.outside) + len(state.inside)} variables ({first}, ...) were made outside the scope of {strategy}, which trains them.",
-            f"Keras 3 says only `'ResourceVariable' object has no attribute '_packed_variable'`: each replica needs its own copy, and these have one. {rebuild}",
+            "Each replica needs its own copy, and these have one. Keras 3 says it by `'ResourceVariable' object has no attribute '_packed_variable'`, "
+            f"or by `colocate_vars_with`. {rebuild}",
             Side("made in the scope"), Side("made outside"),
         )  # fmt: skip
-    elif state.model and state.compiled and not state.optimizer and evidence.framework == "keras":
+    elif state.model and state.compiled and not state.optimizer and state.optimizer_slots and evidence.framework == "keras":
         yield Finding(
             OPTIMIZER.id, "tpu", f"The optimizer ({state.optimizer_class}) was made outside the scope of {strategy}, the model inside.",
-            "Keras 3 raises `Mixing different tf.distribute.Strategy objects`. Make it inside the scope, or pass its name: compile('adam', ...).",
+            "Keras 3 raises `Mixing different tf.distribute.Strategy objects` when it makes the optimizer's state. Make it inside the scope, or pass its name: compile('adam', ...).",
             Side("made in the scope"), Side("made outside"),
         )  # fmt: skip
     if state.metrics_outside and not state.outside:
