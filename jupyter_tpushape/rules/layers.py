@@ -97,6 +97,7 @@ RAISES = rule("layer-raises", "A layer raises an error of its own", severity="er
 _NDIM = re.compile(r"expected (min_|max_)?ndim=(\d+), found ndim=(\d+)")
 _LAST = re.compile(r"expected axis (-?\d+) of input shape to have value (\d+)")
 _EQUAL = re.compile(r"Dimensions must be equal, but are (\d+) and (\d+)")
+_INSIDE = re.compile(r"\((\w+) of ((?:\[[^\]]*\](?:, )?)+)\)")
 _ATTENTION = ("MultiHeadAttention", "Attention", "AdditiveAttention", "GroupQueryAttention", "GroupedQueryAttention")
 
 
@@ -126,6 +127,9 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
             return finding
     if node.kind == "op":
         return _operation(evidence, node, edges)
+    inside = _INSIDE.search(said)
+    if inside:
+        return _inner_operation(node, inside[1], inside[2], said)
     fed = f" given {' and '.join(show_shape(edge.spec.shape) for edge in edges)}" if edges else ""
     return Finding(RAISES.id, "error", f"{named(node)} raises{fed}: {node.failure.last_line}", _inner(node))
 
@@ -270,6 +274,18 @@ def _attention_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: 
             "The mask says for each query step which value steps it may see.", expected, found,
         )  # fmt: skip
     return Finding(ATTENTION.id, "error", f"{named(node)} gets parts that do not fit together: {text}.", f"It says: {node.failure.last_line if node.failure else ''}")
+
+
+def _inner_operation(node: Node, operation: str, given: str, said: str) -> Finding:
+    """An operation inside a layer, known from TensorFlow's own words."""
+    shapes = [_numbers(part) for part in re.findall(r"\[([^\]]*)\]", given)]
+    sides: tuple[Side | None, Side | None] = pair(shapes[0], shapes[1], names=False) if len(shapes) > 1 else (None, None)
+    text = " and ".join(show_shape(shape) for shape in shapes)
+    return Finding(OPERATION.id, "error", f"{operation} inside {named(node)} cannot work on {text}.", f"It says: {said.splitlines()[-1].split(' (' + operation)[0]}.", *sides)
+
+
+def _numbers(text: str) -> Shape:
+    return tuple(int(part) if part.strip().isdigit() else None for part in text.split(",") if part.strip())
 
 
 def _operation(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:

@@ -82,7 +82,7 @@ class Adapter:
         defaults = _defaults(type(obj))
         plain: dict[str, Any] = {}
         for key, value in config.items():
-            if key in _DULL or (key in defaults and _same(value, defaults[key])):
+            if key in _DULL or (key in defaults and _same(value, defaults[key])) or (key == "activation" and value == "linear"):
                 continue
             shown = _plain(value)
             if shown is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..flow import Edge, Failure, Flow, Node, Replica, Shape, Spec
@@ -126,6 +127,11 @@ class Assembler:
                     self.edge_of[0, id(port)] = edge.id
 
 
+# TensorFlow's own notation of a node, shortened to its operation and the shapes it got.
+_NODE = re.compile(r"for '\{\{node [^}]*\}\} = (\w+)\[?.*?' with input shapes: ((?:\[[^\]]*\](?:, )?)+)")
+_WRAPPED = re.compile(r"\{\{function_node [^}]*\}\} ?")
+
+
 def failure(error: BaseException, where: str, inner: str = "") -> Failure:
     """An exception as plain values, without the noise that Keras and TensorFlow add."""
     return Failure(type(error).__name__, clean_message(error), where, inner)  # type: ignore[arg-type]
@@ -143,7 +149,10 @@ def clean_message(error: BaseException) -> str:
     for mark in ("Exception encountered when calling",):
         if text.startswith(mark) and "\n\n" in text:
             text = text.split("\n\n", 1)[1]
+    if text.startswith("Could not automatically infer") and "Error encountered:" in text:
+        text = text.split("Error encountered:", 1)[1]
     text = text.replace("\x1b[1m", "").replace("\x1b[0m", "")
+    text = _NODE.sub(r"(\1 of \2)", _WRAPPED.sub("", text))
     return text.strip()[:2000]
 
 
