@@ -13,8 +13,9 @@ export interface OutlineActions {
   enter(item: Item): void;
 }
 
-/** Rows shown around the selected one on a level; more are a step away. */
+/** Rows shown around the selected one on a level, and in all; more are a step away. */
 const SHOWN = 120;
+const MOST = 400;
 
 export class Outline {
   readonly element = h("ul", { class: "tree", role: "tree", "aria-label": "The flow as a list" });
@@ -85,6 +86,9 @@ export class Outline {
     const middle = at ? children.indexOf(at) : 0;
     const from = Math.max(0, Math.min(middle - SHOWN / 2, children.length - SHOWN));
     children.slice(from, from + SHOWN).forEach((item, i) => {
+      if (this.rows.size >= MOST && item !== at) {
+        return;
+      }
       this.rows.set(item, this.row(item, depth, children.length, from + i + 1));
       if (item.children.length && this.act.isOpen(item)) {
         this.level(item, depth + 1);

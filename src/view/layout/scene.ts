@@ -37,6 +37,8 @@ const GAP = 46;
 const APART = 30;
 
 export class SceneBuilder {
+  private readonly sizes = new Map<Item, { w: number; h: number }>();
+
   constructor(
     readonly doc: FlowDoc,
     readonly levels: Levels,
@@ -71,6 +73,18 @@ export class SceneBuilder {
       scene.width = Math.max(scene.width, line.right);
     }
     return scene;
+  }
+
+  private sizeOf(item: Item, pills: number): { w: number; h: number } {
+    const known = pills ? undefined : this.sizes.get(item);
+    if (known) {
+      return known;
+    }
+    const size = boxSize(this.doc, item, pills);
+    if (!pills) {
+      this.sizes.set(item, size);
+    }
+    return size;
   }
 
   /** The middle of the box that the pipeline feeds first. */
@@ -129,7 +143,7 @@ export class SceneBuilder {
     const size = children.map((child, i) => {
       const within = inner[i];
       if (!within) {
-        return boxSize(this.doc, child, Math.min(3, pills.get(child)?.size ?? 0));
+        return this.sizeOf(child, Math.min(3, pills.get(child)?.size ?? 0));
       }
       return { w: Math.max(within.width + 2 * FRAME.side, headWidth(this.doc, child)), h: within.height + FRAME.head + FRAME.foot };
     });
