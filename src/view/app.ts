@@ -217,7 +217,7 @@ export class App {
   }
 
   private laneWidth(): number {
-    return Math.max(330, Math.min(860, this.viewport.width - 60));
+    return Math.max(330, Math.min(960, 1.25 * this.viewport.width - 60));
   }
 
   private measure(): void {

@@ -232,10 +232,15 @@ export function insertable(patch: string): string {
 
 function diff(patch: string): HTMLElement {
   const box = h("div", { class: "diff", tabindex: "0", role: "group", "aria-label": "What the fix changes" });
-  for (const line of patch.replace(/\n$/, "").split("\n")) {
-    if (/^(---|\+\+\+) /.test(line)) {
-      continue;
-    }
+  const lines = patch
+    .replace(/\n$/, "")
+    .split("\n")
+    .filter((line) => !/^(---|\+\+\+) /.test(line));
+  // What all lines are indented by says nothing here.
+  const depths = lines.flatMap((line) => (/^[-+ ]\s*\S/.test(line) ? [line.slice(1).search(/\S/)] : []));
+  const less = depths.length === lines.filter((line) => !line.startsWith("@@") && line.trim()).length ? Math.min(...depths) : 0;
+  for (const full of lines) {
+    const line = less && !full.startsWith("@@") ? full.slice(0, 1) + full.slice(1 + less) : full;
     const kind = line.startsWith("@@") ? "hunk" : line.startsWith("+") ? "add" : line.startsWith("-") ? "del" : "same";
     const words = kind === "hunk" ? line.replace(/^@@ -(\d+).*$/, "line $1") : line || " ";
     box.append(h("div", { class: kind }, words));

@@ -144,7 +144,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .tools{position:absolute;right:10px;top:10px;display:flex;flex-direction:column;gap:4px}
 .tps .tools button{width:30px;height:28px;padding:0;font-size:15px;line-height:1}
 .map{position:absolute;right:10px;bottom:10px;border:1px solid var(--line);border-radius:8px;background:var(--bg);cursor:pointer}
-.side{flex:0 0 400px;max-width:46%;border-left:1px solid var(--line);display:flex;flex-direction:column;min-height:0}
+.side{flex:0 0 400px;min-width:0;max-width:46%;border-left:1px solid var(--line);display:flex;flex-direction:column;min-height:0}
 .tabs{display:flex;gap:2px;border-bottom:1px solid var(--line);padding:6px 10px 0}
 .tps .tabs button{border:0;border-bottom:3px solid transparent;border-radius:0;padding:4px 9px 6px;color:var(--muted)}
 .tps .tabs button[aria-selected=true]{color:var(--fg);border-color:var(--blue);font-weight:600}

@@ -137,7 +137,7 @@ export function brief(node: WireNode): string {
     words.push(plain(to));
   }
   if (typeof config.rate === "number") {
-    words.push(String(config.rate));
+    words.push(String(Number(config.rate.toPrecision(3))));
   }
   const activation = config.activation;
   if (typeof activation === "string" && activation !== "linear" && activation !== "tanh") {
