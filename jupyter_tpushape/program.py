@@ -22,9 +22,12 @@ from .trace.run import run
 # Operands that XLA must know when it compiles; -1 counts from the end (Concat's axis is its last input).
 CONSTANTS: dict[str, tuple[int, ...]] = {
     "Reshape": (1,), "Range": (0, 1, 2), "Fill": (0,), "OneHot": (1,), "TopKV2": (1,), "Tile": (1,), "ExpandDims": (1,), "ConcatV2": (-1,),
-    "Sum": (1,), "Mean": (1,), "Max": (1,), "Min": (1,), "Prod": (1,), "All": (1,), "Any": (1,), "Transpose": (1,), "Pad": (1,), "PadV2": (1,),
-    "MirrorPad": (1,), "Slice": (2,), "ArgMax": (1,), "ArgMin": (1,), "Cumsum": (1,), "Cumprod": (1,), "LinSpace": (2,), "RandomUniform": (0,),
-    "RandomStandardNormal": (0,), "TruncatedNormal": (0,), "StatelessRandomUniformV2": (0,), "StatelessRandomNormalV2": (0,), "BroadcastTo": (1,),
+    "Sum": (1,), "Mean": (1,), "Max": (1,), "Min": (1,), "Prod": (1,), "All": (1,), "Any": (1,), "Transpose": (1,), "Pad": (1,),
+    "PadV2": (1,),
+    "MirrorPad": (1,), "Slice": (2,), "ArgMax": (1,), "ArgMin": (1,), "Cumsum": (1,), "Cumprod": (1,), "LinSpace": (2,),
+    "RandomUniform": (0,),
+    "RandomStandardNormal": (0,), "TruncatedNormal": (0,), "StatelessRandomUniformV2": (0,), "StatelessRandomNormalV2": (0,),
+    "BroadcastTo": (1,),
     "SplitV": (1, 2), "ResizeBilinear": (1,), "ResizeNearestNeighbor": (1,), "GatherV2": (2,), "ReverseV2": (1,),
 }  # fmt: skip
 # What a graph holds beside the replica's own operations.

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tf_keras
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from jupyter_tpushape.flow import Target
@@ -114,6 +114,7 @@ def test_twelve_rows_on_eight_replicas():
 @given(
     st.integers(1, 40), st.integers(1, 20), st.booleans(), st.sampled_from([None, "AUTO", "DATA", "OFF", "FILE"]), st.sampled_from(["v5e-4", "v3-8"]),
 )  # fmt: skip
+@example(2, 5, False, "OFF", "v5e-4")
 def test_the_planned_split_is_the_genuine_one(rows, batch, drop, policy, name):
     data = rows_dataset(rows, batch, drop, policy)
     assert planned(data, name) == dealt(tpu_strategy(name), data)

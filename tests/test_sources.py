@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections import namedtuple
+from typing import NamedTuple
 
 import keras
 import numpy as np
@@ -16,7 +16,10 @@ from jupyter_tpushape.flow import Spec
 from jupyter_tpushape.sources import BadData, LeafSpec, sample
 
 BOTH = pytest.mark.parametrize("framework", ["keras", "tf_keras"])
-Pair = namedtuple("Pair", "a b")
+class Pair(NamedTuple):
+    a: object
+    b: object
+
 
 
 def ones(*shape, dtype="float32"):

@@ -17,10 +17,12 @@ class ScopeState:
         inside, outside: paths of the model's variables made in the model's strategy's scope, and not.
         replicas: copies that each variable inside has.
         metrics_outside: names of metrics whose variables belong to no strategy while the model does.
-        optimizer_built: whether it has variables. ``optimizer_foreign``: whether it was built for other variables. ``optimizer_slots``: whether it keeps state for each variable.
+        optimizer_built: whether it has variables. ``optimizer_foreign``: whether it was built for other variables.
+        optimizer_slots: whether it keeps state for each variable.
         jit_compile: as given to ``compile`` (``"auto"`` included). ``run_eagerly``: as given.
         strategy: the one that is going to be used. ``given``: it is in force without the model: live, or handed over.
-        jit_asked: ``jit_compile=True`` that "auto" cannot have chosen. steps_per_execution: as given. ``policy``: the dtype policy's name. ``reductions``: of the loss objects.
+        jit_asked: ``jit_compile=True`` that "auto" cannot have chosen. ``steps_per_execution``: as given.
+        policy: the dtype policy's name. ``reductions``: of the loss objects.
     """
 
     model: str = ""

@@ -70,6 +70,7 @@ class Split:
         mode: ``"ceil"``, ``"even"``, or ``"whole"`` with a single replica.
         policy: the dataset's auto-shard policy.
         static: the batch axis that each replica's program is compiled for, ``None`` where dynamic.
+        cut: rows of a full batch as the pipeline itself says, which may be more than any batch has.
         genuine: whether a live strategy was asked; else the formula that is tested against it.
     """
 
@@ -84,13 +85,14 @@ class Split:
     partial: int | None = None
     sizes: tuple[int, ...] = ()
     genuine: bool = False
+    cut: int = 0
     asked: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     def rows(self, batch: int) -> tuple[int, ...]:
         """Rows of each replica for a global batch of so many."""
         if batch in self.asked:
             return self.asked[batch]
-        return deal(batch, self.replicas, self.mode, batch=self.batch, hosts=self.hosts, by_file=self.by_file)
+        return deal(batch, self.replicas, self.mode, batch=self.cut or self.batch, hosts=self.hosts, by_file=self.by_file)
 
     def shapes(self, leaf: LeafSpec, rows: int | None = None) -> list[Shape | None]:
         """The shape of one leaf on each replica, of a batch of ``rows`` (a full one unless given)."""
@@ -162,26 +164,28 @@ def _reads_files(stages: Sequence[Stage]) -> bool:
     return any(stage.op in FILES or any(op in READERS for op in stage.detail.get("ops", ())) for stage in stages)
 
 
-def _known_batch(dataset: Any) -> bool:
-    """Whether TensorFlow can read the batch size off the pipeline (its own op says so)."""
+def _known_batch(dataset: Any) -> int:
+    """The batch size that TensorFlow reads off the pipeline, by its own op; 0 where it cannot."""
     module = sys.modules.get("tensorflow.python.data.experimental.ops.distribute")
     try:
-        return module is not None and int(module.compute_batch_size(dataset)) != -1
+        return max(0, int(module.compute_batch_size(dataset))) if module is not None else 0
     except Exception:  # a pipeline that cannot be serialised is rebatched the other way
-        return False
+        return 0
 
 
-def _mode(sample: Sample, replicas: int) -> tuple[Mode, str, bool]:
+def _mode(sample: Sample, replicas: int, dataset: Any = None) -> tuple[Mode, str, bool, int]:
+    """The way, the policy, whether hosts read files of their own, and the batch size that the even way cuts by."""
     if replicas == 1:
-        return "whole", _policy(sample.stages), False
+        return "whole", _policy(sample.stages), False, 0
     if sample.kind == "arrays":
-        return "ceil", "DATA", False  # both Kerases set it on the pipeline that they make of arrays
+        return "ceil", "DATA", False, 0  # both Kerases set it on the pipeline that they make of arrays
     if sample.kind != "dataset":
-        return "ceil", "AUTO", False
+        return "ceil", "AUTO", False, 0
     policy, files = _policy(sample.stages), _reads_files(sample.stages)
     by_file = policy == "FILE" or (policy == "AUTO" and files)
-    even = (policy == "OFF" or by_file) and sample.dataset is not None and _known_batch(sample.dataset)
-    return ("even" if even else "ceil"), policy, by_file
+    data = sample.dataset if sample.dataset is not None else dataset
+    known = _known_batch(data) if (policy == "OFF" or by_file) and data is not None else 0
+    return ("even" if known else "ceil"), policy, by_file, known
 
 
 def _partial(sample: Sample) -> int | None:
@@ -200,9 +204,9 @@ def plan(sample: Sample, target: Target, *, strategy: Any = None, dataset: Any =
     Args:
         strategy: a live strategy, which is asked with a tiny dataset of the same batch sizes; a planned
             one, or ``None``, goes by the formula.
-        dataset: ignored where the sample knows its dataset itself.
+        dataset: the dataset, where the sample does not hold it itself.
     """
-    mode, policy, by_file = _mode(sample, target.replicas)
+    mode, policy, by_file, cut = _mode(sample, target.replicas, dataset)
     leaf = next((leaf for _, leaf in sample.leaves()), None)
     first = leaf.shape[0] if leaf is not None and leaf.shape else None
     static = first // target.replicas if first is not None and first % target.replicas == 0 else None
@@ -220,7 +224,8 @@ def plan(sample: Sample, target: Target, *, strategy: Any = None, dataset: Any =
     if strategy is not None and not is_planned(strategy) and sample.batch and target.replicas > 1:
         asked = ask(strategy, [sample.batch, *others, *([partial] if partial else [])], policy if policy in ("OFF", "DATA") else "DATA")
     return Split(
-        target.replicas, devices, sample.batch, mode, target.hosts, policy, by_file, static, partial, others, bool(asked), asked,
+        target.replicas, devices, sample.batch, mode, target.hosts, policy, by_file, static, partial, others,
+        genuine=bool(asked), cut=cut, asked=asked,
     )  # fmt: skip
 
 

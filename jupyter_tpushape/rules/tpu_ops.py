@@ -26,7 +26,8 @@ def data():
 
 _GOOD = _layer("return tf.square(x)")
 KERNEL = rule(
-    "tpu-kernel", "An operation that has no TPU kernel", severity="tpu", source="tpu-rules O1, O3, O13; the list of XLA kernels of TensorFlow 2.21", tpu="v3-8",
+    "tpu-kernel", "An operation that has no TPU kernel", severity="tpu",
+    source="tpu-rules O1, O3, O13; the list of XLA kernels of TensorFlow 2.21", tpu="v3-8",
     fails=_layer("return tf.ensure_shape(tf.py_function(lambda v: v * 2, [x], tf.float32), (None, 8))"), passes=_layer("return x * 2"),
     doc="""`Detected unsupported operations when trying to compile graph cluster_... on XLA_TPU_JIT`. Found by walking the replica's traced
 program, functions that it calls included, against the kernels that TensorFlow registers for XLA. With
@@ -34,32 +35,43 @@ tf.config.set_soft_device_placement(True) such operations run on the host instea
 )  # fmt: skip
 DTYPE = rule(
     "tpu-kernel-dtype", "An operation that has no TPU kernel for this dtype", severity="tpu", source="tpu-rules D1, D3, O1", tpu="v3-8",
-    fails=_layer("return tf.matmul(x, x, transpose_b=True)", "uint8", "np.zeros((64, 8), 'uint8')"), passes=_layer("return tf.matmul(tf.cast(x, 'float32'), tf.cast(x, 'float32'), transpose_b=True)", "uint8", "np.zeros((64, 8), 'uint8')"),
+    fails=_layer("return tf.matmul(x, x, transpose_b=True)", "uint8", "np.zeros((64, 8), 'uint8')"),
+    passes=_layer("return tf.matmul(tf.cast(x, 'float32'), tf.cast(x, 'float32'), "
+    "transpose_b=True)", "uint8", "np.zeros((64, 8), 'uint8')"),
 )  # fmt: skip
 PRODUCT = rule(
     "int64-matmul", "A matrix product of int64", severity="tpu", source="tpu-rules D3 (the TPU compiler's own answer)", tpu="v3-8",
-    fails=_layer("return tf.matmul(x, x, transpose_b=True)", "int64", "np.zeros((64, 8), 'int64')"), passes=_layer("return tf.matmul(tf.cast(x, 'int32'), tf.cast(x, 'int32'), transpose_b=True)", "int64", "np.zeros((64, 8), 'int64')"),
-    doc="`UNIMPLEMENTED: While rewriting computation to not contain X{64|128} element types, XLA encountered an HLO for which this rewriting is not implemented`. Other int64 arithmetic is emulated and works.",
+    fails=_layer("return tf.matmul(x, x, transpose_b=True)", "int64", "np.zeros((64, 8), 'int64')"),
+    passes=_layer("return tf.matmul(tf.cast(x, 'int32'), tf.cast(x, 'int32'), transpose_b=True)", "int64", "np.zeros((64, 8), 'int64')"),
+    doc="`UNIMPLEMENTED: While rewriting computation to not contain X{64|128} element types, XLA encountered an HLO for which this "
+    "rewriting is not implemented`. Other int64 arithmetic is emulated and works.",
 )  # fmt: skip
 CONSTANT = rule(
     "shape-from-data", "A shape or an axis that is computed from the data", severity="tpu", source="tpu-rules O7", tpu="v3-8",
-    fails=_layer("n = tf.cast(tf.reduce_max(x), 'int32') + 4\nreturn tf.zeros((n,))"), passes=_layer("n = tf.shape(x)[0]\nreturn tf.zeros((n,)) + tf.reduce_max(x)"),
-    doc="XLA compiles for sizes that it knows: `must be a compile-time constant`. What follows from static shapes (tf.shape of a tensor with known axes) is known.",
+    fails=_layer("n = tf.cast(tf.reduce_max(x), 'int32') + 4\nreturn tf.zeros((n,))"),
+    passes=_layer("n = tf.shape(x)[0]\nreturn tf.zeros((n,)) + tf.reduce_max(x)"),
+    doc="XLA compiles for sizes that it knows: `must be a compile-time constant`. What follows from static shapes (tf.shape of a tensor "
+    "with known axes) is known.",
 )  # fmt: skip
 BOUNDED = rule(
-    "data-dependent-size", "An operation whose result has as many rows as the data says", severity="slow", source="tpu-rules O5, T5", tpu="v3-8",
+    "data-dependent-size", "An operation whose result has as many rows as the data says", severity="slow", source="tpu-rules O5, T5",
+    tpu="v3-8",
     fails=_layer("return tf.boolean_mask(x, x[:, 0] > 0)"), passes=_layer("return tf.where(x > 0, x, 0.0)"),
-    doc="boolean_mask, tf.where with one argument, tf.unique compile on a TPU, with buffers for the largest possible result (64 KiB where none were needed, for (8, 100) float32).",
+    doc="boolean_mask, tf.where with one argument, tf.unique compile on a TPU, with buffers for the largest possible result (64 KiB where "
+    "none were needed, for (8, 100) float32).",
 )  # fmt: skip
 MIXED = rule(
-    "data-dependent-mix", "A result of data-dependent size meets a full-size tensor", severity="silent", source="tpu-rules O6 (the TPU compiler takes it without a word)", tpu="v3-8",
+    "data-dependent-mix", "A result of data-dependent size meets a full-size tensor", severity="silent",
+    source="tpu-rules O6 (the TPU compiler takes it without a word)", tpu="v3-8",
     fails=_layer("y = tf.boolean_mask(x, x[:, 0] >= 0)\nreturn x + y"), passes=_layer("y = tf.where(x >= 0, x, 0.0)\nreturn x + y"),
-    doc="On a CPU a wrong size raises `Incompatible shapes`. The TPU program pads the smaller one to its bound and adds: no error, other numbers.",
+    doc="On a CPU a wrong size raises `Incompatible shapes`. The TPU program pads the smaller one to its bound and adds: no error, "
+    "other numbers.",
 )  # fmt: skip
 DROPPED = rule(
     "assert-dropped", "An assertion that a TPU leaves out", severity="note", source="tpu-rules O9", tpu="v3-8",
     fails=_layer("with tf.control_dependencies([tf.debugging.assert_non_negative(x)]):\n    return tf.identity(x)"), passes=_GOOD,
-    doc="tf.debugging.assert_* and check_numerics are dropped when the step is compiled: a value that they would have stopped goes on. Check on the host, in the pipeline.",
+    doc="tf.debugging.assert_* and check_numerics are dropped when the step is compiled: a value that they would have stopped goes on. "
+    "Check on the host, in the pipeline.",
 )  # fmt: skip
 LOOP = rule(
     "endless-loop-gradient", "A loop without maximum_iterations in a model that trains", severity="tpu", source="tpu-rules O8", tpu="v3-8",
@@ -68,10 +80,13 @@ LOOP = rule(
     doc="Its gradient keeps a value of each turn: `XLA compilation requires a fixed tensor list size. Set the max number of elements`.",
 )  # fmt: skip
 UNSAFE = {
-    "PyFunc": "Python code", "EagerPyFunc": "Python code", "LookupTableFindV2": "a table of words", "StringSplitV2": "text", "StaticRegexReplace": "text",
+    "PyFunc": "Python code", "EagerPyFunc": "Python code", "LookupTableFindV2": "a table of words", "StringSplitV2": "text",
+    "StaticRegexReplace": "text",
     "StringLower": "text", "StringToHashBucketFast": "text", "StringFormat": "text (tf.print, tf.strings.format)", "PrintV2": "tf.print",
-    "ImageProjectiveTransformV3": "a rotation, zoom or shift of images", "ResizeBicubic": "a bicubic resize", "ResizeArea": "an area resize",
-    "ScaleAndTranslate": "an antialiased resize", "DecodeJpeg": "decoding of files", "WriteSummary": "tf.summary", "WriteScalarSummary": "tf.summary",
+    "ImageProjectiveTransformV3": "a rotation, zoom or shift of images", "ResizeBicubic": "a bicubic resize",
+    "ResizeArea": "an area resize",
+    "ScaleAndTranslate": "an antialiased resize", "DecodeJpeg": "decoding of files", "WriteSummary": "tf.summary",
+    "WriteScalarSummary": "tf.summary",
 }  # fmt: skip
 
 TEXT = frozenset({"LookupTableFindV2", "StaticRegexReplace", "RegexReplace", "AsString", "RaggedTensorToTensor", "DecodeBase64", "UnicodeDecodeWithOffsets"})
@@ -120,42 +135,55 @@ def _finding(use: Any, node: Node | None, soft: bool) -> Finding | None:
         what = f"{use.op} for {use.detail}" if use.what == "dtype" else use.op + (f" ({UNSAFE[use.op]})" if use.op in UNSAFE else "")
         does = f"{where} runs {what}" if where != use.op else f"The program runs {what}"
         if soft:
-            message, why = f"{does}, which a TPU has no kernel for: soft placement sends it to the host in each step.", "It works and each step waits for the host. Move it into dataset.map."
+            message = f"{does}, which a TPU has no kernel for: soft placement sends it to the host in each step."
+            why = "It works and each step waits for the host. Move it into dataset.map."
         else:
             message = f"{does}, which a TPU has no kernel for."
-            why = "It raises `Detected unsupported operations when trying to compile graph ... on XLA_TPU_JIT`. Move it into dataset.map, where the host runs it, or replace it."
-        return Finding((KERNEL if use.what == "kernel" else DTYPE).id, "slow" if soft else "tpu", message, why, Side("an operation with a TPU kernel"), Side(use.op), nodes, location=location)
+            why = (
+                "It raises `Detected unsupported operations when trying to compile graph ... on XLA_TPU_JIT`. Move it into dataset.map, "
+                "where the host runs it, or replace it."
+            )
+        entry = KERNEL if use.what == "kernel" else DTYPE
+        expected = Side("an operation with a TPU kernel")
+        return Finding(entry.id, "slow" if soft else "tpu", message, why, expected, Side(use.op), nodes, location=location)
     if use.what == "product":
         return Finding(
             PRODUCT.id, "tpu", f"{where} multiplies int64 matrices, which the TPU compiler does not implement.",
-            "It answers `UNIMPLEMENTED: While rewriting computation to not contain X{64|128} element types`. Cast to int32 or float32 first.", Side("int32"), Side("int64"), nodes, location=location,
+            "It answers `UNIMPLEMENTED: While rewriting computation to not contain X{64|128} element types`. Cast to int32 or "
+            "float32 first.", Side("int32"), Side("int64"), nodes, location=location,
         )  # fmt: skip
     if use.what == "constant":
         return Finding(
             CONSTANT.id, "tpu", f"{use.op} takes a size, an axis or a count that is computed from the data (by {use.detail}).",
-            "XLA compiles for sizes that it knows beforehand: `must be a compile-time constant`. Take it from static shapes, or pad to a fixed size and mask.",
+            "XLA compiles for sizes that it knows beforehand: `must be a compile-time constant`. Take it from static shapes, or pad to a "
+            "fixed size and mask.",
             Side("a constant"), Side("computed from data"), nodes, location=location,
         )  # fmt: skip
     if use.what == "bounded":
         return Finding(
             BOUNDED.id, "slow", f"{use.op} gives as many rows as the data says, and a TPU reserves the largest possible number.",
-            "It compiles. tf.where(condition, x, 0) with all three arguments, or weights, keep the shape.", Side("a fixed size"), Side("a size known only from the data"), nodes, location=location,
+            "It compiles. tf.where(condition, x, 0) with all three arguments, or weights, keep the shape.", Side("a fixed size"),
+            Side("a size known only from the data"), nodes, location=location,
         )  # fmt: skip
     if use.what == "mixed":
         return Finding(
-            MIXED.id, "silent", f"{use.op} combines {use.detail.replace('None', '?')}: one axis has a size that only the data tells, the other a fixed one.",
-            "A CPU raises where they differ. The TPU pads to the bound and goes on, with other numbers and no error. Bring both to one size first.",
+            MIXED.id, "silent", f"{use.op} combines {use.detail.replace('None', '?')}: one axis has a size that only the data tells, the "
+            "other a fixed one.",
+            "A CPU raises where they differ. The TPU pads to the bound and goes on, with other numbers and no error. Bring both to one "
+            "size first.",
             Side("equal sizes"), Side(use.detail.replace("None", "?")), nodes, location=location,
         )  # fmt: skip
     if use.what == "assert":
         return Finding(
-            DROPPED.id, "note", f"{use.op} is left out when the step is compiled for a TPU.", "What it would have stopped goes on. Check values on the host, in dataset.map.",
+            DROPPED.id, "note", f"{use.op} is left out when the step is compiled for a TPU.",
+            "What it would have stopped goes on. Check values on the host, in dataset.map.",
             Side("a check on the host"), Side(use.op), nodes, location=location,
         )  # fmt: skip
     if use.what == "loop":
         return Finding(
             LOOP.id, "tpu", "A loop has no maximum_iterations, and its gradient cannot be compiled for a TPU.",
-            "The gradient keeps a value of each turn: `XLA compilation requires a fixed tensor list size`. Give tf.while_loop a maximum_iterations, or loop over tf.range(n).",
+            "The gradient keeps a value of each turn: `XLA compilation requires a fixed tensor list size`. Give tf.while_loop a "
+            "maximum_iterations, or loop over tf.range(n).",
             Side("maximum_iterations"), Side("none"), nodes, location=location,
         )  # fmt: skip
     return None

@@ -27,7 +27,8 @@ def _pipe(text: str) -> str:
 _BATCH = ".batch(16, drop_remainder=True)"
 CACHED = rule(
     "cache-after-random", "Random augmentation in front of cache()", severity="silent", source="tpu-rules P7",
-    fails=_pipe(f".map(noisy, num_parallel_calls=2).cache(){_BATCH}.prefetch(2)"), passes=_pipe(f".cache().map(noisy, num_parallel_calls=2){_BATCH}.prefetch(2)"),
+    fails=_pipe(f".map(noisy, num_parallel_calls=2).cache(){_BATCH}.prefetch(2)"),
+    passes=_pipe(f".cache().map(noisy, num_parallel_calls=2){_BATCH}.prefetch(2)"),
     doc="The cache keeps the first epoch's random values: every later epoch sees exactly the same ones.",
 )  # fmt: skip
 SHUFFLED = rule(
@@ -43,7 +44,8 @@ WHOLE = rule(
 PREFETCH = rule(
     "no-prefetch", "The pipeline does not end with prefetch()", severity="slow", source="tpu-rules P6, P8", tpu="v3-8",
     fails=_pipe(f".cache(){_BATCH}"), passes=_pipe(f".cache(){_BATCH}.prefetch(2)"),
-    doc="Without it the host prepares a batch only once the TPU waits for it. With cache().prefetch().batch() the batching itself is behind the buffer: prefetch goes last.",
+    doc="Without it the host prepares a batch only once the TPU waits for it. With cache().prefetch().batch() the batching itself is "
+    "behind the buffer: prefetch goes last.",
 )  # fmt: skip
 SERIAL = rule(
     "serial-map", "A map that runs on one thread", severity="slow", source="tpu-rules P8", tpu="v3-8",
@@ -51,9 +53,11 @@ SERIAL = rule(
 )  # fmt: skip
 PYTHON = rule(
     "python-pipeline", "Python code makes every batch", severity="slow", source="tpu-rules P1, B15; tensorflow#32712, #38762", tpu="v3-8",
-    fails=_pipe(f".map(lambda x, y: (tf.ensure_shape(tf.numpy_function(lambda v: v, [x], tf.float32), (4,)), y), num_parallel_calls=2){_BATCH}.prefetch(2)"),
+    fails=_pipe(".map(lambda x, y: (tf.ensure_shape(tf.numpy_function(lambda v: v, [x], tf.float32), (4,)), y), "
+    f"num_parallel_calls=2){_BATCH}.prefetch(2)"),
     passes=_pipe(f".map(lambda x, y: (x * 2, y), num_parallel_calls=2){_BATCH}.prefetch(2)"),
-    doc="On a TPU VM it runs on the host, one thread at a time; with a TPU node (two machines) it fails: `No registered 'PyFunc' OpKernel`.",
+    doc="On a TPU VM it runs on the host, one thread at a time; with a TPU node (two machines) it fails: `No registered 'PyFunc' "
+    "OpKernel`.",
 )  # fmt: skip
 SHARDS = rule(
     "shard-by-file", "Sharding by file without files", severity="tpu", source="tpu-rules P3, P4", tpu="v4-32",
@@ -67,7 +71,8 @@ def options(name):
 """,
 )  # fmt: skip
 EVERYTHING = rule(
-    "hosts-read-all", "Every host reads all of the data", severity="slow", source="tpu-rules P5 (from the documentation, not verified)", tpu="v4-32",
+    "hosts-read-all", "Every host reads all of the data", severity="slow", source="tpu-rules P5 (from the documentation, not verified)",
+    tpu="v4-32",
     fails=_pipe(f"{_BATCH}.prefetch(2)"),
     passes="""
 def build():
@@ -113,9 +118,11 @@ def cached_noise(evidence: Evidence) -> Iterator[Finding]:
         noisy = next((stage for stage in _feeds(stages, cache.name) if stage.detail.get("random") and stage.op != "shuffle"), None)
         if noisy is not None:
             yield Finding(
-                CACHED.id, "silent", f"{_what(noisy)} draws random numbers in front of {cache.op}(): every epoch gets the first one's values.",
+                CACHED.id, "silent", f"{_what(noisy)} draws random numbers in front of {cache.op}(): every epoch gets the first "
+                "one's values.",
                 f"What is cached is the augmented data. Put {cache.op}() before the random stage.",
-                Side(f"{cache.op}, then {_what(noisy)}"), Side(f"{_what(noisy)}, then {cache.op}"), _nodes(evidence, noisy, cache), location=noisy.location,
+                Side(f"{cache.op}, then {_what(noisy)}"), Side(f"{_what(noisy)}, then {cache.op}"), _nodes(evidence, noisy, cache),
+                location=noisy.location,
             )  # fmt: skip
 
 
@@ -129,19 +136,22 @@ def order(evidence: Evidence) -> Iterator[Finding]:
         before = _feeds(stages, stage.name)
         if stage.op == "cache" and any(other.op == "shuffle" for other in before):
             yield Finding(
-                SHUFFLED.id, "note", "shuffle() stands in front of cache(): all epochs come in the first one's order.", "Put cache() first and shuffle() after it.",
+                SHUFFLED.id, "note", "shuffle() stands in front of cache(): all epochs come in the first one's order.",
+                "Put cache() first and shuffle() after it.",
                 Side("cache, then shuffle"), Side("shuffle, then cache"), _nodes(evidence, stage),
             )  # fmt: skip
         if stage.op == "shuffle" and any(other.op in ("batch", "padded_batch") for other in before) and not any(other.op == "unbatch" for other in before):
             yield Finding(
-                WHOLE.id, "note", "shuffle() stands behind batch(): it shuffles whole batches, and their rows stay together.", "Put shuffle() before batch().",
+                WHOLE.id, "note", "shuffle() stands behind batch(): it shuffles whole batches, and their rows stay together.",
+                "Put shuffle() before batch().",
                 Side("shuffle, then batch"), Side("batch, then shuffle"), _nodes(evidence, stage),
             )  # fmt: skip
     working = [stage for stage in stages if stage.op not in ("options", "repeat", "take", "skip", "assert_cardinality", "finalize")]
     if working and working[-1].op != "prefetch":
         early = any(stage.op == "prefetch" for stage in working)
         yield Finding(
-            PREFETCH.id, "slow", f"The pipeline ends with {_what(working[-1])} and not with prefetch()" + (": what comes after the prefetch is not prepared ahead." if early else "."),
+            PREFETCH.id, "slow", f"The pipeline ends with {_what(working[-1])} and not with "
+            "prefetch()" + (": what comes after the prefetch is not prepared ahead." if early else "."),
             "The TPU waits while the host makes each batch. End the pipeline with prefetch(tf.data.AUTOTUNE).",
             Side("prefetch last"), Side(f"{working[-1].op} last"), _nodes(evidence, working[-1]),
         )  # fmt: skip
@@ -157,7 +167,8 @@ def host_work(evidence: Evidence) -> Iterator[Finding]:
         if stage.detail.get("python"):
             yield Finding(
                 PYTHON.id, "slow", f"{_what(stage)} runs Python code for every element, on one thread of the host.",
-                "Eight replicas wait for one Python thread. Use TensorFlow operations or TFRecord files; with a TPU node instead of a TPU VM Python in the pipeline does not run at all.",
+                "Eight replicas wait for one Python thread. Use TensorFlow operations or TFRecord files; with a TPU node instead of a TPU "
+                "VM Python in the pipeline does not run at all.",
                 Side("TensorFlow operations"), Side("Python"), _nodes(evidence, stage), location=stage.location,
             )  # fmt: skip
         elif stage.op == "map" and not stage.detail.get("parallel") and not any(
@@ -176,21 +187,26 @@ def hosts(evidence: Evidence) -> Iterator[Finding]:
     if split is None or target is None or target.hosts < 2 or not stages:
         return
     files = sum(int(stage.detail.get("files", 0)) for stage in stages)
-    reads = split.by_file or files > 0 or any("Dataset" in op and ("Record" in op or "TextLine" in op) for stage in stages for op in stage.detail.get("ops", ()))
+    inner = {op for stage in stages for op in stage.detail.get("ops", ()) if "Dataset" in op}
+    reads = split.by_file or files > 0 or any("Record" in op or "TextLine" in op for op in inner)
     nodes = tuple(node.id for node in evidence.flow.nodes if node.kind == "split")
     if split.policy == "FILE" and files == 0 and not any(stage.op in ("interleave", "flat_map") for stage in stages):
         yield Finding(
             SHARDS.id, "tpu", f"The pipeline is to be sharded by file over {target.hosts} hosts, and it reads no files.",
-            "It raises `Found an unshardable source dataset`. Use AutoShardPolicy.DATA.", Side("AutoShardPolicy.DATA"), Side("AutoShardPolicy.FILE"), nodes,
+            "It raises `Found an unshardable source dataset`. Use AutoShardPolicy.DATA.", Side("AutoShardPolicy.DATA"),
+            Side("AutoShardPolicy.FILE"), nodes,
         )  # fmt: skip
     elif split.by_file and 0 < files < target.hosts:
         yield Finding(
-            SHARDS.id, "tpu", f"{files} {'file is' if files == 1 else 'files are'} not enough for {target.hosts} hosts, which shard by file.",
-            "It raises `Could not apply FILE based sharding`. Write more files, or use AutoShardPolicy.DATA.", Side(f"at least {target.hosts} files"), Side(str(files)), nodes,
+            SHARDS.id, "tpu", f"{files} {'file is' if files == 1 else 'files are'} not enough for {target.hosts} hosts, which "
+            "shard by file.",
+            "It raises `Could not apply FILE based sharding`. Write more files, or use AutoShardPolicy.DATA.",
+            Side(f"at least {target.hosts} files"), Side(str(files)), nodes,
         )  # fmt: skip
     elif not reads and split.policy in ("AUTO", "DATA"):
         yield Finding(
             EVERYTHING.id, "slow", f"Each of {target.hosts} hosts makes the whole dataset and keeps its share of it.",
-            "Without files there is nothing to divide beforehand. Read from at least as many files as hosts. From TensorFlow's documentation; not verified here.",
+            "Without files there is nothing to divide beforehand. Read from at least as many files as hosts. From TensorFlow's "
+            "documentation; not verified here.",
             Side("sharding by file"), Side("sharding by data"), nodes,
         )  # fmt: skip

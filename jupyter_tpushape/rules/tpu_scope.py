@@ -24,7 +24,8 @@ with tpushape.tpu_strategy("v5e-8").scope():
 """)
 
 OUTSIDE = rule(
-    "scope-outside", "The model is made outside the strategy's scope and compiled inside", severity="tpu", source="tpu-rules V1, V8", tpu="v5e-8",
+    "scope-outside", "The model is made outside the strategy's scope and compiled inside", severity="tpu", source="tpu-rules V1, V8",
+    tpu="v5e-8",
     frameworks=("keras",),
     fails=_build(f"""
 m = {_MODEL}
@@ -38,11 +39,14 @@ MirroredStrategy it raises a bare AssertionError. tf_keras says at compile that 
 )  # fmt: skip
 NOWHERE = rule(
     "scope-unused", "There is a strategy, and nothing was made in its scope", severity="silent", source="tpu-rules V2, V3", tpu="",
-    fails=_build(f'm = {_MODEL}\nm.compile("sgd", "mse")') + '\nstrategy = tpushape.tpu_strategy("v5e-8")\n', passes=_INSIDE + '\nstrategy = tpushape.tpu_strategy("v5e-8")\n',
-    doc="No error: the model trains on the default device and the TPU stands idle. On a TPU machine Keras 3 may also raise `could not find registered transfer manager for platform Host`.",
+    fails=_build(f'm = {_MODEL}\nm.compile("sgd", "mse")') + '\nstrategy = tpushape.tpu_strategy("v5e-8")\n',
+    passes=_INSIDE + '\nstrategy = tpushape.tpu_strategy("v5e-8")\n',
+    doc="No error: the model trains on the default device and the TPU stands idle. On a TPU machine Keras 3 may also raise `could not find "
+    "registered transfer manager for platform Host`.",
 )  # fmt: skip
 OPTIMIZER = rule(
-    "optimizer-outside", "The optimizer is made outside the strategy's scope", severity="tpu", source="tpu-rules V4", tpu="v5e-8", frameworks=("keras",),
+    "optimizer-outside", "The optimizer is made outside the strategy's scope", severity="tpu", source="tpu-rules V4", tpu="v5e-8",
+    frameworks=("keras",),
     fails=_build(f"""
 optimizer = keras.optimizers.Adam()
 with tpushape.tpu_strategy("v5e-8").scope():
@@ -67,7 +71,8 @@ m.optimizer.build(m.trainable_variables)
 """),
 )  # fmt: skip
 METRIC = rule(
-    "metric-outside", "A metric is made outside the strategy's scope", severity="note", source="tpu-rules V6 (inferred from the traced program)", tpu="v5e-8",
+    "metric-outside", "A metric is made outside the strategy's scope", severity="note",
+    source="tpu-rules V6 (inferred from the traced program)", tpu="v5e-8",
     frameworks=("keras",),
     fails=_build(f"""
 metric = keras.metrics.MeanAbsoluteError()
@@ -76,16 +81,20 @@ with tpushape.tpu_strategy("v5e-8").scope():
     m.compile("sgd", "mse", metrics=[metric])
 """),
     passes=_INSIDE,
-    doc="Keras 3 takes it; its variables are not among those that each replica holds, so what it shows is doubtful. tf_keras raises at compile.",
+    doc="Keras 3 takes it; its variables are not among those that each replica holds, so what it shows is doubtful. tf_keras raises "
+    "at compile.",
 )  # fmt: skip
 EAGER = rule(
-    "run-eagerly", "run_eagerly=True on a TPU", severity="tpu", source="tpu-rules E8; tensorflow/python/distribute/tpu_strategy.py:115", tpu="v5e-8",
+    "run-eagerly", "run_eagerly=True on a TPU", severity="tpu", source="tpu-rules E8; tensorflow/python/distribute/tpu_strategy.py:115",
+    tpu="v5e-8",
     fails=_build(f'm = {_MODEL}\nm.compile("sgd", "mse", run_eagerly=True)'), passes=_build(f'm = {_MODEL}\nm.compile("sgd", "mse")'),
 )  # fmt: skip
 JIT = rule(
     "jit-compile", "jit_compile=True under TPUStrategy", severity="tpu", source="tpu-rules O15, K2", tpu="v5e-8", frameworks=("keras",),
-    fails=_build(f'm = {_MODEL}\nm.compile("sgd", "mse", jit_compile=True)'), passes=_build(f'm = {_MODEL}\nm.compile("sgd", "mse", jit_compile=False)'),
-    doc="A TPU compiles the step anyway. Keras 3 wraps the distributed step in another XLA function, where TPU operations have no place; leave it at 'auto'.",
+    fails=_build(f'm = {_MODEL}\nm.compile("sgd", "mse", jit_compile=True)'),
+    passes=_build(f'm = {_MODEL}\nm.compile("sgd", "mse", jit_compile=False)'),
+    doc="A TPU compiles the step anyway. Keras 3 wraps the distributed step in another XLA function, where TPU operations have no place; "
+    "leave it at 'auto'.",
 )  # fmt: skip
 
 
@@ -99,7 +108,10 @@ def scope(evidence: Evidence) -> Iterator[Finding]:
     state = _state(evidence)
     if state is None:
         return
-    rebuild = "Build and compile inside `with strategy.scope():`; for a model with weights: keras.models.clone_model(model) there, then set_weights."
+    rebuild = (
+        "Build and compile inside `with strategy.scope():`; for a model with weights: keras.models.clone_model(model) there, "
+        "then set_weights."
+    )
     if state.optimizer_foreign:
         yield Finding(
             FOREIGN.id, "error", f"The optimizer ({state.optimizer_class}) was built for another model's variables.",
@@ -112,29 +124,35 @@ def scope(evidence: Evidence) -> Iterator[Finding]:
     if state.outside and not state.model and not state.optimizer:
         if state.given:
             yield Finding(
-                NOWHERE.id, "silent", f"There is a {strategy}, and neither the model nor its optimizer was made in its scope: fit will not use it.",
-                f"Nothing raises. Training runs on the default device and the TPU stands idle. {rebuild}", Side(f"made in {strategy}.scope()"), Side("made outside"),
+                NOWHERE.id, "silent", f"There is a {strategy}, and neither the model nor its optimizer was made in its scope: fit will "
+                "not use it.",
+                f"Nothing raises. Training runs on the default device and the TPU stands idle. {rebuild}",
+                Side(f"made in {strategy}.scope()"), Side("made outside"),
             )  # fmt: skip
         return
     if state.outside:
         first = state.outside[0].removesuffix(":0")
         yield Finding(
-            OUTSIDE.id, "tpu", f"{len(state.outside)} of {len(state.outside) + len(state.inside)} variables ({first}, ...) were made outside the scope of {strategy}, which trains them.",
-            "Each replica needs its own copy, and these have one. Keras 3 says it by `'ResourceVariable' object has no attribute '_packed_variable'`, "
+            OUTSIDE.id, "tpu", f"{len(state.outside)} of {len(state.outside) + len(state.inside)} variables ({first}, ...) were made "
+            f"outside the scope of {strategy}, which trains them.",
+            "Each replica needs its own copy, and these have one. Keras 3 says it by `'ResourceVariable' object has no attribute "
+            "'_packed_variable'`, "
             f"or by `colocate_vars_with`. {rebuild}",
             Side("made in the scope"), Side("made outside"),
         )  # fmt: skip
     elif state.model and state.compiled and not state.optimizer and state.optimizer_slots and evidence.framework == "keras":
         yield Finding(
             OPTIMIZER.id, "tpu", f"The optimizer ({state.optimizer_class}) was made outside the scope of {strategy}, the model inside.",
-            "Keras 3 raises `Mixing different tf.distribute.Strategy objects` when it makes the optimizer's state. Make it inside the scope, or pass its name: compile('adam', ...).",
+            "Keras 3 raises `Mixing different tf.distribute.Strategy objects` when it makes the optimizer's state. Make it inside the "
+            "scope, or pass its name: compile('adam', ...).",
             Side("made in the scope"), Side("made outside"),
         )  # fmt: skip
     if state.metrics_outside and not state.outside:
         names = ", ".join(state.metrics_outside)
         yield Finding(
             METRIC.id, "note", f"{names} was made outside the scope of {strategy}: its numbers may not cover all replicas.",
-            "Keras 3 takes it without a word, and its variables are not among those that each replica holds. Not verified on a TPU. Pass its name, or make it in the scope.",
+            "Keras 3 takes it without a word, and its variables are not among those that each replica holds. Not verified on a TPU. Pass "
+            "its name, or make it in the scope.",
             Side("made in the scope"), Side("made outside"),
         )  # fmt: skip
 
@@ -148,7 +166,8 @@ def compiled(evidence: Evidence) -> Iterator[Finding]:
     if state.run_eagerly:
         yield Finding(
             EAGER.id, "tpu", "The model is compiled with run_eagerly=True, and TPUStrategy runs compiled programs only.",
-            "It raises `TPUStrategy.run(fn, ...) does not support pure eager execution`. Leave run_eagerly out.", Side("run_eagerly=False"), Side("run_eagerly=True"),
+            "It raises `TPUStrategy.run(fn, ...) does not support pure eager execution`. Leave run_eagerly out.", Side("run_eagerly=False"),
+            Side("run_eagerly=True"),
         )  # fmt: skip
     if state.jit_asked and evidence.framework == "keras":
         yield Finding(

@@ -65,7 +65,8 @@ fails; with a dynamic one its padder fails already (`Unsupported data type for T
 `tf.config.set_soft_device_placement(True)` moves such operations to the host, at a price in each step.""",
 )  # fmt: skip
 DTYPE = rule(
-    "tpu-dtype", "A dtype that TPUs do not have", severity="tpu", source="tpu-rules D1; tensorflow/core/tpu/tpu_defs.h kTpuAllTypes", tpu="v3-8",
+    "tpu-dtype", "A dtype that TPUs do not have", severity="tpu", source="tpu-rules D1; tensorflow/core/tpu/tpu_defs.h kTpuAllTypes",
+    tpu="v3-8",
     fails="""
 def build():
     return keras.Sequential([keras.Input((4,)), Turn()])
@@ -87,12 +88,14 @@ def data():
 )  # fmt: skip
 WIDE = rule(
     "float64-on-tpu", "float64 is emulated on a TPU", severity="slow", source="tpu-rules D2", tpu="v3-8",
-    fails=_DENSE.format(more=", dtype='float64'", layers="L.Dense(2, dtype='float64'), ") + "def data():\n    return tf.zeros((64, 4), tf.float64), np.zeros((64, 1), 'float32')\n",
+    fails=_DENSE.format(more=", dtype='float64'", layers="L.Dense(2, dtype='float64'), ") + "def data():\n    return tf.zeros((64, 4), "
+    "tf.float64), np.zeros((64, 1), 'float32')\n",
     passes=_GOOD,
     doc="Every number is held as a pair (8192 bytes where float32 takes 4096, compiled for v5e).",
 )  # fmt: skip
 HALF = rule(
-    "mixed-float16", "mixed_float16 is the policy for GPUs", severity="tpu", source="tpu-rules D5; tf_keras/src/mixed_precision/loss_scale_optimizer.py:1590",
+    "mixed-float16", "mixed_float16 is the policy for GPUs", severity="tpu",
+    source="tpu-rules D5; tf_keras/src/mixed_precision/loss_scale_optimizer.py:1590",
     tpu="v3-8",
     fails="""
 def build():
@@ -104,7 +107,8 @@ def data():
     return np.zeros((64, 4), "float32"), np.zeros((64, 1), "float32")
 """,
     passes=_GOOD,
-    doc="tf_keras refuses it under TPUStrategy; Keras 3 takes it and adds loss scaling, which a TPU has no use for. mixed_bfloat16 has float32's range and needs none.",
+    doc="tf_keras refuses it under TPUStrategy; Keras 3 takes it and adds loss scaling, which a TPU has no use for. mixed_bfloat16 has "
+    "float32's range and needs none.",
 )  # fmt: skip
 
 
@@ -118,7 +122,8 @@ def inputs(evidence: Evidence) -> Iterator[Finding]:
             cure = "to_tensor()" if leaf.kind == "ragged" else "tf.sparse.to_dense"
             yield Finding(
                 COMPOSITE.id, "tpu", f"{path} is a {leaf.kind} tensor, and TPUStrategy does not distribute those.",
-                f"It raises `TPUStrategy does not support distributed datasets with device prefetch when using sparse or ragged tensors`. Make it dense in the pipeline: map with {cure}.",
+                "It raises `TPUStrategy does not support distributed datasets with device prefetch when using sparse or ragged tensors`. "
+                f"Make it dense in the pipeline: map with {cure}.",
                 Side("a dense tensor"), Side(f"{leaf.kind} {leaf.dtype}"), split_nodes(evidence),
             )  # fmt: skip
         elif leaf.dtype == "string":
@@ -130,8 +135,10 @@ def inputs(evidence: Evidence) -> Iterator[Finding]:
             first = next((node for node in evidence.flow.nodes if node.kind == "layer" and node.op in TEXT_LAYERS), None)
             yield Finding(
                 STRING.id, "tpu", f"{path} is text, which a TPU cannot hold, {how}.",
-                "Turn text into numbers in the pipeline, on the host: " + (f"dataset.map with {first.name} instead of {named(first)} in the model." if first else "dataset.map."),
-                Side("numbers"), Side("string"), (*((first.id,) if first else ()), *split_nodes(evidence)), location=first.location if first else None,
+                "Turn text into numbers in the pipeline, on the host: " + (f"dataset.map with {first.name} instead of {named(first)} in "
+                "the model." if first else "dataset.map."),
+                Side("numbers"), Side("string"), (*((first.id,) if first else ()), *split_nodes(evidence)),
+                location=first.location if first else None,
             )  # fmt: skip
 
 
@@ -153,14 +160,17 @@ def dtypes(evidence: Evidence) -> Iterator[Finding]:
             told.add(dtype)
             yield Finding(
                 DTYPE.id, "tpu", f"{named(source)} gives {dtype}, which is not among the types a TPU has.",
-                "TensorFlow's TPU kernels are registered for a fixed list of types: `No registered ... OpKernel for XLA_TPU_JIT`. complex64 is on the list.",
-                Side("complex64" if dtype.startswith("complex") else "float32"), Side(dtype), (source.id,), (edge.id,), source.called or source.location,
+                "TensorFlow's TPU kernels are registered for a fixed list of types: `No registered ... OpKernel for XLA_TPU_JIT`. "
+                "complex64 is on the list.",
+                Side("complex64" if dtype.startswith("complex") else "float32"), Side(dtype), (source.id,), (edge.id,),
+                source.called or source.location,
             )  # fmt: skip
         elif dtype == "float64" and source.kind in ("layer", "op"):
             told.add(dtype)
             yield Finding(
                 WIDE.id, "slow", f"{named(source)} computes in float64, which a TPU emulates with pairs of float32.",
-                "It works, in twice the memory and many times the time.", Side("float32"), Side("float64"), (source.id,), (edge.id,), source.called or source.location,
+                "It works, in twice the memory and many times the time.", Side("float32"), Side("float64"), (source.id,), (edge.id,),
+                source.called or source.location,
             )  # fmt: skip
 
 
@@ -174,6 +184,7 @@ def policy(evidence: Evidence) -> Iterator[Finding]:
         HALF.id, "tpu" if legacy else "slow",
         "The model runs under mixed_float16" + (", which tf_keras refuses under TPUStrategy." if legacy else ", the policy for GPUs."),
         "Type mixed_bfloat16: the TPU's own 16-bit type has float32's range, so no loss scaling is needed."
-        + (" tf_keras raises `Mixed precision is not supported with the tf.distribute.Strategy: TPUStrategyV2`." if legacy else " Keras 3 adds a LossScaleOptimizer for it."),
+        + (" tf_keras raises `Mixed precision is not supported with the tf.distribute.Strategy: "
+        "TPUStrategyV2`." if legacy else " Keras 3 adds a LossScaleOptimizer for it."),
         Side("mixed_bfloat16"), Side("mixed_float16"),
     )  # fmt: skip

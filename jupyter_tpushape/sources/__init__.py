@@ -41,7 +41,8 @@ def _parts(data: Any, x_structure: Any) -> tuple[Any, Any, Any]:
     if inputs == len(data):
         return data, None, None
     raise BadData(
-        f"The data is a tuple of {len(data)} parts, and fit takes (x, y) or (x, y, sample_weight): for several inputs type ([a, b, ...], y)."
+        f"The data is a tuple of {len(data)} parts, and fit takes (x, y) or (x, y, sample_weight): for several inputs type ([a, "
+        "b, ...], y)."
     )
 
 

@@ -101,14 +101,16 @@ def _refused(data: tuple[Any, Any, Any], raw: tuple[Any, Any, Any], framework: s
                 )
             if isinstance(leaf, np.ndarray) and leaf.dtype == object and not _texts(leaf):
                 problems.append(
-                    Problem("object-array", f"`{path}` is an array of Python objects (rows of unequal length, or mixed types), which no tensor "
+                    Problem("object-array", f"`{path}` is an array of Python objects (rows of unequal length, or mixed types), which "
+                    "no tensor "
                             "can hold: pad the rows to one length, or use tf.ragged.constant", "one dtype and one length", "dtype object")
                 )  # fmt: skip
     if framework == "tf_keras":
         kinds = [numbers_only(part) or is_number(part) for part in raw[:2] if part is not None]
         if any(kinds) and not all(kinds):
             problems.append(
-                Problem("plain-lists", "`x` and `y` are one a plain list and the other an array, and tf_keras finds no adapter for the pair: "
+                Problem("plain-lists", "`x` and `y` are one a plain list and the other an array, and tf_keras finds no adapter for "
+                "the pair: "
                         "make both arrays with np.asarray", "two arrays", "a list and an array")
             )  # fmt: skip
     return problems

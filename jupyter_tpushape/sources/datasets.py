@@ -118,7 +118,8 @@ def fill(sample: Sample, drawn: Drawn) -> list[tuple[Any, Any, Any]]:
 def too_many_parts(sample: Sample, element: Any) -> None:
     count = len(element)
     sample.problems.append(
-        Problem("element-parts", f"Each element has {count} parts, and fit takes x, (x, y) or (x, y, sample_weight): put several inputs into one "
+        Problem("element-parts", f"Each element has {count} parts, and fit takes x, (x, y) or (x, y, sample_weight): put several "
+        "inputs into one "
                 "inner tuple or a dict", "1, 2 or 3 parts", f"{count} parts")
     )  # fmt: skip
 
@@ -139,17 +140,16 @@ def sample_dataset(dataset: Any, *, batches: int, seconds: float, progress: Prog
         sample.cardinality = None
     if sample.cardinality == 0:
         sample.problems.append(
-            Problem("no-batches", "The dataset has no batch: it holds fewer rows than one batch, and drop_remainder=True drops what there is",
+            Problem("no-batches", "The dataset has no batch: it holds fewer rows than one batch, and drop_remainder=True drops "
+            "what there is",
                     "at least 1 batch", "0 batches")
         )  # fmt: skip
         return sample
     try:
         source = without_memory(dataset)
     except CannotRemake as error:
-        sample.notes.append(
-            ("not-sampled", f"No batch was drawn: a pass would change the state of this pipeline's shuffle or cache (stage {error}). "
-             "Shapes come from element_spec alone.")
-        )  # fmt: skip
+        said = f"No batch was drawn: a pass would change the state of this pipeline's shuffle or cache (stage {error})."
+        sample.notes.append(("not-sampled", f"{said} Shapes come from element_spec alone."))
         return sample
     if source is not dataset and any(stage.op == "shuffle" for stage in sample.stages):
         sample.notes.append(("unshuffled", "Batches were drawn in the order of the source, so that shuffle's own order is left as it was."))
@@ -239,16 +239,13 @@ def sample_generator(data: Any, *, framework: str, batches: int, seconds: float,
     with kept_random_state():
         drawn = draw(data, batches, seconds, progress)
     sample.replacement = drawn.tap.again()
-    sample.notes.append(
-        (
-            "generator-consumed",
-            f"{len(drawn.elements)} batches were drawn from a one-shot iterator, which cannot be rewound: a generator that gives them again, and then the rest, takes its place.",
-        )
-    )
+    said = f"{len(drawn.elements)} batches were drawn from a one-shot iterator, which cannot be rewound:"
+    sample.notes.append(("generator-consumed", f"{said} a generator that gives them again, and then the rest, takes its place."))
     first = drawn.elements[0] if drawn.elements else None
     if framework == "keras" and first is not None and not isinstance(first, tuple):
         sample.problems.append(
-            Problem("element-not-tuple", f"The generator yields a {type_name(first)}, and Keras 3 wants a tuple: yield (x, y), or (x,) without labels",
+            Problem("element-not-tuple", f"The generator yields a {type_name(first)}, and Keras 3 wants a tuple: yield (x, y), or (x,) "
+            "without labels",
                     "a tuple", type_name(first))
         )  # fmt: skip
     return _python_batches(sample, drawn, framework)

@@ -30,7 +30,8 @@ DETAILS = (
 )  # fmt: skip
 ALIASES = {
     "parallel_map": "map", "parallel_batch": "batch", "parallel_interleave": "interleave", "tensor_slice": "tensor_slices",
-    "tensor": "tensors", "tf_record": "tfrecord", "tf_record_dataset_v2": "tfrecord", "text_line": "text_lines", "dense_to_ragged": "ragged_batch",
+    "tensor": "tensors", "tf_record": "tfrecord", "tf_record_dataset_v2": "tfrecord", "text_line": "text_lines",
+    "dense_to_ragged": "ragged_batch",
 }  # fmt: skip
 
 
@@ -99,8 +100,8 @@ def location_of(function: Any) -> Location | None:
     """Where a Python function is written."""
     code = getattr(function, "__code__", None) or getattr(getattr(function, "__func__", None), "__code__", None)
     if code is None:
-        call = getattr(type(function), "__call__", None)
-        code = getattr(call, "__code__", None) if not inspect.isbuiltin(call) else None
+        call = inspect.getattr_static(type(function), "__call__", None)  # an object that is called like a function
+        code = getattr(call, "__code__", None)
     if code is None:
         return None
     return Location(code.co_filename, code.co_firstlineno)
@@ -147,8 +148,7 @@ def _from_generator(dataset: Any) -> Any:
             seen.add(id(current))
             if type(current).__name__ == "_GeneratorState":
                 return current._generator
-            for cell in getattr(current, "__closure__", None) or ():
-                pending.append(cell.cell_contents)
+            pending.extend(cell.cell_contents for cell in getattr(current, "__closure__", None) or ())
         return function
     return None
 

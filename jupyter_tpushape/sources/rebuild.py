@@ -83,7 +83,7 @@ def _shard(raw: Any, ds: Any, source: Any, args: dict[str, Any]) -> Any:
     return raw.ShardDataset(input_dataset=source, num_shards=ds._num_shards, index=ds._index, **args)
 
 
-def _unbatch(raw: Any, ds: Any, source: Any, args: dict[str, Any]) -> Any:
+def _unbatch(raw: Any, _: Any, source: Any, args: dict[str, Any]) -> Any:
     return raw.UnbatchDataset(input_dataset=source, **args)
 
 
