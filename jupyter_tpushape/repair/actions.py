@@ -109,6 +109,14 @@ class Edits:
         self._listed.add(id(layer))
         return self._inserted(adapter, recorder, getattr(layer, "name", None), "after")
 
+    def after_call(self, adapter: Any, recorder: Any, layer: Any, outputs: Any) -> Any:
+        """Layers behind a call of a functional model."""
+        if id(layer) in self._listed or id(layer) in self._new or recorder.graph is not None:
+            return outputs
+        for new in self._inserted(adapter, recorder, getattr(layer, "name", None), "after"):
+            outputs = new(outputs)
+        return outputs
+
     def call(self, adapter: Any, recorder: Any, layer: Any, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
         """A call of a functional model: exchanges the layer, puts layers in front of its inputs."""
         if id(layer) in self._listed or id(layer) in self._new or recorder.graph is not None:

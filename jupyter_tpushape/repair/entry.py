@@ -215,6 +215,27 @@ def rank_declared(evidence: Evidence, finding: Finding) -> Made:
             ], ""  # fmt: skip
 
 
+def rank_undeclared(evidence: Evidence, finding: Finding) -> Made:
+    """Nothing is declared, and the first layer wants one axis more: an axis of size 1 in the data."""
+    failed = evidence.failed
+    edges = evidence.failed_inputs()
+    if evidence.declared or failed is None or len(evidence.x) != 1 or not edges or not evidence.x[0][1].shape:
+        return
+    from ..rules.words import axes_of
+
+    wanted, shape = len(axes_of(failed.op)), evidence.x[0][1].shape
+    if evidence.flow.node(edges[0].source).kind == "input" and wanted == len(shape) + 1:
+        grown = (*shape[1:], 1)
+        yield f"Give the data the missing axis: rows of {show_shape(grown)}", [Edit("data-transform", "x", {"op": "expand_dims", "axis": -1})], "an axis of size 1 adds no number"
+
+
+def transpose_rows(evidence: Evidence, finding: Finding) -> Made:
+    """Samples lie in columns: as many columns as there are labels."""
+    rows = [leaf.concrete for _, leaf in evidence.sample.leaves()] if evidence.sample is not None else []
+    if evidence.declared and len(evidence.x) == 1 and len(rows) > 1 and rows[0] is not None and len(rows[0]) == 2:
+        yield "Transpose the data: one sample a row", [Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0]})], "there are as many columns as labels"
+
+
 def resize_axis(evidence: Evidence, finding: Finding) -> Made:
     """The data's last axis brought to the declared size."""
     for index, name, want, got in misfits(evidence):

@@ -100,6 +100,13 @@ def other_dimension(evidence: Evidence, finding: Finding) -> Made:
         yield f"Replace {every}", edits, f"the data has {have - 2} axes to slide over"
 
 
+def higher_dimension(evidence: Evidence, finding: Finding) -> Made:
+    """The data has more axes than the layers slide over: the layers are of the wrong dimension."""
+    node, shape = failing(evidence)
+    if shape is not None and axes_of(node.op) and len(shape) > len(axes_of(node.op)):
+        yield from other_dimension(evidence, finding)
+
+
 _KEEP = ["filters", "activation", "use_bias", "rate", "padding", "data_format"]
 
 
@@ -269,7 +276,7 @@ def keep_size(evidence: Evidence, finding: Finding) -> Made:
     """padding="same" where the window ran out of room, and above it."""
     node, shape = failing(evidence)
     yield f'Keep the size at {node.name}: padding="same"', [configure(node.name, padding="same")], "the window may reach over the border"
-    above = [item for item in upstream(evidence, node) if item.op.startswith(("Conv", "MaxPooling", "AveragePooling", "SeparableConv")) and item.config.get("padding", "valid") == "valid"]
+    above = [item for item in evidence.flow.nodes if item.kind == "layer" and item.id != node.id and item.op.startswith(("Conv", "MaxPooling", "AveragePooling", "SeparableConv")) and item.config.get("padding", "valid") == "valid"]
     if above:
         edits = [configure(item.name, padding="same") for item in [node, *above]]
         yield f'Keep the size all the way: padding="same" in {len(edits)} layers', edits, "fewer positions are lost at each border"
@@ -568,6 +575,69 @@ def units(evidence: Evidence, finding: Finding) -> Made:
     key = "units" if isinstance(head.config.get("units"), int) else "filters"
     changes: dict[str, Any] = {key: wanted}
     yield f"Give {head.name} {wanted} {key}, one for each value of a label", [configure(head.name, **changes)], "the labels say how many there are"
+
+
+_HIDDEN = frozenset({"relu", "elu", "selu", "gelu", "tanh", "leaky_relu", "relu6", "silu", "swish", "mish"})
+
+
+def _head_layer(evidence: Evidence, finding: Finding) -> tuple[str, dict[str, Any], Node] | None:
+    """The classifier or regressor that the labels ask for."""
+    labels, predictions = _ends(evidence, finding)
+    loss = _loss_node(evidence, finding)
+    if labels is None or predictions is None or loss is None or not labels.spec.shape:
+        return None
+    kind = kind_of(loss)
+    wanted = labels.spec.shape[-1] if len(labels.spec.shape) > 1 else 1
+    if kind == "sparse":
+        highest = next((stats.maximum for stats in (getattr(evidence.sample, "label_stats", None) or {}).values() if stats and stats.maximum is not None), None)
+        wanted = int(highest) + 1 if highest is not None else None
+    activation = {"categorical": "softmax", "sparse": "softmax", "binary": "sigmoid"}.get(kind)
+    if not wanted:
+        return None
+    config: dict[str, Any] = {"units": wanted, **({"activation": activation} if activation and not loss.config.get("from_logits") else {})}
+    return f"Dense({wanted}{', ' + repr(activation) if 'activation' in config else ''})", config, evidence.flow.node(predictions.source)
+
+
+def append(after: str, kind: str, **config: Any) -> Edit:
+    return Edit("insert-layer", after, {"layer": kind, "config": config, "position": "after"})
+
+
+def append_head(evidence: Evidence, finding: Finding) -> Made:
+    """A last layer of as many units as a label has values."""
+    found = _head_layer(evidence, finding)
+    if found is not None and found[2].kind == "layer":
+        text, config, last = found
+        yield f"End the model with {text} behind {last.name}", [append(last.name, "Dense", **config)], "the model had no layer that gives what a label holds"
+
+
+def missing_head(evidence: Evidence, finding: Finding) -> Made:
+    """Only where the last layer is plainly no head: no units of its own, or a hidden layer's activation."""
+    found = _head_layer(evidence, finding)
+    if found is None:
+        return
+    last, loss = found[2], _loss_node(evidence, finding)
+    classifies = loss is not None and kind_of(loss) in ("sparse", "categorical", "binary")
+    if _head(evidence, last) is None or (classifies and last.config.get("activation") in _HIDDEN):
+        yield from append_head(evidence, finding)
+
+
+def flat_head(evidence: Evidence, finding: Finding) -> Made:
+    """Inner axes and no head at all: one layer folds the axes, one gives what a label holds."""
+    found = _head_layer(evidence, finding)
+    if found is None or found[2].kind != "layer":
+        return
+    text, config, last = found
+    shape = _ends(evidence, finding)[1]
+    rank = len(shape.spec.shape or ()) if shape is not None else 0
+    for kind in ("Flatten", *([f"GlobalAveragePooling{rank - 2}D"] if rank in (3, 4, 5) else [])):
+        yield f"End the model with {kind} and {text} behind {last.name}", [append(last.name, kind), append(last.name, "Dense", **config)], "the model had no head"
+
+
+def one_unit(evidence: Evidence, finding: Finding) -> Made:
+    """A single unit for labels of one value."""
+    loss = _loss_node(evidence, finding)
+    if loss is not None and kind_of(loss) in ("binary", "regression"):
+        yield from units(evidence, finding)
 
 
 def more_units(evidence: Evidence, finding: Finding) -> Made:

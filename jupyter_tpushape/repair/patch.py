@@ -75,7 +75,7 @@ def _diff(seen: Any, edits: tuple[Edit, ...]) -> tuple[str, str, str] | None:
     places = Places(seen)
     changed: dict[str, str] = {}
     # From the right to the left, so that what is changed does not move what is still to be found.
-    for edit in sorted(edits, key=places.order):
+    for edit in sorted(reversed(edits), key=places.order):
         filename, line = places.of(edit)
         before = changed.get(filename) or "".join(linecache.getlines(filename))
         if not before.strip():

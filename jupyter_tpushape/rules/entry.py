@@ -286,7 +286,8 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
         return
     for index, found in mismatches(evidence):
         nodes = tuple(inputs[index : index + 1]) + tuple(node.id for node in evidence.flow.failed())
-        severity = "error" if evidence.where else "note"
+        # Axes in another order run where nothing depends on their sizes, and mean something else.
+        severity = "error" if evidence.where else "silent" if found.rule in (SWAPPED.id, CHANNELS_ORDER.id) else "note"
         edges = tuple(edge.id for edge in evidence.flow.edges if edge.target in inputs[index : index + 1])
         failed = evidence.failed
         broke = f" It breaks at {failed.name}." if failed is not None and failed.kind not in ("input",) else ""

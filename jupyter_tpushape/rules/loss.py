@@ -120,7 +120,7 @@ def cause_of_axes(evidence: Evidence, predictions: Edge) -> tuple[str, Node] | N
             return "sequences", node
         if node.op == "Bidirectional":
             return "sequences", node
-        if axes_of(node.op) and node.op not in RECURRENT:
+        if node.op == "Embedding" or (axes_of(node.op) and node.op not in RECURRENT):
             return "grid", node
         if node.kind == "input":
             return "input", node

@@ -356,6 +356,8 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
             continue
         for edge in evidence.flow.into(node.id):
             source = evidence.flow.node(edge.source)
+            while source.kind == "op" and source.op == "Cast" and evidence.flow.into(source.id):
+                source = evidence.flow.node(evidence.flow.into(source.id)[0].source)
             path = source.role.replace("[", "/").replace("]", "") if source.kind == "input" else ""
             seen = next((stats[key] for key in (path, f"x/{path}", f"x/{source.name}") if key in stats), None)
             if seen is None or seen.maximum is None or not (seen.maximum >= size or (seen.minimum is not None and seen.minimum < 0)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..flow import Finding, Node, Side, show_shape
+from ..flow import Severity, Finding, Node, Side, show_shape
 from .evidence import Evidence
 from .registry import check, rule
 from .words import named
@@ -286,8 +286,10 @@ def dynamic_reaches(evidence: Evidence) -> Iterator[Finding]:
             "Dynamic Spatial Convolution is not supported" if "Conv" in node.op else "Dynamic shape is not supported for non trivial window"
         )  # fmt: skip
         axis = "the batch axis" if resize and batch else "a spatial axis"
+        # A spec that leaves an axis open says nothing of the data: only data can be dynamic.
+        severity: Severity = "note" if evidence.sample.kind == "specs" else "tpu"
         yield Finding(
-            UNSUPPORTED.id, "tpu", f"{named(node)} is reached by a tensor of which {axis} is unknown, and the TPU compiler refuses that.",
+            UNSUPPORTED.id, severity, f"{named(node)} is reached by a tensor of which {axis} is unknown, and the TPU compiler refuses that.",
             f"Users report `{said}` here; it is not reproduced without a TPU. Make every axis static: drop_remainder=True and a batch that divides by {evidence.split.replicas}, one size for all images.",
             Side("static axes"), Side(f"{axis} unknown"), (node.id, *split_nodes(evidence)), location=node.location,
         )  # fmt: skip

@@ -17,6 +17,8 @@ from typing import Any
 from ..flow import Location
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+# Whoever stands above these asked for the trace: it is not a line of the traced program.
+_DOORS = frozenset(os.path.join(_HERE, "trace", name) for name in ("run.py", "build.py"))
 _LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib", "stdlib", "platstdlib")})
 
 
@@ -44,6 +46,8 @@ def user_frame(skip: Any = None, depth: int = 2) -> tuple[str, int] | None:
     frame: FrameType | None = sys._getframe(depth)
     while frame is not None:
         code = frame.f_code
+        if code.co_filename in _DOORS:
+            return None
         if is_user_file(code.co_filename) and not (
             skip is not None and code.co_name == "__init__" and code.co_argcount and frame.f_locals.get(code.co_varnames[0]) is skip
         ):
