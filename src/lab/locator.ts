@@ -1,5 +1,6 @@
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { Clipboard, Dialog, Notification, showDialog } from "@jupyterlab/apputils";
+import { CodeCell } from "@jupyterlab/cells";
 import type { Cell } from "@jupyterlab/cells";
 import type { CodeEditor } from "@jupyterlab/codeeditor";
 import { PageConfig, PathExt } from "@jupyterlab/coreutils";
@@ -103,15 +104,10 @@ export class Locator implements ILocator {
     });
     for (const panel of panels) {
       const cells = panel.content.widgets;
+      // A number belongs to one run: where a cell has it, that run is the one meant; after another run only the id is left.
       const found =
-        (location.cell ? cells.find((cell) => cell.model.id === location.cell) : undefined) ??
-        (location.execution
-          ? cells.find(
-              (cell) =>
-                cell.model.type === "code" &&
-                (cell.model as unknown as { executionCount: number | null }).executionCount === location.execution,
-            )
-          : undefined);
+        cells.find((cell) => location.execution && cell instanceof CodeCell && cell.model.executionCount === location.execution) ??
+        cells.find((cell) => location.cell && cell.model.id === location.cell);
       if (found) {
         return { panel, cell: found };
       }
@@ -180,12 +176,8 @@ export class Locator implements ILocator {
 
 /** Where a fix goes: the cell or file it names, or else where its finding stands. */
 function placeOf(fix: Fix, location: Location | null | undefined): Location | null {
-  const number = /^In\[(\d+)\]$/.exec(fix.cell ?? "");
-  if (number) {
-    return { file: "", line: 1, execution: Number(number[1]) };
-  }
   if (fix.cell) {
-    return { file: "", line: 1, cell: fix.cell };
+    return location?.cell === fix.cell ? location : { file: "", line: 1, cell: fix.cell };
   }
   return fix.file ? { file: fix.file, line: 1 } : (location ?? null);
 }

@@ -67,12 +67,13 @@ class Window:
                 }"""
             )
 
-    def command(self, name: str, args: str = "{}") -> None:
-        self.page.evaluate(f"window.jupyterapp.commands.execute({name!r}, {args})")
+    def command(self, name: str) -> None:
+        """Starts a command and does not wait for its end: it may stand in a dialog."""
+        self.page.evaluate(f"() => {{ window.jupyterapp.commands.execute({name!r}); }}")
 
     def run(self) -> None:
-        """Runs all cells and waits for the last one."""
-        self.page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
+        """Starts all cells of the notebook."""
+        self.command("notebook:run-all-cells")
 
 
 @pytest.fixture(scope="session")

@@ -96,3 +96,47 @@ def test_the_panel_survives_a_restart(window: Window, lab: Lab) -> None:
     expect(panel.get_by_role("option", name=re.compile("^model"))).to_be_visible()
     panel.get_by_role("button", name="Trace", exact=True).click()
     expect(panel.get_by_role("status")).to_contain_text("Flows to the end")
+
+
+def test_a_click_leads_to_the_cell_and_a_fix_goes_into_it(window: Window, lab: Lab) -> None:
+    build = (
+        "def make_model():\n"
+        "    inputs = keras.Input((28, 28, 1))\n"
+        "    x = keras.layers.MaxPooling2D()(inputs)\n"
+        "    outputs = keras.layers.Dense(10)(x)\n"
+        "    model = keras.Model(inputs, outputs)\n"
+        '    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))\n'
+        "    return model"
+    )
+    window.open(
+        lab.notebook(
+            "apply.ipynb",
+            "%load_ext jupyter_tpushape\nimport keras, numpy as np",
+            build,
+            'net = make_model()\nx, y = np.zeros((64, 28, 28, 1), "float32"), np.zeros(64, "int64")',
+        )
+    )
+    window.command("tpushape:open-panel")
+    panel = window.page.locator("#tpushape-panel")
+    window.run()
+    panel.get_by_role("option", name=re.compile("^net")).click()
+    panel.get_by_role("button", name="Trace", exact=True).click()
+    expect(panel.get_by_role("status")).to_contain_text("problem")
+    cell = window.page.locator(".jp-Notebook .jp-CodeCell").nth(1)
+    expect(cell.locator(".tpushape-Mark")).to_be_visible()
+
+    # A cell that changed since the trace is left alone.
+    window.command("tpushape:apply-fix")
+    dialog = window.page.locator(".jp-Dialog")
+    expect(dialog.locator(".tpushape-Diff")).to_contain_text("+")
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(cell.locator(".cm-content")).not_to_contain_text("Flatten")
+
+    window.command("tpushape:apply-fix")
+    dialog.get_by_role("button", name="Apply", exact=True).click()
+    expect(dialog).to_have_count(0)
+    expect(cell.locator(".cm-content")).to_contain_text(re.compile("Flatten|Pooling2D.*Pooling2D", re.DOTALL))
+
+    window.command("tpushape:apply-fix")
+    expect(dialog).to_contain_text("has changed since it was traced")
+    dialog.get_by_role("button").first.click()
