@@ -89,6 +89,10 @@ def fit(page: Page) -> None:
     page.get_by_role("button", name="Fit everything").click()
 
 
+def after(page: Page) -> None:
+    page.get_by_role("button", name="Before / after").first.click()
+
+
 def open_block(page: Page) -> None:
     page.get_by_role("searchbox").fill("block3b_se_excite")
     page.keyboard.press("Enter")
@@ -103,6 +107,7 @@ PICTURES: dict[str, tuple[Callable[[], Report], dict[str, Any], Callable[[Page],
     "uneven-replicas": (uneven, {}, None),
     "bert": (bert, {}, fit),
     "efficientnet-closed": (efficientnet, {}, None),
+    "fix-after": (missing_flatten, {}, after),
     "efficientnet-opened": (efficientnet, {}, open_block),
 }
 

@@ -5,11 +5,11 @@ import { FlowDoc, SEVERITY_WORD } from "./doc";
 import { addStyle, h } from "./dom";
 import { exportList, exportSvg } from "./exporting";
 import { frameOf } from "./frame";
-import { handle, step } from "./gestures";
+import { handle } from "./gestures";
 import { buildTree, type Item, type Tree } from "./groups";
 import { header, type Header } from "./header";
 import type { Callbacks } from "./index";
-import { onKey } from "./keys";
+import { graphKeys, onKey } from "./keys";
 import { Levels } from "./layout/levels";
 import { SceneBuilder } from "./layout/scene";
 import { LARGE, orderInWorker } from "./layout/worker";
@@ -17,6 +17,7 @@ import { linePane } from "./linepane";
 import { Minimap } from "./minimap";
 import { ancestors, litOf, openingOf } from "./opening";
 import { Outline } from "./outline";
+import { Compare } from "./preview";
 import { problemsPane } from "./problems";
 import { Hits } from "./search";
 import { Sidebar, type Tab } from "./sidebar";
@@ -33,6 +34,7 @@ interface Before {
   known: Map<string, Item>;
   tab: Tab;
   held: boolean;
+  current: number;
 }
 
 const NARROW = 720;
@@ -57,6 +59,7 @@ export class App {
   private hits!: Hits;
   private theme: Theme = "light";
   private side!: Sidebar;
+  private compare: Compare;
   private begun = false;
   private alive = true;
 
@@ -78,6 +81,7 @@ export class App {
     });
     this.root.classList.toggle("reduced", typeof matchMedia === "function" && matchMedia("(prefers-reduced-motion: reduce)").matches);
     el.append(this.host);
+    this.compare = new Compare(report);
     this.load(report, null);
     this.stopTheme = followTheme((theme) => {
       this.theme = theme;
@@ -101,7 +105,20 @@ export class App {
   }
 
   update(report: WireReport): void {
+    this.compare = new Compare(report);
+    this.swap(report, 0);
+  }
+
+  /** Shows the flow after a fix, or, asked again, the one before. */
+  private preview(finding: number, fix: number): void {
+    const words = this.compare.turn(finding, fix);
+    this.swap(this.compare.shown, finding);
+    this.say(words);
+  }
+
+  private swap(report: WireReport, current: number): void {
     const before = {
+      current,
       open: this.open,
       selected: this.viewport.selected?.id,
       view: this.viewport.view,
@@ -147,7 +164,8 @@ export class App {
       this.viewport.held = before.held;
       this.viewport.selected = this.tree.items.get(before.selected ?? "") ?? null;
     }
-    this.chooseQuietly(0);
+    this.viewport.changed = this.compare.changed;
+    this.chooseQuietly(before?.current ?? 0);
     this.side.show(before?.tab ?? (report.findings.length ? "problems" : "outline"));
     this.say(report.summary);
   }
@@ -161,7 +179,15 @@ export class App {
       leaveSearch: () => svg.focus(),
       exports: this.exports(),
     });
-    svg.addEventListener("keydown", (event) => this.key(event));
+    const keys = graphKeys(viewport, this.tree, {
+      select: (item) => this.select(item),
+      toggle: (item) => this.toggle(item),
+      details: () => this.side.show("details", true),
+      problem: (by) => this.choose(by > 0 && !this.touched ? this.current : this.current + by),
+      search: () => this.header.input.focus(),
+      closeMenu: () => this.header.closeMenu(),
+    });
+    svg.addEventListener("keydown", (event) => onKey(event, keys));
     handle(viewport, {
       node: (id) => {
         this.selectById(id);
@@ -183,6 +209,7 @@ export class App {
     }
     this.side = new Sidebar(this.uid, names);
     this.side.pane("outline")!.append(this.outline.element);
+    canvas.append(this.compare.banner((f, x) => this.preview(f, x)));
     this.root.replaceChildren(this.header.element, h("div", { class: "body" }, canvas, this.side.element), this.live);
   }
 
@@ -387,6 +414,8 @@ export class App {
         choose: (f) => this.choose(f),
         goTo: (i) => this.select(this.tree.of[i]!),
         say: this.say,
+        preview: (f, x) => this.preview(f, x),
+        previewed: (f, x) => this.compare.stands(f, x),
         apply,
         locate,
       }),
@@ -416,34 +445,5 @@ export class App {
       this.select(item);
       this.side.show("details");
     }
-  }
-
-  private key(event: KeyboardEvent): void {
-    const { viewport } = this;
-    onKey(event, {
-      walk: (key) => {
-        const { selected, scene } = viewport;
-        const next = selected && scene ? step(scene, selected, key) : this.tree.root.children[0];
-        if (next) {
-          this.select(next);
-        }
-      },
-      pan: (dx, dy) => viewport.pan(dx, dy),
-      details: () => {
-        if (viewport.selected) {
-          this.side.show("details", true);
-        }
-      },
-      toggle: () => this.toggle(viewport.selected),
-      problem: (by) => this.choose(by > 0 && !this.touched ? this.current : this.current + by),
-      search: () => this.header.input.focus(),
-      fit: () => viewport.fit(),
-      zoom: (factor) => viewport.zoom(factor),
-      back: () => {
-        if (!this.header.closeMenu()) {
-          this.select(null);
-        }
-      },
-    });
   }
 }

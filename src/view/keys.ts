@@ -1,5 +1,9 @@
 /** The keys of the graph. */
 
+import { step } from "./gestures";
+import type { Item, Tree } from "./groups";
+import type { Viewport } from "./viewport";
+
 export interface Keys {
   walk(key: string): void;
   pan(dx: number, dy: number): void;
@@ -46,4 +50,42 @@ export function onKey(event: KeyboardEvent, act: Keys): void {
   }
   event.preventDefault();
   event.stopPropagation();
+}
+
+export interface KeyHost {
+  select(item: Item | null): void;
+  toggle(item: Item | null): void;
+  details(): void;
+  problem(step: 1 | -1): void;
+  search(): void;
+  closeMenu(): boolean;
+}
+
+/** What the keys do to a picture. */
+export function graphKeys(viewport: Viewport, tree: Tree, host: KeyHost): Keys {
+  return {
+    walk: (key) => {
+      const { selected, scene } = viewport;
+      const next = selected && scene ? step(scene, selected, key) : tree.root.children[0];
+      if (next) {
+        host.select(next);
+      }
+    },
+    pan: (dx, dy) => viewport.pan(dx, dy),
+    details: () => {
+      if (viewport.selected) {
+        host.details();
+      }
+    },
+    toggle: () => host.toggle(viewport.selected),
+    problem: (by) => host.problem(by),
+    search: () => host.search(),
+    fit: () => viewport.fit(),
+    zoom: (factor) => viewport.zoom(factor),
+    back: () => {
+      if (!host.closeMenu()) {
+        host.select(null);
+      }
+    },
+  };
 }

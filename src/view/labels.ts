@@ -48,11 +48,17 @@ export function labelsOf(doc: FlowDoc, scene: Scene): Label[] {
     }
   }
   for (const line of scene.lines) {
-    if (line.labelled && !line.corners.length && !line.severity && line.status !== "failed") {
+    if (line.labelled && known(doc, line) && !line.corners.length && !line.severity && line.status !== "failed") {
       offer(tensor(doc, line));
     }
   }
   return kept;
+}
+
+/** Whether there is anything to say of a line's tensor. */
+function known(doc: FlowDoc, line: Line): boolean {
+  const spec = doc.spec(doc.edges[line.edges[0]!]!);
+  return spec.shape !== null || spec.dtype !== "" || line.status === "not-reached";
 }
 
 function wrong(doc: FlowDoc, line: Line): Label {

@@ -9,6 +9,10 @@ export interface ProblemActions {
   choose(finding: number): void;
   goTo(node: number): void;
   say(words: string): void;
+  /** Shows the flow after a fix, or the one before again. */
+  preview(finding: number, fix: number): void;
+  /** Whether the flow after a fix is shown; null where it cannot be. */
+  previewed(finding: number, fix: number): boolean | null;
   apply?: ((finding: number, fix: number) => void) | undefined;
   locate?: ((location: Location) => void) | undefined;
 }
@@ -145,7 +149,9 @@ function wayOf(doc: FlowDoc, finding: Finding, act: ProblemActions): HTMLElement
   if (location) {
     const words = placeText(location);
     const { locate } = act;
-    row.append(h("span", { class: "muted", "aria-hidden": "true" }, "·"));
+    if (row.childElementCount) {
+      row.append(h("span", { class: "muted", "aria-hidden": "true" }, "·"));
+    }
     row.append(
       locate
         ? button(words, { class: "link mono" }, () => {
@@ -216,6 +222,14 @@ function card(fix: Fix, i: number, finding: number, act: ProblemActions): HTMLEl
       });
     });
     actions.append(copy);
+  }
+  const shown = act.previewed(finding, i);
+  if (shown !== null) {
+    actions.append(
+      button("Before / after", { "aria-pressed": String(shown), "aria-label": `Before / after: ${fix.title}` }, () =>
+        act.preview(finding, i),
+      ),
+    );
   }
   if (actions.childElementCount) {
     box.append(actions);

@@ -140,6 +140,9 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .line.selected .stroke{stroke-width:3.5}
 .line.lit .stroke{stroke-width:3}.line.lit.failed .stroke,.line.lit.error .stroke{stroke-width:3.5}
 .node.lit:not(.open,.error,.tpu,.failed,.silent)>.body{stroke:var(--wrong);stroke-width:1.3}
+.node.changed>.body{fill:var(--good-soft);stroke:var(--good);stroke-width:2.4}.node.changed .note-text{fill:var(--good-text);font-weight:700}
+.banner{position:absolute;left:10px;bottom:10px;display:flex;gap:10px;align-items:center;max-width:calc(100% - 64px);padding:5px 6px 5px 12px;border:2px solid var(--good);border-radius:8px;background:var(--bg);font-weight:600}.banner[hidden]{display:none}
+.tps button[aria-pressed=true]{border-color:var(--good);box-shadow:inset 0 0 0 1px var(--good)}
 .node.match>.body{fill:var(--good-soft);stroke:var(--good);stroke-width:2}
 .tools{position:absolute;right:10px;top:10px;display:flex;flex-direction:column;gap:4px}
 .tps .tools button{width:30px;height:28px;padding:0;font-size:15px;line-height:1}

@@ -30,6 +30,8 @@ export class Viewport {
   selectedLine: string | null = null;
   lit: { items: Set<Item>; lines: Set<string> } | null = null;
   matches = new Set<Item>();
+  /** Ids of what a fix adds or changes, while the flow after it is shown. */
+  changed = new Set<string>();
   private grid: Grid | null = null;
   private readonly world = s("g", { class: "world" });
   private readonly layers = {
@@ -285,6 +287,7 @@ export class Viewport {
       }
       const { classList } = entry.element;
       classList.toggle("selected", this.selected === box.item);
+      classList.toggle("changed", this.changed.has(box.item.id));
       classList.toggle("match", this.matches.has(box.item));
       classList.toggle("lit", Boolean(this.lit?.items.has(box.item)));
     }

@@ -218,3 +218,17 @@ def test_the_number_of_elements_does_not_grow_with_the_flow(page_of: Open, flows
         page.wait_for_timeout(300)
         counts.append(page.evaluate("() => document.querySelector('.tpushape-view').shadowRoot.querySelectorAll('.graph *').length"))
     assert max(counts) < 1500
+
+
+def test_before_and_after_of_a_fix_share_their_place(page_of: Open, flows: ModuleType) -> None:
+    page = page_of(flows.conv_lstm())
+    before = box(page, "conv2d")
+    page.get_by_role("button", name="Before / after: Read the rows as time steps").click()
+    assert texts(page, ".node.changed .name") == ["Reshape"]
+    assert texts(page, ".node.changed .note-text") == ["+ target_shape=(26, 832)"]
+    assert page.locator(".node.not-reached, .node.failed").count() == 0
+    expect(page.locator(".live")).to_have_text("Shown after the fix: Read the rows as time steps")
+    assert abs(box(page, "conv2d")["y"] - before["y"]) < 80
+    page.get_by_role("button", name="Back to before").click()
+    expect(page.locator(".node.failed .name").last).to_have_text("lstm")
+    assert page.locator(".node.changed").count() == 0
