@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .examine import BadProgram, Examined, Program, examine
-from .flow import Finding, Report, Target
+from .flow import Finding, Report, Target, Verdict
 from .rules import run_rules
 
 
@@ -63,7 +63,7 @@ def trace(
         from .repair import propose
 
         propose(seen, findings)
-    verdicts = []
+    verdicts: list[Verdict] = []
     if compiler is not None:
         from .compilers import verdicts as ask
 

@@ -153,7 +153,7 @@ def shape_of(seen: Examined) -> Callable[[Any], Shape | None]:
     split = seen.evidence.split
 
     def shape(leaf: Any) -> Shape | None:
-        concrete = leaf.concrete if leaf.concrete is not None else leaf.shape
+        concrete: Shape | None = leaf.concrete if leaf.concrete is not None else leaf.shape
         if split is None or not concrete or concrete[0] is None:
             return concrete
         return (split.rows(concrete[0])[0], *concrete[1:])
@@ -165,7 +165,7 @@ def _place(seen: Examined) -> Callable[[Shape | None], tuple[Any, ...]]:
     """Every replica's index, device and shape of a tensor whose batch axis is the replica's."""
     split = seen.evidence.split
     if split is None:
-        return lambda shape: ()
+        return lambda _: ()
     batch = next((spec.shape[0] for _, spec in seen.evidence.x if spec.shape), None)
     rows = split.rows(_global_batch(seen))
     devices = split.devices
@@ -213,7 +213,9 @@ def _front(seen: Examined, assembler: Assembler) -> str | None:
             _, found = leaves(getattr(sample, role), lambda leaf: leaf.shape, role, role)
             for leaf in found:
                 if feeder is not None:
-                    assembler.edge(feeder, node.id, leaf.spec, key=id(leaf), label=label or (leaf.path if len(found) > 1 else ""), placed=False)
+                    assembler.edge(
+                        feeder, node.id, leaf.spec, key=id(leaf), label=label or (leaf.path if len(found) > 1 else ""), placed=False
+                    )
         feeder = node.id
     return feeder
 
@@ -305,9 +307,15 @@ class _DeclaredLeaf:
 def _from_declared(seen: Examined) -> Any:
     declared = seen.evidence.declared
     if not declared:
-        raise BadProgram("This model declares no input, so a trace needs data or specs: type trace(model, (x, y)), or trace(model, tf.TensorSpec((32, 10))).")
+        raise BadProgram(
+            "This model declares no input, so a trace needs data or specs: type trace(model, (x, y)), or trace(model, tf.TensorSpec((32, 10)))."
+        )
     batch = seen.program.batch_size or 32
-    found = {name: _DeclaredLeaf((batch if spec.shape[0] is None else spec.shape[0], *spec.shape[1:]), spec.dtype, spec.kind) for name, spec in declared if spec.shape}
+    found = {
+        name: _DeclaredLeaf((batch if spec.shape[0] is None else spec.shape[0], *spec.shape[1:]), spec.dtype, spec.kind)
+        for name, spec in declared
+        if spec.shape
+    }
     structure = seen.evidence.structure
     if structure is None or isinstance(structure, str):
         return _DeclaredSample(next(iter(found.values())))

@@ -52,7 +52,14 @@ def probe(seen: Any) -> Probe | None:
 
     recorder = Recorder()
     second = run(
-        seen.adapter, seen.model, seen.sample, shape=grown, training=seen.program.training, loss=seen.program.loss, recorder=recorder, fast=first.fast
+        seen.adapter,
+        seen.model,
+        seen.sample,
+        shape=grown,
+        training=seen.program.training,
+        loss=seen.program.loss,
+        recorder=recorder,
+        fast=first.fast,
     )
     assembler = Assembler(seen.adapter.name)
     assembler.inputs(second.x, [], None)

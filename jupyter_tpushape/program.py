@@ -33,7 +33,9 @@ CONSTANTS: dict[str, tuple[int, ...]] = {
 # What a graph holds beside the replica's own operations.
 OUTSIDE = frozenset({"Placeholder", "VarHandleOp", "TPUReplicatedInput", "TPUReplicatedOutput", "TPUReplicateMetadata"})
 BOUNDED = frozenset({"Where", "Unique", "UniqueV2", "DynamicPartition"})
-ELEMENTWISE = frozenset({"AddV2", "Add", "Sub", "Mul", "RealDiv", "Div", "Maximum", "Minimum", "SquaredDifference", "Pow", "SelectV2", "DivNoNan"})
+ELEMENTWISE = frozenset(
+    {"AddV2", "Add", "Sub", "Mul", "RealDiv", "Div", "Maximum", "Minimum", "SquaredDifference", "Pow", "SelectV2", "DivNoNan"}
+)
 PRODUCTS = frozenset({"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum", "Conv2D", "Conv3D", "DepthwiseConv2dNative"})
 # Built-in layers that are looked into: preprocessing, resizes, and what carries code of the user's own.
 DOUBTFUL = frozenset({
@@ -192,7 +194,9 @@ def uses_of(graph: Any, *, training: bool = False) -> Iterator[Use]:
         if kind in BOUNDED and _made_by_user(operation):
             yield Use("bounded", kind, scope, location=_user_line(operation))
         elif kind in ELEMENTWISE and _mixes(operation) and _made_by_user(operation):
-            yield Use("mixed", kind, scope, " with ".join(str(tuple(tensor.shape)) for tensor in operation.inputs[:2]), _user_line(operation))
+            yield Use(
+                "mixed", kind, scope, " with ".join(str(tuple(tensor.shape)) for tensor in operation.inputs[:2]), _user_line(operation)
+            )
         elif (kind in ("Assert", "CheckNumerics") or "AssertGuard" in scope.rsplit("/", 1)[-1]) and _made_by_user(operation):
             yield Use("assert", "CheckNumerics" if kind == "CheckNumerics" else "Assert", scope, location=_user_line(operation))
         elif kind in PRODUCTS and _dtype(operation.outputs[0].dtype).lstrip("u") == "int64":
@@ -244,7 +248,9 @@ def _doubtful(model: Any, package: str) -> bool:
             if any(not hasattr(operation, "weights") and type(operation).__module__.split(".")[0] != package for operation in operations):
                 return True
         activation = getattr(layer, "activation", None)
-        if callable(activation) and not str(getattr(activation, "__module__", "") or type(activation).__module__).startswith((package, "keras.", "tf_keras.")):
+        if callable(activation) and not str(getattr(activation, "__module__", "") or type(activation).__module__).startswith(
+            (package, "keras.", "tf_keras.")
+        ):
             return True
     return False
 

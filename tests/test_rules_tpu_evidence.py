@@ -30,7 +30,9 @@ def traced_step(model, data):
 
 
 def pairs(rows=64, batch=16, drop=True):
-    return tf.data.Dataset.from_tensor_slices((np.zeros((rows, 4), "float32"), np.zeros((rows, 1), "float32"))).batch(batch, drop_remainder=drop)
+    return tf.data.Dataset.from_tensor_slices((np.zeros((rows, 4), "float32"), np.zeros((rows, 1), "float32"))).batch(
+        batch, drop_remainder=drop
+    )
 
 
 def replicated_inputs(step):
@@ -64,7 +66,9 @@ def test_b5_unknown_rank_is_refused_by_the_strategy():
 
 
 def test_b11_without_batch_the_feature_axis_is_cut():
-    split = tpushape.tpu_strategy("v5e-8").experimental_local_results(next(iter(distribute(tf.data.Dataset.from_tensor_slices(np.zeros((9, 5)))))))
+    split = tpushape.tpu_strategy("v5e-8").experimental_local_results(
+        next(iter(distribute(tf.data.Dataset.from_tensor_slices(np.zeros((9, 5))))))
+    )
     assert [tuple(part.shape) for part in split] == [(1,)] * 5 + [(0,)] * 3
 
 
@@ -97,7 +101,10 @@ def test_d8_text_itself_is_handed_over_by_the_strategy():
 def test_d5_mixed_float16_is_refused_by_tf_keras():
     try:
         tf_keras.mixed_precision.set_global_policy("mixed_float16")
-        with tpushape.tpu_strategy("v5e-8").scope(), pytest.raises(ValueError, match=r"Mixed precision is not supported with the tf\.distribute\.Strategy"):
+        with (
+            tpushape.tpu_strategy("v5e-8").scope(),
+            pytest.raises(ValueError, match=r"Mixed precision is not supported with the tf\.distribute\.Strategy"),
+        ):
             tf_keras.Sequential([tf_keras.Input((4,)), tf_keras.layers.Dense(1)]).compile("sgd", "mse")
     finally:
         tf_keras.mixed_precision.set_global_policy("float32")
@@ -116,7 +123,10 @@ def test_v1_outside_variables_say_so_in_tf_keras_and_nothing_in_keras_3():
     legacy = tf_keras.Sequential([tf_keras.Input((4,)), tf_keras.layers.Dense(1)])
     with strategy.scope(), pytest.raises(ValueError, match="was not created in the distribution strategy scope"):
         legacy.compile("sgd", "mse")
-    for optimizer, says in (("sgd", "'ResourceVariable' object has no attribute '_packed_variable'"), ("adam", r"inside \"with strategy\.scope\(\)\"")):
+    for optimizer, says in (
+        ("sgd", "'ResourceVariable' object has no attribute '_packed_variable'"),
+        ("adam", r"inside \"with strategy\.scope\(\)\""),
+    ):
         model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
         with strategy.scope():
             model.compile(optimizer, "mse")
@@ -138,7 +148,10 @@ def test_v4_an_optimizer_object_from_outside_is_refused_by_keras_3(inside):
     with strategy.scope():
         model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
         model.compile(optimizer, "mse")
-    with strategy.scope() if inside else contextlib.nullcontext(), pytest.raises(RuntimeError, match=r"Mixing different tf\.distribute\.Strategy"):
+    with (
+        strategy.scope() if inside else contextlib.nullcontext(),
+        pytest.raises(RuntimeError, match=r"Mixing different tf\.distribute\.Strategy"),
+    ):
         model.fit(pairs(), verbose=0)
 
 

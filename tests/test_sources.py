@@ -16,10 +16,11 @@ from jupyter_tpushape.flow import Spec
 from jupyter_tpushape.sources import BadData, LeafSpec, sample
 
 BOTH = pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+
+
 class Pair(NamedTuple):
     a: object
     b: object
-
 
 
 def ones(*shape, dtype="float32"):

@@ -82,7 +82,9 @@ class Report:
         except msgspec.DecodeError as error:
             raise ValueError(f"This is not a tpushape report: {error}. Expected the text that report.to_json() gives.") from None
         if wire.version != VERSION:
-            raise ValueError(f"This report has version {wire.version}, and this jupyter_tpushape reads version {VERSION}: trace the model again.")
+            raise ValueError(
+                f"This report has version {wire.version}, and this jupyter_tpushape reads version {VERSION}: trace the model again."
+            )
         return cls(
             unpack(wire.flow), wire.findings, target=wire.target, verdicts=wire.verdicts,
             title=wire.title, seconds=wire.seconds, limits=wire.limits,

@@ -125,7 +125,12 @@ def is_pure(source: str, names: dict[str, Any]) -> bool:
         return False
     own = {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     own |= {target.id for node in ast.walk(tree) if isinstance(node, ast.Assign) for target in node.targets if isinstance(target, ast.Name)}
-    own |= {alias.asname or alias.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names}
+    own |= {
+        alias.asname or alias.name.split(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for alias in node.names
+    }
     for node in ast.walk(tree):
         if isinstance(node, (ast.Delete, ast.Global, ast.Nonlocal, ast.AugAssign, ast.With, ast.AsyncWith, ast.Await)):
             return False
@@ -133,7 +138,9 @@ def is_pure(source: str, names: dict[str, Any]) -> bool:
             modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
             if any(module.split(".")[0] not in _LIBRARIES for module in modules):
                 return False
-        if isinstance(node, ast.Assign) and any(isinstance(target, (ast.Subscript, ast.Attribute)) and _root(target) not in {"self"} for target in node.targets):
+        if isinstance(node, ast.Assign) and any(
+            isinstance(target, (ast.Subscript, ast.Attribute)) and _root(target) != "self" for target in node.targets
+        ):
             return False
         if isinstance(node, ast.Call) and not _allowed(node.func, own, names):
             return False
@@ -143,7 +150,7 @@ def is_pure(source: str, names: dict[str, Any]) -> bool:
 def _allowed(function: ast.expr, own: set[str], names: dict[str, Any]) -> bool:
     root = _root(function)
     if root is None:
-        return isinstance(function, ast.Call) or isinstance(function, ast.Attribute)
+        return isinstance(function, (ast.Call, ast.Attribute))
     if root in own or root in ("super", "range", "len", "list", "tuple", "dict", "int", "float", "zip", "enumerate", "print", "self"):
         return True
     value = names.get(root)

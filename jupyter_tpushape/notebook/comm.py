@@ -41,14 +41,6 @@ def register(shell: Any = None) -> bool:
 
 
 def unregister(shell: Any) -> None:
-    """Takes the comm target away; open comms are closed."""
-    kernel = getattr(shell, "kernel", None)
-    if kernel is not None:
-        kernel.comm_manager.targets.pop(TARGET, None)
-    _open.clear()
-
-
-def unregister(shell: Any) -> None:
     """Takes the comm target back and closes what is open."""
     manager = getattr(getattr(shell, "kernel", None), "comm_manager", None)
     if manager is not None and TARGET in manager.targets:
@@ -63,7 +55,7 @@ def connect(hints: bool = True) -> None:
 
     from .extension import load
 
-    shell = get_ipython()  # type: ignore[no-untyped-call]
+    shell = get_ipython()
     load(shell)
     register(shell)
     shell._tpushape.hints = hints

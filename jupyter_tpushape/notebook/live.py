@@ -45,7 +45,14 @@ def _fingerprint(value: Any) -> Any:
     layers = getattr(value, "layers", None)
     optimizer = getattr(value, "optimizer", None)
     inner = tuple((id(layer), len(getattr(layer, "weights", ()) or ())) for layer in layers) if isinstance(layers, list) else ()
-    return (id(value), inner, id(optimizer), str(getattr(value, "loss", "")), str(getattr(value, "shape", "")), str(getattr(value, "element_spec", "")))
+    return (
+        id(value),
+        inner,
+        id(optimizer),
+        str(getattr(value, "loss", "")),
+        str(getattr(value, "shape", "")),
+        str(getattr(value, "element_spec", "")),
+    )
 
 
 def changed(before: Any, now: Any) -> str:
@@ -58,5 +65,5 @@ def changed(before: Any, now: Any) -> str:
         return "What was broken flows now: nothing serious is left."
     gone, come = len(old - new), [message for _, message in new - old]
     if come:
-        return come[0]
+        return str(come[0])
     return f"{gone} problem{'s' * (gone != 1)} gone, {len(new)} left." if gone else ""

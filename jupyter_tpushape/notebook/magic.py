@@ -12,23 +12,23 @@ from IPython.display import display
 
 
 @magics_class
-class TpuShapeMagics(Magics):  # type: ignore[misc]
+class TpuShapeMagics(Magics):
     """The magics of one shell."""
 
     def __init__(self, shell: Any, extension: Any) -> None:
-        super().__init__(shell)  # type: ignore[no-untyped-call]
+        super().__init__(shell)
         self.extension = extension
 
-    @magic_arguments()  # type: ignore[no-untyped-call, untyped-decorator]
-    @argument("names", nargs="*", help="A model (or a function that builds one), and its data. With nothing: the last thing that failed.")  # type: ignore[no-untyped-call, untyped-decorator]
-    @argument("--tpu", default=None, help="The TPU to plan for, such as v5e-8; none for no target. Default: the live strategy, else v5e-8.")  # type: ignore[no-untyped-call, untyped-decorator]
-    @argument("--compile", default=None, choices=("xla", "tpu"), help="Ask a compiler for its verdict too.")  # type: ignore[no-untyped-call, untyped-decorator]
-    @argument("--loss", default=None, help="A loss by name, in place of the compiled one.")  # type: ignore[no-untyped-call, untyped-decorator]
-    @argument("--batch-size", type=int, default=None, help="Rows a batch, for arrays.")  # type: ignore[no-untyped-call, untyped-decorator]
-    @argument("--no-fixes", action="store_true", help="Do not search for fixes.")  # type: ignore[no-untyped-call, untyped-decorator]
-    @argument("--save", default=None, help="Also write the report to a .html, .json, .svg or .md file.")  # type: ignore[no-untyped-call, untyped-decorator]
-    @argument("--text", action="store_true", help="Print text instead of the picture.")  # type: ignore[no-untyped-call, untyped-decorator]
-    @line_cell_magic  # type: ignore[untyped-decorator]
+    @magic_arguments()
+    @argument("names", nargs="*", help="A model (or a function that builds one), and its data. With nothing: the last thing that failed.")
+    @argument("--tpu", default=None, help="The TPU to plan for, such as v5e-8; none for no target. Default: the live strategy, else v5e-8.")
+    @argument("--compile", default=None, choices=("xla", "tpu"), help="Ask a compiler for its verdict too.")
+    @argument("--loss", default=None, help="A loss by name, in place of the compiled one.")
+    @argument("--batch-size", type=int, default=None, help="Rows a batch, for arrays.")
+    @argument("--no-fixes", action="store_true", help="Do not search for fixes.")
+    @argument("--save", default=None, help="Also write the report to a .html, .json, .svg or .md file.")
+    @argument("--text", action="store_true", help="Print text instead of the picture.")
+    @line_cell_magic
     def tpushape(self, line: str, cell: str | None = None) -> None:
         """Show where the tensor shapes of a Keras model part, why, and what mends it.
 
@@ -40,7 +40,7 @@ class TpuShapeMagics(Magics):  # type: ignore[misc]
             %tpushape
         """
         try:
-            options = parse_argstring(type(self).tpushape, _quote(line))  # type: ignore[no-untyped-call]
+            options = parse_argstring(type(self).tpushape, _quote(line))
         except UsageError as error:
             raise UsageError(f"{str(error).splitlines()[-1]} Type %tpushape? for help.") from None
         try:
@@ -84,7 +84,9 @@ class TpuShapeMagics(Magics):  # type: ignore[misc]
         if not names:
             return self._last(chosen)
         if len(names) > 2:
-            raise ValueError(f"Expected a model and its data, and got {len(names)} names: type %tpushape model data, with arrays as %tpushape model (x,y).")
+            raise ValueError(
+                f"Expected a model and its data, and got {len(names)} names: type %tpushape model data, with arrays as %tpushape model (x,y)."
+            )
         model = self._value(names[0])
         data = self._value(names[1]) if len(names) > 1 else None
         return trace(model, data, **chosen)
@@ -97,13 +99,19 @@ class TpuShapeMagics(Magics):  # type: ignore[misc]
                 import difflib
 
                 near = difflib.get_close_matches(text, [name for name in names if not name.startswith("_")], 1)
-                hint = f" Did you mean {near[0]}?" if near else " Type the name of a variable that holds a model, then one that holds its data."
+                hint = (
+                    f" Did you mean {near[0]}?"
+                    if near
+                    else " Type the name of a variable that holds a model, then one that holds its data."
+                )
                 raise ValueError(f"There is no variable {text} here.{hint}")
             return names[text]
         try:
             return eval(text, self.shell.user_global_ns, names)
         except Exception as error:
-            raise ValueError(f"{text} cannot be read as a model or data ({type(error).__name__}: {error}): type %tpushape model data.") from None
+            raise ValueError(
+                f"{text} cannot be read as a model or data ({type(error).__name__}: {error}): type %tpushape model data."
+            ) from None
 
     def _last(self, chosen: dict[str, Any]) -> Any:
         """The flow of the last failure."""
@@ -158,6 +166,6 @@ def show(report: Any, extension: Any) -> None:
 
         widget = ReportWidget(report)
         extension.shown = widget
-        display(widget)  # type: ignore[no-untyped-call]
+        display(widget)
     except Exception:
-        display(report)  # type: ignore[no-untyped-call]
+        display(report)

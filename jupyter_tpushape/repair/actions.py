@@ -148,7 +148,9 @@ class Edits:
         spec = adapter.spec(output)
         origin = adapter.origin(tensor)
         with _muted(recorder):
-            new = adapter.new_input(Spec((None, *(spec.shape or ())[1:]), spec.dtype), str(origin[0].name) + "_prepared" if origin else "prepared")
+            new = adapter.new_input(
+                Spec((None, *(spec.shape or ())[1:]), spec.dtype), str(origin[0].name) + "_prepared" if origin else "prepared"
+            )
         self._swapped[id(tensor)] = new
         recorder.alive.append(tensor)
         return new
@@ -193,7 +195,11 @@ class Edits:
 
                 if replace_operation(adapter, model, edit):
                     self.applied.add(i)
-        missing = [edit for i, edit in enumerate(self.edits) if i not in self.applied and edit.kind not in ("data-transform", "label-transform", "batching", "loss")]
+        missing = [
+            edit
+            for i, edit in enumerate(self.edits)
+            if i not in self.applied and edit.kind not in ("data-transform", "label-transform", "batching", "loss")
+        ]
         if missing:
             raise CannotRebuild(f"The edit of {missing[0].target} found no place in the program: apply it to the source by hand.")
         return model
@@ -235,7 +241,7 @@ def make_layer(adapter: Any, name: str, config: dict[str, Any]) -> Any:
     layers = _layers(adapter)
     arguments = {key: tuple(value) if isinstance(value, list) else value for key, value in config.items()}
     if name == "TimeDistributed":
-        return layers.TimeDistributed(make_layer(adapter, arguments.pop("layer"), {}))
+        return layers.TimeDistributed(make_layer(adapter, str(arguments["layer"]), {}))
     return getattr(layers, name)(**arguments)
 
 

@@ -6,13 +6,12 @@ rather than two, nothing thrown away. Verification has the last word.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..flow import Edit, Finding, Node, Shape, elements
+from ..flow import Edit, Finding
 from ..rules.evidence import Evidence
-from . import entry, graph
+from . import entry, graph, labels
 
 
 @dataclass(frozen=True)
@@ -39,13 +38,6 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
     return found
 
 
-Made = Iterator[tuple[str, list[Edit], str]]
-
-
-def _shape(value: Any) -> Shape | None:
-    return value if isinstance(value, tuple) else None
-
-
 _MAKERS: dict[str, tuple[Any, ...]] = {
     "missing-batch-axis": (entry.add_batch_axis,),
     "batch-in-input-shape": (entry.declare_rows, entry.declare_inner),
@@ -64,7 +56,15 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "uneven-replicas": (entry.static_batch,),
     "empty-replicas": (entry.static_batch,),
     "string-input": (graph.host_layer,),
-    "layer-rank": (graph.sequences_upstream, graph.higher_dimension, entry.rank_undeclared, graph.reshape_before, graph.other_dimension, entry.declare_rows, entry.rank_declared),
+    "layer-rank": (
+        graph.sequences_upstream,
+        graph.higher_dimension,
+        entry.rank_undeclared,
+        graph.reshape_before,
+        graph.other_dimension,
+        entry.declare_rows,
+        entry.rank_declared,
+    ),
     "layer-axis": (graph.project_before,),
     "merge-shapes": (graph.merge,),
     "reshape-size": (graph.reshape_target,),
@@ -73,23 +73,19 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "attention-shapes": (graph.mask_shape,),
     "layer-raises": (graph.other_dimension, graph.general, entry.declare_rows),
     "op-shapes": (graph.general,),
-    "return-sequences": (graph.last_step, graph.pool_steps, graph.flatten_cause),
-    "missing-flatten": (graph.flatten_cause, graph.flat_head),
-    "integer-labels": (graph.sparse_loss, graph.one_hot_labels),
-    "one-hot-labels": (graph.dense_loss, graph.label_numbers),
-    "output-units": (graph.missing_head, graph.units, graph.label_numbers_binary, graph.append_head),
-    "label-rank": (graph.label_axes, graph.one_unit, graph.flatten_cause),
-    "loss-raises": (graph.whole_batch, graph.label_axes, graph.units, graph.flatten_cause, graph.one_hot_labels),
-    "metric-raises": (graph.units, graph.flatten_cause, graph.label_axes),
-    "loss-broadcast": (graph.broadcast_cause, graph.units, graph.label_axes, graph.flatten_cause),
-    "label-range": (graph.more_units,),
-    "embedding-range": (graph.more_rows,),
+    "return-sequences": (labels.last_step, labels.pool_steps, labels.flatten_cause),
+    "missing-flatten": (labels.flatten_cause, labels.flat_head),
+    "integer-labels": (labels.sparse_loss, labels.one_hot_labels),
+    "one-hot-labels": (labels.dense_loss, labels.label_numbers),
+    "output-units": (labels.missing_head, labels.units, labels.label_numbers_binary, labels.append_head),
+    "label-rank": (labels.label_axes, labels.one_unit, labels.flatten_cause),
+    "loss-raises": (labels.whole_batch, labels.label_axes, labels.units, labels.flatten_cause, labels.one_hot_labels),
+    "metric-raises": (labels.units, labels.flatten_cause, labels.label_axes),
+    "loss-broadcast": (labels.broadcast_cause, labels.units, labels.label_axes, labels.flatten_cause),
+    "label-range": (labels.more_units,),
+    "embedding-range": (labels.more_rows,),
     "convolution-axes": (graph.other_dimension,),
-    "logits-twice": (graph.no_logits,),
+    "logits-twice": (labels.no_logits,),
     "reshape-interleaves": (graph.permute,),
     "fixed-batch": (graph.free_batch,),
 }
-
-
-def size(node: Node) -> int:
-    return elements(tuple(node.config.get("units", 0) for _ in range(1))) or 0

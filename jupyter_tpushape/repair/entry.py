@@ -25,7 +25,7 @@ def _by_name(evidence: Evidence) -> bool:
 
 def place(evidence: Evidence, index: int, path: str) -> dict[str, Any]:
     """Where in a nested x the leaf stands."""
-    if len(evidence.x) < 2 and path in ("x",):
+    if len(evidence.x) < 2 and path == "x":
         return {}
     if "[" in path:
         return {"key": int(path.split("[")[1].rstrip("]"))}
@@ -39,15 +39,25 @@ def declaration(index: int, shape: Shape, name: str) -> Edit:
 def declare_rows(evidence: Evidence, finding: Finding) -> Made:
     """Declare what one row of the data is."""
     for index, name, want, got in misfits(evidence):
-        row = tuple(None if want.shape[1:][i : i + 1] == (None,) and len(want.shape) == len(got.shape) else n for i, n in enumerate(got.shape[1:]))
-        yield f"Declare the input as {show_shape(row)}, which is what a row of the data is", [declaration(index, row, name)], "the data is as it is; the declaration follows it"
+        row = tuple(
+            None if want.shape[1:][i : i + 1] == (None,) and len(want.shape) == len(got.shape) else n for i, n in enumerate(got.shape[1:])
+        )
+        yield (
+            f"Declare the input as {show_shape(row)}, which is what a row of the data is",
+            [declaration(index, row, name)],
+            "the data is as it is; the declaration follows it",
+        )
 
 
 def declare_inner(evidence: Evidence, finding: Finding) -> Made:
     """Drop the batch axis from the declared shape."""
     for index, name, want, _ in misfits(evidence):
         if want.shape and len(want.shape) > 2:
-            yield f"Declare one sample only: {show_shape(want.shape[2:])}", [declaration(index, want.shape[2:], name)], "an input shape describes one sample"
+            yield (
+                f"Declare one sample only: {show_shape(want.shape[2:])}",
+                [declaration(index, want.shape[2:], name)],
+                "an input shape describes one sample",
+            )
 
 
 def recount(evidence: Evidence, finding: Finding) -> Made:
@@ -56,7 +66,11 @@ def recount(evidence: Evidence, finding: Finding) -> Made:
     inside = text[text.find("(") + 1 : text.find(")")] if "(" in text else ""
     shape = [int(n) for n in inside.replace(" ", "").split(",") if n.lstrip("-").isdigit()]
     if len(shape) > 1 and shape[0] > 0:
-        yield f"Let NumPy count the rows: reshape(-1, {', '.join(map(str, shape[1:]))})", [Edit("data-transform", "data", {"op": "source", "shape": shape})], "each array has its own number of rows"
+        yield (
+            f"Let NumPy count the rows: reshape(-1, {', '.join(map(str, shape[1:]))})",
+            [Edit("data-transform", "data", {"op": "source", "shape": shape})],
+            "each array has its own number of rows",
+        )
 
 
 def static_batch(evidence: Evidence, finding: Finding) -> Made:
@@ -72,7 +86,11 @@ def static_batch(evidence: Evidence, finding: Finding) -> Made:
         short = rows is not None and rows < size
         detail = {"batch": size, "drop_remainder": True, **({"repeat": True} if short else {})}
         title = f"Batch {size} rows and drop the remainder: {size // replicas} for each of {replicas} replicas"
-        yield title, [Edit("batching", "data", detail)], "one program for every step" + ("; repeated, since there are fewer rows" if short else "")
+        yield (
+            title,
+            [Edit("batching", "data", detail)],
+            "one program for every step" + ("; repeated, since there are fewer rows" if short else ""),
+        )
 
 
 def _drawn(sample: Any) -> list[int]:
@@ -84,13 +102,21 @@ def _drawn(sample: Any) -> list[int]:
 def add_batch_axis(evidence: Evidence, finding: Finding) -> Made:
     """One sample becomes a batch of one."""
     for index, name, _, _ in misfits(evidence):
-        yield "Give the sample a batch axis: x[None]", [Edit("data-transform", "x", {"op": "expand_dims", "axis": 0, **place(evidence, index, name)})], "predict and fit take batches"
+        yield (
+            "Give the sample a batch axis: x[None]",
+            [Edit("data-transform", "x", {"op": "expand_dims", "axis": 0, **place(evidence, index, name)})],
+            "predict and fit take batches",
+        )
 
 
 def transpose_data(evidence: Evidence, finding: Finding) -> Made:
     """A column becomes a row."""
-    for index, name, want, got in misfits(evidence):
-        yield "Transpose the data: one row instead of a column", [Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0], **place(evidence, index, name)})], ""
+    for index, name, _, got in misfits(evidence):
+        yield (
+            "Transpose the data: one row instead of a column",
+            [Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0], **place(evidence, index, name)})],
+            "",
+        )
         yield f"Declare the input as {show_shape(got.shape[1:])}", [declaration(index, got.shape[1:], name)], ""
 
 
@@ -107,7 +133,11 @@ def permute_data(evidence: Evidence, finding: Finding) -> Made:
         order = _permutation(row, target)
         if order is not None:
             perm = [0, *[n + 1 for n in order]]
-            yield f"Transpose the data to {show_shape(target)}", [Edit("data-transform", "x", {"op": "transpose", "perm": perm, **place(evidence, index, name)})], ""
+            yield (
+                f"Transpose the data to {show_shape(target)}",
+                [Edit("data-transform", "x", {"op": "transpose", "perm": perm, **place(evidence, index, name)})],
+                "",
+            )
 
 
 def _permutation(row: Shape, target: Shape) -> list[int] | None:
@@ -132,9 +162,17 @@ def reshape_data(evidence: Evidence, finding: Finding) -> Made:
         if None in target or elements(target) != elements(got.shape[1:]):
             continue
         if len(target) == 1:
-            yield "Flatten each row of the data", [Edit("data-transform", "x", {"op": "flatten_rows", **place(evidence, index, name)})], "the numbers stay in their order"
+            yield (
+                "Flatten each row of the data",
+                [Edit("data-transform", "x", {"op": "flatten_rows", **place(evidence, index, name)})],
+                "the numbers stay in their order",
+            )
         else:
-            yield f"Reshape each row of the data to {show_shape(target)}", [Edit("data-transform", "x", {"op": "reshape_rows", "shape": list(target), **place(evidence, index, name)})], "the numbers stay in their order"
+            yield (
+                f"Reshape each row of the data to {show_shape(target)}",
+                [Edit("data-transform", "x", {"op": "reshape_rows", "shape": list(target), **place(evidence, index, name)})],
+                "the numbers stay in their order",
+            )
 
 
 def declare_and_reshape(evidence: Evidence, finding: Finding) -> Made:
@@ -172,12 +210,20 @@ def rank_data(evidence: Evidence, finding: Finding) -> Made:
                 grown = (*row[: axis - 1], 1, *row[axis - 1 :])
                 if all(a is None or a == b for a, b in zip(target, grown, strict=True)):
                     at = -1 if axis == len(target) else axis
-                    yield f"Give the data the missing axis: rows of {show_shape(grown)}", [Edit("data-transform", "x", {"op": "expand_dims", "axis": at, **where})], "an axis of size 1 adds no number"
+                    yield (
+                        f"Give the data the missing axis: rows of {show_shape(grown)}",
+                        [Edit("data-transform", "x", {"op": "expand_dims", "axis": at, **where})],
+                        "an axis of size 1 adds no number",
+                    )
         if len(row) - 1 == len(target):
             for axis in range(1, len(got.shape)):
                 less = tuple(n for i, n in enumerate(got.shape) if i != axis)[1:]
                 if got.shape[axis] == 1 and all(a is None or a == b for a, b in zip(target, less, strict=True)):
-                    yield f"Drop the surplus axis of the data: rows of {show_shape(less)}", [Edit("data-transform", "x", {"op": "squeeze", "axis": axis, **where})], "an axis of size 1 holds no number of its own"
+                    yield (
+                        f"Drop the surplus axis of the data: rows of {show_shape(less)}",
+                        [Edit("data-transform", "x", {"op": "squeeze", "axis": axis, **where})],
+                        "an axis of size 1 holds no number of its own",
+                    )
         yield from declare_rows(evidence, finding)
         if len(row) < len(target):
             grown = (*row, *([1] * (len(target) - len(row))))
@@ -226,14 +272,22 @@ def rank_undeclared(evidence: Evidence, finding: Finding) -> Made:
     wanted, shape = len(axes_of(failed.op)), evidence.x[0][1].shape
     if evidence.flow.node(edges[0].source).kind == "input" and wanted == len(shape) + 1:
         grown = (*shape[1:], 1)
-        yield f"Give the data the missing axis: rows of {show_shape(grown)}", [Edit("data-transform", "x", {"op": "expand_dims", "axis": -1})], "an axis of size 1 adds no number"
+        yield (
+            f"Give the data the missing axis: rows of {show_shape(grown)}",
+            [Edit("data-transform", "x", {"op": "expand_dims", "axis": -1})],
+            "an axis of size 1 adds no number",
+        )
 
 
 def transpose_rows(evidence: Evidence, finding: Finding) -> Made:
     """Samples lie in columns: as many columns as there are labels."""
     rows = [leaf.concrete for _, leaf in evidence.sample.leaves()] if evidence.sample is not None else []
     if evidence.declared and len(evidence.x) == 1 and len(rows) > 1 and rows[0] is not None and len(rows[0]) == 2:
-        yield "Transpose the data: one sample a row", [Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0]})], "there are as many columns as labels"
+        yield (
+            "Transpose the data: one sample a row",
+            [Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0]})],
+            "there are as many columns as labels",
+        )
 
 
 def resize_axis(evidence: Evidence, finding: Finding) -> Made:
@@ -243,10 +297,26 @@ def resize_axis(evidence: Evidence, finding: Finding) -> Made:
         if len(want.shape) != len(got.shape):
             continue
         if len(got.shape) == 4 and want.shape[-1] == 1:
-            yield "Turn the images to grey: the mean over their channels", [Edit("data-transform", "x", {"op": "mean_last", **where})], "colour is lost"
+            yield (
+                "Turn the images to grey: the mean over their channels",
+                [Edit("data-transform", "x", {"op": "mean_last", **where})],
+                "colour is lost",
+            )
         if len(got.shape) == 4 and got.shape[-1] == 1 and want.shape[-1]:
-            yield f"Repeat the single channel {want.shape[-1]} times", [Edit("data-transform", "x", {"op": "repeat_last", "times": want.shape[-1], **where})], ""
+            yield (
+                f"Repeat the single channel {want.shape[-1]} times",
+                [Edit("data-transform", "x", {"op": "repeat_last", "times": want.shape[-1], **where})],
+                "",
+            )
         off = [i for i in range(1, len(got.shape)) if want.shape[i] not in (None, got.shape[i])]
         if len(off) == 1:
             verb = "Cut" if got.shape[off[0]] > want.shape[off[0]] else "Pad"
-            yield f"{verb} axis {off[0]} of the data to {want.shape[off[0]]}", [Edit("data-transform", "x", {"op": "pad_axis", "axis": off[0], "size": want.shape[off[0]], "cut": verb == "Cut", **where})], "numbers are added or lost"
+            yield (
+                f"{verb} axis {off[0]} of the data to {want.shape[off[0]]}",
+                [
+                    Edit(
+                        "data-transform", "x", {"op": "pad_axis", "axis": off[0], "size": want.shape[off[0]], "cut": verb == "Cut", **where}
+                    )
+                ],
+                "numbers are added or lost",
+            )

@@ -1,4 +1,4 @@
-"""Candidates inside the model, at the loss and in the labels."""
+"""Candidates inside the model: around the layer that raised."""
 
 from __future__ import annotations
 
@@ -6,13 +6,28 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ..flow import Edge, Edit, Finding, Node, Shape, elements, show_shape
+from ..flow import Edit, Finding, Node, Shape, elements, show_shape
 from ..rules.evidence import Evidence
-from ..rules.loss import ancestors, cause_of_axes, ends, kind_of
+from ..rules.loss import ancestors
 from ..rules.words import RECURRENT, axes_of
 
 Made = Iterator[tuple[str, list[Edit], str]]
-_SAME_SHAPE = frozenset({"Dropout", "Activation", "ReLU", "LeakyReLU", "BatchNormalization", "LayerNormalization", "SpatialDropout1D", "GaussianNoise", "Masking", "PReLU", "ELU", "Softmax"})
+SAME_SHAPE = frozenset(
+    {
+        "Dropout",
+        "Activation",
+        "ReLU",
+        "LeakyReLU",
+        "BatchNormalization",
+        "LayerNormalization",
+        "SpatialDropout1D",
+        "GaussianNoise",
+        "Masking",
+        "PReLU",
+        "ELU",
+        "Softmax",
+    }
+)
 
 
 def insert(before: str, kind: str, **config: Any) -> Edit:
@@ -48,7 +63,8 @@ def upstream(evidence: Evidence, node: Node) -> Iterator[Node]:
     yield from ancestors(evidence, node.id)
 
 
-def _rebatch(row: tuple[int | None, ...]) -> bool:
+def known(row: tuple[int | None, ...]) -> bool:
+    """Whether every axis is known."""
     return None not in row
 
 
@@ -62,30 +78,38 @@ def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
         return
     for above in upstream(evidence, node):
         if above.op in RECURRENT:
-            yield f"Let {above.name} return its whole sequence: return_sequences=True", [configure(above.name, return_sequences=True)], "the next layer reads a sequence, and this one ends it"
+            yield (
+                f"Let {above.name} return its whole sequence: return_sequences=True",
+                [configure(above.name, return_sequences=True)],
+                "the next layer reads a sequence, and this one ends it",
+            )
             return
-        if above.op in ("Flatten",) and node.op not in ("Dense",):
-            before = _given(evidence, above)
-            yield from _undo_flatten(node, above, before)
+        if above.op == "Flatten" and node.op != "Dense":
+            yield from _undo_flatten(node, above, given(evidence, above))
             return
-        if above.op not in _SAME_SHAPE:
+        if above.op not in SAME_SHAPE:
             return
 
 
-def _given(evidence: Evidence, node: Node) -> Shape | None:
+def given(evidence: Evidence, node: Node) -> Shape | None:
+    """The shape of what a node gets."""
     return next((edge.spec.shape for edge in evidence.flow.into(node.id)), None)
 
 
 def _undo_flatten(node: Node, above: Node, before: Shape | None) -> Made:
     wanted = len(axes_of(node.op)) or 3
-    if before and len(before) == wanted and _rebatch(before[1:]):
-        yield f"Bring the axes back in front of {node.name}: Reshape({tuple(before[1:])})", [insert(node.name, "Reshape", target_shape=list(before[1:]))], f"{above.name} took them away"
+    if before and len(before) == wanted and known(before[1:]):
+        yield (
+            f"Bring the axes back in front of {node.name}: Reshape({tuple(before[1:])})",
+            [insert(node.name, "Reshape", target_shape=list(before[1:]))],
+            f"{above.name} took them away",
+        )
 
 
 def other_dimension(evidence: Evidence, finding: Finding) -> Made:
     """Convolutions and poolings of another dimension, for the whole stack of them."""
     node = evidence.failed or evidence.flow.node(finding.nodes[0])
-    shape = _given(evidence, node)
+    shape = given(evidence, node)
     if shape is None or not axes_of(node.op):
         return
     wanted = len(axes_of(node.op))
@@ -94,7 +118,10 @@ def other_dimension(evidence: Evidence, finding: Finding) -> Made:
     if have == wanted or have - 2 not in (1, 2, 3) or old not in node.op:
         return
     chain = [item for item in evidence.flow.nodes if item.kind == "layer" and old in item.op and "LSTM" not in item.op]
-    edits = [Edit("replace-layer", item.name, {"layer": item.op.replace(old, new), "keep": _KEEP, "config": _dimension(item, have - 2)}) for item in chain]
+    edits = [
+        Edit("replace-layer", item.name, {"layer": item.op.replace(old, new), "keep": _KEEP, "config": _dimension(item, have - 2)})
+        for item in chain
+    ]
     if edits:
         every = f"{node.op} by {node.op.replace(old, new)}" + (f", and {len(edits) - 1} more like it" if len(edits) > 1 else "")
         yield f"Replace {every}", edits, f"the data has {have - 2} axes to slide over"
@@ -124,42 +151,85 @@ def _dimension(node: Node, rank: int) -> dict[str, Any]:
 def reshape_before(evidence: Evidence, finding: Finding) -> Made:
     """Axes folded or added in front of the layer that wants another number of them."""
     node, shape = failing(evidence)
-    if shape is None or not _rebatch(shape[1:]):
+    if shape is None or not known(shape[1:]):
         return
     row = [int(n or 0) for n in shape[1:]]
     wanted = len(finding.expected.axes) if finding.expected is not None and finding.expected.axes else len(axes_of(node.op)) or 3
     name = node.name
     if wanted == 3 and len(row) == 3:
-        yield f"Read the rows as time steps: Reshape({(row[0], row[1] * row[2])}) before {name}", [insert(name, "Reshape", target_shape=[row[0], row[1] * row[2]])], f"{row[0]} steps of {row[1] * row[2]} features; every number is kept"
-        yield f"Flatten each step by itself: TimeDistributed(Flatten()) before {name}", [insert(name, "TimeDistributed", layer="Flatten")], "the same as the reshape, whatever the sizes"
-        yield f"Read every position as a step: Reshape({(row[0] * row[1], row[2])}) before {name}", [insert(name, "Reshape", target_shape=[row[0] * row[1], row[2]])], f"{row[0] * row[1]} steps are slow on any device"
+        yield (
+            f"Read the rows as time steps: Reshape({(row[0], row[1] * row[2])}) before {name}",
+            [insert(name, "Reshape", target_shape=[row[0], row[1] * row[2]])],
+            f"{row[0]} steps of {row[1] * row[2]} features; every number is kept",
+        )
+        yield (
+            f"Flatten each step by itself: TimeDistributed(Flatten()) before {name}",
+            [insert(name, "TimeDistributed", layer="Flatten")],
+            "the same as the reshape, whatever the sizes",
+        )
+        yield (
+            f"Read every position as a step: Reshape({(row[0] * row[1], row[2])}) before {name}",
+            [insert(name, "Reshape", target_shape=[row[0] * row[1], row[2]])],
+            f"{row[0] * row[1]} steps are slow on any device",
+        )
     elif wanted == 3 and len(row) > 3:
         rest = math.prod(row[1:])
-        yield f"Read the first axis as time: Reshape({(row[0], rest)}) before {name}", [insert(name, "Reshape", target_shape=[row[0], rest])], "every number is kept"
+        yield (
+            f"Read the first axis as time: Reshape({(row[0], rest)}) before {name}",
+            [insert(name, "Reshape", target_shape=[row[0], rest])],
+            "every number is kept",
+        )
     elif len(row) < wanted - 1:
         grown = [*row, *([1] * (wanted - 1 - len(row)))]
         side = math.isqrt(row[0]) if len(row) == 1 else 0
         if wanted == 4 and len(row) == 1 and side * side == row[0] and side > 1:
-            yield f"Bring the image back: Reshape({(side, side, 1)}) before {name}", [insert(name, "Reshape", target_shape=[side, side, 1])], f"{row[0]} is {side} by {side}"
-        yield f"Add the missing axis: Reshape({tuple(grown)}) before {name}", [insert(name, "Reshape", target_shape=grown)], "an axis of size 1 adds no number"
+            yield (
+                f"Bring the image back: Reshape({(side, side, 1)}) before {name}",
+                [insert(name, "Reshape", target_shape=[side, side, 1])],
+                f"{row[0]} is {side} by {side}",
+            )
+        yield (
+            f"Add the missing axis: Reshape({tuple(grown)}) before {name}",
+            [insert(name, "Reshape", target_shape=grown)],
+            "an axis of size 1 adds no number",
+        )
         if wanted == 3 and len(row) == 1:
-            yield f"Read each row as one step: Reshape({(1, row[0])}) before {name}", [insert(name, "Reshape", target_shape=[1, row[0]])], "a sequence of one step"
+            yield (
+                f"Read each row as one step: Reshape({(1, row[0])}) before {name}",
+                [insert(name, "Reshape", target_shape=[1, row[0]])],
+                "a sequence of one step",
+            )
     elif len(row) > wanted - 1:
         keep = row[: wanted - 2]
-        yield f"Fold the surplus axes into the last one: Reshape({(*keep, math.prod(row[wanted - 2 :]))}) before {name}", [insert(name, "Reshape", target_shape=[*keep, math.prod(row[wanted - 2 :])])], "every number is kept"
+        yield (
+            f"Fold the surplus axes into the last one: Reshape({(*keep, math.prod(row[wanted - 2 :]))}) before {name}",
+            [insert(name, "Reshape", target_shape=[*keep, math.prod(row[wanted - 2 :])])],
+            "every number is kept",
+        )
         if wanted == 2:
             yield f"Flatten before {name}", [insert(name, "Flatten")], "every number is kept"
 
 
 def project_before(evidence: Evidence, finding: Finding) -> Made:
     """A Dense that brings the width to what the weights were made for."""
-    node, shape = failing(evidence)
-    wanted = next((int(finding.expected.axes[i]) for i in (finding.expected.differs if finding.expected else ()) if finding.expected and finding.expected.axes[i].isdigit()), None)
+    node, _ = failing(evidence)
+    wanted = next(
+        (
+            int(finding.expected.axes[i])
+            for i in (finding.expected.differs if finding.expected else ())
+            if finding.expected and finding.expected.axes[i].isdigit()
+        ),
+        None,
+    )
     if wanted is None:
         kernel = next((weight.shape for weight in node.weights if weight.name == "kernel"), None)
         wanted = kernel[-2] if kernel and len(kernel) > 1 else None
     if wanted:
-        yield f"Project to {wanted} in front of {node.name}: Dense({wanted})", [insert_at_call(node, "Dense", units=wanted)], "adds weights of its own; giving the layer the tensor it was made for is better where there is one"
+        yield (
+            f"Project to {wanted} in front of {node.name}: Dense({wanted})",
+            [insert_at_call(node, "Dense", units=wanted)],
+            "adds weights of its own; giving the layer the tensor it was made for is better where there is one",
+        )
 
 
 def merge(evidence: Evidence, finding: Finding) -> Made:
@@ -189,7 +259,11 @@ def _concat_axis(node: Node, shapes: list[Shape]) -> Made:
     differs = [i for i in range(1, rank) if len({shape[i] for shape in shapes}) > 1]
     if len(differs) == 1:
         axis = differs[0]
-        yield f"Join along axis {axis}, the one that differs: Concatenate(axis={axis})", [configure(node.name, axis=axis)], "every other axis is the same"
+        yield (
+            f"Join along axis {axis}, the one that differs: Concatenate(axis={axis})",
+            [configure(node.name, axis=axis)],
+            "every other axis is the same",
+        )
 
 
 def at(node: Node, index: int, layer: str, **config: Any) -> Edit:
@@ -204,25 +278,49 @@ def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: 
         rank = len(big) - 2
         if any(a != b for a, b in inner) and all(a and b and a >= b and (a // b) * b <= a for a, b in inner):
             ratios = [(-(-a // b)) if a and b else 1 for a, b in inner]
-            exact = all(a == b * r for (a, b), r in zip(inner, ratios, strict=True))
+            exact = all(a == (b or 0) * r for (a, b), r in zip(inner, ratios, strict=True))
             if channels and exact:
-                yield f"Project {name} down with a strided 1x1 convolution: Conv{rank}D({small[-1]}, 1, strides={tuple(ratios)})", [at(node, index, f"Conv{rank}D", filters=small[-1], kernel_size=[1] * rank, strides=ratios)], "the usual way of a residual branch"
+                yield (
+                    f"Project {name} down with a strided 1x1 convolution: Conv{rank}D({small[-1]}, 1, strides={tuple(ratios)})",
+                    [at(node, index, f"Conv{rank}D", filters=small[-1], kernel_size=[1] * rank, strides=ratios)],
+                    "the usual way of a residual branch",
+                )
             elif not channels:
                 for kind in ("MaxPooling", "AveragePooling"):
-                    yield f"Pool {name} as the other branch was: {kind}{rank}D({tuple(ratios)})", [at(node, index, f"{kind}{rank}D", pool_size=ratios, padding="same")], "no weights added"
+                    yield (
+                        f"Pool {name} as the other branch was: {kind}{rank}D({tuple(ratios)})",
+                        [at(node, index, f"{kind}{rank}D", pool_size=ratios, padding="same")],
+                        "no weights added",
+                    )
             if not channels:
                 crop = [[(a - b) // 2, (a - b) - (a - b) // 2] for a, b in inner if a is not None and b is not None]
-                yield f"Crop {name} to {show_shape(small[1:-1])}: Cropping{rank}D", [at(node, index, f"Cropping{rank}D", cropping=crop if rank > 1 else crop[0])], "the border is lost"
+                yield (
+                    f"Crop {name} to {show_shape(small[1:-1])}: Cropping{rank}D",
+                    [at(node, index, f"Cropping{rank}D", cropping=crop if rank > 1 else crop[0])],
+                    "the border is lost",
+                )
         elif channels and big[1:-1] == small[1:-1]:
-            yield f"Project {name} to {small[-1]} channels with a 1x1 convolution", [at(node, index, f"Conv{rank}D", filters=small[-1], kernel_size=[1] * rank)], "the usual way of a residual branch"
+            yield (
+                f"Project {name} to {small[-1]} channels with a 1x1 convolution",
+                [at(node, index, f"Conv{rank}D", filters=small[-1], kernel_size=[1] * rank)],
+                "the usual way of a residual branch",
+            )
     if len(big) == len(small) == 2 and big[-1] != small[-1] and not concat:
         yield f"Project {name} to {small[-1]}: Dense({small[-1]})", [at(node, index, "Dense", units=small[-1])], ""
-    if len(big) > len(small) and _rebatch(big[1:]):
+    if len(big) > len(small) and known(big[1:]):
         if len(small) == 2 and len(big) in (3, 4, 5):
             yield f"Flatten {name}", [at(node, index, "Flatten")], "every number is kept"
-            yield f"Pool {name} to one vector: GlobalAveragePooling{len(big) - 2}D", [at(node, index, f"GlobalAveragePooling{len(big) - 2}D")], ""
+            yield (
+                f"Pool {name} to one vector: GlobalAveragePooling{len(big) - 2}D",
+                [at(node, index, f"GlobalAveragePooling{len(big) - 2}D")],
+                "",
+            )
         if elements(big[1:]) == elements(small[1:]):
-            yield f"Reshape {name} to {show_shape(small[1:])}", [at(node, index, "Reshape", target_shape=list(small[1:]))], "every number is kept"
+            yield (
+                f"Reshape {name} to {show_shape(small[1:])}",
+                [at(node, index, "Reshape", target_shape=list(small[1:]))],
+                "every number is kept",
+            )
 
 
 def _grow(node: Node, index: int, name: str, small: Shape, big: Shape, concat: bool) -> Made:
@@ -233,12 +331,24 @@ def _grow(node: Node, index: int, name: str, small: Shape, big: Shape, concat: b
         if any(a != b for a, b in inner) and all(a and b and b >= a for a, b in inner):
             if all(b % a == 0 for a, b in inner if a and b) and (concat or small[-1] == big[-1]):
                 factor = [b // a for a, b in inner if a and b]
-                yield f"Upsample {name}: UpSampling{rank}D({tuple(factor)})", [at(node, index, f"UpSampling{rank}D", size=factor if rank > 1 else factor[0])], "no weights added"
+                yield (
+                    f"Upsample {name}: UpSampling{rank}D({tuple(factor)})",
+                    [at(node, index, f"UpSampling{rank}D", size=factor if rank > 1 else factor[0])],
+                    "no weights added",
+                )
             pads = [[(b - a) // 2, (b - a) - (b - a) // 2] for a, b in inner if a and b]
             if concat or small[-1] == big[-1]:
-                yield f"Pad {name} to {show_shape(big[1:-1])}: ZeroPadding{rank}D", [at(node, index, f"ZeroPadding{rank}D", padding=pads if rank > 1 else pads[0])], "zeros are added"
+                yield (
+                    f"Pad {name} to {show_shape(big[1:-1])}: ZeroPadding{rank}D",
+                    [at(node, index, f"ZeroPadding{rank}D", padding=pads if rank > 1 else pads[0])],
+                    "zeros are added",
+                )
         elif small[-1] != big[-1] and not concat and small[1:-1] == big[1:-1]:
-            yield f"Project {name} to {big[-1]} channels with a 1x1 convolution", [at(node, index, f"Conv{rank}D", filters=big[-1], kernel_size=[1] * rank)], ""
+            yield (
+                f"Project {name} to {big[-1]} channels with a 1x1 convolution",
+                [at(node, index, f"Conv{rank}D", filters=big[-1], kernel_size=[1] * rank)],
+                "",
+            )
     if len(big) == len(small) == 2 and big[-1] != small[-1] and not concat:
         yield f"Project {name} to {big[-1]}: Dense({big[-1]})", [at(node, index, "Dense", units=big[-1])], ""
     if len(small) == 2 and len(big) == 3 and big[1]:
@@ -260,12 +370,20 @@ def reshape_target(evidence: Evidence, finding: Finding) -> Made:
         rest = math.prod(n for i, n in enumerate(wanted) if i != axis and n > 0)
         if rest and size % rest == 0:
             made = [size // rest if i == axis else n for i, n in enumerate(wanted)]
-            yield f"Reshape to {tuple(made)}, which holds {size} numbers", [configure(node.name, target_shape=made)], f"axis {axis + 1} follows from the others"
+            yield (
+                f"Reshape to {tuple(made)}, which holds {size} numbers",
+                [configure(node.name, target_shape=made)],
+                f"axis {axis + 1} follows from the others",
+            )
     ones = [1] * (len(wanted) - 1) + [size]
     yield f"Reshape to {tuple(ones)}", [configure(node.name, target_shape=ones)], ""
     giver = next((item for item in upstream(evidence, node) if item.op == "Dense"), None)
     if giver is not None and all(n > 0 for n in wanted):
-        yield f"Give {giver.name} {math.prod(wanted)} units, as many as the target holds", [configure(giver.name, units=math.prod(wanted))], "more weights"
+        yield (
+            f"Give {giver.name} {math.prod(wanted)} units, as many as the target holds",
+            [configure(giver.name, units=math.prod(wanted))],
+            "more weights",
+        )
 
 
 def _axes_to_change(wanted: list[int]) -> list[int]:
@@ -276,23 +394,38 @@ def keep_size(evidence: Evidence, finding: Finding) -> Made:
     """padding="same" where the window ran out of room, and above it."""
     node, shape = failing(evidence)
     yield f'Keep the size at {node.name}: padding="same"', [configure(node.name, padding="same")], "the window may reach over the border"
-    above = [item for item in evidence.flow.nodes if item.kind == "layer" and item.id != node.id and item.op.startswith(("Conv", "MaxPooling", "AveragePooling", "SeparableConv")) and item.config.get("padding", "valid") == "valid"]
+    above = [
+        item
+        for item in evidence.flow.nodes
+        if item.kind == "layer"
+        and item.id != node.id
+        and item.op.startswith(("Conv", "MaxPooling", "AveragePooling", "SeparableConv"))
+        and item.config.get("padding", "valid") == "valid"
+    ]
     if above:
         edits = [configure(item.name, padding="same") for item in [node, *above]]
         yield f'Keep the size all the way: padding="same" in {len(edits)} layers', edits, "fewer positions are lost at each border"
     size = node.config.get("pool_size")
     if isinstance(size, (list, int)) and shape:
         rank = len(shape) - 2
-        yield f"Pool {node.name} over 1 position only", [configure(node.name, pool_size=[1] * rank, strides=[1] * rank)], "there is nothing left to pool"
+        yield (
+            f"Pool {node.name} over 1 position only",
+            [configure(node.name, pool_size=[1] * rank, strides=[1] * rank)],
+            "there is nothing left to pool",
+        )
 
 
 def pool_unknown(evidence: Evidence, finding: Finding) -> Made:
     """A global pooling in place of a Flatten over unknown axes."""
     node, _ = failing(evidence)
     for item in [node, *upstream(evidence, node)]:
-        given = _given(evidence, item)
-        if item.op == "Flatten" and given and len(given) in (3, 4, 5):
-            yield f"Pool instead of flattening: GlobalAveragePooling{len(given) - 2}D for {item.name}", [Edit("replace-layer", item.name, {"layer": f"GlobalAveragePooling{len(given) - 2}D", "keep": [], "config": {}})], "works for any size"
+        before = given(evidence, item)
+        if item.op == "Flatten" and before and len(before) in (3, 4, 5):
+            yield (
+                f"Pool instead of flattening: GlobalAveragePooling{len(before) - 2}D for {item.name}",
+                [Edit("replace-layer", item.name, {"layer": f"GlobalAveragePooling{len(before) - 2}D", "keep": [], "config": {}})],
+                "works for any size",
+            )
             return
 
 
@@ -301,7 +434,7 @@ def mask_shape(evidence: Evidence, finding: Finding) -> Made:
     if finding.expected is None or not finding.expected.axes or not finding.found:
         return
     target = [int(n) for n in finding.expected.axes[1:] if n.isdigit()]
-    node, _ = failing(evidence)
+    _node, _ = failing(evidence)
     edge = next((edge for edge in evidence.failed_inputs() if edge.label == "attention_mask"), None)
     if edge is None or len(target) != 2:
         return
@@ -313,10 +446,15 @@ def mask_shape(evidence: Evidence, finding: Finding) -> Made:
     path = evidence.x[index][0]
     key: Any = int(path.split("[")[1].rstrip("]")) if "[" in path else path
     edits = [
-        Edit("data-transform", "x", {"op": "pad_axis", "axis": axis + 1, "size": size, "value": 1, "key": key}) for axis, size in enumerate(target)
+        Edit("data-transform", "x", {"op": "pad_axis", "axis": axis + 1, "size": size, "value": 1, "key": key})
+        for axis, size in enumerate(target)
     ]
     edits.append(Edit("input-shape", source.name, {"index": index, "shape": target}))
-    yield f"Make the mask {tuple(target)} a sample: query steps by value steps", edits, "added steps are visible; mask them where they should not be"
+    yield (
+        f"Make the mask {tuple(target)} a sample: query steps by value steps",
+        edits,
+        "added steps are visible; mask them where they should not be",
+    )
 
 
 def host_layer(evidence: Evidence, finding: Finding) -> Made:
@@ -331,7 +469,11 @@ def host_layer(evidence: Evidence, finding: Finding) -> Made:
                     continue
                 move = Edit("data-transform", layer.name, {"op": "host-layer"})
                 for title, edits, reason in static_batch(evidence, finding):
-                    yield f"Run {layer.name} in the pipeline, on the host; {title[:1].lower()}{title[1:]}", [move, *edits], "text never reaches the TPU; " + reason
+                    yield (
+                        f"Run {layer.name} in the pipeline, on the host; {title[:1].lower()}{title[1:]}",
+                        [move, *edits],
+                        "text never reaches the TPU; " + reason,
+                    )
                 yield f"Run {layer.name} in the pipeline, on the host", [move], "text never reaches the TPU"
 
 
@@ -340,28 +482,32 @@ def general(evidence: Evidence, finding: Finding) -> Made:
     node = evidence.failed
     if node is None or node.kind != "layer" or node.op == "builder":
         return
-    shape = _given(evidence, node)
-    if shape and len(shape) > 2 and _rebatch(shape[1:]):
+    shape = given(evidence, node)
+    if shape and len(shape) > 2 and known(shape[1:]):
         yield f"Flatten before {node.name}", [insert(node.name, "Flatten")], ""
         if len(shape) in (3, 4, 5):
             yield f"Pool before {node.name}", [insert(node.name, f"GlobalAveragePooling{len(shape) - 2}D")], ""
-    if shape and len(shape) == 2 and _rebatch(shape[1:]):
+    if shape and len(shape) == 2 and known(shape[1:]):
         yield f"Add a last axis before {node.name}", [insert(node.name, "Reshape", target_shape=[shape[1] or 1, 1])], ""
 
 
 def permute(evidence: Evidence, finding: Finding) -> Made:
     """A Permute where a reshape exchanged axes."""
     node = evidence.flow.node(finding.nodes[0])
-    given = _given(evidence, node)
+    before = given(evidence, node)
     after = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
-    if node.kind != "layer" or not given or not after or len(given) != len(after):
+    if node.kind != "layer" or not before or not after or len(before) != len(after):
         return
     from .entry import _permutation
 
-    order = _permutation(given[1:], after[1:])
+    order = _permutation(before[1:], after[1:])
     if order is not None:
         dims = [n + 1 for n in order]
-        yield f"Exchange the axes with Permute({tuple(dims)})", [Edit("replace-layer", node.name, {"layer": "Permute", "keep": [], "config": {"dims": dims}})], "moves the numbers along with the axes"
+        yield (
+            f"Exchange the axes with Permute({tuple(dims)})",
+            [Edit("replace-layer", node.name, {"layer": "Permute", "keep": [], "config": {"dims": dims}})],
+            "moves the numbers along with the axes",
+        )
 
 
 def free_rows(evidence: Evidence, node: Node, shape: Shape | None) -> Made:
@@ -373,7 +519,11 @@ def free_rows(evidence: Evidence, node: Node, shape: Shape | None) -> Made:
     rest = math.prod(n for n in target[1:])
     if rest > 0 and size % rest == 0 and target[0] > 0:
         edit = Edit("replace-op", owner.name, {"find": target[0], "replace": -1, "line": node.called.line if node.called else 0})
-        yield f"Let TensorFlow count the rows: -1 for {target[0]} in {owner.name}", [edit], "works for every batch size, on every number of replicas"
+        yield (
+            f"Let TensorFlow count the rows: -1 for {target[0]} in {owner.name}",
+            [edit],
+            "works for every batch size, on every number of replicas",
+        )
 
 
 def _owner(evidence: Evidence, node: Node) -> Node | None:
@@ -390,319 +540,8 @@ def free_batch(evidence: Evidence, finding: Finding) -> Made:
     while owner.parent:
         owner = evidence.flow.node(owner.parent)
     if batch.isdigit():
-        yield f"Let TensorFlow count the rows: -1 for {batch}", [Edit("replace-op", owner.name, {"find": int(batch), "replace": -1, "line": node.called.line if node.called else 0})], "works for every batch size"
-
-
-# -- loss and labels -------------------------------------------------------------------------------
-
-
-def _loss_node(evidence: Evidence, finding: Finding) -> Node | None:
-    losses = [evidence.flow.node(id) for id in finding.nodes if evidence.flow.node(id).kind == "loss"]
-    return losses[0] if losses else next(iter(evidence.losses()), None)
-
-
-def _ends(evidence: Evidence, finding: Finding) -> tuple[Edge | None, Edge | None]:
-    node = _loss_node(evidence, finding) or evidence.failed
-    return ends(evidence, node) if node is not None else (None, None)
-
-
-def _first_dense(evidence: Evidence, cause: Node, predictions: Edge) -> str | None:
-    """The first Dense below the cause on the way to the loss: in front of it the axes should go."""
-    way = [evidence.flow.node(predictions.source), *upstream(evidence, evidence.flow.node(predictions.source))]
-    names = [node.id for node in way]
-    below = way[: names.index(cause.id)] if cause.id in names else way
-    for node in reversed(below):
-        if node.kind == "layer" and (node.op in ("Dense",) or node.op not in _SAME_SHAPE):
-            return node.name
-    return below[0].name if below and below[0].kind == "layer" else None
-
-
-def last_step(evidence: Evidence, finding: Finding) -> Made:
-    """return_sequences=False at the layer that lets time through."""
-    node = evidence.flow.node(finding.nodes[0])
-    if node.op in RECURRENT:
-        yield f"Keep only the last step: return_sequences=False in {node.name}", [configure(node.name, return_sequences=False)], "one label a sample needs one vector a sample"
-
-
-def _cause(evidence: Evidence, finding: Finding) -> tuple[Node, Edge, str] | None:
-    _, predictions = _ends(evidence, finding)
-    if predictions is None:
-        return None
-    found = cause_of_axes(evidence, predictions)
-    cause = found[1] if found is not None else evidence.flow.node(predictions.source)
-    target = _first_dense(evidence, cause, predictions)
-    if target is None and cause.kind == "layer":
-        target = cause.name
-    return None if target is None else (cause, predictions, target)
-
-
-def _output_of(evidence: Evidence, cause: Node, predictions: Edge) -> Shape | None:
-    return next((edge.spec.shape for edge in evidence.flow.out_of(cause.id) if edge.label not in ("labels", "weights")), predictions.spec.shape)
-
-
-def _into(evidence: Evidence, name: str) -> Shape | None:
-    node = next((item for item in evidence.flow.nodes if item.name == name), None)
-    return _given(evidence, node) if node is not None else None
-
-
-def pool_steps(evidence: Evidence, finding: Finding) -> Made:
-    """A pooling over time in front of the head."""
-    found = _cause(evidence, finding)
-    if found is not None:
-        yield f"Average over time: GlobalAveragePooling1D before {found[2]}", [insert(found[2], "GlobalAveragePooling1D")], "uses every step"
-
-
-def flatten_cause(evidence: Evidence, finding: Finding) -> Made:
-    """Flatten or a pooling in front of the first Dense behind the axes."""
-    found = _cause(evidence, finding)
-    if found is None:
-        return
-    cause, predictions, target = found
-    shape = _into(evidence, target) or _output_of(evidence, cause, predictions)
-    if not shape or len(shape) < 3 or not _rebatch(shape[1:]):
-        return
-    node = next(item for item in evidence.flow.nodes if item.name == target)
-    units = node.config.get("units", 1)
-    flat = (elements(shape[1:]) or 0) * (units if isinstance(units, int) else 1)
-    pool = f"GlobalAveragePooling{len(shape) - 2}D" if len(shape) in (3, 4, 5) else ""
-    grid = cause.kind != "input"
-    options = [(f"Flatten before {target}", [insert(target, "Flatten")], f"every number is kept; {target} gets {flat:,} weights")]
-    if pool:
-        pooled = (shape[-1] or 0) * (units if isinstance(units, int) else 1)
-        options.append((f"{pool} before {target}", [insert(target, pool)], f"one number a channel; {target} gets {pooled:,} weights"))
-    if pool and grid and flat > 2_000_000:
-        options.reverse()
-    yield from options
-    way = [evidence.flow.node(predictions.source)]
-    if way[0].kind == "layer" and way[0].name != target:
-        yield f"Flatten before {way[0].name}", [insert(way[0].name, "Flatten")], ""
-
-
-def broadcast_cause(evidence: Evidence, finding: Finding) -> Made:
-    """A silent broadcast has the same causes as a loud one."""
-    node = evidence.flow.node(finding.nodes[0])
-    if node.op in RECURRENT and node.config.get("return_sequences") or node.op == "Bidirectional":
-        yield from last_step(evidence, finding)
-        yield from pool_steps(evidence, finding)
-    elif axes_of(node.op) or node.kind == "input":
-        yield from flatten_cause(evidence, finding)
-
-
-def _twin(evidence: Evidence, finding: Finding, table: dict[str, str]) -> Iterator[tuple[str, dict[str, Any], Node]]:
-    node = _loss_node(evidence, finding)
-    if node is None:
-        return
-    op = node.op
-    plain = "".join(f"_{c.lower()}" if c.isupper() else c for c in op).lstrip("_")
-    if plain in table:
-        options = {key: value for key, value in node.config.items() if key in ("from_logits", "label_smoothing") and value and key != "label_smoothing"}
-        yield table[plain], options, node
-
-
-def _several(evidence: Evidence) -> bool:
-    return len(evidence.losses()) > 1
-
-
-def sparse_loss(evidence: Evidence, finding: Finding) -> Made:
-    """The same loss for class numbers."""
-    if _several(evidence):
-        return
-    for name, options, node in _twin(evidence, finding, {"categorical_crossentropy": "sparse_categorical_crossentropy"}):
-        yield f"Use {name}, which reads class numbers", [Edit("loss", node.id, {"loss": name, "options": options})], "the labels stay as they are"
-
-
-def dense_loss(evidence: Evidence, finding: Finding) -> Made:
-    """The same loss for one-hot rows."""
-    if _several(evidence):
-        return
-    for name, options, node in _twin(evidence, finding, {"sparse_categorical_crossentropy": "categorical_crossentropy"}):
-        yield f"Use {name}, which reads one-hot rows", [Edit("loss", node.id, {"loss": name, "options": options})], "the labels stay as they are"
-
-
-def _label_key(evidence: Evidence, labels: Edge | None) -> dict[str, Any]:
-    if len(evidence.y) < 2:
-        return {}
-    index = next((i for i, (path, spec) in enumerate(evidence.y) if labels is not None and spec == labels.spec), 0)
-    path = evidence.y[index][0]
-    return {"key": int(path.split("[")[1].rstrip("]")) if "[" in path else path}
-
-
-def one_hot_labels(evidence: Evidence, finding: Finding) -> Made:
-    """Class numbers become rows."""
-    labels, predictions = _ends(evidence, finding)
-    if labels is None or predictions is None or not predictions.spec.shape:
-        return
-    depth = predictions.spec.shape[-1]
-    if depth and depth > 1 and labels.spec.dtype.startswith(("int", "uint")):
-        yield f"Turn the labels into one-hot rows of {depth}", [Edit("label-transform", "y", {"op": "one_hot", "depth": depth, **_label_key(evidence, labels)})], "the loss stays as it is"
-
-
-def label_numbers(evidence: Evidence, finding: Finding) -> Made:
-    """Rows become class numbers."""
-    labels, _ = _ends(evidence, finding)
-    yield "Turn the one-hot rows into class numbers: argmax", [Edit("label-transform", "y", {"op": "argmax", **_label_key(evidence, labels)})], "the loss stays as it is"
-
-
-def label_numbers_binary(evidence: Evidence, finding: Finding) -> Made:
-    """Two one-hot columns for a single sigmoid unit."""
-    labels, predictions = _ends(evidence, finding)
-    if labels is not None and predictions is not None and labels.spec.shape and predictions.spec.shape and labels.spec.shape[-1] == 2 and predictions.spec.shape[-1] == 1:
-        key = _label_key(evidence, labels)
-        yield "Keep one column: the number of the class", [
-            Edit("label-transform", "y", {"op": "argmax", **key}), Edit("label-transform", "y", {"op": "expand_dims", "axis": -1, **key}),
-        ], "two columns say the same twice"  # fmt: skip
-
-
-def _head(evidence: Evidence, node: Node) -> Node | None:
-    """The layer whose units decide the last axis."""
-    for item in [node, *upstream(evidence, node)]:
-        if isinstance(item.config.get("units"), int) or isinstance(item.config.get("filters"), int):
-            return item
-        if item.op not in _SAME_SHAPE:
-            return None
-    return None
-
-
-def units(evidence: Evidence, finding: Finding) -> Made:
-    """As many units as a label has values."""
-    labels, predictions = _ends(evidence, finding)
-    if labels is None or predictions is None or not labels.spec.shape or not predictions.spec.shape:
-        return
-    head = _head(evidence, evidence.flow.node(predictions.source))
-    wanted = labels.spec.shape[-1] if len(labels.spec.shape) == len(predictions.spec.shape) else 1
-    if head is None or not wanted or wanted == predictions.spec.shape[-1]:
-        return
-    key = "units" if isinstance(head.config.get("units"), int) else "filters"
-    changes: dict[str, Any] = {key: wanted}
-    yield f"Give {head.name} {wanted} {key}, one for each value of a label", [configure(head.name, **changes)], "the labels say how many there are"
-
-
-_HIDDEN = frozenset({"relu", "elu", "selu", "gelu", "tanh", "leaky_relu", "relu6", "silu", "swish", "mish"})
-
-
-def _head_layer(evidence: Evidence, finding: Finding) -> tuple[str, dict[str, Any], Node] | None:
-    """The classifier or regressor that the labels ask for."""
-    labels, predictions = _ends(evidence, finding)
-    loss = _loss_node(evidence, finding)
-    if labels is None or predictions is None or loss is None or not labels.spec.shape:
-        return None
-    kind = kind_of(loss)
-    wanted = labels.spec.shape[-1] if len(labels.spec.shape) > 1 else 1
-    if kind == "sparse":
-        highest = next((stats.maximum for stats in (getattr(evidence.sample, "label_stats", None) or {}).values() if stats and stats.maximum is not None), None)
-        wanted = int(highest) + 1 if highest is not None else None
-    activation = {"categorical": "softmax", "sparse": "softmax", "binary": "sigmoid"}.get(kind)
-    if not wanted:
-        return None
-    config: dict[str, Any] = {"units": wanted, **({"activation": activation} if activation and not loss.config.get("from_logits") else {})}
-    return f"Dense({wanted}{', ' + repr(activation) if 'activation' in config else ''})", config, evidence.flow.node(predictions.source)
-
-
-def append(after: str, kind: str, **config: Any) -> Edit:
-    return Edit("insert-layer", after, {"layer": kind, "config": config, "position": "after"})
-
-
-def append_head(evidence: Evidence, finding: Finding) -> Made:
-    """A last layer of as many units as a label has values."""
-    found = _head_layer(evidence, finding)
-    if found is not None and found[2].kind == "layer":
-        text, config, last = found
-        yield f"End the model with {text} behind {last.name}", [append(last.name, "Dense", **config)], "the model had no layer that gives what a label holds"
-
-
-def missing_head(evidence: Evidence, finding: Finding) -> Made:
-    """Only where the last layer is plainly no head: no units of its own, or a hidden layer's activation."""
-    found = _head_layer(evidence, finding)
-    if found is None:
-        return
-    last, loss = found[2], _loss_node(evidence, finding)
-    classifies = loss is not None and kind_of(loss) in ("sparse", "categorical", "binary")
-    if _head(evidence, last) is None or (classifies and last.config.get("activation") in _HIDDEN):
-        yield from append_head(evidence, finding)
-
-
-def flat_head(evidence: Evidence, finding: Finding) -> Made:
-    """Inner axes and no head at all: one layer folds the axes, one gives what a label holds."""
-    found = _head_layer(evidence, finding)
-    if found is None or found[2].kind != "layer":
-        return
-    text, config, last = found
-    shape = _ends(evidence, finding)[1]
-    rank = len(shape.spec.shape or ()) if shape is not None else 0
-    for kind in ("Flatten", *([f"GlobalAveragePooling{rank - 2}D"] if rank in (3, 4, 5) else [])):
-        yield f"End the model with {kind} and {text} behind {last.name}", [append(last.name, kind), append(last.name, "Dense", **config)], "the model had no head"
-
-
-def one_unit(evidence: Evidence, finding: Finding) -> Made:
-    """A single unit for labels of one value."""
-    loss = _loss_node(evidence, finding)
-    if loss is not None and kind_of(loss) in ("binary", "regression"):
-        yield from units(evidence, finding)
-
-
-def more_units(evidence: Evidence, finding: Finding) -> Made:
-    """A unit for every class that was seen."""
-    head = _head(evidence, evidence.flow.node(finding.nodes[0]))
-    highest = _highest(finding)
-    if head is not None and highest is not None and isinstance(head.config.get("units"), int):
-        yield f"Give {head.name} {highest + 1} units, for classes 0 to {highest}", [configure(head.name, units=highest + 1)], "as many as the labels seen have"
-        loss = _loss_node(evidence, finding)
-        if loss is not None and highest == head.config["units"]:
-            yield "Count the classes from 0: labels minus 1", [Edit("label-transform", "y", {"op": "shift", "by": -1})], "where the labels start at 1"
-
-
-def _highest(finding: Finding) -> int | None:
-    text = finding.found.text if finding.found else ""
-    last = text.rsplit(" ", 1)[-1]
-    return int(last) if last.lstrip("-").isdigit() else None
-
-
-def more_rows(evidence: Evidence, finding: Finding) -> Made:
-    """A row for every id that was seen."""
-    highest = _highest(finding)
-    node = evidence.flow.node(finding.nodes[0])
-    if highest is not None:
-        yield f"Give {node.name} {highest + 1} rows, for ids 0 to {highest}", [configure(node.name, input_dim=highest + 1)], "as many as the ids seen need; the whole vocabulary may hold more"
-
-
-def label_axes(evidence: Evidence, finding: Finding) -> Made:
-    """Axes of size 1 in the labels."""
-    labels, predictions = _ends(evidence, finding)
-    if labels is None or predictions is None or not labels.spec.shape or not predictions.spec.shape:
-        return
-    y, p = labels.spec.shape, predictions.spec.shape
-    key = _label_key(evidence, labels)
-    kind = kind_of(_loss_node(evidence, finding) or Node("", "", "loss", ""))
-    for axis in range(1, len(y)):
-        if y[axis] == 1 and len(y) > 1 and (len(y) > len(p) or kind == "sparse"):
-            yield f"Drop axis {axis} of the labels, which holds nothing", [Edit("label-transform", "y", {"op": "squeeze", "axis": axis, **key})], "an axis of size 1 holds no number of its own"
-    if len(y) == len(p) - 1:
-        for axis in range(1, len(p)):
-            if p[axis] == 1:
-                yield f"Give the labels the axis that the predictions have: expand axis {axis}", [Edit("label-transform", "y", {"op": "expand_dims", "axis": axis, **key})], ""
-    if len(y) > 2 and elements(y[1:]) == elements(p[1:]):
-        yield f"Reshape each label to {show_shape(p[1:])}", [Edit("label-transform", "y", {"op": "reshape_rows", "shape": list(p[1:]), **key})], "every number is kept"
-    if len(y) == len(p) == 2 and y[-1] is not None and y[-1] > 1 and p[-1] == 1:
-        yield "Keep only the first column of the labels", [Edit("label-transform", "y", {"op": "column", **key})], "the other columns are not learnt"
-
-
-def whole_batch(evidence: Evidence, finding: Finding) -> Made:
-    """A table with one row a sample, inside the loss: only a batch of all samples fits it."""
-    rows = getattr(evidence.sample, "rows", None)
-    batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
-    node = evidence.failed
-    text = node.failure.message if node is not None and node.failure is not None else ""
-    if rows and batch and rows != batch and f"{rows}" in text and f"{batch}" in text:
-        yield f"Feed all {rows} rows as one batch", [Edit("batching", "data", {"batch": rows, "drop_remainder": True})], "the loss holds one value for each of them; passing those as sample_weight scales better"
-
-
-def no_logits(evidence: Evidence, finding: Finding) -> Made:
-    """from_logits=False behind an activation, or no activation."""
-    giver, loss = evidence.flow.node(finding.nodes[0]), _loss_node(evidence, finding)
-    if loss is None:
-        return
-    plain = "".join(f"_{c.lower()}" if c.isupper() else c for c in loss.op).lstrip("_")
-    if not _several(evidence):
-        yield "Say from_logits=False: the activation is there already", [Edit("loss", loss.id, {"loss": plain, "options": {"from_logits": False}})], ""
-    if giver.config.get("activation"):
-        yield f"Take the activation away from {giver.name}", [configure(giver.name, activation=None)], "the loss applies it itself, which is steadier"
+        yield (
+            f"Let TensorFlow count the rows: -1 for {batch}",
+            [Edit("replace-op", owner.name, {"find": int(batch), "replace": -1, "line": node.called.line if node.called else 0})],
+            "works for every batch size",
+        )

@@ -67,7 +67,7 @@ def _functional(adapter: Any, model: Any, network: Any) -> Any:
     for tensor in inputs:
         operation, _ = adapter.origin(tensor)
         made[id(tensor)] = adapter.new_input(adapter.spec(tensor), str(operation.name))
-    for operation, arguments, results, is_input in adapter.graph_nodes(network):
+    for operation, _, results, is_input in adapter.graph_nodes(network):
         if is_input or all(id(result) in made for result in results):
             continue
         if id(operation) not in clones:

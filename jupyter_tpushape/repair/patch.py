@@ -75,7 +75,8 @@ def _diff(seen: Any, edits: tuple[Edit, ...]) -> tuple[str, str, str] | None:
     places = Places(seen)
     changed: dict[str, str] = {}
     # From the right to the left, so that what is changed does not move what is still to be found.
-    for edit in sorted(reversed(edits), key=places.order):
+    # Of several edits at one place the last goes first.
+    for _, edit in sorted(enumerate(edits), key=lambda pair: (*places.order(pair[1]), -pair[0])):
         filename, line = places.of(edit)
         before = changed.get(filename) or "".join(linecache.getlines(filename))
         if not before.strip():
@@ -129,7 +130,7 @@ class Places:
     def name(self, edit: Edit) -> str:
         """The layer that an edit is about; inputs are known by their place."""
         if edit.kind == "input-shape":
-            index = edit.detail.get("index", 0)
+            index = int(edit.detail.get("index", 0))
             if index >= len(self.inputs):
                 raise rewrite.NoPlace
             return self.inputs[index]

@@ -16,7 +16,11 @@ _FIRST = {
     "Conv1D": "filters", "Conv2D": "filters", "Conv3D": "filters", "Embedding": "input_dim", "MaxPooling1D": "pool_size", "MaxPooling2D": "pool_size",
     "MaxPooling3D": "pool_size", "AveragePooling2D": "pool_size", "UpSampling2D": "size", "ZeroPadding2D": "padding", "Cropping2D": "cropping",
 }  # fmt: skip
-_POSITIONS = {"Conv1D": ["filters", "kernel_size", "strides", "padding"], "Conv2D": ["filters", "kernel_size", "strides", "padding"], "Conv3D": ["filters", "kernel_size", "strides", "padding"]}
+_POSITIONS = {
+    "Conv1D": ["filters", "kernel_size", "strides", "padding"],
+    "Conv2D": ["filters", "kernel_size", "strides", "padding"],
+    "Conv3D": ["filters", "kernel_size", "strides", "padding"],
+}
 
 
 class NoPlace(Exception):
@@ -42,12 +46,18 @@ def change(source: str, edit: Edit, line: int, places: Any) -> str:
     call = _call_at(wrapper.module, positions, line, "Input" if cls == "InputLayer" else cls, places.ordinals[name])
     if edit.kind == "input-shape":
         new: Any = _with_shape(call, edit.detail["shape"])
-        return wrapper.module.deep_replace(call, new).code
+        return _swap(wrapper.module, call, new).code
     if edit.kind == "layer-config":
-        return wrapper.module.deep_replace(call, _configured(call, edit.detail["config"])).code
+        return _swap(wrapper.module, call, _configured(call, edit.detail["config"])).code
     if edit.kind == "replace-layer":
-        return wrapper.module.deep_replace(call, _replaced(call, edit.detail)).code
+        return _swap(wrapper.module, call, _replaced(call, edit.detail)).code
     return _inserted(wrapper.module, call, parents, edit)
+
+
+def _swap(module: cst.Module, old: Any, new: Any) -> cst.Module:
+    """The module with one node exchanged."""
+    changed: Any = module.deep_replace(old, new)
+    return changed  # type: ignore[no-any-return]
 
 
 # -- finding ---------------------------------------------------------------------------------------
@@ -76,7 +86,15 @@ def _call_at(module: cst.Module, positions: Any, line: int, cls: str, ordinal: t
     return sorted(exact, key=lambda call: (positions[call].start.line, positions[call].start.column))[index]
 
 
-_ALIASES = {"MaxPool1D": "MaxPooling1D", "MaxPool2D": "MaxPooling2D", "MaxPool3D": "MaxPooling3D", "AvgPool2D": "AveragePooling2D", "Convolution2D": "Conv2D", "Convolution1D": "Conv1D", "InputLayer": "Input"}
+_ALIASES = {
+    "MaxPool1D": "MaxPooling1D",
+    "MaxPool2D": "MaxPooling2D",
+    "MaxPool3D": "MaxPooling3D",
+    "AvgPool2D": "AveragePooling2D",
+    "Convolution2D": "Conv2D",
+    "Convolution1D": "Conv1D",
+    "InputLayer": "Input",
+}
 
 
 def _is(written: str, cls: str) -> bool:
@@ -185,7 +203,7 @@ def _inserted(module: cst.Module, call: cst.Call, parents: Any, edit: Edit) -> s
     elif isinstance(parent, cst.Arg) and isinstance(parents[parent], cst.Call) and name_of(parents[parent]) == "add":
         changed = _before_add(module, parents[parent], parents, new)
     elif isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, cst.Attribute):
-        changed = _attribute(module, parent, parents, new)
+        changed = _attribute(module, parent, new)
     elif isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, cst.Name):
         changed = _variable(module, parent.targets[0].target.value, new)
     else:
@@ -205,7 +223,7 @@ def _into_list(module: cst.Module, element: cst.Element, owner: Any, new: cst.Ba
         elements.insert(at + 1, cst.Element(new, comma=element.comma))
     else:
         elements.insert(at, cst.Element(new, comma=comma))
-    return module.deep_replace(owner, owner.with_changes(elements=elements))  # type: ignore[return-value]
+    return _swap(module, owner, owner.with_changes(elements=elements))
 
 
 def _around_call(module: cst.Module, outer: cst.Call, new: cst.BaseExpression) -> cst.Module:
@@ -213,7 +231,7 @@ def _around_call(module: cst.Module, outer: cst.Call, new: cst.BaseExpression) -
         raise NoPlace
     first = outer.args[0]
     wrapped = first.with_changes(value=cst.Call(new, [cst.Arg(first.value)]))
-    return module.deep_replace(outer, outer.with_changes(args=[wrapped, *outer.args[1:]]))  # type: ignore[return-value]
+    return _swap(module, outer, outer.with_changes(args=[wrapped, *outer.args[1:]]))
 
 
 def _into_list_argument(module: cst.Module, call: cst.Call, parents: Any, new: cst.BaseExpression, index: int) -> cst.Module:
@@ -223,7 +241,7 @@ def _into_list_argument(module: cst.Module, call: cst.Call, parents: Any, new: c
     owner = outer.args[0].value
     elements = list(owner.elements)
     elements[index] = elements[index].with_changes(value=cst.Call(new, [cst.Arg(elements[index].value)]))
-    return module.deep_replace(owner, owner.with_changes(elements=elements))  # type: ignore[return-value]
+    return _swap(module, owner, owner.with_changes(elements=elements))
 
 
 def _before_add(module: cst.Module, add: cst.Call, parents: Any, new: cst.BaseExpression) -> cst.Module:
@@ -237,12 +255,12 @@ def _before_add(module: cst.Module, add: cst.Call, parents: Any, new: cst.BaseEx
         owner = parents[statement]
         lines = list(owner.body)
         lines.insert(lines.index(statement), cst.SimpleStatementLine([extra]))
-        return module.deep_replace(owner, owner.with_changes(body=lines)) if owner is not module else module.with_changes(body=lines)  # type: ignore[return-value]
+        return _swap(module, owner, owner.with_changes(body=lines)) if owner is not module else module.with_changes(body=lines)
     body.insert(at, extra.with_changes(semicolon=cst.Semicolon(whitespace_after=cst.SimpleWhitespace(" "))))
-    return module.deep_replace(statement, statement.with_changes(body=body))  # type: ignore[return-value]
+    return _swap(module, statement, statement.with_changes(body=body))
 
 
-def _attribute(module: cst.Module, assign: cst.Assign, parents: Any, new: cst.BaseExpression) -> cst.Module:
+def _attribute(module: cst.Module, assign: cst.Assign, new: cst.BaseExpression) -> cst.Module:
     """``self.head = Dense(10)``: the new layer wraps what the attribute is called with."""
     target = assign.targets[0].target
     assert isinstance(target, cst.Attribute)
@@ -272,7 +290,9 @@ class _Wrap(cst.CSTTransformer):
             return updated_node
         self.count += 1
         first = updated_node.args[0]
-        return updated_node.with_changes(args=[first.with_changes(value=cst.Call(self.new, [cst.Arg(first.value)])), *updated_node.args[1:]])
+        return updated_node.with_changes(
+            args=[first.with_changes(value=cst.Call(self.new, [cst.Arg(first.value)])), *updated_node.args[1:]]
+        )
 
 
 class _Import(cst.CSTTransformer):
@@ -344,7 +364,7 @@ class _Loss(cst.CSTTransformer):
 def _loss(source: str, edit: Edit) -> str:
     new = edit.detail["loss"]
     olds = {"sparse_categorical_crossentropy": "categorical_crossentropy", "categorical_crossentropy": "sparse_categorical_crossentropy"}
-    old = olds.get(new, new) if not (edit.detail.get("options") or {}).get("from_logits") is False else new
+    old = olds.get(new, new) if (edit.detail.get("options") or {}).get("from_logits") is not False else new
     cls = "".join(part.capitalize() for part in old.split("_"))
     change = _Loss((old, cls), edit.detail)
     changed = cst.parse_module(source).visit(change)
@@ -368,7 +388,7 @@ def _in_definition(source: str, line: int, transformer: cst.CSTTransformer) -> s
     if len(found) != 1:
         raise NoPlace
     changed = found[0].visit(transformer)
-    return wrapper.module.deep_replace(found[0], changed).code  # type: ignore[arg-type, union-attr]
+    return _swap(wrapper.module, found[0], changed).code
 
 
 def _literal_in(source: str, edit: Edit, line: int) -> str:
@@ -437,14 +457,18 @@ class _Return(cst.CSTTransformer):
         code = self.module.code_for_node(value)
         if isinstance(value, cst.Tuple):
             plain = code if code.startswith("(") else f"({code})"
-            return cst.parse_expression(f"tf.data.Dataset.from_tensor_slices({plain}).batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})")
+            return cst.parse_expression(
+                f"tf.data.Dataset.from_tensor_slices({plain}).batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})"
+            )
         last = value
         drop = cst.parse_expression(f"f({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})")
         assert isinstance(drop, cst.Call)
         if isinstance(last, cst.Call) and name_of(last) == "batch" and not detail.get("repeat"):
             return last.with_changes(args=drop.args)
         middle = ".repeat()" if detail.get("repeat") else ""
-        return cst.parse_expression(f"{code}{middle}.unbatch().batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})")
+        return cst.parse_expression(
+            f"{code}{middle}.unbatch().batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})"
+        )
 
 
 def _data(source: str, edit: Edit, line: int) -> str:

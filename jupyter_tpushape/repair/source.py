@@ -23,10 +23,10 @@ class Literal(cst.CSTTransformer):
         number = cst.Integer(str(abs(self.replace)))
         return cst.UnaryOperation(cst.Minus(), number) if self.replace < 0 else number
 
-    def leave_Tuple(self, original_node: cst.Tuple, updated_node: cst.Tuple) -> cst.Tuple:
+    def leave_Tuple(self, original_node: cst.Tuple, updated_node: cst.Tuple) -> Any:
         return self._first(updated_node)
 
-    def leave_List(self, original_node: cst.List, updated_node: cst.List) -> cst.List:
+    def leave_List(self, original_node: cst.List, updated_node: cst.List) -> Any:
         return self._first(updated_node)
 
     def _first(self, node: Any) -> Any:

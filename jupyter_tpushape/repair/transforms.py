@@ -61,7 +61,12 @@ def _array_function(edit: Edit) -> Callable[[Any], Any]:
 
 
 def _is_spec(value: Any) -> bool:
-    return not isinstance(value, (np.ndarray, list)) and hasattr(value, "shape") and hasattr(value, "dtype") and not hasattr(value, "__array__")
+    return (
+        not isinstance(value, (np.ndarray, list))
+        and hasattr(value, "shape")
+        and hasattr(value, "dtype")
+        and not hasattr(value, "__array__")
+    )
 
 
 def _numpy_dtype(value: Any) -> Any:
@@ -130,15 +135,15 @@ def _pad(a: np.ndarray, axis: int, size: int, value: float = 0) -> np.ndarray:
     return np.pad(a, width, constant_values=value)
 
 
-def _one_hot(a: np.ndarray, depth: int) -> np.ndarray:
+def _one_hot(a: np.ndarray, depth: int) -> Any:
     flat = a.reshape(a.shape[:-1]) if a.ndim > 1 and a.shape[-1] == 1 else a
     return np.eye(depth, dtype="float32")[np.asarray(flat, "int64")]
 
 
 NUMPY: dict[str, Callable[..., Any]] = {
-    "expand_dims": lambda a, axis: np.expand_dims(a, axis),
-    "squeeze": lambda a, axis: np.squeeze(a, axis),
-    "transpose": lambda a, perm: np.transpose(a, perm),
+    "expand_dims": np.expand_dims,
+    "squeeze": np.squeeze,
+    "transpose": lambda a, perm: a.transpose(perm),
     "reshape_rows": _rows,
     "flatten_rows": lambda a: a.reshape((a.shape[0], -1)),
     "cast": lambda a, dtype: a.astype(dtype),
@@ -157,12 +162,14 @@ TENSOR: dict[str, Callable[..., Any]] = {
     "reshape_rows": lambda tf, a, shape: tf.reshape(a, (-1 if a.shape[0] is None else a.shape[0], *shape)),
     "flatten_rows": lambda tf, a: tf.reshape(a, (-1 if a.shape[0] is None else a.shape[0], int(np.prod(a.shape[1:])))),
     "cast": lambda tf, a, dtype: tf.cast(a, dtype),
-    "one_hot": lambda tf, a, depth: tf.one_hot(tf.cast(tf.squeeze(a, -1) if a.shape.rank and a.shape.rank > 1 and a.shape[-1] == 1 else a, tf.int32), depth),
+    "one_hot": lambda tf, a, depth: tf.one_hot(
+        tf.cast(tf.squeeze(a, -1) if a.shape.rank and a.shape.rank > 1 and a.shape[-1] == 1 else a, tf.int32), depth
+    ),
     "argmax": lambda tf, a: tf.argmax(a, axis=-1),
     "mean_last": lambda tf, a: tf.reduce_mean(a, axis=-1, keepdims=True),
     "repeat_last": lambda tf, a, times: tf.repeat(a, times, axis=-1),
     "pad_axis": lambda tf, a, axis, size, value=0: _tensor_pad(tf, a, axis, size, value),
-    "column": lambda tf, a: a[..., :1],
+    "column": lambda _, a: a[..., :1],
     "shift": lambda tf, a, by: a + tf.cast(by, a.dtype),
 }
 

@@ -10,4 +10,21 @@ def rules() -> list[Rule]:
     return [RULES[name] for name in sorted(RULES)]
 
 
-__all__ = ["RULES", "Evidence", "Rule", "data", "entry", "layers", "loss", "rule", "rules", "run_rules", "silent", "tpu_batch", "tpu_ops", "tpu_pipeline", "tpu_scope", "tpu_types"]
+__all__ = [
+    "RULES",
+    "Evidence",
+    "Rule",
+    "data",
+    "entry",
+    "layers",
+    "loss",
+    "rule",
+    "rules",
+    "run_rules",
+    "silent",
+    "tpu_batch",
+    "tpu_ops",
+    "tpu_pipeline",
+    "tpu_scope",
+    "tpu_types",
+]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..flow import Finding, Shape, Side, Spec, elements, show_shape
+from ..flow import Finding, Severity, Shape, Side, Spec, elements, show_shape
 from .evidence import Evidence
 from .registry import check, rule
 from .words import pair
@@ -170,7 +170,7 @@ def compare(name: str, want: Spec, got: Spec, rows: int | None = None, *, buildi
     if (got.dtype == "string") != (want.dtype == "string") and got.dtype == "string":
         return Mismatch(
             DTYPE.id, f"The data brings text to {name}, which takes {want.dtype} numbers.",
-            "Turn text into numbers in the pipeline, for example with TextVectorization in ds.map, or declare the input with dtype=\"string\".",
+            'Turn text into numbers in the pipeline, for example with TextVectorization in ds.map, or declare the input with dtype="string".',
             Side(want.dtype), Side("string"),
         )  # fmt: skip
     if accepted(want, got) or want.shape is None or got.shape is None:
@@ -233,6 +233,9 @@ def _order(name: str, want: Shape, row: Shape, expected: Side, found: Side) -> M
     )  # fmt: skip
 
 
+_SINGULAR = {"channels": "channel", "features": "feature", "numbers a row": "number a row"}
+
+
 def _sizes(name: str, want: Shape, row: Shape, rows: int | None, expected: Side, found: Side) -> Mismatch:
     off = [i for i, (a, b) in enumerate(zip(want, row, strict=True)) if a is not None and b is not None and a != b]
     last = len(want) - 1
@@ -240,7 +243,7 @@ def _sizes(name: str, want: Shape, row: Shape, rows: int | None, expected: Side,
         noun = "channels" if len(want) >= 3 else "features" if len(want) == 2 else "numbers a row"
         extra = f" {want[last]} is the number of rows in the data." if rows is not None and want[last] == rows else ""
         return Mismatch(
-            AXIS.id, f"{name} declares {want[last]} {noun if want[last] != 1 else noun.replace('channels', 'channel').replace('features', 'feature').replace('numbers', 'number')}, the data brings {row[last]}.",
+            AXIS.id, f"{name} declares {want[last]} {noun if want[last] != 1 else _SINGULAR[noun]}, the data brings {row[last]}.",
             f"The layers behind it were made for {want[last]}.{extra}", expected, found,
         )  # fmt: skip
     return Mismatch(
@@ -254,7 +257,13 @@ def mismatches(evidence: Evidence) -> Iterator[tuple[int, Mismatch]]:
         return
     rows = getattr(evidence.sample, "rows", None)
     for index, (want, got) in enumerate(matched(evidence)):
-        found = compare(f"the model's input {want[0]}" if len(evidence.declared) > 1 else "the model's input", want[1], got[1], rows, building=evidence.where == "build")
+        found = compare(
+            f"the model's input {want[0]}" if len(evidence.declared) > 1 else "the model's input",
+            want[1],
+            got[1],
+            rows,
+            building=evidence.where == "build",
+        )
         if found is not None:
             found.message = found.message[:1].upper() + found.message[1:]
             yield index, found
@@ -287,11 +296,13 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
     for index, found in mismatches(evidence):
         nodes = tuple(inputs[index : index + 1]) + tuple(node.id for node in evidence.flow.failed())
         # Axes in another order run where nothing depends on their sizes, and mean something else.
-        severity = "error" if evidence.where else "silent" if found.rule in (SWAPPED.id, CHANNELS_ORDER.id) else "note"
+        severity: Severity = "error" if evidence.where else "silent" if found.rule in (SWAPPED.id, CHANNELS_ORDER.id) else "note"
         edges = tuple(edge.id for edge in evidence.flow.edges if edge.target in inputs[index : index + 1])
         failed = evidence.failed
-        broke = f" It breaks at {failed.name}." if failed is not None and failed.kind not in ("input",) else ""
-        yield Finding(found.rule, severity, found.message, found.why + broke, found.expected, found.found, tuple(dict.fromkeys(nodes)), edges)  # type: ignore[arg-type]
+        broke = f" It breaks at {failed.name}." if failed is not None and failed.kind != "input" else ""
+        yield Finding(
+            found.rule, severity, found.message, found.why + broke, found.expected, found.found, tuple(dict.fromkeys(nodes)), edges
+        )
 
 
 @check(order=60)
@@ -300,7 +311,7 @@ def entry_notes(evidence: Evidence) -> Iterator[Finding]:
     if evidence.where or not evidence.declared or len(evidence.declared) != len(evidence.x):
         return
     inputs = [node.id for node in evidence.flow.nodes if node.kind == "input"]
-    for index, ((name, want), (_, got)) in enumerate(matched(evidence)):
+    for index, ((_, want), (_, got)) in enumerate(matched(evidence)):
         node = tuple(inputs[index : index + 1])
         if want.dtype.startswith(("float", "bfloat")) and got.dtype.startswith(("int", "uint")):
             yield Finding(

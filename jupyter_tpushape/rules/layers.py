@@ -52,9 +52,13 @@ MERGE = rule(
     fails=_merge % "L.MaxPooling2D()(a)", passes=_merge % "L.Conv2D(4, 1)(i)",
 )  # fmt: skip
 _reshape = _pair("L.Reshape((5, 5))", "L.Reshape((8, 24))")
-RESHAPE = rule("reshape-size", "A reshape asks for another number of elements", severity="error", source=_SOURCE, fails=_reshape[0], passes=_reshape[1])
+RESHAPE = rule(
+    "reshape-size", "A reshape asks for another number of elements", severity="error", source=_SOURCE, fails=_reshape[0], passes=_reshape[1]
+)
 _window = _pair("L.Conv2D(4, 9)", "L.Conv2D(4, 9, padding='same')")
-WINDOW = rule("window-too-large", "A window is larger than what it slides over", severity="error", source=_SOURCE, fails=_window[0], passes=_window[1])
+WINDOW = rule(
+    "window-too-large", "A window is larger than what it slides over", severity="error", source=_SOURCE, fails=_window[0], passes=_window[1]
+)
 _unknown = _pair("L.Flatten(), L.Dense(4)", "L.GlobalAveragePooling2D(), L.Dense(4)", "(None, None, 3)")
 UNKNOWN = rule(
     "axis-unknown", "A layer needs an axis whose size is not declared", severity="error", source=_SOURCE,
@@ -80,7 +84,9 @@ def build():
 def data():
     return np.zeros((4, 6), "float32"), None
 """
-OPERATION = rule("op-shapes", "An operation between layers gets shapes that do not fit", severity="error", source=_SOURCE, fails=_op % 4, passes=_op % 5)
+OPERATION = rule(
+    "op-shapes", "An operation between layers gets shapes that do not fit", severity="error", source=_SOURCE, fails=_op % 4, passes=_op % 5
+)
 _raises = """
 class Odd(L.Layer):
     def call(self, x):
@@ -92,7 +98,14 @@ def build():
 def data():
     return np.zeros((4, 6), "float32"), None
 """
-RAISES = rule("layer-raises", "A layer raises an error of its own", severity="error", source="the exception itself", fails=_raises % 0, passes=_raises % 1)
+RAISES = rule(
+    "layer-raises",
+    "A layer raises an error of its own",
+    severity="error",
+    source="the exception itself",
+    fails=_raises % 0,
+    passes=_raises % 1,
+)
 
 _NDIM = re.compile(r"expected (min_|max_)?ndim=(\d+), found ndim=(\d+)")
 _LAST = re.compile(r"expected axis (-?\d+) of input shape to have value (\d+)")
@@ -107,7 +120,9 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
     node = evidence.failed
     if node is None or node.failure is None or evidence.where not in ("build", "call"):
         return
-    if any(True for _ in mismatches(evidence)) or len(evidence.declared or []) != len(evidence.x) and evidence.x and evidence.declared and evidence.where == "call":
+    if any(True for _ in mismatches(evidence)) or (
+        len(evidence.declared or []) != len(evidence.x) and evidence.x and evidence.declared and evidence.where == "call"
+    ):
         return
     edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
     finding = _explain(evidence, node, edges)
@@ -244,7 +259,7 @@ def _window_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape
     source = giver(evidence.flow, edges)
     return Finding(
         WINDOW.id, "error", f"{named(node)} slides {window} over {show_shape(shape)}{' from ' + source if source else ''}, which is smaller than the window.",
-        "Each convolution without padding and each pooling shrinks height and width; here nothing is left. padding=\"same\", a smaller window or fewer poolings keep it alive.",
+        'Each convolution without padding and each pooling shrinks height and width; here nothing is left. padding="same", a smaller window or fewer poolings keep it alive.',
         Side("at least as large as the window"), side(shape),
     )  # fmt: skip
 
@@ -273,7 +288,12 @@ def _attention_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: 
             ATTENTION.id, "error", f"{named(node)} gets a mask {show_shape(mask.spec.shape)} where (batch, {query[1]}, {value[1]}) fits: query steps by value steps.",
             "The mask says for each query step which value steps it may see.", expected, found,
         )  # fmt: skip
-    return Finding(ATTENTION.id, "error", f"{named(node)} gets parts that do not fit together: {text}.", f"It says: {node.failure.last_line if node.failure else ''}")
+    return Finding(
+        ATTENTION.id,
+        "error",
+        f"{named(node)} gets parts that do not fit together: {text}.",
+        f"It says: {node.failure.last_line if node.failure else ''}",
+    )
 
 
 def _inner_operation(node: Node, operation: str, given: str, said: str) -> Finding:
@@ -281,7 +301,13 @@ def _inner_operation(node: Node, operation: str, given: str, said: str) -> Findi
     shapes = [_numbers(part) for part in re.findall(r"\[([^\]]*)\]", given)]
     sides: tuple[Side | None, Side | None] = pair(shapes[0], shapes[1], names=False) if len(shapes) > 1 else (None, None)
     text = " and ".join(show_shape(shape) for shape in shapes)
-    return Finding(OPERATION.id, "error", f"{operation} inside {named(node)} cannot work on {text}.", f"It says: {said.splitlines()[-1].split(' (' + operation)[0]}.", *sides)
+    return Finding(
+        OPERATION.id,
+        "error",
+        f"{operation} inside {named(node)} cannot work on {text}.",
+        f"It says: {said.splitlines()[-1].split(' (' + operation)[0]}.",
+        *sides,
+    )
 
 
 def _numbers(text: str) -> Shape:
@@ -296,7 +322,14 @@ def _operation(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
     if len(edges) > 1:
         expected, found = pair(edges[0].spec.shape, edges[1].spec.shape, names=False)
     given = " and ".join(shapes) or "its inputs"
-    return Finding(OPERATION.id, "error", f"The operation {node.op}{where} cannot work on {given}.", f"It says: {node.failure.last_line}", expected, found)
+    return Finding(
+        OPERATION.id,
+        "error",
+        f"The operation {node.op}{where} cannot work on {given}.",
+        f"It says: {node.failure.last_line}",
+        expected,
+        found,
+    )
 
 
 def _shape_in(said: str) -> Shape | None:

@@ -181,9 +181,7 @@ def _path(evidence: Evidence, labels: Edge) -> str:
     return labels.label or "y"
 
 
-def _surplus(
-    evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, path: str
-) -> Finding | None:
+def _surplus(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, path: str) -> Finding | None:
     """Inner axes that the labels do not have: their cause is a layer upstream."""
     labelled = len(y) + 1 if kind == "sparse" and not (len(y) > 1 and y[-1] == 1) else len(y)
     if kind == "sparse" and not integer and len(y) == 2 and y[-1] == p[-1]:
@@ -214,9 +212,7 @@ def _surplus(
     )  # fmt: skip
 
 
-def _encoding(
-    evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, path: str
-) -> Finding | None:
+def _encoding(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, path: str) -> Finding | None:
     """Class numbers against one-hot rows."""
     if kind == "categorical" and len(p) >= 2 and (len(y) == len(p) - 1 or (len(y) == len(p) and y[-1] == 1)) and p[-1] != 1:
         return Finding(
@@ -231,9 +227,7 @@ def _encoding(
     return None
 
 
-def _units(
-    evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, path: str
-) -> Finding | None:
+def _units(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, path: str) -> Finding | None:
     if len(y) != len(p) or y[:-1] != p[:-1] or y[-1] == p[-1] or kind == "sparse":
         return None
     giver = evidence.flow.node(predictions.source)
@@ -247,7 +241,14 @@ def _units(
 @check(order=70)
 def no_loss(evidence: Evidence) -> Iterator[Finding]:
     """Labels are there and nothing compares them."""
-    if evidence.y and not evidence.where and not evidence.losses() and evidence.facts and not evidence.facts.get("has_loss") and not evidence.facts.get("overrides"):
+    if (
+        evidence.y
+        and not evidence.where
+        and not evidence.losses()
+        and evidence.facts
+        and not evidence.facts.get("has_loss")
+        and not evidence.facts.get("overrides")
+    ):
         yield Finding(
             NO_LOSS.id, "note", "The data has labels, and the model has no loss to compare them with.",
             "Shapes were followed to the model's outputs. compile(loss=...) or --loss takes them to the end.",

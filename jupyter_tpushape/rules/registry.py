@@ -42,7 +42,7 @@ CHECKS: list[tuple[int, Check]] = []
 
 
 def rule(
-    id: str,  # noqa: A002
+    id: str,
     title: str,
     *,
     severity: Severity,
@@ -81,6 +81,8 @@ def run_rules(evidence: Evidence) -> list[Finding]:
         for finding in function(evidence):
             if not finding.docs:
                 finding.docs = RULES[finding.rule].page
-            if not any(known.rule == finding.rule and known.nodes == finding.nodes and known.message == finding.message for known in findings):
+            if not any(
+                known.rule == finding.rule and known.nodes == finding.nodes and known.message == finding.message for known in findings
+            ):
                 findings.append(finding)
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))

@@ -48,10 +48,11 @@ LOST = rule(
 batch while another one is. Batch statistics taken aside (a mean over the batch that is subtracted again) keep the
 batch on the output and are not reported.""",
 )  # fmt: skip
+_SPLIT = "class Split(L.Layer):\n    def call(self, x):\n        return tf.reshape(x, (-1, %d))"
 MERGED = rule(
     "batch-axis-merged", "Samples are torn apart or merged by a reshape", severity="silent", source=_SOURCE,
-    fails=_model("Split(), L.Dense(1)", y="np.zeros((16, 1), 'float32')[:8]", loss="lambda t, p: tf.reduce_mean(p)", more="class Split(L.Layer):\n    def call(self, x):\n        return tf.reshape(x, (-1, 3))"),
-    passes=_model("Split(), L.Dense(1)", loss="lambda t, p: tf.reduce_mean(p)", more="class Split(L.Layer):\n    def call(self, x):\n        return tf.reshape(x, (-1, 6))"),
+    fails=_model("Split(), L.Dense(1)", y="np.zeros((16, 1), 'float32')[:8]", loss="lambda t, p: tf.reduce_mean(p)", more=_SPLIT % 3),
+    passes=_model("Split(), L.Dense(1)", loss="lambda t, p: tf.reduce_mean(p)", more=_SPLIT % 6),
 )  # fmt: skip
 INTERLEAVED = rule(
     "reshape-interleaves", "A reshape is used where a transpose is meant", severity="silent", source=_SOURCE,
@@ -135,12 +136,22 @@ def loss_broadcast(evidence: Evidence) -> Iterator[Finding]:
     for node in evidence.losses():
         labels, predictions = ends(evidence, node)
         kind = kind_of(node)
-        if labels is None or predictions is None or kind not in ("regression", "binary") or not labels.spec.shape or not predictions.spec.shape:
+        if (
+            labels is None
+            or predictions is None
+            or kind not in ("regression", "binary")
+            or not labels.spec.shape
+            or not predictions.spec.shape
+        ):
             continue
         y, p = aligned(labels.spec.shape, predictions.spec.shape)
         if y == p:
             continue
-        cause = cause_of_axes(evidence, predictions) if len(predictions.spec.shape) > 2 and len(predictions.spec.shape) > len(labels.spec.shape) else None
+        cause = (
+            cause_of_axes(evidence, predictions)
+            if len(predictions.spec.shape) > 2 and len(predictions.spec.shape) > len(labels.spec.shape)
+            else None
+        )
         giver = evidence.flow.node(predictions.source)
         expected, found = pair(predictions.spec.shape, labels.spec.shape, names=False)
         hint = ""
@@ -160,7 +171,27 @@ def loss_broadcast(evidence: Evidence) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-_PAIRING = frozenset({"Sub", "AddV2", "Add", "Mul", "RealDiv", "SquaredDifference", "Maximum", "Minimum", "Equal", "Less", "Greater", "LessEqual", "GreaterEqual", "NotEqual", "Pow", "DivNoNan", "SelectV2"})
+_PAIRING = frozenset(
+    {
+        "Sub",
+        "AddV2",
+        "Add",
+        "Mul",
+        "RealDiv",
+        "SquaredDifference",
+        "Maximum",
+        "Minimum",
+        "Equal",
+        "Less",
+        "Greater",
+        "LessEqual",
+        "GreaterEqual",
+        "NotEqual",
+        "Pow",
+        "DivNoNan",
+        "SelectV2",
+    }
+)
 
 
 def _axes(evidence: Evidence, edge: Edge) -> dict[int, float] | None:
@@ -183,7 +214,10 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
             continue
         short, long = (a, b) if len(a) < len(b) else (b, a)
         expected, found = pair(long, short, names=False)
-        result = (*long[: len(long) - len(short)], *(max(x or 1, y or 1) for x, y in zip(long[len(long) - len(short) :], short, strict=True)))
+        result = (
+            *long[: len(long) - len(short)],
+            *(max(x or 1, y or 1) for x, y in zip(long[len(long) - len(short) :], short, strict=True)),
+        )
         yield Finding(
             PAIRWISE.id, "silent",
             f"{node.op}{_at(node)} combines {show_shape(a)} with {show_shape(b)} into {show_shape(result)}: every sample with every other.",
@@ -310,7 +344,7 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
             continue
         giver = evidence.flow.node(predictions.source)
         kind, last = kind_of(node), predictions.spec.shape[-1]
-        activation = str(giver.config.get("activation") or (giver.op.lower() if giver.op in ("Softmax",) else ""))
+        activation = str(giver.config.get("activation") or (giver.op.lower() if giver.op == "Softmax" else ""))
         if kind in ("sparse", "categorical", "binary"):
             logits = bool(node.config.get("from_logits"))
             if logits and activation in ("softmax", "sigmoid"):

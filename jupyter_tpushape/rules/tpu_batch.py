@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..flow import Severity, Finding, Node, Side, show_shape
+from ..flow import Finding, Node, Severity, Side, show_shape
 from .evidence import Evidence
 from .registry import check, rule
 from .words import named
@@ -126,7 +126,11 @@ def split_nodes(evidence: Evidence) -> tuple[str, ...]:
 
 
 def batch_stages(evidence: Evidence) -> list[Node]:
-    return [node for node in evidence.flow.nodes if node.kind == "stage" and node.op in ("batch", "padded_batch", "ragged_batch", "fit", "generator")]
+    return [
+        node
+        for node in evidence.flow.nodes
+        if node.kind == "stage" and node.op in ("batch", "padded_batch", "ragged_batch", "fit", "generator")
+    ]
 
 
 def each(rows: tuple[int, ...]) -> str:
@@ -186,7 +190,11 @@ def uneven(evidence: Evidence) -> Iterator[Finding]:
     split, sample = evidence.split, evidence.sample
     if split is None or split.batch is None or not split.uneven or _unbatched(evidence):
         return
-    severity, wrong = ("silent", "A row on a replica with fewer rows weighs more in the gradient") if sample.y is not None else ("slow", "The replicas' shapes differ")
+    severity, wrong = (
+        ("silent", "A row on a replica with fewer rows weighs more in the gradient")
+        if sample.y is not None
+        else ("slow", "The replicas' shapes differ")
+    )
     idle = sum(1 for rows in split.full if rows == 0)
     alone = f", and {idle} of {split.replicas} replicas have nothing to do" if idle else ""
     yield Finding(
@@ -206,7 +214,9 @@ def empty_norm(evidence: Evidence) -> Iterator[Finding]:
     norm = next((node for node in norms if any(weight.trainable for weight in node.weights)), None)
     if norm is None:
         return
-    rows, which = (split.full, f"Of each batch of {split.batch}") if 0 in split.full else (split.last, f"Of the last batch of {split.partial}")
+    rows, which = (
+        (split.full, f"Of each batch of {split.batch}") if 0 in split.full else (split.last, f"Of the last batch of {split.partial}")
+    )
     yield Finding(
         EMPTY_NORM.id, "silent", f"{which} some replicas get no row ({each(rows)}), and {named(norm)} makes NaN of that.",
         "Keras 3 divides by the rows a replica has: gamma's gradient becomes NaN, and every weight after it. Seen with MirroredStrategy; not verified on a TPU. Drop the remainder.",
@@ -217,7 +227,11 @@ def empty_norm(evidence: Evidence) -> Iterator[Finding]:
 def _unbatched(evidence: Evidence) -> bool:
     """Whether elements are single samples: a dataset without a batch, seen against what the model declares."""
     sample = evidence.sample
-    if sample is None or sample.kind != "dataset" or any("batch" in stage.op or stage.op in ("generator", "window", "group_by_window") for stage in sample.stages):
+    if (
+        sample is None
+        or sample.kind != "dataset"
+        or any("batch" in stage.op or stage.op in ("generator", "window", "group_by_window") for stage in sample.stages)
+    ):
         return False
     if any("Batch" in op for stage in sample.stages for op in stage.detail.get("ops", ())):
         return False
@@ -274,7 +288,11 @@ def dynamic_reaches(evidence: Evidence) -> Iterator[Finding]:
     if evidence.split is None:
         return
     batch = evidence.split.dynamic or evidence.sample.dynamic
-    inner = any(leaf.shape is not None and None in leaf.shape[1:-1] for path, leaf in evidence.sample.leaves() if path.startswith("x") and leaf.kind == "dense" and len(leaf.shape or ()) > 3)
+    inner = any(
+        leaf.shape is not None and None in leaf.shape[1:-1]
+        for path, leaf in evidence.sample.leaves()
+        if path.startswith("x") and leaf.kind == "dense" and len(leaf.shape or ()) > 3
+    )
     for node in evidence.flow.nodes:
         if node.kind not in ("layer", "op") or node.status == "not-reached":
             continue

@@ -89,7 +89,17 @@ UNSAFE = {
     "WriteScalarSummary": "tf.summary",
 }  # fmt: skip
 
-TEXT = frozenset({"LookupTableFindV2", "StaticRegexReplace", "RegexReplace", "AsString", "RaggedTensorToTensor", "DecodeBase64", "UnicodeDecodeWithOffsets"})
+TEXT = frozenset(
+    {
+        "LookupTableFindV2",
+        "StaticRegexReplace",
+        "RegexReplace",
+        "AsString",
+        "RaggedTensorToTensor",
+        "DecodeBase64",
+        "UnicodeDecodeWithOffsets",
+    }
+)
 
 
 def _node_of(evidence: Evidence, use: Any) -> Node | None:
@@ -112,7 +122,11 @@ def operations(evidence: Evidence) -> Iterator[Finding]:
     program = evidence.facts.get("program")
     if program is None or evidence.target is None:
         return
-    text = any(leaf.dtype == "string" for path, leaf in evidence.sample.leaves() if path.startswith("x")) if evidence.split is not None else False
+    text = (
+        any(leaf.dtype == "string" for path, leaf in evidence.sample.leaves() if path.startswith("x"))
+        if evidence.split is not None
+        else False
+    )
     told: set[tuple[str, str]] = set()
     for use in program.uses:
         if text and (use.op in TEXT or "String" in use.op):

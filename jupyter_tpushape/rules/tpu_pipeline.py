@@ -140,7 +140,11 @@ def order(evidence: Evidence) -> Iterator[Finding]:
                 "Put cache() first and shuffle() after it.",
                 Side("cache, then shuffle"), Side("shuffle, then cache"), _nodes(evidence, stage),
             )  # fmt: skip
-        if stage.op == "shuffle" and any(other.op in ("batch", "padded_batch") for other in before) and not any(other.op == "unbatch" for other in before):
+        if (
+            stage.op == "shuffle"
+            and any(other.op in ("batch", "padded_batch") for other in before)
+            and not any(other.op == "unbatch" for other in before)
+        ):
             yield Finding(
                 WHOLE.id, "note", "shuffle() stands behind batch(): it shuffles whole batches, and their rows stay together.",
                 "Put shuffle() before batch().",

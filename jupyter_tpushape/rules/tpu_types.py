@@ -20,10 +20,13 @@ _DENSE = """
 def build():
     m = keras.Sequential([keras.Input((4,){more}), {layers}L.Dense(1)]); m.compile("sgd", "mse"); return m
 """
-_GOOD = _DENSE.format(more="", layers="") + """
+_GOOD = (
+    _DENSE.format(more="", layers="")
+    + """
 def data():
     return np.zeros((64, 4), "float32"), np.zeros((64, 1), "float32")
 """
+)
 
 COMPOSITE = rule(
     "composite-input", "Ragged or sparse tensors reach the strategy", severity="tpu",

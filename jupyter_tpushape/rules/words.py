@@ -23,7 +23,21 @@ def axes_of(op: str) -> tuple[str, ...]:
         return _AXES["rnn"]
     if "LSTM2D" in op:
         return _AXES["LSTM2D"]
-    if op.startswith(("Conv", "SeparableConv", "DepthwiseConv", "MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool", "UpSampling", "ZeroPadding", "Cropping", "SpatialDropout")):
+    if op.startswith(
+        (
+            "Conv",
+            "SeparableConv",
+            "DepthwiseConv",
+            "MaxPool",
+            "AveragePool",
+            "GlobalMaxPool",
+            "GlobalAveragePool",
+            "UpSampling",
+            "ZeroPadding",
+            "Cropping",
+            "SpatialDropout",
+        )
+    ):
         for suffix in ("1D", "2D", "3D"):
             if suffix in op:
                 return _AXES[suffix]
@@ -41,7 +55,9 @@ def pair(expected: Shape | None, found: Shape | None, *, names: bool = True) -> 
         left[0] = "batch"
     same_rank = expected is not None and found is not None and len(expected) == len(found)
     if same_rank:
-        differs = tuple(i for i, (a, b) in enumerate(zip(expected or (), found or (), strict=True)) if a is not None and b is not None and a != b)
+        differs = tuple(
+            i for i, (a, b) in enumerate(zip(expected or (), found or (), strict=True)) if a is not None and b is not None and a != b
+        )
         return Side(_join(left), tuple(left), differs), Side(_join(right), tuple(right), differs)
     return Side(_join(left), tuple(left), _extra(left, right)), Side(_join(right), tuple(right), _extra(right, left))
 
@@ -87,7 +103,11 @@ def giver(flow: Flow, edges: list[Edge]) -> str:
 
 
 def article(noun: str) -> str:
-    return f"an {noun}" if noun[:1].upper() in "AEIOULSRMN" and noun[:1].isupper() and noun[1:2].isupper() or noun[:1].lower() in "aeio" else f"a {noun}"
+    return (
+        f"an {noun}"
+        if (noun[:1].upper() in "AEIOULSRMN" and noun[:1].isupper() and noun[1:2].isupper()) or noun[:1].lower() in "aeio"
+        else f"a {noun}"
+    )
 
 
 def count(number: int, noun: str) -> str:

@@ -100,6 +100,36 @@ class Adapter:
             found.append(Weight(name, dims, str(getattr(dtype, "name", dtype)), bool(getattr(variable, "trainable", True))))
         return tuple(found)
 
+    # -- what only a framework knows ---------------------------------------------------------------
+
+    def globals(self) -> dict[str, Any]:
+        """Global state: name counters and seeds, as copies."""
+        raise TypeError
+
+    def restore_globals(self, saved: dict[str, Any]) -> None:
+        """Gives global state back."""
+        raise TypeError
+
+    def declared(self, model: Any) -> list[tuple[str, Spec]] | None:
+        """The inputs that a model declares, ``None`` where it declares none."""
+        raise TypeError
+
+    def structure(self, model: Any) -> Any:
+        """The declared inputs in their nesting: names at the leaves."""
+        raise TypeError
+
+    def compiled(self, model: Any) -> bool:
+        """Whether ``compile`` was called."""
+        raise TypeError
+
+    def overrides(self, model: Any, method: str) -> bool:
+        """Whether the user's class replaces a method of the framework's."""
+        raise TypeError
+
+    def origin(self, tensor: Any) -> tuple[Any, list[Any]] | None:
+        """The operation that made a symbolic tensor, and that operation's own inputs."""
+        raise TypeError
+
     # -- hooks -------------------------------------------------------------------------------------
 
     def install(self) -> None:
@@ -234,7 +264,9 @@ class Adapter:
                 return original(loss, y_true, y_pred, sample_weight, **kwargs)
             tensors = [("labels", y_true), ("predictions", y_pred), ("weights", sample_weight)]
             flat = [(label, tensor) for label, value in tensors for _, tensor in self.tensors_of((value,), {})]
-            call = recorder.enter(self, "loss", loss, self.loss_name(loss), str(getattr(loss, "name", "") or "loss"), self._builtin_loss(loss), flat)
+            call = recorder.enter(
+                self, "loss", loss, self.loss_name(loss), str(getattr(loss, "name", "") or "loss"), self._builtin_loss(loss), flat
+            )
             call.config = self.loss_config(loss)
             try:
                 value = original(loss, y_true, y_pred, sample_weight, **kwargs)
@@ -323,7 +355,9 @@ class Adapter:
 
     def loss_config(self, loss: Any) -> dict[str, Any]:
         config: dict[str, Any] = {"class": type(loss).__name__, "builtin": self._builtin_loss(loss)}
-        config.update({key: value for key, value in (getattr(loss, "_fn_kwargs", None) or {}).items() if isinstance(value, (str, int, float, bool))})
+        config.update(
+            {key: value for key, value in (getattr(loss, "_fn_kwargs", None) or {}).items() if isinstance(value, (str, int, float, bool))}
+        )
         reduction = getattr(loss, "reduction", None)
         if isinstance(reduction, str):
             config["reduction"] = reduction

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..flow import Edge, Failure, Flow, Node, Replica, Shape, Spec
 from .locations import location
-from .recorder import Call, Port, Recorder, Source, line_of
+from .recorder import Call, Port, Recorder, line_of
 from .run import Leaf, Run
 
 
@@ -18,7 +18,7 @@ class Assembler:
         self.flow = Flow(framework=framework)
         self.ids: dict[int, str] = {}
         self._edges: set[tuple[str, str, int, str]] = set()
-        self._place = place or (lambda shape: ())
+        self._place = place or (lambda _: ())
         self._layers_seen: dict[int, int] = {}
         self.edge_of: dict[tuple[int, int], str] = {}
 
@@ -32,7 +32,9 @@ class Assembler:
             self.ids[id(key)] = node.id
         return node
 
-    def edge(self, source: str, target: str, spec: Spec, *, key: int = 0, label: str = "", status: str = "ok", placed: bool = True) -> Edge | None:
+    def edge(
+        self, source: str, target: str, spec: Spec, *, key: int = 0, label: str = "", status: str = "ok", placed: bool = True
+    ) -> Edge | None:
         if source == target or (source, target, key, label) in self._edges:
             return None
         self._edges.add((source, target, key, label))
@@ -141,10 +143,12 @@ def clean_message(error: BaseException) -> str:
     """The exception's own words: argument dumps and traceback noise cut away."""
     text = str(error)
     for mark in ("\n\nArguments received by", "\n\nCall arguments received by", "\nArguments received by"):
-        text = text.split(mark)[0]
+        text = text.split(mark, maxsplit=1)[0]
     if "in user code:" in text:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
-        named = [line for line in lines if ": " in line and line.split(": ")[0].replace("_", "").isalnum() and "Error" in line.split(": ")[0]]
+        named = [
+            line for line in lines if ": " in line and line.split(": ")[0].replace("_", "").isalnum() and "Error" in line.split(": ")[0]
+        ]
         text = named[-1].split(": ", 1)[1] if named else lines[-1]
     for mark in ("Exception encountered when calling",):
         if text.startswith(mark) and "\n\n" in text:

@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..sources.state import kept_random_state
 from .adapter import adapter_for, loaded
 from .recorder import Call, Port, Recorder, Source, recording
-from ..sources.state import kept_random_state
 
 
 def build(builder: Callable[[], Any], recorder: Recorder) -> tuple[Any, BaseException | None]:

@@ -11,14 +11,15 @@ import os
 import sys
 import sysconfig
 from functools import lru_cache
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from ..flow import Location
 
-_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_HERE = str(Path(__file__).resolve().parent.parent) + os.sep
 # Whoever stands above these asked for the trace: it is not a line of the traced program.
-_DOORS = frozenset(os.path.join(_HERE, "trace", name) for name in ("run.py", "build.py"))
+_DOORS = frozenset(_HERE + os.path.join("trace", name) for name in ("run.py", "build.py"))  # noqa: PTH118
 _LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib", "stdlib", "platstdlib")})
 
 
@@ -30,7 +31,7 @@ def is_ours(filename: str) -> bool:
 @lru_cache(maxsize=4096)
 def is_user_file(filename: str) -> bool:
     """Whether a code object's file is the user's: no library, no generated code."""
-    if filename.startswith(_HERE) or filename.startswith("<frozen") or "__autograph_generated_file" in filename:
+    if filename.startswith((_HERE, "<frozen")) or "__autograph_generated_file" in filename:
         return False
     if filename.startswith("<"):
         return filename.startswith(("<ipython-input", "<cell"))

@@ -150,7 +150,7 @@ class Recorder:
     def fail(self, call: Call, error: BaseException) -> None:
         self._pop(call)
         call.failure = error
-        if self.failed is None or self.failed.failure is not error and not _caused(error, self.failed.failure):
+        if self.failed is None or (self.failed.failure is not error and not _caused(error, self.failed.failure)):
             self.failed = call
 
     def _pop(self, call: Call) -> None:

@@ -107,7 +107,7 @@ def run(
     if run.fast and not run.has_loss:
         return run
     if run.fast:
-        roots = _loss_roots(adapter, model)
+        roots = _loss_roots(model)
     with left_as_found([adapter], roots), recording(recorder):
         _trace(run, model, x, y, weight, y_pred, training, loss)
     return run
@@ -116,7 +116,7 @@ def run(
 _UNKNOWN = object()
 
 
-def _loss_roots(adapter: Any, model: Any) -> list[Any]:
+def _loss_roots(model: Any) -> list[Any]:
     """What a loss and the metrics can change, when the layers themselves are not called."""
     names = ("_compile_loss", "_compile_metrics", "_loss_tracker", "compiled_loss", "compiled_metrics")
     return [vars(model)[name] for name in names if name in vars(model)]
@@ -161,7 +161,7 @@ def _trace(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, train
 def _entry(run: Run) -> Callable[[Any, Any], Any]:
     """An input that a model declares for itself while it builds inside the trace stands for the data's."""
 
-    def find(tensor: Any, producers: Any) -> Any:
+    def find(tensor: Any, _: Any) -> Any:
         made = run.adapter.origin(tensor) if run.adapter.is_symbolic(tensor) else None
         if made is None or not isinstance(made[0], run.adapter.InputLayer) or len(run.x) != 1:
             return None

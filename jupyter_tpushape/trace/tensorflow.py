@@ -91,14 +91,14 @@ class TraceGraph(FuncGraph):  # type: ignore[misc]
             return
         call = self._call(op_type, ports)
         call.done = True
-        call.values = _operands(op_type, inputs)
+        call.values = _operands(inputs)
         for tensor in operation.outputs:
             call.outputs.append(Port(spec_of(tensor), call, "", id(tensor)))
             recorder.produce(id(tensor), call, tensor)
 
     def _note_failure(self, op_type: str, inputs: Any, error: BaseException) -> None:
         call = self._call(op_type, self._ports(inputs))
-        call.values = _operands(op_type, inputs)
+        call.values = _operands(inputs)
         call.failure = error
         self.recorder.failed = call
 
@@ -115,7 +115,7 @@ class TraceGraph(FuncGraph):  # type: ignore[misc]
         return call
 
 
-def _operands(op_type: str, inputs: Any) -> dict[str, Any]:
+def _operands(inputs: Any) -> dict[str, Any]:
     """Constant operands worth knowing: the shape of a reshape, the axes of a reduction."""
     values: dict[str, Any] = {}
     for position, tensor in enumerate(inputs):
@@ -143,7 +143,7 @@ def _hollow(next_creator: Any, **kwargs: Any) -> Any:
     shape = kwargs.get("shape")
     initial = kwargs.get("initial_value")
     if shape is None and not callable(initial) and hasattr(initial, "shape"):
-        shape = initial.shape
+        shape = getattr(initial, "shape", None)
     dtype = kwargs.get("dtype") or getattr(initial, "dtype", None)
     if shape is None or dtype is None or tf.TensorShape(shape).rank is None or not tf.TensorShape(shape).is_fully_defined():
         return next_creator(**kwargs)

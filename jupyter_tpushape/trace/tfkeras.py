@@ -48,7 +48,11 @@ class TfKeras(Adapter):
         return spec_of(tensor)
 
     def kind(self, obj: Any) -> str:
-        return "op" if type(obj).__name__ in ("TFOpLambda", "SlicingOpLambda", "ClassMethod", "InstanceMethod", "InstanceProperty") else "layer"
+        return (
+            "op"
+            if type(obj).__name__ in ("TFOpLambda", "SlicingOpLambda", "ClassMethod", "InstanceMethod", "InstanceProperty")
+            else "layer"
+        )
 
     def op_name(self, obj: Any) -> str:
         if self.kind(obj) == "op":

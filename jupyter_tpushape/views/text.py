@@ -9,14 +9,28 @@ from rich.text import Text
 
 from ..flow import Edge, Finding, Fix, Node, Report, Side, show_shape
 
-_MARKS = {"error": ("✖", "bold red"), "tpu": ("✖", "bold red"), "silent": ("◆", "bold magenta"), "slow": ("▲", "yellow"), "note": ("·", "dim")}
+_MARKS = {
+    "error": ("✖", "bold red"),
+    "tpu": ("✖", "bold red"),
+    "silent": ("◆", "bold magenta"),
+    "slow": ("▲", "yellow"),
+    "note": ("·", "dim"),
+}
 _WORDS = {"error": "error", "tpu": "breaks on the TPU", "silent": "silent", "slow": "slow", "note": "note"}
 
 
 def to_text(report: Report, *, width: int = 80, color: bool = False, flow: bool = True) -> str:
     """The report as text, ``width`` columns wide; ``color`` adds ANSI codes."""
     out = io.StringIO()
-    console = Console(file=out, width=width, force_terminal=color, color_system="standard" if color else None, highlight=False, soft_wrap=False, legacy_windows=False)
+    console = Console(
+        file=out,
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        highlight=False,
+        soft_wrap=False,
+        legacy_windows=False,
+    )
     write(console, report, flow=flow)
     return out.getvalue().rstrip("\n")
 
@@ -31,13 +45,15 @@ def write(console: Console, report: Report, *, flow: bool = True) -> None:
     if flow:
         console.print()
         _flow(console, report)
-    for number, finding in enumerate(report.findings, 1):
+    for finding in report.findings:
         console.print()
-        _finding(console, finding, number, len(report.findings))
+        _finding(console, finding)
     for verdict in report.verdicts:
         console.print()
         sign = "✓" if verdict.ok else "✖"
-        console.print(Text(f"{sign} {verdict.compiler} on {verdict.program}: {verdict.message or 'compiles'}", style="green" if verdict.ok else "red"))
+        console.print(
+            Text(f"{sign} {verdict.compiler} on {verdict.program}: {verdict.message or 'compiles'}", style="green" if verdict.ok else "red")
+        )
     for limit in report.limits:
         console.print(Text(f"Not looked at: {limit}", style="dim"))
 
@@ -47,7 +63,7 @@ def _flow(console: Console, report: Report) -> None:
     edges: dict[str, list[Edge]] = {}
     for edge in report.flow.edges:
         edges.setdefault(edge.target, []).append(edge)
-    named = {id for finding in report.findings if finding.serious for id in finding.nodes}
+    named = {node for finding in report.findings if finding.serious for node in finding.nodes}
     nodes = report.flow.nodes
     shown = _worth(nodes, named)
     skipped = 0
@@ -94,7 +110,7 @@ def _line(report: Report, node: Node, edges: list[Edge], named: bool) -> Text:
     return text
 
 
-def _finding(console: Console, finding: Finding, number: int, total: int) -> None:
+def _finding(console: Console, finding: Finding) -> None:
     mark, style = _MARKS[finding.severity]
     console.print(Text.assemble((f"{mark} {_WORDS[finding.severity]} ", style), (finding.rule, "dim")))
     console.print(Text(f"  {finding.message}"))

@@ -1,0 +1,420 @@
+"""Candidates at the loss: the layer upstream that is the cause, the loss itself, the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..flow import Edge, Edit, Finding, Node, Shape, elements, show_shape
+from ..rules.evidence import Evidence
+from ..rules.loss import cause_of_axes, ends, kind_of
+from ..rules.words import RECURRENT, axes_of
+from .graph import SAME_SHAPE, Made, configure, given, insert, known, upstream
+
+
+def _loss_node(evidence: Evidence, finding: Finding) -> Node | None:
+    losses = [node for node in map(evidence.flow.node, finding.nodes) if node.kind == "loss"]
+    return losses[0] if losses else next(iter(evidence.losses()), None)
+
+
+def _ends(evidence: Evidence, finding: Finding) -> tuple[Edge | None, Edge | None]:
+    node = _loss_node(evidence, finding) or evidence.failed
+    return ends(evidence, node) if node is not None else (None, None)
+
+
+def _first_dense(evidence: Evidence, cause: Node, predictions: Edge) -> str | None:
+    """The first Dense below the cause on the way to the loss: in front of it the axes should go."""
+    way = [evidence.flow.node(predictions.source), *upstream(evidence, evidence.flow.node(predictions.source))]
+    names = [node.id for node in way]
+    below = way[: names.index(cause.id)] if cause.id in names else way
+    for node in reversed(below):
+        if node.kind == "layer" and (node.op == "Dense" or node.op not in SAME_SHAPE):
+            return node.name
+    return below[0].name if below and below[0].kind == "layer" else None
+
+
+def last_step(evidence: Evidence, finding: Finding) -> Made:
+    """return_sequences=False at the layer that lets time through."""
+    node = evidence.flow.node(finding.nodes[0])
+    if node.op in RECURRENT:
+        yield (
+            f"Keep only the last step: return_sequences=False in {node.name}",
+            [configure(node.name, return_sequences=False)],
+            "one label a sample needs one vector a sample",
+        )
+
+
+def _cause(evidence: Evidence, finding: Finding) -> tuple[Node, Edge, str] | None:
+    _, predictions = _ends(evidence, finding)
+    if predictions is None:
+        return None
+    found = cause_of_axes(evidence, predictions)
+    cause = found[1] if found is not None else evidence.flow.node(predictions.source)
+    target = _first_dense(evidence, cause, predictions)
+    if target is None and cause.kind == "layer":
+        target = cause.name
+    return None if target is None else (cause, predictions, target)
+
+
+def _output_of(evidence: Evidence, cause: Node, predictions: Edge) -> Shape | None:
+    return next(
+        (edge.spec.shape for edge in evidence.flow.out_of(cause.id) if edge.label not in ("labels", "weights")), predictions.spec.shape
+    )
+
+
+def _into(evidence: Evidence, name: str) -> Shape | None:
+    node = next((item for item in evidence.flow.nodes if item.name == name), None)
+    return given(evidence, node) if node is not None else None
+
+
+def pool_steps(evidence: Evidence, finding: Finding) -> Made:
+    """A pooling over time in front of the head."""
+    found = _cause(evidence, finding)
+    if found is not None:
+        yield (
+            f"Average over time: GlobalAveragePooling1D before {found[2]}",
+            [insert(found[2], "GlobalAveragePooling1D")],
+            "uses every step",
+        )
+
+
+def flatten_cause(evidence: Evidence, finding: Finding) -> Made:
+    """Flatten or a pooling in front of the first Dense behind the axes."""
+    found = _cause(evidence, finding)
+    if found is None:
+        return
+    cause, predictions, target = found
+    shape = _into(evidence, target) or _output_of(evidence, cause, predictions)
+    if not shape or len(shape) < 3 or not known(shape[1:]):
+        return
+    node = next(item for item in evidence.flow.nodes if item.name == target)
+    units = node.config.get("units", 1)
+    flat = (elements(shape[1:]) or 0) * (units if isinstance(units, int) else 1)
+    pool = f"GlobalAveragePooling{len(shape) - 2}D" if len(shape) in (3, 4, 5) else ""
+    grid = cause.kind != "input"
+    options = [(f"Flatten before {target}", [insert(target, "Flatten")], f"every number is kept; {target} gets {flat:,} weights")]
+    if pool:
+        pooled = (shape[-1] or 0) * (units if isinstance(units, int) else 1)
+        options.append((f"{pool} before {target}", [insert(target, pool)], f"one number a channel; {target} gets {pooled:,} weights"))
+    if pool and grid and flat > 2_000_000:
+        options.reverse()
+    yield from options
+    way = [evidence.flow.node(predictions.source)]
+    if way[0].kind == "layer" and way[0].name != target:
+        yield f"Flatten before {way[0].name}", [insert(way[0].name, "Flatten")], ""
+
+
+def broadcast_cause(evidence: Evidence, finding: Finding) -> Made:
+    """A silent broadcast has the same causes as a loud one."""
+    node = evidence.flow.node(finding.nodes[0])
+    if (node.op in RECURRENT and node.config.get("return_sequences")) or node.op == "Bidirectional":
+        yield from last_step(evidence, finding)
+        yield from pool_steps(evidence, finding)
+    elif axes_of(node.op) or node.kind == "input":
+        yield from flatten_cause(evidence, finding)
+
+
+def _twin(evidence: Evidence, finding: Finding, table: dict[str, str]) -> Iterator[tuple[str, dict[str, Any], Node]]:
+    node = _loss_node(evidence, finding)
+    if node is None:
+        return
+    op = node.op
+    plain = "".join(f"_{c.lower()}" if c.isupper() else c for c in op).lstrip("_")
+    if plain in table:
+        options = {
+            key: value
+            for key, value in node.config.items()
+            if key in ("from_logits", "label_smoothing") and value and key != "label_smoothing"
+        }
+        yield table[plain], options, node
+
+
+def _several(evidence: Evidence) -> bool:
+    return len(evidence.losses()) > 1
+
+
+def sparse_loss(evidence: Evidence, finding: Finding) -> Made:
+    """The same loss for class numbers."""
+    if _several(evidence):
+        return
+    for name, options, node in _twin(evidence, finding, {"categorical_crossentropy": "sparse_categorical_crossentropy"}):
+        yield (
+            f"Use {name}, which reads class numbers",
+            [Edit("loss", node.id, {"loss": name, "options": options})],
+            "the labels stay as they are",
+        )
+
+
+def dense_loss(evidence: Evidence, finding: Finding) -> Made:
+    """The same loss for one-hot rows."""
+    if _several(evidence):
+        return
+    for name, options, node in _twin(evidence, finding, {"sparse_categorical_crossentropy": "categorical_crossentropy"}):
+        yield (
+            f"Use {name}, which reads one-hot rows",
+            [Edit("loss", node.id, {"loss": name, "options": options})],
+            "the labels stay as they are",
+        )
+
+
+def _label_key(evidence: Evidence, labels: Edge | None) -> dict[str, Any]:
+    if len(evidence.y) < 2:
+        return {}
+    index = next((i for i, (path, spec) in enumerate(evidence.y) if labels is not None and spec == labels.spec), 0)
+    path = evidence.y[index][0]
+    return {"key": int(path.split("[")[1].rstrip("]")) if "[" in path else path}
+
+
+def one_hot_labels(evidence: Evidence, finding: Finding) -> Made:
+    """Class numbers become rows."""
+    labels, predictions = _ends(evidence, finding)
+    if labels is None or predictions is None or not predictions.spec.shape:
+        return
+    depth = predictions.spec.shape[-1]
+    if depth and depth > 1 and labels.spec.dtype.startswith(("int", "uint")):
+        yield (
+            f"Turn the labels into one-hot rows of {depth}",
+            [Edit("label-transform", "y", {"op": "one_hot", "depth": depth, **_label_key(evidence, labels)})],
+            "the loss stays as it is",
+        )
+
+
+def label_numbers(evidence: Evidence, finding: Finding) -> Made:
+    """Rows become class numbers."""
+    labels, _ = _ends(evidence, finding)
+    yield (
+        "Turn the one-hot rows into class numbers: argmax",
+        [Edit("label-transform", "y", {"op": "argmax", **_label_key(evidence, labels)})],
+        "the loss stays as it is",
+    )
+
+
+def label_numbers_binary(evidence: Evidence, finding: Finding) -> Made:
+    """Two one-hot columns for a single sigmoid unit."""
+    labels, predictions = _ends(evidence, finding)
+    if (
+        labels is not None
+        and predictions is not None
+        and labels.spec.shape
+        and predictions.spec.shape
+        and labels.spec.shape[-1] == 2
+        and predictions.spec.shape[-1] == 1
+    ):
+        key = _label_key(evidence, labels)
+        yield "Keep one column: the number of the class", [
+            Edit("label-transform", "y", {"op": "argmax", **key}), Edit("label-transform", "y", {"op": "expand_dims", "axis": -1, **key}),
+        ], "two columns say the same twice"  # fmt: skip
+
+
+def _head(evidence: Evidence, node: Node) -> Node | None:
+    """The layer whose units decide the last axis."""
+    for item in [node, *upstream(evidence, node)]:
+        if isinstance(item.config.get("units"), int) or isinstance(item.config.get("filters"), int):
+            return item
+        if item.op not in SAME_SHAPE:
+            return None
+    return None
+
+
+def units(evidence: Evidence, finding: Finding) -> Made:
+    """As many units as a label has values."""
+    labels, predictions = _ends(evidence, finding)
+    if labels is None or predictions is None or not labels.spec.shape or not predictions.spec.shape:
+        return
+    head = _head(evidence, evidence.flow.node(predictions.source))
+    wanted = labels.spec.shape[-1] if len(labels.spec.shape) == len(predictions.spec.shape) else 1
+    if head is None or not wanted or wanted == predictions.spec.shape[-1]:
+        return
+    key = "units" if isinstance(head.config.get("units"), int) else "filters"
+    changes: dict[str, Any] = {key: wanted}
+    yield (
+        f"Give {head.name} {wanted} {key}, one for each value of a label",
+        [configure(head.name, **changes)],
+        "the labels say how many there are",
+    )
+
+
+_HIDDEN = frozenset({"relu", "elu", "selu", "gelu", "tanh", "leaky_relu", "relu6", "silu", "swish", "mish"})
+
+
+def _head_layer(evidence: Evidence, finding: Finding) -> tuple[str, dict[str, Any], Node] | None:
+    """The classifier or regressor that the labels ask for."""
+    labels, predictions = _ends(evidence, finding)
+    loss = _loss_node(evidence, finding)
+    if labels is None or predictions is None or loss is None or not labels.spec.shape:
+        return None
+    kind = kind_of(loss)
+    wanted = labels.spec.shape[-1] if len(labels.spec.shape) > 1 else 1
+    if kind == "sparse":
+        highest = next(
+            (
+                stats.maximum
+                for stats in (getattr(evidence.sample, "label_stats", None) or {}).values()
+                if stats and stats.maximum is not None
+            ),
+            None,
+        )
+        wanted = int(highest) + 1 if highest is not None else None
+    activation = {"categorical": "softmax", "sparse": "softmax", "binary": "sigmoid"}.get(kind)
+    if not wanted:
+        return None
+    config: dict[str, Any] = {"units": wanted, **({"activation": activation} if activation and not loss.config.get("from_logits") else {})}
+    return f"Dense({wanted}{', ' + repr(activation) if 'activation' in config else ''})", config, evidence.flow.node(predictions.source)
+
+
+def append(after: str, kind: str, **config: Any) -> Edit:
+    return Edit("insert-layer", after, {"layer": kind, "config": config, "position": "after"})
+
+
+def append_head(evidence: Evidence, finding: Finding) -> Made:
+    """A last layer of as many units as a label has values."""
+    found = _head_layer(evidence, finding)
+    if found is not None and found[2].kind == "layer":
+        text, config, last = found
+        yield (
+            f"End the model with {text} behind {last.name}",
+            [append(last.name, "Dense", **config)],
+            "the model had no layer that gives what a label holds",
+        )
+
+
+def missing_head(evidence: Evidence, finding: Finding) -> Made:
+    """Only where the last layer is plainly no head: no units of its own, or a hidden layer's activation."""
+    found = _head_layer(evidence, finding)
+    if found is None:
+        return
+    last, loss = found[2], _loss_node(evidence, finding)
+    classifies = loss is not None and kind_of(loss) in ("sparse", "categorical", "binary")
+    if _head(evidence, last) is None or (classifies and last.config.get("activation") in _HIDDEN):
+        yield from append_head(evidence, finding)
+
+
+def flat_head(evidence: Evidence, finding: Finding) -> Made:
+    """Inner axes and no head at all: one layer folds the axes, one gives what a label holds."""
+    found = _head_layer(evidence, finding)
+    if found is None or found[2].kind != "layer":
+        return
+    text, config, last = found
+    shape = _ends(evidence, finding)[1]
+    rank = len(shape.spec.shape or ()) if shape is not None else 0
+    for kind in ("Flatten", *([f"GlobalAveragePooling{rank - 2}D"] if rank in (3, 4, 5) else [])):
+        yield (
+            f"End the model with {kind} and {text} behind {last.name}",
+            [append(last.name, kind), append(last.name, "Dense", **config)],
+            "the model had no head",
+        )
+
+
+def one_unit(evidence: Evidence, finding: Finding) -> Made:
+    """A single unit for labels of one value."""
+    loss = _loss_node(evidence, finding)
+    if loss is not None and kind_of(loss) in ("binary", "regression"):
+        yield from units(evidence, finding)
+
+
+def more_units(evidence: Evidence, finding: Finding) -> Made:
+    """A unit for every class that was seen."""
+    head = _head(evidence, evidence.flow.node(finding.nodes[0]))
+    highest = _highest(finding)
+    if head is not None and highest is not None and isinstance(head.config.get("units"), int):
+        yield (
+            f"Give {head.name} {highest + 1} units, for classes 0 to {highest}",
+            [configure(head.name, units=highest + 1)],
+            "as many as the labels seen have",
+        )
+        loss = _loss_node(evidence, finding)
+        if loss is not None and highest == head.config["units"]:
+            yield (
+                "Count the classes from 0: labels minus 1",
+                [Edit("label-transform", "y", {"op": "shift", "by": -1})],
+                "where the labels start at 1",
+            )
+
+
+def _highest(finding: Finding) -> int | None:
+    text = finding.found.text if finding.found else ""
+    last = text.rsplit(" ", 1)[-1]
+    return int(last) if last.lstrip("-").isdigit() else None
+
+
+def more_rows(evidence: Evidence, finding: Finding) -> Made:
+    """A row for every id that was seen."""
+    highest = _highest(finding)
+    node = evidence.flow.node(finding.nodes[0])
+    if highest is not None:
+        yield (
+            f"Give {node.name} {highest + 1} rows, for ids 0 to {highest}",
+            [configure(node.name, input_dim=highest + 1)],
+            "as many as the ids seen need; the whole vocabulary may hold more",
+        )
+
+
+def label_axes(evidence: Evidence, finding: Finding) -> Made:
+    """Axes of size 1 in the labels."""
+    labels, predictions = _ends(evidence, finding)
+    if labels is None or predictions is None or not labels.spec.shape or not predictions.spec.shape:
+        return
+    y, p = labels.spec.shape, predictions.spec.shape
+    key = _label_key(evidence, labels)
+    kind = kind_of(_loss_node(evidence, finding) or Node("", "", "loss", ""))
+    for axis in range(1, len(y)):
+        if y[axis] == 1 and len(y) > 1 and (len(y) > len(p) or kind == "sparse"):
+            yield (
+                f"Drop axis {axis} of the labels, which holds nothing",
+                [Edit("label-transform", "y", {"op": "squeeze", "axis": axis, **key})],
+                "an axis of size 1 holds no number of its own",
+            )
+    if len(y) == len(p) - 1:
+        for axis in range(1, len(p)):
+            if p[axis] == 1:
+                yield (
+                    f"Give the labels the axis that the predictions have: expand axis {axis}",
+                    [Edit("label-transform", "y", {"op": "expand_dims", "axis": axis, **key})],
+                    "",
+                )
+    if len(y) > 2 and elements(y[1:]) == elements(p[1:]):
+        yield (
+            f"Reshape each label to {show_shape(p[1:])}",
+            [Edit("label-transform", "y", {"op": "reshape_rows", "shape": list(p[1:]), **key})],
+            "every number is kept",
+        )
+    if len(y) == len(p) == 2 and y[-1] is not None and y[-1] > 1 and p[-1] == 1:
+        yield (
+            "Keep only the first column of the labels",
+            [Edit("label-transform", "y", {"op": "column", **key})],
+            "the other columns are not learnt",
+        )
+
+
+def whole_batch(evidence: Evidence, finding: Finding) -> Made:
+    """A table with one row a sample, inside the loss: only a batch of all samples fits it."""
+    rows = getattr(evidence.sample, "rows", None)
+    batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
+    node = evidence.failed
+    text = node.failure.message if node is not None and node.failure is not None else ""
+    if rows and batch and rows != batch and f"{rows}" in text and f"{batch}" in text:
+        yield (
+            f"Feed all {rows} rows as one batch",
+            [Edit("batching", "data", {"batch": rows, "drop_remainder": True})],
+            "the loss holds one value for each of them; passing those as sample_weight scales better",
+        )
+
+
+def no_logits(evidence: Evidence, finding: Finding) -> Made:
+    """from_logits=False behind an activation, or no activation."""
+    giver, loss = evidence.flow.node(finding.nodes[0]), _loss_node(evidence, finding)
+    if loss is None:
+        return
+    plain = "".join(f"_{c.lower()}" if c.isupper() else c for c in loss.op).lstrip("_")
+    if not _several(evidence):
+        yield (
+            "Say from_logits=False: the activation is there already",
+            [Edit("loss", loss.id, {"loss": plain, "options": {"from_logits": False}})],
+            "",
+        )
+    if giver.config.get("activation"):
+        yield (
+            f"Take the activation away from {giver.name}",
+            [configure(giver.name, activation=None)],
+            "the loss applies it itself, which is steadier",
+        )
