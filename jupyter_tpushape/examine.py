@@ -196,7 +196,7 @@ def _front(seen: Examined, assembler: Assembler) -> str | None:
     made: dict[str, tuple[str, Any]] = {}
     for stage in sample.stages:
         node = assembler.node(
-            None, name=stage.name, kind="stage", op=stage.op, config=dict(stage.detail), location=getattr(stage, "location", None),
+            None, name=stage.name, kind="stage", op=stage.op, config=dict(stage.detail), location=_line_of(stage),
             note=getattr(stage, "function", "") or "",
         )  # fmt: skip
         for name in stage.inputs:
@@ -218,6 +218,12 @@ def _front(seen: Examined, assembler: Assembler) -> str | None:
                     )
         feeder = node.id
     return feeder
+
+
+def _line_of(stage: Any) -> Location | None:
+    """Where a stage's function is written, with its text and its notebook cell."""
+    made = getattr(stage, "location", None)
+    return None if made is None else location((made.file, made.line))
 
 
 def _stage_specs(stage: Any) -> list[tuple[str, Any]]:

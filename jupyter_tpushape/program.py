@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .flow import Location
-from .trace.locations import is_user_file
+from .trace.locations import is_user_file, location
 from .trace.recorder import Recorder
 from .trace.run import run
 
@@ -87,12 +87,11 @@ def registered() -> frozenset[str]:
 
 
 def _user_line(operation: Any) -> Location | None:
-    """The innermost line of the user's own source that made an operation."""
-    try:
-        frames = [frame for frame in operation.traceback if is_user_file(frame.filename)]
-    except Exception:
+    """The line of the user's own source that made an operation; ``None`` where a built-in layer did."""
+    if not _made_by_user(operation):
         return None
-    return Location(frames[-1].filename, int(frames[-1].lineno)) if frames else None
+    frames = [frame for frame in operation.traceback if is_user_file(frame.filename)]
+    return location((frames[-1].filename, int(frames[-1].lineno))) if frames else None
 
 
 def _made_by_user(operation: Any) -> bool:

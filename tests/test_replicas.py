@@ -164,6 +164,23 @@ def test_hosts_take_turns_without_files_and_keep_their_own_with_them():
     assert sum(deal(100, 16, "ceil", hosts=4)) == 100
 
 
+@pytest.mark.parametrize(
+    ("pipe", "rows", "partial"),
+    [
+        (lambda data: data.batch(32), 200, 8),
+        (lambda data: data.shuffle(9).batch(32).map(lambda value: value).prefetch(1), 200, 8),
+        (lambda data: data.batch(32).repeat(), 200, 8),
+        (lambda data: data.batch(25), 200, None),
+        (lambda data: data.batch(32, drop_remainder=True), None, None),
+        (lambda data: data.repeat().batch(32), None, None),
+        (lambda data: data.filter(lambda value: True).batch(32), None, None),
+    ],
+)
+def test_the_last_batch_is_known_beyond_what_is_sampled(pipe, rows, partial):
+    seen = sample(pipe(tf.data.Dataset.from_tensor_slices(np.zeros(200, "int8"))), framework="keras")
+    assert (seen.rows, plan(seen, target("v5e-8")).partial) == (rows, partial)
+
+
 MIRRORED = """
 import json, sys, numpy as np, tensorflow as tf
 tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 8)

@@ -192,6 +192,8 @@ def _partial(sample: Sample) -> int | None:
     """Rows of the last batch where it is known to be smaller than a full one."""
     if sample.kind == "arrays":
         return sample.rows % sample.batch or None if sample.rows and sample.batch else None
+    if sample.kind == "dataset" and sample.rows and sample.batch and sample.rows > sample.batch:
+        return sample.rows % sample.batch or None
     complete = sample.cardinality is not None and 0 < sample.cardinality == len(sample.sampled)
     if complete and sample.kind == "dataset" and len(sample.batch_sizes) > 1 and sample.batch and sample.batch_sizes[-1] < sample.batch:
         return sample.batch_sizes[-1]

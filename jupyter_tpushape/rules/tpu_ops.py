@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -110,7 +111,8 @@ def _node_of(evidence: Evidence, use: Any) -> Node | None:
                 return node
     parts = use.scope.split("/")
     for part in reversed(parts):
-        found = [node for node in evidence.flow.nodes if node.kind in ("layer", "loss", "metric") and part == node.name]
+        names = {part, re.sub(r"_\d+$", "", part)}  # a second trace counts on
+        found = [node for node in evidence.flow.nodes if node.kind in ("layer", "loss", "metric") and node.name in names]
         if found:
             return found[-1]
     return next((node for node in evidence.flow.nodes if node.kind == "op" and node.op == use.op), None)
@@ -144,7 +146,7 @@ def operations(evidence: Evidence) -> Iterator[Finding]:
 def _finding(use: Any, node: Node | None, soft: bool) -> Finding | None:
     nodes = (node.id,) if node is not None else ()
     where = named(node) if node is not None and node.kind != "op" else use.op
-    location = use.location or (node.called if node is not None else None)
+    location = use.location or ((node.location or node.called) if node is not None else None)
     if use.what in ("kernel", "dtype"):
         what = f"{use.op} for {use.detail}" if use.what == "dtype" else use.op + (f" ({UNSAFE[use.op]})" if use.op in UNSAFE else "")
         does = f"{where} runs {what}" if where != use.op else f"The program runs {what}"

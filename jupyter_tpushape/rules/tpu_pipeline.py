@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..flow import Finding, Side
+from ..flow import Finding, Location, Side
 from .evidence import Evidence
 from .registry import check, rule
 
@@ -106,6 +106,12 @@ def _nodes(evidence: Evidence, *stages: Any) -> tuple[str, ...]:
     return tuple(node.id for node in evidence.flow.nodes if node.kind == "stage" and node.name in names)
 
 
+def _place(evidence: Evidence, stage: Any) -> Location | None:
+    """Where the stage's function is written, as the flow shows it."""
+    shown = next((node.location for node in evidence.flow.nodes if node.kind == "stage" and node.name == stage.name), None)
+    return shown if shown is not None else stage.location
+
+
 def _what(stage: Any) -> str:
     return f"{stage.op}({stage.function})" if stage.function else stage.op
 
@@ -122,7 +128,7 @@ def cached_noise(evidence: Evidence) -> Iterator[Finding]:
                 "one's values.",
                 f"What is cached is the augmented data. Put {cache.op}() before the random stage.",
                 Side(f"{cache.op}, then {_what(noisy)}"), Side(f"{_what(noisy)}, then {cache.op}"), _nodes(evidence, noisy, cache),
-                location=noisy.location,
+                location=_place(evidence, noisy),
             )  # fmt: skip
 
 
@@ -173,14 +179,14 @@ def host_work(evidence: Evidence) -> Iterator[Finding]:
                 PYTHON.id, "slow", f"{_what(stage)} runs Python code for every element, on one thread of the host.",
                 "Eight replicas wait for one Python thread. Use TensorFlow operations or TFRecord files; with a TPU node instead of a TPU "
                 "VM Python in the pipeline does not run at all.",
-                Side("TensorFlow operations"), Side("Python"), _nodes(evidence, stage), location=stage.location,
+                Side("TensorFlow operations"), Side("Python"), _nodes(evidence, stage), location=_place(evidence, stage),
             )  # fmt: skip
         elif stage.op == "map" and not stage.detail.get("parallel") and not any(
             later.op in ("batch", "padded_batch") for later in _feeds(sample.stages, stage.name)
         ):  # fmt: skip
             yield Finding(
                 SERIAL.id, "slow", f"{_what(stage)} takes one element after the other.", "Type num_parallel_calls=tf.data.AUTOTUNE.",
-                Side("num_parallel_calls=tf.data.AUTOTUNE"), Side("one thread"), _nodes(evidence, stage), location=stage.location,
+                Side("num_parallel_calls=tf.data.AUTOTUNE"), Side("one thread"), _nodes(evidence, stage), location=_place(evidence, stage),
             )  # fmt: skip
 
 

@@ -10,13 +10,14 @@ import numpy as np
 from .draw import Drawn, Progress, draw
 from .kinds import dtype_name, floatx, is_pandas, is_ragged, is_scipy, is_sequence, is_sparse, is_tf_tensor, tensor_kind, type_name
 from .nested import flatten, is_nested, map_leaves, unpack
-from .pipeline import function_name, location_of, spec_tree, stages_of, variables_of
+from .pipeline import function_name, inputs_of, location_of, op_name, plain, spec_tree, stages_of, variables_of
 from .rebuild import CannotRemake, without_memory
 from .state import kept_random_state
 from .stats import all_stats, kept
 from .values import LeafSpec, Problem, Sample, Stage
 
 PARTS = ("x", "y", "weight")
+KEEPS_BATCHES = frozenset({"prefetch", "options", "map", "shuffle", "cache", "repeat"})
 
 
 def leaf_shape(value: Any) -> tuple[int | None, ...]:
@@ -124,6 +125,20 @@ def too_many_parts(sample: Sample, element: Any) -> None:
     )  # fmt: skip
 
 
+def rows_of(dataset: Any) -> int | None:
+    """Rows that go into the last ``batch()`` of one pass; ``None`` where they are endless, unknown or dropped to fit."""
+    current = dataset
+    while op_name(current) in KEEPS_BATCHES and len(inputs_of(current)) == 1:
+        current = inputs_of(current)[0]
+    if op_name(current) not in ("batch", "padded_batch") or plain(getattr(current, "_drop_remainder", True)):
+        return None
+    try:
+        rows = int(inputs_of(current)[0].cardinality().numpy())
+    except Exception:
+        return None
+    return rows if rows >= 0 else None
+
+
 def sample_dataset(dataset: Any, *, batches: int, seconds: float, progress: Progress | None) -> Sample:
     """A ``tf.data.Dataset`` through a fresh iterator; the user's dataset keeps its position and order."""
     sample = Sample("dataset", dataset=dataset, stages=stages_of(dataset))
@@ -158,6 +173,7 @@ def sample_dataset(dataset: Any, *, batches: int, seconds: float, progress: Prog
         if not drawn.late:
             drawn.tap.release()
     fill(sample, drawn)
+    sample.rows = rows_of(dataset)
     leaf = next((leaf for _, leaf in sample.leaves()), None)
     if sample.batch is None and leaf is not None and leaf.shape:
         sample.batch = leaf.shape[0]

@@ -110,7 +110,7 @@ class Sample:
 
     Attributes:
         x, y, weight: nested like the user's own, of :class:`LeafSpec`; ``None`` where absent.
-        batch: rows of one global batch. ``rows``: rows in all, where known.
+        batch: rows of one global batch. ``rows``: rows in all, where known (of a dataset: into its last ``batch()``).
         cardinality: number of batches; -1 endless, ``None`` unknown.
         sampled: ``(x, y, weight)`` of the batches drawn, as nested NumPy arrays. Large leaves keep
             their first rows only: shapes are told by ``concrete`` and ``batch_sizes``.
