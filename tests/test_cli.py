@@ -1,0 +1,79 @@
+"""The command line: what it prints, and how it exits."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from jupyter_tpushape.cli import main
+
+PROGRAM = """
+import keras, numpy as np
+L = keras.layers
+
+def broken():
+    m = keras.Sequential([keras.Input((8, 8, 1)), L.Conv2D(4, 3), L.Dense(3, activation="softmax")])
+    m.compile("sgd", "sparse_categorical_crossentropy")
+    return m
+
+def good():
+    m = keras.Sequential([keras.Input((8, 8, 1)), L.Conv2D(4, 3), L.Flatten(), L.Dense(3, activation="softmax")])
+    m.compile("sgd", "sparse_categorical_crossentropy")
+    return m
+
+def data():
+    return np.zeros((16, 8, 8, 1), "float32"), np.arange(16) % 3
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    path = tmp_path / "train.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def test_check_exits_1_on_something_serious_and_shows_the_fix(program, capsys):
+    assert main(["check", f"{program}:broken", "--data", f"{program}:data", "--tpu", "none"]) == 1
+    text = capsys.readouterr().out
+    assert "The inner axes of conv2d survive to sparse_categorical_crossentropy" in text
+    assert "fix, tried and holds: Flatten before dense" in text
+    assert "+" in text and "L.Flatten()" in text
+
+
+def test_check_exits_0_on_a_clean_program(program, capsys):
+    assert main(["check", f"{program}:good", "--data", f"{program}:data", "--tpu", "none"]) == 0
+    assert capsys.readouterr().out.startswith("✓ Flows to the end")
+
+
+def test_json_goes_to_a_file(program, tmp_path):
+    out = tmp_path / "report.json"
+    main(["check", f"{program}:broken", "--data", f"{program}:data", "--tpu", "none", "--format", "json", "--output", str(out)])
+    assert json.loads(out.read_text())["findings"][0]["rule"] == "missing-flatten"
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("train.py", "train.py names no object: type file.py:name, such as train.py:make_model."),
+        ("nowhere.py:model", "There is no file nowhere.py: type the path of a Python file, then a colon and a name in it."),
+    ],
+)
+def test_usage_errors_are_one_line_that_says_what_to_type(place, said, capsys):
+    assert main(["check", place]) == 2
+    assert capsys.readouterr().err.strip() == f"tpushape: {said}"
+
+
+def test_an_unknown_name_lists_what_there_is(program, capsys):
+    assert main(["check", f"{program}:nosuch"]) == 2
+    assert "train.py has no nosuch; it has broken, good, data" in capsys.readouterr().err
+
+
+def test_targets_and_rules_are_listed(capsys):
+    assert main(["targets"]) == 0
+    assert "v5e-8" in capsys.readouterr().out
+    assert main(["rules", "missing-flatten"]) == 0
+    assert "Inner axes survive to the loss" in capsys.readouterr().out
+    assert main(["doctor"]) == 0
+    assert "tensorflow" in capsys.readouterr().out
