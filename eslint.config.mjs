@@ -8,7 +8,9 @@ export default tseslint.config(
   js.configs.recommended,
   {
     files: ["**/*.mjs"],
-    languageOptions: { globals: { console: "readonly", process: "readonly" } },
+    languageOptions: {
+      globals: { URL: "readonly", console: "readonly", performance: "readonly", process: "readonly", setTimeout: "readonly" },
+    },
   },
   {
     files: ["**/*.ts"],
