@@ -209,7 +209,7 @@ export class App {
     }
     this.side = new Sidebar(this.uid, names);
     this.side.pane("outline")!.append(this.outline.element);
-    canvas.append(this.compare.banner((f, x) => this.preview(f, x)));
+    canvas.prepend(this.compare.banner((f, x) => this.preview(f, x)));
     this.root.replaceChildren(this.header.element, h("div", { class: "body" }, canvas, this.side.element), this.live);
   }
 

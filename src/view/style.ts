@@ -128,8 +128,8 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .menu{position:relative}.menu>ul{position:absolute;right:0;top:calc(100% + 4px);z-index:9;background:var(--bg);border:1px solid var(--strong);border-radius:8px;padding:4px;list-style:none;min-width:200px;box-shadow:0 6px 22px #0003}
 .menu li button{width:100%;text-align:left;border:0;padding:6px 8px}
 .body{flex:1 1 auto;display:flex;min-height:0}
-.canvas{position:relative;flex:1 1 0;min-width:0;overflow:hidden}
-.graph{display:block;width:100%;height:100%;cursor:grab;touch-action:none;user-select:none;outline-offset:-3px!important}
+.canvas{position:relative;flex:1 1 0;min-width:0;overflow:hidden;display:flex;flex-direction:column}
+.graph{display:block;width:100%;flex:1 1 0;min-height:0;cursor:grab;touch-action:none;user-select:none;outline-offset:-3px!important}
 .graph.dragging{cursor:grabbing}
 .node,.line,.label.tensor,.pill,.toggle{cursor:pointer}
 .node{transition:transform .22s ease}
@@ -141,7 +141,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .line.lit .stroke{stroke-width:3}.line.lit.failed .stroke,.line.lit.error .stroke{stroke-width:3.5}
 .node.lit:not(.open,.error,.tpu,.failed,.silent)>.body{stroke:var(--wrong);stroke-width:1.3}
 .node.changed>.body{fill:var(--good-soft);stroke:var(--good);stroke-width:2.4}.node.changed .note-text{fill:var(--good-text);font-weight:700}
-.banner{position:absolute;left:10px;bottom:10px;display:flex;gap:10px;align-items:center;max-width:calc(100% - 64px);padding:5px 6px 5px 12px;border:2px solid var(--good);border-radius:8px;background:var(--bg);font-weight:600}.banner[hidden]{display:none}
+.banner{flex:none;display:flex;gap:10px;align-items:center;padding:5px 52px 5px 12px;border-bottom:2px solid var(--good);background:var(--good-soft);font-weight:600}.banner[hidden]{display:none}.banner:not([hidden])~.tools{top:52px}
 .tps button[aria-pressed=true]{border-color:var(--good);box-shadow:inset 0 0 0 1px var(--good)}
 .node.match>.body{fill:var(--good-soft);stroke:var(--good);stroke-width:2}
 .tools{position:absolute;right:10px;top:10px;display:flex;flex-direction:column;gap:4px}

@@ -7,7 +7,7 @@ import { brief, count, placeText, shortDtype } from "../text";
 export const FRAME = { head: 34, side: 18, foot: 14 };
 export const NAME_GLYPH = 8;
 export const WORD_GLYPH = 6.5;
-const STRIP = 76;
+const STRIP = 86;
 
 /** What a stage gives, tensor by tensor. */
 function given(doc: FlowDoc, node: number): string {
@@ -30,7 +30,10 @@ function shares(doc: FlowDoc, node: number): string {
   const parts = held.map((n) => (typeof n === "number" ? String(n) : "?"));
   const even = new Set(parts).size === 1;
   const few = parts.length > 8 ? [...parts.slice(0, 7), "…"] : parts;
-  return `${rows ?? "?"} rows ÷ ${held.length} ${even ? `= ${parts[0]!} each` : `: ${few.join(" ")}`}`;
+  if (rows === undefined) {
+    return even ? `${parts[0]!} rows on each of ${held.length}` : `rows: ${few.join(" ")}`;
+  }
+  return `${rows} rows ÷ ${held.length} ${even ? `= ${parts[0]!} each` : `: ${few.join(" ")}`}`;
 }
 
 /** The second line of a box. */
