@@ -141,7 +141,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .line.lit .stroke{stroke-width:3}.line.lit.failed .stroke,.line.lit.error .stroke{stroke-width:3.5}
 .node.lit:not(.open,.error,.tpu,.failed,.silent)>.body{stroke:var(--wrong);stroke-width:1.3}
 .node.changed>.body{fill:var(--good-soft);stroke:var(--good);stroke-width:2.4}.node.changed .note-text{fill:var(--good-text);font-weight:700}
-.banner{flex:none;display:flex;gap:10px;align-items:center;padding:5px 52px 5px 12px;border-bottom:2px solid var(--good);background:var(--good-soft);font-weight:600}.banner[hidden]{display:none}.banner:not([hidden])~.tools{top:52px}
+.banner{flex:none;display:flex;gap:10px;align-items:center;padding:5px 52px 5px 12px;border-bottom:2px solid var(--good);background:var(--good-soft);font-weight:600}.banner[hidden]{display:none}.tps:not(.narrow) .banner:not([hidden])~.tools{top:52px}
 .tps button[aria-pressed=true]{border-color:var(--good);box-shadow:inset 0 0 0 1px var(--good)}
 .node.match>.body{fill:var(--good-soft);stroke:var(--good);stroke-width:2}
 .tools{position:absolute;right:10px;top:10px;display:flex;flex-direction:column;gap:4px}
