@@ -2,12 +2,16 @@
 # The tour: a broken training script diagnosed in the terminal, its report as a file, then the notebook.
 set -euo pipefail
 echo '$ tpushape check examples/train.py:make_model --data examples/train.py:make_data --tpu v5e-8'
-status=0
-tpushape check examples/train.py:make_model --data examples/train.py:make_data --tpu v5e-8 --save out/train.html || status=$?
-if [ "$status" != 1 ]; then
-  echo "Expected exit code 1, which says that something serious was found; got $status." >&2
-  exit 1
-fi
+check() {
+  local status=0
+  tpushape check examples/train.py:make_model --data examples/train.py:make_data --tpu v5e-8 "$@" || status=$?
+  if [ "$status" != 1 ]; then
+    echo "Expected exit code 1, which says that something serious was found; got $status." >&2
+    exit 1
+  fi
+}
+check
+check --format html --output out/train.html
 echo "The same report, interactive: out/train.html"
 if [ "${CI:-}" = true ]; then
   jupyter nbconvert --to notebook --execute --ExecutePreprocessor.timeout=600 --output-dir out --output quickstart.ipynb examples/quickstart.ipynb
