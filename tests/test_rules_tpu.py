@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import subprocess
 import sys
 import tempfile
 import types
@@ -65,3 +67,23 @@ def test_without_a_target_nothing_is_said_about_tpus():
             continue
         found = {finding.rule for finding in report_of(entry.fails, framework, None).findings}
         assert not found & (set(of_family()) - silent_everywhere), name
+
+
+SOFT = """
+import sys, numpy as np, tensorflow as tf, keras, jupyter_tpushape as tpushape
+L = keras.layers
+if sys.argv[1] == "asked":
+    tf.config.set_soft_device_placement(True)
+model = keras.Sequential([keras.Input((8, 8, 3)), L.Resizing(4, 4, interpolation="bicubic"), L.Flatten(), L.Dense(1)])
+model.compile("sgd", "mse")
+report = tpushape.trace(model, (np.zeros((64, 8, 8, 3), "float32"), np.zeros((64, 1), "float32")), tpu="v5e-8", fixes=False)
+print([(f.rule, f.severity, report.flow.node(f.nodes[0]).name, f.message) for f in report.findings])
+"""
+
+
+@pytest.mark.parametrize(("asked", "severity"), [("asked", "slow"), ("default", "tpu")])
+def test_soft_placement_makes_it_slow_and_only_where_the_user_asked_for_it(asked, severity):
+    done = subprocess.run([sys.executable, "-c", SOFT, asked], capture_output=True, text=True, check=True)
+    ((rule, found, name, message),) = ast.literal_eval(done.stdout.strip().splitlines()[-1])
+    assert (rule, found, name) == ("tpu-kernel", severity, "resizing")
+    assert message.startswith("resizing runs ResizeBicubic (a bicubic resize), which a TPU has no kernel for")
