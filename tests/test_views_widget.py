@@ -72,6 +72,19 @@ def test_show_displays_once_and_gives_the_widget(monkeypatch: pytest.MonkeyPatch
     assert shown == [widget]
 
 
+def test_show_at_the_end_of_a_cell_does_not_show_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    monkeypatch.setattr(shell, "execution_count", 7)
+    monkeypatch.setattr("IPython.display.display", lambda _: None)
+    widget = show(flows.conv_lstm())
+    assert widget._repr_mimebundle_() == ({"text/plain": "Sequential digits: shown above"}, {})
+    shell.execution_count = 8
+    assert "application/vnd.jupyter.widget-view+json" in widget._repr_mimebundle_()[0]
+    InteractiveShell.clear_instance()
+
+
 def test_colab_is_told_to_load_custom_widgets(monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[str] = []
     google, colab, output = ModuleType("google"), ModuleType("google.colab"), ModuleType("google.colab.output")

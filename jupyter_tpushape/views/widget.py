@@ -35,7 +35,7 @@ class ReportWidget(anywidget.AnyWidget):  # type: ignore[misc]
     def __init__(self, report: Report, **more: Any) -> None:
         self._still = ""
         self._source = report
-        self._displayed_in: object = None
+        self._shown_in: int | None = None
         super().__init__(report=json.loads(report.to_json()), **more)
 
     def update(self, report: Report) -> None:
@@ -54,6 +54,9 @@ class ReportWidget(anywidget.AnyWidget):  # type: ignore[misc]
         self.can_apply = True
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        if self._shown_in is not None and self._shown_in == _execution():
+            # `report.show()` at the end of a cell: it stands there already.
+            return {"text/plain": f"{self._source.title or 'the flow'}: shown above"}, {}
         made = super()._repr_mimebundle_(**options)
         if made is None:
             return None
@@ -63,10 +66,19 @@ class ReportWidget(anywidget.AnyWidget):  # type: ignore[misc]
         return {**data, "text/plain": repr(self._source), "text/html": self._still}, metadata
 
 
+def _execution() -> int | None:
+    """The number of the cell that runs; ``None`` outside a notebook."""
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    return None if shell is None else int(shell.execution_count)
+
+
 def show(report: Report) -> ReportWidget:
     """Displays the interactive view and returns its widget."""
     from IPython.display import display
 
     widget = ReportWidget(report)
     display(widget)
+    widget._shown_in = _execution()
     return widget
