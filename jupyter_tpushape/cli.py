@@ -32,7 +32,11 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tpushape", description="Where the tensor shapes of a Keras model part, why, and what mends it.")
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="command")
-    check = commands.add_parser("check", help="trace a model; exits 1 where something serious is found", description="The file is executed to get at the functions named.")
+    check = commands.add_parser(
+        "check",
+        help="trace a model; exits 1 where something serious is found",
+        description="The file is executed to get at the functions named.",
+    )
     check.add_argument("model", help="file.py:name of a model or of a function that builds one")
     check.add_argument("--data", help="file.py:name of the data or of a function that makes it")
     check.add_argument("--tpu", default="v5e-8", help="the TPU to plan for, or none (default: %(default)s)")

@@ -82,7 +82,11 @@ class Adapter:
         defaults = _defaults(type(obj))
         plain: dict[str, Any] = {}
         for key, value in config.items():
-            if key in _DULL or (key in defaults and _same(value, defaults[key])) or (key == "activation" and value == "linear"):
+            if (
+                key in _DULL
+                or (key in defaults and _same(value, defaults[key]))
+                or (key, value) in (("activation", "linear"), ("data_format", "channels_last"))
+            ):
                 continue
             shown = _plain(value)
             if shown is not None:
@@ -387,7 +391,24 @@ def remember(*arguments: Any) -> None:
     keep(*arguments)
 
 
-_DULL = frozenset({"name", "trainable", "dtype", "batch_input_shape", "build_config", "module", "class_name", "registered_name"})
+_DULL = frozenset(
+    {
+        "kernel_initializer",
+        "bias_initializer",
+        "depthwise_initializer",
+        "pointwise_initializer",
+        "gamma_initializer",
+        "beta_initializer",
+        "name",
+        "trainable",
+        "dtype",
+        "batch_input_shape",
+        "build_config",
+        "module",
+        "class_name",
+        "registered_name",
+    }
+)
 _DEFAULTS: dict[type, dict[str, Any]] = {}
 
 

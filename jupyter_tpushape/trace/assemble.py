@@ -66,8 +66,8 @@ class Assembler:
         fields: dict[str, Any] = {
             "name": call.name, "kind": call.kind, "op": call.op, "status": "failed" if failed else "ok",
             "parent": self.ids[id(parent)] if parent is not None else "",
-            "location": location(made.where if made else line_of(call.obj) if call.obj is not None else None),
-            "called": location(call.called),
+            "location": location(made.where if made else line_of(call.obj) if call.obj is not None else None, text=failed),
+            "called": location(call.called, text=failed or call.kind == "op"),
         }  # fmt: skip
         node = self.node(call, **fields)
         node.config = {**call.config, **call.values}
@@ -78,7 +78,7 @@ class Assembler:
             if count > 1:
                 node.config["call"] = count
             elif call.opaque or not call.children:
-                node.weights = adapter.weights(layer)
+                node.weights = adapter.weights(layer) if call.weights is None else call.weights
                 node.params = sum(_size(weight.shape) for weight in node.weights)
         if failed and call.failure is not None:
             node.failure = failure(call.failure, {"loss": "loss", "metric": "metric"}.get(call.kind, "call"), call.inner)

@@ -57,15 +57,15 @@ def user_frame(skip: Any = None, depth: int = 2) -> tuple[str, int] | None:
     return None
 
 
-def location(where: tuple[str, int] | None) -> Location | None:
-    """A :class:`Location` with the line's text, and the notebook cell where it is one."""
+def location(where: tuple[str, int] | None, *, text: bool = True) -> Location | None:
+    """A :class:`Location`, with the notebook cell where it is one, and with the line's own text."""
     if where is None:
         return None
     filename, line = where
-    text = linecache.getline(filename, line).strip()
+    said = linecache.getline(filename, line).strip()[:160] if text else ""
     cell, execution = _cell_of(filename)
     shown = "" if execution or cell else filename
-    return Location(shown, line, cell, execution, text)
+    return Location(shown, line, cell, execution, said)
 
 
 def _cell_of(filename: str) -> tuple[str, int]:

@@ -51,6 +51,9 @@ class Call:
     done: bool = False
     framework: str = ""
     values: dict[str, Any] = field(default_factory=dict)
+    # Of a layer that was built by this very call: afterwards it is unbuilt again.
+    weights: tuple[Any, ...] | None = None
+    fresh: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -89,6 +92,7 @@ class Recorder:
         self.walk: Any = None
         self.edits: Any = None
         self.graph: Any = None
+        self.fresh = False
 
     def drop_calls(self) -> None:
         """Forgets the calls and keeps who made what: what a builder called is not what the data runs through."""
@@ -126,9 +130,11 @@ class Recorder:
         if parent is not None:
             parent.children += 1
         call.called = user_frame(depth=3)
+        call.fresh = not getattr(obj, "built", True)
+        masked = any(label == "mask" for label, _ in tensors)
         for label, tensor in tensors:
             call.inputs.append(self.port(adapter, tensor, label))
-            mask = adapter.mask(tensor)
+            mask = adapter.mask(tensor) if not masked else None
             if mask is not None and adapter.takes_mask(obj):
                 spec = adapter.spec(mask)
                 call.inputs.append(Port(spec, call.inputs[-1].producer, "mask", adapter.key(mask)))
@@ -139,6 +145,8 @@ class Recorder:
     def leave(self, adapter: Any, call: Call, outputs: list[Any]) -> None:
         self._pop(call)
         call.done = True
+        if (call.fresh or self.fresh) and call.kind == "layer":
+            call.weights = adapter.weights(call.obj)
         for tensor in outputs:
             key = adapter.key(tensor)
             call.outputs.append(Port(adapter.spec(tensor), call, "", key))

@@ -95,6 +95,7 @@ def run(
     weight, run.weight = leaves(sample.weight, shape, "weights", "sample_weight")
     run.has_loss = y is not None and (loss is not None or (adapter.is_model(model) and adapter.compiled(model) and adapter.has_loss(model)))
     roots = [model]
+    recorder.fresh = not getattr(model, "built", True)
     y_pred: Any = _UNKNOWN
     if fast and adapter.is_model(model) and not adapter.overrides(model, "call"):
         mark = len(recorder.calls)
