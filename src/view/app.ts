@@ -126,8 +126,11 @@ export class App {
       tab: this.side.current,
       held: this.viewport.held,
     };
+    // Another program has another place to begin at; the same one, traced again, keeps its own.
+    const same = report.title === this.doc.report.title;
+    this.begun &&= same;
     this.viewport.dispose();
-    this.load(report, before);
+    this.load(report, same ? before : null);
     this.measure();
   }
 
@@ -139,11 +142,9 @@ export class App {
     this.minimap = new Minimap(this.viewport);
     this.viewport.moved = () => this.minimap.draw();
     this.open = openingOf(this.doc, this.tree);
-    if (before) {
-      for (const id of before.known.keys()) {
-        if (before.open.has(id)) {
-          this.open.add(id);
-        }
+    for (const id of before?.known.keys() ?? []) {
+      if (before?.open.has(id)) {
+        this.open.add(id);
       }
     }
     this.current = 0;
@@ -358,9 +359,7 @@ export class App {
       return;
     }
     this.viewport.held = true;
-    if (this.open.has(item.id)) {
-      this.open.delete(item.id);
-    } else {
+    if (!this.open.delete(item.id)) {
       this.open.add(item.id);
     }
     this.say(`${item.label} ${this.open.has(item.id) ? "opened" : "closed"}`);

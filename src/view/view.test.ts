@@ -147,6 +147,13 @@ test("another report takes the place of the first, and what was selected stays",
   expect(root.querySelectorAll(".node.selected")).toHaveLength(1);
 });
 
+test("another program does not inherit what was selected", () => {
+  const root = show(broken());
+  view!.select("conv2d");
+  view!.update({ ...broken(), title: "another" });
+  expect(root.querySelectorAll(".node.selected")).toHaveLength(0);
+});
+
 test("a flow without findings says so", () => {
   const root = show(chain(8));
   expect(text(root, ".verdict")).toEqual(["✓Flows to the end"]);
