@@ -24,8 +24,8 @@ class Controls extends Widget {
   private readonly _place = element("div", "Panel-place");
   private readonly _models = element("div", "Panel-list");
   private readonly _data = element("div", "Panel-list");
-  private readonly _target = element("select", "Panel-select jp-mod-styled");
-  private readonly _compile = element("select", "Panel-select jp-mod-styled");
+  private readonly _target = element("select", "Panel-select");
+  private readonly _compile = element("select", "Panel-select");
   private readonly _trace = element("button", "Panel-trace jp-mod-styled jp-mod-accept");
   private readonly _cancel = element("button", "Panel-cancel jp-mod-styled");
   private readonly _watch = element("button", "Panel-watch jp-mod-styled");
