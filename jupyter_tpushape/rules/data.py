@@ -77,6 +77,33 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
     )  # fmt: skip
 
 
+SAMPLED = rule(
+    "data-sampled",
+    "How the data could be looked at",
+    severity="note",
+    source="the sampler itself",
+    fails="""
+def build():
+    m = keras.Sequential([keras.Input((4,)), L.Dense(1)]); m.compile("sgd", "mse"); return m
+def data():
+    return ((np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")) for _ in range(9))
+""",
+    passes="""
+def build():
+    m = keras.Sequential([keras.Input((4,)), L.Dense(1)]); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
+""",
+)
+
+
+@check(order=75)
+def data_sampled(evidence: Evidence) -> Iterator[Finding]:
+    """What should be said about how the sample was taken, such as elements drawn from a generator."""
+    for _, text in getattr(evidence.sample, "notes", ()) or ():
+        yield Finding(SAMPLED.id, "note", text)
+
+
 @check(order=2)
 def data_misfit(evidence: Evidence) -> Iterator[Finding]:
     """What the sampler knows that ``fit`` refuses."""

@@ -244,7 +244,7 @@ def batch_axis(evidence: Evidence) -> Iterator[Finding]:
             if not door:
                 continue
             source = evidence.flow.node(edge.source)
-            if grown.get(0) == 1:
+            if grown.get(0) == 1 or (edge.spec.shape and edge.spec.shape[0] is None):
                 continue
             if 0 in grown:
                 if node.kind == "output":
