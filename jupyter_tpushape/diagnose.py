@@ -9,6 +9,7 @@ from typing import Any
 from .examine import BadProgram, Examined, Program, examine
 from .flow import Finding, Report, Target, Verdict
 from .rules import run_rules
+from .trace.axes import name_axes
 
 
 def trace(
@@ -56,6 +57,7 @@ def trace(
     target, live = _target(tpu, strategy)
     program = Program(model, data, target, live, batch_size, loss, training, batches, progress)
     seen = examine(program)
+    name_axes(seen.evidence.flow)
     findings = run_rules(seen.evidence)
     if target is not None and seen.evidence.where in ("call", "loss", "metric"):
         _only_on_target(program, findings, target)

@@ -209,6 +209,10 @@ def _front(seen: Examined, assembler: Assembler) -> str | None:
     if evidence.split is not None and evidence.target is not None:
         target = evidence.target
         node = assembler.node(None, name=f"split over {target.replicas}", kind="split", op="split", config=evidence.split.describe())
+        batch = _global_batch(seen)
+        held = evidence.split.rows(batch)
+        even = len(set(held)) == 1
+        node.note = f"{batch} rows ÷ {target.replicas} replicas = {f'{held[0]} each' if even else ', '.join(map(str, held[:16]))}"
         for role, label in (("x", ""), ("y", "labels"), ("weight", "weights")):
             _, found = leaves(getattr(sample, role), lambda leaf: leaf.shape, role, role)
             for leaf in found:

@@ -123,11 +123,11 @@ def hosted(data: Any, layer: Any, key: Any = None) -> Any:
     return (x, y) if weight is None else (x, y, weight)
 
 
-def _rows(a: np.ndarray, shape: list[int]) -> np.ndarray:
+def _rows(a: Any, shape: list[int]) -> Any:
     return a.reshape((a.shape[0], *shape))
 
 
-def _pad(a: np.ndarray, axis: int, size: int, value: float = 0) -> np.ndarray:
+def _pad(a: Any, axis: int, size: int, value: float = 0) -> Any:
     if a.shape[axis] >= size:
         return np.take(a, range(size), axis=axis)
     width = [(0, 0)] * a.ndim
@@ -135,7 +135,7 @@ def _pad(a: np.ndarray, axis: int, size: int, value: float = 0) -> np.ndarray:
     return np.pad(a, width, constant_values=value)
 
 
-def _one_hot(a: np.ndarray, depth: int) -> Any:
+def _one_hot(a: Any, depth: int) -> Any:
     flat = a.reshape(a.shape[:-1]) if a.ndim > 1 and a.shape[-1] == 1 else a
     return np.eye(depth, dtype="float32")[np.asarray(flat, "int64")]
 

@@ -137,7 +137,7 @@ def loss_failed(evidence: Evidence) -> Iterator[Finding]:
     labels, predictions = ends(evidence, loss if loss is not None else node)
     finding = _explain(evidence, node, loss or node, labels, predictions)
     finding.nodes = tuple(dict.fromkeys((*finding.nodes, node.id)))
-    finding.edges = finding.edges or tuple(edge.id for edge in (predictions, labels) if edge is not None)
+    finding.edges = finding.edges or tuple(edge.id for edge in (predictions, labels) if edge is not None)[:1]
     if finding.location is None:
         finding.location = evidence.flow.node(finding.nodes[0]).location or node.called
     yield finding

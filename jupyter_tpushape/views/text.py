@@ -30,6 +30,7 @@ def to_text(report: Report, *, width: int = 80, color: bool = False, flow: bool 
         highlight=False,
         soft_wrap=False,
         legacy_windows=False,
+        force_jupyter=False,
     )
     write(console, report, flow=flow)
     return out.getvalue().rstrip("\n")
