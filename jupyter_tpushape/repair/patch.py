@@ -27,7 +27,8 @@ def patch_of(seen: Any, edits: tuple[Edit, ...]) -> tuple[str, str, str]:
         made = None
     if made is not None:
         return made
-    return "\n".join(line for edit in edits for line in snippet(edit)), "", ""
+    dataset = getattr(seen.sample, "kind", "") == "dataset"
+    return "\n".join(line for edit in edits for line in snippet(edit, dataset=dataset)), "", ""
 
 
 def apply(fix: Any, path: str | Path) -> Path:
@@ -180,12 +181,12 @@ class Places:
         return code.co_filename, code.co_firstlineno
 
 
-def snippet(edit: Edit) -> list[str]:
-    """Lines that say what to write, and where it goes."""
-    return list(_snippet(edit))
+def snippet(edit: Edit, *, dataset: bool = False) -> list[str]:
+    """Lines that say what to write, and where it goes: into a pipeline, or into arrays before ``fit``."""
+    return list(_snippet(edit, dataset))
 
 
-def _snippet(edit: Edit) -> Iterator[str]:
+def _snippet(edit: Edit, dataset: bool) -> Iterator[str]:
     detail = edit.detail
     if edit.kind == "insert-layer":
         where = f"input {detail['input'] + 1} of {edit.target}" if detail.get("input") is not None else edit.target
@@ -204,7 +205,7 @@ def _snippet(edit: Edit) -> Iterator[str]:
         yield "# in compile():"
         yield f"+loss={rewrite.loss_code('keras.', detail)},"
     elif edit.kind in ("data-transform", "label-transform"):
-        yield from _data_snippet(edit)
+        yield from _data_snippet(edit, dataset)
     elif edit.kind == "batching":
         yield "# at the end of the pipeline:"
         yield f"+ds = ds.unbatch().batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})"
@@ -214,7 +215,7 @@ def _snippet(edit: Edit) -> Iterator[str]:
         yield f"+{detail.get('replace')}"
 
 
-def _data_snippet(edit: Edit) -> Iterator[str]:
+def _data_snippet(edit: Edit, dataset: bool) -> Iterator[str]:
     detail = edit.detail
     if detail["op"] == "host-layer":
         yield "# in the pipeline, in place of the layer in the model:"
@@ -224,6 +225,9 @@ def _data_snippet(edit: Edit) -> Iterator[str]:
         yield "# in the data code:"
         yield f"-.reshape({detail['shape'][0]}, {shape})"
         yield f"+.reshape(-1, {shape})"
+    elif dataset and transforms.map_code(edit):
+        yield "# at the end of the pipeline:"
+        yield f"+ds = ds{transforms.map_code(edit)}"
     else:
         name = detail.get("role", "y" if edit.kind == "label-transform" else "x")
         target = f"{name}[{detail['key']!r}]" if "key" in detail else name

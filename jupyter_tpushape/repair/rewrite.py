@@ -427,7 +427,11 @@ class _Return(cst.CSTTransformer):
             elements = list(value.elements)
             elements[index] = elements[index].with_changes(value=self._keyed(elements[index].value))
             return updated_node.with_changes(value=value.with_changes(elements=elements))
-        return updated_node
+        mapped = transforms.map_code(self.edit) if isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute) else ""
+        if not mapped:
+            return updated_node
+        self.count += 1
+        return updated_node.with_changes(value=_before_prefetch(self.module, value, mapped))
 
     def _keyed(self, value: cst.BaseExpression) -> cst.BaseExpression:
         key = self.edit.detail.get("key")
@@ -460,15 +464,38 @@ class _Return(cst.CSTTransformer):
             return cst.parse_expression(
                 f"tf.data.Dataset.from_tensor_slices({plain}).batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})"
             )
-        last = value
         drop = cst.parse_expression(f"f({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})")
         assert isinstance(drop, cst.Call)
-        if isinstance(last, cst.Call) and name_of(last) == "batch" and not detail.get("repeat"):
-            return last.with_changes(args=drop.args)
+        if not detail.get("repeat"):
+            changed = _Batch(drop.args)
+            made: Any = value.visit(changed)
+            if changed.count == 1:
+                return made  # type: ignore[no-any-return]
         middle = ".repeat()" if detail.get("repeat") else ""
         return cst.parse_expression(
             f"{code}{middle}.unbatch().batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})"
         )
+
+
+class _Batch(cst.CSTTransformer):
+    """Changes the arguments of the one ``batch`` in a chain."""
+
+    def __init__(self, arguments: Any) -> None:
+        self.arguments, self.count = arguments, 0
+
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.Call:
+        if name_of(updated_node) != "batch":
+            return updated_node
+        self.count += 1
+        return updated_node.with_changes(args=self.arguments)
+
+
+def _before_prefetch(module: cst.Module, value: Any, tail: str) -> cst.BaseExpression:
+    """The pipeline with one more stage; a prefetch stays its last one."""
+    if isinstance(value, cst.Call) and name_of(value) == "prefetch" and isinstance(value.func, cst.Attribute):
+        inner = cst.parse_expression(f"{module.code_for_node(value.func.value)}{tail}")
+        return value.with_changes(func=value.func.with_changes(value=inner))
+    return cst.parse_expression(f"{module.code_for_node(value)}{tail}")
 
 
 def _data(source: str, edit: Edit, line: int) -> str:

@@ -91,7 +91,7 @@ def attempt(seen: Examined, edits: tuple[Edit, ...]) -> tuple[Examined | None, l
     if again.error is not None and not left:
         return again, [], str(again.error)[:80]
     if again.error is not None:
-        return again, left, left[0].message[:80]
+        return again, left, f"{left[0].rule} remains"
     return again, left, ""
 
 

@@ -182,6 +182,34 @@ def _tensor_pad(tf: Any, a: Any, axis: int, size: int, value: float) -> Any:
     return tf.pad(a, paddings, constant_values=tf.cast(value, a.dtype))
 
 
+_TENSOR_CODE = {
+    "expand_dims": "tf.expand_dims({x}, {axis})",
+    "squeeze": "tf.squeeze({x}, {axis})",
+    "transpose": "tf.transpose({x}, {perm})",
+    "reshape_rows": "tf.reshape({x}, (-1, {rows}))",
+    "flatten_rows": "tf.keras.layers.Flatten()({x})",
+    "cast": 'tf.cast({x}, "{dtype}")',
+    "one_hot": "tf.one_hot({x}, {depth})",
+    "argmax": "tf.argmax({x}, axis=-1)",
+    "mean_last": "tf.reduce_mean({x}, axis=-1, keepdims=True)",
+    "repeat_last": "tf.repeat({x}, {times}, axis=-1)",
+    "column": "{x}[..., :1]",
+    "shift": "{x} + {by}",
+}
+
+
+def map_code(edit: Edit) -> str:
+    """The transform as a ``map`` to put behind a ``tf.data`` pipeline; ``""`` where it has no short form."""
+    template = _TENSOR_CODE.get(edit.detail["op"])
+    if template is None or "key" in edit.detail:
+        return ""
+    role = edit.detail.get("role", "y" if edit.kind == "label-transform" else "x")
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in edit.detail.items()}
+    rows = ", ".join(str(n) for n in edit.detail.get("shape", ()))
+    made = template.format(**{**values, "x": role, "rows": rows})
+    return f".map(lambda x, y: ({made}, y))" if role == "x" else f".map(lambda x, y: (x, {made}))"
+
+
 def code(edit: Edit, name: str) -> str:
     """The transform as an expression of NumPy on ``name``, for people to read and paste."""
     detail = edit.detail

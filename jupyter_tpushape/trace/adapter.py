@@ -160,9 +160,11 @@ class Adapter:
         self._originals.clear()
 
     def _patch(self, owner: Any, attribute: str, around: Callable[[Any], Any]) -> None:
-        original = owner.__dict__.get(attribute)
-        if original is None:
+        # The method may stand in a base class: Keras 3 keeps compile in its trainer.
+        owner = next((base for base in owner.__mro__ if attribute in base.__dict__), None)
+        if owner is None:
             return
+        original = owner.__dict__[attribute]
         wrapper = around(original)
         functools.update_wrapper(wrapper, original)
         # Keras reads argument names with getfullargspec, which does not follow __wrapped__.

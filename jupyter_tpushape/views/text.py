@@ -149,9 +149,9 @@ def _fix(console: Console, fix: Fix) -> None:
         console.print(Text(f"      {fix.effect.text}", style="dim"))
     if fix.reason:
         console.print(Text(f"      {fix.reason}", style="dim"))
-    for line in fix.patch.splitlines()[:16]:
+    for line in fix.patch.splitlines()[:28]:
         if not line.startswith(("---", "+++", "@@")):
-            console.print(Text(f"      {line}", style={"+": "green", "-": "red"}.get(line[:1], "dim")))
+            console.print(Text(f"      {line}", style={"+": "green", "-": "red"}.get(line[:1], "dim")), soft_wrap=True)
 
 
 def show_edge(edge: Edge) -> str:
