@@ -1,17 +1,77 @@
-"""The compilers' own verdict on a flow's program."""
+"""The compilers' own verdict on a replica's program: XLA's, and the real TPU compiler's, which needs no TPU.
+
+``lowering`` makes the programs, ``process`` asks libtpu in a process of its own (``worker``, ``bridge``), ``memory`` and ``tiles`` read
+its layouts, ``words`` says what comes of it. ``fit`` searches the largest batch.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..flow import Finding, Verdict
+from ..rules.compilers import SILENT
+from ..rules.registry import RULES
+
+Progress = Callable[[str], None] | None
 
 
-def verdicts(seen: Any, compiler: str, progress: Any = None) -> tuple[list[Verdict], list[Finding]]:
-    """What a compiler says of the program.
+def verdicts(seen: Any, compiler: str, progress: Progress = None) -> tuple[list[Verdict], list[Finding]]:
+    """What a compiler says of the forward pass and the train step of one replica.
+
+    Args:
+        seen: an examined program. compiler: ``"xla"`` (TensorFlow alone) or ``"tpu"`` (the extra ``tpu-compiler``).
+        progress: called with a line of text when something takes more than a second.
 
     Raises:
-        ValueError: this version asks no compiler.
+        ValueError: where the TPU compiler is asked without a target.
     """
-    del seen, progress
-    raise ValueError(f"This version does not ask the {compiler} compiler: leave compiler= (or --compile) away.")
+    from .lowering import CannotLower, lower
+    from .process import limits
+    from .words import refusal
+
+    target = seen.program.target
+    if compiler == "tpu" and target is None:
+        raise ValueError("The TPU compiler compiles for a TPU: give one, such as tpu='v5e-8'.")
+    limits()
+    name = target.name if target is not None else ""
+    if compiler == "tpu":
+        from . import bridge
+
+        wrong = bridge.check()
+        if wrong:
+            return [Verdict("program", compiler, False, name, wrong)], [_silent(wrong)]
+    try:
+        programs = lower(seen, text=compiler == "tpu")
+    except CannotLower as error:
+        return [Verdict("program", compiler, False, name, str(error))], [_silent(str(error))]
+    said: list[Verdict] = []
+    findings: list[Finding] = []
+    for program in programs:
+        if program.error is not None:
+            verdict, finding = refusal(seen, program, compiler, name)
+            more = [finding]
+        elif compiler == "xla":
+            verdict, more = Verdict(program.program, "xla", True, name, "XLA takes it"), []
+        else:
+            from .tpu import verdict_of
+
+            verdict, more = verdict_of(seen, program, progress)
+        said.append(verdict)
+        for finding in more:
+            _merge(findings, finding)
+    return said, findings
+
+
+def _merge(findings: list[Finding], finding: Finding) -> None:
+    """One finding a cause: what the forward pass said the train step does not repeat; of the same rule the later program's stands."""
+    finding.docs = finding.docs or RULES[finding.rule].page
+    for i, known in enumerate(findings):
+        if known.rule == finding.rule and (known.nodes == finding.nodes or finding.rule in ("tile-padding", "hbm-oom")):
+            findings[i] = finding
+            return
+    findings.append(finding)
+
+
+def _silent(message: str) -> Finding:
+    return Finding(SILENT.id, "note", message, docs=RULES[SILENT.id].page)

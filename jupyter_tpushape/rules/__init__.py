@@ -1,6 +1,6 @@
 """Flow -> findings. One file a family; a rule sees flows, never a framework."""
 
-from . import data, entry, layers, loss, silent, tpu_batch, tpu_ops, tpu_pipeline, tpu_scope, tpu_types
+from . import compilers, data, entry, layers, loss, silent, tpu_batch, tpu_ops, tpu_pipeline, tpu_scope, tpu_types
 from .evidence import Evidence
 from .registry import RULES, Rule, rule, run_rules
 
@@ -14,6 +14,7 @@ __all__ = [
     "RULES",
     "Evidence",
     "Rule",
+    "compilers",
     "data",
     "entry",
     "layers",

@@ -18,7 +18,7 @@ Check = Callable[[Evidence], Iterable[Finding]]
 
 @dataclass(frozen=True)
 class Rule:
-    """One entry of the catalogue. ``tpu``: the target that its examples need, or ``""``."""
+    """One entry of the catalogue. ``tpu``: the target that its examples need, or ``""``; ``compiler``: the one that says it, or ``""``."""
 
     id: str
     title: str
@@ -30,6 +30,7 @@ class Rule:
     tpu: str = ""
     doc: str = ""
     frameworks: tuple[str, ...] = ("keras", "tf_keras")
+    compiler: str = ""
 
     @property
     def page(self) -> str:
@@ -52,9 +53,10 @@ def rule(
     tpu: str = "",
     frameworks: tuple[str, ...] = ("keras", "tf_keras"),
     doc: str = "",
+    compiler: str = "",
 ) -> Rule:
     """Registers what a rule is; a check function reports under its id."""
-    made = Rule(id, title, severity, source, fails, passes, tpu=tpu, doc=doc, frameworks=frameworks)
+    made = Rule(id, title, severity, source, fails, passes, tpu=tpu, doc=doc, frameworks=frameworks, compiler=compiler)
     if id in RULES:
         raise ValueError(f"There are two rules called {id!r}.")
     RULES[id] = made

@@ -1,0 +1,133 @@
+"""The private parts of jax that compile for a TPU without one. Nothing else imports jax, and only the worker imports this.
+
+The three versions are pinned together: these modules carry no promise between releases. :func:`check` says in one line
+what does not fit.
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib import metadata
+from typing import Any
+
+PINS = {"jax": "0.10.2", "jaxlib": "0.10.2", "libtpu": "0.0.51"}
+INSTALL = 'pip install "jupyter_tpushape[tpu-compiler]"'
+# -1 is the least work that libtpu offers, 0 its default.
+EFFORTS = {"quick": -1.0, "full": 0.0}
+# What the compile-only client is told: there is no metadata server to ask and no chip to open.
+ENVIRONMENT = {
+    "TPU_SKIP_MDS_QUERY": "1", "TPU_ACCELERATOR_TYPE": "v5litepod-8", "TPU_WORKER_HOSTNAMES": "localhost", "TPU_WORKER_ID": "0",
+    "JAX_PLATFORMS": "cpu", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1",
+}  # fmt: skip
+
+
+def versions() -> dict[str, str]:
+    """The versions that are installed; ``""`` for what is missing. Imports nothing of them."""
+    found = {}
+    for name in PINS:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = ""
+    return found
+
+
+def check() -> str:
+    """One line that says what is missing or does not fit, or ``""``."""
+    found = versions()
+    missing = [name for name in PINS if not found[name]]
+    if missing:
+        return f"The TPU compiler is not installed ({', '.join(missing)} missing): {INSTALL}"
+    wrong = [f"{name} {found[name]} where {pin} is needed" for name, pin in PINS.items() if found[name] != pin]
+    if wrong:
+        return f"The TPU compiler's parts do not fit together ({', '.join(wrong)}): {INSTALL}"
+    return ""
+
+
+def doors() -> str:
+    """Whether jax still has the doors that this module uses: one line that says which is gone, or ``""``. Imports jax."""
+    for module, names in {
+        "jax._src.compiler": ("get_compile_options",), "jax._src.interpreters.mlir": ("make_ir_context",), "jax._src.lib": ("_jax", "xla_client"),
+        "jax._src.lib.mlir": ("ir",), "jax.experimental.topologies": ("get_topology_desc",),
+    }.items():  # fmt: skip
+        try:
+            found = importlib.import_module(module)
+        except ImportError as error:
+            return f"{module} cannot be imported ({error}): {INSTALL}"
+        for name in names:
+            if not hasattr(found, name):
+                return f"{module} has no {name} any more: {INSTALL}"
+    return ""
+
+
+def compile_hlo(hlo: bytes, topology: str, effort: str) -> dict[str, Any]:
+    """Compiles one replica's program for a slice.
+
+    Args:
+        hlo: a serialized ``HloModuleProto``. topology: libtpu's name, ``"v5e:2x4"``. effort: ``"quick"`` or ``"full"``.
+
+    Returns:
+        Sizes in bytes, the entry's tiled layouts, FLOPs and bytes moved as the compiler counts them.
+
+    Raises:
+        Exception: jaxlib's own, with libtpu's message, where the program is refused.
+    """
+    import numpy as np
+    from jax._src import compiler
+    from jax._src.interpreters import mlir
+    from jax._src.lib import _jax, xla_client
+    from jax._src.lib.mlir import ir
+    from jax.experimental import topologies
+
+    device = topologies.get_topology_desc(topology_name=topology, platform="tpu").devices[0]
+    options = compiler.get_compile_options(1, 1, device_assignment=np.array([[device.id]]))
+    options.executable_build_options.exec_time_optimization_effort = EFFORTS[effort]
+    with mlir.make_ir_context():
+        module = ir.Module.parse(_jax.mlir.hlo_to_stablehlo(hlo))
+        _drop_copies(module, ir)
+        made = device.client.compile(module, executable_devices=xla_client.DeviceList((device,)), compile_options=options)
+    stats = made.get_compiled_memory_stats()
+    text = made.hlo_modules()[0].to_string()
+    costs = _costs(made)
+    return {
+        "arguments": stats.argument_size_in_bytes, "outputs": stats.output_size_in_bytes, "aliased": stats.alias_size_in_bytes,
+        "temporaries": stats.temp_size_in_bytes, "code": stats.generated_code_size_in_bytes, "peak": stats.peak_memory_in_bytes,
+        "layout": _entry_layout(text), "flops": float(costs.get("flops", 0.0)), "moved": float(costs.get("bytes accessed", 0.0)),
+    }  # fmt: skip
+
+
+def _drop_copies(module: Any, ir: Any) -> None:
+    """TensorFlow marks updates of variables with ``mhlo.copy``, an identity that the TPU's client does not take."""
+    copies: list[Any] = []
+
+    def visit(operation: Any) -> Any:
+        if operation.name == "mhlo.copy":
+            copies.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    for operation in copies:
+        operation.results[0].replace_all_uses_with(operation.operands[0])
+        operation.erase()
+
+
+def _entry_layout(text: str) -> str:
+    """The first line's ``entry_computation_layout={...}``, braces matched."""
+    start = text.find("entry_computation_layout={")
+    if start < 0:
+        return ""
+    start = begin = text.index("{", start)
+    depth = 0
+    for position in range(begin, len(text)):
+        depth += (text[position] == "{") - (text[position] == "}")
+        if depth == 0:
+            return text[start + 1 : position]
+    return ""
+
+
+def _costs(made: Any) -> dict[str, Any]:
+    try:
+        found = made.cost_analysis()
+    except Exception:  # not every backend counts
+        return {}
+    return dict(found[0] if isinstance(found, list) else found)

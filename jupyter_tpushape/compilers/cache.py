@@ -1,0 +1,57 @@
+"""Answers that were given before, in the user's cache folder. A file an answer; the oldest go when there are too many."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+MOST = 256
+_METADATA = re.compile(r", metadata=\{[^{}]*\}")
+_COUNTED = re.compile(r"(__inference_\w*?)_\d+(?=\b|_)")
+_MODULE = re.compile(r"^HloModule [^,\n]*")
+
+
+def folder() -> Path:
+    """``TPUSHAPE_CACHE``, else ``jupyter_tpushape`` in the user's cache folder."""
+    named = os.environ.get("TPUSHAPE_CACHE")
+    if named:
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jupyter_tpushape" / "verdicts"
+
+
+def program_key(text: str) -> str:
+    """A digest of a program's HLO text: equal for the same program lowered twice, whatever its functions are numbered."""
+    plain = _COUNTED.sub(r"\1", _METADATA.sub("", _MODULE.sub("HloModule", text)))
+    return hashlib.sha256(plain.encode()).hexdigest()
+
+
+def place(*parts: str) -> Path:
+    """The file of the answer to these parts (program, topology, effort, versions)."""
+    return folder() / (hashlib.sha256("\n".join(parts).encode()).hexdigest()[:40] + ".json")
+
+
+def read(path: Path) -> dict[str, Any] | None:
+    """An answer, or ``None`` where there is none that can be read."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        os.utime(path)
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def write(path: Path, answer: dict[str, Any]) -> None:
+    """Keeps an answer. A folder that cannot be written costs the cache only."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}")
+        part.write_text(json.dumps(answer), encoding="utf-8")
+        part.replace(path)
+        kept = sorted(path.parent.glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
+        for old in kept[MOST:]:
+            old.unlink(missing_ok=True)

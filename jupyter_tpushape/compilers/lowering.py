@@ -1,0 +1,245 @@
+"""One replica's programs, lowered by XLA from specs alone: nothing is computed, and the model stays as it was.
+
+The train step runs the model's own ``train_step`` with an optimizer made anew from its configuration, so that the user's stays
+as built or unbuilt as it is. Variables that a program reads keep their place among its parameters: that is how bytes find
+back to layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..flow import CannotRebuild
+from ..trace.restore import left_as_found
+from ..trace.run import Leaf, leaves, map_structure
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What a parameter of the program is: a tensor of the ``data``, or a variable. ``node`` is ``""`` where no layer owns it."""
+
+    name: str
+    node: str
+    shape: tuple[int, ...]
+    data: bool = False
+
+
+@dataclass
+class Lowered:
+    """A program (``forward``, ``predict`` or ``train``): XLA's bytes for it, or ``error`` where it was refused."""
+
+    program: str
+    hlo: bytes = b""
+    text: str = ""
+    parameters: list[Parameter] = field(default_factory=list)
+    error: BaseException | None = None
+    graph: Any = None
+
+
+class CannotLower(Exception):
+    """There is no program to lower; the message is one line that says why."""
+
+
+def lower(seen: Any, *, text: bool = True, rows: int | None = None, only: str = "") -> list[Lowered]:
+    """Lowers the forward pass, and for a compiled model with labels the train step; ``predict`` where the class has its own.
+
+    Args:
+        text: whether the readable form is wanted too. rows: a batch for this replica in place of the data's. only: one program's name.
+
+    Raises:
+        CannotLower: where the model was not traced to its end, an axis is unknown, or a tensor is not dense.
+    """
+    adapter = seen.adapter
+    if seen.error is not None or adapter is None or seen.model is None or seen.sample is None:
+        raise CannotLower("There is no program to compile: the model does not run to its end.")
+    from ..examine import shape_of
+
+    shape = _with_rows(shape_of(seen), rows)
+    x, doors = leaves(seen.sample.x, shape, "x", "x")
+    y, labels = leaves(seen.sample.y, shape, "labels", "y")
+    weight, weights = leaves(seen.sample.weight, shape, "weights", "sample_weight")
+    model = _plain(adapter, seen.model)
+    trains = adapter.is_model(model) and adapter.compiled(model) and adapter.has_loss(model) and y is not None
+    wanted = [name for name in _programs(adapter, model, trains) if only in ("", name)]
+    _settled(doors + (labels + weights if "train" in wanted else []))
+    made = []
+    for name in wanted:
+        with left_as_found([adapter], [model]):
+            arguments = (x, y, weight) if name == "train" else (x,)
+            found = doors + labels + weights if name == "train" else doors
+            made.append(_lower(seen, adapter, model, name, arguments, found, text))
+    return made
+
+
+def _programs(adapter: Any, model: Any, trains: bool) -> list[str]:
+    own = adapter.is_model(model) and adapter.overrides(model, "predict_step")
+    return ["forward", *(["predict"] if own else []), *(["train"] if trains else [])]
+
+
+def _with_rows(shape: Callable[[Any], Any], rows: int | None) -> Callable[[Any], Any]:
+    if rows is None:
+        return shape
+
+    def replaced(leaf: Any) -> Any:
+        found = shape(leaf)
+        return (rows, *found[1:]) if found else found
+
+    return replaced
+
+
+def _settled(found: list[Leaf]) -> None:
+    for leaf in found:
+        if leaf.spec.kind != "dense":
+            raise CannotLower(f"{leaf.path} is {leaf.spec.kind}: XLA compiles dense tensors only.")
+        if leaf.spec.shape is None or any(n is None for n in leaf.spec.shape):
+            raise CannotLower(f"{leaf.path} has an axis of unknown size, {leaf.spec}: XLA compiles for sizes that it knows.")
+
+
+def _plain(adapter: Any, model: Any) -> Any:
+    """The model, or one like it outside any strategy where its variables exist once per replica."""
+    if not any(hasattr(_raw(variable), "_distribute_strategy") and hasattr(_raw(variable), "_values") for variable in _variables(model)):
+        return model
+    from ..repair.live import builder_of
+
+    try:
+        return builder_of(adapter, model)()
+    except CannotRebuild as error:
+        raise CannotLower(f"The model lives under a strategy, and one outside it cannot be made: {error}") from error
+
+
+def _variables(model: Any) -> list[Any]:
+    return list(getattr(model, "variables", None) or getattr(model, "weights", None) or ())
+
+
+def _raw(variable: Any) -> Any:
+    """TensorFlow's variable inside Keras 3's."""
+    inner = getattr(variable, "_value", None)
+    return inner if inner is not None and hasattr(inner, "handle") else variable
+
+
+def _lower(seen: Any, adapter: Any, model: Any, name: str, arguments: tuple[Any, ...], found: list[Leaf], text: bool) -> Lowered:
+    import tensorflow as tf
+
+    made = Lowered(name)
+
+    def spec(leaf: Leaf) -> Any:
+        return tf.TensorSpec(leaf.spec.shape, tf.as_dtype(leaf.spec.dtype))
+
+    # The data's tensors go in flat, in the order of their leaves: a nest would be sorted by its keys.
+    specs = [spec(leaf) for leaf in found]
+    places = {id(leaf): i for i, leaf in enumerate(found)}
+
+    # As fit has it: tf_keras converts Python control flow, Keras 3 does not.
+    autograph = adapter.name == "tf_keras"
+
+    def packed(flat: tuple[Any, ...]) -> list[Any]:
+        return [map_structure(argument, lambda leaf: flat[places[id(leaf)]]) for argument in arguments]
+
+    try:
+        with _quiet():
+            if not getattr(model, "built", True):
+                # Gives the variables that the optimizer's slots are made for; put back on leaving.
+                tf.function(lambda *flat: adapter.call_model(model, packed(flat)[0], False), autograph=autograph).get_concrete_function(
+                    *specs
+                )
+            step = _step(adapter, model, name)
+            function = tf.function(lambda *flat: step(*packed(flat)), jit_compile=True, autograph=autograph)
+            concrete = function.get_concrete_function(*specs)
+            made.graph = concrete.graph
+            lowered = function.experimental_get_compiler_ir(*specs)
+            made.hlo = lowered(stage="hlo_serialized")
+            if text:
+                made.text = lowered(stage="hlo")
+        made.parameters = list(_parameters(seen, model, concrete, found))
+    except Exception as error:
+        made.error = error
+    return made
+
+
+def _quiet() -> Any:
+    import contextlib
+    import warnings
+
+    @contextlib.contextmanager
+    def quiet() -> Iterator[None]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+
+    return quiet()
+
+
+def _step(adapter: Any, model: Any, name: str) -> Callable[..., Any]:
+    if name == "forward":
+        return lambda x: adapter.call_model(model, x, False)
+    if name == "predict":
+        return lambda x: model.predict_step((x,) if adapter.name == "tf_keras" else x)
+    optimizer = adapter.compile_arguments(model)["optimizer"]
+    if optimizer is not None:
+        optimizer.build(model.trainable_variables)
+        vars(model)["optimizer"] = optimizer
+
+    def train(x: Any, y: Any, weight: Any) -> Any:
+        return model.train_step((x, y) if weight is None else (x, y, weight))
+
+    return train
+
+
+def _parameters(seen: Any, model: Any, concrete: Any, found: list[Leaf]) -> Iterator[Parameter]:
+    """The program's parameters in their order: the data's tensors, then what the function captured."""
+    flow = seen.evidence.flow
+    inputs = [node for node in flow.nodes if node.kind == "input"]
+    for i, leaf in enumerate(found):
+        node = inputs[i].id if i < len(inputs) and leaf.source.role == inputs[i].role else ""
+        yield Parameter(leaf.path, node, tuple(n or 0 for n in leaf.spec.shape or ()), True)
+    owners = _owners(seen, model)
+    handles = {id(variable.handle): variable for variable in concrete.graph.variables}
+    for outer, inner in concrete.graph.captures:
+        variable = handles.get(id(outer))
+        if variable is None:
+            yield Parameter(str(inner.name), "", tuple(inner.shape.as_list()) if inner.shape.rank is not None else ())
+            continue
+        shape = tuple(variable.shape.as_list())
+        yield Parameter(str(variable.name).removesuffix(":0"), _owner(owners, variable, shape), shape)
+
+
+def _owners(seen: Any, model: Any) -> list[tuple[Any, str, str, tuple[int, ...]]]:
+    """``(handle, path, node, shape)`` of each variable of the model; the node is the innermost layer's that the flow shows."""
+    by_name = {node.name: node.id for node in seen.evidence.flow.nodes if node.kind == "layer"}
+    best: dict[int, tuple[int, Any, str]] = {}
+    try:
+        layers = list(model._flatten_layers(include_self=True, recursive=True))
+    except Exception:
+        layers = list(getattr(model, "layers", None) or [model])
+    for layer in layers:
+        node = by_name.get(str(getattr(layer, "name", "")))
+        if node is None:
+            continue
+        held = list(getattr(layer, "variables", None) or getattr(layer, "weights", None) or ())
+        for variable in held:
+            key = id(_raw(variable))
+            if key not in best or len(held) < best[key][0]:
+                best[key] = (len(held), variable, node)
+    return [
+        (
+            _raw(variable).handle,
+            str(getattr(variable, "path", "") or variable.name).removesuffix(":0").replace("/", "_"),
+            node,
+            tuple(int(n) for n in variable.shape),
+        )
+        for _, variable, node in best.values()
+    ]
+
+
+def _owner(owners: list[tuple[Any, str, str, tuple[int, ...]]], variable: Any, shape: tuple[int, ...]) -> str:
+    """The node that a variable belongs to: by identity; an optimizer's slot by the name and shape that it carries of its variable."""
+    for handle, _, node, _ in owners:
+        if handle is variable.handle:
+            return node
+    name = str(variable.name).removesuffix(":0").replace("/", "_")
+    fits = sorted(((len(path), node) for _, path, node, held in owners if held == shape and path in name), reverse=True)
+    if not fits or (len(fits) > 1 and fits[0][0] == fits[1][0] and fits[0][1] != fits[1][1]):
+        return ""
+    return fits[0][1]

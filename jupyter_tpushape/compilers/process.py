@@ -1,0 +1,164 @@
+"""Asking the worker: its limits, its end, and what its silence means."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import bridge, cache
+
+Progress = Callable[[str], None] | None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """``seconds`` of time and ``memory`` in bytes for one compilation, and the compiler's ``effort``."""
+
+    seconds: float = 120.0
+    memory: int = 0
+    effort: str = "quick"
+
+
+def limits() -> Limits:
+    """The limits as the environment sets them: ``TPUSHAPE_COMPILE_TIMEOUT`` (seconds), ``_MEMORY`` (GiB), ``_EFFORT`` (quick, full).
+
+    Raises:
+        ValueError: in one line, where one of them is not what is expected.
+    """
+    effort = os.environ.get("TPUSHAPE_COMPILE_EFFORT", "quick")
+    if effort not in bridge.EFFORTS:
+        raise ValueError(f"TPUSHAPE_COMPILE_EFFORT is {effort!r}: type quick or full.")
+    try:
+        seconds = float(os.environ.get("TPUSHAPE_COMPILE_TIMEOUT", "120"))
+        memory = int(float(os.environ.get("TPUSHAPE_COMPILE_MEMORY", "0")) * 2**30)
+    except ValueError:
+        raise ValueError("TPUSHAPE_COMPILE_TIMEOUT (seconds) and TPUSHAPE_COMPILE_MEMORY (GiB) are numbers.") from None
+    return Limits(seconds, memory or _most_of_memory(), effort)
+
+
+def _most_of_memory() -> int:
+    try:
+        return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 0.8)
+    except (AttributeError, ValueError, OSError):
+        return 16 * 2**30
+
+
+def live_tpu() -> str:
+    """One line where this machine has TPU chips that something holds, or that it cannot be told; ``""`` otherwise."""
+    chips = [str(path) for path in (*Path("/dev").glob("accel*"), *Path("/dev").glob("vfio/[0-9]*"))]
+    if not chips:
+        return ""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            held = [str(link.readlink()) for link in (process / "fd").iterdir()]
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return f"This machine has a TPU ({chips[0]}) and does not say whether it is in use: the compiler is not asked."
+        if any(name in chips for name in held):
+            return f"The TPU of this machine ({chips[0]}) is in use by process {process.name}: the compiler is not asked beside it."
+    return ""
+
+
+def ask(hlo: bytes, key: str, topology: str, asked: Limits, progress: Progress = None, what: str = "program") -> dict[str, Any]:
+    """libtpu's answer to one program, from the cache where it was given before.
+
+    Returns:
+        ``ok``, ``kind`` (``compiled``, ``refused``, ``crash``, ``time``, ``memory``, ``busy``, ``versions``), ``message``, ``seconds``,
+        ``cached``; sizes in bytes where it compiled.
+    """
+    versions = ",".join(f"{name} {version}" for name, version in bridge.versions().items())
+    place = cache.place(key, topology, asked.effort, versions)
+    known = cache.read(place)
+    if known is not None:
+        return {**known, "cached": True}
+    start = time.perf_counter()
+    wrong = bridge.check()
+    if wrong:
+        return {"ok": False, "kind": "versions", "message": wrong}
+    busy = live_tpu()
+    if busy:
+        return {"ok": False, "kind": "busy", "message": busy}
+    with tempfile.TemporaryDirectory(prefix="tpushape-") as name:
+        folder = Path(name)
+        (folder / "program.hlo").write_bytes(hlo)
+        (folder / "request.json").write_text(json.dumps({"topology": topology, "effort": asked.effort, "memory": asked.memory}))
+        answer = _run(folder, asked, progress, what)
+    answer["seconds"] = time.perf_counter() - start
+    answer["versions"] = versions
+    if answer["kind"] in ("compiled", "refused"):
+        cache.write(place, answer)
+    return answer
+
+
+def _run(folder: Path, asked: Limits, progress: Progress, what: str) -> dict[str, Any]:
+    package = str(Path(__file__).parents[2])
+    path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")]))
+    environment = {**os.environ, **bridge.ENVIRONMENT, "PYTHONPATH": path}
+    with (folder / "stderr").open("wb") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "jupyter_tpushape.compilers.worker", str(folder)],
+            cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors,
+        )  # fmt: skip
+        try:
+            finished = _wait(process, folder, asked.seconds, progress, what)
+        finally:
+            # Also when the user interrupts: nothing goes on behind their back.
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+    answer = folder / "answer.json"
+    if answer.exists():
+        return dict(json.loads(answer.read_text(encoding="utf-8")))
+    if not finished:
+        return {
+            "ok": False, "kind": "time",
+            "message": f"The TPU compiler did not finish within {asked.seconds:g} s; TPUSHAPE_COMPILE_TIMEOUT sets another limit.",
+        }  # fmt: skip
+    return _death(process.returncode, (folder / "stderr").read_text(encoding="utf-8", errors="replace"))
+
+
+def _wait(process: subprocess.Popen[bytes], folder: Path, seconds: float, progress: Progress, what: str) -> bool:
+    """Waits for the worker's end; ``False`` where the time is over. Says what it is at when that takes more than a second."""
+    start, told = time.monotonic(), ""
+    while time.monotonic() - start < seconds:
+        try:
+            process.wait(timeout=0.2)
+            return True
+        except subprocess.TimeoutExpired:
+            pass
+        if progress is not None and time.monotonic() - start > 1:
+            try:
+                stage = (folder / "stage").read_text(encoding="utf-8")
+            except OSError:
+                stage = ""
+            if stage and stage != told:
+                told = stage
+                progress(f"{what}: {stage}")
+    return False
+
+
+def _death(code: int, errors: str) -> dict[str, Any]:
+    """What can be said of a worker that left no answer."""
+    if "MemoryError" in errors or "bad_alloc" in errors or "Cannot allocate memory" in errors:
+        return {"ok": False, "kind": "memory", "message": "The TPU compiler needs more of the host's memory than it may take."}
+    how = f"exit code {code}"
+    if code < 0:
+        try:
+            how = signal.Signals(-code).name
+        except ValueError:
+            how = f"signal {-code}"
+    reason = next((line for line in errors.splitlines() if "Check failed" in line or line.startswith("F")), "")
+    if not reason:
+        reason = next((line for line in reversed(errors.splitlines()) if line.strip()), "")
+    where = f" Its last words: {reason.strip()[:300]}" if reason else ""
+    return {"ok": False, "kind": "crash", "message": f"The TPU compiler died on this program ({how}); it took nothing with it.{where}"}

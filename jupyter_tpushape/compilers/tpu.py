@@ -1,0 +1,51 @@
+"""The TPU compiler's verdict on one lowered program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..flow import Finding, Verdict
+from ..replicas.targets import slice_named
+from . import cache, process
+from .lowering import Lowered
+from .memory import by_layer, held, node_names
+from .words import answer_finding, padding, size
+
+
+def topology_of(target: Any) -> str:
+    """libtpu's name of a target, ``"v5e:2x4"``.
+
+    Raises:
+        ValueError: for a live slice that the table does not hold.
+    """
+    return slice_named(target.name).topology
+
+
+def answer_of(program: Lowered, target: Any, progress: process.Progress = None) -> dict[str, Any]:
+    """libtpu's raw answer; see :func:`process.ask`."""
+    asked = process.limits()
+    return process.ask(program.hlo, cache.program_key(program.text), topology_of(target), asked, progress, program.program)
+
+
+def verdict_of(seen: Any, program: Lowered, progress: process.Progress = None) -> tuple[Verdict, list[Finding]]:
+    """libtpu's answer as a verdict, with what in it is worth a finding. Sizes in bytes."""
+    target = seen.program.target
+    answer = answer_of(program, target, progress)
+    common = {
+        "seconds": 0.0 if answer.get("cached") else float(answer.get("seconds", 0.0)), "effort": process.limits().effort,
+        "cached": bool(answer.get("cached")), "hbm_bytes": target.hbm_bytes, "versions": str(answer.get("versions", "")),
+    }  # fmt: skip
+    if not answer["ok"]:
+        finding = answer_finding(seen, program, answer)
+        return Verdict(program.program, "tpu", False, target.name, finding.message, **common), [finding]
+    arguments = held(program, answer["layout"])
+    layers = by_layer(arguments, node_names(seen.evidence.flow))
+    wasteful = padding(program, arguments)
+    # What is updated in place is counted with the arguments already.
+    total = answer["arguments"] + answer["outputs"] - answer["aliased"] + answer["temporaries"] + answer["code"]
+    verdict = Verdict(
+        program.program, "tpu", True, target.name, f"compiles; {size(total)} of {size(target.hbm_bytes)}", arguments=answer["arguments"],
+        outputs=answer["outputs"], temporaries=answer["temporaries"], code=answer["code"], flops=answer["flops"], layers=layers,
+        unmapped=max(0, total - sum(layer.bytes for layer in layers)), **common,
+    )  # fmt: skip
+    return verdict, [wasteful] if wasteful is not None else []

@@ -1,0 +1,154 @@
+"""A compiler's answer in words: which layer, which line, why, what to do."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..flow import Finding, Node, Side, Verdict
+from ..rules.compilers import OOM, PADDING, REFUSED, SILENT, XLA
+from ..rules.words import named
+from .lowering import Lowered
+from .memory import Held, totals
+
+_NODE = re.compile(r"\{\{(?:function_)?node ([^}\s]+)\}\}")
+_NO_KERNEL = re.compile(r"No registered '(\w+)' OpKernel")
+_HBM = re.compile(r"([\d.]+[KMGT]?) ?(?:bytes)?\)? exceeds available HBM \(([\d.]+[KMGT]?)|Used ([\d.]+[KMGT]?) of ([\d.]+[KMGT]?) hbm")
+_EXHAUSTED = re.compile(r"RESOURCE_EXHAUSTED|HbmOom|memory space hbm")
+_OPNAME = re.compile(r'op_name="?([\w./\-]+)')
+_ADVICE = [
+    (re.compile(r"No registered '|unsupported operations"), "Move the operation into dataset.map, where the host runs it, or replace it."),
+    (re.compile(r"compile-time constant"), "XLA compiles for sizes that it knows: take the size from static shapes, or pad to a fixed size and mask."),
+    (re.compile(r"tensor list size|maximum_iteration"), "Give the loop maximum_iterations, or loop over tf.range(n)."),
+    (re.compile(r"X\{64\|128\}"), "Cast to int32 or float32 first."),
+]  # fmt: skip
+
+
+def size(number: float) -> str:
+    """Bytes for people: ``18.26 GiB``; exact below a MiB."""
+    for unit, step in (("GiB", 2**30), ("MiB", 2**20)):
+        if number >= step:
+            return f"{number / step:.2f} {unit}"
+    return f"{int(number):,} bytes"
+
+
+def oom(message: str) -> bool:
+    return bool(_EXHAUSTED.search(message))
+
+
+def _bytes(text: str) -> float:
+    factor = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}.get(text[-1:], 1)
+    return float(text.rstrip("KMGT")) * factor
+
+
+def scope_node(flow: Any, scope: str) -> Node | None:
+    """The innermost node of the flow that an operation's scope names; Keras numbers a second call ``dense_1`` beside ``dense``."""
+    by_name: dict[str, Node] = {node.name: node for node in flow.nodes if node.kind in ("layer", "op", "loss", "metric")}
+    for part in reversed(scope.split("/")):
+        found = by_name.get(part) or by_name.get(re.sub(r"_\d+$", "", part))
+        if found is not None:
+            return found
+    return None
+
+
+def _line(program: Lowered, scope: str) -> Any:
+    """The user's own line that made the operation of this name."""
+    from ..program import _user_line
+
+    try:
+        return _user_line(program.graph.get_operation_by_name(scope))
+    except (AttributeError, KeyError, ValueError):
+        return None
+
+
+def _plain(message: str) -> str:
+    """The first sentence or so of a message, without node references and stack."""
+    text = message.split("\n\nStack trace", 1)[0].split("\n\tTf2Xla", 1)[0]
+    text = re.sub(r"\{\{[^}]*\}\}", "", text)
+    return re.sub(r"\s+", " ", text).strip()[:400]
+
+
+def _advice(message: str) -> str:
+    return next((advice for pattern, advice in _ADVICE if pattern.search(message)), "")
+
+
+def refusal(seen: Any, program: Lowered, compiler: str, target: str) -> tuple[Verdict, Finding]:
+    """XLA took the program not at all."""
+    message = str(program.error)
+    scopes = [match.group(1) for match in _NODE.finditer(message) if not match.group(1).startswith("__")]
+    scope = scopes[0] if scopes else ""
+    node = scope_node(seen.evidence.flow, scope)
+    kernel = _NO_KERNEL.search(message)
+    what = kernel.group(1) if kernel else scope.rsplit("/", 1)[-1] or type(program.error).__name__
+    where = f"{named(node)}: " if node is not None else ""
+    said = f"{where}XLA has no kernel for {what}." if kernel else f"{where}XLA refuses {what}: {_plain(message)}"
+    why = " ".join(filter(None, [_plain(message) if kernel else "", _advice(message)]))
+    location = _line(program, scope) or ((node.location or node.called) if node is not None else None)
+    finding = Finding(
+        XLA.id,
+        "tpu",
+        said,
+        why,
+        Side("operations that XLA compiles"),
+        Side(what),
+        (node.id,) if node is not None else (),
+        location=location,
+    )
+    return Verdict(program.program, compiler, False, target, said), finding
+
+
+def answer_finding(seen: Any, program: Lowered, answer: dict[str, Any]) -> Finding:
+    """libtpu did not compile the program: out of memory, refused, or silent."""
+    message, target = str(answer["message"]), seen.program.target
+    if answer["kind"] != "refused":
+        return Finding(
+            SILENT.id, "note", f"No verdict on the {_called(program.program)}: {message}", "This says nothing of the program itself."
+        )
+    if oom(message):
+        return _out_of_memory(program, message, target)
+    match = _OPNAME.search(message)
+    node = scope_node(seen.evidence.flow, match.group(1)) if match else None
+    where = f"{named(node)}: the" if node is not None else "The"
+    return Finding(
+        REFUSED.id, "tpu", f"{where} TPU compiler refuses the {_called(program.program)}: {_plain(message)}", _advice(message),
+        Side("a program that compiles"), Side("refused"), (node.id,) if node is not None else (),
+        location=(node.location or node.called) if node is not None else None,
+    )  # fmt: skip
+
+
+def _called(program: str) -> str:
+    return {"forward": "forward pass", "train": "train step", "predict": "predict step"}.get(program, program)
+
+
+def _out_of_memory(program: Lowered, message: str, target: Any) -> Finding:
+    numbers = _HBM.search(message)
+    needs = has = ""
+    if numbers:
+        groups = [group for group in numbers.groups() if group]
+        needs, has = size(_bytes(groups[0])), size(_bytes(groups[1]))
+    said = f"The {_called(program.program)} does not fit into the memory of a {target.name} core"
+    said += f": it needs {needs} and there are {has}." if needs else "."
+    return Finding(
+        OOM.id, "tpu", said,
+        f"The TPU compiler's answer: {_plain(message)} A smaller batch per core, mixed_bfloat16 or gradients accumulated over several "
+        "steps need less; fit_batch(model, data) finds the largest batch that compiles.",
+        Side(f"at most {has or size(target.hbm_bytes)}"), Side(needs or "more"),
+    )  # fmt: skip
+
+
+def padding(program: Lowered, arguments: list[Held]) -> Finding | None:
+    """Padding of variables that is worth a word: from 64 KiB and half as much again. The data's own shape is not held against it."""
+    variables = [argument for argument in arguments if not argument.data]
+    laid, logical = totals(variables)
+    most = max(variables, key=lambda argument: argument.waste, default=None)
+    if most is None or laid - logical < 64 * 1024 or laid < 1.5 * logical:
+        return None
+    laid, logical = totals(arguments)
+    return Finding(
+        PADDING.id, "slow",
+        f"The arguments of the {_called(program.program)} take {laid:,} bytes as the TPU lays them out, {logical:,} as counted by shape: "
+        f"{laid / max(1, logical):.1f} times.",
+        f"Most is lost in {most.name or 'an argument'}, {most.laid.dtype}{list(most.laid.shape)}, which takes the room of "
+        f"{list(most.laid.padded)}: {most.laid.bytes:,} bytes for {most.laid.logical:,}. Sizes in multiples of 128 waste nothing.",
+        Side(f"{logical:,} bytes"), Side(f"{laid:,} bytes"), (most.node,) if most.node else (),
+    )  # fmt: skip

@@ -1,0 +1,71 @@
+"""One compilation, in a process of its own: ``python -m jupyter_tpushape.compilers.worker FOLDER``.
+
+The folder holds ``request.json`` and ``program.hlo``; the answer is written beside them. libtpu may kill this process: no answer
+is then the answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def main(folder: Path) -> None:
+    """Reads the request, compiles, writes ``answer.json``."""
+    request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
+    _end_with_parent()
+    _limit_memory(int(request["memory"]))
+    from .bridge import ENVIRONMENT, doors
+
+    os.environ.update(ENVIRONMENT)
+    _stage(folder, "loading the TPU compiler")
+    answer: dict[str, Any] = {"ok": False, "kind": "versions", "message": doors()}
+    if not answer["message"]:
+        _stage(folder, f"compiling for {request['topology']}")
+        answer = _compile((folder / "program.hlo").read_bytes(), request)
+    unfinished = folder / "answer.part"
+    unfinished.write_text(json.dumps(answer), encoding="utf-8")
+    unfinished.replace(folder / "answer.json")
+
+
+def _compile(hlo: bytes, request: dict[str, Any]) -> dict[str, Any]:
+    from .bridge import compile_hlo
+
+    try:
+        return {"ok": True, "kind": "compiled", "message": "", **compile_hlo(hlo, request["topology"], request["effort"])}
+    except MemoryError:
+        return {"ok": False, "kind": "memory", "message": "The compiler ran out of the host's memory."}
+    except Exception as error:
+        return {"ok": False, "kind": "refused", "message": str(error)}
+
+
+def _stage(folder: Path, text: str) -> None:
+    with contextlib.suppress(OSError):
+        (folder / "stage").write_text(text, encoding="utf-8")
+
+
+def _limit_memory(limit: int) -> None:
+    """Bounds what the process may allocate (bytes); mapped libraries do not count."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _end_with_parent() -> None:
+    """On Linux the process ends when the one that started it does, however that ends."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            import ctypes
+
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
