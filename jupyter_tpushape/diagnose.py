@@ -60,7 +60,7 @@ def trace(
     name_axes(seen.evidence.flow)
     findings = run_rules(seen.evidence)
     if target is not None and seen.evidence.where in ("call", "loss", "metric"):
-        _only_on_target(program, findings, target)
+        _only_on_target(program.with_(data=seen.data, sample=seen.sample), findings, target)
     if fixes and any(finding.serious for finding in findings):
         from .repair import propose
 
@@ -71,10 +71,12 @@ def trace(
 
         verdicts, more = ask(seen, compiler, progress)
         findings += more
-    return Report(
+    report = Report(
         seen.evidence.flow, findings, target=target, verdicts=verdicts, title=_title(seen),
         seconds=time.perf_counter() - start, limits=tuple(seen.limits),
     )  # fmt: skip
+    report.replacement = getattr(seen.sample, "replacement", None)
+    return report
 
 
 def _only_on_target(program: Program, findings: list[Finding], target: Target) -> None:

@@ -42,6 +42,8 @@ class Program:
     batches: int = 3
     progress: Progress | None = None
     edits: Any = None
+    # A sample taken before, where the data is the same: nothing is drawn a second time.
+    sample: Any = None
 
     def with_(self, **changes: Any) -> Program:
         return replace(self, **changes)
@@ -137,7 +139,7 @@ def _sample(seen: Examined, framework: str) -> None:
     program, evidence = seen.program, seen.evidence
     if seen.data is None:
         return
-    seen.sample = evidence.sample = sources.sample(
+    seen.sample = evidence.sample = program.sample or sources.sample(
         seen.data, framework=framework, batch_size=program.batch_size, batches=program.batches, progress=program.progress
     )
     if program.target is not None:

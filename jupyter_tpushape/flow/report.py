@@ -20,6 +20,8 @@ class Report:
         findings: most serious first.
         target: the slice planned for, or ``None``.
         verdicts: what compilers said, where one was asked.
+        replacement: where elements had to be drawn from a one-shot iterator, one that gives them all,
+            those drawn included; use it in the original's place. ``None`` otherwise.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class Report:
         self.title = title
         self.seconds = seconds
         self.limits = limits
+        self.replacement: Any = None
 
     @property
     def ok(self) -> bool:

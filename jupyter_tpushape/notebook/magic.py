@@ -89,7 +89,11 @@ class TpuShapeMagics(Magics):
             )
         model = self._value(names[0])
         data = self._value(names[1]) if len(names) > 1 else None
-        return trace(model, data, **chosen)
+        report = trace(model, data, **chosen)
+        if report.replacement is not None and len(names) > 1 and names[1].isidentifier():
+            # What was drawn from the user's iterator is given back under its own name.
+            self.shell.user_ns[names[1]] = report.replacement
+        return report
 
     def _value(self, text: str) -> Any:
         """A variable, or a short expression such as ``(x, y)`` or ``maker.build``."""

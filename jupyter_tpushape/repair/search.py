@@ -106,6 +106,8 @@ def edited(seen: Examined, edits: tuple[Edit, ...]) -> Program:
     builder = program.model
     if adapter_for(builder) is not None:
         builder = builder_of(seen.adapter, seen.model)
+    if seen.sample is not None and seen.data is not None and not any(edit.kind in _DATA_ONLY for edit in edits):
+        return program.with_(model=builder, data=seen.data, sample=seen.sample, edits=made)
     return program.with_(model=builder, data=_data_source(seen, edits), edits=made)
 
 

@@ -100,7 +100,10 @@ def data():
 @check(order=75)
 def data_sampled(evidence: Evidence) -> Iterator[Finding]:
     """What should be said about how the sample was taken, such as elements drawn from a generator."""
-    for _, text in getattr(evidence.sample, "notes", ()) or ():
+    for code, text in getattr(evidence.sample, "notes", ()) or ():
+        # Leaving a shuffle alone takes nothing from the user and changes no shape.
+        if code == "unshuffled":
+            continue
         yield Finding(SAMPLED.id, "note", text)
 
 

@@ -256,7 +256,7 @@ def sample_generator(data: Any, *, framework: str, batches: int, seconds: float,
         drawn = draw(data, batches, seconds, progress)
     sample.replacement = drawn.tap.again()
     said = f"{len(drawn.elements)} batches were drawn from a one-shot iterator, which cannot be rewound:"
-    sample.notes.append(("generator-consumed", f"{said} a generator that gives them again, and then the rest, takes its place."))
+    sample.notes.append(("generator-consumed", f"{said} report.replacement gives them again, and then the rest."))
     first = drawn.elements[0] if drawn.elements else None
     if framework == "keras" and first is not None and not isinstance(first, tuple):
         sample.problems.append(
