@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import keras
@@ -172,6 +175,38 @@ def test_memory_does_not_grow_with_the_batch(lib):
     model = lib.Sequential([lib.Input((64, 64, 3)), lib.layers.Conv2D(8, 3), lib.layers.Flatten(), lib.layers.Dense(1)])
     report = tpushape.trace(model, (tf.TensorSpec((10**9, 64, 64, 3)), None), tpu=None)
     assert report.flow.edges[-1].spec.shape == (10**9, 1)
+
+
+@BOTH
+def test_states_of_a_recurrent_layer_are_edges_of_their_own(lib):
+    i = lib.Input((5, 3))
+    sequence, h, c = lib.layers.LSTM(4, return_sequences=True, return_state=True, name="encoder")(i)
+    model = lib.Model(i, lib.layers.LSTM(4, name="decoder")(sequence, initial_state=[h, c]))
+    report = tpushape.trace(model, (zeros(2, 5, 3), None), tpu=None)
+    assert report.ok, report
+    decoder = next(node.id for node in report.flow.nodes if node.name == "decoder" and node.kind == "layer")
+    into = [e.spec.shape for e in report.flow.into(decoder)]
+    assert into == [(2, 5, 4), (2, 4), (2, 4)]
+
+
+@BOTH
+def test_training_and_inference_can_both_be_traced(lib):
+    class Gate(lib.layers.Layer):
+        def call(self, x, training=None):
+            return tf.nn.relu(x) if training else tf.nn.tanh(x)
+
+    model = lib.Sequential([lib.Input((3,)), Gate()])
+    for training, op in ((True, "Relu"), (False, "Tanh")):
+        report = tpushape.trace(model, (zeros(2, 3), None), tpu=None, training=training)
+        assert op in nodes(report)
+
+
+def test_keras_on_another_backend_is_told_in_one_sentence():
+    script = "import keras, jupyter_tpushape as t\nm = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])\nt.trace(m, tpu=None)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, "KERAS_BACKEND": "numpy"}, capture_output=True, text=True, check=False
+    )
+    assert "Keras runs on its numpy backend here, and tracing needs TensorFlow's" in done.stderr.splitlines()[-1]
 
 
 def test_both_frameworks_in_one_process_keep_apart():

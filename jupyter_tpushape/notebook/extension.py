@@ -33,9 +33,9 @@ class Extension:
             cells = self.shell.__dict__.setdefault("_tpushape_cells", {})
             cells[self.shell.execution_count] = str(cell)
         if "keras" in sys.modules or "tf_keras" in sys.modules:
-            with _reported():
-                from ..trace.adapter import listen, loaded
+            from ..trace.adapter import MissingBackend, listen, loaded
 
+            with _reported(), contextlib.suppress(MissingBackend):
                 self.counters = [(adapter, adapter.globals()) for adapter in loaded()]
                 listen("notebook")
 

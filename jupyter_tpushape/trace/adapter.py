@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Iterator
@@ -461,13 +462,24 @@ def _plain(value: Any, depth: int = 0) -> Any:
     return None
 
 
+class MissingBackend(ValueError):
+    """The process lacks what tracing stands on; the message says what to type."""
+
+
 _ADAPTERS: dict[str, Adapter] = {}
 
 
 def adapter(name: str) -> Adapter:
     """The adapter of ``"keras"`` or ``"tf_keras"``, hooks installed."""
     if name not in _ADAPTERS:
+        if importlib.util.find_spec("tensorflow") is None:
+            raise MissingBackend('Tracing needs TensorFlow, which is not installed: type pip install "jupyter_tpushape[tensorflow]".')
         if name == "keras":
+            backend = sys.modules["keras"].backend.backend() if "keras" in sys.modules else "tensorflow"
+            if backend != "tensorflow":
+                raise MissingBackend(
+                    f"Keras runs on its {backend} backend here, and tracing needs TensorFlow's: set KERAS_BACKEND=tensorflow before importing keras."
+                )
             from .keras3 import Keras3
 
             _ADAPTERS[name] = Keras3()
