@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .compilers.fit import fit_batch
     from .diagnose import trace
     from .flow import CannotRebuild, Report
     from .repair.patch import apply
@@ -24,6 +25,7 @@ _HOME = {
     "apply": ".repair.patch",
     "assert_flows": ".testing",
     "tpu_strategy": ".replicas",
+    "fit_batch": ".compilers.fit",
     "watch": ".watch",
     "Report": ".flow",
     "CannotRebuild": ".flow",
@@ -33,7 +35,7 @@ _HOME = {
     "unload_ipython_extension": ".notebook",
 }
 
-__all__ = ["CannotRebuild", "Report", "apply", "assert_flows", "rules", "tpu_strategy", "trace", "watch"]
+__all__ = ["CannotRebuild", "Report", "apply", "assert_flows", "fit_batch", "rules", "tpu_strategy", "trace", "watch"]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,10 @@ what does not fit.
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 PINS = {"jax": "0.10.2", "jaxlib": "0.10.2", "libtpu": "0.0.51"}
@@ -21,8 +24,22 @@ ENVIRONMENT = {
 }  # fmt: skip
 
 
+def home() -> Path | None:
+    """The folder that holds jax and libtpu for the worker alone, where there is one.
+
+    TensorFlow imports jax by itself wherever it is installed beside it (``tensorflow/lite/python/util.py``). In a folder of their own
+    (``TPUSHAPE_COMPILER``, else ``share/jupyter_tpushape/compiler`` of this environment) only the worker finds them.
+    """
+    folder = Path(os.environ.get("TPUSHAPE_COMPILER") or Path(sys.prefix, "share", "jupyter_tpushape", "compiler"))
+    return folder if (folder / "jax").is_dir() else None
+
+
 def versions() -> dict[str, str]:
     """The versions that are installed; ``""`` for what is missing. Imports nothing of them."""
+    folder = home()
+    if folder is not None:
+        held = {made.metadata["Name"].lower(): made.version for made in metadata.distributions(path=[str(folder)])}
+        return {name: held.get(name, "") for name in PINS}
     found = {}
     for name in PINS:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -102,7 +103,7 @@ def ask(hlo: bytes, key: str, topology: str, asked: Limits, progress: Progress =
 
 def _run(folder: Path, asked: Limits, progress: Progress, what: str) -> dict[str, Any]:
     package = str(Path(__file__).parents[2])
-    path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")]))
+    path = os.pathsep.join(filter(None, [package, str(bridge.home() or ""), os.environ.get("PYTHONPATH", "")]))
     environment = {**os.environ, **bridge.ENVIRONMENT, "PYTHONPATH": path}
     with (folder / "stderr").open("wb") as errors:
         process = subprocess.Popen(
@@ -160,5 +161,6 @@ def _death(code: int, errors: str) -> dict[str, Any]:
     reason = next((line for line in errors.splitlines() if "Check failed" in line or line.startswith("F")), "")
     if not reason:
         reason = next((line for line in reversed(errors.splitlines()) if line.strip()), "")
-    where = f" Its last words: {reason.strip()[:300]}" if reason else ""
+    reason = re.sub(r"^[FE]\d{4} [\d:.]+ +\d+ ", "", reason.strip())
+    where = f" Its last words: {reason[:300]}" if reason else ""
     return {"ok": False, "kind": "crash", "message": f"The TPU compiler died on this program ({how}); it took nothing with it.{where}"}

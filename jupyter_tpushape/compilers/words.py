@@ -63,9 +63,9 @@ def _line(program: Lowered, scope: str) -> Any:
 
 def _plain(message: str) -> str:
     """The first sentence or so of a message, without node references and stack."""
-    text = message.split("\n\nStack trace", 1)[0].split("\n\tTf2Xla", 1)[0]
+    text = message.split("\n\nStack trace", 1)[0].split("The op is created at", 1)[0]
     text = re.sub(r"\{\{[^}]*\}\}", "", text)
-    return re.sub(r"\s+", " ", text).strip()[:400]
+    return re.sub(r"\s+", " ", text).strip().removesuffix("'")[:400]
 
 
 def _advice(message: str) -> str:
@@ -80,7 +80,7 @@ def refusal(seen: Any, program: Lowered, compiler: str, target: str) -> tuple[Ve
     node = scope_node(seen.evidence.flow, scope)
     kernel = _NO_KERNEL.search(message)
     what = kernel.group(1) if kernel else scope.rsplit("/", 1)[-1] or type(program.error).__name__
-    where = f"{named(node)}: " if node is not None else ""
+    where = f"{named(node)}: " if node is not None and node.kind != "op" else ""
     said = f"{where}XLA has no kernel for {what}." if kernel else f"{where}XLA refuses {what}: {_plain(message)}"
     why = " ".join(filter(None, [_plain(message) if kernel else "", _advice(message)]))
     location = _line(program, scope) or ((node.location or node.called) if node is not None else None)
@@ -137,11 +137,11 @@ def _out_of_memory(program: Lowered, message: str, target: Any) -> Finding:
 
 
 def padding(program: Lowered, arguments: list[Held]) -> Finding | None:
-    """Padding of variables that is worth a word: from 64 KiB and half as much again. The data's own shape is not held against it."""
+    """Padding of variables that is worth a word: from 64 KiB of them and half as much again. The data's own shape is not held against it."""
     variables = [argument for argument in arguments if not argument.data]
     laid, logical = totals(variables)
     most = max(variables, key=lambda argument: argument.waste, default=None)
-    if most is None or laid - logical < 64 * 1024 or laid < 1.5 * logical:
+    if most is None or logical < 64 * 1024 or laid < 1.5 * logical:
         return None
     laid, logical = totals(arguments)
     return Finding(

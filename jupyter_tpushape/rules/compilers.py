@@ -39,7 +39,7 @@ PADDING = rule(
     "tile-padding", "Much of the memory that tensors take is padding", severity="slow", source="tpu-rules T1, T2, T3 (layouts that the "
     "TPU compiler chose)", tpu="v5e-8", compiler="tpu", fails=_DENSE.format(n=129), passes=_DENSE.format(n=128),
     doc="The TPU keeps float32 in tiles of 8 x 128: an axis of 129 takes the room of 256. Numbers are from the compiled program's own "
-    "layouts. Reported where variables lose 64 KiB and half as much again as they hold.",
+    "layouts. Reported where there are 64 KiB of variables or more and they take half as much again as they hold.",
 )  # fmt: skip
 XLA = rule(
     "xla-refused", "XLA refuses the program", severity="tpu", source="tpu-rules O1, O7, O8 (XLA's own answer, lowered on a CPU)",

@@ -1,0 +1,138 @@
+"""The largest batch per core that fits, found by compiling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..flow import Target
+from .lowering import lower
+from .process import Progress
+from .tpu import answer_of
+from .words import oom, size
+
+# A row more or less costs the TPU nothing below this.
+STEP = 8
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One compilation: ``rows`` per core, whether it fits, the bytes that it takes where it does."""
+
+    rows: int
+    fits: bool
+    bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What the search found.
+
+    Attributes:
+        rows: the largest batch per core that compiled; 0 where not even the smallest does.
+        too_many: the smallest batch per core that was refused; 0 where none was.
+        program: ``train`` or ``forward``. hbm_bytes: memory of one core.
+    """
+
+    target: str
+    program: str
+    rows: int
+    too_many: int
+    replicas: int
+    hbm_bytes: int
+    tried: tuple[Tried, ...]
+
+    @property
+    def batch(self) -> int:
+        """The global batch: ``rows`` on each core."""
+        return self.rows * self.replicas
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return f"{self.target}: not even {self.too_many} row{'s' * (self.too_many > 1)} per core fit into {size(self.hbm_bytes)}."
+        taken = next(step.bytes for step in self.tried if step.fits and step.rows == self.rows)
+        bound = f"{self.too_many} do not" if self.too_many else "no larger one was tried"
+        return (
+            f"{self.target}: {self.rows} rows per core fit ({self.batch} on {self.replicas}), with {size(taken)} of "
+            f"{size(self.hbm_bytes)}; {bound}."
+        )
+
+
+def fit_batch(
+    model: Any, data: Any = None, tpu: str = "v5e-8", *, most: int = 65536, compilations: int = 16, progress: Progress = None
+) -> Fit:
+    """The largest batch per core that the TPU compiler can place, for the train step where the model is compiled and there are labels.
+
+    Each batch that is named was compiled. The search doubles, then halves the gap down to 8 rows (1 below 8).
+
+    Args:
+        model: as for ``trace``. data: as for ``trace``; its batch is where the search begins. tpu: a target's name.
+        most: rows per core that are not exceeded. compilations: how many are made at most.
+        progress: called with a line of text for each.
+
+    Raises:
+        ValueError: for an unknown target, without the compiler, or where it gives no verdict; one line that says what to do.
+        BadProgram: where model or data are not what is expected.
+    """
+    from .. import replicas
+    from ..examine import Program, examine
+    from . import bridge
+    from .lowering import CannotLower
+
+    wrong = bridge.check()
+    if wrong:
+        raise ValueError(wrong)
+    target = replicas.target(tpu)
+    seen = examine(Program(model, data, target=target))
+    try:
+        program = lower(seen)[-1].program
+    except CannotLower as error:
+        raise ValueError(str(error)) from error
+    first = next((spec.shape[0] for _, spec in seen.evidence.x if spec.shape and spec.shape[0]), STEP) or STEP
+
+    def compiles(rows: int) -> Tried:
+        if progress is not None:
+            progress(f"{program} with {rows} rows per core")
+        return _try(seen, target, program, rows)
+
+    tried = _search(compiles, max(1, min(first, most)), most, compilations)
+    fitting = [step.rows for step in tried if step.fits]
+    failing = [step.rows for step in tried if not step.fits]
+    return Fit(target.name, program, max(fitting, default=0), min(failing, default=0), target.replicas, target.hbm_bytes, tuple(tried))
+
+
+def _try(seen: Any, target: Target, program: str, rows: int) -> Tried:
+    made = lower(seen, rows=rows, only=program)[0]
+    if made.error is not None:
+        raise ValueError(f"XLA refuses the program with {rows} rows per core: {str(made.error)[:300]}")
+    answer = answer_of(made, target)
+    if answer["ok"]:
+        return Tried(rows, True, answer["arguments"] + answer["outputs"] - answer["aliased"] + answer["temporaries"] + answer["code"])
+    if answer["kind"] == "refused" and oom(answer["message"]):
+        return Tried(rows, False)
+    raise ValueError(f"No verdict with {rows} rows per core: {str(answer['message'])[:300]}")
+
+
+def _search(compiles: Callable[[int], Tried], first: int, most: int, compilations: int) -> list[Tried]:
+    """Doubles (or halves) to a pair of a batch that fits and one that does not, then closes in."""
+    tried = [compiles(first)]
+    low, high = (first, 0) if tried[0].fits else (0, first)
+    while len(tried) < compilations:
+        if not high:
+            if low >= most:
+                break
+            rows = min(most, 2 * low)
+        elif not low:
+            if high == 1:
+                break
+            rows = high // 2
+        else:
+            step = STEP if high > STEP else 1
+            if high - low <= step:
+                break
+            middle = (low + high) // 2
+            rows = middle // step * step if middle // step * step > low else middle
+        tried.append(compiles(rows))
+        low, high = (rows, high) if tried[-1].fits else (low, rows)
+    return tried
