@@ -74,8 +74,11 @@ dist: build
 	rm -rf dist
 	python -m build --outdir dist .
 
+# Each kind of browser test holds Playwright's loop for itself, so each has a process of its own.
 test-py: build browser
-	python -m pytest
+	python -m pytest --ignore tests/view_browser --ignore tests/ui
+	python -m pytest tests/view_browser
+	python -m pytest tests/ui
 
 format: build
 	ruff check --fix .

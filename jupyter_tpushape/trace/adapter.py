@@ -83,6 +83,8 @@ class Adapter:
         defaults = _defaults(type(obj))
         plain: dict[str, Any] = {}
         for key, value in config.items():
+            if key == "axis" and value in (-1, 3, [3], [-1]) and "Normalization" in type(obj).__name__:
+                continue
             if (
                 key in _DULL
                 or (key in defaults and _same(value, defaults[key]))
