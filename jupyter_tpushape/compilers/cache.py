@@ -12,7 +12,7 @@ from typing import Any
 
 MOST = 256
 _METADATA = re.compile(r", metadata=\{[^{}]*\}")
-_COUNTED = re.compile(r"(__inference_\w*?)_\d+(?=\b|_)")
+_COUNTED = re.compile(r"_(\d+)(?=__)")
 _MODULE = re.compile(r"^HloModule [^,\n]*")
 
 
@@ -26,7 +26,10 @@ def folder() -> Path:
 
 def program_key(text: str) -> str:
     """A digest of a program's HLO text: equal for the same program lowered twice, whatever its functions are numbered."""
-    plain = _COUNTED.sub(r"\1", _METADATA.sub("", _MODULE.sub("HloModule", text)))
+    numbers: dict[str, int] = {}
+    plain = _METADATA.sub("", _MODULE.sub("HloModule", text))
+    # Functions are numbered through the process: the first that is met becomes 0.
+    plain = _COUNTED.sub(lambda match: f"_{numbers.setdefault(match.group(1), len(numbers))}", plain)
     return hashlib.sha256(plain.encode()).hexdigest()
 
 

@@ -1,0 +1,100 @@
+"""Layouts, the cache and the worker's silence: what needs no compiler."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from jupyter_tpushape.compilers import bridge, cache, process, tiles
+from jupyter_tpushape.compilers.fit import Tried, _search
+
+
+def one(text):
+    (laid,) = tiles.parse(text)
+    return laid
+
+
+@pytest.mark.parametrize(
+    ("text", "padded", "size"),
+    [
+        ("f32[8,129]{1,0:T(8,128)}", (8, 256), 8192),
+        ("f32[129,129]{1,0:T(8,128)}", (136, 256), 139264),
+        ("f32[129,10]{0,1:T(8,128)}", (256, 16), 16384),
+        ("f32[129]{0:T(256)}", (256,), 1024),
+        ("bf16[100,100]{1,0:T(8,128)(2,1)}", (104, 128), 26624),
+        ("s8[3,5,7]{2,1,0:T(8,128)(4,1)}", (3, 8, 128), 3072),
+        ("f32[]{:T(128)}", (), 512),
+        ("f32[4,5]{1,0}", (4, 5), 80),
+        ("s64[<=800,2]{1,0:T(8,128)}", (800, 128), 819200),
+    ],
+)
+def test_a_tiled_layout_takes_this_many_bytes(text, padded, size):
+    assert (one(text).padded, one(text).bytes) == (padded, size)
+
+
+def test_arguments_and_outputs_of_an_entry_layout():
+    arguments, outputs = tiles.entry("(f32[8,129]{1,0:T(8,128)}, s32[8]{0:T(128)}, /*index=5*/f32[]{:T(128)})->(f32[8,10]{1,0:T(8,128)})")
+    assert [laid.shape for laid in arguments] == [(8, 129), (8,), ()]
+    assert [laid.shape for laid in outputs] == [(8, 10)]
+
+
+def test_a_program_lowered_twice_has_one_key():
+    text = 'HloModule a_inference_f_{0}__.11, entry={{}}\n %a = f32[] add(), metadata={{op_name="sequential_{0}/a"}}, calls=%a_inference_f_{0}__.3'
+    assert cache.program_key(text.format(65)) == cache.program_key(text.format(827))
+    assert cache.program_key(text.format(65)) != cache.program_key(text.format(65).replace("add", "multiply"))
+
+
+def test_the_cache_keeps_what_was_written_and_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setenv("TPUSHAPE_CACHE", str(tmp_path))
+    monkeypatch.setattr(cache, "MOST", 3)
+    for i in range(6):
+        cache.write(cache.place(str(i)), {"ok": True, "i": i})
+        os.utime(cache.place(str(i)), (i, i))
+    assert cache.read(cache.place("5")) == {"ok": True, "i": 5}
+    assert cache.read(cache.place("0")) is None
+    assert len(list(tmp_path.glob("*.json"))) <= 3
+
+
+def test_a_broken_cache_file_is_no_answer(tmp_path, monkeypatch):
+    monkeypatch.setenv("TPUSHAPE_CACHE", str(tmp_path))
+    cache.place("a").write_text("{", encoding="utf-8")
+    assert cache.read(cache.place("a")) is None
+
+
+def test_a_missing_or_wrong_version_is_one_line_with_the_command(monkeypatch):
+    monkeypatch.setattr(bridge, "versions", lambda: {"jax": "", "jaxlib": "0.10.2", "libtpu": ""})
+    assert bridge.check() == 'The TPU compiler is not installed (jax, libtpu missing): pip install "jupyter_tpushape[tpu-compiler]"'
+    monkeypatch.setattr(bridge, "versions", lambda: {**bridge.PINS, "libtpu": "9"})
+    assert "libtpu 9 where 0.0.51 is needed" in bridge.check() and "\n" not in bridge.check()
+
+
+def test_limits_that_are_no_numbers_are_a_line(monkeypatch):
+    monkeypatch.setenv("TPUSHAPE_COMPILE_TIMEOUT", "soon")
+    with pytest.raises(ValueError, match="are numbers"):
+        process.limits()
+    monkeypatch.setenv("TPUSHAPE_COMPILE_TIMEOUT", "7")
+    monkeypatch.setenv("TPUSHAPE_COMPILE_EFFORT", "some")
+    with pytest.raises(ValueError, match="type quick or full"):
+        process.limits()
+
+
+def test_a_signal_is_named_and_the_reason_is_kept():
+    died = process._death(-6, "I0 noise\nF1121 08:46:11.468946   14714 hlo.h:2426] Check failed: dims != nullptr\n*** trace ***")
+    assert died["kind"] == "crash" and "SIGABRT" in died["message"] and "hlo.h:2426] Check failed: dims != nullptr" in died["message"]
+    assert process._death(1, "MemoryError")["kind"] == "memory"
+
+
+@pytest.mark.parametrize("limit", [0, 1, 5, 8, 100, 1000])
+@pytest.mark.parametrize("first", [1, 8, 32, 4096])
+def test_the_search_ends_at_the_largest_batch_within_its_step(limit, first):
+    tried = _search(lambda rows: Tried(rows, rows <= limit), first, 65536, 40)
+    fits = max((step.rows for step in tried if step.fits), default=0)
+    fails = min(step.rows for step in tried if not step.fits)
+    assert fits <= limit < fails
+    assert fails - fits <= (8 if fails > 8 else 1)
+
+
+def test_the_search_stops_at_the_most():
+    tried = _search(lambda rows: Tried(rows, True), 32, 100, 40)
+    assert [step.rows for step in tried] == [32, 64, 100]
