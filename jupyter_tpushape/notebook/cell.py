@@ -18,6 +18,10 @@ _TRAINING = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch")
 _LIBRARIES = ("keras", "tf_keras", "tensorflow", "numpy")
 
 
+# Stands for the line with the cell magic; IPython would take an empty one away.
+MAGIC = "# %%tpushape"
+
+
 class _Caught(Exception):
     """A training call was reached: the model and data are known."""
 
@@ -29,7 +33,7 @@ class CellProgram:
         self.shell, self.source = shell, source
         self.data: Any = None
         plain = shell.transform_cell(source)
-        self.name = shell.compile.cache(plain, shell.execution_count if count is None else count, raw_code=source)
+        self.name = shell.compile.cache(plain, shell._tpushape.running if count is None else count, raw_code=source)
         self.code = compile(plain, self.name, "exec")
 
     def build(self) -> Any:
@@ -77,22 +81,42 @@ def _catching(adapters: list[Any], caught: list[tuple[Any, Any]]) -> Iterator[No
 
 
 def run_cell(shell: Any, source: str, chosen: dict[str, Any]) -> Any:
-    """``%%tpushape``: shows what the cell builds, then runs the cell itself where nothing serious stands in its way."""
+    """``%%tpushape``: what the cell builds. The cell itself is run where nothing serious stands in its way.
+
+    ``None``: the cell raises something that shapes have no part in, and running it says what.
+    """
+    # The line with the magic is the cell's first: lines are counted as the user sees them.
+    source = f"{MAGIC}\n{source}"
     report, _ = _trace_cell(shell, source, chosen)
-    if report is not None and report.ok:
-        shell.run_cell(source, store_history=False)
+    if report is None or report.ok:
+        with _numbered(shell, shell._tpushape.running):
+            shell.run_cell(source, store_history=False)
     return report
+
+
+@contextlib.contextmanager
+def _numbered(shell: Any, count: int) -> Iterator[None]:
+    """Runs a cell inside a cell under the outer one's number."""
+    next_count, shell.execution_count = shell.execution_count, count
+    try:
+        yield
+    finally:
+        shell.execution_count = next_count
 
 
 def _trace_cell(shell: Any, source: str, chosen: dict[str, Any], count: int | None = None) -> tuple[Any, CellProgram]:
     from ..diagnose import trace
+    from ..examine import BadProgram
     from ..trace.build import build
     from ..trace.recorder import Recorder
+    from .hint import is_ours
 
     program = CellProgram(shell, source, count)
     model, error = build(program.build, Recorder())
     if error is None and model is None:
-        raise ValueError("This cell builds no Keras model: put %%tpushape on a cell that makes one, or type %tpushape model data.")
+        raise BadProgram("This cell builds no Keras model: put %%tpushape on a cell that makes one, or type %tpushape model data.")
+    if error is not None and not is_ours(error):
+        return None, program
     return trace(program.build, program.data, **chosen), program
 
 

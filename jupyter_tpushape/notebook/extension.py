@@ -7,6 +7,7 @@ after the framework was imported.
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from typing import Any
 
@@ -22,16 +23,19 @@ class Extension:
         self.source = ""
         self.hints = True
         self.watched: Any = None
+        self.running = 0
         self.count = 0
+        self.show: Any = None
         self.counters: list[tuple[Any, Any]] = []
         self.failed_counters: list[tuple[Any, Any]] = []
 
     def before(self, info: Any = None) -> None:
         """Before a cell: the hooks of what was imported meanwhile; which cell this is."""
+        self.running = _running(self.shell)
         cell = getattr(info, "cell_id", None)
         if cell:
             cells = self.shell.__dict__.setdefault("_tpushape_cells", {})
-            cells[self.shell.execution_count] = str(cell)
+            cells[self.running] = str(cell)
         if "keras" in sys.modules or "tf_keras" in sys.modules:
             from ..trace.adapter import MissingBackend, listen, loaded
 
@@ -54,9 +58,24 @@ class Extension:
 
         line = hint_for(error)
         if line:
-            self.error, self.source, self.count = error, source, self.shell.execution_count - 1
+            self.error, self.source, self.count = error, source, self.running
             self.failed_counters = self.counters
             print(line, file=sys.stderr)
+
+
+def _running(shell: Any) -> int:
+    """The number of the cell that is being run.
+
+    IPython 9 counts up before a cell runs and IPython 8 after it: what the running cell is called is told by
+    the frame that runs it.
+    """
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == "run_cell_async":
+            count = frame.f_locals.get("execution_count")
+            return int(shell.execution_count if count is None else count)
+        frame = frame.f_back
+    return int(shell.execution_count)
 
 
 @contextlib.contextmanager
@@ -99,6 +118,7 @@ def load(shell: Any) -> None:
 
     register(shell)
     comm.register(shell)
+    extension.show = vars(shell).get("showtraceback")
     shell.showtraceback = _plain(shell.showtraceback)
     extension.before()
 
@@ -114,6 +134,7 @@ def _plain(show: Any) -> Any:
                 if chained is None:
                     break
                 _strip(chained.__traceback__)
+                _strip_text(chained)
                 chained = chained.__cause__ or chained.__context__
             _strip(trace)
         return show(exc_tuple, *args, **kwargs)
@@ -128,6 +149,18 @@ def _strip(trace: Any) -> None:
         while trace.tb_next is not None and is_ours(trace.tb_next.tb_frame.f_code.co_filename):
             trace.tb_next = trace.tb_next.tb_next
         trace = trace.tb_next
+
+
+def _strip_text(error: BaseException) -> None:
+    """TensorFlow writes the frames of traced code into the message; ours go there too."""
+    from ..trace.locations import HERE
+
+    ours = re.compile(rf'^ *File "{re.escape(HERE)}[^\n]*\n[^\n]*\n', re.MULTILINE)
+    if error.args and any(isinstance(part, str) and HERE in part for part in error.args):
+        error.args = tuple(ours.sub("", part) if isinstance(part, str) else part for part in error.args)
+    said = getattr(error, "_message", None)
+    if isinstance(said, str) and HERE in said:
+        error._message = ours.sub("", said)  # type: ignore[attr-defined]
 
 
 def unload(shell: Any) -> None:
@@ -147,7 +180,10 @@ def unload(shell: Any) -> None:
     from . import comm
 
     comm.unregister(shell)
-    vars(shell).pop("showtraceback", None)
+    if extension.show is None:
+        vars(shell).pop("showtraceback", None)
+    else:
+        shell.showtraceback = extension.show
     delattr(shell, _NAME)
     shell.__dict__.pop("_tpushape_cells", None)
     if "jupyter_tpushape.trace.adapter" in sys.modules:

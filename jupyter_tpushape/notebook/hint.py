@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any
 
-from ..flow import Finding, Report
+from ..flow import Report
 
 # What Keras, TensorFlow and NumPy say when shapes or dtypes part.
 _OURS = re.compile(
@@ -18,12 +17,20 @@ _OURS = re.compile(
     r"[Ii]nvalid dtype|[Cc]annot cast|could not convert string|Unsupported (dtype|data type)|Cannot convert .* to .*dtype|"
     r"outside the valid range|is not in \[0,|matmul: Input operand|same number of (dimensions|axes)|rank \d+"
 )
+# Words that NumPy alone uses; others are those of anybody's ValueError.
+_NUMPY = re.compile(
+    r"^cannot reshape array of size|could not be broadcast together|^could not broadcast input array|^shapes .* not aligned|^matmul: Input operand|"
+    r"^operands could not|^setting an array element with a sequence|inhomogeneous shape|^all the input array(s| dimensions)|"
+    r"^all input arrays must have the same shape|^shape mismatch: |^axes don't match array|^total size of new array|"
+    r"^boolean index did not match|^Cannot cast (ufunc|array)|^cannot select an axis to squeeze"
+)
+_FRAMEWORKS = ("tensorflow", "keras", "tf_keras")
 _TYPES = ("ValueError", "InvalidArgumentError", "TypeError", "UnimplementedError", "FailedPreconditionError")
 
 
 def is_ours(error: BaseException) -> bool:
     """Whether an exception looks like a fault of shapes or dtypes."""
-    return any(base.__name__ in _TYPES for base in type(error).__mro__) and bool(_OURS.search(str(error)))
+    return any(base.__name__ in _TYPES for base in type(error).__mro__) and bool(_OURS.search(str(error)) or _NUMPY.search(str(error)))
 
 
 def hint_for(error: BaseException) -> str:
@@ -55,18 +62,31 @@ def report_for(error: BaseException, *, fixes: bool = True) -> Report | None:
     return report_of(recorder, error) if recorder is not None else None
 
 
+def report_of_code(error: BaseException) -> Report:
+    """A failure with no layer in it: the line that raised."""
+    from ..trace.recorder import Recorder
+    from ..watch import report_of
+
+    return report_of(Recorder(), error)
+
+
 def _numpy(error: BaseException) -> str:
     """NumPy and raw TensorFlow faults: the user's line and what it says."""
     from ..examine import error_line
 
+    if not _NUMPY.search(str(error)) and not _by_framework(error):
+        return ""
     where = error_line(error)
     if where is None:
         return ""
     said = [line.strip() for line in str(error).splitlines() if line.strip()][-1:]
     text = f", `{where.text}`" if where.text else ""
-    return f"tpushape ▸ The shapes part at {where}{text}: {said[0][:200] if said else type(error).__name__}."
+    return f"tpushape ▸ The shapes part at {where}{text}: {(said[0][:200] if said else type(error).__name__).rstrip('.')}. Type %tpushape to see it."
 
 
-def finding_of(report: Any) -> Finding | None:
-    """The first serious finding."""
-    return next((item for item in report.findings if item.serious), None)
+def _by_framework(error: BaseException) -> bool:
+    """Whether a framework raised it, and not code of the user's that it called."""
+    trace, raised = error.__traceback__, None
+    while trace is not None:
+        raised, trace = trace.tb_frame, trace.tb_next
+    return raised is not None and str(raised.f_globals.get("__name__", "")).split(".")[0] in _FRAMEWORKS

@@ -42,6 +42,9 @@ class Live:
 
 
 def _fingerprint(value: Any) -> Any:
+    if isinstance(value, (tuple, list)) and len(value) <= 8:
+        # `(x, y)` is made anew each time that it is read.
+        return tuple(_fingerprint(item) for item in value)
     layers = getattr(value, "layers", None)
     optimizer = getattr(value, "optimizer", None)
     inner = tuple((id(layer), len(getattr(layer, "weights", ()) or ())) for layer in layers) if isinstance(layers, list) else ()

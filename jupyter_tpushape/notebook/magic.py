@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -42,11 +43,14 @@ class TpuShapeMagics(Magics):
         try:
             options = parse_argstring(type(self).tpushape, _quote(line))
         except UsageError as error:
-            raise UsageError(f"{str(error).splitlines()[-1]} Type %tpushape? for help.") from None
+            raise UsageError(f"{str(error).splitlines()[-1].rstrip('.')}. Type %tpushape? for help.") from None
+        from ..examine import BadProgram
+        from ..sources import BadData
+
         try:
             report = self._report(options, cell)
-        except (ValueError, LookupError) as error:
-            raise UsageError(str(error).strip("'\"")) from None
+        except (BadProgram, BadData) as error:
+            raise UsageError(_asked_here(str(error))) from None
         except (KeyboardInterrupt, UsageError):
             raise
         except Exception as error:
@@ -57,7 +61,10 @@ class TpuShapeMagics(Magics):
         if report is None:
             return
         if options.save:
-            print(f"Written to {report.save(options.save)}")
+            try:
+                print(f"Written to {report.save(options.save)}")
+            except (ValueError, OSError) as error:
+                raise UsageError(f"{error}") from None
         self.shell.user_ns["_tpushape_report"] = report
         if options.text or not _rich(self.shell):
             from ..views.text import to_text
@@ -69,7 +76,8 @@ class TpuShapeMagics(Magics):
     def _report(self, options: Any, cell: str | None) -> Any:
         from ..diagnose import trace
 
-        target = {"none": None, None: "auto"}.get(options.tpu, options.tpu)
+        target = _target(options.tpu)
+        _check_loss(options.loss)
         chosen = {
             "tpu": target, "loss": options.loss, "batch_size": options.batch_size, "fixes": not options.no_fixes,
             "compiler": options.compile, "progress": _progress,
@@ -84,7 +92,7 @@ class TpuShapeMagics(Magics):
         if not names:
             return self._last(chosen)
         if len(names) > 2:
-            raise ValueError(
+            raise UsageError(
                 f"Expected a model and its data, and got {len(names)} names: type %tpushape model data, with arrays as %tpushape model (x,y)."
             )
         model = self._value(names[0])
@@ -108,12 +116,12 @@ class TpuShapeMagics(Magics):
                     if near
                     else " Type the name of a variable that holds a model, then one that holds its data."
                 )
-                raise ValueError(f"There is no variable {text} here.{hint}")
+                raise UsageError(f"There is no variable {text} here.{hint}")
             return names[text]
         try:
             return eval(text, self.shell.user_global_ns, names)
         except Exception as error:
-            raise ValueError(
+            raise UsageError(
                 f"{text} cannot be read as a model or data ({type(error).__name__}: {error}): type %tpushape model data."
             ) from None
 
@@ -121,15 +129,12 @@ class TpuShapeMagics(Magics):
         """The flow of the last failure."""
         error = self.extension.error
         if error is None:
-            raise ValueError("Nothing has failed here since the extension was loaded: type %tpushape model data to look at a model.")
+            raise UsageError("Nothing has failed here since the extension was loaded: type %tpushape model data to look at a model.")
         from .cell import rerun_report
-        from .hint import report_for
+        from .hint import report_for, report_of_code
 
         report = rerun_report(self.extension, chosen) if chosen["fixes"] else None
-        report = report or report_for(error, fixes=bool(chosen["fixes"]))
-        if report is None:
-            raise ValueError("What failed last left no flow behind: put %%tpushape on the first line of that cell and run it again.")
-        return report
+        return report or report_for(error, fixes=bool(chosen["fixes"])) or report_of_code(error)
 
     def _watch(self, names: list[str], chosen: dict[str, Any]) -> None:
         from .live import Live
@@ -152,6 +157,41 @@ def _quote(line: str) -> str:
         out += character
     parts.append(out)
     return "".join(parts)
+
+
+def _target(name: str | None) -> str | None:
+    """The target as ``trace`` takes it."""
+    if name in (None, "auto"):
+        return "auto"
+    if name == "none":
+        return None
+    from ..replicas import target
+
+    try:
+        target(name)
+    except (ValueError, LookupError) as error:
+        raise UsageError(str(error)) from None
+    return name
+
+
+def _check_loss(name: str | None) -> None:
+    """A loss that no framework of this process knows is a slip of the keyboard."""
+    from ..trace.adapter import loaded
+
+    adapters = loaded() if name else []
+    for adapter in adapters:
+        try:
+            sys.modules[adapter.package].losses.get(name)
+        except ValueError:
+            continue
+        return
+    if adapters:
+        raise UsageError(f"There is no loss called {name}: type a name that compile(loss=...) takes, such as mse.")
+
+
+def _asked_here(message: str) -> str:
+    """What a message tells to type, as one types it in a notebook."""
+    return re.sub(r"type trace\(.*", "type %tpushape model data.", message)
 
 
 def _progress(text: str) -> None:

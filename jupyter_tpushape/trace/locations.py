@@ -17,21 +17,21 @@ from typing import Any
 
 from ..flow import Location
 
-_HERE = str(Path(__file__).resolve().parent.parent) + os.sep
+HERE = str(Path(__file__).resolve().parent.parent) + os.sep
 # Whoever stands above these asked for the trace: it is not a line of the traced program.
-_DOORS = frozenset(_HERE + os.path.join("trace", name) for name in ("run.py", "build.py"))  # noqa: PTH118
+_DOORS = frozenset(HERE + os.path.join("trace", name) for name in ("run.py", "build.py"))  # noqa: PTH118
 _LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib", "stdlib", "platstdlib")})
 
 
 def is_ours(filename: str) -> bool:
     """Whether a code object's file belongs to this package."""
-    return filename.startswith(_HERE)
+    return filename.startswith(HERE)
 
 
 @lru_cache(maxsize=4096)
 def is_user_file(filename: str) -> bool:
     """Whether a code object's file is the user's: no library, no generated code."""
-    if filename.startswith((_HERE, "<frozen")) or "__autograph_generated_file" in filename:
+    if filename.startswith((HERE, "<frozen")) or "__autograph_generated_file" in filename:
         return False
     if filename.startswith("<"):
         return filename.startswith(("<ipython-input", "<cell"))

@@ -1,0 +1,550 @@
+"""The notebook: one line under a traceback, the magics, and nothing left behind.
+
+Each test talks to a real IPython shell; where cell ids matter, to a real kernel.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import subprocess
+import sys
+import traceback
+
+import keras
+import numpy as np
+import pytest
+import tf_keras
+from IPython.core.interactiveshell import InteractiveShell
+
+import jupyter_tpushape as tpushape
+from jupyter_tpushape.trace import adapter as adapters
+
+BOTH = pytest.mark.parametrize("lib", ["keras", "tf_keras"])
+
+
+class Notebook:
+    """Cells run one after another, as a front end runs them."""
+
+    def __init__(self):
+        InteractiveShell.clear_instance()
+        self.shell = InteractiveShell.instance(colors="nocolor")
+        self.out = self.err = ""
+
+    def run(self, cell, cell_id=None):
+        """Runs a cell; ``out`` and ``err`` are what it printed."""
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            result = self.shell.run_cell(cell, store_history=True, cell_id=cell_id)
+        self.out, self.err = out.getvalue(), err.getvalue()
+        return result
+
+    def said(self, line):
+        """The one sentence that a magic answers with in place of a report."""
+        self.run(line)
+        assert self.out == ""
+        assert self.err.count("\n") == 1, self.err
+        return self.err.strip().removeprefix("UsageError: ")
+
+
+@pytest.fixture
+def notebook():
+    book = Notebook()
+    yield book
+    tpushape.unload_ipython_extension(book.shell)
+    book.shell.run_line_magic("reset", "-f")
+    InteractiveShell.clear_instance()
+
+
+@pytest.fixture
+def loaded(notebook):
+    """A notebook with the extension and what every first cell imports."""
+    notebook.run("%load_ext jupyter_tpushape")
+
+    def start(lib):
+        notebook.run(f"import {lib} as keras, numpy as np\nL = keras.layers\nkeras.backend.clear_session()")
+        return notebook
+
+    return start
+
+
+def one_line(text):
+    assert text.count("\n") == 1, text
+    return text.strip()
+
+
+BUILD = """model = keras.Sequential([
+    keras.Input((8, 8, 1)),
+    L.Conv2D(4, 3, name="conv"),
+    L.LSTM(5, name="lstm"),
+    L.Dense(2),
+])"""
+
+TRAIN = """x, y = np.zeros((16, 8, 8, 1), "float32"), np.arange(16) % 3
+model = keras.Sequential([keras.Input((8, 8, 1)), L.Conv2D(4, 3, name="conv"), L.Dense(3, activation="softmax", name="head")])
+model.compile("sgd", "sparse_categorical_crossentropy")
+history = model.fit(x, y, verbose=0)"""
+
+GOOD = TRAIN.replace("L.Dense(3", "L.Flatten(), L.Dense(3")
+
+
+# -- loading ---------------------------------------------------------------------------------------
+
+
+def test_loading_imports_no_framework():
+    program = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_line_magic("load_ext", "jupyter_tpushape")
+shell.run_cell("one = 1")
+print([name for name in ("tensorflow", "keras", "tf_keras", "jupyterlab", "plotly", "jax") if name in sys.modules])
+"""
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_loading_twice_changes_nothing(notebook):
+    notebook.run("%load_ext jupyter_tpushape")
+    first, shown = notebook.shell._tpushape, notebook.shell.showtraceback
+    tpushape.load_ipython_extension(notebook.shell)
+    assert notebook.shell._tpushape is first
+    assert notebook.shell.showtraceback is shown
+    notebook.run("1 / 0")
+    assert notebook.err == ""
+
+
+# -- the line under a traceback --------------------------------------------------------------------
+
+
+@BOTH
+def test_a_cell_that_builds_and_raises_gets_one_line_under_its_traceback(loaded, lib):
+    book = loaded(lib)
+    book.run(BUILD)
+    assert "ValueError: Input 0" in book.out
+    assert one_line(book.err) == (
+        "tpushape ▸ lstm wants (batch, time, features), and conv gives (?, 6, 6, 4): 1 axis too many. (In[3]:4) Type %tpushape to see it."
+    )
+
+
+@BOTH
+def test_the_magic_alone_shows_the_last_failure_with_fixes_that_were_tried(loaded, lib):
+    book = loaded(lib)
+    book.run(BUILD)
+    book.run("%tpushape")
+    assert "✖ lstm  ← (?, 6, 6, 4) float32  In[3]:4" in book.out
+    assert "░ dense not reached" in book.out
+    assert "wants  (batch, time, features)" in book.out
+    assert "✓ fix, tried and holds: Read the rows as time steps: Reshape((6, 24)) before" in book.out
+    assert "+    L.Reshape((6, 24))," in book.out
+    assert "Flatten before lstm" not in book.out
+    report = book.shell.user_ns["_tpushape_report"]
+    assert [fix.verified for fix in report.findings[0].fixes] == [True] * len(report.findings[0].fixes) != []
+
+
+@BOTH
+def test_a_fault_at_the_loss_is_told_by_its_cause_upstream(loaded, lib):
+    book = loaded(lib)
+    book.run(TRAIN)
+    assert one_line(book.err) == (
+        "tpushape ▸ The inner axes of conv (Conv2D) survive to sparse_categorical_crossentropy: "
+        "the predictions are (16, 6, 6, 3), the labels (16,). (In[3]:2) Type %tpushape to see it."
+    )
+    book.run("%tpushape")
+    assert "✓ fix, tried and holds: Flatten before head" in book.out
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("b = a.reshape(4, 8)", "cannot reshape array of size 30 into shape (4,8)"),
+        ("b = a + np.zeros((4, 3))", "operands could not be broadcast together with shapes (10,3) (4,3)"),
+        ("a[:] = np.zeros((10, 4))", "could not broadcast input array from shape (10,4) into shape (10,3)"),
+        ("b = a.dot(np.zeros(7))", "shapes (10,3) and (7,) not aligned: 3 (dim 1) != 7 (dim 0)"),
+    ],
+)
+def test_a_numpy_fault_is_told_with_the_users_line(loaded, code, said):
+    book = loaded("keras")
+    book.run(f"a = np.zeros((10, 3))\n{code}")
+    assert one_line(book.err) == f"tpushape ▸ The shapes part at In[3]:2, `{code}`: {said}. Type %tpushape to see it."
+    book.run("%tpushape")
+    assert book.err == ""
+    assert said[:40] in " ".join(book.out.split())
+    assert "at In[3]:2" in book.out
+
+
+def test_a_tensorflow_fault_between_layers_is_told_with_the_users_line(loaded):
+    book = loaded("keras")
+    book.run("import tensorflow as tf")
+    book.run("a = tf.zeros((2, 3))\nb = tf.matmul(a, a)")
+    assert one_line(book.err).startswith("tpushape ▸ The shapes part at In[4]:2, `b = tf.matmul(a, a)`: ")
+    assert book.err.strip().endswith("Type %tpushape to see it.")
+
+
+# -- errors that are none of ours ------------------------------------------------------------------
+
+STRANGE = [
+    "1 / 0",
+    "{}['missing']",
+    "int('seven')",
+    "float('1,5')",
+    "raise ValueError('player 3 has rank 4, which is not in [0, 3]')",
+    "raise TypeError('expected a name')",
+    "import nosuchmodule",
+    "def f(:",
+    """
+import keras, numpy as np
+class Stop(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        raise ValueError('the two shapes must have the same area')
+model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+model.compile('sgd', 'mse')
+model.fit(np.zeros((4, 3)), np.zeros((4, 1)), verbose=0, callbacks=[Stop()])
+""",
+    """
+class Broken(keras.layers.Layer):
+    def call(self, x):
+        return x / nosuchname
+Broken()(np.zeros((2, 2)))
+""",
+    "keras.layers.Dense(-1)",
+    "keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)]).get_layer('nosuch')",
+    "try:\n    keras.layers.Dense(units='many')\nexcept ValueError as error:\n    raise RuntimeError('no') from error",
+]
+
+SHELL = """
+import contextlib, io, json, sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance(colors="nocolor")
+if sys.argv[1] == "loaded":
+    shell.extension_manager.load_extension("jupyter_tpushape")
+said = []
+for cell in json.loads(sys.argv[2]):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        shell.run_cell(cell, store_history=True)
+    said.append([out.getvalue(), err.getvalue()])
+print(json.dumps(said))
+"""
+
+
+def printed(how):
+    done = subprocess.run([sys.executable, "-c", SHELL, how, json.dumps(STRANGE)], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_errors_that_are_none_of_ours_stay_byte_for_byte_as_they_are():
+    plain, loaded = printed("plain"), printed("loaded")
+    for cell, (before, now) in zip(STRANGE, zip(plain, loaded, strict=True), strict=True):
+        assert now == before, cell
+        assert "Error" in before[0] + before[1], cell
+
+
+@BOTH
+def test_the_frames_of_our_hooks_stand_in_no_traceback(loaded, lib):
+    book = loaded(lib)
+    for cell in (BUILD, TRAIN, "L.Dense(2)(keras.Input((3, 4)), 5, 6, 7)"):
+        result = book.run(cell)
+        assert result.error_in_exec is not None
+        assert "jupyter_tpushape" not in book.out
+        files = [frame.filename for frame in traceback.extract_tb(result.error_in_exec.__traceback__)]
+        assert not [file for file in files if "jupyter_tpushape/trace" in file]
+
+
+def test_a_fault_of_our_own_is_said_as_ours_and_the_cell_keeps_its_result(loaded, monkeypatch):
+    from jupyter_tpushape.rules import registry
+
+    def wrong(evidence):
+        raise LookupError("no such rule")
+
+    book = loaded("keras")
+    monkeypatch.setattr(registry, "CHECKS", [(0, wrong)])
+    book.run(BUILD)
+    assert "ValueError: Input 0" in book.out
+    assert one_line(book.err) == (
+        "tpushape: a fault of its own, not of your code: LookupError: no such rule (wrong, line "
+        + book.err.split("line ")[1].split(")")[0]
+        + f"). Please report this line with the version, {tpushape.__version__}, in the project's issue tracker."
+    )
+    result = book.run("model = keras.Sequential([keras.Input((3,)), L.Dense(1)])\n%tpushape model\nmodel.count_params()")
+    assert result.success
+    assert result.result == 4
+    assert "a fault of its own, not of your code: LookupError: no such rule" in one_line(book.err)
+
+
+# -- the magics ------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_the_magic_traces_a_model_on_its_data(loaded, lib, tmp_path):
+    book = loaded(lib)
+    book.run(GOOD)
+    book.run("%tpushape model (x, y) --tpu none")
+    assert book.err == ""
+    assert book.out.startswith("✓ Flows to the end")
+    book.run(f"%tpushape model (x, y) --tpu v5e-8 --no-fixes --save {tmp_path / 'report.json'}")
+    assert tpushape.Report.from_json((tmp_path / "report.json").read_text()).target.name == "v5e-8"
+
+
+@BOTH
+def test_the_cell_magic_shows_what_a_cell_builds_and_then_runs_the_cell(loaded, lib):
+    book = loaded(lib)
+    book.run("%%tpushape --tpu none\n" + GOOD)
+    assert book.err == ""
+    assert "✓ Flows to the end" in book.out
+    assert len(book.shell.user_ns["history"].history["loss"]) == 1
+    place = next(node.location for node in book.shell.user_ns["_tpushape_report"].flow.nodes if node.name == "head")
+    assert (place.execution, place.line) == (3, 3)
+
+
+@BOTH
+def test_the_cell_magic_shows_a_broken_cell_and_does_not_train_it(loaded, lib):
+    book = loaded(lib)
+    book.run("%%tpushape --tpu none\n" + TRAIN)
+    assert "✖ error missing-flatten" in book.out
+    assert "✓ fix, tried and holds: Flatten before head" in book.out
+    assert "Traceback" not in book.out
+    assert "history" not in book.shell.user_ns
+
+
+def test_an_error_in_a_cell_under_the_magic_has_that_cells_number_and_line(loaded):
+    book = loaded("keras")
+    book.run("%%tpushape --tpu none\nmodel = keras.Sequential([keras.Input((3,)), L.Dense(1)])\nnosuchname")
+    assert "NameError" in book.out
+    assert "Cell In[3], line 3" in book.out
+    assert "----> 3 nosuchname" in book.out
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "%tpushape nosuchname",
+            "There is no variable nosuchname here. Type the name of a variable that holds a model, then one that holds its data.",
+        ),
+        ("%tpushape modle", "There is no variable modle here. Did you mean model?"),
+        (
+            "%tpushape five",
+            "Expected a Keras model, a layer, or a function that builds one, and got int: type %tpushape model data.",
+        ),
+        ("%tpushape model (x, y) --tpu v9", "There is no TPU slice called 'v9'. Known are v2-8,"),
+        (
+            "%tpushape model x y",
+            "Expected a model and its data, and got 3 names: type %tpushape model data, with arrays as %tpushape model (x,y).",
+        ),
+        ("%tpushape model --nosuch", "unrecognized arguments: --nosuch. Type %tpushape? for help."),
+        ("%tpushape model --batch-size many", "argument --batch-size: invalid int value: 'many'. Type %tpushape? for help."),
+        ("%tpushape model (x, y) --loss nosuch", "There is no loss called nosuch: type a name that compile(loss=...) takes, such as mse."),
+        ("%tpushape model (x,y) --batch-size 0", "batch_size is 0, and a batch has at least 1 row: type batch_size=32."),
+        ("%tpushape model (x", "(x cannot be read as a model or data (SyntaxError:"),
+        ("%tpushape watch model nosuchdata", "There is no variable nosuchdata here."),
+        ("%tpushape", "Nothing has failed here since the extension was loaded: type %tpushape model data to look at a model."),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_sentence(loaded, line, said):
+    book = loaded("keras")
+    book.run("five = 5\nx, y = np.zeros((4, 3)), np.zeros((4, 1))\nmodel = keras.Sequential([keras.Input((3,)), L.Dense(1)])")
+    assert book.said(line).startswith(said)
+
+
+def test_a_file_of_an_unknown_kind_is_one_sentence_too(loaded):
+    book = loaded("keras")
+    book.run("model = keras.Sequential([keras.Input((3,)), L.Dense(1)])")
+    assert book.said("%tpushape model --save report.xyz") == "A report is saved as .html, .json, .svg or .md, and not as '.xyz'."
+
+
+@BOTH
+def test_watching_traces_again_after_each_cell_that_changed_something(loaded, lib):
+    book = loaded(lib)
+    book.run(TRAIN.rsplit("\n", 1)[0])
+    book.run("%tpushape watch model (x,y) --tpu none --no-fixes")
+    assert "✖ error missing-flatten" in book.out
+    book.run("other = 1")
+    assert (book.out, book.err) == ("", "")
+    book.run(GOOD.rsplit("\n", 1)[0])
+    assert one_line(book.err) == "tpushape ▸ What was broken flows now: nothing serious is left."
+    book.run("%tpushape watch off")
+    assert book.out == "tpushape: nothing is watched.\n"
+    book.run(TRAIN.rsplit("\n", 1)[0])
+    assert (book.out, book.err) == ("", "")
+
+
+def test_variables_options_and_targets_are_completed(loaded):
+    book = loaded("keras")
+    book.run("my_model = my_data = 1")
+
+    def after(text):
+        return book.shell.complete(None, text)[1]
+
+    assert {"my_model", "my_data"} <= set(after("%tpushape my_"))
+    assert after("%tpushape my_model my_d") == ["my_data"]
+    assert after("%tpushape my_model --ba") == ["--batch-size"]
+    assert after("%tpushape my_model --tpu v5e-1") == ["v5e-1", "v5e-16", "v5e-128"]
+    assert after("%tpushape my_model --compile ") == ["xla", "tpu"]
+    assert after("%tpushape wat") == ["watch"]
+    assert "v5e-8" in after("%%tpushape --tpu ")
+
+
+# -- which cell ------------------------------------------------------------------------------------
+
+
+def test_a_layer_knows_the_cell_that_made_it_by_id_number_and_line(loaded):
+    book = loaded("keras")
+    book.run("# the first\nfirst = L.Dense(2, name='first')", cell_id="aaa")
+    book.run("second = L.Dense(1, name='second')", cell_id="bbb")
+    book.run("model = keras.Sequential([keras.Input((3,)), first, second])\n%tpushape model --tpu none", cell_id="ccc")
+    nodes = {node.name: node.location for node in book.shell.user_ns["_tpushape_report"].flow.nodes if node.kind == "layer"}
+    assert {name: (at.cell, at.execution, at.line) for name, at in nodes.items()} == {"first": ("aaa", 3, 2), "second": ("bbb", 4, 1)}
+
+
+KERNEL = [
+    "%load_ext jupyter_tpushape",
+    "import keras\nL = keras.layers",
+    "# the convolution\nconv = L.Conv2D(4, 3, name='conv')",
+    "model = keras.Sequential([\n    keras.Input((8, 8, 1)),\n    conv,\n    L.LSTM(5, name='lstm')])",
+    """import jupyter_tpushape as tpushape
+with tpushape.watch() as seen:
+    try:
+        keras.Sequential([keras.Input((8, 8, 1)), conv, L.LSTM(5)])
+    except ValueError:
+        pass
+at = next(node.location for node in seen.report.flow.nodes if node.name == 'conv')
+print(at.cell, at.execution, at.line)""",
+    "%%tpushape --tpu none --text\nmodel = keras.Sequential([keras.Input((3,)), L.Dense(1)])\nprint(__import__('sys')._getframe().f_lineno)",
+]
+
+
+@pytest.fixture
+def kernel():
+    """Runs a cell in a real kernel, as JupyterLab asks for it: with the cell's id. Gives back what it prints."""
+    from jupyter_client.manager import start_new_kernel
+
+    manager, client = start_new_kernel(kernel_name="python3", stderr=subprocess.DEVNULL)
+
+    def run(code, cell_id):
+        message = client.session.msg(
+            "execute_request", {"code": code, "silent": False, "store_history": True}, metadata={"cellId": cell_id}
+        )
+        client.shell_channel.send(message)
+        printed = {"stdout": "", "stderr": ""}
+        while True:
+            answer = client.get_iopub_msg(timeout=120)
+            if answer["parent_header"].get("msg_id") != message["header"]["msg_id"]:
+                continue
+            if answer["msg_type"] == "stream":
+                printed[answer["content"]["name"]] += answer["content"]["text"]
+            if answer["msg_type"] == "status" and answer["content"]["execution_state"] == "idle":
+                return printed["stdout"].strip(), printed["stderr"].strip()
+
+    yield run
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+
+
+def test_in_a_real_kernel_the_front_ends_cell_ids_and_numbers_are_right(kernel):
+    said = [kernel(text, f"cell-{i}") for i, text in enumerate(KERNEL)]
+    assert said[3][1].endswith("1 axis too many. (In[4]:4) Type %tpushape to see it.")
+    assert said[4][0] == "cell-2 3 2"
+    assert "✓ Flows to the end" in said[5][0]
+    assert said[5][0].startswith("3\n")
+
+
+# -- unloading -------------------------------------------------------------------------------------
+
+
+def doors():
+    """Every attribute of the classes that the hooks touch, as it stands."""
+    found = {}
+    for lib in (keras, tf_keras):
+        sample = lib.Sequential([lib.Input((2,)), lib.layers.Dense(1)])
+        owners = {
+            *type(sample).__mro__,
+            *lib.Model.__mro__,
+            *lib.layers.InputLayer.__mro__,
+            *lib.losses.Loss.__mro__,
+            *lib.metrics.Metric.__mro__,
+        }
+        functional = type(lib.Model(sample.inputs, sample.outputs))
+        for owner in owners | set(functional.__mro__):
+            if owner is not object:
+                found.update(
+                    {(owner, name): value for name, value in vars(owner).items() if not name.startswith(("_abc", "__dict", "__weak"))}
+                )
+    return found
+
+
+def test_unloading_takes_everything_away(notebook):
+    adapters.uninstall()
+    before = doors()
+    shell = notebook.shell
+    callbacks = {event: list(found) for event, found in shell.events.callbacks.items()}
+    names = set(vars(shell)) | {"extension_manager"}
+    notebook.run("%load_ext jupyter_tpushape")
+    notebook.run("import keras, tf_keras, numpy as np\nL = keras.layers")
+    notebook.run(BUILD)
+    assert notebook.err.startswith("tpushape ▸ lstm wants")
+    assert keras.layers.Layer.__dict__["__call__"] is not before[keras.layers.Layer, "__call__"]
+    notebook.run("%unload_ext jupyter_tpushape")
+    assert notebook.err == ""
+    now = doors()
+    assert [key for key, value in before.items() if now.get(key) is not value] == []
+    assert set(now) == set(before)
+    assert {event: list(found) for event, found in shell.events.callbacks.items()} == callbacks
+    assert "showtraceback" not in vars(shell)
+    assert not {name for name in set(vars(shell)) - names if "tpushape" in name}
+    assert "tpushape" not in shell.magics_manager.magics["line"]
+    assert "tpushape" not in shell.magics_manager.magics["cell"]
+    assert "%tpushape" not in shell.strdispatchers["complete_command"].strs
+    notebook.run(BUILD)
+    assert "ValueError: Input 0" in notebook.out
+    assert notebook.err == ""
+    notebook.run("%tpushape model")
+    assert "Line magic function `%tpushape` not found" in notebook.err
+
+
+def test_unloading_gives_back_the_traceback_of_another_extension(notebook):
+    def theirs(*args, **kwargs):
+        print("their own words", file=sys.stderr)
+
+    notebook.shell.showtraceback = theirs
+    notebook.run("%load_ext jupyter_tpushape")
+    notebook.run("1 / 0")
+    assert notebook.err == "their own words\n"
+    notebook.run("%unload_ext jupyter_tpushape")
+    assert notebook.shell.showtraceback is theirs
+
+
+# -- watch() ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
+def test_a_watched_block_gives_the_flow_up_to_the_break_and_lets_the_exception_through(lib):
+    layers = lib.layers
+
+    def build():
+        inputs = lib.Input((8, 8, 1))
+        return layers.LSTM(5, name="lstm")(layers.Conv2D(4, 3, name="conv")(inputs))
+
+    with pytest.raises(ValueError, match="incompatible with the layer") as caught, tpushape.watch() as seen:
+        build()
+    assert type(caught.value) is ValueError
+    assert caught.value.__cause__ is None
+    report = seen.report
+    assert [(node.name, node.status) for node in report.flow.nodes if node.kind == "layer"] == [("conv", "ok"), ("lstm", "failed")]
+    assert report.findings[0].message == "lstm wants (batch, time, features), and conv gives (?, 6, 6, 4): 1 axis too many."
+    assert report.findings[0].expected.text == "(batch, time, features)"
+
+
+@pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
+def test_a_watched_block_that_holds_gives_all_that_was_built(lib):
+    with tpushape.watch() as seen:
+        model = lib.Sequential([lib.Input((3,)), lib.layers.Dense(2, name="a"), lib.layers.Dense(1, name="b")])
+    assert seen.report.ok
+    assert [node.name for node in seen.report.flow.nodes if node.kind == "layer"] == ["a", "b"]
+    assert model.predict(np.zeros((2, 3)), verbose=0).shape == (2, 1)
+
+
+def test_a_watched_block_lets_errors_of_other_kinds_through_too():
+    with pytest.raises(ZeroDivisionError), tpushape.watch() as seen:
+        1 / 0
+    assert seen.report.flow.failed()[0].location.line > 0
