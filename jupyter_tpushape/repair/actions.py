@@ -264,6 +264,8 @@ def changed_layer(adapter: Any, layer: Any, edit: Edit) -> Any:
             backward["config"] = {**backward["config"], **changes}
             config["backward_layer"] = backward
         return type(layer).from_config(config)
+    if type(layer).__name__ == "TimeDistributed" and not set(changes) & set(config):
+        return type(layer)(changed_layer(adapter, layer.layer, edit), name=layer.name)
     return type(layer).from_config({**config, **changes})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..flow import Edit, Finding, Shape, elements, show_shape
+from ..flow import Edit, EditKind, Finding, Shape, elements, show_shape
 from ..rules.entry import accepted, matched
 from ..rules.evidence import Evidence
 
@@ -47,6 +47,20 @@ def declare_rows(evidence: Evidence, finding: Finding) -> Made:
             [declaration(index, row, name)],
             "the data is as it is; the declaration follows it",
         )
+
+
+def declare_known(evidence: Evidence, finding: Finding) -> Made:
+    """Declare the axes that were left unknown as the data has them."""
+    for index, ((name, want), (path, got)) in enumerate(matched(evidence)):
+        if want.shape is None or got.shape is None or len(want.shape) != len(got.shape):
+            continue
+        row = tuple(size if declared is None else declared for declared, size in zip(want.shape[1:], got.shape[1:], strict=True))
+        if None in want.shape[1:] and None not in row:
+            yield (
+                f"Declare the input as {show_shape(row)}, which is what a row of the data is",
+                [declaration(index, row, name if _by_name(evidence) else path)],
+                "the axis that was left open has this size in the data",
+            )
 
 
 def declare_inner(evidence: Evidence, finding: Finding) -> Made:
@@ -287,6 +301,26 @@ def transpose_rows(evidence: Evidence, finding: Finding) -> Made:
             "Transpose the data: one sample a row",
             [Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0]})],
             "there are as many columns as labels",
+        )
+
+
+def shared_rows(evidence: Evidence, finding: Finding) -> Made:
+    """Arrays of different lengths: the rows that all of them have."""
+    shared = getattr(evidence.sample, "rows", None)
+    if not shared or not any(problem.code == "cardinality" for problem in evidence.sample.problems):
+        return
+    edits: list[Edit] = []
+    for path, _ in evidence.sample.leaves():
+        role, key = path[0], path[1:].strip("/[]")
+        where = {"key": int(key) if key.isdigit() else key} if key else {}
+        if role in "xy":
+            kind: EditKind = "data-transform" if role == "x" else "label-transform"
+            edits.append(Edit(kind, role, {"op": "pad_axis", "axis": 0, "size": shared, "cut": True, **where}))
+    if edits:
+        yield (
+            f"Keep the first {shared} rows, which all the arrays have",
+            edits,
+            "right only where row for row belongs together; the rows behind them are not used",
         )
 
 

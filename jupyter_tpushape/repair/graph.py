@@ -83,10 +83,52 @@ def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
                 [configure(above.name, return_sequences=True)],
                 "the next layer reads a sequence, and this one ends it",
             )
+            if node.op in RECURRENT and node.config.get("return_sequences"):
+                yield (
+                    f"Return the whole sequence from {above.name} and only the last step from {node.name}",
+                    [configure(above.name, return_sequences=True), configure(node.name, return_sequences=False)],
+                    "the two stand the other way round",
+                )
             return
         if above.op == "Flatten" and node.op != "Dense":
             yield from _undo_flatten(node, above, given(evidence, above))
             return
+        if above.op not in SAME_SHAPE:
+            return
+
+
+def embed_ids(evidence: Evidence, finding: Finding) -> Made:
+    """Ids go straight into a layer that reads a sequence of vectors."""
+    node = evidence.failed
+    edge = next((edge for edge in evidence.failed_inputs() if edge.label != "mask"), None) if node is not None else None
+    if node is None or edge is None or edge.spec.shape is None or len(edge.spec.shape) != 2 or len(axes_of(node.op)) != 3:
+        return
+    source = evidence.flow.node(edge.source)
+    integers = any(spec.dtype.startswith(("int", "uint")) for _, spec in evidence.x)
+    highest = max(
+        (stats.maximum for stats in (getattr(evidence.sample, "stats", None) or {}).values() if stats and stats.maximum), default=None
+    )
+    if source.kind == "input" and len(evidence.x) == 1 and integers and highest is not None:
+        yield (
+            f"Turn the ids into vectors: Embedding({int(highest) + 1}, 8) before {node.name}",
+            [insert(node.name, "Embedding", input_dim=int(highest) + 1, output_dim=8)],
+            f"the data holds ids up to {int(highest)}; a vocabulary may hold more",
+        )
+
+
+def reshape_upstream(evidence: Evidence, finding: Finding) -> Made:
+    """A reshape right above gives one axis too few: the folded one is split again."""
+    node, shape = failing(evidence)
+    for above in upstream(evidence, node):
+        if above.op == "Reshape" and shape and len(shape) == len(axes_of(node.op)) - 1 and shape[1]:
+            side = math.isqrt(shape[1])
+            if side > 1 and side * side == shape[1] and known(shape[1:]):
+                made = [side, side, *[int(n or 0) for n in shape[2:]]]
+                yield (
+                    f"Reshape to {tuple(made)} in {above.name}",
+                    [configure(above.name, target_shape=made)],
+                    f"{shape[1]} positions are {side} by {side}",
+                )
         if above.op not in SAME_SHAPE:
             return
 
@@ -530,6 +572,25 @@ def _owner(evidence: Evidence, node: Node) -> Node | None:
     while node.parent:
         node = evidence.flow.node(node.parent)
     return node if node.kind == "layer" else None
+
+
+def leave_out(evidence: Evidence, finding: Finding) -> Made:
+    """Without a layer of the user's own that turns the batch axis into something else."""
+    for start in finding.nodes:
+        node = evidence.flow.node(start)
+        for item in [node, *upstream(evidence, node)]:
+            owner = item if item.kind == "layer" else _owner(evidence, item)
+            if owner is None or not (owner.op == "Lambda" or any(inner.parent == owner.id for inner in evidence.flow.nodes)):
+                continue
+            before = given(evidence, owner)
+            after = next((edge.spec.shape for edge in evidence.flow.out_of(owner.id)), None)
+            if before and (not after or before[0] != after[0]):
+                yield (
+                    f"Leave {owner.name} out: it does not keep the batch axis",
+                    [Edit("replace-layer", owner.name, {"layer": "Identity", "keep": [], "config": {}})],
+                    "the model holds without it; what it was meant for must then be done along another axis",
+                )
+                return
 
 
 def free_batch(evidence: Evidence, finding: Finding) -> Made:

@@ -201,9 +201,10 @@ def label_numbers_binary(evidence: Evidence, finding: Finding) -> Made:
         and predictions.spec.shape[-1] == 1
     ):
         key = _label_key(evidence, labels)
-        yield "Keep one column: the number of the class", [
-            Edit("label-transform", "y", {"op": "argmax", **key}), Edit("label-transform", "y", {"op": "expand_dims", "axis": -1, **key}),
-        ], "two columns say the same twice"  # fmt: skip
+        edits = [Edit("label-transform", "y", {"op": "argmax", **key})]
+        if len(labels.spec.shape) == len(predictions.spec.shape):
+            edits.append(Edit("label-transform", "y", {"op": "expand_dims", "axis": -1, **key}))
+        yield "Keep one column: the number of the class", edits, "two columns say the same twice"
 
 
 def _head(evidence: Evidence, node: Node) -> Node | None:
@@ -313,17 +314,24 @@ def one_unit(evidence: Evidence, finding: Finding) -> Made:
 
 
 def more_units(evidence: Evidence, finding: Finding) -> Made:
-    """A unit for every class that was seen."""
+    """A unit for every class that was seen; for two classes and one sigmoid, the loss that is made for it."""
     head = _head(evidence, evidence.flow.node(finding.nodes[0]))
     highest = _highest(finding)
-    if head is not None and highest is not None and isinstance(head.config.get("units"), int):
+    if head is not None and highest is not None:
+        key = "units" if isinstance(head.config.get("units"), int) else "filters"
+        loss = _loss_node(evidence, finding)
+        if loss is not None and highest == 1 == head.config[key] and head.config.get("activation") == "sigmoid" and not _several(evidence):
+            yield (
+                "Use binary_crossentropy, which reads one probability a label",
+                [Edit("loss", loss.id, {"loss": "binary_crossentropy", "options": {}})],
+                "one sigmoid unit tells two classes apart",
+            )
         yield (
-            f"Give {head.name} {highest + 1} units, for classes 0 to {highest}",
-            [configure(head.name, units=highest + 1)],
+            f"Give {head.name} {highest + 1} {key}, for classes 0 to {highest}",
+            [configure(head.name, **{key: highest + 1})],
             "as many as the labels seen have",
         )
-        loss = _loss_node(evidence, finding)
-        if loss is not None and highest == head.config["units"]:
+        if loss is not None and highest == head.config[key]:
             yield (
                 "Count the classes from 0: labels minus 1",
                 [Edit("label-transform", "y", {"op": "shift", "by": -1})],
@@ -383,6 +391,36 @@ def label_axes(evidence: Evidence, finding: Finding) -> Made:
             "Keep only the first column of the labels",
             [Edit("label-transform", "y", {"op": "column", **key})],
             "the other columns are not learnt",
+        )
+
+
+def grid_sizes(evidence: Evidence, finding: Finding) -> Made:
+    """Predictions on a coarser grid than the labels: the stride that made it coarse, or an upsampling at the end."""
+    labels, predictions = _ends(evidence, finding)
+    if labels is None or predictions is None or not labels.spec.shape or not predictions.spec.shape:
+        return
+    y, p = labels.spec.shape[1:], predictions.spec.shape[1:]
+    if len(y) not in (len(p), len(p) - 1) or len(p) < 2 or not known(y) or not known(p):
+        return
+    ratios = [int(a or 0) / int(b or 1) for a, b in zip(y, p[:-1], strict=False)]
+    start = evidence.flow.node(predictions.source)
+    for node in [start, *upstream(evidence, start)] if any(ratio != 1 for ratio in ratios) else ():
+        changes: dict[str, Any] = {}
+        if node.op.startswith("Conv") and "Transpose" not in node.op and axes_of(node.op):
+            strides = node.config.get("strides", 1)
+            if max(ratios) > 1 and (max(strides) if isinstance(strides, (list, tuple)) else strides) > 1:
+                changes["strides"] = [1] * (len(axes_of(node.op)) - 2)
+            elif max(ratios) > 1 and node.config.get("padding", "valid") == "valid":
+                changes["padding"] = "same"
+        if changes:
+            text = ", ".join(f"{key}={value!r}" for key, value in changes.items())
+            yield f"Keep the size at {node.name}: {text}", [configure(node.name, **changes)], "the labels are as large as the input"
+    if start.kind == "layer" and len(p) in (2, 3, 4) and all(ratio >= 1 and ratio == int(ratio) for ratio in ratios) and max(ratios) > 1:
+        factor = [int(ratio) for ratio in ratios]
+        yield (
+            f"Bring the predictions to the size of the labels: UpSampling{len(p) - 1}D behind {start.name}",
+            [append(start.name, f"UpSampling{len(p) - 1}D", size=factor if len(factor) > 1 else factor[0])],
+            "no weights added",
         )
 
 

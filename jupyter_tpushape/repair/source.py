@@ -42,24 +42,60 @@ def replace_operation(adapter: Any, model: Any, edit: Edit) -> bool:
     layer = _find(adapter, model, edit.target)
     if layer is None:
         return False
-    function = type(layer).call
-    function = inspect.unwrap(function)
-    try:
-        source = textwrap.dedent(inspect.getsource(function))
-    except (OSError, TypeError):
-        return False
+    anonymous = type(layer).__name__ == "Lambda" and inspect.isfunction(getattr(layer, "function", None))
+    function = inspect.unwrap(layer.function if anonymous else type(layer).call)
     literal = Literal(edit.detail["find"], edit.detail["replace"])
-    changed = cst.parse_module(source).visit(literal)
-    if not literal.count:
+    changed = _changed(function, literal)
+    if changed is None:
         return False
     scope = dict(vars(sys.modules.get(function.__module__)) if function.__module__ in sys.modules else function.__globals__)
     scope.update(function.__globals__)
     scope.update(zip(function.__code__.co_freevars, (cell.cell_contents for cell in function.__closure__ or ()), strict=False))
     scope["__class__"] = type(layer)
     made: dict[str, Any] = {}
-    exec(compile(changed.code, "<tpushape edit>", "exec"), scope, made)
+    exec(compile(changed, "<tpushape edit>", "exec"), scope, made)
+    if anonymous:
+        layer.function = made[function.__name__ if function.__name__ in made else _LAMBDA]
+        return True
     layer.__class__ = type(type(layer).__name__, (type(layer),), {"call": made[function.__name__], "__module__": type(layer).__module__})
     return True
+
+
+_LAMBDA = "anonymous"
+
+
+class _Lambdas(cst.CSTVisitor):
+    """The lambdas in a piece of source."""
+
+    def __init__(self) -> None:
+        self.found: list[cst.Lambda] = []
+
+    def visit_Lambda(self, node: cst.Lambda) -> None:
+        self.found.append(node)
+
+
+def _changed(function: Any, literal: Literal) -> str | None:
+    """The function's source with the literal changed; a lambda becomes an assignment. ``None`` where it is not known."""
+    try:
+        source = textwrap.dedent(inspect.getsource(function)).strip()
+    except (OSError, TypeError):
+        return None
+    if function.__name__ == "<lambda>":
+        start = source.find("lambda")
+        for end in range(len(source), start, -1):
+            try:
+                expression = cst.parse_expression(source[start:end])
+            except cst.ParserSyntaxError:
+                continue
+            lambdas = _Lambdas()
+            expression.visit(lambdas)
+            if not lambdas.found or len(lambdas.found) > 1 or source.count("lambda") > 1:
+                return None
+            code = cst.Module(body=[]).code_for_node(lambdas.found[0].visit(literal))  # type: ignore[arg-type]
+            return f"{_LAMBDA} = {code}" if literal.count else None
+        return None
+    changed = cst.parse_module(source).visit(literal)
+    return changed.code if literal.count else None
 
 
 class Reshape(cst.CSTTransformer):

@@ -161,11 +161,14 @@ def accepted(want: Spec, got: Spec) -> bool:
     return len(got.shape) == len(declared) + 1 and got.shape[-1] == 1 and fits(declared, got.shape[:-1])
 
 
-def compare(name: str, want: Spec, got: Spec, rows: int | None = None, *, building: bool = False) -> Mismatch | None:
+def compare(
+    name: str, want: Spec, got: Spec, rows: int | None = None, *, building: bool = False, labelled: bool = False
+) -> Mismatch | None:
     """What is wrong between a declared input and the tensor that the data brings; ``None`` if nothing.
 
     ``rows``: how many rows the data has in all, to recognise a sample count that was declared as a size.
     ``building``: the declaration already broke the model, so the data is not at fault.
+    ``labelled``: there are as many labels as rows, so each row is a sample.
     """
     if (got.dtype == "string") != (want.dtype == "string") and got.dtype == "string":
         return Mismatch(
@@ -179,7 +182,7 @@ def compare(name: str, want: Spec, got: Spec, rows: int | None = None, *, buildi
     row_want, row = declared[1:], got.shape[1:]
     expected, found = pair(declared, got.shape)
     whole = (rows, *got.shape[1:]) if rows else got.shape
-    if row_want and not building and fits(row_want, whole):
+    if row_want and not building and not (labelled and len(row_want) > 1) and fits(row_want, whole):
         return Mismatch(
             BATCH_MISSING.id, f"The data is a single sample {show_shape(got.shape)}: {name} expects a batch of them.",
             "Keras reads the first axis as the batch, so one sample needs an axis of size 1 in front: x[None].",
@@ -263,10 +266,17 @@ def mismatches(evidence: Evidence) -> Iterator[tuple[int, Mismatch]]:
             got[1],
             rows,
             building=evidence.where == "build",
+            labelled=_labelled(evidence, got[1]),
         )
         if found is not None:
             found.message = found.message[:1].upper() + found.message[1:]
             yield index, found
+
+
+def _labelled(evidence: Evidence, got: Spec) -> bool:
+    """Whether each row has a label of its own."""
+    firsts = [spec.shape[0] for _, spec in evidence.y if spec.shape]
+    return bool(firsts) and bool(got.shape) and got.shape is not None and all(n is not None and n > 1 and n == got.shape[0] for n in firsts)
 
 
 def matched(evidence: Evidence) -> list[tuple[tuple[str, Spec], tuple[str, Spec]]]:

@@ -158,6 +158,8 @@ def _wrong_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape 
     names = axes_of(node.op)
     if match:
         wanted, got = int(match[2]), int(match[3])
+    elif "with at least 3 dimensions" in said and shape is not None:
+        match, wanted, got = re.search("at least (3)", said), 3, len(shape)
     elif "Kernel shape must have the same length" in said and names and shape is not None:
         wanted, got = len(names), len(shape)
     else:

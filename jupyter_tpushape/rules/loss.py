@@ -159,7 +159,7 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         kind = kind_of(loss) if loss.kind == "loss" else "metric"
         assert labels is not None
         integer = labels.spec.dtype.startswith(("int", "uint"))
-        for explain in (_surplus, _encoding, _units):
+        for explain in (_folded, _surplus, _encoding, _units):
             found = explain(evidence, loss, kind, y, p, integer, predictions, _path(evidence, labels))
             if found is not None:
                 return found
@@ -181,6 +181,25 @@ def _path(evidence: Evidence, labels: Edge) -> str:
     return labels.label or "y"
 
 
+def _folded(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, path: str) -> Finding | None:
+    """As many rows as there are labels went in, and another number came out."""
+    rows = {spec.shape[0] for _, spec in evidence.x if spec.shape}
+    if rows != {y[0]} or p[0] is None or p[0] == y[0]:
+        return None
+    start = evidence.flow.node(predictions.source)
+    for node in [start, *ancestors(evidence, start.id)]:
+        given = next((edge.spec.shape for edge in evidence.flow.into(node.id) if edge.spec.shape and edge.spec.shape[0] == y[0]), None)
+        if given is not None and node.kind != "input":
+            expected, found = pair(y, p, names=False)
+            at = f" at {node.called}" if node.called is not None else ""
+            return Finding(
+                "batch-axis-merged", "error", f"{y[0]} samples go in and {p[0]} predictions come out: {named(node)}{at} does not keep the batch axis.",
+                "The first axis is the batch, and each label needs one prediction. Reshapes and reductions must leave that axis as it is.",
+                expected, found, (node.id, loss.id),
+            )  # fmt: skip
+    return None
+
+
 def _surplus(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, path: str) -> Finding | None:
     """Inner axes that the labels do not have: their cause is a layer upstream."""
     labelled = len(y) + 1 if kind == "sparse" and not (len(y) > 1 and y[-1] == 1) else len(y)
@@ -188,7 +207,7 @@ def _surplus(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, inte
         labelled = 2
     if kind == "categorical" and integer and len(y) == 1:
         labelled = 2
-    if len(p) <= labelled or len(p) < 3:
+    if len(p) <= labelled or len(p) < 3 or (kind == "categorical" and integer and len(y) > 1 and y == p[:-1] and y[-1] != p[-1]):
         return None
     cause = cause_of_axes(evidence, predictions)
     if cause is None:

@@ -94,6 +94,9 @@ class Adapter:
             shown = _plain(value)
             if shown is not None:
                 plain[key] = shown
+        if type(obj).__name__ == "TimeDistributed" and self.is_layer(getattr(obj, "layer", None)):
+            # What the wrapped layer does to each step decides the last axis and the activation.
+            plain.update({key: value for key, value in self.config(obj.layer).items() if key in ("units", "filters", "activation")})
         return plain
 
     def weights(self, obj: Any) -> tuple[Weight, ...]:
