@@ -1,0 +1,1 @@
+"""Correct small programs, and faults made out of them."""
