@@ -174,7 +174,7 @@ class TestBundle:
 
     def test_html_says_the_finding_and_its_fixes(self) -> None:
         words = Seen(fragment(flows.conv_lstm())).words
-        said = ["✖ 1 problem · breaks", "breaks · In[4]:4", "lstm cannot take what conv2d gives", "tried: reaches the loss"]
+        said = ["✖ 1 problem · breaks", "breaks · In[4]:4", "lstm cannot take what conv2d gives", "tried, and holds"]
         for part in [*said, "+    layers.Reshape((26, 26 * 32)),"]:
             assert part in words
 
@@ -187,7 +187,7 @@ class TestMarkdown:
         text = to_markdown(flows.conv_lstm())
         assert text.startswith("# ✖ 1 problem · breaks\n\nSequential digits · keras 3.15.1 · v5e-8\n")
         assert "- wants `(batch, time, features)`\n- gets `(8, 26, 26, 32)`" in text
-        assert "**Read the rows as time steps** (tried: reaches the loss)\n\n```diff\n" in text
+        assert "**Read the rows as time steps** (tried, and holds)\n\n```diff\n" in text
 
     def test_keeps_markup_of_the_model_as_text(self) -> None:
         outside = re.sub(r"^(`{3,})diff\n.*?^\1$", "", to_markdown(flows.hostile()), flags=re.DOTALL | re.MULTILINE)

@@ -51,7 +51,7 @@ def _finding(i: int, finding: Finding) -> list[str]:
     if finding.why:
         lines += [plain(finding.why), ""]
     for fix in finding.fixes:
-        tried = " (tried: reaches the loss)" if fix.verified else ""
+        tried = " (tried, and holds)" if fix.verified else ""
         lines += [f"**{plain(fix.title)}**{tried}", ""]
         if fix.patch:
             lines += [*block(fix.patch, "diff"), ""]

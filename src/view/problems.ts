@@ -192,7 +192,7 @@ function card(fix: Fix, i: number, finding: number, act: ProblemActions): HTMLEl
       { class: "row" },
       h("h4", {}, fix.title),
       fix.verified
-        ? h("span", { class: "tried" }, "✓ tried: reaches the loss")
+        ? h("span", { class: "tried" }, "✓ tried, and holds")
         : h("span", { class: "untried" }, fix.reason ?? "not tried"),
     ),
   );

@@ -44,7 +44,7 @@ describe("a broken flow", () => {
   test("shows each fix with its diff, its effect and whether it was tried", () => {
     const root = show(broken());
     expect(text(root, ".card h4")).toEqual(["Read the rows as time steps", "Say nothing of time"]);
-    expect(text(root, ".tried")).toEqual(["✓ tried: reaches the loss"]);
+    expect(text(root, ".tried")).toEqual(["✓ tried, and holds"]);
     expect(text(root, ".untried")).toEqual(["fails: rank 2"]);
     expect(text(root, ".diff .add")).toEqual(["+Reshape((26, 832)),", "+Flatten(),"]);
     expect(text(root, ".card.verified p")).toEqual(["(8, 26, 26, 32) → (8, 26, 832) · +229,632 parameters"]);
