@@ -12,7 +12,7 @@ from typing import Any
 
 MOST = 256
 _METADATA = re.compile(r", metadata=\{[^{}]*\}")
-_COUNTED = re.compile(r"_(\d+)(?=__)")
+_NAME = re.compile(r"%[\w.\-]+")
 _MODULE = re.compile(r"^HloModule [^,\n]*")
 
 
@@ -28,8 +28,8 @@ def program_key(text: str) -> str:
     """A digest of a program's HLO text: equal for the same program lowered twice, whatever its functions are numbered."""
     numbers: dict[str, int] = {}
     plain = _METADATA.sub("", _MODULE.sub("HloModule", text))
-    # Functions are numbered through the process: the first that is met becomes 0.
-    plain = _COUNTED.sub(lambda match: f"_{numbers.setdefault(match.group(1), len(numbers))}", plain)
+    # Names carry numbers that grow through the process: each becomes its place in the order of appearance.
+    plain = _NAME.sub(lambda match: f"%{numbers.setdefault(match.group(), len(numbers))}", plain)
     return hashlib.sha256(plain.encode()).hexdigest()
 
 

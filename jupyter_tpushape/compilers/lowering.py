@@ -110,7 +110,10 @@ def _plain(adapter: Any, model: Any) -> Any:
 
 
 def _variables(model: Any) -> list[Any]:
-    return list(getattr(model, "variables", None) or getattr(model, "weights", None) or ())
+    try:
+        return list(getattr(model, "variables", None) or getattr(model, "weights", None) or ())
+    except ValueError:  # tf_keras, before a model is built
+        return []
 
 
 def _raw(variable: Any) -> Any:
@@ -217,7 +220,7 @@ def _owners(seen: Any, model: Any) -> list[tuple[Any, str, str, tuple[int, ...]]
         node = by_name.get(str(getattr(layer, "name", "")))
         if node is None:
             continue
-        held = list(getattr(layer, "variables", None) or getattr(layer, "weights", None) or ())
+        held = _variables(layer)
         for variable in held:
             key = id(_raw(variable))
             if key not in best or len(held) < best[key][0]:
