@@ -11,6 +11,7 @@ import functools
 import importlib.util
 import inspect
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -77,7 +78,9 @@ class Adapter:
     def config(self, obj: Any) -> dict[str, Any]:
         """The constructor's arguments that are not at their default, as plain values."""
         try:
-            config = dict(obj.get_config())
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                config = dict(obj.get_config())
         except Exception:
             return {}
         defaults = _defaults(type(obj))
