@@ -217,13 +217,22 @@ def _into_list(module: cst.Module, element: cst.Element, owner: Any, new: cst.Ba
     at = elements.index(element)
     plain = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
     style = elements[at - 1].comma if at > 0 and isinstance(elements[at - 1].comma, cst.Comma) else elements[at].comma
-    comma = style if isinstance(style, cst.Comma) else plain
+    comma = _bare(style) if isinstance(style, cst.Comma) else plain
     if position == "after":
         elements[at] = element.with_changes(comma=comma)
         elements.insert(at + 1, cst.Element(new, comma=element.comma))
     else:
         elements.insert(at, cst.Element(new, comma=comma))
     return _swap(module, owner, owner.with_changes(elements=elements))
+
+
+def _bare(comma: cst.Comma) -> cst.Comma:
+    """A comma with the line break behind it, and without the remark that stands there."""
+    space = comma.whitespace_after
+    if not isinstance(space, cst.ParenthesizedWhitespace):
+        return comma
+    first = space.first_line.with_changes(whitespace=cst.SimpleWhitespace(""), comment=None)
+    return comma.with_changes(whitespace_after=space.with_changes(first_line=first, empty_lines=[]))
 
 
 def _around_call(module: cst.Module, outer: cst.Call, new: cst.BaseExpression) -> cst.Module:
