@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_the_pages_are_generated_from_the_rules_as_they_are():
-    done = subprocess.run([sys.executable, ROOT / "scripts" / "rules_docs.py", "--check"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, ROOT / "scripts" / "rules_docs.py", "--check"], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
 
 

@@ -219,14 +219,15 @@ def _into_list(module: cst.Module, element: cst.Element, owner: Any, new: cst.Ba
     style = elements[at - 1].comma if at > 0 and isinstance(elements[at - 1].comma, cst.Comma) else elements[at].comma
     comma = _bare(style) if isinstance(style, cst.Comma) else plain
     if position == "after":
-        elements[at] = element.with_changes(comma=comma)
-        elements.insert(at + 1, cst.Element(new, comma=element.comma))
+        broken = isinstance(element.comma, cst.Comma) and isinstance(element.comma.whitespace_after, cst.ParenthesizedWhitespace)
+        elements[at] = element if broken else element.with_changes(comma=comma)
+        elements.insert(at + 1, cst.Element(new, comma=_bare(element.comma) if broken else element.comma))
     else:
         elements.insert(at, cst.Element(new, comma=comma))
     return _swap(module, owner, owner.with_changes(elements=elements))
 
 
-def _bare(comma: cst.Comma) -> cst.Comma:
+def _bare(comma: Any) -> Any:
     """A comma with the line break behind it, and without the remark that stands there."""
     space = comma.whitespace_after
     if not isinstance(space, cst.ParenthesizedWhitespace):
