@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..flow import Finding, Verdict
@@ -9,7 +10,7 @@ from ..replicas.targets import slice_named
 from . import cache, process
 from .lowering import Lowered
 from .memory import by_layer, held, node_names
-from .words import answer_finding, padding, size
+from .words import answer_finding, oom, padding, size
 
 
 def topology_of(target: Any) -> str:
@@ -22,16 +23,24 @@ def topology_of(target: Any) -> str:
 
 
 def answer_of(program: Lowered, target: Any, progress: process.Progress = None) -> dict[str, Any]:
-    """libtpu's raw answer; see :func:`process.ask`."""
+    """libtpu's raw answer; see :func:`process.ask`. ``effort`` says at which it was given.
+
+    The least effort packs temporaries loosely: what it says does not fit is asked again in full before it is believed.
+    """
     asked = process.limits()
-    return process.ask(program.hlo, cache.program_key(program.text), topology_of(target), asked, progress, program.program)
+    key, topology = cache.program_key(program.text), topology_of(target)
+    answer = {**process.ask(program.hlo, key, topology, asked, progress, program.program), "effort": asked.effort}
+    if asked.effort != "full" and not answer["ok"] and oom(str(answer["message"])):
+        asked = replace(asked, effort="full")
+        answer = {**process.ask(program.hlo, key, topology, asked, progress, program.program), "effort": "full"}
+    return answer
 
 
 def verdict_of(seen: Any, program: Lowered, progress: process.Progress = None) -> tuple[Verdict, list[Finding]]:
     """libtpu's answer as a verdict, with what in it is worth a finding. Sizes in bytes."""
     target = seen.program.target
     answer = answer_of(program, target, progress)
-    effort = process.limits().effort
+    effort = str(answer["effort"])
     common = {
         "seconds": 0.0 if answer.get("cached") else float(answer.get("seconds", 0.0)), "effort": effort,
         "cached": bool(answer.get("cached")), "hbm_bytes": target.hbm_bytes, "versions": str(answer.get("versions", "")),
