@@ -41,6 +41,7 @@ def verdict_of(seen: Any, program: Lowered, progress: process.Progress = None) -
     target = seen.program.target
     answer = answer_of(program, target, progress)
     effort = str(answer["effort"])
+    loosely = ", which packs loosely" if effort == "quick" else ""
     common = {
         "seconds": 0.0 if answer.get("cached") else float(answer.get("seconds", 0.0)), "effort": effort,
         "cached": bool(answer.get("cached")), "hbm_bytes": target.hbm_bytes, "versions": str(answer.get("versions", "")),
@@ -54,7 +55,7 @@ def verdict_of(seen: Any, program: Lowered, progress: process.Progress = None) -
     # What is updated in place is counted with the arguments already.
     total = answer["arguments"] + answer["outputs"] - answer["aliased"] + answer["temporaries"] + answer["code"]
     verdict = Verdict(
-        program.program, "tpu", True, target.name, f"compiles at {effort} effort; {size(total)} of {size(target.hbm_bytes)}", arguments=answer["arguments"],
+        program.program, "tpu", True, target.name, f"compiles at {effort} effort{loosely}: {size(total)} of {size(target.hbm_bytes)}", arguments=answer["arguments"],
         outputs=answer["outputs"], temporaries=answer["temporaries"], code=answer["code"], flops=answer["flops"], layers=layers,
         unmapped=max(0, total - sum(layer.bytes for layer in layers)), **common,
     )  # fmt: skip
