@@ -63,6 +63,17 @@ def declare_known(evidence: Evidence, finding: Finding) -> Made:
             )
 
 
+def declare_exact(evidence: Evidence, finding: Finding) -> Made:
+    """Declare the axes that the data has, where the declaration has one of size 1 more or less, which Keras accepts at the door."""
+    for index, ((name, want), (path, got)) in enumerate(matched(evidence)):
+        if want.shape is not None and got.shape is not None and len(want.shape) != len(got.shape) and None not in got.shape[1:]:
+            yield (
+                f"Declare the input as {show_shape(got.shape[1:])}, which is what a row of the data is",
+                [declaration(index, got.shape[1:], name if _by_name(evidence) else path)],
+                "the axis of size 1 goes through to the merge",
+            )
+
+
 def declare_inner(evidence: Evidence, finding: Finding) -> Made:
     """Drop the batch axis from the declared shape."""
     for index, name, want, _ in misfits(evidence):
