@@ -193,19 +193,19 @@ def _inserted(module: cst.Module, call: cst.Call, parents: Any, edit: Edit) -> s
     prefix = _prefix(call)
     code = constructor(prefix, edit.detail["layer"], edit.detail.get("config", {}))
     new = cst.parse_expression(code)
-    parent = parents[call]
+    parent, position = parents[call], edit.detail.get("position", "before")
     if edit.detail.get("input") is not None:
         changed = _into_list_argument(module, call, parents, new, edit.detail["input"])
     elif isinstance(parent, cst.Element) and isinstance(parents[parent], (cst.List, cst.Tuple)):
-        changed = _into_list(module, parent, parents[parent], new, edit.detail.get("position", "before"))
+        changed = _into_list(module, parent, parents[parent], new, position)
     elif isinstance(parent, cst.Call) and parent.func is call:
-        changed = _around_call(module, parent, new)
+        changed = _around_call(module, parent, new, position)
     elif isinstance(parent, cst.Arg) and isinstance(parents[parent], cst.Call) and name_of(parents[parent]) == "add":
-        changed = _before_add(module, parents[parent], parents, new)
+        changed = _beside_add(module, parents[parent], parents, new, position)
     elif isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, cst.Attribute):
-        changed = _attribute(module, parent, new)
+        changed = _attribute(module, parent, new, position)
     elif isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, cst.Name):
-        changed = _variable(module, parent.targets[0].target.value, new)
+        changed = _variable(module, parent.targets[0].target.value, new, position)
     else:
         raise NoPlace
     result = changed.code
@@ -236,9 +236,11 @@ def _bare(comma: Any) -> Any:
     return comma.with_changes(whitespace_after=space.with_changes(first_line=first, empty_lines=[]))
 
 
-def _around_call(module: cst.Module, outer: cst.Call, new: cst.BaseExpression) -> cst.Module:
+def _around_call(module: cst.Module, outer: cst.Call, new: cst.BaseExpression, position: str) -> cst.Module:
     if not outer.args:
         raise NoPlace
+    if position == "after":
+        return _swap(module, outer, cst.Call(new, [cst.Arg(outer)]))
     first = outer.args[0]
     wrapped = first.with_changes(value=cst.Call(new, [cst.Arg(first.value)]))
     return _swap(module, outer, outer.with_changes(args=[wrapped, *outer.args[1:]]))
@@ -254,37 +256,40 @@ def _into_list_argument(module: cst.Module, call: cst.Call, parents: Any, new: c
     return _swap(module, owner, owner.with_changes(elements=elements))
 
 
-def _before_add(module: cst.Module, add: cst.Call, parents: Any, new: cst.BaseExpression) -> cst.Module:
+def _beside_add(module: cst.Module, add: cst.Call, parents: Any, new: cst.BaseExpression, position: str) -> cst.Module:
     statement = parents[parents[add]]
     if not isinstance(statement, cst.SimpleStatementLine):
         raise NoPlace
     body = list(statement.body)
     at = body.index(parents[add])
+    behind = position == "after"
     extra = cst.Expr(add.with_changes(args=[add.args[0].with_changes(value=new)]))
     if len(body) == 1:
         owner = parents[statement]
         lines = list(owner.body)
-        lines.insert(lines.index(statement), cst.SimpleStatementLine([extra]))
+        lines.insert(lines.index(statement) + behind, cst.SimpleStatementLine([extra]))
         return _swap(module, owner, owner.with_changes(body=lines)) if owner is not module else module.with_changes(body=lines)
+    if behind:
+        raise NoPlace
     body.insert(at, extra.with_changes(semicolon=cst.Semicolon(whitespace_after=cst.SimpleWhitespace(" "))))
     return _swap(module, statement, statement.with_changes(body=body))
 
 
-def _attribute(module: cst.Module, assign: cst.Assign, new: cst.BaseExpression) -> cst.Module:
+def _attribute(module: cst.Module, assign: cst.Assign, new: cst.BaseExpression, position: str) -> cst.Module:
     """``self.head = Dense(10)``: the new layer wraps what the attribute is called with."""
     target = assign.targets[0].target
     assert isinstance(target, cst.Attribute)
     text = module.code_for_node(target)
-    wrap = _Wrap(lambda node: module.code_for_node(node.func) == text, new)
+    wrap = _Wrap(lambda node: module.code_for_node(node.func) == text, new, position)
     changed = module.visit(wrap)
     if wrap.count != 1:
         raise NoPlace
     return changed
 
 
-def _variable(module: cst.Module, name: str, new: cst.BaseExpression) -> cst.Module:
+def _variable(module: cst.Module, name: str, new: cst.BaseExpression, position: str) -> cst.Module:
     """``head = Dense(10)`` called later as ``head(x)``."""
-    wrap = _Wrap(lambda node: isinstance(node.func, cst.Name) and node.func.value == name, new)
+    wrap = _Wrap(lambda node: isinstance(node.func, cst.Name) and node.func.value == name, new, position)
     changed = module.visit(wrap)
     if wrap.count != 1:
         raise NoPlace
@@ -292,13 +297,15 @@ def _variable(module: cst.Module, name: str, new: cst.BaseExpression) -> cst.Mod
 
 
 class _Wrap(cst.CSTTransformer):
-    def __init__(self, wanted: Any, new: cst.BaseExpression) -> None:
-        self.wanted, self.new, self.count = wanted, new, 0
+    def __init__(self, wanted: Any, new: cst.BaseExpression, position: str) -> None:
+        self.wanted, self.new, self.position, self.count = wanted, new, position, 0
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.Call:
         if not self.wanted(original_node) or not updated_node.args:
             return updated_node
         self.count += 1
+        if self.position == "after":
+            return cst.Call(self.new, [cst.Arg(updated_node)])
         first = updated_node.args[0]
         return updated_node.with_changes(
             args=[first.with_changes(value=cst.Call(self.new, [cst.Arg(first.value)])), *updated_node.args[1:]]
