@@ -7,6 +7,7 @@ integers that are cast, an unknown axis.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -236,6 +237,8 @@ def _order(name: str, want: Shape, row: Shape, expected: Side, found: Side) -> M
     )  # fmt: skip
 
 
+# The paths of data that is one array, or a list of them.
+_PLACE = re.compile(r"x(\[\d+\])*")
 _SINGULAR = {"channels": "channel", "features": "feature", "numbers a row": "number a row"}
 
 
@@ -252,6 +255,15 @@ def _sizes(name: str, want: Shape, row: Shape, rows: int | None, expected: Side,
     return Mismatch(
         AXIS.id, f"{name} declares {show_shape(want)} a row, the data brings {show_shape(row)}.", "The sizes of these axes differ.", expected, found,
     )  # fmt: skip
+
+
+def names_apart(evidence: Evidence) -> tuple[list[str], list[str]]:
+    """Declared inputs that a dict of data lacks, and keys that no declared input has."""
+    declared = [name for name, _ in evidence.declared or []]
+    given = [path for path, _ in evidence.x if not _PLACE.fullmatch(path)]
+    if not given or not declared:
+        return [], []
+    return [name for name in declared if name not in given], [path for path in given if path not in declared]
 
 
 def mismatches(evidence: Evidence) -> Iterator[tuple[int, Mismatch]]:
@@ -294,6 +306,22 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
     if evidence.where in ("data", "loss", "metric") or not evidence.declared or not evidence.x:
         return
     inputs = [node.id for node in evidence.flow.nodes if node.kind == "input"]
+    missing, unknown = names_apart(evidence)
+    # tf_keras ignores keys that no input has; Keras 3 feeds what is there in alphabetical order.
+    if unknown and (evidence.where == "call" or evidence.framework == "keras") and (missing or evidence.framework == "keras"):
+        ran = not evidence.where
+        yield Finding(
+            STRUCTURE.id,
+            "silent" if ran else "error",
+            f"The data brings {', '.join(unknown)}, and the model has no input of that name.",
+            "Keras 3 only warns, and feeds the arrays in the alphabetical order of their keys, whatever they mean."
+            if ran
+            else "A dict of arrays is matched by name. Rename its keys to the inputs' names, or give a list in the declared order.",
+            Side(", ".join(name for name, _ in evidence.declared)),
+            Side(", ".join(path for path, _ in evidence.x)),
+            tuple(inputs),
+        )
+        return
     if len(evidence.declared) != len(evidence.x):
         if evidence.where == "call":
             want, got = len(evidence.declared), len(evidence.x)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ..flow import Edge, Finding, Node, Shape, Side, elements, show_shape
-from .entry import mismatches
+from .entry import mismatches, names_apart
 from .evidence import Evidence
 from .registry import check, rule
 from .words import MERGES, RECURRENT, axes_of, giver, named, pair, side
@@ -120,8 +120,10 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
     node = evidence.failed
     if node is None or node.failure is None or evidence.where not in ("build", "call"):
         return
-    if any(True for _ in mismatches(evidence)) or (
-        len(evidence.declared or []) != len(evidence.x) and evidence.x and evidence.declared and evidence.where == "call"
+    if (
+        any(True for _ in mismatches(evidence))
+        or names_apart(evidence)[1]
+        or (len(evidence.declared or []) != len(evidence.x) and evidence.x and evidence.declared and evidence.where == "call")
     ):
         return
     edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]

@@ -100,7 +100,7 @@ def run(
     if fast and adapter.is_model(model) and not adapter.overrides(model, "call"):
         mark = len(recorder.calls)
         try:
-            y_pred = declared(adapter, model, recorder, [(leaf.spec, leaf.source) for leaf in run.x])
+            y_pred = declared(adapter, model, recorder, [(leaf.spec, leaf.source) for leaf in _in_order(adapter, model, sample.x, run.x)])
             run.fast = run.called = True
             run.outputs = [(path, Port(spec, producer)) for path, (spec, producer) in _paths(y_pred)]
         except Unsettled:
@@ -112,6 +112,21 @@ def run(
     with left_as_found([adapter], roots), recording(recorder):
         _trace(run, model, x, y, weight, y_pred, training, loss)
     return run
+
+
+def _in_order(adapter: Any, model: Any, x: Any, found: list[Leaf]) -> list[Leaf]:
+    """Leaves in the order of the declared inputs: a dict is matched by name, whatever its own order.
+
+    Raises:
+        Unsettled: where the names are not the declared ones, so that only Keras can say what it does.
+    """
+    if not isinstance(x, dict):
+        return found
+    by_name = {leaf.path: leaf for leaf in found}
+    names = [name for name, _ in adapter.declared(model) or []]
+    if set(names) != set(by_name) or len(names) != len(found):
+        raise Unsettled
+    return [by_name[name] for name in names]
 
 
 _UNKNOWN = object()
