@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .flow import Location, Shape, Spec, Target
+from .flow import CannotRebuild, Location, Shape, Spec, Target
 from .probe import probe
 from .program import program as replica_program
 from .rules.evidence import Evidence
@@ -80,6 +80,8 @@ def examine(program: Program) -> Examined:
         )
     if adapter is None:
         model, error = build(program.model, recorder)
+        if isinstance(error, CannotRebuild):
+            raise error
         if error is None:
             recorder.drop_calls()
         where = "build" if error is not None else ""

@@ -1,0 +1,150 @@
+"""Fixes that were tried: fresh objects that train, weights kept, the user's own model untouched, and plain refusals."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import pytest
+import tf_keras
+from broken import PROGRAMS, fit, load, write
+
+import jupyter_tpushape as tpushape
+
+BOTH = pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
+
+
+def pictures(*labels):
+    return np.zeros((16, 8, 8, 1), "float32"), np.arange(16) % 3 if not labels else labels[0]
+
+
+def broken_model(lib):
+    """A classifier without its Flatten, already built."""
+    layers = lib.layers
+    model = lib.Sequential(
+        [lib.Input((8, 8, 1)), layers.Conv2D(4, 3, name="conv"), layers.Dense(3, activation="softmax", name="head")], name="classifier"
+    )
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    return model
+
+
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_rebuild_gives_a_fresh_model_and_data_that_train(name, framework, tmp_path):
+    module = load(write(tmp_path, name, framework))
+    report = tpushape.trace(module.build, module.data, tpu=PROGRAMS[name].tpu)
+    fix = report.findings[0].fixes[0]
+    model, data = fix.rebuild()
+    assert tpushape.trace(model, data, tpu=PROGRAMS[name].tpu, fixes=False).ok
+    fit(model, data)
+    other, _ = fix.rebuild()
+    assert other is not model
+
+
+@BOTH
+def test_a_live_model_keeps_its_weights_in_the_rebuilt_one_and_is_not_touched(lib):
+    model = broken_model(lib)
+    before = [weight.copy() for weight in model.get_weights()]
+    layers = list(model.layers)
+    fix = tpushape.trace(model, pictures(), tpu=None).findings[0].fixes[0]
+    assert fix.title == "Flatten before head"
+    made, data = fix.rebuild()
+    assert made is not model
+    np.testing.assert_array_equal(made.get_layer("conv").get_weights()[0], before[0])
+    assert made.get_layer("head").get_weights()[0].shape == (144, 3)
+    fit(made, data)
+    assert list(model.layers) == layers
+    for weight, old in zip(model.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(weight, old)
+    assert model.loss == "sparse_categorical_crossentropy"
+
+
+@BOTH
+def test_a_fix_of_the_data_leaves_the_users_arrays_alone(lib):
+    model = lib.Sequential([lib.Input((8,)), lib.layers.Dense(3, activation="softmax")])
+    model.compile("sgd", "categorical_crossentropy")
+    x, y = np.zeros((16, 8), "float32"), np.arange(16) % 3
+    report = tpushape.trace(model, (x, y), tpu=None)
+    fix = next(item for item in report.findings[0].fixes if item.edits[0].kind == "label-transform")
+    assert fix.title == "Turn the labels into one-hot rows of 3"
+    made, (_, labels) = fix.rebuild()
+    assert np.asarray(labels).shape == (16, 3)
+    fit(made, (x, labels))
+    assert y.shape == (16,)
+
+
+def test_a_fix_from_a_saved_report_says_why_it_cannot_be_rebuilt():
+    report = tpushape.trace(broken_model(keras), pictures(), tpu=None)
+    again = tpushape.Report.from_json(report.to_json())
+    assert again.findings[0].fixes[0].title == "Flatten before head"
+    assert again.findings[0].fixes[0].verified
+    with pytest.raises(tpushape.CannotRebuild, match="comes from a saved report, which holds no live model: trace the model again"):
+        again.findings[0].fixes[0].rebuild()
+
+
+@BOTH
+def test_a_model_whose_class_cannot_be_made_again_says_so(lib):
+    class Net(lib.Model):
+        def __init__(self, secret):
+            super().__init__()
+            self.conv, self.head = lib.layers.Conv2D(4, 3), lib.layers.Dense(3, activation="softmax")
+
+        def call(self, x):
+            return self.head(self.conv(x))
+
+        def get_config(self):
+            return {}
+
+    model = Net(secret=object())
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    finding = tpushape.trace(model, pictures(), tpu=None).findings[0]
+    assert finding.rule == "missing-flatten"
+    assert not [fix for fix in finding.fixes if fix.verified]
+    assert "Net cannot be made again from its configuration (TypeError): trace a function that builds it instead." in " ".join(
+        finding.rejected
+    )
+
+
+@BOTH
+def test_flatten_before_an_lstm_is_never_offered(lib):
+    def build():
+        layers = lib.layers
+        return lib.Sequential([lib.Input((8, 8, 1)), layers.Conv2D(4, 3), layers.LSTM(5, name="lstm"), layers.Dense(1)])
+
+    finding = tpushape.trace(build, (pictures()[0], None), tpu=None).findings[0]
+    assert finding.fixes
+    for fix in finding.fixes:
+        assert fix.verified
+        assert "Flatten" not in [edit.detail.get("layer") for edit in fix.edits]
+
+
+@BOTH
+def test_what_was_tried_and_does_not_hold_is_listed_as_rejected_and_not_as_a_fix(lib):
+    def build():
+        i = lib.Input((64,))
+        x = lib.layers.Conv1D(4, 3, name="conv")(i)
+        model = lib.Model(i, lib.layers.Dense(1)(lib.layers.Flatten()(x)))
+        model.compile("sgd", "mse")
+        return model
+
+    finding = tpushape.trace(build, (np.zeros((16, 64), "float32"), np.zeros((16, 1), "float32")), tpu=None).findings[0]
+    assert finding.fixes[0].title == "Add the missing axis: Reshape((64, 1)) before conv"
+    assert all(fix.verified for fix in finding.fixes)
+    rejected = {text.split(" (")[0] for text in finding.rejected}
+    assert rejected
+    assert not rejected & {fix.title for fix in finding.fixes}
+    assert "Read each row as one step: Reshape((1, 64)) before conv (window-too-large remains)" in finding.rejected
+
+
+@BOTH
+def test_a_verified_fix_leaves_nothing_serious_and_says_what_it_reaches(lib):
+    fixes = tpushape.trace(broken_model(lib), pictures(), tpu=None).findings[0].fixes
+    assert 1 <= len(fixes) <= 5
+    for fix in fixes:
+        assert fix.verified
+        assert fix.effect.text.startswith("reaches the loss; predictions (16, 6, 6, 3) → (16, 3)")
+        assert tpushape.trace(*fix.rebuild(), tpu=None, fixes=False).ok
+
+
+@BOTH
+def test_without_fixes_none_are_searched(lib):
+    assert tpushape.trace(broken_model(lib), pictures(), tpu=None, fixes=False).findings[0].fixes == []
