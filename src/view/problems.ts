@@ -191,9 +191,7 @@ function card(fix: Fix, i: number, finding: number, act: ProblemActions): HTMLEl
       "div",
       { class: "row" },
       h("h4", {}, fix.title),
-      fix.verified
-        ? h("span", { class: "tried" }, "✓ tried, and holds")
-        : h("span", { class: "untried" }, fix.reason ?? "not tried"),
+      fix.verified ? h("span", { class: "tried" }, "✓ tried, and holds") : h("span", { class: "untried" }, fix.reason ?? "not tried"),
     ),
   );
   if (fix.patch) {
