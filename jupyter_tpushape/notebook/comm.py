@@ -33,7 +33,7 @@ def register(shell: Any = None) -> bool:
 
     def opened(comm: Any, _message: Any) -> None:
         _open[comm.comm_id] = comm
-        comm.on_close(lambda _message: _open.pop(comm.comm_id, None))
+        comm.on_close(lambda _message=None: _open.pop(comm.comm_id, None))
         comm.on_msg(lambda message: _handle(comm, message["content"]["data"], shell))
 
     manager.register_target(TARGET, opened)
