@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 
 import pytest
 from programs import example
@@ -17,6 +18,32 @@ def report(program, rule):
     return tpushape.trace(program["build"], program.get("data"), tpu=rule.tpu or None, strategy=program.get("strategy"), fixes=False)
 
 
+# A sentence ends with a full stop or a question mark before a capital letter: "e.g. x" and "2.5" do not end one.
+SENTENCE = re.compile(r"[.?](?=\s+[A-Z`]|$)")
+NOT_WORDS = re.compile(r"\bNone\b|<function|object at 0x|\{\{|  |\bdtype=<|\n")
+
+
+def faults_of_wording(finding):
+    """What a reader would stumble over in a finding's words."""
+    faults = []
+    if not re.match(r"[A-Za-z0-9_(<\[]", finding.message) or not finding.message.endswith((".", "?")):
+        faults.append("the message is no whole sentence")
+    if len(SENTENCE.findall(finding.message)) > 1 or len(finding.message) > 200:
+        faults.append("the message is more than one plain sentence")
+    if NOT_WORDS.search(finding.message):
+        faults.append("the message shows Python's inside")
+    said = finding.why.split("It says:")[0]
+    if len(SENTENCE.findall(said)) > 3:
+        faults.append("the reason takes more than three sentences")
+    if said and not said.strip().endswith((".", "`", "?")):
+        faults.append("the reason stops in the middle")
+    if (finding.expected is None) != (finding.found is None):
+        faults.append("what is wanted stands without what is there")
+    if finding.expected is not None and str(finding.expected) == str(finding.found):
+        faults.append("what is wanted and what is there read the same")
+    return faults
+
+
 @pytest.mark.parametrize("framework", ["keras", "tf_keras"])
 @pytest.mark.parametrize("rule", RULES, ids=[rule.id for rule in RULES])
 def test_the_failing_example_is_found_and_the_passing_one_is_not(rule, framework):
@@ -24,6 +51,8 @@ def test_the_failing_example_is_found_and_the_passing_one_is_not(rule, framework
         return
     found = report(example(rule.fails, framework), rule)
     assert rule.id in [finding.rule for finding in found.findings], found
+    for finding in found.findings:
+        assert faults_of_wording(finding) == [], finding
     clean = report(example(rule.passes, framework), rule)
     assert rule.id not in [finding.rule for finding in clean.findings], clean
     if rule.severity in ("error", "silent"):

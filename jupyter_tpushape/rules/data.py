@@ -111,6 +111,8 @@ def data_sampled(evidence: Evidence) -> Iterator[Finding]:
 def data_misfit(evidence: Evidence) -> Iterator[Finding]:
     """What the sampler knows that ``fit`` refuses."""
     for problem in getattr(evidence.sample, "problems", ()) or ():
-        expected = Side(str(problem.expected)) if getattr(problem, "expected", "") else None
-        found = Side(str(problem.found)) if getattr(problem, "found", "") else None
-        yield Finding(DATA_MISFIT.id, "error", problem.text, "", expected, found)
+        both = bool(problem.expected and problem.found)
+        yield Finding(
+            DATA_MISFIT.id, "error", problem.text.rstrip(".") + ".", "",
+            Side(str(problem.expected)) if both else None, Side(str(problem.found)) if both else None,
+        )  # fmt: skip

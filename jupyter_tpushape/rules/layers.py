@@ -148,7 +148,10 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
     if inside:
         return _inner_operation(node, inside[1], inside[2], said)
     fed = f" given {' and '.join(show_shape(edge.spec.shape) for edge in edges)}" if edges else ""
-    return Finding(RAISES.id, "error", f"{named(node)} raises{fed}: {node.failure.last_line}", _inner(node))
+    words = node.failure.last_line.rstrip(".")
+    if len(words) > 120:
+        return Finding(RAISES.id, "error", f"{named(node)} raises{fed}.", f"{_inner(node)} It says: {words}".strip())
+    return Finding(RAISES.id, "error", f"{named(node)} raises{fed}: {words}.", _inner(node))
 
 
 def _inner(node: Node) -> str:

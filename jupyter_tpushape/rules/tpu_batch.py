@@ -173,13 +173,14 @@ def varying_or_dynamic(evidence: Evidence) -> Iterator[Finding]:
         cause, cure = "the spec leaves it open", "Give the global batch as the spec's first axis."
     else:
         cause, cure = "batch() keeps a smaller last batch", "Type batch(n, drop_remainder=True)."
+    weights = ""
     if split.partial:
         cause += f", and the last batch of {split.partial} goes to the replicas as {each(split.last)}"
         if len(set(split.last)) > 1 and sample.y is not None:
-            cause += ", so that its rows weigh unequally in that step's gradient"
+            weights = " The rows of that last batch weigh unequally in its gradient."
     yield Finding(
         DYNAMIC.id, "slow", f"The batch axis of each replica's program is unknown: {cause}.",
-        f"TPUStrategy pads each replica and compiles a program for every padded size; training runs, slower at each new one. {cure}",
+        f"TPUStrategy pads each replica and compiles a program for every padded size; training runs, slower at each new one.{weights} {cure}",
         Side("a static batch axis"), Side(show_shape(next((leaf.shape for _, leaf in sample.leaves()), None))), nodes, location=location,
     )  # fmt: skip
 
