@@ -12,7 +12,7 @@ from typing import Any
 import libcst as cst
 
 from ..flow import Edit
-from . import rewrite, transforms
+from . import text, transforms
 
 
 class StaleSource(Exception):
@@ -23,7 +23,7 @@ def patch_of(seen: Any, edits: tuple[Edit, ...]) -> tuple[str, str, str]:
     """``(patch, file, cell)``: a diff of one file or cell, or a snippet with no place."""
     try:
         made = _diff(seen, edits)
-    except (rewrite.NoPlace, OSError, TypeError, cst.ParserSyntaxError, ValueError):
+    except (text.NoPlace, OSError, TypeError, cst.ParserSyntaxError, ValueError):
         made = None
     if made is not None:
         return made
@@ -81,8 +81,8 @@ def _diff(seen: Any, edits: tuple[Edit, ...]) -> tuple[str, str, str] | None:
         filename, line = places.of(edit)
         before = changed.get(filename) or "".join(linecache.getlines(filename))
         if not before.strip():
-            raise rewrite.NoPlace
-        changed[filename] = rewrite.change(before, edit, line, places)
+            raise text.NoPlace
+        changed[filename] = text.change(before, edit, line, places)
         places.changed(edit)
     if len(changed) != 1:
         return None
@@ -94,7 +94,7 @@ def _diff(seen: Any, edits: tuple[Edit, ...]) -> tuple[str, str, str] | None:
     label = where.file.rsplit("/", 1)[-1] if where is not None and where.file else f"In[{where.execution}]" if where is not None else ""
     lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), label, label, lineterm="", n=2))
     if not lines:
-        raise rewrite.NoPlace
+        raise text.NoPlace
     return "\n".join(lines), where.file if where is not None else "", where.cell if where is not None else ""
 
 
@@ -133,7 +133,7 @@ class Places:
         if edit.kind == "input-shape":
             index = int(edit.detail.get("index", 0))
             if index >= len(self.inputs):
-                raise rewrite.NoPlace
+                raise text.NoPlace
             return self.inputs[index]
         return edit.target
 
@@ -157,14 +157,14 @@ class Places:
             name = self.name(edit)
             if name in self.lines and not edit.detail.get("nth"):
                 return self.lines[name]
-            raise rewrite.NoPlace
+            raise text.NoPlace
         if edit.kind == "loss":
             return self._file_of_model(), 0
         if edit.kind == "replace-op":
             layer = next((obj for obj in self.seen.recorder.alive if getattr(obj, "name", None) == edit.target), None)
             layer = layer or next((call.obj for call in self.seen.recorder.calls if getattr(call.obj, "name", None) == edit.target), None)
             if layer is None:
-                raise rewrite.NoPlace
+                raise text.NoPlace
             function = inspect.unwrap(type(layer).call)
             return function.__code__.co_filename, function.__code__.co_firstlineno
         return self._data()
@@ -172,12 +172,12 @@ class Places:
     def _file_of_model(self) -> str:
         for filename, _ in self.lines.values():
             return filename
-        raise rewrite.NoPlace
+        raise text.NoPlace
 
     def _data(self) -> tuple[str, int]:
         code = getattr(self.seen.program.data, "__code__", None)
         if code is None or code.co_name == "<lambda>":
-            raise rewrite.NoPlace
+            raise text.NoPlace
         return code.co_filename, code.co_firstlineno
 
 
@@ -191,19 +191,19 @@ def _snippet(edit: Edit, dataset: bool) -> Iterator[str]:
     if edit.kind == "insert-layer":
         where = f"input {detail['input'] + 1} of {edit.target}" if detail.get("input") is not None else edit.target
         yield f"# {'behind' if detail.get('position') == 'after' else 'in front of'} {where}:"
-        yield f"+{rewrite.constructor('layers.', detail['layer'], detail.get('config', {}))},"
+        yield f"+{text.constructor('layers.', detail['layer'], detail.get('config', {}))},"
     elif edit.kind == "layer-config":
         yield f"# in {edit.target}:"
-        yield from (f"+{key}={rewrite.literal(value)}," for key, value in detail["config"].items())
+        yield from (f"+{key}={text.literal(value)}," for key, value in detail["config"].items())
     elif edit.kind == "replace-layer":
         yield f"# in place of {edit.target}:"
-        yield f"+{rewrite.constructor('layers.', detail['layer'], detail.get('config', {}))},"
+        yield f"+{text.constructor('layers.', detail['layer'], detail.get('config', {}))},"
     elif edit.kind == "input-shape":
         yield f"# the declared shape of {edit.target}:"
-        yield f"+{rewrite.literal(detail['shape'])}"
+        yield f"+{text.literal(detail['shape'])}"
     elif edit.kind == "loss":
         yield "# in compile():"
-        yield f"+loss={rewrite.loss_code('keras.', detail)},"
+        yield f"+loss={text.loss_code('keras.', detail)},"
     elif edit.kind in ("data-transform", "label-transform"):
         yield from _data_snippet(edit, dataset)
     elif edit.kind == "batching":

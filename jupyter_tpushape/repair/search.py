@@ -175,10 +175,10 @@ def adapter_is_live(seen: Examined) -> bool:
 
 
 def _fresh_data(seen: Examined, edits: tuple[Edit, ...]) -> Any:
-    from ..examine import _is_builder
+    from ..examine import is_builder
 
     source = _data_source(seen, edits) if seen.data is None else seen.program.data
-    return source() if _is_builder(source) else _data_source(seen)
+    return source() if is_builder(source) else _data_source(seen)
 
 
 def _effect(seen: Examined, again: Examined) -> Effect:

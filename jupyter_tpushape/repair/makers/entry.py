@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..flow import Edit, EditKind, Finding, Shape, elements, show_shape
-from ..rules.entry import accepted, matched
-from ..rules.evidence import Evidence
+from ...flow import Edit, EditKind, Finding, Shape, elements, show_shape
+from ...rules.entry import accepted, matched
+from ...rules.evidence import Evidence
 
 Made = Iterator[tuple[str, list[Edit], str]]
 
@@ -119,7 +119,7 @@ def static_batch(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _drawn(sample: Any) -> list[int]:
-    from ..sources.nested import flatten
+    from ...sources.nested import flatten
 
     return [int(next(iter(flatten(x, "x")))[1].shape[0]) for x, _, _ in sample.sampled]
 
@@ -155,7 +155,7 @@ def permute_data(evidence: Evidence, finding: Finding) -> Made:
     """The data's axes in the declared order."""
     for index, name, want, got in misfits(evidence):
         row, target = got.shape[1:], want.shape[1:]
-        order = _permutation(row, target)
+        order = permutation(row, target)
         if order is not None:
             perm = [0, *[n + 1 for n in order]]
             yield (
@@ -165,7 +165,7 @@ def permute_data(evidence: Evidence, finding: Finding) -> Made:
             )
 
 
-def _permutation(row: Shape, target: Shape) -> list[int] | None:
+def permutation(row: Shape, target: Shape) -> list[int] | None:
     if len(row) >= 3 and (row[-1], *row[:-1]) == target:
         return [len(row) - 1, *range(len(row) - 1)]
     if len(row) >= 3 and (*row[1:], row[0]) == target:
@@ -292,7 +292,7 @@ def rank_undeclared(evidence: Evidence, finding: Finding) -> Made:
     edges = evidence.failed_inputs()
     if evidence.declared or failed is None or len(evidence.x) != 1 or not edges or not evidence.x[0][1].shape:
         return
-    from ..rules.words import axes_of
+    from ...rules.words import axes_of
 
     wanted, shape = len(axes_of(failed.op)), evidence.x[0][1].shape
     if evidence.flow.node(edges[0].source).kind == "input" and wanted == len(shape) + 1:

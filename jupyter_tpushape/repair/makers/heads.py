@@ -1,25 +1,15 @@
-"""Candidates at the loss: the layer upstream that is the cause, the loss itself, the labels."""
+"""Candidates in the model for a fault at the loss: the layer upstream that is the cause, and the head."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from ..flow import Edge, Edit, Finding, Node, Shape, elements, show_shape
-from ..rules.evidence import Evidence
-from ..rules.loss import cause_of_axes, ends, kind_of
-from ..rules.words import RECURRENT, axes_of
-from .graph import SAME_SHAPE, Made, configure, given, insert, known, upstream
-
-
-def _loss_node(evidence: Evidence, finding: Finding) -> Node | None:
-    losses = [node for node in map(evidence.flow.node, finding.nodes) if node.kind == "loss"]
-    return losses[0] if losses else next(iter(evidence.losses()), None)
-
-
-def _ends(evidence: Evidence, finding: Finding) -> tuple[Edge | None, Edge | None]:
-    node = _loss_node(evidence, finding) or evidence.failed
-    return ends(evidence, node) if node is not None else (None, None)
+from ...flow import Edge, Edit, Finding, Node, Shape, elements
+from ...rules.evidence import Evidence
+from ...rules.loss import cause_of_axes, kind_of
+from ...rules.words import RECURRENT, axes_of
+from .edits import SAME_SHAPE, Made, append, configure, given, insert, known, upstream
+from .ends import ends_of, head_of, highest_of, loss_node, several
 
 
 def _first_dense(evidence: Evidence, cause: Node, predictions: Edge) -> str | None:
@@ -45,7 +35,7 @@ def last_step(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _cause(evidence: Evidence, finding: Finding) -> tuple[Node, Edge, str] | None:
-    _, predictions = _ends(evidence, finding)
+    _, predictions = ends_of(evidence, finding)
     if predictions is None:
         return None
     found = cause_of_axes(evidence, predictions)
@@ -114,115 +104,12 @@ def broadcast_cause(evidence: Evidence, finding: Finding) -> Made:
         yield from flatten_cause(evidence, finding)
 
 
-def _twin(evidence: Evidence, finding: Finding, table: dict[str, str]) -> Iterator[tuple[str, dict[str, Any], Node]]:
-    node = _loss_node(evidence, finding)
-    if node is None:
-        return
-    op = node.op
-    plain = "".join(f"_{c.lower()}" if c.isupper() else c for c in op).lstrip("_")
-    if plain in table:
-        options = {
-            key: value
-            for key, value in node.config.items()
-            if key in ("from_logits", "label_smoothing") and value and key != "label_smoothing"
-        }
-        yield table[plain], options, node
-
-
-def _several(evidence: Evidence) -> bool:
-    return len(evidence.losses()) > 1
-
-
-def sparse_loss(evidence: Evidence, finding: Finding) -> Made:
-    """The same loss for class numbers."""
-    if _several(evidence):
-        return
-    for name, options, node in _twin(evidence, finding, {"categorical_crossentropy": "sparse_categorical_crossentropy"}):
-        yield (
-            f"Use {name}, which reads class numbers",
-            [Edit("loss", node.id, {"loss": name, "options": options})],
-            "the labels stay as they are",
-        )
-
-
-def dense_loss(evidence: Evidence, finding: Finding) -> Made:
-    """The same loss for one-hot rows."""
-    if _several(evidence):
-        return
-    for name, options, node in _twin(evidence, finding, {"sparse_categorical_crossentropy": "categorical_crossentropy"}):
-        yield (
-            f"Use {name}, which reads one-hot rows",
-            [Edit("loss", node.id, {"loss": name, "options": options})],
-            "the labels stay as they are",
-        )
-
-
-def _label_key(evidence: Evidence, labels: Edge | None) -> dict[str, Any]:
-    if len(evidence.y) < 2:
-        return {}
-    index = next((i for i, (path, spec) in enumerate(evidence.y) if labels is not None and spec == labels.spec), 0)
-    path = evidence.y[index][0]
-    return {"key": int(path.split("[")[1].rstrip("]")) if "[" in path else path}
-
-
-def one_hot_labels(evidence: Evidence, finding: Finding) -> Made:
-    """Class numbers become rows."""
-    labels, predictions = _ends(evidence, finding)
-    if labels is None or predictions is None or not predictions.spec.shape:
-        return
-    depth = predictions.spec.shape[-1]
-    if depth and depth > 1 and labels.spec.dtype.startswith(("int", "uint")):
-        yield (
-            f"Turn the labels into one-hot rows of {depth}",
-            [Edit("label-transform", "y", {"op": "one_hot", "depth": depth, **_label_key(evidence, labels)})],
-            "the loss stays as it is",
-        )
-
-
-def label_numbers(evidence: Evidence, finding: Finding) -> Made:
-    """Rows become class numbers."""
-    labels, _ = _ends(evidence, finding)
-    yield (
-        "Turn the one-hot rows into class numbers: argmax",
-        [Edit("label-transform", "y", {"op": "argmax", **_label_key(evidence, labels)})],
-        "the loss stays as it is",
-    )
-
-
-def label_numbers_binary(evidence: Evidence, finding: Finding) -> Made:
-    """Two one-hot columns for a single sigmoid unit."""
-    labels, predictions = _ends(evidence, finding)
-    if (
-        labels is not None
-        and predictions is not None
-        and labels.spec.shape
-        and predictions.spec.shape
-        and labels.spec.shape[-1] == 2
-        and predictions.spec.shape[-1] == 1
-    ):
-        key = _label_key(evidence, labels)
-        edits = [Edit("label-transform", "y", {"op": "argmax", **key})]
-        if len(labels.spec.shape) == len(predictions.spec.shape):
-            edits.append(Edit("label-transform", "y", {"op": "expand_dims", "axis": -1, **key}))
-        yield "Keep one column: the number of the class", edits, "two columns say the same twice"
-
-
-def _head(evidence: Evidence, node: Node) -> Node | None:
-    """The layer whose units decide the last axis."""
-    for item in [node, *upstream(evidence, node)]:
-        if isinstance(item.config.get("units"), int) or isinstance(item.config.get("filters"), int):
-            return item
-        if item.op not in SAME_SHAPE:
-            return None
-    return None
-
-
 def units(evidence: Evidence, finding: Finding) -> Made:
     """As many units as a label has values."""
-    labels, predictions = _ends(evidence, finding)
+    labels, predictions = ends_of(evidence, finding)
     if labels is None or predictions is None or not labels.spec.shape or not predictions.spec.shape:
         return
-    head = _head(evidence, evidence.flow.node(predictions.source))
+    head = head_of(evidence, evidence.flow.node(predictions.source))
     wanted = labels.spec.shape[-1] if len(labels.spec.shape) == len(predictions.spec.shape) else 1
     if head is None or not wanted or wanted == predictions.spec.shape[-1]:
         return
@@ -240,8 +127,8 @@ _HIDDEN = frozenset({"relu", "elu", "selu", "gelu", "tanh", "leaky_relu", "relu6
 
 def _head_layer(evidence: Evidence, finding: Finding) -> tuple[str, dict[str, Any], Node] | None:
     """The classifier or regressor that the labels ask for."""
-    labels, predictions = _ends(evidence, finding)
-    loss = _loss_node(evidence, finding)
+    labels, predictions = ends_of(evidence, finding)
+    loss = loss_node(evidence, finding)
     if labels is None or predictions is None or loss is None or not labels.spec.shape:
         return None
     kind = kind_of(loss)
@@ -263,10 +150,6 @@ def _head_layer(evidence: Evidence, finding: Finding) -> tuple[str, dict[str, An
     return f"Dense({wanted}{', ' + repr(activation) if 'activation' in config else ''})", config, evidence.flow.node(predictions.source)
 
 
-def append(after: str, kind: str, **config: Any) -> Edit:
-    return Edit("insert-layer", after, {"layer": kind, "config": config, "position": "after"})
-
-
 def append_head(evidence: Evidence, finding: Finding) -> Made:
     """A last layer of as many units as a label has values."""
     found = _head_layer(evidence, finding)
@@ -284,9 +167,9 @@ def missing_head(evidence: Evidence, finding: Finding) -> Made:
     found = _head_layer(evidence, finding)
     if found is None:
         return
-    last, loss = found[2], _loss_node(evidence, finding)
+    last, loss = found[2], loss_node(evidence, finding)
     classifies = loss is not None and kind_of(loss) in ("sparse", "categorical", "binary")
-    if _head(evidence, last) is None or (classifies and last.config.get("activation") in _HIDDEN):
+    if head_of(evidence, last) is None or (classifies and last.config.get("activation") in _HIDDEN):
         yield from append_head(evidence, finding)
 
 
@@ -296,7 +179,7 @@ def flat_head(evidence: Evidence, finding: Finding) -> Made:
     if found is None or found[2].kind != "layer":
         return
     text, config, last = found
-    shape = _ends(evidence, finding)[1]
+    shape = ends_of(evidence, finding)[1]
     rank = len(shape.spec.shape or ()) if shape is not None else 0
     for kind in ("Flatten", *([f"GlobalAveragePooling{rank - 2}D"] if rank in (3, 4, 5) else [])):
         yield (
@@ -308,19 +191,19 @@ def flat_head(evidence: Evidence, finding: Finding) -> Made:
 
 def one_unit(evidence: Evidence, finding: Finding) -> Made:
     """A single unit for labels of one value."""
-    loss = _loss_node(evidence, finding)
+    loss = loss_node(evidence, finding)
     if loss is not None and kind_of(loss) in ("binary", "regression"):
         yield from units(evidence, finding)
 
 
 def more_units(evidence: Evidence, finding: Finding) -> Made:
     """A unit for every class that was seen; for two classes and one sigmoid, the loss that is made for it."""
-    head = _head(evidence, evidence.flow.node(finding.nodes[0]))
-    highest = _highest(finding)
+    head = head_of(evidence, evidence.flow.node(finding.nodes[0]))
+    highest = highest_of(finding)
     if head is not None and highest is not None:
         key = "units" if isinstance(head.config.get("units"), int) else "filters"
-        loss = _loss_node(evidence, finding)
-        if loss is not None and highest == 1 == head.config[key] and head.config.get("activation") == "sigmoid" and not _several(evidence):
+        loss = loss_node(evidence, finding)
+        if loss is not None and highest == 1 == head.config[key] and head.config.get("activation") == "sigmoid" and not several(evidence):
             yield (
                 "Use binary_crossentropy, which reads one probability a label",
                 [Edit("loss", loss.id, {"loss": "binary_crossentropy", "options": {}})],
@@ -339,64 +222,9 @@ def more_units(evidence: Evidence, finding: Finding) -> Made:
             )
 
 
-def _highest(finding: Finding) -> int | None:
-    text = finding.found.text if finding.found else ""
-    last = text.rsplit(" ", 1)[-1]
-    return int(last) if last.lstrip("-").isdigit() else None
-
-
-def more_rows(evidence: Evidence, finding: Finding) -> Made:
-    """A row for every id that was seen."""
-    highest = _highest(finding)
-    node = evidence.flow.node(finding.nodes[0])
-    if highest is not None:
-        yield (
-            f"Give {node.name} {highest + 1} rows, for ids 0 to {highest}",
-            [configure(node.name, input_dim=highest + 1)],
-            "as many as the ids seen need; the whole vocabulary may hold more",
-        )
-
-
-def label_axes(evidence: Evidence, finding: Finding) -> Made:
-    """Axes of size 1 in the labels."""
-    labels, predictions = _ends(evidence, finding)
-    if labels is None or predictions is None or not labels.spec.shape or not predictions.spec.shape:
-        return
-    y, p = labels.spec.shape, predictions.spec.shape
-    key = _label_key(evidence, labels)
-    kind = kind_of(_loss_node(evidence, finding) or Node("", "", "loss", ""))
-    for axis in range(1, len(y)):
-        if y[axis] == 1 and len(y) > 1 and (len(y) > len(p) or kind == "sparse"):
-            yield (
-                f"Drop axis {axis} of the labels, which holds nothing",
-                [Edit("label-transform", "y", {"op": "squeeze", "axis": axis, **key})],
-                "an axis of size 1 holds no number of its own",
-            )
-    if len(y) == len(p) - 1:
-        for axis in range(1, len(p)):
-            if p[axis] == 1:
-                yield (
-                    f"Give the labels the axis that the predictions have: expand axis {axis}",
-                    [Edit("label-transform", "y", {"op": "expand_dims", "axis": axis, **key})],
-                    "",
-                )
-    if len(y) > 2 and elements(y[1:]) == elements(p[1:]):
-        yield (
-            f"Reshape each label to {show_shape(p[1:])}",
-            [Edit("label-transform", "y", {"op": "reshape_rows", "shape": list(p[1:]), **key})],
-            "every number is kept",
-        )
-    if len(y) == len(p) == 2 and y[-1] is not None and y[-1] > 1 and p[-1] == 1:
-        yield (
-            "Keep only the first column of the labels",
-            [Edit("label-transform", "y", {"op": "column", **key})],
-            "the other columns are not learnt",
-        )
-
-
 def grid_sizes(evidence: Evidence, finding: Finding) -> Made:
     """Predictions on a coarser grid than the labels: the stride that made it coarse, or an upsampling at the end."""
-    labels, predictions = _ends(evidence, finding)
+    labels, predictions = ends_of(evidence, finding)
     if labels is None or predictions is None or not labels.spec.shape or not predictions.spec.shape:
         return
     y, p = labels.spec.shape[1:], predictions.spec.shape[1:]
@@ -424,27 +252,13 @@ def grid_sizes(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
-def whole_batch(evidence: Evidence, finding: Finding) -> Made:
-    """A table with one row a sample, inside the loss: only a batch of all samples fits it."""
-    rows = getattr(evidence.sample, "rows", None)
-    batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
-    node = evidence.failed
-    text = node.failure.message if node is not None and node.failure is not None else ""
-    if rows and batch and rows != batch and f"{rows}" in text and f"{batch}" in text:
-        yield (
-            f"Feed all {rows} rows as one batch",
-            [Edit("batching", "data", {"batch": rows, "drop_remainder": True})],
-            "the loss holds one value for each of them; passing those as sample_weight scales better",
-        )
-
-
 def no_logits(evidence: Evidence, finding: Finding) -> Made:
     """from_logits=False behind an activation, or no activation."""
-    giver, loss = evidence.flow.node(finding.nodes[0]), _loss_node(evidence, finding)
+    giver, loss = evidence.flow.node(finding.nodes[0]), loss_node(evidence, finding)
     if loss is None:
         return
     plain = "".join(f"_{c.lower()}" if c.isupper() else c for c in loss.op).lstrip("_")
-    if not _several(evidence):
+    if not several(evidence):
         yield (
             "Say from_logits=False: the activation is there already",
             [Edit("loss", loss.id, {"loss": plain, "options": {"from_logits": False}})],

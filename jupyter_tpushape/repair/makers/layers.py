@@ -3,72 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
-from ..flow import Edit, Finding, Node, Shape, elements, show_shape
-from ..rules.evidence import Evidence
-from ..rules.loss import ancestors
-from ..rules.words import RECURRENT, axes_of
-
-Made = Iterator[tuple[str, list[Edit], str]]
-SAME_SHAPE = frozenset(
-    {
-        "Dropout",
-        "Activation",
-        "ReLU",
-        "LeakyReLU",
-        "BatchNormalization",
-        "LayerNormalization",
-        "SpatialDropout1D",
-        "GaussianNoise",
-        "Masking",
-        "PReLU",
-        "ELU",
-        "Softmax",
-    }
-)
-
-
-def insert(before: str, kind: str, **config: Any) -> Edit:
-    return Edit("insert-layer", before, {"layer": kind, "config": config, "position": "before"})
-
-
-def insert_at_call(node: Node, kind: str, **config: Any) -> Edit:
-    """In front of this call only, where a layer is called more than once."""
-    edit = insert(node.name, kind, **config)
-    nth = node.config.get("call")
-    return Edit(edit.kind, edit.target, {**edit.detail, "nth": nth}) if nth else edit
-
-
-def configure(layer: str, **config: Any) -> Edit:
-    return Edit("layer-config", layer, {"config": config})
-
-
-def none(evidence: Evidence, finding: Finding) -> Made:
-    """Nothing that could be tried is known."""
-    return iter(())
-
-
-def failing(evidence: Evidence) -> tuple[Node, Shape | None]:
-    """The layer that raised and the shape that it got."""
-    node = evidence.failed
-    assert node is not None
-    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
-    return node, edges[0].spec.shape if edges else None
-
-
-def upstream(evidence: Evidence, node: Node) -> Iterator[Node]:
-    """The straight way up: nearest first, as long as there is one producer."""
-    yield from ancestors(evidence, node.id)
-
-
-def known(row: tuple[int | None, ...]) -> bool:
-    """Whether every axis is known."""
-    return None not in row
-
-
-# -- layers ----------------------------------------------------------------------------------------
+from ...flow import Edit, Finding, Node, Shape, elements
+from ...rules.evidence import Evidence
+from ...rules.words import RECURRENT, axes_of
+from .edits import SAME_SHAPE, Made, configure, failing, given, insert, insert_at_call, known, upstream
+from .operations import free_rows
 
 
 def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
@@ -131,11 +72,6 @@ def reshape_upstream(evidence: Evidence, finding: Finding) -> Made:
                 )
         if above.op not in SAME_SHAPE:
             return
-
-
-def given(evidence: Evidence, node: Node) -> Shape | None:
-    """The shape of what a node gets."""
-    return next((edge.spec.shape for edge in evidence.flow.into(node.id)), None)
 
 
 def _undo_flatten(node: Node, above: Node, before: Shape | None) -> Made:
@@ -274,129 +210,6 @@ def project_before(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
-def merge(evidence: Evidence, finding: Finding) -> Made:
-    """Branches brought to one shape."""
-    node, _ = failing(evidence)
-    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
-    shapes = [edge.spec.shape for edge in edges]
-    if len(shapes) < 2 or any(not shape for shape in shapes):
-        return
-    if node.op == "Concatenate":
-        yield from _concat_axis(node, [shape for shape in shapes if shape])
-    base = min(range(len(shapes)), key=lambda i: elements(tuple(n or 1 for n in (shapes[i] or ()))) or 0)
-    for index, shape in enumerate(shapes):
-        small = shapes[base] or ()
-        if shape is None or index == base or shape == small:
-            continue
-        name = evidence.flow.node(edges[index].source).name
-        yield from _align(node, index, name, shape, small, node.op == "Concatenate")
-        other = evidence.flow.node(edges[base].source).name
-        yield from _grow(node, base, other, small, shape, node.op == "Concatenate")
-
-
-def _concat_axis(node: Node, shapes: list[Shape]) -> Made:
-    rank = len(shapes[0])
-    if any(len(shape) != rank for shape in shapes):
-        return
-    differs = [i for i in range(1, rank) if len({shape[i] for shape in shapes}) > 1]
-    if len(differs) == 1:
-        axis = differs[0]
-        yield (
-            f"Join along axis {axis}, the one that differs: Concatenate(axis={axis})",
-            [configure(node.name, axis=axis)],
-            "every other axis is the same",
-        )
-
-
-def at(node: Node, index: int, layer: str, **config: Any) -> Edit:
-    return Edit("insert-layer", node.name, {"layer": layer, "config": config, "position": "before", "input": index})
-
-
-def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: bool) -> Made:
-    """The larger branch made smaller."""
-    if len(big) == len(small) and len(big) in (3, 4, 5):
-        inner = list(zip(big[1:-1], small[1:-1], strict=True))
-        channels = big[-1] != small[-1] and not concat
-        rank = len(big) - 2
-        if any(a != b for a, b in inner) and all(a and b and a >= b and (a // b) * b <= a for a, b in inner):
-            ratios = [(-(-a // b)) if a and b else 1 for a, b in inner]
-            exact = all(a == (b or 0) * r for (a, b), r in zip(inner, ratios, strict=True))
-            if channels and exact:
-                yield (
-                    f"Project {name} down with a strided 1x1 convolution: Conv{rank}D({small[-1]}, 1, strides={tuple(ratios)})",
-                    [at(node, index, f"Conv{rank}D", filters=small[-1], kernel_size=[1] * rank, strides=ratios)],
-                    "the usual way of a residual branch",
-                )
-            elif not channels:
-                for kind in ("MaxPooling", "AveragePooling"):
-                    yield (
-                        f"Pool {name} as the other branch was: {kind}{rank}D({tuple(ratios)})",
-                        [at(node, index, f"{kind}{rank}D", pool_size=ratios, padding="same")],
-                        "no weights added",
-                    )
-            if not channels:
-                crop = [[(a - b) // 2, (a - b) - (a - b) // 2] for a, b in inner if a is not None and b is not None]
-                yield (
-                    f"Crop {name} to {show_shape(small[1:-1])}: Cropping{rank}D",
-                    [at(node, index, f"Cropping{rank}D", cropping=crop if rank > 1 else crop[0])],
-                    "the border is lost",
-                )
-        elif channels and big[1:-1] == small[1:-1]:
-            yield (
-                f"Project {name} to {small[-1]} channels with a 1x1 convolution",
-                [at(node, index, f"Conv{rank}D", filters=small[-1], kernel_size=[1] * rank)],
-                "the usual way of a residual branch",
-            )
-    if len(big) == len(small) == 2 and big[-1] != small[-1] and not concat:
-        yield f"Project {name} to {small[-1]}: Dense({small[-1]})", [at(node, index, "Dense", units=small[-1])], ""
-    if len(big) > len(small) and known(big[1:]):
-        if len(small) == 2 and len(big) in (3, 4, 5):
-            yield f"Flatten {name}", [at(node, index, "Flatten")], "every number is kept"
-            yield (
-                f"Pool {name} to one vector: GlobalAveragePooling{len(big) - 2}D",
-                [at(node, index, f"GlobalAveragePooling{len(big) - 2}D")],
-                "",
-            )
-        if elements(big[1:]) == elements(small[1:]):
-            yield (
-                f"Reshape {name} to {show_shape(small[1:])}",
-                [at(node, index, "Reshape", target_shape=list(small[1:]))],
-                "every number is kept",
-            )
-
-
-def _grow(node: Node, index: int, name: str, small: Shape, big: Shape, concat: bool) -> Made:
-    """The smaller branch made larger."""
-    rank = len(big) - 2
-    if len(big) == len(small) and len(big) in (3, 4, 5):
-        inner = list(zip(small[1:-1], big[1:-1], strict=True))
-        if any(a != b for a, b in inner) and all(a and b and b >= a for a, b in inner):
-            if all(b % a == 0 for a, b in inner if a and b) and (concat or small[-1] == big[-1]):
-                factor = [b // a for a, b in inner if a and b]
-                yield (
-                    f"Upsample {name}: UpSampling{rank}D({tuple(factor)})",
-                    [at(node, index, f"UpSampling{rank}D", size=factor if rank > 1 else factor[0])],
-                    "no weights added",
-                )
-            pads = [[(b - a) // 2, (b - a) - (b - a) // 2] for a, b in inner if a and b]
-            if concat or small[-1] == big[-1]:
-                yield (
-                    f"Pad {name} to {show_shape(big[1:-1])}: ZeroPadding{rank}D",
-                    [at(node, index, f"ZeroPadding{rank}D", padding=pads if rank > 1 else pads[0])],
-                    "zeros are added",
-                )
-        elif small[-1] != big[-1] and not concat and small[1:-1] == big[1:-1]:
-            yield (
-                f"Project {name} to {big[-1]} channels with a 1x1 convolution",
-                [at(node, index, f"Conv{rank}D", filters=big[-1], kernel_size=[1] * rank)],
-                "",
-            )
-    if len(big) == len(small) == 2 and big[-1] != small[-1] and not concat:
-        yield f"Project {name} to {big[-1]}: Dense({big[-1]})", [at(node, index, "Dense", units=big[-1])], ""
-    if len(small) == 2 and len(big) == 3 and big[1]:
-        yield f"Repeat {name} for each of the {big[1]} steps: RepeatVector({big[1]})", [at(node, index, "RepeatVector", n=big[1])], ""
-
-
 def reshape_target(evidence: Evidence, finding: Finding) -> Made:
     """A target that holds as many numbers as there are, as near to the written one as possible."""
     node, shape = failing(evidence)
@@ -471,54 +284,6 @@ def pool_unknown(evidence: Evidence, finding: Finding) -> Made:
             return
 
 
-def mask_shape(evidence: Evidence, finding: Finding) -> Made:
-    """A mask of query steps by value steps."""
-    if finding.expected is None or not finding.expected.axes or not finding.found:
-        return
-    target = [int(n) for n in finding.expected.axes[1:] if n.isdigit()]
-    _node, _ = failing(evidence)
-    edge = next((edge for edge in evidence.failed_inputs() if edge.label == "attention_mask"), None)
-    if edge is None or len(target) != 2:
-        return
-    source = evidence.flow.node(edge.source)
-    inputs = [item for item in evidence.flow.nodes if item.kind == "input"]
-    index = next((i for i, item in enumerate(inputs) if item.id == source.id), None)
-    if index is None or index >= len(evidence.x):
-        return
-    path = evidence.x[index][0]
-    key: Any = int(path.split("[")[1].rstrip("]")) if "[" in path else path
-    edits = [
-        Edit("data-transform", "x", {"op": "pad_axis", "axis": axis + 1, "size": size, "value": 1, "key": key})
-        for axis, size in enumerate(target)
-    ]
-    edits.append(Edit("input-shape", source.name, {"index": index, "shape": target}))
-    yield (
-        f"Make the mask {tuple(target)} a sample: query steps by value steps",
-        edits,
-        "added steps are visible; mask them where they should not be",
-    )
-
-
-def host_layer(evidence: Evidence, finding: Finding) -> Made:
-    """A text layer at the model's door moves into the pipeline."""
-    from .entry import static_batch
-
-    for node in evidence.flow.nodes:
-        if node.kind == "input" and any(edge.spec.dtype == "string" for edge in evidence.flow.into(node.id)):
-            for edge in evidence.flow.out_of(node.id):
-                layer = evidence.flow.node(edge.target)
-                if layer.kind != "layer":
-                    continue
-                move = Edit("data-transform", layer.name, {"op": "host-layer"})
-                for title, edits, reason in static_batch(evidence, finding):
-                    yield (
-                        f"Run {layer.name} in the pipeline, on the host; {title[:1].lower()}{title[1:]}",
-                        [move, *edits],
-                        "text never reaches the TPU; " + reason,
-                    )
-                yield f"Run {layer.name} in the pipeline, on the host", [move], "text never reaches the TPU"
-
-
 def general(evidence: Evidence, finding: Finding) -> Made:
     """Where only the failing layer and its input are known."""
     node = evidence.failed
@@ -540,69 +305,13 @@ def permute(evidence: Evidence, finding: Finding) -> Made:
     after = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
     if node.kind != "layer" or not before or not after or len(before) != len(after):
         return
-    from .entry import _permutation
+    from .entry import permutation
 
-    order = _permutation(before[1:], after[1:])
+    order = permutation(before[1:], after[1:])
     if order is not None:
         dims = [n + 1 for n in order]
         yield (
             f"Exchange the axes with Permute({tuple(dims)})",
             [Edit("replace-layer", node.name, {"layer": "Permute", "keep": [], "config": {"dims": dims}})],
             "moves the numbers along with the axes",
-        )
-
-
-def free_rows(evidence: Evidence, node: Node, shape: Shape | None) -> Made:
-    """-1 for the first number of a reshape in the user's own code, where the rest divides what is there."""
-    target, size = node.config.get("operand1"), elements(shape)
-    owner = _owner(evidence, node)
-    if not target or size is None or owner is None or len(target) < 2:
-        return
-    rest = math.prod(n for n in target[1:])
-    if rest > 0 and size % rest == 0 and target[0] > 0:
-        edit = Edit("replace-op", owner.name, {"find": target[0], "replace": -1, "line": node.called.line if node.called else 0})
-        yield (
-            f"Let TensorFlow count the rows: -1 for {target[0]} in {owner.name}",
-            [edit],
-            "works for every batch size, on every number of replicas",
-        )
-
-
-def _owner(evidence: Evidence, node: Node) -> Node | None:
-    while node.parent:
-        node = evidence.flow.node(node.parent)
-    return node if node.kind == "layer" else None
-
-
-def leave_out(evidence: Evidence, finding: Finding) -> Made:
-    """Without a layer of the user's own that turns the batch axis into something else."""
-    for start in finding.nodes:
-        node = evidence.flow.node(start)
-        for item in [node, *upstream(evidence, node)]:
-            owner = item if item.kind == "layer" else _owner(evidence, item)
-            if owner is None or not (owner.op == "Lambda" or any(inner.parent == owner.id for inner in evidence.flow.nodes)):
-                continue
-            before = given(evidence, owner)
-            after = next((edge.spec.shape for edge in evidence.flow.out_of(owner.id)), None)
-            if before and (not after or before[0] != after[0]):
-                yield (
-                    f"Leave {owner.name} out: it does not keep the batch axis",
-                    [Edit("replace-layer", owner.name, {"layer": "Identity", "keep": [], "config": {}})],
-                    "the model holds without it; what it was meant for must then be done along another axis",
-                )
-                return
-
-
-def free_batch(evidence: Evidence, finding: Finding) -> Made:
-    """-1 for a batch size that is written into the code."""
-    node = evidence.flow.node(finding.nodes[0])
-    batch = finding.found.text.split()[0] if finding.found else ""
-    owner = node
-    while owner.parent:
-        owner = evidence.flow.node(owner.parent)
-    if batch.isdigit():
-        yield (
-            f"Let TensorFlow count the rows: -1 for {batch}",
-            [Edit("replace-op", owner.name, {"find": int(batch), "replace": -1, "line": node.called.line if node.called else 0})],
-            "works for every batch size",
         )

@@ -1,0 +1,8 @@
+"""One look at a program: model and data in, flow and evidence out."""
+
+from .breaks import error_line
+from .fronts import shape_of
+from .look import assemble_recorded, examine, is_builder
+from .program import BadProgram, Examined, Program
+
+__all__ = ["BadProgram", "Examined", "Program", "assemble_recorded", "error_line", "examine", "is_builder", "shape_of"]

@@ -1,0 +1,91 @@
+"""Programs that break before the model runs: a flow of what was there, the break, and what was not reached."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..flow import Location, Spec
+from ..trace.assemble import Assembler, clean_message, failure
+from ..trace.locations import is_user_file, location
+from ..trace.recorder import Recorder
+from ..trace.remainder import not_reached
+from ..trace.run import Leaf, Run
+from .fronts import front, place_of
+from .program import Examined
+
+
+def entry_failed(assembler: Assembler, traced: Run) -> None:
+    """The model refused its inputs before any layer ran."""
+    first = next((node for node in assembler.flow.nodes if node.kind == "input"), None)
+    if first is None or traced.error is None:
+        return
+    first.status = "failed"
+    first.failure = failure(traced.error, "call")
+    for edge in assembler.flow.edges:
+        if edge.target == first.id:
+            edge.status = "failed"
+
+
+def assemble_broken(seen: Examined, error: BaseException) -> None:
+    """A builder that raised: what was built, the break, and what was not reached."""
+    adapter, recorder, evidence = seen.adapter, seen.recorder, seen.evidence
+    name = adapter.name if adapter is not None else ""
+    assembler = Assembler(name, place_of(seen) if seen.sample is not None else None)
+    feeder = front(seen, assembler)
+    inputs = _upstream_inputs(recorder)
+    evidence.declared = [(source.name, spec) for source, spec in inputs] or None
+    doors = [Leaf(source.name, spec, source) for source, spec in inputs]
+    for leaf, (_, spec) in zip(doors, evidence.x or [(leaf.path, leaf.spec) for leaf in doors], strict=False):
+        node = assembler.node(leaf.source, name=leaf.path, kind="input", op="Input", role="x")
+        if feeder is not None:
+            assembler.edge(feeder, node.id, spec, key=id(leaf))
+    if adapter is not None:
+        assembler.calls(adapter, recorder)
+    if not assembler.flow.failed():
+        where = error_line(error)
+        node = assembler.node(None, name="builder", kind="layer", op="builder", status="failed", location=where)
+        node.failure = failure(error, "build")
+    for node in assembler.flow.nodes:
+        if node.failure is not None and node.failure.where == "call":
+            node.failure = failure(error, "build", node.failure.inner)
+    not_reached(assembler, seen, [])
+    evidence.flow = assembler.flow
+    evidence.facts["message"] = clean_message(error)
+
+
+def _upstream_inputs(recorder: Recorder) -> list[tuple[Any, Spec]]:
+    """The declared inputs that lead to the break; all of them where that is not known."""
+    every = [(source, spec) for source, _, spec in recorder.inputs]
+    seen: set[int] = set()
+    pending: list[Any] = [recorder.failed] if recorder.failed is not None else []
+    while pending:
+        call = pending.pop()
+        if call is None or id(call) in seen:
+            continue
+        seen.add(id(call))
+        pending.extend(port.producer for port in getattr(call, "inputs", ()))
+    return [pair for pair in every if id(pair[0]) in seen] or every
+
+
+def data_failed(seen: Examined, error: BaseException) -> None:
+    """The data code raised: a failed source, and the model as declared behind it."""
+    adapter = seen.adapter
+    assembler = Assembler(adapter.name if adapter is not None else "")
+    node = assembler.node(None, name="data", kind="stage", op="python", status="failed", location=error_line(error))
+    node.failure = failure(error, "data")
+    seen.evidence.where, seen.evidence.failure, seen.error = "data", error, error
+    if adapter is not None and seen.model is not None:
+        seen.evidence.declared = adapter.declared(seen.model) if adapter.is_model(seen.model) else None
+    not_reached(assembler, seen, [])
+    seen.evidence.flow = assembler.flow
+
+
+def error_line(error: BaseException) -> Location | None:
+    """The innermost line of the user's own source in an exception's traceback."""
+    found = None
+    trace = error.__traceback__
+    while trace is not None:
+        if is_user_file(trace.tb_frame.f_code.co_filename):
+            found = (trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+        trace = trace.tb_next
+    return location(found)

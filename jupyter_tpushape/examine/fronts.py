@@ -1,0 +1,113 @@
+"""What stands in front of a model: the stages of the data, its split over the replicas, who holds which rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..flow import Location, Shape, Spec
+from ..trace.assemble import Assembler
+from ..trace.locations import location
+from ..trace.run import leaves
+from .program import Examined
+
+
+def shape_of(seen: Examined) -> Callable[[Any], Shape | None]:
+    """What the first replica gets of a leaf: its concrete shape, the batch axis divided by the split."""
+    split = seen.evidence.split
+
+    def shape(leaf: Any) -> Shape | None:
+        concrete: Shape | None = leaf.concrete if leaf.concrete is not None else leaf.shape
+        if split is None or not concrete or concrete[0] is None:
+            return concrete
+        return (split.rows(concrete[0])[0], *concrete[1:])
+
+    return shape
+
+
+def place_of(seen: Examined) -> Callable[[Shape | None], tuple[Any, ...]]:
+    """Every replica's index, device and shape of a tensor whose batch axis is the replica's."""
+    split = seen.evidence.split
+    if split is None:
+        return lambda _: ()
+    batch = next((spec.shape[0] for _, spec in seen.evidence.x if spec.shape), None)
+    rows = split.rows(global_batch(seen))
+    devices = split.devices
+
+    def place(shape: Shape | None) -> tuple[Any, ...]:
+        held = []
+        for index, device in enumerate(devices):
+            mine = shape
+            if shape and batch is not None and shape[0] == batch and index < len(rows):
+                mine = (rows[index], *shape[1:])
+            held.append((index, device, mine))
+        return tuple(held)
+
+    return place
+
+
+def global_batch(seen: Examined) -> int:
+    _, found = leaves(seen.sample.x, lambda leaf: leaf.concrete if leaf.concrete is not None else leaf.shape, "x", "x")
+    return next((leaf.spec.shape[0] or 0 for leaf in found if leaf.spec.shape), 0)
+
+
+def front(seen: Examined, assembler: Assembler) -> str | None:
+    """Stages and the split; returns the node that feeds the inputs."""
+    sample, evidence = seen.sample, seen.evidence
+    if sample is None:
+        return None
+    feeder: str | None = None
+    made: dict[str, tuple[str, Any]] = {}
+    for stage in sample.stages:
+        node = assembler.node(
+            None, name=stage.name, kind="stage", op=stage.op, config=dict(stage.detail), location=_line_of(stage),
+            note=getattr(stage, "function", "") or "",
+        )  # fmt: skip
+        for name in stage.inputs:
+            if name in made:
+                source, before = made[name]
+                for path, leaf in stage_specs(before):
+                    assembler.edge(source, node.id, Spec(leaf.shape, leaf.dtype, leaf.kind), label=path, placed=False)
+        made[stage.name] = (node.id, stage)
+        feeder = node.id
+    if evidence.split is not None and evidence.target is not None:
+        target = evidence.target
+        node = assembler.node(None, name=f"split over {target.replicas}", kind="split", op="split", config=evidence.split.describe())
+        batch = global_batch(seen)
+        held = evidence.split.rows(batch)
+        even = len(set(held)) == 1
+        node.note = f"{batch} rows ÷ {target.replicas} replicas = {f'{held[0]} each' if even else ', '.join(map(str, held[:16]))}"
+        for role, label in (("x", ""), ("y", "labels"), ("weight", "weights")):
+            _, found = leaves(getattr(sample, role), lambda leaf: leaf.shape, role, role)
+            for leaf in found:
+                if feeder is not None:
+                    assembler.edge(
+                        feeder, node.id, leaf.spec, key=id(leaf), label=label or (leaf.path if len(found) > 1 else ""), placed=False
+                    )
+        feeder = node.id
+    return feeder
+
+
+def _line_of(stage: Any) -> Location | None:
+    """Where a stage's function is written, with its text and its notebook cell."""
+    made = getattr(stage, "location", None)
+    return None if made is None else location((made.file, made.line))
+
+
+def stage_specs(stage: Any) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+
+    def walk(value: Any, path: str) -> None:
+        if value is None:
+            return
+        if isinstance(value, dict):
+            for key in value:
+                walk(value[key], str(key))
+        elif isinstance(value, (list, tuple)) and not hasattr(value, "dtype"):
+            for i, item in enumerate(value):
+                walk(item, f"{path}[{i}]" if path else str(i))
+        else:
+            found.append((path, value))
+
+    walk(stage.spec, "")
+    return found

@@ -1,0 +1,186 @@
+"""One look at a program: build it, sample its data, trace it, assemble the flow and gather the evidence.
+
+Looking twice (a fix that is tried, a second batch size) is calling :func:`examine` again; it keeps nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..flow import CannotRebuild, Spec
+from ..probe import probe
+from ..program import program as replica_program
+from ..rules.evidence import Evidence
+from ..trace.adapter import Adapter, adapter_for, loaded
+from ..trace.assemble import Assembler
+from ..trace.build import build
+from ..trace.recorder import Recorder
+from ..trace.remainder import not_reached
+from ..trace.run import leaves, run
+from .breaks import assemble_broken, data_failed, entry_failed
+from .fronts import front, place_of, shape_of, stage_specs
+from .program import BadProgram, Examined, Program
+from .standins import Holder, from_declared
+
+
+def examine(program: Program) -> Examined:
+    """Looks at a program once. Exceptions of the user's code end up in the evidence."""
+    recorder = Recorder()
+    recorder.edits = program.edits
+    model, data, error, where = program.model, program.data, None, ""
+    adapter = adapter_for(model)
+    if adapter is None and not callable(model):
+        raise BadProgram(
+            f"Expected a Keras model, a layer, or a function that builds one, and got {_kind(model)}: "
+            "type trace(model, data), or trace(build, data) with a function build()."
+        )
+    if adapter is None:
+        model, error = build(program.model, recorder)
+        if isinstance(error, CannotRebuild):
+            raise error
+        if error is None:
+            recorder.drop_calls()
+        where = "build" if error is not None else ""
+        adapter = adapter_for(model) if error is None else _guess(recorder)
+        if error is None and adapter is not None and program.edits is not None:
+            model = program.edits.finish(adapter, recorder, model)
+        if error is None and adapter is None:
+            raise BadProgram(f"The builder returned {_kind(model)} where a Keras model was expected: let it end with `return model`.")
+    data_error: BaseException | None = None
+    if is_builder(data):
+        try:
+            data = data()
+        except Exception as raised:
+            data_error, data = raised, None
+    if program.edits is not None and data_error is None:
+        data = program.edits.data(data)
+    framework = adapter.name if adapter is not None else "keras"
+    evidence = Evidence(flow=Assembler(framework).flow, target=program.target, framework=framework)
+    seen = Examined(evidence, program, recorder, adapter, model, data, error=error)
+    if data_error is not None:
+        data_failed(seen, data_error)
+        return seen
+    _sample(seen, framework)
+    if error is not None:
+        evidence.where, evidence.failure = where, error
+        assemble_broken(seen, error)
+    else:
+        _trace(seen)
+    return seen
+
+
+def _kind(value: Any) -> str:
+    return f"{type(value).__module__}.{type(value).__name__}" if type(value).__module__ != "builtins" else type(value).__name__
+
+
+def is_builder(data: Any) -> bool:
+    """A zero-argument callable that gives data, and not data that happens to be callable."""
+    return callable(data) and not hasattr(data, "element_spec") and not hasattr(data, "__getitem__") and not hasattr(data, "__next__")
+
+
+def _guess(recorder: Recorder) -> Adapter | None:
+    for call in reversed(recorder.calls):
+        for adapter in loaded():
+            if adapter.name == call.framework:
+                return adapter
+    for obj in recorder.alive:
+        found = adapter_for(obj)
+        if found is not None:
+            return found
+    return next(iter(loaded()), None)
+
+
+def _sample(seen: Examined, framework: str) -> None:
+    """Samples the data and plans its split over the replicas."""
+    from .. import replicas, sources
+
+    program, evidence = seen.program, seen.evidence
+    if seen.data is None:
+        return
+    seen.sample = evidence.sample = program.sample or sources.sample(
+        seen.data, framework=framework, batch_size=program.batch_size, batches=program.batches, progress=program.progress
+    )
+    if program.target is not None:
+        evidence.split = replicas.plan(seen.sample, program.target, strategy=program.strategy, dataset=seen.data)
+    sample = seen.sample
+    for role in ("x", "y", "weight"):
+        _, found = leaves(getattr(sample, role), shape_of(seen), role, role)
+        setattr(evidence, role, [(leaf.path, leaf.spec) for leaf in found])
+
+
+def _trace(seen: Examined) -> None:
+    """A model that was built: run it on the sample, or draw what it declares where there is no data."""
+    evidence, adapter, program = seen.evidence, seen.adapter, seen.program
+    assert adapter is not None
+    evidence.declared = adapter.declared(seen.model) if adapter.is_model(seen.model) else None
+    evidence.structure = adapter.structure(seen.model) if adapter.is_model(seen.model) else None
+    if seen.sample is None:
+        seen.sample = from_declared(seen)
+        for path, leaf in stage_specs(Holder(seen.sample.x)):
+            evidence.x.append((path or "x", Spec(leaf.shape, leaf.dtype)))
+    traced = seen.run = run(
+        adapter, seen.model, seen.sample, shape=shape_of(seen), training=program.training, loss=program.loss, recorder=seen.recorder
+    )
+    seen.error, evidence.failure, evidence.where = traced.error, traced.error, traced.where
+    assembler = Assembler(adapter.name, place_of(seen))
+    feeder = front(seen, assembler)
+    names = [name for name, _ in evidence.declared or []]
+    assembler.inputs(traced.x, names if len(names) == len(traced.x) else [], feeder)
+    assembler.labels(traced.y + traced.weight, feeder)
+    assembler.calls(adapter, seen.recorder, seen.model, door=evidence.declared is not None)
+    output_names = list(getattr(seen.model, "output_names", None) or [])
+    if traced.called:
+        assembler.outputs(traced, output_names)
+    evidence.outputs = [(path, port.spec) for path, port in traced.outputs]
+    if traced.error is not None:
+        if seen.recorder.failed is None or id(seen.recorder.failed) not in assembler.ids:
+            entry_failed(assembler, traced)
+        not_reached(assembler, seen, output_names)
+    evidence.flow = assembler.flow
+    evidence.facts.update(_model_facts(seen))
+    seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
+    evidence.facts["probe"] = probe(seen)
+    evidence.facts["program"] = replica_program(seen)
+    if adapter.is_model(seen.model):
+        from ..replicas import scope_state
+
+        evidence.facts["scope"] = scope_state(seen.model, program.strategy)
+
+
+def assemble_recorded(program: Program, recorder: Recorder, error: BaseException | None) -> Examined:
+    """What was recorded without a model to show for it: a watched block, or the call that broke."""
+    adapter = _guess(recorder)
+    name = adapter.name if adapter is not None else "keras"
+    evidence = Evidence(flow=Assembler(name).flow, framework=name)
+    seen = Examined(evidence, program, recorder, adapter, error=error)
+    if error is not None:
+        evidence.where, evidence.failure = "build", error
+        assemble_broken(seen, error)
+        return seen
+    assembler = Assembler(name)
+    for source, _, _ in recorder.inputs:
+        assembler.node(source, name=source.name, kind="input", op="Input", role="x")
+    if adapter is not None:
+        assembler.calls(adapter, recorder)
+    evidence.flow = assembler.flow
+    return seen
+
+
+def _model_facts(seen: Examined) -> dict[str, Any]:
+    adapter, model, traced = seen.adapter, seen.model, seen.run
+    facts: dict[str, Any] = {}
+    if adapter is None or traced is None or not adapter.is_model(model):
+        return facts
+    compiled = adapter.compiled(model)
+    facts["compiled"] = compiled
+    facts["overrides"] = [name for name in ("train_step", "compute_loss", "call") if adapter.overrides(model, name)]
+    if compiled:
+        facts["run_eagerly"] = bool(getattr(model, "run_eagerly", False))
+        facts["jit_compile"] = getattr(model, "jit_compile", None) or getattr(model, "_jit_compile", None)
+        optimizer = getattr(model, "optimizer", None)
+        facts["optimizer"] = type(optimizer).__name__ if optimizer is not None else ""
+    facts["reached_loss"] = traced.reached_loss
+    facts["has_loss"] = traced.has_loss
+    policy = getattr(model, "dtype_policy", None)
+    facts["policy"] = str(getattr(policy, "name", ""))
+    return facts

@@ -1,0 +1,58 @@
+"""What is looked at, and what one look gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..flow import Target
+from ..rules.evidence import Evidence
+from ..trace.adapter import Adapter
+from ..trace.recorder import Recorder
+from ..trace.run import Run
+
+Progress = Callable[[str], None]
+
+
+class BadProgram(ValueError):
+    """What was handed over cannot be traced; the message is one sentence that says what to hand over."""
+
+
+@dataclass
+class Program:
+    """What to trace, and how. ``model`` and ``data`` may be callables that make them."""
+
+    model: Any
+    data: Any = None
+    target: Target | None = None
+    strategy: Any = None
+    batch_size: int | None = None
+    loss: Any = None
+    training: bool = True
+    batches: int = 3
+    progress: Progress | None = None
+    edits: Any = None
+    # A sample taken before, where the data is the same: nothing is drawn a second time.
+    sample: Any = None
+
+    def with_(self, **changes: Any) -> Program:
+        return replace(self, **changes)
+
+
+@dataclass
+class Examined:
+    """One look: evidence for the rules, and the live objects for repair."""
+
+    evidence: Evidence
+    program: Program
+    recorder: Recorder
+    adapter: Adapter | None = None
+    model: Any = None
+    data: Any = None
+    sample: Any = None
+    run: Run | None = None
+    error: BaseException | None = None
+    limits: list[str] = field(default_factory=list)
+    call_ids: dict[int, str] = field(default_factory=dict)
+    edge_ids: dict[tuple[int, int], str] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""Makers of candidate edits, by what they change."""

@@ -1,0 +1,82 @@
+"""What every maker of candidates uses: small edits, and the way up from a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...flow import Edit, Node, Shape
+from ...rules.evidence import Evidence
+from ...rules.loss import ancestors
+
+Made = Iterator[tuple[str, list[Edit], str]]
+
+
+SAME_SHAPE = frozenset(
+    {
+        "Dropout",
+        "Activation",
+        "ReLU",
+        "LeakyReLU",
+        "BatchNormalization",
+        "LayerNormalization",
+        "SpatialDropout1D",
+        "GaussianNoise",
+        "Masking",
+        "PReLU",
+        "ELU",
+        "Softmax",
+    }
+)
+
+
+def insert(before: str, kind: str, **config: Any) -> Edit:
+    return Edit("insert-layer", before, {"layer": kind, "config": config, "position": "before"})
+
+
+def insert_at_call(node: Node, kind: str, **config: Any) -> Edit:
+    """In front of this call only, where a layer is called more than once."""
+    edit = insert(node.name, kind, **config)
+    nth = node.config.get("call")
+    return Edit(edit.kind, edit.target, {**edit.detail, "nth": nth}) if nth else edit
+
+
+def configure(layer: str, **config: Any) -> Edit:
+    return Edit("layer-config", layer, {"config": config})
+
+
+def at(node: Node, index: int, layer: str, **config: Any) -> Edit:
+    return Edit("insert-layer", node.name, {"layer": layer, "config": config, "position": "before", "input": index})
+
+
+def failing(evidence: Evidence) -> tuple[Node, Shape | None]:
+    """The layer that raised and the shape that it got."""
+    node = evidence.failed
+    assert node is not None
+    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
+    return node, edges[0].spec.shape if edges else None
+
+
+def upstream(evidence: Evidence, node: Node) -> Iterator[Node]:
+    """The straight way up: nearest first, as long as there is one producer."""
+    yield from ancestors(evidence, node.id)
+
+
+def known(row: tuple[int | None, ...]) -> bool:
+    """Whether every axis is known."""
+    return None not in row
+
+
+def given(evidence: Evidence, node: Node) -> Shape | None:
+    """The shape of what a node gets."""
+    return next((edge.spec.shape for edge in evidence.flow.into(node.id)), None)
+
+
+def owner_of(evidence: Evidence, node: Node) -> Node | None:
+    while node.parent:
+        node = evidence.flow.node(node.parent)
+    return node if node.kind == "layer" else None
+
+
+def append(after: str, kind: str, **config: Any) -> Edit:
+    return Edit("insert-layer", after, {"layer": kind, "config": config, "position": "after"})

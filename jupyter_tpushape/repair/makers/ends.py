@@ -1,0 +1,48 @@
+"""The two ends of a loss, and the layer that decides the last axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...flow import Edge, Finding, Node
+from ...rules.evidence import Evidence
+from ...rules.loss import ends
+from .edits import SAME_SHAPE, upstream
+
+
+def loss_node(evidence: Evidence, finding: Finding) -> Node | None:
+    losses = [node for node in map(evidence.flow.node, finding.nodes) if node.kind == "loss"]
+    return losses[0] if losses else next(iter(evidence.losses()), None)
+
+
+def ends_of(evidence: Evidence, finding: Finding) -> tuple[Edge | None, Edge | None]:
+    node = loss_node(evidence, finding) or evidence.failed
+    return ends(evidence, node) if node is not None else (None, None)
+
+
+def several(evidence: Evidence) -> bool:
+    return len(evidence.losses()) > 1
+
+
+def label_key(evidence: Evidence, labels: Edge | None) -> dict[str, Any]:
+    if len(evidence.y) < 2:
+        return {}
+    index = next((i for i, (path, spec) in enumerate(evidence.y) if labels is not None and spec == labels.spec), 0)
+    path = evidence.y[index][0]
+    return {"key": int(path.split("[")[1].rstrip("]")) if "[" in path else path}
+
+
+def head_of(evidence: Evidence, node: Node) -> Node | None:
+    """The layer whose units decide the last axis."""
+    for item in [node, *upstream(evidence, node)]:
+        if isinstance(item.config.get("units"), int) or isinstance(item.config.get("filters"), int):
+            return item
+        if item.op not in SAME_SHAPE:
+            return None
+    return None
+
+
+def highest_of(finding: Finding) -> int | None:
+    text = finding.found.text if finding.found else ""
+    last = text.rsplit(" ", 1)[-1]
+    return int(last) if last.lstrip("-").isdigit() else None

@@ -1,0 +1,156 @@
+"""Candidates at the loss itself: the loss, and the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...flow import Edit, Finding, Node, elements, show_shape
+from ...rules.evidence import Evidence
+from ...rules.loss import kind_of
+from .edits import Made, configure
+from .ends import ends_of, highest_of, label_key, loss_node, several
+
+
+def _twin(evidence: Evidence, finding: Finding, table: dict[str, str]) -> Iterator[tuple[str, dict[str, Any], Node]]:
+    node = loss_node(evidence, finding)
+    if node is None:
+        return
+    op = node.op
+    plain = "".join(f"_{c.lower()}" if c.isupper() else c for c in op).lstrip("_")
+    if plain in table:
+        options = {
+            key: value
+            for key, value in node.config.items()
+            if key in ("from_logits", "label_smoothing") and value and key != "label_smoothing"
+        }
+        yield table[plain], options, node
+
+
+def sparse_loss(evidence: Evidence, finding: Finding) -> Made:
+    """The same loss for class numbers."""
+    if several(evidence):
+        return
+    for name, options, node in _twin(evidence, finding, {"categorical_crossentropy": "sparse_categorical_crossentropy"}):
+        yield (
+            f"Use {name}, which reads class numbers",
+            [Edit("loss", node.id, {"loss": name, "options": options})],
+            "the labels stay as they are",
+        )
+
+
+def dense_loss(evidence: Evidence, finding: Finding) -> Made:
+    """The same loss for one-hot rows."""
+    if several(evidence):
+        return
+    for name, options, node in _twin(evidence, finding, {"sparse_categorical_crossentropy": "categorical_crossentropy"}):
+        yield (
+            f"Use {name}, which reads one-hot rows",
+            [Edit("loss", node.id, {"loss": name, "options": options})],
+            "the labels stay as they are",
+        )
+
+
+def one_hot_labels(evidence: Evidence, finding: Finding) -> Made:
+    """Class numbers become rows."""
+    labels, predictions = ends_of(evidence, finding)
+    if labels is None or predictions is None or not predictions.spec.shape:
+        return
+    depth = predictions.spec.shape[-1]
+    if depth and depth > 1 and labels.spec.dtype.startswith(("int", "uint")):
+        yield (
+            f"Turn the labels into one-hot rows of {depth}",
+            [Edit("label-transform", "y", {"op": "one_hot", "depth": depth, **label_key(evidence, labels)})],
+            "the loss stays as it is",
+        )
+
+
+def label_numbers(evidence: Evidence, finding: Finding) -> Made:
+    """Rows become class numbers."""
+    labels, _ = ends_of(evidence, finding)
+    yield (
+        "Turn the one-hot rows into class numbers: argmax",
+        [Edit("label-transform", "y", {"op": "argmax", **label_key(evidence, labels)})],
+        "the loss stays as it is",
+    )
+
+
+def label_numbers_binary(evidence: Evidence, finding: Finding) -> Made:
+    """Two one-hot columns for a single sigmoid unit."""
+    labels, predictions = ends_of(evidence, finding)
+    if (
+        labels is not None
+        and predictions is not None
+        and labels.spec.shape
+        and predictions.spec.shape
+        and labels.spec.shape[-1] == 2
+        and predictions.spec.shape[-1] == 1
+    ):
+        key = label_key(evidence, labels)
+        edits = [Edit("label-transform", "y", {"op": "argmax", **key})]
+        if len(labels.spec.shape) == len(predictions.spec.shape):
+            edits.append(Edit("label-transform", "y", {"op": "expand_dims", "axis": -1, **key}))
+        yield "Keep one column: the number of the class", edits, "two columns say the same twice"
+
+
+def more_rows(evidence: Evidence, finding: Finding) -> Made:
+    """A row for every id that was seen."""
+    highest = highest_of(finding)
+    node = evidence.flow.node(finding.nodes[0])
+    if highest is not None:
+        yield (
+            f"Give {node.name} {highest + 1} rows, for ids 0 to {highest}",
+            [configure(node.name, input_dim=highest + 1)],
+            "as many as the ids seen need; the whole vocabulary may hold more",
+        )
+
+
+def label_axes(evidence: Evidence, finding: Finding) -> Made:
+    """Axes of size 1 in the labels."""
+    labels, predictions = ends_of(evidence, finding)
+    if labels is None or predictions is None or not labels.spec.shape or not predictions.spec.shape:
+        return
+    y, p = labels.spec.shape, predictions.spec.shape
+    key = label_key(evidence, labels)
+    kind = kind_of(loss_node(evidence, finding) or Node("", "", "loss", ""))
+    for axis in range(1, len(y)):
+        if y[axis] == 1 and len(y) > 1 and (len(y) > len(p) or kind == "sparse"):
+            yield (
+                f"Drop axis {axis} of the labels, which holds nothing",
+                [Edit("label-transform", "y", {"op": "squeeze", "axis": axis, **key})],
+                "an axis of size 1 holds no number of its own",
+            )
+    if len(y) == len(p) - 1:
+        for axis in range(1, len(p)):
+            if p[axis] == 1:
+                yield (
+                    f"Give the labels the axis that the predictions have: expand axis {axis}",
+                    [Edit("label-transform", "y", {"op": "expand_dims", "axis": axis, **key})],
+                    "",
+                )
+    if len(y) > 2 and elements(y[1:]) == elements(p[1:]):
+        yield (
+            f"Reshape each label to {show_shape(p[1:])}",
+            [Edit("label-transform", "y", {"op": "reshape_rows", "shape": list(p[1:]), **key})],
+            "every number is kept",
+        )
+    if len(y) == len(p) == 2 and y[-1] is not None and y[-1] > 1 and p[-1] == 1:
+        yield (
+            "Keep only the first column of the labels",
+            [Edit("label-transform", "y", {"op": "column", **key})],
+            "the other columns are not learnt",
+        )
+
+
+def whole_batch(evidence: Evidence, finding: Finding) -> Made:
+    """A table with one row a sample, inside the loss: only a batch of all samples fits it."""
+    rows = getattr(evidence.sample, "rows", None)
+    batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
+    node = evidence.failed
+    text = node.failure.message if node is not None and node.failure is not None else ""
+    if rows and batch and rows != batch and f"{rows}" in text and f"{batch}" in text:
+        yield (
+            f"Feed all {rows} rows as one batch",
+            [Edit("batching", "data", {"batch": rows, "drop_remainder": True})],
+            "the loss holds one value for each of them; passing those as sample_weight scales better",
+        )

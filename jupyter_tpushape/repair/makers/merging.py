@@ -1,0 +1,126 @@
+"""Candidates where branches meet: one of them brought to the shape of the other."""
+
+from __future__ import annotations
+
+from ...flow import Finding, Node, Shape, elements, show_shape
+from ...rules.evidence import Evidence
+from .edits import Made, at, configure, failing, known
+
+
+def merge(evidence: Evidence, finding: Finding) -> Made:
+    """Branches brought to one shape."""
+    node, _ = failing(evidence)
+    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
+    shapes = [edge.spec.shape for edge in edges]
+    if len(shapes) < 2 or any(not shape for shape in shapes):
+        return
+    if node.op == "Concatenate":
+        yield from _concat_axis(node, [shape for shape in shapes if shape])
+    base = min(range(len(shapes)), key=lambda i: elements(tuple(n or 1 for n in (shapes[i] or ()))) or 0)
+    for index, shape in enumerate(shapes):
+        small = shapes[base] or ()
+        if shape is None or index == base or shape == small:
+            continue
+        name = evidence.flow.node(edges[index].source).name
+        yield from _align(node, index, name, shape, small, node.op == "Concatenate")
+        other = evidence.flow.node(edges[base].source).name
+        yield from _grow(node, base, other, small, shape, node.op == "Concatenate")
+
+
+def _concat_axis(node: Node, shapes: list[Shape]) -> Made:
+    rank = len(shapes[0])
+    if any(len(shape) != rank for shape in shapes):
+        return
+    differs = [i for i in range(1, rank) if len({shape[i] for shape in shapes}) > 1]
+    if len(differs) == 1:
+        axis = differs[0]
+        yield (
+            f"Join along axis {axis}, the one that differs: Concatenate(axis={axis})",
+            [configure(node.name, axis=axis)],
+            "every other axis is the same",
+        )
+
+
+def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: bool) -> Made:
+    """The larger branch made smaller."""
+    if len(big) == len(small) and len(big) in (3, 4, 5):
+        inner = list(zip(big[1:-1], small[1:-1], strict=True))
+        channels = big[-1] != small[-1] and not concat
+        rank = len(big) - 2
+        if any(a != b for a, b in inner) and all(a and b and a >= b and (a // b) * b <= a for a, b in inner):
+            ratios = [(-(-a // b)) if a and b else 1 for a, b in inner]
+            exact = all(a == (b or 0) * r for (a, b), r in zip(inner, ratios, strict=True))
+            if channels and exact:
+                yield (
+                    f"Project {name} down with a strided 1x1 convolution: Conv{rank}D({small[-1]}, 1, strides={tuple(ratios)})",
+                    [at(node, index, f"Conv{rank}D", filters=small[-1], kernel_size=[1] * rank, strides=ratios)],
+                    "the usual way of a residual branch",
+                )
+            elif not channels:
+                for kind in ("MaxPooling", "AveragePooling"):
+                    yield (
+                        f"Pool {name} as the other branch was: {kind}{rank}D({tuple(ratios)})",
+                        [at(node, index, f"{kind}{rank}D", pool_size=ratios, padding="same")],
+                        "no weights added",
+                    )
+            if not channels:
+                crop = [[(a - b) // 2, (a - b) - (a - b) // 2] for a, b in inner if a is not None and b is not None]
+                yield (
+                    f"Crop {name} to {show_shape(small[1:-1])}: Cropping{rank}D",
+                    [at(node, index, f"Cropping{rank}D", cropping=crop if rank > 1 else crop[0])],
+                    "the border is lost",
+                )
+        elif channels and big[1:-1] == small[1:-1]:
+            yield (
+                f"Project {name} to {small[-1]} channels with a 1x1 convolution",
+                [at(node, index, f"Conv{rank}D", filters=small[-1], kernel_size=[1] * rank)],
+                "the usual way of a residual branch",
+            )
+    if len(big) == len(small) == 2 and big[-1] != small[-1] and not concat:
+        yield f"Project {name} to {small[-1]}: Dense({small[-1]})", [at(node, index, "Dense", units=small[-1])], ""
+    if len(big) > len(small) and known(big[1:]):
+        if len(small) == 2 and len(big) in (3, 4, 5):
+            yield f"Flatten {name}", [at(node, index, "Flatten")], "every number is kept"
+            yield (
+                f"Pool {name} to one vector: GlobalAveragePooling{len(big) - 2}D",
+                [at(node, index, f"GlobalAveragePooling{len(big) - 2}D")],
+                "",
+            )
+        if elements(big[1:]) == elements(small[1:]):
+            yield (
+                f"Reshape {name} to {show_shape(small[1:])}",
+                [at(node, index, "Reshape", target_shape=list(small[1:]))],
+                "every number is kept",
+            )
+
+
+def _grow(node: Node, index: int, name: str, small: Shape, big: Shape, concat: bool) -> Made:
+    """The smaller branch made larger."""
+    rank = len(big) - 2
+    if len(big) == len(small) and len(big) in (3, 4, 5):
+        inner = list(zip(small[1:-1], big[1:-1], strict=True))
+        if any(a != b for a, b in inner) and all(a and b and b >= a for a, b in inner):
+            if all(b % a == 0 for a, b in inner if a and b) and (concat or small[-1] == big[-1]):
+                factor = [b // a for a, b in inner if a and b]
+                yield (
+                    f"Upsample {name}: UpSampling{rank}D({tuple(factor)})",
+                    [at(node, index, f"UpSampling{rank}D", size=factor if rank > 1 else factor[0])],
+                    "no weights added",
+                )
+            pads = [[(b - a) // 2, (b - a) - (b - a) // 2] for a, b in inner if a and b]
+            if concat or small[-1] == big[-1]:
+                yield (
+                    f"Pad {name} to {show_shape(big[1:-1])}: ZeroPadding{rank}D",
+                    [at(node, index, f"ZeroPadding{rank}D", padding=pads if rank > 1 else pads[0])],
+                    "zeros are added",
+                )
+        elif small[-1] != big[-1] and not concat and small[1:-1] == big[1:-1]:
+            yield (
+                f"Project {name} to {big[-1]} channels with a 1x1 convolution",
+                [at(node, index, f"Conv{rank}D", filters=big[-1], kernel_size=[1] * rank)],
+                "",
+            )
+    if len(big) == len(small) == 2 and big[-1] != small[-1] and not concat:
+        yield f"Project {name} to {big[-1]}: Dense({big[-1]})", [at(node, index, "Dense", units=big[-1])], ""
+    if len(small) == 2 and len(big) == 3 and big[1]:
+        yield f"Repeat {name} for each of the {big[1]} steps: RepeatVector({big[1]})", [at(node, index, "RepeatVector", n=big[1])], ""

@@ -1,0 +1,42 @@
+"""Edits of source text with libcst: formatting and comments stay, only what must change changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
+
+from ...flow import Edit
+from .data import change_data, exchange_loss, literal_in
+from .layers import call_at, configured, inserted, replaced, with_shape
+from .words import (
+    swap,
+)
+
+
+def change(source: str, edit: Edit, line: int, places: Any) -> str:
+    """The source with one edit made at ``line`` (0: wherever it fits once).
+
+    Raises:
+        NoPlace: where the source does not show one place for it.
+    """
+    if edit.kind == "replace-op":
+        return literal_in(source, edit, line)
+    if edit.kind == "loss":
+        return exchange_loss(source, edit)
+    if edit.kind in ("data-transform", "label-transform", "batching"):
+        return change_data(source, edit, line)
+    wrapper = MetadataWrapper(cst.parse_module(source))
+    positions, parents = wrapper.resolve(PositionProvider), wrapper.resolve(ParentNodeProvider)
+    name = places.name(edit)
+    cls = places.classes[name]
+    call = call_at(wrapper.module, positions, line, "Input" if cls == "InputLayer" else cls, places.ordinals[name])
+    if edit.kind == "input-shape":
+        new: Any = with_shape(call, edit.detail["shape"])
+        return swap(wrapper.module, call, new).code
+    if edit.kind == "layer-config":
+        return swap(wrapper.module, call, configured(call, edit.detail["config"])).code
+    if edit.kind == "replace-layer":
+        return swap(wrapper.module, call, replaced(call, edit.detail)).code
+    return inserted(wrapper.module, call, parents, edit)
