@@ -56,4 +56,9 @@ def watch() -> Iterator[Seen]:
 def report_of(recorder: Recorder, error: BaseException | None, data: Any = None) -> Report:
     """A report of recorded calls that no model stands for."""
     seen: Examined = assemble_recorded(Program(None, data), recorder, error)
-    return Report(seen.evidence.flow, run_rules(seen.evidence), title="watched block" if error is None else "")
+    title = "watched block"
+    if error is not None:
+        failed = seen.evidence.failed
+        # Where no layer took part, the line is all that there is to name.
+        title = str(failed.location) if failed is not None and failed.op == "python" and failed.location is not None else ""
+    return Report(seen.evidence.flow, run_rules(seen.evidence), title=title)

@@ -43,14 +43,22 @@ def assemble_broken(seen: Examined, error: BaseException) -> None:
         assembler.calls(adapter, recorder)
     if not assembler.flow.failed():
         where = error_line(error)
-        node = assembler.node(None, name="builder", kind="layer", op="builder", status="failed", location=where)
+        # No layer raised: the line itself is what failed.
+        name = shortened(where.text) if where is not None and where.text else "builder"
+        node = assembler.node(None, name=name, kind="op", op="python", status="failed", location=where)
         node.failure = failure(error, "build")
     for node in assembler.flow.nodes:
         if node.failure is not None and node.failure.where == "call":
             node.failure = failure(error, "build", node.failure.inner)
-    not_reached(assembler, seen, [])
+    if recorder.calls or recorder.inputs or evidence.x:
+        not_reached(assembler, seen, [])
     evidence.flow = assembler.flow
     evidence.facts["message"] = clean_message(error)
+
+
+def shortened(text: str, most: int = 40) -> str:
+    """A line of source as a name."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
 def _upstream_inputs(recorder: Recorder) -> list[tuple[Any, Spec]]:

@@ -1,7 +1,7 @@
 """The wire form: one versioned JSON document that carries a report to every view.
 
-Specs and replica placements repeat from edge to edge, so the document keeps each once in a table
-and refers to it by index: that is what keeps a large model under 300 bytes a node.
+Specs, placements, weights and locations repeat throughout a flow, so the document keeps each once in a
+table and refers to it by index: that is what keeps a large model under 300 bytes a node.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MIME = "application/vnd.tpushape.report.v1+json"
 
 
 class WireNode(msgspec.Struct, omit_defaults=True):
-    """A node. ``weights`` are indices into the document's ``weights`` table."""
+    """A node. ``weights`` are indices into the flow's ``weights``, ``location`` and ``called`` into its ``locations``; -1: unknown."""
 
     id: str
     name: str
@@ -27,8 +27,8 @@ class WireNode(msgspec.Struct, omit_defaults=True):
     op: str
     parent: str = ""
     status: Status = "ok"
-    location: Location | None = None
-    called: Location | None = None
+    location: int = -1
+    called: int = -1
     config: dict[str, Any] = msgspec.field(default_factory=dict)
     weights: tuple[int, ...] = ()
     params: int = 0
@@ -65,6 +65,7 @@ class WireFlow(msgspec.Struct, omit_defaults=True):
     weights: list[Weight] = msgspec.field(default_factory=list)
     placements: list[WirePlacement] = msgspec.field(default_factory=list)
     devices: list[str] = msgspec.field(default_factory=list)
+    locations: list[Location] = msgspec.field(default_factory=list)
     framework: str = ""
     facts: dict[str, Any] = msgspec.field(default_factory=dict)
 
@@ -132,7 +133,11 @@ class _Table:
 
 def pack(flow: Flow) -> WireFlow:
     """A flow as its wire form."""
-    specs, weights, shapes = _Table(), _Table(), _Table()
+    specs, weights, shapes, places = _Table(), _Table(), _Table(), _Table()
+
+    def place(where: Location | None) -> int:
+        return -1 if where is None else places.add(where)
+
     devices: list[str] = []
     edges = []
     for edge in flow.edges:
@@ -145,13 +150,13 @@ def pack(flow: Flow) -> WireFlow:
         edges.append(WireEdge(edge.id, edge.source, edge.target, specs.add(edge.spec), edge.status, placement, edge.label))
     nodes = [
         WireNode(
-            node.id, node.name, node.kind, node.op, node.parent, node.status, node.location, node.called,
+            node.id, node.name, node.kind, node.op, node.parent, node.status, place(node.location), place(node.called),
             node.config, tuple(weights.add(weight) for weight in node.weights), node.params, node.failure, node.note, node.role,
         )
         for node in flow.nodes
     ]  # fmt: skip
     placements = [WirePlacement(held) for held in shapes.values]
-    return WireFlow(nodes, edges, specs.values, weights.values, placements, devices, flow.framework, flow.facts)
+    return WireFlow(nodes, edges, specs.values, weights.values, placements, devices, places.values, flow.framework, flow.facts)
 
 
 def unpack(wire: WireFlow) -> Flow:
@@ -165,9 +170,12 @@ def unpack(wire: WireFlow) -> Flow:
             held *= len(wire.devices)
         return tuple(Replica(i, device, shape) for i, (device, shape) in enumerate(zip(wire.devices, held, strict=True)))
 
+    def place(index: int) -> Location | None:
+        return wire.locations[index] if index >= 0 else None
+
     nodes = [
         Node(
-            node.id, node.name, node.kind, node.op, node.parent, node.status, node.location, node.called,
+            node.id, node.name, node.kind, node.op, node.parent, node.status, place(node.location), place(node.called),
             node.config, tuple(wire.weights[i] for i in node.weights), node.params, node.failure, node.note, node.role,
         )
         for node in wire.nodes

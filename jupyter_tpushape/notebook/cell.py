@@ -117,7 +117,10 @@ def _trace_cell(shell: Any, source: str, chosen: dict[str, Any], count: int | No
         raise BadProgram("This cell builds no Keras model: put %%tpushape on a cell that makes one, or type %tpushape model data.")
     if error is not None and not is_ours(error):
         return None, program
-    return trace(program.build, program.data, **chosen), program
+    report = trace(program.build, program.data, **chosen)
+    if report.title == program.build.__name__:
+        report.title = f"In[{shell._tpushape.running if count is None else count}]"
+    return report, program
 
 
 def rerun_report(extension: Any, chosen: dict[str, Any]) -> Any:

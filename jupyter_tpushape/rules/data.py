@@ -47,7 +47,12 @@ def data():
 """,
 )
 
-_RESHAPE = re.compile(r"cannot reshape array of size (\d+) into shape \(?([\d, ?-]+)\)?")
+NUMPY_RESHAPE = re.compile(r"cannot reshape array of size (\d+) into shape \(?([\d, ?-]+)\)?")
+
+
+def reshape_of(match: re.Match[str]) -> tuple[int, tuple[int, ...]]:
+    """How many numbers there are, and the shape that NumPy was asked for."""
+    return int(match[1]), tuple(int(n) for n in match[2].replace(" ", "").split(",") if n)
 
 
 @check(order=1)
@@ -62,9 +67,9 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
         said, where, nodes = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__, None, ()
     else:
         return
-    match = _RESHAPE.search(said)
+    match = NUMPY_RESHAPE.search(said)
     if match:
-        size, wanted = int(match[1]), tuple(int(n) for n in match[2].replace(" ", "").split(",") if n)
+        size, wanted = reshape_of(match)
         yield Finding(
             DATA_RAISES.id, "error", f"The data code asks for an array of {wanted}, and {size} numbers do not fill it.",
             "A reshape keeps every number. Writing -1 for the first axis lets NumPy count the rows itself.",

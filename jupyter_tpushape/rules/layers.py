@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ..flow import Edge, Finding, Node, Shape, Side, elements, show_shape
+from .data import NUMPY_RESHAPE, reshape_of
 from .entry import mismatches, names_apart
 from .evidence import Evidence
 from .registry import check, rule
@@ -107,6 +108,23 @@ RAISES = rule(
     passes=_raises % 1,
 )
 
+CODE = rule(
+    "code-raises",
+    "A line outside of any layer raises",
+    severity="error",
+    source="NumPy's, TensorFlow's or the user's own exception",
+    fails="""
+def build():
+    table = np.arange(12, dtype="float32").reshape(5, 5)
+    m = keras.Sequential([keras.Input((5,)), L.Dense(5)]); m.set_weights([table, np.zeros(5)]); return m
+""",
+    passes="""
+def build():
+    table = np.arange(25, dtype="float32").reshape(5, 5)
+    m = keras.Sequential([keras.Input((5,)), L.Dense(5)]); m.set_weights([table, np.zeros(5)]); return m
+""",
+)
+
 _NDIM = re.compile(r"expected (min_|max_)?ndim=(\d+), found ndim=(\d+)")
 _LAST = re.compile(r"expected axis (-?\d+) of input shape to have value (\d+)")
 _EQUAL = re.compile(r"Dimensions must be equal, but are (\d+) and (\d+)")
@@ -142,6 +160,8 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
         finding = explain(evidence, node, edges, shape, said)
         if finding is not None:
             return finding
+    if node.op == "python":
+        return _line(node, said)
     if node.kind == "op":
         return _operation(evidence, node, edges)
     inside = _INSIDE.search(said)
@@ -152,6 +172,21 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
     if len(words) > 120:
         return Finding(RAISES.id, "error", f"{named(node)} raises{fed}.", f"{_inner(node)} It says: {words}".strip())
     return Finding(RAISES.id, "error", f"{named(node)} raises{fed}: {words}.", _inner(node))
+
+
+def _line(node: Node, said: str) -> Finding:
+    """The program's own line, with NumPy or plain Python in it."""
+    assert node.failure is not None
+    match = NUMPY_RESHAPE.search(said)
+    if match:
+        size, wanted = reshape_of(match)
+        side = Side(f"{elements(wanted)} numbers") if all(n > 0 for n in wanted) else Side(f"shape {wanted}")
+        return Finding(
+            CODE.id, "error", f"A line asks for an array of {wanted}, and {size} numbers do not fill it.",
+            f"A reshape keeps every number. Writing -1 for one axis lets NumPy work out its size. It says: {node.failure.last_line}",
+            side, Side(f"{size} numbers"),
+        )  # fmt: skip
+    return Finding(CODE.id, "error", "A line outside of any layer raises.", f"It says: {node.failure.last_line}")
 
 
 def _inner(node: Node) -> str:

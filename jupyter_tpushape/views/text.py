@@ -114,20 +114,27 @@ def _line(report: Report, node: Node, edges: list[Edge], named: bool) -> Text:
 def _finding(console: Console, finding: Finding) -> None:
     mark, style = _MARKS[finding.severity]
     console.print(Text.assemble((f"{mark} {_WORDS[finding.severity]} ", style), (finding.rule, "dim")))
-    console.print(Text(f"  {finding.message}"))
+    _paragraph(console, Text(finding.message), 2)
     if finding.expected is not None:
         console.print(Text("  wants  ").append(_side(finding.expected)))
     if finding.found is not None:
         console.print(Text("  gets   ").append(_side(finding.found)))
     if finding.why:
-        console.print(Text(f"  {finding.why}", style="dim"))
+        _paragraph(console, Text(finding.why, style="dim"), 2)
     if finding.location is not None:
         source = f"  {finding.location.text}" if finding.location.text else ""
         console.print(Text(f"  at {finding.location}{source}", style="cyan"))
     for fix in finding.fixes:
         _fix(console, fix)
     if finding.rejected:
-        console.print(Text(f"  tried and rejected: {'; '.join(finding.rejected)}", style="dim"))
+        _paragraph(console, Text(f"tried and rejected: {'; '.join(finding.rejected)}", style="dim"), 2)
+
+
+def _paragraph(console: Console, text: Text, indent: int, hang: int = 0) -> None:
+    """Wrapped text that keeps its indent, the lines after the first ``hang`` columns more."""
+    for i, line in enumerate(text.wrap(console, max(20, console.width - indent - hang))):
+        line.rstrip()
+        console.print(Text(" " * (indent + (hang if i else 0))).append_text(line))
 
 
 def _side(side: Side) -> Text:
@@ -144,11 +151,11 @@ def _side(side: Side) -> Text:
 
 def _fix(console: Console, fix: Fix) -> None:
     sign, style = ("✓ fix, tried and holds: ", "green") if fix.verified else ("? idea, not verified: ", "yellow")
-    console.print(Text.assemble(("  " + sign, style), (fix.title, "bold")))
+    _paragraph(console, Text.assemble((sign, style), (fix.title, "bold")), 2, hang=2)
     if fix.effect is not None and fix.effect.text:
-        console.print(Text(f"      {fix.effect.text}", style="dim"))
+        _paragraph(console, Text(fix.effect.text, style="dim"), 6)
     if fix.reason:
-        console.print(Text(f"      {fix.reason}", style="dim"))
+        _paragraph(console, Text(fix.reason, style="dim"), 6)
     for line in fix.patch.splitlines()[:28]:
         if not line.startswith(("---", "+++", "@@")):
             console.print(Text(f"      {line}", style={"+": "green", "-": "red"}.get(line[:1], "dim")), soft_wrap=True)

@@ -152,13 +152,15 @@ function places(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions):
         : h("span", { class: "mono" }, words),
     );
   };
-  add("made at", node.location);
-  if (node.called && placeText(node.called) !== placeText(node.location)) {
-    add("called at", node.called);
+  const made = doc.madeAt(i);
+  const called = doc.calledAt(i);
+  add("made at", made);
+  if (placeText(called) !== placeText(made)) {
+    add("called at", called);
   }
   pane.append(row);
-  if (node.location?.text) {
-    pane.append(h("pre", { class: "message" }, node.location.text.trim()));
+  if (made?.text) {
+    pane.append(h("pre", { class: "message" }, made.text.trim()));
   }
 }
 

@@ -1,7 +1,7 @@
 /** The wire document with its references followed: what the other parts of the view read. */
 
 import { shapeText, specText } from "./text";
-import type { Finding, LayerMemory, Severity, Shape, Spec, Status, Weight, WireEdge, WireNode, WireReport } from "./wire";
+import type { Finding, LayerMemory, Location, Severity, Shape, Spec, Status, Weight, WireEdge, WireNode, WireReport } from "./wire";
 
 const RANK: Record<Severity, number> = { error: 4, tpu: 3, silent: 2, slow: 1, note: 0 };
 
@@ -116,6 +116,15 @@ export class FlowDoc {
   weights(i: number): Weight[] {
     const table = this.report.flow.weights ?? [];
     return (this.nodes[i]!.weights ?? []).flatMap((w) => (table[w] ? [table[w]] : []));
+  }
+
+  /** The line that made a node; the line that called it. */
+  madeAt(i: number): Location | undefined {
+    return this.report.flow.locations?.[this.nodes[i]?.location ?? -1];
+  }
+
+  calledAt(i: number): Location | undefined {
+    return this.report.flow.locations?.[this.nodes[i]?.called ?? -1];
   }
 
   /** What every replica holds of an edge's tensor; empty without a target. */

@@ -80,7 +80,7 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
     );
   }
   let right = w - 12;
-  const place = placeText(node?.location);
+  const place = placeText(doc.madeAt(item.node));
   const replicas = node && !box.open ? strip(doc, item.node, kind === "split" ? right - 10 : right, place ? 12 : 30) : null;
   if (replicas) {
     g.append(replicas);

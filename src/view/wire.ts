@@ -28,11 +28,12 @@ export interface WireFlow {
   weights?: Weight[];
   placements?: WirePlacement[];
   devices?: string[];
+  locations?: Location[];
   framework?: string;
   facts?: Record<string, unknown>;
 }
 
-/** A node. ``weights`` are indices into the document's ``weights`` table. */
+/** A node. ``weights`` are indices into the flow's ``weights``, ``location`` and ``called`` into its ``locations``; -1: unknown. */
 export interface WireNode {
   id: string;
   name: string;
@@ -40,28 +41,14 @@ export interface WireNode {
   op: string;
   parent?: string;
   status?: Status;
-  location?: Location | null;
-  called?: Location | null;
+  location?: number;
+  called?: number;
   config?: Record<string, unknown>;
   weights?: number[];
   params?: number;
   failure?: Failure | null;
   note?: string;
   role?: string;
-}
-
-/**
- * A line of the user's source: of a file, or of a notebook cell.
- *
- * ``cell`` is the cell's id where the kernel tells it, ``execution`` its ``In[n]`` number.
- * ``line`` counts from 1 inside the file or the cell.
- */
-export interface Location {
-  file: string;
-  line: number;
-  cell?: string;
-  execution?: number;
-  text?: string;
 }
 
 /**
@@ -118,6 +105,20 @@ export interface Weight {
  */
 export interface WirePlacement {
   shapes: Shape[];
+}
+
+/**
+ * A line of the user's source: of a file, or of a notebook cell.
+ *
+ * ``cell`` is the cell's id where the kernel tells it, ``execution`` its ``In[n]`` number.
+ * ``line`` counts from 1 inside the file or the cell.
+ */
+export interface Location {
+  file: string;
+  line: number;
+  cell?: string;
+  execution?: number;
+  text?: string;
 }
 
 /** One fact worth the user's time. */

@@ -69,7 +69,7 @@ export function headWidth(doc: FlowDoc, item: Item): number {
 
 export function boxSize(doc: FlowDoc, item: Item, pills: number): { w: number; h: number } {
   const node = item.node >= 0 ? doc.node(item.node) : undefined;
-  const place = node ? placeText(node.location) : "";
+  const place = placeText(doc.madeAt(item.node));
   const strip = node && doc.strip(item.node).length > 1 ? STRIP : 0;
   const more = (item.children.length ? 26 : 0) + (item.times > 1 ? 84 : 0) + (item.problems ? 26 : 0);
   // The strip stands beside the name, or, where no place is written there, on the second line.
