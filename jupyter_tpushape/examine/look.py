@@ -5,6 +5,7 @@ Looking twice (a fix that is tried, a second batch size) is calling :func:`exami
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from ..flow import CannotRebuild, Spec
@@ -14,6 +15,7 @@ from ..rules.evidence import Evidence
 from ..trace.adapter import Adapter, adapter_for, loaded
 from ..trace.assemble import Assembler
 from ..trace.build import build
+from ..trace.hindsight import look_back
 from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
 from ..trace.run import leaves, run
@@ -46,6 +48,10 @@ def examine(program: Program) -> Examined:
             model = program.edits.finish(adapter, recorder, model)
         if error is None and adapter is None:
             raise BadProgram(f"The builder returned {_kind(model)} where a Keras model was expected: let it end with `return model`.")
+    elif adapter.is_model(model):
+        # A line is worth less than the trace: odd objects among the user's names do not stop it.
+        with contextlib.suppress(Exception):
+            look_back(model)
     data_error: BaseException | None = None
     if is_builder(data):
         try:

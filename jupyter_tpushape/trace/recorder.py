@@ -207,8 +207,13 @@ def remember_line(obj: Any) -> None:
     """Idle recording: only the line that makes a layer."""
     where = user_frame(skip=obj, depth=3)
     if where is not None:
-        with contextlib.suppress(TypeError):
-            _LINES[obj] = where
+        set_line(obj, where)
+
+
+def set_line(obj: Any, where: tuple[str, int]) -> None:
+    """Keeps the line that made a layer, as long as the layer lives."""
+    with contextlib.suppress(TypeError):
+        _LINES[obj] = where
 
 
 def line_of(obj: Any) -> tuple[str, int] | None:
