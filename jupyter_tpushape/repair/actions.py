@@ -176,7 +176,29 @@ class Edits:
                 kwargs = {**kwargs, "loss": loss}
             if "metrics" in edit.detail:
                 kwargs = {**kwargs, "metrics": edit.detail["metrics"]}
+        for i, edit in self._of("strategy"):
+            if edit.detail["op"] == "argument":
+                self.applied.add(i)
+                kwargs = {**kwargs, edit.detail["argument"]: edit.detail["value"]}
+            elif edit.detail["op"] == "fresh-optimizer":
+                self.applied.add(i)
+                old = args[0] if args else kwargs.get("optimizer")
+                new = type(old).from_config(old.get_config()) if hasattr(old, "get_config") else old
+                args, kwargs = ((new, *args[1:]), kwargs) if args else (args, {**kwargs, "optimizer": new})
         return args, kwargs
+
+    def scoped(self, build: Any, strategy: Any) -> Any:
+        """The builder run inside the strategy's scope, where an edit says so."""
+        wanted = [i for i, edit in self._of("strategy") if edit.detail["op"] == "scope"]
+        if not wanted or strategy is None:
+            return build
+        self.applied.update(wanted)
+
+        def build_in_scope() -> Any:
+            with strategy.scope():
+                return build()
+
+        return build_in_scope
 
     # -- a finished model --------------------------------------------------------------------------
 

@@ -106,6 +106,10 @@ def edited(seen: Examined, edits: tuple[Edit, ...]) -> Program:
     builder = program.model
     if adapter_for(builder) is not None:
         builder = builder_of(seen.adapter, seen.model)
+    if any(edit.kind == "strategy" for edit in edits):
+        from ..replicas import strategy_of
+
+        builder = made.scoped(builder, strategy_of(seen.model, program.strategy))
     if seen.sample is not None and seen.data is not None and not any(edit.kind in _DATA_ONLY for edit in edits):
         return program.with_(model=builder, data=seen.data, sample=seen.sample, edits=made)
     return program.with_(model=builder, data=_data_source(seen, edits), edits=made)
@@ -116,15 +120,22 @@ def _data_source(seen: Examined, edits: tuple[Edit, ...] = ()) -> Any:
     if seen.data is None:
         for edit in edits:
             if edit.detail.get("op") == "source":
-                from .source import recounted
-
-                changed = recounted(seen.program.data, edit.detail["shape"])
-                if changed is None:
-                    raise CannotRebuild("The source of the data function is not known.")
-                return changed
+                return _rewritten(seen.program.data, edit)
         return seen.program.data
+    for edit in edits:
+        if edit.detail.get("op") == "source":
+            return _rewritten(seen.program.data, edit)
     replacement = getattr(seen.sample, "replacement", None)
     return replacement if replacement is not None else seen.data
+
+
+def _rewritten(function: Any, edit: Edit) -> Any:
+    from .source import rewritten
+
+    changed = rewritten(function, edit) if hasattr(function, "__code__") else None
+    if changed is None:
+        raise CannotRebuild("The source of the data function is not known, or shows no one place for it.")
+    return changed
 
 
 def _fix(seen: Examined, candidate: Candidate, again: Examined) -> Fix:

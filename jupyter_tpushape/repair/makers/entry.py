@@ -98,34 +98,10 @@ def recount(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
-def static_batch(evidence: Evidence, finding: Finding) -> Made:
-    """One batch size that every replica can share, and no smaller last batch."""
-    replicas = evidence.target.replicas if evidence.target else 1
-    sample = evidence.sample
-    batch = getattr(sample, "batch", None) or max(getattr(sample, "batch_sizes", ()) or (replicas,))
-    rows = getattr(sample, "rows", None)
-    if rows is None and getattr(sample, "cardinality", None) and sample.cardinality > 0 and getattr(sample, "batch_sizes", ()):
-        rows = sum(_drawn(sample)) if sample.cardinality <= len(_drawn(sample)) else batch * sample.cardinality
-    sizes = [max(1, round(batch / replicas)) * replicas, -(-batch // replicas) * replicas, batch // replicas * replicas]
-    for size in dict.fromkeys(n for n in sizes if n > 0):
-        short = rows is not None and rows < size
-        detail = {"batch": size, "drop_remainder": True, **({"repeat": True} if short else {})}
-        title = f"Batch {size} rows and drop the remainder: {size // replicas} for each of {replicas} replicas"
-        yield (
-            title,
-            [Edit("batching", "data", detail)],
-            "one program for every step" + ("; repeated, since there are fewer rows" if short else ""),
-        )
-
-
-def _drawn(sample: Any) -> list[int]:
-    from ...sources.nested import flatten
-
-    return [int(next(iter(flatten(x, "x")))[1].shape[0]) for x, _, _ in sample.sampled]
-
-
 def add_batch_axis(evidence: Evidence, finding: Finding) -> Made:
     """One sample becomes a batch of one."""
+    if getattr(evidence.sample, "kind", "") == "dataset":
+        return
     for index, name, _, _ in misfits(evidence):
         yield (
             "Give the sample a batch axis: x[None]",

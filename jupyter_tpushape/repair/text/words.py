@@ -23,6 +23,8 @@ POSITIONS = {
     "Conv1D": ["filters", "kernel_size", "strides", "padding"],
     "Conv2D": ["filters", "kernel_size", "strides", "padding"],
     "Conv3D": ["filters", "kernel_size", "strides", "padding"],
+    "batch": ["batch_size", "drop_remainder"],
+    "padded_batch": ["batch_size", "padded_shapes", "padding_values", "drop_remainder"],
 }
 
 
