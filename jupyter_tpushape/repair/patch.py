@@ -131,7 +131,7 @@ class Places:
         recorder = seen.recorder
         from ..trace.recorder import line_of
 
-        for obj in [*recorder.alive, *(call.obj for call in recorder.calls)]:
+        for obj in [*recorder.alive, *(call.obj for call in recorder.calls), *_layers(seen.model)]:
             name = getattr(obj, "name", None)
             if not isinstance(name, str) or not hasattr(obj, "get_config"):
                 continue
@@ -242,6 +242,14 @@ class Places:
         return code.co_filename, code.co_firstlineno
 
 
+def _layers(model: Any) -> list[Any]:
+    """The layers of a model that was there already, its inputs included."""
+    found: list[Any] = []
+    for layer in getattr(model, "_layers", None) or getattr(model, "layers", None) or ():
+        found += [layer, *_layers(layer)]
+    return found
+
+
 def _key(path: str) -> Any:
     inside = re.search(r"\[(\d+)\]", path)
     return int(inside[1]) if inside else path
@@ -296,7 +304,7 @@ def _snippet(edit: Edit, dataset: bool) -> Iterator[str]:
         yield "+ds = ds.with_options(options)"
     elif edit.kind == "batching" and detail.get("op") == "add-batch":
         yield "# at the end of the pipeline:"
-        yield f"+ds = ds.batch({detail['batch']}, drop_remainder={detail['drop_remainder']})"
+        yield f"+ds = ds.batch({detail['batch']}{', drop_remainder=True' if detail['drop_remainder'] else ''})"
     elif edit.kind == "batching":
         yield "# at the end of the pipeline:"
         yield f"+ds = ds.unbatch().batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})"

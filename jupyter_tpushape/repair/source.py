@@ -115,10 +115,13 @@ def transformer_of(edit: Edit) -> Any:
 
 
 def replace_operation(adapter: Any, model: Any, edit: Edit) -> bool:
-    """Gives the layer named by the edit a ``call`` with one literal changed; ``False`` where the source is not known."""
+    """Changes the code of the layer named by the edit; ``False`` where there is none, or its source is not known."""
     layer = _find(adapter, model, edit.target)
-    if layer is None:
-        return False
+    return layer is not None and change_call(layer, edit)
+
+
+def change_call(layer: Any, edit: Edit) -> bool:
+    """Gives this layer a ``call``, or a Lambda its function, with an edit made; ``False`` where the source is not known."""
     anonymous = type(layer).__name__ == "Lambda" and inspect.isfunction(getattr(layer, "function", None))
     function = inspect.unwrap(layer.function if anonymous else type(layer).call)
     literal = transformer_of(edit)

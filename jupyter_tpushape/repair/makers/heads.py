@@ -262,7 +262,7 @@ def no_logits(evidence: Evidence, finding: Finding) -> Made:
         yield (
             "Say from_logits=False: the activation is there already",
             [Edit("loss", loss.id, {"loss": plain, "options": {"from_logits": False}, "was": plain})],
-            "",
+            "the loss then takes probabilities, which is what it gets",
         )
     if giver.config.get("activation"):
         yield (

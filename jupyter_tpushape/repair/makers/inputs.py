@@ -44,9 +44,9 @@ def exchanged(evidence: Evidence, finding: Finding) -> Made:
     names = [name for name, _ in declared]
     if named:
         mapping = {name: paths[i] for name, i in zip(names, best, strict=True)}
-        changed = [f"{old} as {new}" for new, old in mapping.items() if old != new]
+        changed = [f"{new} gets {old}" for new, old in mapping.items() if old != new]
         yield (
-            f"Hand {', '.join(changed)}" if changed else "Hand the inputs over by name",
+            f"Hand the inputs over under their names: {', '.join(changed)}",
             [Edit("data-transform", "x", {"op": "exchange", "order": mapping})],
             "the only order in which every input fits" if unique else "by name and shape; other orders fit too",
         )

@@ -125,7 +125,7 @@ def label_axes(evidence: Evidence, finding: Finding) -> Made:
                 yield (
                     f"Give the labels the axis that the predictions have: expand axis {axis}",
                     [Edit("label-transform", "y", {"op": "expand_dims", "axis": axis, **key})],
-                    "",
+                    "an axis of size 1 adds no number",
                 )
     if len(y) > 2 and elements(y[1:]) == elements(p[1:]):
         yield (

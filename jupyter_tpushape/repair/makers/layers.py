@@ -38,23 +38,33 @@ def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
             return
 
 
+_ATTENTION = frozenset({"MultiHeadAttention", "GroupQueryAttention", "Attention", "AdditiveAttention"})
+
+
 def embed_ids(evidence: Evidence, finding: Finding) -> Made:
-    """Ids go straight into a layer that reads a sequence of vectors."""
-    node = evidence.failed
-    edge = next((edge for edge in evidence.failed_inputs() if edge.label != "mask"), None) if node is not None else None
-    if node is None or edge is None or edge.spec.shape is None or len(edge.spec.shape) != 2 or len(axes_of(node.op)) != 3:
+    """Ids go straight into a layer that reads a sequence of vectors: an Embedding in front of the first one."""
+    if evidence.failed is None or len(evidence.x) != 1:
         return
-    source = evidence.flow.node(edge.source)
-    integers = any(spec.dtype.startswith(("int", "uint")) for _, spec in evidence.x)
-    highest = max(
-        (stats.maximum for stats in (getattr(evidence.sample, "stats", None) or {}).values() if stats and stats.maximum), default=None
-    )
-    if source.kind == "input" and len(evidence.x) == 1 and integers and highest is not None:
+    (_, spec), *_ = evidence.x
+    tops = [stats.maximum for path, stats in (getattr(evidence.sample, "stats", None) or {}).items() if path.startswith("x") and stats]
+    ids = int(max((top for top in tops if top is not None), default=-1))
+    if not spec.dtype.startswith(("int", "uint")) or spec.shape is None or len(spec.shape) != 2 or ids < 0:
+        return
+    way = [evidence.failed, *upstream(evidence, evidence.failed)]
+    for node in way:
+        edges = [edge for edge in evidence.flow.into(node.id) if edge.label != "mask"]
+        reads = len(axes_of(node.op)) == 3 or node.op in _ATTENTION
+        if not reads or not edges or any(evidence.flow.node(edge.source).kind != "input" for edge in edges):
+            continue
+        edit = insert(node.name, "Embedding", input_dim=ids + 1, output_dim=8)
+        if node.op in _ATTENTION:
+            edit = Edit(edit.kind, edit.target, {**edit.detail, "every": True})
         yield (
-            f"Turn the ids into vectors: Embedding({int(highest) + 1}, 8) before {node.name}",
-            [insert(node.name, "Embedding", input_dim=int(highest) + 1, output_dim=8)],
-            f"the data holds ids up to {int(highest)}; a vocabulary may hold more",
+            f"Turn the ids into vectors: Embedding({ids + 1}, 8) before {node.name}",
+            [edit],
+            f"the data holds ids up to {ids}; a vocabulary may hold more",
         )
+        return
 
 
 def reshape_upstream(evidence: Evidence, finding: Finding) -> Made:

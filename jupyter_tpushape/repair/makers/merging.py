@@ -84,7 +84,7 @@ def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: 
             yield (
                 f"Pool {name} to one vector: GlobalAveragePooling{len(big) - 2}D",
                 [at(node, index, f"GlobalAveragePooling{len(big) - 2}D")],
-                "",
+                "adds weights of its own",
             )
         if elements(big[1:]) == elements(small[1:]):
             yield (
@@ -118,7 +118,7 @@ def _grow(node: Node, index: int, name: str, small: Shape, big: Shape, concat: b
             yield (
                 f"Project {name} to {big[-1]} channels with a 1x1 convolution",
                 [at(node, index, f"Conv{rank}D", filters=big[-1], kernel_size=[1] * rank)],
-                "",
+                "adds weights of its own",
             )
     if len(big) == len(small) == 2 and big[-1] != small[-1] and not concat:
         yield f"Project {name} to {big[-1]}: Dense({big[-1]})", [at(node, index, "Dense", units=big[-1])], ""

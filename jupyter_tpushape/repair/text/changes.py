@@ -12,6 +12,7 @@ from .data import compile_argument, exchange_loss, literal_in, recounted
 from .handed import change_data
 from .layers import call_at, configured, inserted, replaced, with_shape
 from .words import (
+    NoPlace,
     swap,
 )
 
@@ -44,5 +45,7 @@ def change(source: str, edit: Edit, line: int, places: Any) -> str:
         return swap(wrapper.module, call, configured(call, edit.detail["config"])).code
     if edit.kind == "replace-layer":
         return swap(wrapper.module, call, replaced(call, edit.detail)).code
+    if edit.detail.get("every"):
+        raise NoPlace
     nth = edit.detail.get("nth")
     return inserted(wrapper.module, call, parents, edit, positions, (places.nth_call(edit), int(nth or 0)) if nth else None)

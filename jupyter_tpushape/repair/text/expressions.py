@@ -41,7 +41,14 @@ def code(edit: Edit, name: str, spec: Spec | None = None) -> str:
             return f"np.pad({name}, [{widths}]{value})"
         width = f"[(0, max(0, {size} - n) if i == {axis} else 0) for i, n in enumerate(np.shape({name}))]"
         return f"np.pad({name}, {width}, constant_values={detail.get('value', 0)})"
+    if detail["op"] == "exchange" and isinstance(detail["order"], dict):
+        return renamed(name, detail["order"])
     return _filled(_NUMPY.get(detail["op"], ""), edit, name, spec)
+
+
+def renamed(name: str, order: dict[str, str]) -> str:
+    """A dict with its values under other keys."""
+    return "{" + ", ".join(f'"{new}": {name}["{old}"]' for new, old in order.items()) + "}"
 
 
 def tensor_code(edit: Edit, name: str, spec: Spec | None = None) -> str:
@@ -63,7 +70,7 @@ def tensor_code(edit: Edit, name: str, spec: Spec | None = None) -> str:
     if detail["op"] == "to_dense":
         return f"tf.sparse.to_dense({name})" if detail.get("sparse") else f"{name}.to_tensor({_fill(detail)})"
     if detail["op"] == "exchange" and isinstance(detail["order"], dict):
-        return "{" + ", ".join(f'"{new}": {name}["{old}"]' for new, old in detail["order"].items()) + "}"
+        return renamed(name, detail["order"])
     return _filled(_TENSOR.get(detail["op"], ""), edit, name, spec)
 
 

@@ -221,6 +221,8 @@ class _Hands:
                 new = names.get(written.evaluated_value) if written is not None else None
                 items.append(item.with_changes(key=written.with_changes(value=f'"{new}"')) if written is not None and new else item)
             self._swap(inside, inside.with_changes(elements=items))
+        elif isinstance(value, cst.Name):
+            self._swap(value, self._written(value.value))
         else:
             raise NoPlace
 
@@ -245,7 +247,7 @@ class _Hands:
             return
         drop = f"drop_remainder={detail.get('drop_remainder', True)}"
         if detail.get("op") == "add-batch":
-            self._behind(value, f".batch({detail['batch']}, {drop})")
+            self._behind(value, f".batch({detail['batch']}{', ' + drop if detail.get('drop_remainder', True) else ''})")
             return
         if detail.get("op") == "options":
             raise NoPlace
