@@ -99,9 +99,8 @@ def _diff(seen: Any, edits: tuple[Edit, ...]) -> tuple[str, str, str] | None:
     where = location((filename, 1))
     cell = where is not None and not where.file
     for name, module in (("np", "numpy"), ("tf", "tensorflow")):
-        if name in places.names(filename) or f"{name}." in before:
-            continue
-        after = text.with_import(after, name, module)
+        if name not in places.names(filename):
+            after = text.with_import(after, name, module)
     label = where.file.rsplit("/", 1)[-1] if where is not None and where.file else f"In[{where.execution}]" if where is not None else ""
     lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), label, label, lineterm="", n=2))
     if not lines:

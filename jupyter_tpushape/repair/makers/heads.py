@@ -91,7 +91,7 @@ def flatten_cause(evidence: Evidence, finding: Finding) -> Made:
     yield from options
     way = [evidence.flow.node(predictions.source)]
     if way[0].kind == "layer" and way[0].name != target:
-        yield f"Flatten before {way[0].name}", [insert(way[0].name, "Flatten")], ""
+        yield f"Flatten before {way[0].name}", [insert(way[0].name, "Flatten")], "every number is kept, further behind the cause"
 
 
 def broadcast_cause(evidence: Evidence, finding: Finding) -> Made:

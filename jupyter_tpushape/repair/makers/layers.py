@@ -241,7 +241,7 @@ def reshape_target(evidence: Evidence, finding: Finding) -> Made:
                 f"axis {axis + 1} follows from the others",
             )
     ones = [1] * (len(wanted) - 1) + [size]
-    yield f"Reshape to {tuple(ones)}", [configure(node.name, target_shape=ones)], ""
+    yield f"Reshape to {tuple(ones)}", [configure(node.name, target_shape=ones)], "every number is kept"
     giver = next((item for item in upstream(evidence, node) if item.op == "Dense"), None)
     if giver is not None and all(n > 0 for n in wanted):
         yield (
@@ -301,11 +301,19 @@ def general(evidence: Evidence, finding: Finding) -> Made:
         return
     shape = given(evidence, node)
     if shape and len(shape) > 2 and known(shape[1:]):
-        yield f"Flatten before {node.name}", [insert(node.name, "Flatten")], ""
+        yield f"Flatten before {node.name}", [insert(node.name, "Flatten")], "every number is kept"
         if len(shape) in (3, 4, 5):
-            yield f"Pool before {node.name}", [insert(node.name, f"GlobalAveragePooling{len(shape) - 2}D")], ""
+            yield (
+                f"Pool before {node.name}",
+                [insert(node.name, f"GlobalAveragePooling{len(shape) - 2}D")],
+                "one number a channel; few weights behind it",
+            )
     if shape and len(shape) == 2 and known(shape[1:]):
-        yield f"Add a last axis before {node.name}", [insert(node.name, "Reshape", target_shape=[shape[1] or 1, 1])], ""
+        yield (
+            f"Add a last axis before {node.name}",
+            [insert(node.name, "Reshape", target_shape=[shape[1] or 1, 1])],
+            "an axis of size 1 adds no number",
+        )
 
 
 def permute(evidence: Evidence, finding: Finding) -> Made:

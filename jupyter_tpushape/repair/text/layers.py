@@ -80,6 +80,9 @@ def inserted(module: cst.Module, call: cst.Call, parents: Any, edit: Edit, posit
     parent, position = parents[call], edit.detail.get("position", "before")
     if edit.detail.get("input") is not None:
         changed = _into_list_argument(module, call, parents, new, edit.detail["input"])
+    elif which is not None and isinstance(parent, cst.Call) and parent.func is call:
+        # Made and called in one breath, and reached again through a model: model.layers[-1](x).
+        changed = _wrapped(module, lambda node: isinstance(node.func, cst.Subscript), new, position, positions, which)
     elif isinstance(parent, cst.Element) and isinstance(parents[parent], (cst.List, cst.Tuple)):
         changed = _into_list(module, parent, parents[parent], new, position)
     elif isinstance(parent, cst.Call) and parent.func is call:
