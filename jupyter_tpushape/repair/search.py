@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from ..examine import Examined, Program, examine
 from ..flow import CannotRebuild, Edit, Effect, Finding, Fix, elements
 from ..rules import run_rules
-from .actions import Edits, NotThere
+from .actions import Edits, NotThere, make_loss
 from .candidates import Candidate, candidates
 from .ideas import ideas
 from .live import builder_of, carry_weights
@@ -22,6 +23,7 @@ from .live import builder_of, carry_weights
 MOST_SHOWN = 5
 MOST_TRIED = 10
 ENOUGH = 3
+PATIENCE = 1.0
 SECONDS = 4.0
 _DATA_ONLY = frozenset({"data-transform", "label-transform", "batching"})
 
@@ -65,7 +67,8 @@ class Search:
             if i and self._late(SECONDS):
                 self.seen.limits.append(f"{len(tried) - i} more fixes were not tried: the time for trying was used up")
                 break
-            if len(held) >= ENOUGH:
+            # Others to choose from are worth little time: the first is the one that an expert would take.
+            if len(held) >= ENOUGH or (held and self._late(PATIENCE)):
                 break
             again, left, why = self._try(candidate)
             if again is not None and not left:
@@ -134,8 +137,8 @@ def attempt(seen: Examined, edits: tuple[Edit, ...]) -> tuple[Examined | None, l
     Without a first part nothing holds: the edits found no place, cannot be made here, or the program still raises.
     """
     try:
-        program = edited(seen, edits)
-        again = examine(program)
+        with _recompiled(seen, edits) as model:
+            again = examine(edited(seen, edits) if model is None else edited(seen, tuple(e for e in edits if e.kind != "loss")))
     except NotThere:
         return None, [], _NO_PLACE
     except CannotRebuild as error:
@@ -146,6 +149,35 @@ def attempt(seen: Examined, edits: tuple[Edit, ...]) -> tuple[Examined | None, l
     if again.error is not None and not left:
         return None, [], str(again.error)[:80]
     return again, left, f"{left[0].rule} remains" if left else ""
+
+
+@contextlib.contextmanager
+def _recompiled(seen: Examined, edits: tuple[Edit, ...]) -> Iterator[Any]:
+    """The model that was built for this trace with another loss, where nothing but loss and data change: it need not be built again.
+
+    ``None`` where it must be: the model is the user's own, or was compiled in a way that cannot be given back.
+    """
+    model: Any = seen.model
+    adapter: Any = seen.adapter
+    losses = [edit for edit in edits if edit.kind == "loss"]
+    if (
+        len(losses) != 1
+        or adapter is None
+        or id(model) not in seen.recorder.made
+        or any(edit.kind not in (*_DATA_ONLY, "loss") or edit.detail.get("op") == "host-layer" for edit in edits)
+        or not adapter.compiled(model)
+        or adapter.overrides(model, "compile")
+        or seen.evidence.facts.get("run_eagerly")
+        or "metrics" in losses[0].detail
+    ):
+        yield None
+        return
+    before = adapter.compile_arguments(model)
+    model.compile(**{**before, "loss": make_loss(adapter, losses[0].detail)})
+    try:
+        yield model
+    finally:
+        model.compile(**before)
 
 
 def edited(seen: Examined, edits: tuple[Edit, ...]) -> Program:

@@ -139,7 +139,15 @@ def _dimension(node: Node, rank: int) -> dict[str, Any]:
 def reshape_before(evidence: Evidence, finding: Finding) -> Made:
     """Axes folded or added in front of the layer that wants another number of them."""
     node, shape = failing(evidence)
-    if shape is None or not known(shape[1:]):
+    if shape is None:
+        return
+    if not known(shape[1:]):
+        if len(axes_of(node.op)) == 3 and len(shape) > 3 and known(shape[2:]):
+            yield (
+                f"Flatten each step by itself: TimeDistributed(Flatten()) before {node.name}",
+                [insert(node.name, "TimeDistributed", layer="Flatten")],
+                "however many steps there are",
+            )
         return
     row = [int(n or 0) for n in shape[1:]]
     wanted = len(finding.expected.axes) if finding.expected is not None and finding.expected.axes else len(axes_of(node.op)) or 3
@@ -149,11 +157,6 @@ def reshape_before(evidence: Evidence, finding: Finding) -> Made:
             f"Read the rows as time steps: Reshape({(row[0], row[1] * row[2])}) before {name}",
             [insert(name, "Reshape", target_shape=[row[0], row[1] * row[2]])],
             f"{row[0]} steps of {row[1] * row[2]} features; every number is kept",
-        )
-        yield (
-            f"Flatten each step by itself: TimeDistributed(Flatten()) before {name}",
-            [insert(name, "TimeDistributed", layer="Flatten")],
-            "the same as the reshape, whatever the sizes",
         )
         yield (
             f"Read every position as a step: Reshape({(row[0] * row[1], row[2])}) before {name}",

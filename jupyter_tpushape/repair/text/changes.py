@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import libcst as cst
-from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
+from libcst.metadata import ParentNodeProvider, PositionProvider
 
 from ...flow import Edit
 from .data import compile_argument, exchange_loss, literal_in, recounted
@@ -13,6 +12,7 @@ from .handed import change_data
 from .layers import call_at, configured, inserted, replaced, with_shape
 from .words import (
     NoPlace,
+    parsed,
     swap,
 )
 
@@ -33,7 +33,7 @@ def change(source: str, edit: Edit, line: int, places: Any) -> str:
         if edit.detail.get("op") == "source":
             return recounted(source, edit, line)
         return change_data(source, edit, line, places.form)
-    wrapper = MetadataWrapper(cst.parse_module(source))
+    wrapper = parsed(source)
     positions, parents = wrapper.resolve(PositionProvider), wrapper.resolve(ParentNodeProvider)
     name = places.name(edit)
     cls = places.classes[name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import libcst as cst
-from libcst.metadata import MetadataWrapper, PositionProvider
+from libcst.metadata import PositionProvider
 
 from ...flow import Edit
 from .words import (
@@ -13,6 +13,7 @@ from .words import (
     literal,
     loss_code,
     name_of,
+    parsed,
     swap,
     with_argument,
 )
@@ -52,7 +53,7 @@ class _Loss(cst.CSTTransformer):
 
 def exchange_loss(source: str, edit: Edit) -> str:
     """The source with another loss: in the one ``compile`` that there is, or where the old one's name stands once."""
-    module = cst.parse_module(source)
+    module = parsed(source).module
     calls = _compiles(module)
     if len(calls) == 1:
         argument = next((item for item in calls[0].args if item.keyword is not None and item.keyword.value == "loss"), None)
@@ -94,7 +95,7 @@ def _compiles(module: cst.Module) -> list[cst.Call]:
 
 def compile_argument(source: str, edit: Edit) -> str:
     """The source with another argument of ``compile``, where there is one call of it."""
-    module = cst.parse_module(source)
+    module = parsed(source).module
     calls = [call for call in _compiles(module) if any(a.keyword and a.keyword.value == edit.detail.get("argument") for a in call.args)]
     if len(calls) != 1:
         raise NoPlace
@@ -105,7 +106,7 @@ def compile_argument(source: str, edit: Edit) -> str:
 
 def _in_definition(source: str, line: int, transformer: cst.CSTTransformer) -> str:
     """Applies a transformer to the function or class method that starts at ``line``."""
-    wrapper = MetadataWrapper(cst.parse_module(source))
+    wrapper = parsed(source)
     positions = wrapper.resolve(PositionProvider)
     found: list[Any] = []
     lambdas: list[Any] = []

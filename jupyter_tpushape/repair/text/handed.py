@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import libcst as cst
-from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
+from libcst.metadata import ParentNodeProvider, PositionProvider
 
 from ...flow import Edit, Spec
 from .expressions import code, map_code, role_of
-from .words import NoPlace, name_of, with_argument
+from .words import NoPlace, name_of, parsed, with_argument
 
 _INDEX = {"x": 0, "y": 1, "weight": 2}
 _FITTING = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"})
@@ -57,7 +57,7 @@ def change_data(source: str, edit: Edit, line: int, form: Form) -> str:
 
 class _Hands:
     def __init__(self, source: str, edit: Edit, line: int, form: Form) -> None:
-        wrapper = MetadataWrapper(cst.parse_module(source))
+        wrapper = parsed(source)
         self.module, self.edit, self.line, self.form = wrapper.module, edit, line, form
         self.positions, self.parents = wrapper.resolve(PositionProvider), wrapper.resolve(ParentNodeProvider)
         self.swaps: list[tuple[Any, Any]] = []

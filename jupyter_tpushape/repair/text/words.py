@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import symtable
+from functools import lru_cache
 from typing import Any
 
 import libcst as cst
+from libcst.metadata import MetadataWrapper
 
 
 class NoPlace(Exception):
@@ -27,6 +29,12 @@ POSITIONS = {
     "batch": ["batch_size", "drop_remainder"],
     "padded_batch": ["batch_size", "padded_shapes", "padding_values", "drop_remainder"],
 }
+
+
+@lru_cache(maxsize=4)
+def parsed(source: str) -> MetadataWrapper:
+    """A module with its positions and parents; several fixes change the same source."""
+    return MetadataWrapper(cst.parse_module(source), unsafe_skip_copy=True)
 
 
 def name_of(call: cst.Call) -> str:
