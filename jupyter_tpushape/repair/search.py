@@ -93,7 +93,7 @@ class Search:
 
         found = []
         for candidate, why in self.untried.get(id(finding), ())[:3]:
-            fix = Fix(candidate.title, candidate.edits, reason=f"not tried: {why[:1].lower()}{why[1:]}")
+            fix = Fix(candidate.title, candidate.edits, reason=f"not tried. {why}")
             fix.patch, fix.file, fix.cell = patch_of(self.seen, candidate.edits)
             found.append(fix)
         return [*found, *(Fix(title, reason=why) for title, why in ideas(self.seen.evidence, finding))][:MOST_SHOWN]
@@ -275,7 +275,8 @@ def adapter_is_live(seen: Examined) -> bool:
 def _fresh_data(seen: Examined, edits: tuple[Edit, ...]) -> Any:
     from ..examine import is_builder
 
-    source = _data_source(seen, edits) if seen.data is None else seen.program.data
+    moved = any(edit.detail.get("op") == "source" for edit in edits)
+    source = _data_source(seen, edits) if seen.data is None or moved else seen.program.data
     return source() if is_builder(source) else _data_source(seen)
 
 

@@ -136,6 +136,12 @@ def _dimension(node: Node, rank: int) -> dict[str, Any]:
     return changed
 
 
+def _images(size: int) -> list[tuple[int, int]]:
+    """``(side, channels)`` of square images of so many numbers: one channel, three, then the largest ones."""
+    found = [(side, size // (side * side)) for side in range(math.isqrt(size), 1, -1) if size % (side * side) == 0]
+    return sorted(found, key=lambda pair: (pair[1] not in (1, 3), -pair[0]))[:3]
+
+
 def reshape_before(evidence: Evidence, finding: Finding) -> Made:
     """Axes folded or added in front of the layer that wants another number of them."""
     node, shape = failing(evidence)
@@ -172,12 +178,11 @@ def reshape_before(evidence: Evidence, finding: Finding) -> Made:
         )
     elif len(row) < wanted - 1:
         grown = [*row, *([1] * (wanted - 1 - len(row)))]
-        side = math.isqrt(row[0]) if len(row) == 1 else 0
-        if wanted == 4 and len(row) == 1 and side * side == row[0] and side > 1:
+        for side, channels in _images(row[0]) if wanted == 4 and len(row) == 1 else ():
             yield (
-                f"Bring the image back: Reshape({(side, side, 1)}) before {name}",
-                [insert(name, "Reshape", target_shape=[side, side, 1])],
-                f"{row[0]} is {side} by {side}",
+                f"Bring the image back: Reshape({(side, side, channels)}) before {name}",
+                [insert(name, "Reshape", target_shape=[side, side, channels])],
+                f"{row[0]} is {side} by {side}" + (f" by {channels}" if channels > 1 else ""),
             )
         yield (
             f"Add the missing axis: Reshape({tuple(grown)}) before {name}",

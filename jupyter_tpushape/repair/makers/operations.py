@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from ...flow import Edit, Finding, Node, Shape, elements
@@ -94,7 +95,7 @@ def leave_out(evidence: Evidence, finding: Finding) -> Made:
             if owner is None or not (owner.op == "Lambda" or any(inner.parent == owner.id for inner in evidence.flow.nodes)):
                 continue
             before, after = through(evidence, owner)
-            if before and (not after or before[0] != after[0]):
+            if before and after is not None and before[:1] != after[:1]:
                 yield (
                     f"Leave {owner.name} out: it does not keep the batch axis",
                     [Edit("replace-layer", owner.name, {"layer": "Identity", "keep": [], "config": {}})],
@@ -135,13 +136,33 @@ def other_axis(evidence: Evidence, finding: Finding) -> Made:
             if owner is None:
                 continue
             before, after = through(evidence, owner)
-            if before and len(before) > 1 and (not after or before[0] != after[0]):
+            if before and len(before) > 1 and after is not None and before[:1] != after[:1]:
                 yield (
                     f"Work along axis 1 in {owner.name}: axis 0 is the batch",
                     [Edit("replace-op", owner.name, {"op": "axis", "find": 0, "replace": 1})],
                     "each sample is then on its own",
                 )
                 return
+
+
+_RESHAPED = re.compile(r"tensor with (\d+) elements to shape \[([\d,]+)\]")
+
+
+def count_rows(evidence: Evidence, finding: Finding) -> Made:
+    """-1 for a batch size in a reshape that raised, where the other axes hold whole samples."""
+    node = evidence.failed
+    said = _RESHAPED.search(node.failure.message) if node is not None and node.failure is not None else None
+    if node is None or said is None:
+        return
+    owner, size = owner_of(evidence, node) or node, int(said[1])
+    target = [int(n) for n in said[2].split(",") if n]
+    rest = math.prod(target[1:])
+    if len(target) > 1 and rest and size % rest == 0:
+        yield (
+            f"Let TensorFlow count the rows: -1 for {target[0]} in {owner.name}",
+            [Edit("replace-op", owner.name, {"find": target[0], "replace": -1})],
+            "works for every batch size, on every number of replicas",
+        )
 
 
 def other_number(evidence: Evidence, finding: Finding) -> Made:

@@ -251,7 +251,8 @@ class _Hands:
             return
         if detail.get("op") == "options":
             raise NoPlace
-        where = self._named(value.value) if isinstance(value, cst.Name) else [value]
+        root = _root(value)
+        where = [*([] if isinstance(value, cst.Name) else [value]), *(self._named(root) if root else [])]
         batches = [call for chain in where for call in _all(chain, cst.Call) if name_of(call) in _BATCHING]
         if len(batches) == 1 and isinstance(batches[0].func, cst.Attribute):
             self._swap(batches[0], self._rebatched(batches[0]))
@@ -315,6 +316,13 @@ class _Swap(cst.CSTTransformer):
 
     def on_leave(self, original_node: Any, updated_node: Any) -> Any:
         return self.new.get(id(original_node), updated_node)
+
+
+def _root(value: Any) -> str:
+    """The name that a chain of calls starts with."""
+    while isinstance(value, (cst.Call, cst.Attribute)):
+        value = value.func if isinstance(value, cst.Call) else value.value
+    return value.value if isinstance(value, cst.Name) else ""
 
 
 def _all(node: Any, kind: type) -> list[Any]:
