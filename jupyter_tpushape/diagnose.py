@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .examine import BadProgram, Examined, Program, examine
+from .examine import HANDED, BadProgram, Examined, Program, examine
 from .flow import Finding, Report, Target, Verdict
 from .rules import run_rules
 from .trace.axes import name_axes
+from .trace.locations import user_frame
 
 
 def trace(
@@ -55,7 +56,8 @@ def trace(
     if compiler not in (None, "xla", "tpu"):
         raise ValueError(f'Unknown compiler {compiler!r}: expected None, "xla" or "tpu".')
     target, live = _target(tpu, strategy)
-    program = Program(model, data, target, live, batch_size, loss, training, batches, progress)
+    handed = HANDED.get() or user_frame(depth=1)
+    program = Program(model, data, target, live, batch_size, loss, training, batches, progress, handed=handed)
     seen = examine(program)
     name_axes(seen.evidence.flow)
     findings = run_rules(seen.evidence)

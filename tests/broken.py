@@ -229,6 +229,203 @@ def data():
         ("    x = raw.reshape(60, 8, 8, 1)  # sixty pictures",),
         ("    x = raw.reshape(-1, 8, 8, 1)  # sixty pictures",),
     ),
+    "subclass-call": Broken(
+        """class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.conv = L.Conv2D(4, 3, name="conv")
+        self.head = L.Dense(3, activation="softmax", name="head")
+
+    def call(self, x):
+        x = self.conv(x)  # edges
+        return self.head(x)
+
+
+def build():
+    model = Net()
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    return model
+"""
+        + PICTURES,
+        "Flatten before head",
+        ("        return self.head(x)",),
+        ("        return self.head(L.Flatten()(x))",),
+    ),
+    "several-calls": Broken(
+        """def build():
+    a, b = keras.Input((8,), name="a"), keras.Input((5,), name="b")
+    shared = L.Dense(4, name="shared")
+    left = shared(a)
+    right = shared(b)  # the same weights
+    model = keras.Model([a, b], L.Dense(1)(L.Concatenate()([left, right])))
+    model.compile("sgd", "mse")
+    return model
+
+
+def data():
+    return [np.zeros((16, 8), "float32"), np.zeros((16, 5), "float32")], np.zeros((16, 1), "float32")
+""",
+        "Project to 8 in front of shared: Dense(8)",
+        ("    right = shared(b)  # the same weights",),
+        ("    right = shared(L.Dense(8)(b))  # the same weights",),
+    ),
+    "exchanged-inputs": Broken(
+        """def build():
+    a, b = keras.Input((8,), name="a"), keras.Input((5,), name="b")
+    model = keras.Model([a, b], L.Dense(1)(L.Concatenate()([L.Dense(2)(a), L.Dense(2)(b)])))
+    model.compile("sgd", "mse")
+    return model
+
+
+def data():
+    short, long = np.zeros((16, 5), "float32"), np.zeros((16, 8), "float32")
+    return [short, long], np.zeros((16, 1), "float32")  # short ones first
+""",
+        "Hand the inputs over in the declared order: x[1], x[0]",
+        ('    return [short, long], np.zeros((16, 1), "float32")  # short ones first',),
+        ('    return [long, short], np.zeros((16, 1), "float32")  # short ones first',),
+    ),
+    "dataset-map": Broken(
+        """def build():
+    model = keras.Sequential([keras.Input((8, 8, 1)), L.Conv2D(2, 3), L.Flatten(), L.Dense(3, activation="softmax")])
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    return model
+
+
+def data():
+    ds = tf.data.Dataset.from_tensor_slices((np.zeros((16, 64), "float32"), np.arange(16) % 3))
+    # Two batches.
+    return ds.batch(8).prefetch(1)
+""",
+        "Reshape each row of the data to (8, 8, 1)",
+        ("    return ds.batch(8).prefetch(1)",),
+        ("    return ds.batch(8).map(lambda x, y: (tf.reshape(x, (-1, 8, 8, 1)), y)).prefetch(1)",),
+    ),
+    "dataset-unbatched": Broken(
+        """def build():
+    model = keras.Sequential([keras.Input((8,)), L.Dense(3, activation="softmax")])
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    return model
+
+
+def data():
+    ds = tf.data.Dataset.from_tensor_slices((np.zeros((16, 8), "float32"), np.arange(16) % 3))
+    return ds.shuffle(16)  # every epoch in another order
+""",
+        "Batch the dataset: .batch(32)",
+        ("    return ds.shuffle(16)  # every epoch in another order",),
+        ("    return ds.shuffle(16).batch(32)  # every epoch in another order",),
+    ),
+    "dataset-batch": Broken(
+        """def build():
+    model = keras.Sequential([keras.Input((8,)), L.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+
+def data():
+    ds = tf.data.Dataset.from_tensor_slices((np.zeros((48, 8), "float32"), np.zeros((48, 1), "float32")))
+    ds = ds.batch(12, num_parallel_calls=2, drop_remainder=True)  # a dozen
+    return ds.prefetch(1)
+""",
+        "Batch 16 rows and drop the remainder: 2 for each of 8 replicas",
+        ("    ds = ds.batch(12, num_parallel_calls=2, drop_remainder=True)  # a dozen",),
+        ("    ds = ds.batch(16, num_parallel_calls=2, drop_remainder=True)  # a dozen",),
+        tpu="v3-8",
+    ),
+    "dataset-cache": Broken(
+        """def build():
+    model = keras.Sequential([keras.Input((8,)), L.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+
+def noisy(x, y):
+    return x + tf.random.normal((8,)), y
+
+
+def data():
+    ds = tf.data.Dataset.from_tensor_slices((np.zeros((48, 8), "float32"), np.zeros((48, 1), "float32")))
+    return ds.map(noisy).cache().batch(16, drop_remainder=True)  # augmented
+""",
+        "Cache before the random stage: cache() moved 1 stage up",
+        ("    return ds.map(noisy).cache().batch(16, drop_remainder=True)  # augmented",),
+        ("    return ds.cache().map(noisy).batch(16, drop_remainder=True)  # augmented",),
+        tpu="v3-8",
+    ),
+    "lambda": Broken(
+        """def build():
+    i = keras.Input((8,))
+    fold = L.Lambda(lambda t: tf.reshape(t, (16, 4, 2)), name="fold")  # two by two
+    model = keras.Model(i, L.Dense(3, activation="softmax")(L.Flatten()(fold(i))))
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    return model
+
+
+def data():
+    return np.zeros((40, 8), "float32"), np.arange(40) % 3
+""",
+        "Let TensorFlow count the rows: -1 for 16 in fold",
+        ('    fold = L.Lambda(lambda t: tf.reshape(t, (16, 4, 2)), name="fold")  # two by two',),
+        ('    fold = L.Lambda(lambda t: tf.reshape(t, (-1, 4, 2)), name="fold")  # two by two',),
+        tpu="v5e-8",
+    ),
+    "own-axis": Broken(
+        """class Mean(L.Layer):
+    def call(self, x):
+        # One number for each.
+        return tf.reduce_mean(x, axis=0, keepdims=True)
+
+
+def build():
+    model = keras.Sequential([keras.Input((8,)), L.Dense(4), Mean(name="mean")])
+    model.compile("sgd", "mse")
+    return model
+
+
+def data():
+    return np.zeros((16, 8), "float32"), np.zeros((16, 1), "float32")
+""",
+        "Work along axis 1 in mean: axis 0 is the batch",
+        ("        return tf.reduce_mean(x, axis=0, keepdims=True)",),
+        ("        return tf.reduce_mean(x, axis=1, keepdims=True)",),
+    ),
+    "mask": Broken(
+        """class Positive(L.Layer):
+    def call(self, x):
+        kept = tf.boolean_mask(x, x[:, 0] >= 0)  # rows that count
+        return x + kept
+
+
+def build():
+    model = keras.Sequential([keras.Input((8,)), Positive(name="positive"), L.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+
+def data():
+    return np.zeros((64, 8), "float32"), np.zeros((64, 1), "float32")
+""",
+        "Mask with zeros in positive: tf.where in place of boolean_mask",
+        ("        kept = tf.boolean_mask(x, x[:, 0] >= 0)  # rows that count",),
+        ("        kept = tf.where((x[:, 0] >= 0)[..., tf.newaxis], x, tf.zeros_like(x))  # rows that count",),
+        tpu="v3-8",
+    ),
+    "compile-flag": Broken(
+        """def build():
+    model = keras.Sequential([keras.Input((8,)), L.Dense(1)])
+    model.compile("sgd", "mse", run_eagerly=True)  # to see what happens
+    return model
+
+
+def data():
+    return np.zeros((64, 8), "float32"), np.zeros((64, 1), "float32")
+""",
+        "Compile without run_eagerly",
+        ('    model.compile("sgd", "mse", run_eagerly=True)  # to see what happens',),
+        ('    model.compile("sgd", "mse", run_eagerly=False)  # to see what happens',),
+        tpu="v3-8",
+    ),
 }
 
 

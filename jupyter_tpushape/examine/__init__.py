@@ -3,6 +3,6 @@
 from .breaks import error_line
 from .fronts import shape_of
 from .look import assemble_recorded, examine, is_builder
-from .program import BadProgram, Examined, Program
+from .program import HANDED, BadProgram, Examined, Program
 
-__all__ = ["BadProgram", "Examined", "Program", "assemble_recorded", "error_line", "examine", "is_builder", "shape_of"]
+__all__ = ["HANDED", "BadProgram", "Examined", "Program", "assemble_recorded", "error_line", "examine", "is_builder", "shape_of"]

@@ -62,6 +62,7 @@ def examine(program: Program) -> Examined:
         data = program.edits.data(data)
     framework = adapter.name if adapter is not None else "keras"
     evidence = Evidence(flow=Assembler(framework).flow, target=program.target, framework=framework)
+    evidence.facts["batch_size"] = program.batch_size
     seen = Examined(evidence, program, recorder, adapter, model, data, error=error)
     if data_error is not None:
         data_failed(seen, data_error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +12,9 @@ from ..rules.evidence import Evidence
 from ..trace.adapter import Adapter
 from ..trace.recorder import Recorder
 from ..trace.run import Run
+
+# The line of the training call that a trace looks at, where it is not the one that asks for the trace.
+HANDED: ContextVar[tuple[str, int] | None] = ContextVar("handed", default=None)
 
 Progress = Callable[[str], None]
 
@@ -35,6 +39,8 @@ class Program:
     edits: Any = None
     # A sample taken before, where the data is the same: nothing is drawn a second time.
     sample: Any = None
+    # The user's line that hands the data over: a call of fit, or of trace.
+    handed: tuple[str, int] | None = None
 
     def with_(self, **changes: Any) -> Program:
         return replace(self, **changes)

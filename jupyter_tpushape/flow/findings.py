@@ -83,6 +83,8 @@ class Fix(msgspec.Struct, dict=True, omit_defaults=True):
                 from a file, a model whose class cannot be constructed again).
         """
         maker = self.__dict__.get("_rebuild")
+        if maker is None and not self.verified:
+            raise CannotRebuild("This is an idea, which was not tried: change the program by hand.")
         if maker is None:
             raise CannotRebuild("This fix comes from a saved report, which holds no live model: trace the model again in this process.")
         return maker()  # type: ignore[no-any-return]

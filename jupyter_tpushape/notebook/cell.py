@@ -12,14 +12,13 @@ import contextlib
 import io
 import linecache
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..trace.aftermath import Attempt
 
 _TRAINING = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch")
 _LIBRARIES = ("keras", "tf_keras", "tensorflow", "numpy")
-
-
-# Stands for the line with the cell magic; IPython would take an empty one away.
-MAGIC = "# %%tpushape"
 
 
 class _Caught(Exception):
@@ -32,6 +31,7 @@ class CellProgram:
     def __init__(self, shell: Any, source: str, count: int | None = None) -> None:
         self.shell, self.source = shell, source
         self.data: Any = None
+        self.handed: tuple[str, int] | None = None
         plain = shell.transform_cell(source)
         self.name = shell.compile.cache(plain, shell._tpushape.running if count is None else count, raw_code=source)
         self.code = compile(plain, self.name, "exec")
@@ -42,21 +42,22 @@ class CellProgram:
 
         names = dict(self.shell.user_ns)
         before = {key: id(value) for key, value in names.items()}
-        caught: list[tuple[Any, Any]] = []
+        caught: list[Attempt] = []
         with _catching(loaded(), caught), contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(_Caught):
             exec(self.code, names)
         if caught:
-            model, self.data = caught[-1]
-            return model
+            self.data, self.handed = caught[-1].data, caught[-1].where
+            return caught[-1].model
         made = [value for key, value in names.items() if before.get(key) != id(value) and not key.startswith("_")]
         models = [value for value in made if (found := adapter_for(value)) is not None and found.is_model(value)]
         return models[-1] if models else None
 
 
 @contextlib.contextmanager
-def _catching(adapters: list[Any], caught: list[tuple[Any, Any]]) -> Iterator[None]:
+def _catching(adapters: list[Any], caught: list[Attempt]) -> Iterator[None]:
     """Training calls are noted and not made."""
     from ..trace.aftermath import _attempt
+    from ..trace.locations import user_frame
 
     saved = []
     for adapter in adapters:
@@ -69,7 +70,8 @@ def _catching(adapters: list[Any], caught: list[tuple[Any, Any]]) -> Iterator[No
 
             def catch(*args: Any, _method: str = method, **kwargs: Any) -> Any:
                 attempt = _attempt(_method, args, kwargs)
-                caught.append((attempt.model, attempt.data))
+                attempt.where = user_frame(depth=1)
+                caught.append(attempt)
                 raise _Caught
 
             setattr(owner, method, catch)
@@ -85,6 +87,8 @@ def run_cell(shell: Any, source: str, chosen: dict[str, Any]) -> Any:
 
     ``None``: the cell raises something that shapes have no part in, and running it says what.
     """
+    from ..trace.locations import MAGIC
+
     # The line with the magic is the cell's first: lines are counted as the user sees them.
     source = f"{MAGIC}\n{source}"
     report, _ = _trace_cell(shell, source, chosen)
@@ -106,7 +110,7 @@ def _numbered(shell: Any, count: int) -> Iterator[None]:
 
 def _trace_cell(shell: Any, source: str, chosen: dict[str, Any], count: int | None = None) -> tuple[Any, CellProgram]:
     from ..diagnose import trace
-    from ..examine import BadProgram
+    from ..examine import HANDED, BadProgram
     from ..trace.build import build
     from ..trace.recorder import Recorder
     from .hint import is_ours
@@ -117,7 +121,11 @@ def _trace_cell(shell: Any, source: str, chosen: dict[str, Any], count: int | No
         raise BadProgram("This cell builds no Keras model: put %%tpushape on a cell that makes one, or type %tpushape model data.")
     if error is not None and not is_ours(error):
         return None, program
-    report = trace(program.build, program.data, **chosen)
+    token = HANDED.set(program.handed)
+    try:
+        report = trace(program.build, program.data, **chosen)
+    finally:
+        HANDED.reset(token)
     if report.title == program.build.__name__:
         report.title = f"In[{shell._tpushape.running if count is None else count}]"
     return report, program

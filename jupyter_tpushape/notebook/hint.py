@@ -50,12 +50,17 @@ def report_for(error: BaseException, *, fixes: bool = True) -> Report | None:
     if "jupyter_tpushape.trace.adapter" not in sys.modules:
         return None
     from ..diagnose import trace
+    from ..examine import HANDED
     from ..trace.aftermath import attempted, kept
     from ..watch import report_of
 
     attempt = attempted(error)
     if attempt is not None:
-        report = trace(attempt.model, attempt.data, tpu=None, batch_size=attempt.batch_size, fixes=fixes)
+        token = HANDED.set(attempt.where)
+        try:
+            report = trace(attempt.model, attempt.data, tpu=None, batch_size=attempt.batch_size, fixes=fixes)
+        finally:
+            HANDED.reset(token)
         if not report.ok:
             return report
     recorder = kept(error)

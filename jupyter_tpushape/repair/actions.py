@@ -14,6 +14,10 @@ from ..flow import CannotRebuild, Edit, Spec
 from . import transforms
 
 
+class NotThere(CannotRebuild):
+    """An edit was made for something that the program does not have: nothing that could be done by hand."""
+
+
 class Edits:
     """A set of edits, as the recorder's hooks see it. Good for one run of the program."""
 
@@ -83,7 +87,19 @@ class Edits:
             layer = self._made[key]
         return layer
 
+    def _rewrite(self, recorder: Any, layer: Any) -> None:
+        """Changes the code of a layer that was made in this run, before it is called."""
+        for i, edit in self._of("replace-op"):
+            if i not in self.applied and edit.target == getattr(layer, "name", None) and id(layer) in recorder.made:
+                from .source import change_call
+
+                if change_call(layer, edit):
+                    self.applied.add(i)
+
     def _inserted(self, adapter: Any, recorder: Any, name: str | None, position: str, index: int | None = None) -> list[Any]:
+        return [new for _, new in self._placed(adapter, recorder, name, position, index)]
+
+    def _placed(self, adapter: Any, recorder: Any, name: str | None, position: str, index: int | None = None) -> list[tuple[int, Any]]:
         found = []
         for i, edit in self._of("insert-layer"):
             if edit.target != name or edit.detail.get("position", "before") != position or edit.detail.get("input") != index:
@@ -96,11 +112,12 @@ class Edits:
                 with _muted(recorder):
                     self._made[key] = make_layer(adapter, edit.detail["layer"], edit.detail.get("config", {}))
                 self._new.add(id(self._made[key]))
-            found.append(self._made[key])
+            found.append((i, self._made[key]))
         return found
 
     def before_add(self, adapter: Any, recorder: Any, model: Any, layer: Any) -> list[Any]:
         """Layers to put into a Sequential in front of this one."""
+        self._rewrite(recorder, layer)
         self._listed.add(id(layer))
         return self._inserted(adapter, recorder, getattr(layer, "name", None), "before")
 
@@ -121,10 +138,15 @@ class Edits:
         """A call of a functional model: exchanges the layer, puts layers in front of its inputs."""
         if id(layer) in self._listed or id(layer) in self._new or recorder.graph is not None:
             return layer, args, kwargs
+        self._rewrite(recorder, layer)
         name = getattr(layer, "name", None)
         self._calls[str(name)] = self._calls.get(str(name), 0) + 1
-        for new in self._inserted(adapter, recorder, name, "before"):
-            args = (_apply(new, args[0]), *args[1:])
+        for i, new in self._placed(adapter, recorder, name, "before"):
+            if self.edits[i].detail.get("every"):
+                done: dict[int, Any] = {}
+                args, kwargs = _every(adapter, new, args, done), _every(adapter, new, kwargs, done)
+            else:
+                args = (_apply(new, args[0]), *args[1:])
         if args and isinstance(args[0], (list, tuple)):
             items = list(args[0])
             for index in range(len(items)):
@@ -176,7 +198,29 @@ class Edits:
                 kwargs = {**kwargs, "loss": loss}
             if "metrics" in edit.detail:
                 kwargs = {**kwargs, "metrics": edit.detail["metrics"]}
+        for i, edit in self._of("strategy"):
+            if edit.detail["op"] == "argument":
+                self.applied.add(i)
+                kwargs = {**kwargs, edit.detail["argument"]: edit.detail["value"]}
+            elif edit.detail["op"] == "fresh-optimizer":
+                self.applied.add(i)
+                old = args[0] if args else kwargs.get("optimizer")
+                new = type(old).from_config(old.get_config()) if hasattr(old, "get_config") else old
+                args, kwargs = ((new, *args[1:]), kwargs) if args else (args, {**kwargs, "optimizer": new})
         return args, kwargs
+
+    def scoped(self, build: Any, strategy: Any) -> Any:
+        """The builder run inside the strategy's scope, where an edit says so."""
+        wanted = [i for i, edit in self._of("strategy") if edit.detail["op"] == "scope"]
+        if not wanted or strategy is None:
+            return build
+        self.applied.update(wanted)
+
+        def build_in_scope() -> Any:
+            with strategy.scope():
+                return build()
+
+        return build_in_scope
 
     # -- a finished model --------------------------------------------------------------------------
 
@@ -201,7 +245,7 @@ class Edits:
             if i not in self.applied and edit.kind not in ("data-transform", "label-transform", "batching", "loss")
         ]
         if missing:
-            raise CannotRebuild(f"The edit of {missing[0].target} found no place in the program: apply it to the source by hand.")
+            raise NotThere(f"The edit of {missing[0].target} found no place in the program: apply it to the source by hand.")
         return model
 
     # -- data --------------------------------------------------------------------------------------
@@ -234,6 +278,19 @@ def _apply(layer: Any, value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(layer(item) for item in value)
     return layer(value)
+
+
+def _every(adapter: Any, layer: Any, value: Any, done: dict[int, Any]) -> Any:
+    """Every tensor in a call's arguments through the layer; the same tensor once."""
+    if isinstance(value, dict):
+        return {key: _every(adapter, layer, item, done) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_every(adapter, layer, item, done) for item in value)
+    if not any(tensor is value for _, tensor in adapter.tensors_of((value,), {})):
+        return value
+    if id(value) not in done:
+        done[id(value)] = layer(value)
+    return done[id(value)]
 
 
 def make_layer(adapter: Any, name: str, config: dict[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..flow import Edit, Finding
 from ..rules.evidence import Evidence
-from .makers import entry, heads, labels, layers, merging, operations
+from .makers import batching, entry, heads, inputs, labels, layers, merging, operations, scope
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Candidate:
 
 def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
     """Every candidate for a finding, in the order in which they are tried."""
-    makers = _MAKERS.get(finding.rule, (layers.general,))
+    makers = (*_FIRST, *_MAKERS.get(finding.rule, (layers.general,)))
     found: list[Candidate] = []
     seen: set[str] = set()
     for make in makers:
@@ -38,6 +38,8 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
     return found
 
 
+# Where these see their own fault, it is the cause of whatever else was said.
+_FIRST: tuple[Any, ...] = (batching.batch_dataset, inputs.exchanged)
 _MAKERS: dict[str, tuple[Any, ...]] = {
     "missing-batch-axis": (entry.add_batch_axis,),
     "batch-in-input-shape": (entry.declare_rows, entry.declare_inner),
@@ -51,10 +53,28 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "input-structure": (),
     "data-misfit": (entry.transpose_rows, entry.shared_rows),
     "data-raises": (entry.recount,),
-    "dynamic-unsupported": (entry.static_batch,),
-    "varying-batch": (entry.static_batch,),
-    "uneven-replicas": (entry.static_batch,),
-    "empty-replicas": (entry.static_batch,),
+    "dynamic-unsupported": (batching.static_batch, batching.static_lengths, batching.static_both, operations.static_mask),
+    "dynamic-axis": (batching.static_lengths, batching.static_both),
+    "batchnorm-empty-replica": (batching.static_batch,),
+    "cache-after-random": (batching.cache_first,),
+    "shard-by-file": (batching.share_by_rows,),
+    "composite-input": (inputs.dense,),
+    "unknown-rank": (inputs.known_rank,),
+    "unbatched-dataset": (),
+    "tpu-dtype": (inputs.narrower, operations.single_precision),
+    "tpu-kernel-dtype": (inputs.narrower,),
+    "int64-matmul": (inputs.narrower,),
+    "data-dependent-mix": (operations.static_mask,),
+    "data-dependent-size": (operations.static_mask,),
+    "scope-outside": (scope.in_scope,),
+    "scope-unused": (scope.in_scope,),
+    "optimizer-outside": (scope.in_scope,),
+    "optimizer-of-another-model": (scope.fresh_optimizer,),
+    "run-eagerly": (scope.not_eagerly,),
+    "jit-compile": (scope.jit_auto,),
+    "varying-batch": (batching.static_batch,),
+    "uneven-replicas": (batching.static_batch,),
+    "empty-replicas": (batching.static_batch,),
     "string-input": (operations.host_layer,),
     "layer-rank": (
         layers.sequences_upstream,
@@ -66,15 +86,17 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         layers.other_dimension,
         entry.declare_rows,
         entry.rank_declared,
+        operations.other_axis,
+        operations.leave_out,
     ),
     "layer-axis": (layers.project_before,),
     "merge-shapes": (merging.merge, entry.declare_exact),
     "reshape-size": (layers.reshape_target,),
     "window-too-large": (layers.keep_size, entry.declare_rows),
     "axis-unknown": (layers.pool_unknown, entry.declare_known, entry.declare_rows, operations.leave_out),
-    "attention-shapes": (operations.mask_shape,),
-    "layer-raises": (layers.embed_ids, layers.other_dimension, layers.general, entry.declare_rows),
-    "op-shapes": (layers.general,),
+    "attention-shapes": (layers.embed_ids, operations.mask_shape),
+    "layer-raises": (operations.count_rows, layers.embed_ids, layers.other_dimension, layers.general, entry.declare_rows),
+    "op-shapes": (operations.count_rows, operations.other_number, layers.general),
     "return-sequences": (heads.last_step, heads.pool_steps, heads.flatten_cause),
     "missing-flatten": (heads.flatten_cause, heads.flat_head),
     "integer-labels": (labels.sparse_loss, labels.one_hot_labels),
@@ -95,9 +117,11 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         heads.broadcast_cause,
         heads.grid_sizes,
         labels.label_numbers_binary,
+        heads.missing_head,
         heads.units,
         labels.label_axes,
         heads.flatten_cause,
+        operations.other_axis,
         operations.leave_out,
     ),
     "label-range": (heads.more_units,),
@@ -106,7 +130,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "logits-twice": (heads.no_logits,),
     "reshape-interleaves": (layers.permute,),
     "fixed-batch": (operations.free_batch,),
-    "batch-axis-lost": (operations.leave_out,),
-    "batch-axis-merged": (operations.leave_out,),
-    "batch-broadcast": (operations.leave_out,),
+    "batch-axis-lost": (operations.other_axis, operations.leave_out),
+    "batch-axis-merged": (operations.whole_rows, operations.other_axis, operations.leave_out),
+    "batch-broadcast": (operations.other_axis, operations.leave_out),
 }

@@ -5,14 +5,20 @@ from __future__ import annotations
 import difflib
 import inspect
 import linecache
+import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import libcst as cst
 
-from ..flow import Edit
-from . import text, transforms
+from ..flow import Edit, Spec
+from ..trace.locations import MAGIC, is_user_file
+from . import text
+from .text.handed import Form
+
+_FIRST_HUNK = re.compile(r"@@ -1,(\d+) \+1,(\d+) @@")
 
 
 class StaleSource(Exception):
@@ -91,11 +97,25 @@ def _diff(seen: Any, edits: tuple[Edit, ...]) -> tuple[str, str, str] | None:
     from ..trace.locations import location
 
     where = location((filename, 1))
+    cell = where is not None and not where.file
+    for name, module in (("np", "numpy"), ("tf", "tensorflow")):
+        if name not in places.names(filename):
+            after = text.with_import(after, name, module)
     label = where.file.rsplit("/", 1)[-1] if where is not None and where.file else f"In[{where.execution}]" if where is not None else ""
     lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), label, label, lineterm="", n=2))
     if not lines:
         raise text.NoPlace
+    lines = _without_magic(lines) if cell else lines
     return "\n".join(lines), where.file if where is not None else "", where.cell if where is not None else ""
+
+
+def _without_magic(lines: list[str]) -> list[str]:
+    """A diff of a cell without the line of its cell magic, which stands there under another text than the user's."""
+    hunk = _FIRST_HUNK.match(lines[2]) if len(lines) > 3 else None
+    if hunk is None or lines[3].strip() != MAGIC:
+        return lines
+    start, old, new = 2, int(hunk[1]) - 1, int(hunk[2]) - 1
+    return [*lines[:2], f"@@ -{start},{old} +{start},{new} @@", *lines[4:]]
 
 
 class Places:
@@ -110,7 +130,7 @@ class Places:
         recorder = seen.recorder
         from ..trace.recorder import line_of
 
-        for obj in [*recorder.alive, *(call.obj for call in recorder.calls)]:
+        for obj in [*recorder.alive, *(call.obj for call in recorder.calls), *_layers(seen.model)]:
             name = getattr(obj, "name", None)
             if not isinstance(name, str) or not hasattr(obj, "get_config"):
                 continue
@@ -127,6 +147,28 @@ class Places:
         for names in groups.values():
             for i, name in enumerate(names):
                 self.ordinals[name] = (i, len(names))
+
+    @property
+    def form(self) -> Form:
+        """What the data is, and whether a call hands it over."""
+        sample, evidence, program = self.seen.sample, self.seen.evidence, self.seen.program
+        roles = {"x": evidence.x, "y": evidence.y, "weight": evidence.weight}
+        specs = {role: {_key(path): _widest(sample, role, path, spec) for path, spec in found} for role, found in roles.items()}
+        return Form(
+            getattr(sample, "kind", "") == "dataset", getattr(sample, "x", None), getattr(sample, "y", None), getattr(sample, "weight", None),
+            specs, getattr(program.data, "__code__", None) is None,
+        )  # fmt: skip
+
+    @staticmethod
+    def names(filename: str) -> frozenset[str]:
+        """What is bound where a cell runs; of a file its own text tells."""
+        from ..trace.locations import location
+
+        where = location((filename, 1), text=False)
+        if where is None or where.file:
+            return frozenset()
+        shell = sys.modules["IPython"].get_ipython()
+        return frozenset(shell.user_ns) if shell is not None else frozenset()
 
     def name(self, edit: Edit) -> str:
         """The layer that an edit is about; inputs are known by their place."""
@@ -155,19 +197,34 @@ class Places:
         """``(file, line)`` of what an edit changes; line 0: anywhere in that file."""
         if edit.kind in ("insert-layer", "layer-config", "replace-layer", "input-shape"):
             name = self.name(edit)
-            if name in self.lines and not edit.detail.get("nth"):
+            if name in self.lines:
                 return self.lines[name]
             raise text.NoPlace
-        if edit.kind == "loss":
+        if edit.kind in ("loss", "strategy"):
             return self._file_of_model(), 0
         if edit.kind == "replace-op":
-            layer = next((obj for obj in self.seen.recorder.alive if getattr(obj, "name", None) == edit.target), None)
-            layer = layer or next((call.obj for call in self.seen.recorder.calls if getattr(call.obj, "name", None) == edit.target), None)
-            if layer is None:
-                raise text.NoPlace
-            function = inspect.unwrap(type(layer).call)
-            return function.__code__.co_filename, function.__code__.co_firstlineno
+            return self._code_of(edit.target)
         return self._data()
+
+    def nth_call(self, edit: Edit) -> int:
+        """The line of the call that an edit is about, where a layer is called more than once; 0 where that is not known."""
+        calls = [call for call in self.seen.recorder.calls if getattr(call.obj, "name", None) == edit.target and call.kind == "layer"]
+        nth = int(edit.detail.get("nth") or 0)
+        called = calls[nth - 1].called if 0 < nth <= len(calls) else None
+        return called[1] if called is not None and called[0] == self.lines.get(edit.target, ("", 0))[0] else 0
+
+    def _code_of(self, name: str) -> tuple[str, int]:
+        """Where the code stands that a layer runs: its class' ``call``, or a Lambda's function."""
+        recorder = self.seen.recorder
+        objects = [*recorder.alive, *(call.obj for call in recorder.calls)]
+        layer = next((obj for obj in objects if getattr(obj, "name", None) == name and hasattr(obj, "get_config")), None)
+        if layer is None:
+            raise text.NoPlace
+        function = inspect.unwrap(getattr(layer, "function", None) or type(layer).call)
+        code = getattr(function, "__code__", None)
+        if code is None or not is_user_file(code.co_filename):
+            raise text.NoPlace
+        return code.co_filename, code.co_firstlineno
 
     def _file_of_model(self) -> str:
         for filename, _ in self.lines.values():
@@ -176,9 +233,38 @@ class Places:
 
     def _data(self) -> tuple[str, int]:
         code = getattr(self.seen.program.data, "__code__", None)
+        if code is None and self.seen.program.handed is not None:
+            filename, line = self.seen.program.handed
+            return str(filename), int(line)
         if code is None or code.co_name == "<lambda>":
             raise text.NoPlace
         return code.co_filename, code.co_firstlineno
+
+
+def _layers(model: Any) -> list[Any]:
+    """The layers of a model that was there already, its inputs included."""
+    found: list[Any] = []
+    for layer in getattr(model, "_layers", None) or getattr(model, "layers", None) or ():
+        found += [layer, *_layers(layer)]
+    return found
+
+
+def _key(path: str) -> Any:
+    inside = re.search(r"\[(\d+)\]", path)
+    return int(inside[1]) if inside else path
+
+
+def _widest(sample: Any, role: str, path: str, spec: Spec) -> Spec:
+    """A leaf's spec with the axes open that differ from batch to batch."""
+    tree = getattr(sample, role, None)
+    key = _key(path)
+    leaf = tree
+    if isinstance(tree, dict):
+        leaf = tree.get(key)
+    elif isinstance(tree, (list, tuple)) and isinstance(key, int) and key < len(tree):
+        leaf = tree[key]
+    shape = getattr(leaf, "shape", None)
+    return Spec(tuple(shape), spec.dtype, spec.kind) if isinstance(shape, tuple) else spec
 
 
 def snippet(edit: Edit, *, dataset: bool = False) -> list[str]:
@@ -206,13 +292,40 @@ def _snippet(edit: Edit, dataset: bool) -> Iterator[str]:
         yield f"+loss={text.loss_code('keras.', detail)},"
     elif edit.kind in ("data-transform", "label-transform"):
         yield from _data_snippet(edit, dataset)
+    elif edit.kind == "strategy":
+        yield from _strategy_snippet(detail)
+    elif edit.kind == "batching" and detail.get("op") == "source":
+        yield f"# in the pipeline: {detail['move']}() moved {detail['steps']} up"
+    elif edit.kind == "batching" and detail.get("op") == "options":
+        yield "# behind the pipeline:"
+        yield "+options = tf.data.Options()"
+        yield f"+options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.{detail['policy']}"
+        yield "+ds = ds.with_options(options)"
+    elif edit.kind == "batching" and detail.get("op") == "add-batch":
+        yield "# at the end of the pipeline:"
+        yield f"+ds = ds.batch({detail['batch']}{', drop_remainder=True' if detail['drop_remainder'] else ''})"
     elif edit.kind == "batching":
         yield "# at the end of the pipeline:"
         yield f"+ds = ds.unbatch().batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})"
+    elif detail.get("op") == "static-mask":
+        yield f"# in {edit.target}, in place of tf.boolean_mask(x, mask):"
+        yield f"+tf.where(mask{'[' + ', '.join(['...'] + ['tf.newaxis'] * detail['axes']) + ']' if detail['axes'] else ''}, x, tf.zeros_like(x))"
     else:
         yield f"# in {edit.target}:"
         yield f"-{detail.get('find')}"
         yield f"+{detail.get('replace')}"
+
+
+def _strategy_snippet(detail: dict[str, Any]) -> Iterator[str]:
+    if detail["op"] == "scope":
+        yield "# around the lines that build and compile:"
+        yield "+with strategy.scope():"
+    elif detail["op"] == "fresh-optimizer":
+        yield "# in compile(), a new object in place of the optimizer:"
+        yield "+optimizer=type(optimizer).from_config(optimizer.get_config()),"
+    else:
+        yield "# in compile():"
+        yield f"+{detail['argument']}={text.literal(detail['value'])},"
 
 
 def _data_snippet(edit: Edit, dataset: bool) -> Iterator[str]:
@@ -220,16 +333,18 @@ def _data_snippet(edit: Edit, dataset: bool) -> Iterator[str]:
     if detail["op"] == "host-layer":
         yield "# in the pipeline, in place of the layer in the model:"
         yield f"+ds = ds.map(lambda x, y: ({edit.target}(x), y), num_parallel_calls=tf.data.AUTOTUNE)"
+    elif detail["op"] == "source" and detail.get("move"):
+        yield f"# in the pipeline: {detail['move']}() moved {detail['steps']} up"
     elif detail["op"] == "source":
         shape = ", ".join(map(str, detail["shape"][1:]))
         yield "# in the data code:"
         yield f"-.reshape({detail['shape'][0]}, {shape})"
         yield f"+.reshape(-1, {shape})"
-    elif dataset and transforms.map_code(edit):
+    elif dataset and text.map_code(edit):
         yield "# at the end of the pipeline:"
-        yield f"+ds = ds{transforms.map_code(edit)}"
+        yield f"+ds = ds{text.map_code(edit)}"
     else:
         name = detail.get("role", "y" if edit.kind == "label-transform" else "x")
         target = f"{name}[{detail['key']!r}]" if "key" in detail else name
         yield "# before fit():"
-        yield f"+{target} = {transforms.code(edit, target)}"
+        yield f"+{target} = {text.code(edit, target)}"

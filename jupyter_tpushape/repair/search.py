@@ -7,18 +7,23 @@ tried is an idea, and says so.
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from ..examine import Examined, Program, examine
 from ..flow import CannotRebuild, Edit, Effect, Finding, Fix, elements
 from ..rules import run_rules
-from .actions import Edits
+from .actions import Edits, NotThere, make_loss
 from .candidates import Candidate, candidates
+from .ideas import ideas
 from .live import builder_of, carry_weights
 
 MOST_SHOWN = 5
 MOST_TRIED = 10
+ENOUGH = 3
+PATIENCE = 1.0
 SECONDS = 4.0
 _DATA_ONLY = frozenset({"data-transform", "label-transform", "batching"})
 
@@ -27,72 +32,152 @@ def propose(seen: Examined, findings: list[Finding]) -> None:
     """Searches fixes for the serious findings and puts them into ``finding.fixes``.
 
     One program, one fault at a time: the first serious finding is repaired first; where others stay, a
-    second edit is looked for with the first one applied.
+    second edit is looked for with the first one applied. A fault without a verified fix gets ideas.
     """
     serious = [finding for finding in findings if finding.serious]
-    deadline = time.perf_counter() + SECONDS
+    search = Search(seen)
     for number, finding in enumerate(serious):
-        if number and any(fix.verified for fix in serious[0].fixes):
+        first = next((fix for fix in serious[0].fixes if fix.verified), None) if number else None
+        if first is not None:
             # A fix is verified only when nothing serious is left, so it repairs this one too.
-            finding.fixes = [fix for fix in serious[0].fixes if fix.verified][:1]
+            finding.fixes = [first]
             continue
-        _search(seen, finding, deadline)
+        search.repair(finding)
+    if not any(fix.verified for finding in serious for fix in finding.fixes):
+        for finding in serious:
+            finding.fixes = search.ideas(finding)
 
 
-def _search(seen: Examined, finding: Finding, deadline: float) -> None:
-    held: list[tuple[Candidate, Examined]] = []
-    rejected: list[str] = []
-    partial: list[tuple[Candidate, Examined, list[Finding]]] = []
-    tried = candidates(seen.evidence, finding)[:MOST_TRIED]
-    for i, candidate in enumerate(tried):
-        if i and time.perf_counter() > deadline:
-            seen.limits.append(f"{len(tried) - i} more fixes were not tried: the time for trying was used up")
-            break
-        if len(held) >= 3:
-            break
-        again, left, why = attempt(seen, candidate.edits)
-        if again is not None and not left:
-            held.append((candidate, again))
-        elif again is not None and left and left[0].rule != finding.rule:
-            partial.append((candidate, again, left))
-            rejected.append(f"{candidate.title} ({left[0].rule} remains)")
-        else:
-            rejected.append(f"{candidate.title} ({why or 'does not help'})")
-    if not held:
-        held = _pairs(seen, partial, deadline)
-    finding.fixes = [_fix(seen, candidate, again) for candidate, again in held[:MOST_SHOWN]]
-    finding.rejected = tuple(rejected[:4])
+class Search:
+    """One search over the faults of one program, within a time."""
 
+    def __init__(self, seen: Examined) -> None:
+        self.seen = seen
+        self.start = time.perf_counter()
+        self.untried: dict[int, list[tuple[Candidate, str]]] = {}
+        self.told = 0.0
 
-def _pairs(seen: Examined, partial: list[tuple[Candidate, Examined, list[Finding]]], deadline: float) -> list[tuple[Candidate, Examined]]:
-    """Two edits together, where one brings the program to another fault that a second one repairs."""
-    for first, again, left in partial[:3]:
-        for second in candidates(again.evidence, left[0])[:6]:
-            if time.perf_counter() > deadline + SECONDS:
-                return []
-            edits = first.edits + tuple(edit for edit in second.edits if edit not in first.edits)
-            both, rest, _ = attempt(seen, edits)
-            if both is not None and not rest:
+    def repair(self, finding: Finding) -> None:
+        """Tries the candidates for a fault in their order, and then pairs."""
+        held: list[tuple[Candidate, Examined]] = []
+        rejected: list[str] = []
+        partial: list[tuple[Candidate, Examined, list[Finding]]] = []
+        tried = candidates(self.seen.evidence, finding)[:MOST_TRIED]
+        for i, candidate in enumerate(tried):
+            if i and self._late(SECONDS):
+                self.seen.limits.append(f"{len(tried) - i} more fixes were not tried: the time for trying was used up")
+                break
+            # Others to choose from are worth little time: the first is the one that an expert would take.
+            if len(held) >= ENOUGH or (held and self._late(PATIENCE)):
+                break
+            again, left, why = self._try(candidate)
+            if again is not None and not left:
+                held.append((candidate, again))
+            elif why == _NO_PLACE:
+                continue
+            elif again is None and why.startswith(_BY_HAND):
+                self.untried.setdefault(id(finding), []).append((candidate, why.removeprefix(_BY_HAND)))
+            elif again is not None and not _same(left[0], finding):
+                partial.append((candidate, again, left))
+                rejected.append(f"{candidate.title} ({left[0].rule} remains)")
+            else:
+                rejected.append(f"{candidate.title} ({why or 'does not help'})")
+        if not held:
+            held = self._pairs(partial)
+        finding.fixes = [_fix(self.seen, candidate, again) for candidate, again in held[:MOST_SHOWN]]
+        finding.rejected = tuple(rejected[:4])
+
+    def ideas(self, finding: Finding) -> list[Fix]:
+        """What could not be tried, and why."""
+        from .patch import patch_of
+
+        found = []
+        for candidate, why in self.untried.get(id(finding), ())[:3]:
+            fix = Fix(candidate.title, candidate.edits, reason=f"not tried. {why}")
+            fix.patch, fix.file, fix.cell = patch_of(self.seen, candidate.edits)
+            found.append(fix)
+        return [*found, *(Fix(title, reason=why) for title, why in ideas(self.seen.evidence, finding))][:MOST_SHOWN]
+
+    def _pairs(self, partial: list[tuple[Candidate, Examined, list[Finding]]]) -> list[tuple[Candidate, Examined]]:
+        """Two edits together, where one brings the program to another fault that a second one repairs."""
+        for first, again, left in partial[:3]:
+            for second in candidates(again.evidence, left[0])[:6]:
+                if self._late(2 * SECONDS):
+                    return []
+                edits = first.edits + tuple(edit for edit in second.edits if edit not in first.edits)
                 title = f"{first.title}; {second.title[:1].lower()}{second.title[1:]}"
-                return [(Candidate(title, edits, "one edit alone leaves a second fault"), both)]
-    return []
+                pair = Candidate(title, edits, "one edit alone leaves a second fault")
+                both, rest, _ = self._try(pair)
+                if both is not None and not rest:
+                    return [(pair, both)]
+        return []
+
+    def _try(self, candidate: Candidate) -> tuple[Examined | None, list[Finding], str]:
+        progress, now = self.seen.program.progress, time.perf_counter()
+        if progress is not None and now - self.start > 1 and now - self.told > 1:
+            self.told = now
+            progress(f"trying fixes: {candidate.title}")
+        return attempt(self.seen, candidate.edits)
+
+    def _late(self, seconds: float) -> bool:
+        return time.perf_counter() - self.start > seconds
+
+
+_NO_PLACE, _BY_HAND = "there is no place for it", "by hand: "
+
+
+def _same(one: Finding, other: Finding) -> bool:
+    """Whether this is the fault that was to be repaired, and not another one behind it."""
+    return one.rule == other.rule and (one.message == other.message or one.nodes == other.nodes)
 
 
 def attempt(seen: Examined, edits: tuple[Edit, ...]) -> tuple[Examined | None, list[Finding], str]:
-    """Traces the program again with the edits: what was seen, what serious is left, why it failed."""
+    """Traces the program again with the edits: what was seen, what serious is left, why it failed.
+
+    Without a first part nothing holds: the edits found no place, cannot be made here, or the program still raises.
+    """
     try:
-        program = edited(seen, edits)
-        again = examine(program)
+        with _recompiled(seen, edits) as model:
+            again = examine(edited(seen, edits) if model is None else edited(seen, tuple(e for e in edits if e.kind != "loss")))
+    except NotThere:
+        return None, [], _NO_PLACE
     except CannotRebuild as error:
-        return None, [], str(error)
+        return None, [], f"{_BY_HAND}{error}"
     except Exception as error:
         return None, [], f"{type(error).__name__}: {str(error)[:80]}"
     left = [finding for finding in run_rules(again.evidence) if finding.serious]
     if again.error is not None and not left:
-        return again, [], str(again.error)[:80]
-    if again.error is not None:
-        return again, left, f"{left[0].rule} remains"
-    return again, left, ""
+        return None, [], str(again.error)[:80]
+    return again, left, f"{left[0].rule} remains" if left else ""
+
+
+@contextlib.contextmanager
+def _recompiled(seen: Examined, edits: tuple[Edit, ...]) -> Iterator[Any]:
+    """The model that was built for this trace with another loss, where nothing but loss and data change: it need not be built again.
+
+    ``None`` where it must be: the model is the user's own, or was compiled in a way that cannot be given back.
+    """
+    model: Any = seen.model
+    adapter: Any = seen.adapter
+    losses = [edit for edit in edits if edit.kind == "loss"]
+    if (
+        len(losses) != 1
+        or adapter is None
+        or id(model) not in seen.recorder.made
+        or any(edit.kind not in (*_DATA_ONLY, "loss") or edit.detail.get("op") == "host-layer" for edit in edits)
+        or not adapter.compiled(model)
+        or adapter.overrides(model, "compile")
+        or seen.evidence.facts.get("run_eagerly")
+        or "metrics" in losses[0].detail
+    ):
+        yield None
+        return
+    before = adapter.compile_arguments(model)
+    model.compile(**{**before, "loss": make_loss(adapter, losses[0].detail)})
+    try:
+        yield model
+    finally:
+        model.compile(**before)
 
 
 def edited(seen: Examined, edits: tuple[Edit, ...]) -> Program:
@@ -106,6 +191,10 @@ def edited(seen: Examined, edits: tuple[Edit, ...]) -> Program:
     builder = program.model
     if adapter_for(builder) is not None:
         builder = builder_of(seen.adapter, seen.model)
+    if any(edit.kind == "strategy" for edit in edits):
+        from ..replicas import strategy_of
+
+        builder = made.scoped(builder, strategy_of(seen.model, program.strategy))
     if seen.sample is not None and seen.data is not None and not any(edit.kind in _DATA_ONLY for edit in edits):
         return program.with_(model=builder, data=seen.data, sample=seen.sample, edits=made)
     return program.with_(model=builder, data=_data_source(seen, edits), edits=made)
@@ -116,15 +205,24 @@ def _data_source(seen: Examined, edits: tuple[Edit, ...] = ()) -> Any:
     if seen.data is None:
         for edit in edits:
             if edit.detail.get("op") == "source":
-                from .source import recounted
-
-                changed = recounted(seen.program.data, edit.detail["shape"])
-                if changed is None:
-                    raise CannotRebuild("The source of the data function is not known.")
-                return changed
+                return _rewritten(seen.program.data, edit)
         return seen.program.data
+    for edit in edits:
+        if edit.detail.get("op") == "source":
+            return _rewritten(seen.program.data, edit)
     replacement = getattr(seen.sample, "replacement", None)
     return replacement if replacement is not None else seen.data
+
+
+def _rewritten(function: Any, edit: Edit) -> Any:
+    from .source import rewritten
+
+    changed = rewritten(function, edit) if hasattr(function, "__code__") else None
+    if changed is None and hasattr(function, "__code__"):
+        raise NotThere("The data function shows no one place for it.")
+    if changed is None:
+        raise CannotRebuild("A pipeline that is there already cannot be put in another order: hand over the function that makes it.")
+    return changed
 
 
 def _fix(seen: Examined, candidate: Candidate, again: Examined) -> Fix:
@@ -177,7 +275,8 @@ def adapter_is_live(seen: Examined) -> bool:
 def _fresh_data(seen: Examined, edits: tuple[Edit, ...]) -> Any:
     from ..examine import is_builder
 
-    source = _data_source(seen, edits) if seen.data is None else seen.program.data
+    moved = any(edit.detail.get("op") == "source" for edit in edits)
+    source = _data_source(seen, edits) if seen.data is None or moved else seen.program.data
     return source() if is_builder(source) else _data_source(seen)
 
 
@@ -200,8 +299,13 @@ def _effect(seen: Examined, again: Examined) -> Effect:
 
 
 def _parameters(seen: Examined) -> int | None:
-    if seen.model is None:
+    """How many parameters a model has; ``None`` where it is not built, or broke before all of its layers were."""
+    if seen.model is None or seen.evidence.where == "build":
         return None
+    if seen.evidence.where and not getattr(seen.model, "built", False):
+        return None
+    with contextlib.suppress(Exception):
+        return int(seen.model.count_params())
     return sum(node.params for node in seen.evidence.flow.nodes)
 
 

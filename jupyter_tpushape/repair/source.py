@@ -37,14 +37,94 @@ class Literal(cst.CSTTransformer):
         return node
 
 
+class StaticMask(cst.CSTTransformer):
+    """``tf.boolean_mask(x, mask)`` becomes a product: the rows stay, those outside the mask are zero."""
+
+    def __init__(self, axes: int) -> None:
+        self.axes, self.count = axes, 0
+
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> Any:
+        name, arguments = updated_node.func, updated_node.args
+        if not (isinstance(name, cst.Attribute) and name.attr.value == "boolean_mask") or len(arguments) != 2:
+            return updated_node
+        self.count += 1
+        text = cst.Module([]).code_for_node
+        value, mask, module = text(arguments[0].value), text(arguments[1].value), text(name.value)
+        inside = f"({mask})[{', '.join(['...'] + [f'{module}.newaxis'] * self.axes)}]" if self.axes else mask
+        return cst.parse_expression(f"{module}.where({inside}, {value}, {module}.zeros_like({value}))")
+
+
+class Axis(cst.CSTTransformer):
+    """Another number for ``axis=``."""
+
+    def __init__(self, find: int, replace: int) -> None:
+        self.find, self.replace, self.count = find, replace, 0
+
+    def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> Any:
+        if updated_node.keyword is None or updated_node.keyword.value != "axis" or not isinstance(updated_node.value, cst.Integer):
+            return updated_node
+        if int(updated_node.value.value) != self.find:
+            return updated_node
+        self.count += 1
+        return updated_node.with_changes(value=cst.Integer(str(self.replace)))
+
+
+class Number(cst.CSTTransformer):
+    """A number that occurs once."""
+
+    def __init__(self, find: int, replace: int) -> None:
+        self.find, self.replace, self.count = find, replace, 0
+
+    def leave_Integer(self, original_node: cst.Integer, updated_node: cst.Integer) -> Any:
+        if updated_node.value != str(self.find):
+            return updated_node
+        self.count += 1
+        return cst.Integer(str(self.replace))
+
+
+class Renamed(cst.CSTTransformer):
+    """A name such as a dtype's, as an attribute or in quotes."""
+
+    def __init__(self, find: str, replace: str) -> None:
+        self.find, self.replace, self.count = find, replace, 0
+
+    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> Any:
+        if updated_node.value != self.find:
+            return updated_node
+        self.count += 1
+        return updated_node.with_changes(value=self.replace)
+
+    def leave_SimpleString(self, original_node: cst.SimpleString, updated_node: cst.SimpleString) -> Any:
+        if updated_node.evaluated_value != self.find:
+            return updated_node
+        self.count += 1
+        return updated_node.with_changes(value=f"{updated_node.quote}{self.replace}{updated_node.quote}")
+
+
+def transformer_of(edit: Edit) -> Any:
+    """What changes the code that an edit is about; its ``count`` says how often it did."""
+    if edit.detail.get("op") == "number":
+        return Number(int(edit.detail["find"]), int(edit.detail["replace"]))
+    if edit.detail.get("op") == "name":
+        return Renamed(str(edit.detail["find"]), str(edit.detail["replace"]))
+    if edit.detail.get("op") == "axis":
+        return Axis(int(edit.detail["find"]), int(edit.detail["replace"]))
+    if edit.detail.get("op") == "static-mask":
+        return StaticMask(int(edit.detail["axes"]))
+    return Literal(edit.detail["find"], edit.detail["replace"])
+
+
 def replace_operation(adapter: Any, model: Any, edit: Edit) -> bool:
-    """Gives the layer named by the edit a ``call`` with one literal changed; ``False`` where the source is not known."""
+    """Changes the code of the layer named by the edit; ``False`` where there is none, or its source is not known."""
     layer = _find(adapter, model, edit.target)
-    if layer is None:
-        return False
+    return layer is not None and change_call(layer, edit)
+
+
+def change_call(layer: Any, edit: Edit) -> bool:
+    """Gives this layer a ``call``, or a Lambda its function, with an edit made; ``False`` where the source is not known."""
     anonymous = type(layer).__name__ == "Lambda" and inspect.isfunction(getattr(layer, "function", None))
     function = inspect.unwrap(layer.function if anonymous else type(layer).call)
-    literal = Literal(edit.detail["find"], edit.detail["replace"])
+    literal = transformer_of(edit)
     changed = _changed(function, literal)
     if changed is None:
         return False
@@ -64,6 +144,11 @@ def replace_operation(adapter: Any, model: Any, edit: Edit) -> bool:
 _LAMBDA = "anonymous"
 
 
+def _once(change: Any) -> bool:
+    """Whether a change was made, and made at one place where it means one."""
+    return bool(change.count) and (change.count == 1 or not isinstance(change, (Number, StaticMask)))
+
+
 class _Lambdas(cst.CSTVisitor):
     """The lambdas in a piece of source."""
 
@@ -74,7 +159,7 @@ class _Lambdas(cst.CSTVisitor):
         self.found.append(node)
 
 
-def _changed(function: Any, literal: Literal) -> str | None:
+def _changed(function: Any, literal: Any) -> str | None:
     """The function's source with the literal changed; a lambda becomes an assignment. ``None`` where it is not known."""
     try:
         source = textwrap.dedent(inspect.getsource(function)).strip()
@@ -92,10 +177,10 @@ def _changed(function: Any, literal: Literal) -> str | None:
             if not lambdas.found or len(lambdas.found) > 1 or source.count("lambda") > 1:
                 return None
             code = cst.Module(body=[]).code_for_node(lambdas.found[0].visit(literal))  # type: ignore[arg-type]
-            return f"{_LAMBDA} = {code}" if literal.count else None
+            return f"{_LAMBDA} = {code}" if _once(literal) else None
         return None
     changed = cst.parse_module(source).visit(literal)
-    return changed.code if literal.count else None
+    return changed.code if _once(literal) else None
 
 
 class Reshape(cst.CSTTransformer):
@@ -126,18 +211,51 @@ class Reshape(cst.CSTTransformer):
         return updated_node
 
 
-def recounted(function: Any, shape: list[int]) -> Any:
-    """A data function in whose reshapes to ``shape`` the rows are counted; ``None`` where its source is not known."""
+class Earlier(cst.CSTTransformer):
+    """One stage of a chain moved some stages towards its source."""
+
+    def __init__(self, stage: str, steps: int) -> None:
+        self.stage, self.steps, self.count = stage, steps, 0
+
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.Call:
+        if not (isinstance(updated_node.func, cst.Attribute) and updated_node.func.attr.value == self.stage):
+            return updated_node
+        passed: list[cst.Call] = []
+        below: Any = updated_node.func.value
+        while len(passed) < self.steps and isinstance(below, cst.Call) and isinstance(below.func, cst.Attribute):
+            passed.append(below)
+            below = below.func.value
+        if len(passed) < self.steps or not (isinstance(below, (cst.Call, cst.Name))):
+            return updated_node
+        self.count += 1
+        made = updated_node.with_changes(func=updated_node.func.with_changes(value=below))
+        for call in reversed(passed):
+            assert isinstance(call.func, cst.Attribute)
+            made = call.with_changes(func=call.func.with_changes(value=made))
+        return made
+
+
+def data_transformer(edit: Edit) -> Any:
+    """What changes the data function that an edit is about."""
+    if edit.detail.get("move"):
+        return Earlier(str(edit.detail["move"]), int(edit.detail["steps"]))
+    return Reshape(edit.detail["shape"])
+
+
+def rewritten(function: Any, edit: Edit) -> Any:
+    """The data function with an edit of its source made; ``None`` where its source is not known, or shows no place for it."""
     try:
         source = textwrap.dedent(inspect.getsource(function))
-        change = Reshape(shape)
+        change = data_transformer(edit)
         changed = cst.parse_module(source).visit(change)
     except (OSError, TypeError, cst.ParserSyntaxError):
         return None
     if not change.count:
         return None
     made: dict[str, Any] = {}
-    exec(compile(changed.code, "<tpushape edit>", "exec"), function.__globals__, made)
+    scope = dict(function.__globals__)
+    scope.update(zip(function.__code__.co_freevars, (cell.cell_contents for cell in function.__closure__ or ()), strict=False))
+    exec(compile(changed.code, "<tpushape edit>", "exec"), scope, made)
     return made.get(function.__name__)
 
 

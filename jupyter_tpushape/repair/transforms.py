@@ -41,7 +41,12 @@ def _parts(data: Any) -> tuple[Any, Any, Any]:
 
 
 def _at(value: Any, edit: Edit, change: Callable[[Any], Any]) -> Any:
-    """Changes the leaf that the edit names: by key, by index, or the only one."""
+    """Changes the leaf that the edit names: by key, by index, or the only one; or gives the leaves another order."""
+    if edit.detail.get("op") == "exchange":
+        order = edit.detail["order"]
+        if isinstance(order, dict):
+            return {new: value[old] for new, old in order.items()}
+        return type(value)([value[i] for i in order])
     key = edit.detail.get("key")
     if key is None:
         return change(value)
@@ -54,6 +59,8 @@ def _array_function(edit: Edit) -> Callable[[Any], Any]:
     def change(value: Any) -> Any:
         spec = _is_spec(value)
         array = np.broadcast_to(np.zeros((), _numpy_dtype(value)), tuple(value.shape)) if spec else np.asarray(value)
+        if edit.detail["op"] not in NUMPY:
+            raise CannotRebuild("This change is one of a tf.data pipeline: make a dataset of the arrays first.")
         made = NUMPY[edit.detail["op"]](array, **_arguments(edit))
         return sys.modules["tensorflow"].TensorSpec(made.shape, made.dtype) if spec else made
 
@@ -95,7 +102,11 @@ def _mapped(dataset: Any, role: str, edit: Edit) -> Any:
 def _batched(data: Any, detail: dict[str, Any]) -> Any:
     tf = sys.modules["tensorflow"]
     if detail.get("op") == "add-batch":
-        return data.batch(detail["batch"], drop_remainder=True)
+        return data.batch(detail["batch"], drop_remainder=bool(detail.get("drop_remainder", True)))
+    if detail.get("op") == "options":
+        options = tf.data.Options()
+        options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy[detail["policy"]]
+        return data.with_options(options)
     if not hasattr(data, "element_spec"):
         if any(_is_spec(item) for item in _parts(data)):
             raise CannotRebuild("Specs stand for data here: put batch(N, drop_remainder=True) into the pipeline that makes the data.")
@@ -168,63 +179,21 @@ TENSOR: dict[str, Callable[..., Any]] = {
     "argmax": lambda tf, a: tf.argmax(a, axis=-1),
     "mean_last": lambda tf, a: tf.reduce_mean(a, axis=-1, keepdims=True),
     "repeat_last": lambda tf, a, times: tf.repeat(a, times, axis=-1),
-    "pad_axis": lambda tf, a, axis, size, value=0: _tensor_pad(tf, a, axis, size, value),
+    "pad_axis": lambda tf, a, axis, size, value=0, lengths=False: _tensor_pad(tf, a, axis, size, value, lengths),
     "column": lambda _, a: a[..., :1],
     "shift": lambda tf, a, by: a + tf.cast(by, a.dtype),
+    "to_dense": lambda tf, a, sparse=False: tf.sparse.to_dense(a) if sparse else a.to_tensor(),
+    "ensure_shape": lambda tf, a, shape: tf.ensure_shape(a, shape),
 }
 
 
-def _tensor_pad(tf: Any, a: Any, axis: int, size: int, value: float) -> Any:
+def _tensor_pad(tf: Any, a: Any, axis: int, size: int, value: float, lengths: bool = False) -> Any:
+    if lengths:
+        widths = [[0, size - tf.shape(a)[axis] if i == axis else 0] for i in range(a.shape.rank)]
+        whole = [size if i == axis else n for i, n in enumerate(a.shape)]
+        return tf.ensure_shape(tf.pad(a, widths, constant_values=tf.cast(value, a.dtype)), whole)
     missing = size - a.shape[axis]
     if missing <= 0:
         return tf.gather(a, list(range(size)), axis=axis)
     paddings = [[0, missing if i == axis % a.shape.rank else 0] for i in range(a.shape.rank)]
     return tf.pad(a, paddings, constant_values=tf.cast(value, a.dtype))
-
-
-_TENSOR_CODE = {
-    "expand_dims": "tf.expand_dims({x}, {axis})",
-    "squeeze": "tf.squeeze({x}, {axis})",
-    "transpose": "tf.transpose({x}, {perm})",
-    "reshape_rows": "tf.reshape({x}, (-1, {rows}))",
-    "flatten_rows": "tf.keras.layers.Flatten()({x})",
-    "cast": 'tf.cast({x}, "{dtype}")',
-    "one_hot": "tf.one_hot({x}, {depth})",
-    "argmax": "tf.argmax({x}, axis=-1)",
-    "mean_last": "tf.reduce_mean({x}, axis=-1, keepdims=True)",
-    "repeat_last": "tf.repeat({x}, {times}, axis=-1)",
-    "column": "{x}[..., :1]",
-    "shift": "{x} + {by}",
-}
-
-
-def map_code(edit: Edit) -> str:
-    """The transform as a ``map`` to put behind a ``tf.data`` pipeline; ``""`` where it has no short form."""
-    template = _TENSOR_CODE.get(edit.detail["op"])
-    if template is None or "key" in edit.detail:
-        return ""
-    role = edit.detail.get("role", "y" if edit.kind == "label-transform" else "x")
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in edit.detail.items()}
-    rows = ", ".join(str(n) for n in edit.detail.get("shape", ()))
-    made = template.format(**{**values, "x": role, "rows": rows})
-    return f".map(lambda x, y: ({made}, y))" if role == "x" else f".map(lambda x, y: (x, {made}))"
-
-
-def code(edit: Edit, name: str) -> str:
-    """The transform as an expression of NumPy on ``name``, for people to read and paste."""
-    detail = edit.detail
-    templates = {
-        "expand_dims": "np.expand_dims({x}, {axis})", "squeeze": "np.squeeze({x}, {axis})", "transpose": "np.transpose({x}, {perm})",
-        "reshape_rows": "np.reshape({x}, (-1, {rows}))", "flatten_rows": "np.reshape({x}, (len({x}), -1))", "cast": '({x}).astype("{dtype}")',
-        "one_hot": 'np.eye({depth}, dtype="float32")[{x}]', "argmax": "np.argmax({x}, axis=-1)", "mean_last": "np.mean({x}, axis=-1, keepdims=True)",
-        "repeat_last": "np.repeat({x}, {times}, axis=-1)", "column": "({x})[..., :1]", "shift": "({x}) + {by}",
-    }  # fmt: skip
-    if detail["op"] == "pad_axis":
-        axis, size = detail["axis"], detail["size"]
-        if detail.get("cut"):
-            return f"np.take({name}, range({size}), axis={axis})"
-        width = f"[(0, max(0, {size} - n) if i == {axis} else 0) for i, n in enumerate(np.shape({name}))]"
-        return f"np.pad({name}, {width}, constant_values={detail.get('value', 0)})"
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in detail.items()}
-    rows = ", ".join(str(n) for n in detail.get("shape", ()))
-    return templates[detail["op"]].format(**{**values, "x": name, "rows": rows})

@@ -128,6 +128,14 @@ def _reductions(model: Any) -> tuple[str, ...]:
     return tuple(str(item) for item in found if item is not None)
 
 
+def strategy_of(model: Any, strategy: Any = None) -> Any:
+    """The strategy that a model is trained with: the one given, its own, its optimizer's, or the current one; else ``None``."""
+    for candidate in (strategy, _model_strategy(model), _optimizer_strategy(getattr(model, "optimizer", None)), _current()):
+        if _strategy_name(candidate):
+            return candidate
+    return None
+
+
 def scope_state(model: Any, strategy: Any = None) -> ScopeState:
     """Facts about a Keras 3 or tf_keras model's variables and strategies.
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .build import history
+from .locations import is_user_file
 from .recorder import Made, Recorder, _caused, line_of
 
 _LAST = threading.local()
@@ -26,6 +27,7 @@ class Attempt:
     model: Any
     data: Any
     batch_size: int | None = None
+    where: tuple[str, int] | None = None
 
 
 def remember(adapter: Any, layer: Any, args: Any, kwargs: Any, error: BaseException, kind: str = "") -> None:
@@ -87,14 +89,17 @@ def attempted(error: BaseException) -> Attempt | None:
     """The training call that an exception came out of, read off Keras' own frames."""
     from .adapter import adapter_for
 
-    trace = error.__traceback__
+    trace, where = error.__traceback__, None
     while trace is not None:
-        values = trace.tb_frame.f_locals
+        values, code = trace.tb_frame.f_locals, trace.tb_frame.f_code
+        where = (code.co_filename, trace.tb_lineno) if is_user_file(code.co_filename) else where
         arguments, fn = values.get("args"), values.get("fn")
         if trace.tb_frame.f_code.co_name == "error_handler" and isinstance(arguments, tuple) and arguments:
             method = getattr(fn, "__name__", "")
             if method in _FITTING and adapter_for(arguments[0]) is not None:
-                return _attempt(method, arguments, values.get("kwargs") or {})
+                attempt = _attempt(method, arguments, values.get("kwargs") or {})
+                attempt.where = where
+                return attempt
         trace = trace.tb_next
     return None
 

@@ -17,6 +17,8 @@ from typing import Any
 
 from ..flow import Location
 
+# Stands for the line with the cell magic in the source of a cell that is traced; IPython would take an empty one away.
+MAGIC = "# %%tpushape"
 HERE = str(Path(__file__).resolve().parent.parent) + os.sep
 # Whoever stands above these asked for the trace: it is not a line of the traced program.
 _DOORS = frozenset(HERE + os.path.join("trace", name) for name in ("run.py", "build.py"))  # noqa: PTH118

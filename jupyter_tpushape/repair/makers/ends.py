@@ -46,3 +46,8 @@ def highest_of(finding: Finding) -> int | None:
     text = finding.found.text if finding.found else ""
     last = text.rsplit(" ", 1)[-1]
     return int(last) if last.lstrip("-").isdigit() else None
+
+
+def snake(name: str) -> str:
+    """A loss class' name as ``compile`` takes it."""
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")

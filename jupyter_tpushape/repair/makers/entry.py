@@ -98,34 +98,10 @@ def recount(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
-def static_batch(evidence: Evidence, finding: Finding) -> Made:
-    """One batch size that every replica can share, and no smaller last batch."""
-    replicas = evidence.target.replicas if evidence.target else 1
-    sample = evidence.sample
-    batch = getattr(sample, "batch", None) or max(getattr(sample, "batch_sizes", ()) or (replicas,))
-    rows = getattr(sample, "rows", None)
-    if rows is None and getattr(sample, "cardinality", None) and sample.cardinality > 0 and getattr(sample, "batch_sizes", ()):
-        rows = sum(_drawn(sample)) if sample.cardinality <= len(_drawn(sample)) else batch * sample.cardinality
-    sizes = [max(1, round(batch / replicas)) * replicas, -(-batch // replicas) * replicas, batch // replicas * replicas]
-    for size in dict.fromkeys(n for n in sizes if n > 0):
-        short = rows is not None and rows < size
-        detail = {"batch": size, "drop_remainder": True, **({"repeat": True} if short else {})}
-        title = f"Batch {size} rows and drop the remainder: {size // replicas} for each of {replicas} replicas"
-        yield (
-            title,
-            [Edit("batching", "data", detail)],
-            "one program for every step" + ("; repeated, since there are fewer rows" if short else ""),
-        )
-
-
-def _drawn(sample: Any) -> list[int]:
-    from ...sources.nested import flatten
-
-    return [int(next(iter(flatten(x, "x")))[1].shape[0]) for x, _, _ in sample.sampled]
-
-
 def add_batch_axis(evidence: Evidence, finding: Finding) -> Made:
     """One sample becomes a batch of one."""
+    if getattr(evidence.sample, "kind", "") == "dataset":
+        return
     for index, name, _, _ in misfits(evidence):
         yield (
             "Give the sample a batch axis: x[None]",
@@ -140,15 +116,38 @@ def transpose_data(evidence: Evidence, finding: Finding) -> Made:
         yield (
             "Transpose the data: one row instead of a column",
             [Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0], **place(evidence, index, name)})],
-            "",
+            "as many numbers as the model declares, in one sample",
         )
-        yield f"Declare the input as {show_shape(got.shape[1:])}", [declaration(index, got.shape[1:], name)], ""
+        yield (
+            f"Declare the input as {show_shape(got.shape[1:])}",
+            [declaration(index, got.shape[1:], name)],
+            "each number is then a sample of its own",
+        )
 
 
 def channels(evidence: Evidence, finding: Finding) -> Made:
-    """Channels first and last: the declaration where it broke the model, else the data."""
-    yield from declare_rows(evidence, finding)
-    yield from permute_data(evidence, finding)
+    """Channels first and last: whichever of declaration and data the layers do not agree with."""
+    if _declared_for(evidence):
+        yield from permute_data(evidence, finding)
+        yield from declare_rows(evidence, finding)
+    else:
+        yield from declare_rows(evidence, finding)
+        yield from permute_data(evidence, finding)
+
+
+def _declared_for(evidence: Evidence) -> bool:
+    """Whether the declaration is what the layers work on: their channels stand where it has its few."""
+    formats = {str(node.config["data_format"]) for node in evidence.flow.nodes if node.kind == "layer" and node.config.get("data_format")}
+    for _, _, want, _ in misfits(evidence):
+        row = want.shape[1:]
+        if len(row) < 2 or None in row:
+            continue
+        last, first = row[-1] < min(row[:-1]), row[0] < min(row[1:])
+        if formats <= {"channels_last"} and last:
+            return True
+        if formats == {"channels_first"} and first:
+            return True
+    return False
 
 
 def permute_data(evidence: Evidence, finding: Finding) -> Made:
@@ -161,7 +160,7 @@ def permute_data(evidence: Evidence, finding: Finding) -> Made:
             yield (
                 f"Transpose the data to {show_shape(target)}",
                 [Edit("data-transform", "x", {"op": "transpose", "perm": perm, **place(evidence, index, name)})],
-                "",
+                "the layers work on the declared axes" if _declared_for(evidence) else "every number is kept; the declaration stays",
             )
 
 
@@ -254,12 +253,12 @@ def rank_data(evidence: Evidence, finding: Finding) -> Made:
             grown = (*row, *([1] * (len(target) - len(row))))
             yield f"Give the data a last axis and declare {show_shape(grown)}", [
                 Edit("data-transform", "x", {"op": "expand_dims", "axis": -1, **where}), declaration(index, grown, name),
-            ], ""  # fmt: skip
+            ], "an axis of size 1 adds no number"  # fmt: skip
             if len(row) == 1:
                 grown = (1, *row)
                 yield f"Read each row as one time step and declare {show_shape(grown)}", [
                     Edit("data-transform", "x", {"op": "expand_dims", "axis": 1, **where}), declaration(index, grown, name),
-                ], ""  # fmt: skip
+                ], "a sequence of one step; every number is kept"  # fmt: skip
         if len(row) > len(target):
             yield "Flatten each row of the data and declare its length", [
                 Edit("data-transform", "x", {"op": "flatten_rows", **where}), declaration(index, (elements(row),), name),
@@ -275,15 +274,15 @@ def rank_declared(evidence: Evidence, finding: Finding) -> Made:
         row = got.shape[1:]
         yield f"Give the data a last axis of size 1 and declare {show_shape((*row, 1))}", [
             Edit("data-transform", "x", {"op": "expand_dims", "axis": -1, **where}), declaration(index, (*row, 1), name),
-        ], ""  # fmt: skip
+        ], "an axis of size 1 adds no number"  # fmt: skip
         if len(row) == 1:
             yield f"Read each row as one time step and declare {show_shape((1, *row))}", [
                 Edit("data-transform", "x", {"op": "expand_dims", "axis": 1, **where}), declaration(index, (1, *row), name),
-            ], ""  # fmt: skip
+            ], "a sequence of one step; every number is kept"  # fmt: skip
         if len(row) > 1 and row[-1] == 1:
             yield f"Drop the last axis of the data and declare {show_shape(row[:-1])}", [
                 Edit("data-transform", "x", {"op": "squeeze", "axis": -1, **where}), declaration(index, row[:-1], name),
-            ], ""  # fmt: skip
+            ], "an axis of size 1 holds no number of its own"  # fmt: skip
 
 
 def rank_undeclared(evidence: Evidence, finding: Finding) -> Made:
@@ -351,7 +350,7 @@ def resize_axis(evidence: Evidence, finding: Finding) -> Made:
             yield (
                 f"Repeat the single channel {want.shape[-1]} times",
                 [Edit("data-transform", "x", {"op": "repeat_last", "times": want.shape[-1], **where})],
-                "",
+                "a grey image as a colour one",
             )
         off = [i for i in range(1, len(got.shape)) if want.shape[i] not in (None, got.shape[i])]
         if len(off) == 1:

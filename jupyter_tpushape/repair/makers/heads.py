@@ -9,7 +9,7 @@ from ...rules.evidence import Evidence
 from ...rules.loss import cause_of_axes, kind_of
 from ...rules.words import RECURRENT, axes_of
 from .edits import SAME_SHAPE, Made, append, configure, given, insert, known, upstream
-from .ends import ends_of, head_of, highest_of, loss_node, several
+from .ends import ends_of, head_of, highest_of, loss_node, several, snake
 
 
 def _first_dense(evidence: Evidence, cause: Node, predictions: Edge) -> str | None:
@@ -91,7 +91,7 @@ def flatten_cause(evidence: Evidence, finding: Finding) -> Made:
     yield from options
     way = [evidence.flow.node(predictions.source)]
     if way[0].kind == "layer" and way[0].name != target:
-        yield f"Flatten before {way[0].name}", [insert(way[0].name, "Flatten")], ""
+        yield f"Flatten before {way[0].name}", [insert(way[0].name, "Flatten")], "every number is kept, further behind the cause"
 
 
 def broadcast_cause(evidence: Evidence, finding: Finding) -> Made:
@@ -206,7 +206,7 @@ def more_units(evidence: Evidence, finding: Finding) -> Made:
         if loss is not None and highest == 1 == head.config[key] and head.config.get("activation") == "sigmoid" and not several(evidence):
             yield (
                 "Use binary_crossentropy, which reads one probability a label",
-                [Edit("loss", loss.id, {"loss": "binary_crossentropy", "options": {}})],
+                [Edit("loss", loss.id, {"loss": "binary_crossentropy", "options": {}, "was": snake(loss.op)})],
                 "one sigmoid unit tells two classes apart",
             )
         yield (
@@ -257,12 +257,12 @@ def no_logits(evidence: Evidence, finding: Finding) -> Made:
     giver, loss = evidence.flow.node(finding.nodes[0]), loss_node(evidence, finding)
     if loss is None:
         return
-    plain = "".join(f"_{c.lower()}" if c.isupper() else c for c in loss.op).lstrip("_")
+    plain = snake(loss.op)
     if not several(evidence):
         yield (
             "Say from_logits=False: the activation is there already",
-            [Edit("loss", loss.id, {"loss": plain, "options": {"from_logits": False}})],
-            "",
+            [Edit("loss", loss.id, {"loss": plain, "options": {"from_logits": False}, "was": plain})],
+            "the loss then takes probabilities, which is what it gets",
         )
     if giver.config.get("activation"):
         yield (

@@ -9,15 +9,14 @@ from ...flow import Edit, Finding, Node, elements, show_shape
 from ...rules.evidence import Evidence
 from ...rules.loss import kind_of
 from .edits import Made, configure
-from .ends import ends_of, highest_of, label_key, loss_node, several
+from .ends import ends_of, highest_of, label_key, loss_node, several, snake
 
 
 def _twin(evidence: Evidence, finding: Finding, table: dict[str, str]) -> Iterator[tuple[str, dict[str, Any], Node]]:
     node = loss_node(evidence, finding)
     if node is None:
         return
-    op = node.op
-    plain = "".join(f"_{c.lower()}" if c.isupper() else c for c in op).lstrip("_")
+    plain = snake(node.op)
     if plain in table:
         options = {
             key: value
@@ -34,7 +33,7 @@ def sparse_loss(evidence: Evidence, finding: Finding) -> Made:
     for name, options, node in _twin(evidence, finding, {"categorical_crossentropy": "sparse_categorical_crossentropy"}):
         yield (
             f"Use {name}, which reads class numbers",
-            [Edit("loss", node.id, {"loss": name, "options": options})],
+            [Edit("loss", node.id, {"loss": name, "options": options, "was": "categorical_crossentropy"})],
             "the labels stay as they are",
         )
 
@@ -46,7 +45,7 @@ def dense_loss(evidence: Evidence, finding: Finding) -> Made:
     for name, options, node in _twin(evidence, finding, {"sparse_categorical_crossentropy": "categorical_crossentropy"}):
         yield (
             f"Use {name}, which reads one-hot rows",
-            [Edit("loss", node.id, {"loss": name, "options": options})],
+            [Edit("loss", node.id, {"loss": name, "options": options, "was": "sparse_categorical_crossentropy"})],
             "the labels stay as they are",
         )
 
@@ -126,7 +125,7 @@ def label_axes(evidence: Evidence, finding: Finding) -> Made:
                 yield (
                     f"Give the labels the axis that the predictions have: expand axis {axis}",
                     [Edit("label-transform", "y", {"op": "expand_dims", "axis": axis, **key})],
-                    "",
+                    "an axis of size 1 adds no number",
                 )
     if len(y) > 2 and elements(y[1:]) == elements(p[1:]):
         yield (

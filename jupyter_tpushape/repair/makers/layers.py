@@ -38,23 +38,33 @@ def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
             return
 
 
+_ATTENTION = frozenset({"MultiHeadAttention", "GroupQueryAttention", "Attention", "AdditiveAttention"})
+
+
 def embed_ids(evidence: Evidence, finding: Finding) -> Made:
-    """Ids go straight into a layer that reads a sequence of vectors."""
-    node = evidence.failed
-    edge = next((edge for edge in evidence.failed_inputs() if edge.label != "mask"), None) if node is not None else None
-    if node is None or edge is None or edge.spec.shape is None or len(edge.spec.shape) != 2 or len(axes_of(node.op)) != 3:
+    """Ids go straight into a layer that reads a sequence of vectors: an Embedding in front of the first one."""
+    if evidence.failed is None or len(evidence.x) != 1:
         return
-    source = evidence.flow.node(edge.source)
-    integers = any(spec.dtype.startswith(("int", "uint")) for _, spec in evidence.x)
-    highest = max(
-        (stats.maximum for stats in (getattr(evidence.sample, "stats", None) or {}).values() if stats and stats.maximum), default=None
-    )
-    if source.kind == "input" and len(evidence.x) == 1 and integers and highest is not None:
+    (_, spec), *_ = evidence.x
+    tops = [stats.maximum for path, stats in (getattr(evidence.sample, "stats", None) or {}).items() if path.startswith("x") and stats]
+    ids = int(max((top for top in tops if top is not None), default=-1))
+    if not spec.dtype.startswith(("int", "uint")) or spec.shape is None or len(spec.shape) != 2 or ids < 0:
+        return
+    way = [evidence.failed, *upstream(evidence, evidence.failed)]
+    for node in way:
+        edges = [edge for edge in evidence.flow.into(node.id) if edge.label != "mask"]
+        reads = len(axes_of(node.op)) == 3 or node.op in _ATTENTION
+        if not reads or not edges or any(evidence.flow.node(edge.source).kind != "input" for edge in edges):
+            continue
+        edit = insert(node.name, "Embedding", input_dim=ids + 1, output_dim=8)
+        if node.op in _ATTENTION:
+            edit = Edit(edit.kind, edit.target, {**edit.detail, "every": True})
         yield (
-            f"Turn the ids into vectors: Embedding({int(highest) + 1}, 8) before {node.name}",
-            [insert(node.name, "Embedding", input_dim=int(highest) + 1, output_dim=8)],
-            f"the data holds ids up to {int(highest)}; a vocabulary may hold more",
+            f"Turn the ids into vectors: Embedding({ids + 1}, 8) before {node.name}",
+            [edit],
+            f"the data holds ids up to {ids}; a vocabulary may hold more",
         )
+        return
 
 
 def reshape_upstream(evidence: Evidence, finding: Finding) -> Made:
@@ -126,10 +136,24 @@ def _dimension(node: Node, rank: int) -> dict[str, Any]:
     return changed
 
 
+def _images(size: int) -> list[tuple[int, int]]:
+    """``(side, channels)`` of square images of so many numbers: one channel, three, then the largest ones."""
+    found = [(side, size // (side * side)) for side in range(math.isqrt(size), 1, -1) if size % (side * side) == 0]
+    return sorted(found, key=lambda pair: (pair[1] not in (1, 3), -pair[0]))[:3]
+
+
 def reshape_before(evidence: Evidence, finding: Finding) -> Made:
     """Axes folded or added in front of the layer that wants another number of them."""
     node, shape = failing(evidence)
-    if shape is None or not known(shape[1:]):
+    if shape is None:
+        return
+    if not known(shape[1:]):
+        if len(axes_of(node.op)) == 3 and len(shape) > 3 and known(shape[2:]):
+            yield (
+                f"Flatten each step by itself: TimeDistributed(Flatten()) before {node.name}",
+                [insert(node.name, "TimeDistributed", layer="Flatten")],
+                "however many steps there are",
+            )
         return
     row = [int(n or 0) for n in shape[1:]]
     wanted = len(finding.expected.axes) if finding.expected is not None and finding.expected.axes else len(axes_of(node.op)) or 3
@@ -139,11 +163,6 @@ def reshape_before(evidence: Evidence, finding: Finding) -> Made:
             f"Read the rows as time steps: Reshape({(row[0], row[1] * row[2])}) before {name}",
             [insert(name, "Reshape", target_shape=[row[0], row[1] * row[2]])],
             f"{row[0]} steps of {row[1] * row[2]} features; every number is kept",
-        )
-        yield (
-            f"Flatten each step by itself: TimeDistributed(Flatten()) before {name}",
-            [insert(name, "TimeDistributed", layer="Flatten")],
-            "the same as the reshape, whatever the sizes",
         )
         yield (
             f"Read every position as a step: Reshape({(row[0] * row[1], row[2])}) before {name}",
@@ -159,12 +178,11 @@ def reshape_before(evidence: Evidence, finding: Finding) -> Made:
         )
     elif len(row) < wanted - 1:
         grown = [*row, *([1] * (wanted - 1 - len(row)))]
-        side = math.isqrt(row[0]) if len(row) == 1 else 0
-        if wanted == 4 and len(row) == 1 and side * side == row[0] and side > 1:
+        for side, channels in _images(row[0]) if wanted == 4 and len(row) == 1 else ():
             yield (
-                f"Bring the image back: Reshape({(side, side, 1)}) before {name}",
-                [insert(name, "Reshape", target_shape=[side, side, 1])],
-                f"{row[0]} is {side} by {side}",
+                f"Bring the image back: Reshape({(side, side, channels)}) before {name}",
+                [insert(name, "Reshape", target_shape=[side, side, channels])],
+                f"{row[0]} is {side} by {side}" + (f" by {channels}" if channels > 1 else ""),
             )
         yield (
             f"Add the missing axis: Reshape({tuple(grown)}) before {name}",
@@ -231,7 +249,7 @@ def reshape_target(evidence: Evidence, finding: Finding) -> Made:
                 f"axis {axis + 1} follows from the others",
             )
     ones = [1] * (len(wanted) - 1) + [size]
-    yield f"Reshape to {tuple(ones)}", [configure(node.name, target_shape=ones)], ""
+    yield f"Reshape to {tuple(ones)}", [configure(node.name, target_shape=ones)], "every number is kept"
     giver = next((item for item in upstream(evidence, node) if item.op == "Dense"), None)
     if giver is not None and all(n > 0 for n in wanted):
         yield (
@@ -291,11 +309,19 @@ def general(evidence: Evidence, finding: Finding) -> Made:
         return
     shape = given(evidence, node)
     if shape and len(shape) > 2 and known(shape[1:]):
-        yield f"Flatten before {node.name}", [insert(node.name, "Flatten")], ""
+        yield f"Flatten before {node.name}", [insert(node.name, "Flatten")], "every number is kept"
         if len(shape) in (3, 4, 5):
-            yield f"Pool before {node.name}", [insert(node.name, f"GlobalAveragePooling{len(shape) - 2}D")], ""
+            yield (
+                f"Pool before {node.name}",
+                [insert(node.name, f"GlobalAveragePooling{len(shape) - 2}D")],
+                "one number a channel; few weights behind it",
+            )
     if shape and len(shape) == 2 and known(shape[1:]):
-        yield f"Add a last axis before {node.name}", [insert(node.name, "Reshape", target_shape=[shape[1] or 1, 1])], ""
+        yield (
+            f"Add a last axis before {node.name}",
+            [insert(node.name, "Reshape", target_shape=[shape[1] or 1, 1])],
+            "an axis of size 1 adds no number",
+        )
 
 
 def permute(evidence: Evidence, finding: Finding) -> Made:

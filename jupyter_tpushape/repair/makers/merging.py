@@ -77,14 +77,14 @@ def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: 
                 "the usual way of a residual branch",
             )
     if len(big) == len(small) == 2 and big[-1] != small[-1] and not concat:
-        yield f"Project {name} to {small[-1]}: Dense({small[-1]})", [at(node, index, "Dense", units=small[-1])], ""
+        yield f"Project {name} to {small[-1]}: Dense({small[-1]})", [at(node, index, "Dense", units=small[-1])], "adds weights of its own"
     if len(big) > len(small) and known(big[1:]):
         if len(small) == 2 and len(big) in (3, 4, 5):
             yield f"Flatten {name}", [at(node, index, "Flatten")], "every number is kept"
             yield (
                 f"Pool {name} to one vector: GlobalAveragePooling{len(big) - 2}D",
                 [at(node, index, f"GlobalAveragePooling{len(big) - 2}D")],
-                "",
+                "adds weights of its own",
             )
         if elements(big[1:]) == elements(small[1:]):
             yield (
@@ -118,9 +118,13 @@ def _grow(node: Node, index: int, name: str, small: Shape, big: Shape, concat: b
             yield (
                 f"Project {name} to {big[-1]} channels with a 1x1 convolution",
                 [at(node, index, f"Conv{rank}D", filters=big[-1], kernel_size=[1] * rank)],
-                "",
+                "adds weights of its own",
             )
     if len(big) == len(small) == 2 and big[-1] != small[-1] and not concat:
-        yield f"Project {name} to {big[-1]}: Dense({big[-1]})", [at(node, index, "Dense", units=big[-1])], ""
+        yield f"Project {name} to {big[-1]}: Dense({big[-1]})", [at(node, index, "Dense", units=big[-1])], "adds weights of its own"
     if len(small) == 2 and len(big) == 3 and big[1]:
-        yield f"Repeat {name} for each of the {big[1]} steps: RepeatVector({big[1]})", [at(node, index, "RepeatVector", n=big[1])], ""
+        yield (
+            f"Repeat {name} for each of the {big[1]} steps: RepeatVector({big[1]})",
+            [at(node, index, "RepeatVector", n=big[1])],
+            "the same vector at every step",
+        )

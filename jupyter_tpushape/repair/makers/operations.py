@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from ...flow import Edit, Finding, Node, Shape, elements
@@ -40,7 +41,7 @@ def mask_shape(evidence: Evidence, finding: Finding) -> Made:
 
 def host_layer(evidence: Evidence, finding: Finding) -> Made:
     """A text layer at the model's door moves into the pipeline."""
-    from .entry import static_batch
+    from .batching import static_batch
 
     for node in evidence.flow.nodes:
         if node.kind == "input" and any(edge.spec.dtype == "string" for edge in evidence.flow.into(node.id)):
@@ -56,6 +57,17 @@ def host_layer(evidence: Evidence, finding: Finding) -> Made:
                         "text never reaches the TPU; " + reason,
                     )
                 yield f"Run {layer.name} in the pipeline, on the host", [move], "text never reaches the TPU"
+
+
+def through(evidence: Evidence, owner: Node) -> tuple[Shape | None, Shape | None]:
+    """What goes into a layer and what comes out of it; of one that shows its inside, at its edges."""
+    inside = {owner.id}
+    for node in evidence.flow.nodes:
+        if node.parent in inside:
+            inside.add(node.id)
+    before = next((edge.spec.shape for edge in evidence.flow.edges if edge.target in inside and edge.source not in inside), None)
+    after = next((edge.spec.shape for edge in evidence.flow.edges if edge.source in inside and edge.target not in inside), None)
+    return before, after
 
 
 def free_rows(evidence: Evidence, node: Node, shape: Shape | None) -> Made:
@@ -82,9 +94,8 @@ def leave_out(evidence: Evidence, finding: Finding) -> Made:
             owner = item if item.kind == "layer" else owner_of(evidence, item)
             if owner is None or not (owner.op == "Lambda" or any(inner.parent == owner.id for inner in evidence.flow.nodes)):
                 continue
-            before = given(evidence, owner)
-            after = next((edge.spec.shape for edge in evidence.flow.out_of(owner.id)), None)
-            if before and (not after or before[0] != after[0]):
+            before, after = through(evidence, owner)
+            if before and after is not None and before[:1] != after[:1]:
                 yield (
                     f"Leave {owner.name} out: it does not keep the batch axis",
                     [Edit("replace-layer", owner.name, {"layer": "Identity", "keep": [], "config": {}})],
@@ -106,3 +117,110 @@ def free_batch(evidence: Evidence, finding: Finding) -> Made:
             [Edit("replace-op", owner.name, {"find": int(batch), "replace": -1, "line": node.called.line if node.called else 0})],
             "works for every batch size",
         )
+
+
+def _own(evidence: Evidence, node: Node) -> Node | None:
+    """The layer of the user's own, or the Lambda, that a node is or stands in."""
+    owner = node if node.kind == "layer" else owner_of(evidence, node)
+    if owner is None or not (owner.op == "Lambda" or any(inner.parent == owner.id for inner in evidence.flow.nodes)):
+        return None
+    return owner
+
+
+def other_axis(evidence: Evidence, finding: Finding) -> Made:
+    """axis=1 where a layer of the user's own works along the batch axis."""
+    start = [evidence.flow.node(name) for name in finding.nodes] or [node for node in [evidence.failed] if node is not None]
+    for node in start:
+        for item in [node, *upstream(evidence, node)]:
+            owner = _own(evidence, item)
+            if owner is None:
+                continue
+            before, after = through(evidence, owner)
+            if before and len(before) > 1 and after is not None and before[:1] != after[:1]:
+                yield (
+                    f"Work along axis 1 in {owner.name}: axis 0 is the batch",
+                    [Edit("replace-op", owner.name, {"op": "axis", "find": 0, "replace": 1})],
+                    "each sample is then on its own",
+                )
+                return
+
+
+_RESHAPED = re.compile(r"tensor with (\d+) elements to shape \[([\d,]+)\]")
+
+
+def count_rows(evidence: Evidence, finding: Finding) -> Made:
+    """-1 for a batch size in a reshape that raised, where the other axes hold whole samples."""
+    node = evidence.failed
+    said = _RESHAPED.search(node.failure.message) if node is not None and node.failure is not None else None
+    if node is None or said is None:
+        return
+    owner, size = owner_of(evidence, node) or node, int(said[1])
+    target = [int(n) for n in said[2].split(",") if n]
+    rest = math.prod(target[1:])
+    if len(target) > 1 and rest and size % rest == 0:
+        yield (
+            f"Let TensorFlow count the rows: -1 for {target[0]} in {owner.name}",
+            [Edit("replace-op", owner.name, {"find": target[0], "replace": -1})],
+            "works for every batch size, on every number of replicas",
+        )
+
+
+def other_number(evidence: Evidence, finding: Finding) -> Made:
+    """A size that is written into the code of a layer of the user's own, where the data has another."""
+    expected, found = finding.expected, finding.found
+    if expected is None or found is None:
+        return
+    pairs = [
+        (int(b), int(a))
+        for i in expected.differs
+        for j in range(len(found.axes))
+        if i < len(expected.axes) and j < len(found.axes) and (a := expected.axes[i]).isdigit() and (b := found.axes[j]).isdigit()
+    ]
+    nodes = [evidence.flow.node(name) for name in finding.nodes]
+    for owner in (node if node.kind == "layer" else owner_of(evidence, node) for node in nodes):
+        for old, new in pairs if owner is not None else ():
+            assert owner is not None
+            yield (
+                f"Write {new} for {old} in {owner.name}",
+                [Edit("replace-op", owner.name, {"op": "number", "find": old, "replace": new})],
+                "the size that its input has",
+            )
+
+
+def whole_rows(evidence: Evidence, finding: Finding) -> Made:
+    """A reshape in the user's own code whose inner axes hold exactly one sample."""
+    for node in map(evidence.flow.node, finding.nodes):
+        target, before, owner = node.config.get("operand1"), given(evidence, node), owner_of(evidence, node)
+        size = elements(before[1:]) if before else None
+        if node.op != "Reshape" or not target or owner is None or size is None or len(target) < 2 or target[0] != -1:
+            continue
+        rest = math.prod(target[1:-1])
+        if rest > 0 and size % rest == 0 and size // rest != target[-1]:
+            yield (
+                f"Let one row hold one sample: {size // rest} for {target[-1]} in {owner.name}",
+                [Edit("replace-op", owner.name, {"op": "number", "find": target[-1], "replace": size // rest})],
+                f"{size} numbers are one sample",
+            )
+
+
+def single_precision(evidence: Evidence, finding: Finding) -> Made:
+    """A dtype that a TPU has, in the user's own code."""
+    nodes = [evidence.flow.node(name) for name in finding.nodes] or evidence.flow.nodes
+    for name in dict.fromkeys(owner.name for node in nodes if (owner := _own(evidence, node)) is not None):
+        for old, new in (("complex128", "complex64"), ("float64", "float32")):
+            yield (
+                f"Compute in {new} in {name}",
+                [Edit("replace-op", name, {"op": "name", "find": old, "replace": new})],
+                f"a TPU has no {old}",
+            )
+
+
+def static_mask(evidence: Evidence, finding: Finding) -> Made:
+    """A mask that keeps the size, in place of ``boolean_mask``."""
+    for name in dict.fromkeys(owner.name for node in map(evidence.flow.node, finding.nodes) if (owner := _own(evidence, node)) is not None):
+        for axes in (1, 0, 2):
+            yield (
+                f"Mask with zeros in {name}: tf.where in place of boolean_mask",
+                [Edit("replace-op", name, {"op": "static-mask", "axes": axes})],
+                "every row stays, those outside the mask are zero",
+            )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import libcst as cst
-from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
+from libcst.metadata import ParentNodeProvider, PositionProvider
 
 from ...flow import Edit
-from .data import change_data, exchange_loss, literal_in
+from .data import compile_argument, exchange_loss, literal_in, recounted
+from .handed import change_data
 from .layers import call_at, configured, inserted, replaced, with_shape
 from .words import (
+    NoPlace,
+    parsed,
     swap,
 )
 
@@ -25,9 +27,13 @@ def change(source: str, edit: Edit, line: int, places: Any) -> str:
         return literal_in(source, edit, line)
     if edit.kind == "loss":
         return exchange_loss(source, edit)
+    if edit.kind == "strategy":
+        return compile_argument(source, edit)
     if edit.kind in ("data-transform", "label-transform", "batching"):
-        return change_data(source, edit, line)
-    wrapper = MetadataWrapper(cst.parse_module(source))
+        if edit.detail.get("op") == "source":
+            return recounted(source, edit, line)
+        return change_data(source, edit, line, places.form)
+    wrapper = parsed(source)
     positions, parents = wrapper.resolve(PositionProvider), wrapper.resolve(ParentNodeProvider)
     name = places.name(edit)
     cls = places.classes[name]
@@ -39,4 +45,7 @@ def change(source: str, edit: Edit, line: int, places: Any) -> str:
         return swap(wrapper.module, call, configured(call, edit.detail["config"])).code
     if edit.kind == "replace-layer":
         return swap(wrapper.module, call, replaced(call, edit.detail)).code
-    return inserted(wrapper.module, call, parents, edit)
+    if edit.detail.get("every"):
+        raise NoPlace
+    nth = edit.detail.get("nth")
+    return inserted(wrapper.module, call, parents, edit, positions, (places.nth_call(edit), int(nth or 0)) if nth else None)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import libcst as cst
-from libcst.metadata import MetadataWrapper, PositionProvider
+from libcst.metadata import PositionProvider
 
 from ...flow import Edit
-from .. import transforms
 from .words import (
     NoPlace,
     literal,
     loss_code,
     name_of,
+    parsed,
     swap,
     with_argument,
-    with_import,
 )
 
 
@@ -53,29 +52,76 @@ class _Loss(cst.CSTTransformer):
 
 
 def exchange_loss(source: str, edit: Edit) -> str:
+    """The source with another loss: in the one ``compile`` that there is, or where the old one's name stands once."""
+    module = parsed(source).module
+    calls = _compiles(module)
+    if len(calls) == 1:
+        argument = next((item for item in calls[0].args if item.keyword is not None and item.keyword.value == "loss"), None)
+        plain = [item for item in calls[0].args if item.keyword is None]
+        argument = argument or (plain[1] if len(plain) > 1 else None)
+        if argument is not None and isinstance(argument.value, (cst.SimpleString, cst.Call)):
+            return swap(module, argument.value, _other_loss(argument.value, edit.detail)).code
     new = edit.detail["loss"]
-    olds = {"sparse_categorical_crossentropy": "categorical_crossentropy", "categorical_crossentropy": "sparse_categorical_crossentropy"}
-    old = olds.get(new, new) if (edit.detail.get("options") or {}).get("from_logits") is not False else new
+    old = edit.detail.get("was") or new
     cls = "".join(part.capitalize() for part in old.split("_"))
     change = _Loss((old, cls), edit.detail)
-    changed = cst.parse_module(source).visit(change)
+    changed = module.visit(change)
     if change.count != 1:
         raise NoPlace
     return changed.code
 
 
+def _other_loss(value: Any, detail: dict[str, Any]) -> Any:
+    """The new loss, written as the old one was."""
+    if isinstance(value, cst.Call):
+        old = value.args and not (detail.get("options") or {})
+        change = _Loss((name_of(value),), detail)
+        return change.leave_Call(value, value.with_changes(args=[]) if old else value)
+    made = cst.parse_expression(loss_code("keras.", detail))
+    return value.with_changes(value=f"{value.quote}{detail['loss']}{value.quote}") if isinstance(made, cst.SimpleString) else made
+
+
+def _compiles(module: cst.Module) -> list[cst.Call]:
+    found: list[cst.Call] = []
+
+    class Finder(cst.CSTVisitor):
+        def visit_Call(self, node: cst.Call) -> None:
+            if name_of(node) == "compile" and isinstance(node.func, cst.Attribute):
+                found.append(node)
+
+    module.visit(Finder())
+    return found
+
+
+def compile_argument(source: str, edit: Edit) -> str:
+    """The source with another argument of ``compile``, where there is one call of it."""
+    module = parsed(source).module
+    calls = [call for call in _compiles(module) if any(a.keyword and a.keyword.value == edit.detail.get("argument") for a in call.args)]
+    if len(calls) != 1:
+        raise NoPlace
+    return swap(
+        module, calls[0], with_argument(calls[0], edit.detail["argument"], cst.parse_expression(literal(edit.detail["value"])))
+    ).code
+
+
 def _in_definition(source: str, line: int, transformer: cst.CSTTransformer) -> str:
     """Applies a transformer to the function or class method that starts at ``line``."""
-    wrapper = MetadataWrapper(cst.parse_module(source))
+    wrapper = parsed(source)
     positions = wrapper.resolve(PositionProvider)
-    found: list[cst.FunctionDef] = []
+    found: list[Any] = []
+    lambdas: list[Any] = []
 
     class Finder(cst.CSTVisitor):
         def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
             if positions[node].start.line == line or any(positions[item].start.line == line for item in node.decorators):
                 found.append(node)
 
+        def visit_Lambda(self, node: cst.Lambda) -> None:
+            if positions[node].start.line <= line <= positions[node].end.line:
+                lambdas.append(node)
+
     wrapper.module.visit(Finder())
+    found = found or lambdas
     if len(found) != 1:
         raise NoPlace
     changed = found[0].visit(transformer)
@@ -83,120 +129,22 @@ def _in_definition(source: str, line: int, transformer: cst.CSTTransformer) -> s
 
 
 def literal_in(source: str, edit: Edit, line: int) -> str:
-    from ..source import Literal
+    """The code of a layer's call, or of a Lambda, with one number or operation changed."""
+    from ..source import transformer_of
 
-    change = Literal(edit.detail["find"], edit.detail["replace"])
+    change = transformer_of(edit)
     result = _in_definition(source, line, change)
     if not change.count:
         raise NoPlace
     return result
 
 
-class _Return(cst.CSTTransformer):
-    """Changes what a data function returns: one element of its tuple, or the pipeline."""
+def recounted(source: str, edit: Edit, line: int) -> str:
+    """The data function with its own code changed: the rows of a reshape counted, a stage moved."""
+    from ..source import data_transformer
 
-    def __init__(self, edit: Edit, module: cst.Module) -> None:
-        self.edit, self.module, self.count = edit, module, 0
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
-        # Functions inside the data function return things of their own.
-        self.depth = getattr(self, "depth", 0) + 1
-        return self.depth == 1
-
-    def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
-        self.depth -= 1
-        return updated_node
-
-    def leave_Return(self, original_node: cst.Return, updated_node: cst.Return) -> cst.Return:
-        value = updated_node.value
-        if value is None:
-            return updated_node
-        if self.edit.kind == "batching":
-            return updated_node.with_changes(value=self._batched(value))
-        index = {"x": 0, "y": 1, "weight": 2}[self.edit.detail.get("role", "y" if self.edit.kind == "label-transform" else "x")]
-        if isinstance(value, cst.Tuple) and index < len(value.elements):
-            elements = list(value.elements)
-            elements[index] = elements[index].with_changes(value=self._keyed(elements[index].value))
-            return updated_node.with_changes(value=value.with_changes(elements=elements))
-        mapped = transforms.map_code(self.edit) if isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute) else ""
-        if not mapped:
-            return updated_node
-        self.count += 1
-        return updated_node.with_changes(value=_before_prefetch(self.module, value, mapped))
-
-    def _keyed(self, value: cst.BaseExpression) -> cst.BaseExpression:
-        key = self.edit.detail.get("key")
-        if key is None:
-            return self._changed(value)
-        if isinstance(value, (cst.List, cst.Tuple)) and isinstance(key, int) and key < len(value.elements):
-            elements = list(value.elements)
-            elements[key] = elements[key].with_changes(value=self._changed(elements[key].value))
-            return value.with_changes(elements=elements)
-        if isinstance(value, cst.Dict):
-            items = [
-                item.with_changes(value=self._changed(item.value))
-                if isinstance(item, cst.DictElement) and isinstance(item.key, cst.SimpleString) and item.key.evaluated_value == key
-                else item
-                for item in value.elements
-            ]
-            return value.with_changes(elements=items)
-        raise NoPlace
-
-    def _changed(self, value: cst.BaseExpression) -> cst.BaseExpression:
-        self.count += 1
-        return cst.parse_expression(transforms.code(self.edit, self.module.code_for_node(value)))
-
-    def _batched(self, value: cst.BaseExpression) -> cst.BaseExpression:
-        detail = self.edit.detail
-        self.count += 1
-        code = self.module.code_for_node(value)
-        if isinstance(value, cst.Tuple):
-            plain = code if code.startswith("(") else f"({code})"
-            return cst.parse_expression(
-                f"tf.data.Dataset.from_tensor_slices({plain}).batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})"
-            )
-        drop = cst.parse_expression(f"f({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})")
-        assert isinstance(drop, cst.Call)
-        if not detail.get("repeat"):
-            changed = _Batch(drop.args)
-            made: Any = value.visit(changed)
-            if changed.count == 1:
-                return made  # type: ignore[no-any-return]
-        middle = ".repeat()" if detail.get("repeat") else ""
-        return cst.parse_expression(
-            f"{code}{middle}.unbatch().batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})"
-        )
-
-
-class _Batch(cst.CSTTransformer):
-    """Changes the arguments of the one ``batch`` in a chain."""
-
-    def __init__(self, arguments: Any) -> None:
-        self.arguments, self.count = arguments, 0
-
-    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.Call:
-        if name_of(updated_node) != "batch":
-            return updated_node
-        self.count += 1
-        return updated_node.with_changes(args=self.arguments)
-
-
-def _before_prefetch(module: cst.Module, value: Any, tail: str) -> cst.BaseExpression:
-    """The pipeline with one more stage; a prefetch stays its last one."""
-    if isinstance(value, cst.Call) and name_of(value) == "prefetch" and isinstance(value.func, cst.Attribute):
-        inner = cst.parse_expression(f"{module.code_for_node(value.func.value)}{tail}")
-        return value.with_changes(func=value.func.with_changes(value=inner))
-    return cst.parse_expression(f"{module.code_for_node(value)}{tail}")
-
-
-def change_data(source: str, edit: Edit, line: int) -> str:
-    from ..source import Reshape
-
-    if edit.detail.get("op") == "host-layer":
-        raise NoPlace
-    module = cst.parse_module(source)
-    change: Any = Reshape(edit.detail["shape"]) if edit.detail.get("op") == "source" else _Return(edit, module)
+    change = data_transformer(edit)
     result = _in_definition(source, line, change)
     if not change.count:
         raise NoPlace
-    return with_import(with_import(result, "np", "numpy"), "tf", "tensorflow")
+    return result

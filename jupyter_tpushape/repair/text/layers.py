@@ -18,6 +18,9 @@ from .words import (
     with_argument,
 )
 
+# Of several calls of a layer: the line of the one that is meant, 0 where it is not known, and its number.
+Which = tuple[int, int] | None
+
 
 def call_at(module: cst.Module, positions: Any, line: int, cls: str, ordinal: tuple[int, int]) -> cst.Call:
     """The constructor call of a class on a line: the n-th of as many as were seen being made there."""
@@ -70,13 +73,16 @@ def with_shape(call: cst.Call, shape: list[Any]) -> cst.Call:
     raise NoPlace
 
 
-def inserted(module: cst.Module, call: cst.Call, parents: Any, edit: Edit) -> str:
+def inserted(module: cst.Module, call: cst.Call, parents: Any, edit: Edit, positions: Any, which: Which = None) -> str:
     prefix = prefix_of(call)
     code = constructor(prefix, edit.detail["layer"], edit.detail.get("config", {}))
     new = cst.parse_expression(code)
     parent, position = parents[call], edit.detail.get("position", "before")
     if edit.detail.get("input") is not None:
         changed = _into_list_argument(module, call, parents, new, edit.detail["input"])
+    elif which is not None and isinstance(parent, cst.Call) and parent.func is call:
+        # Made and called in one breath, and reached again through a model: model.layers[-1](x).
+        changed = _wrapped(module, lambda node: isinstance(node.func, cst.Subscript), new, position, positions, which)
     elif isinstance(parent, cst.Element) and isinstance(parents[parent], (cst.List, cst.Tuple)):
         changed = _into_list(module, parent, parents[parent], new, position)
     elif isinstance(parent, cst.Call) and parent.func is call:
@@ -84,9 +90,9 @@ def inserted(module: cst.Module, call: cst.Call, parents: Any, edit: Edit) -> st
     elif isinstance(parent, cst.Arg) and isinstance(parents[parent], cst.Call) and name_of(parents[parent]) == "add":
         changed = _beside_add(module, parents[parent], parents, new, position)
     elif isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, cst.Attribute):
-        changed = _attribute(module, parent, new, position)
+        changed = _attribute(module, parent, new, position, positions, which)
     elif isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, cst.Name):
-        changed = _variable(module, parent.targets[0].target.value, new, position)
+        changed = _variable(module, parent.targets[0].target.value, new, position, positions, which)
     else:
         raise NoPlace
     result = changed.code
@@ -156,41 +162,37 @@ def _beside_add(module: cst.Module, add: cst.Call, parents: Any, new: cst.BaseEx
     return swap(module, statement, statement.with_changes(body=body))
 
 
-def _attribute(module: cst.Module, assign: cst.Assign, new: cst.BaseExpression, position: str) -> cst.Module:
+def _attribute(module: cst.Module, assign: cst.Assign, new: cst.BaseExpression, position: str, positions: Any, which: Which) -> cst.Module:
     """``self.head = Dense(10)``: the new layer wraps what the attribute is called with."""
     target = assign.targets[0].target
     assert isinstance(target, cst.Attribute)
     text = module.code_for_node(target)
-    wrap = _Wrap(lambda node: module.code_for_node(node.func) == text, new, position)
-    changed = module.visit(wrap)
-    if wrap.count != 1:
-        raise NoPlace
-    return changed
+    return _wrapped(module, lambda node: module.code_for_node(node.func) == text, new, position, positions, which)
 
 
-def _variable(module: cst.Module, name: str, new: cst.BaseExpression, position: str) -> cst.Module:
+def _variable(module: cst.Module, name: str, new: cst.BaseExpression, position: str, positions: Any, which: Which) -> cst.Module:
     """``head = Dense(10)`` called later as ``head(x)``."""
-    wrap = _Wrap(lambda node: isinstance(node.func, cst.Name) and node.func.value == name, new, position)
-    changed = module.visit(wrap)
-    if wrap.count != 1:
+    return _wrapped(module, lambda node: isinstance(node.func, cst.Name) and node.func.value == name, new, position, positions, which)
+
+
+def _wrapped(module: cst.Module, wanted: Any, new: cst.BaseExpression, position: str, positions: Any, which: Which) -> cst.Module:
+    """The one call that is wanted with a layer put to it; ``which`` says the line, or else the number, of one of several."""
+    found: list[cst.Call] = []
+
+    class Finder(cst.CSTVisitor):
+        def visit_Call(self, node: cst.Call) -> None:
+            if node.args and wanted(node):
+                found.append(node)
+
+    module.visit(Finder())
+    if which is not None:
+        line, number = which
+        found.sort(key=lambda node: (positions[node].start.line, positions[node].start.column))
+        at_line = [node for node in found if positions[node].start.line <= line <= positions[node].end.line]
+        found = at_line if line else found[number - 1 : number]
+    if len(found) != 1:
         raise NoPlace
-    return changed
-
-
-class _Wrap(cst.CSTTransformer):
-    def __init__(self, wanted: Any, new: cst.BaseExpression, position: str) -> None:
-        self.wanted, self.new, self.position, self.count = wanted, new, position, 0
-
-    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.Call:
-        if not self.wanted(original_node) or not updated_node.args:
-            return updated_node
-        self.count += 1
-        if self.position == "after":
-            return cst.Call(self.new, [cst.Arg(updated_node)])
-        first = updated_node.args[0]
-        return updated_node.with_changes(
-            args=[first.with_changes(value=cst.Call(self.new, [cst.Arg(first.value)])), *updated_node.args[1:]]
-        )
+    return _around_call(module, found[0], new, position)
 
 
 class _Import(cst.CSTTransformer):

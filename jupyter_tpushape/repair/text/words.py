@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import symtable
+from functools import lru_cache
 from typing import Any
 
 import libcst as cst
+from libcst.metadata import MetadataWrapper
 
 
 class NoPlace(Exception):
@@ -23,7 +26,15 @@ POSITIONS = {
     "Conv1D": ["filters", "kernel_size", "strides", "padding"],
     "Conv2D": ["filters", "kernel_size", "strides", "padding"],
     "Conv3D": ["filters", "kernel_size", "strides", "padding"],
+    "batch": ["batch_size", "drop_remainder"],
+    "padded_batch": ["batch_size", "padded_shapes", "padding_values", "drop_remainder"],
 }
+
+
+@lru_cache(maxsize=4)
+def parsed(source: str) -> MetadataWrapper:
+    """A module with its positions and parents; several fixes change the same source."""
+    return MetadataWrapper(cst.parse_module(source), unsafe_skip_copy=True)
 
 
 def name_of(call: cst.Call) -> str:
@@ -102,8 +113,8 @@ def swap(module: cst.Module, old: Any, new: Any) -> cst.Module:
 
 
 def with_import(source: str, name: str, module: str) -> str:
-    """Adds ``import module as name`` at the top where the name is used and not bound."""
-    if f"{name}." not in source or re.search(rf"^(import {module}( as {name})?|from \S+ import .*\b{name}\b)", source, re.MULTILINE):
+    """Adds ``import module as name`` at the top where the name is used and bound nowhere that the use can see."""
+    if not _unbound(symtable.symtable(source, "source", "exec"), name) or re.search(r"^from \S+ import \*", source, re.MULTILINE):
         return source
     tree = cst.parse_module(source)
     body = list(tree.body)
@@ -112,6 +123,18 @@ def with_import(source: str, name: str, module: str) -> str:
         at += 1
     body.insert(at, cst.parse_statement(f"import {module} as {name}"))
     return tree.with_changes(body=body).code
+
+
+def _unbound(table: symtable.SymbolTable, name: str) -> bool:
+    """Whether a name is used as a global one, and the module does not bind it."""
+    try:
+        own = table.lookup(name)
+    except KeyError:
+        own = None
+    if own is not None and table.get_type() == "module" and (own.is_assigned() or own.is_imported()):
+        return False
+    used = own is not None and own.is_referenced() and (table.get_type() == "module" or own.is_global())
+    return used or any(_unbound(inner, name) for inner in table.get_children())
 
 
 def _is_head(statement: Any) -> bool:

@@ -1,0 +1,101 @@
+"""What cannot be tried here and is still of use: ideas, each with the reason why it is no fix yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ..flow import Finding, show_shape
+from ..rules.evidence import Evidence
+
+Ideas = Iterator[tuple[str, str]]
+
+
+def _labels(evidence: Evidence) -> Ideas:
+    """Labels for some of several outputs only."""
+    outputs, labels = evidence.outputs, evidence.y
+    if labels and 1 <= len(labels) < len(outputs):
+        known = [node.name for node in evidence.flow.nodes if node.kind == "output"]
+        shown = known if len(known) == len(outputs) else [name for name, _ in outputs]
+        names = ", ".join(f"{name} {show_shape(spec.shape)}" for name, (_, spec) in zip(shown, outputs, strict=True))
+        yield (
+            f"Bring labels for every output, in this order: {names}",
+            f"not tried: the data has labels for {len(labels)} of {len(outputs)} outputs, and labels cannot be made up",
+        )
+        yield (
+            "Or train with the outputs that have labels: make a model that ends in them, and compile that one",
+            "not tried: which of the outputs are wanted is not known here",
+        )
+
+
+def _inputs(evidence: Evidence) -> Ideas:
+    declared, given = evidence.declared or [], evidence.x
+    if len(given) < len(declared):
+        names = ", ".join(f"{name} {show_shape(spec.shape)}" for name, spec in declared)
+        yield f"Bring an array for every input, in this order: {names}", "not tried: data cannot be made up"
+    elif declared and len(given) > len(declared):
+        yield (
+            f"Leave out what the model does not take: it has {len(declared)} input{'s' * (len(declared) > 1)}, the data brings {len(given)}",
+            "not tried: which arrays are meant is not known here",
+        )
+
+
+def _rows(evidence: Evidence) -> Ideas:
+    declared = [spec for _, spec in evidence.declared or [] if spec.shape is not None]
+    whole = [leaf for path, leaf in (evidence.sample.leaves() if evidence.sample is not None else ()) if path.startswith("x")]
+    ranks = [len(leaf.shape) for leaf in whole if leaf.shape is not None]
+    if (
+        declared
+        and ranks
+        and len(ranks) == len(declared)
+        and all(a == len(b.shape or ()) - 1 for a, b in zip(ranks, declared, strict=True))
+    ):
+        yield (
+            "Keep the batch axis where the data is made: x[:1] in place of x[0], or x[None]",
+            "not tried: x is one sample, and there are labels for more, so the other samples are missing",
+        )
+    else:
+        yield "Make every array from the same rows, one row a sample", "not tried: which rows belong together is not known here"
+
+
+_BY_PROGRAM: dict[str, tuple[Callable[[Evidence], Ideas], ...]] = {
+    "label-rank": (_labels,),
+    "loss-raises": (_labels,),
+    "loss-broadcast": (_labels,),
+    "input-structure": (_inputs,),
+    "data-misfit": (_rows,),
+}
+_KERNEL = (
+    "Move it into the pipeline: ds.map(lambda x, y: (f(x), y)), which runs on the host",
+    "not tried: the code stands inside the model, and what it needs of it is not known here",
+)
+_OWN_LOSS = (
+    "Give both tensors one number of axes in your own function: y_true = tf.reshape(y_true, tf.shape(y_pred))",
+    "not tried: which axis of a function of your own was meant is not known here",
+)
+_TEXT = (
+    "Turn the text into numbers in the pipeline: a TextVectorization or StringLookup, adapted to the data, in ds.map",
+    "not tried: which words are to be known is not known here",
+)
+_BY_RULE = {
+    "tpu-kernel": _KERNEL,
+    "tpu-kernel-dtype": _KERNEL,
+    "endless-loop-gradient": ("Give the loop maximum_iterations=N", "not tried: how many turns are enough is not known here"),
+    "shape-from-data": (
+        "Take the size from a shape (tf.shape(x), x.shape), or write the largest one down and mask the rest",
+        "not tried: how large it can become is not known here",
+    ),
+    "loss-raises": _OWN_LOSS,
+    "batch-broadcast": _OWN_LOSS,
+    "metric-raises": (
+        "Compare labels and predictions of one shape in the metric, or leave it out",
+        "not tried: what it was to measure is not known here",
+    ),
+    "string-input": _TEXT,
+    "input-dtype": _TEXT,
+}
+
+
+def ideas(evidence: Evidence, finding: Finding) -> list[tuple[str, str]]:
+    """``(title, why it is not verified)`` for a finding without a verified fix."""
+    found = [idea for make in _BY_PROGRAM.get(finding.rule, ()) for idea in make(evidence)]
+    return found or ([_BY_RULE[finding.rule]] if finding.rule in _BY_RULE else [])

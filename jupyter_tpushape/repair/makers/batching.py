@@ -1,0 +1,133 @@
+"""Candidates in how the data is batched: sizes, lengths, the order of stages, how files are shared out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...flow import Edit, Finding
+from ...rules.evidence import Evidence
+from .edits import Made
+
+_DEFAULT = 32
+
+
+def unbatched(evidence: Evidence) -> bool:
+    """Whether the data is a pipeline without a batch, whose elements have one axis less than a batch would."""
+    sample = evidence.sample
+    if sample is None or getattr(sample, "kind", "") != "dataset":
+        return False
+    if any("batch" in stage.op or stage.op in ("generator", "window", "group_by_window") for stage in sample.stages):
+        return False
+    ranks = [len(leaf.shape) for path, leaf in sample.leaves() if path.startswith("x") and leaf.shape is not None]
+    declared = [spec.rank for _, spec in evidence.declared or [] if spec.rank is not None]
+    if not ranks:
+        return False
+    if declared and len(declared) == len(ranks):
+        return all(rank == want - 1 for rank, want in zip(ranks, declared, strict=True))
+    return ranks[0] < 2 or evidence.where == "call"
+
+
+def batch_dataset(evidence: Evidence, finding: Finding) -> Made:
+    """A batch for a pipeline that has none: a size that every replica can share."""
+    if not unbatched(evidence):
+        return
+    replicas = evidence.target.replicas if evidence.target else 1
+    declared = next((spec.shape[0] for _, spec in evidence.declared or [] if spec.shape), None)
+    size = declared or -(-(evidence.facts.get("batch_size") or _DEFAULT) // replicas) * replicas
+    rows = getattr(evidence.sample, "cardinality", None) or 0
+    short = 0 < rows < size
+    drop = (replicas > 1 or bool(declared)) and not short
+    yield (
+        f"Batch the dataset: .batch({size}{', drop_remainder=True' if drop else ''})",
+        [Edit("batching", "data", {"op": "add-batch", "batch": size, "drop_remainder": drop})],
+        "fit takes batches from a dataset, and does not make them",
+    )
+
+
+def static_batch(evidence: Evidence, finding: Finding) -> Made:
+    """One batch size that every replica can share, and no smaller last batch."""
+    replicas = evidence.target.replicas if evidence.target else 1
+    sample = evidence.sample
+    batch = getattr(sample, "batch", None) or max(getattr(sample, "batch_sizes", ()) or (replicas,))
+    rows = getattr(sample, "rows", None)
+    if rows is None and getattr(sample, "cardinality", None) and sample.cardinality > 0 and getattr(sample, "batch_sizes", ()):
+        rows = sum(_drawn(sample)) if sample.cardinality <= len(_drawn(sample)) else batch * sample.cardinality
+    sizes = [max(1, round(batch / replicas)) * replicas, -(-batch // replicas) * replicas, batch // replicas * replicas]
+    for size in dict.fromkeys(n for n in sizes if n > 0):
+        short = rows is not None and rows < size
+        detail = {"batch": size, "drop_remainder": True, **({"repeat": True} if short else {})}
+        title = f"Batch {size} rows and drop the remainder: {size // replicas} for each of {replicas} replicas"
+        yield (
+            title,
+            [Edit("batching", "data", detail)],
+            "one program for every step" + ("; repeated, since there are fewer rows" if short else ""),
+        )
+
+
+def _drawn(sample: Any) -> list[int]:
+    from ...sources.nested import flatten
+
+    return [int(next(iter(flatten(x, "x")))[1].shape[0]) for x, _, _ in sample.sampled]
+
+
+def _longest(evidence: Evidence) -> list[tuple[str, int, int]]:
+    """``(path, axis, size)`` of axes of x that differ from batch to batch: the longest that was seen, rounded up to eights."""
+    from ...sources.nested import flatten
+
+    found = []
+    sample = evidence.sample
+    for path, leaf in sample.leaves() if sample is not None and getattr(sample, "kind", "") == "dataset" else ():
+        if not path.startswith("x") or leaf.shape is None:
+            continue
+        seen = [dict(flatten(x, "x")) for x, _, _ in sample.sampled]
+        for axis, size in enumerate(leaf.shape):
+            sizes = [arrays[path].shape[axis] for arrays in seen if path in arrays and len(arrays[path].shape) > axis]
+            if axis and size is None and sizes:
+                found.append((path, axis, -(-max(sizes) // 8) * 8))
+    return found
+
+
+def static_lengths(evidence: Evidence, finding: Finding) -> Made:
+    """One length for sequences of several: padded with zeros up to the longest that was seen."""
+    longest = _longest(evidence)
+    edits = []
+    for path, axis, size in longest:
+        key = path[1:].strip("/[]")
+        where = {"key": int(key) if key.isdigit() else key} if key else {}
+        edits.append(Edit("data-transform", "x", {"op": "pad_axis", "axis": axis, "size": size, "lengths": True, **where}))
+    if edits:
+        sizes = ", ".join(str(size) for _, _, size in longest)
+        yield (
+            f"Pad every sequence to {sizes} steps",
+            edits,
+            "one program for every step; a longer sequence raises; ds.bucket_by_sequence_length makes a few lengths in place of one",
+        )
+
+
+def static_both(evidence: Evidence, finding: Finding) -> Made:
+    """One length and one batch size."""
+    for title, edits, reason in static_lengths(evidence, finding):
+        for other, more, _ in static_batch(evidence, finding):
+            yield f"{title}; {other[:1].lower()}{other[1:]}", [*more, *edits], reason
+
+
+def cache_first(evidence: Evidence, finding: Finding) -> Made:
+    """``cache`` in front of a random stage: what is drawn anew each epoch is not kept."""
+    for steps in (1, 2, 3):
+        yield (
+            f"Cache before the random stage: cache() moved {steps} stage{'s' * (steps > 1)} up",
+            [Edit("batching", "data", {"op": "source", "move": "cache", "steps": steps})],
+            "what is random is drawn again in every epoch",
+        )
+
+
+def share_by_rows(evidence: Evidence, finding: Finding) -> Made:
+    """Rows shared out instead of files."""
+    yield (
+        "Let each host take its share of the rows: auto_shard_policy = DATA",
+        [Edit("batching", "data", {"op": "options", "policy": "DATA"})],
+        "there are no files to share out",
+    )
+
+
+__all__ = ["batch_dataset", "cache_first", "share_by_rows", "static_batch", "static_both", "static_lengths", "unbatched"]

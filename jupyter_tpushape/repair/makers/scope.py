@@ -1,0 +1,43 @@
+"""Candidates for whose scope things are made in, and for how the model is compiled."""
+
+from __future__ import annotations
+
+from ...flow import Edit, Finding
+from ...rules.evidence import Evidence
+from .edits import Made
+
+
+def in_scope(evidence: Evidence, finding: Finding) -> Made:
+    """Model, optimizer and metrics made in the strategy's scope."""
+    yield (
+        "Build and compile inside strategy.scope()",
+        [Edit("strategy", "model", {"op": "scope"})],
+        "variables get a copy on every replica where they are made",
+    )
+
+
+def fresh_optimizer(evidence: Evidence, finding: Finding) -> Made:
+    """An optimizer of the model's own."""
+    yield (
+        "Give the model an optimizer of its own",
+        [Edit("strategy", "compile", {"op": "fresh-optimizer"})],
+        "an optimizer keeps state for the variables that it was built for",
+    )
+
+
+def not_eagerly(evidence: Evidence, finding: Finding) -> Made:
+    """Compiled steps."""
+    yield (
+        "Compile without run_eagerly",
+        [Edit("strategy", "compile", {"op": "argument", "argument": "run_eagerly", "value": False})],
+        "a TPU runs compiled programs only",
+    )
+
+
+def jit_auto(evidence: Evidence, finding: Finding) -> Made:
+    """Keras decides about XLA."""
+    yield (
+        'Leave jit_compile at "auto"',
+        [Edit("strategy", "compile", {"op": "argument", "argument": "jit_compile", "value": "auto"})],
+        "a TPU compiles the step anyway",
+    )

@@ -1,0 +1,145 @@
+"""What was tried and does not hold is not shown as a fix; what cannot be tried is an idea, and says why."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tf_keras
+
+import jupyter_tpushape as tpushape
+from jupyter_tpushape.views.text import to_text
+
+BOTH = pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
+
+
+@BOTH
+def test_flatten_in_front_of_an_lstm_is_never_a_fix(lib):
+    def build():
+        model = lib.Sequential([lib.Input((8, 8, 3)), lib.layers.Flatten(), lib.layers.LSTM(4, name="lstm"), lib.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        return model
+
+    report = tpushape.trace(build, (np.zeros((8, 8, 8, 3), "float32"), np.zeros((8, 1), "float32")), tpu=None)
+    fixes = report.findings[0].fixes
+    assert fixes
+    assert all(fix.verified for fix in fixes)
+    assert not any("Flatten" in fix.title for fix in fixes)
+
+
+@BOTH
+def test_labels_that_are_missing_are_not_made_up(lib):
+    def build():
+        i = lib.Input((6,))
+        model = lib.Model(i, [lib.layers.Dense(3, activation="softmax", name="kind")(i), lib.layers.Dense(1, name="price")(i)])
+        model.compile("sgd", ["sparse_categorical_crossentropy", "mse"])
+        return model
+
+    report = tpushape.trace(build, (np.zeros((8, 6), "float32"), [np.arange(8) % 3]), tpu=None)
+    idea = report.findings[0].fixes[0]
+    assert not idea.verified
+    assert idea.title == "Bring labels for every output, in this order: kind (8, 3), price (8, 1)"
+    assert idea.reason == "not tried: the data has labels for 1 of 2 outputs, and labels cannot be made up"
+    assert "? idea, not verified: Bring labels for every output" in to_text(report)
+    with pytest.raises(tpushape.CannotRebuild, match="This is an idea, which was not tried: change the program by hand"):
+        idea.rebuild()
+
+
+@BOTH
+def test_an_edit_that_cannot_be_made_here_is_an_idea_with_the_reason(lib):
+    def rows():
+        for _ in range(4):
+            yield np.zeros((8, 64), "float32"), np.zeros((8, 3), "float32")
+
+    class Net(lib.Model):
+        """A class that does not tell how it was made."""
+
+        def __init__(self, units):
+            super().__init__()
+            self.net = lib.Sequential([lib.Input((8, 8, 1)), lib.layers.Flatten(), lib.layers.Dense(units)])
+
+        def call(self, x):
+            return self.net(x)
+
+    model = Net(3)
+    model.compile("sgd", "mse")
+    report = tpushape.trace(model, rows(), tpu=None)
+    found = [fix for finding in report.findings if finding.serious for fix in finding.fixes]
+    assert not any(fix.verified for fix in found)
+    assert all(fix.reason.startswith("not tried. ") for fix in found)
+
+
+def test_a_stage_of_a_pipeline_that_stands_cannot_be_moved_and_says_so():
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    ds = tf.data.Dataset.from_tensor_slices((np.zeros((32, 4), "float32"), np.zeros((32, 1), "float32")))
+    ds = ds.map(lambda x, y: (x + tf.random.normal((4,)), y)).cache().batch(16, drop_remainder=True)
+    report = tpushape.trace(model, ds, tpu="v3-8")
+    idea = next(finding for finding in report.findings if finding.rule == "cache-after-random").fixes[0]
+    assert (idea.title, idea.verified) == ("Cache before the random stage: cache() moved 1 stage up", False)
+    assert (
+        idea.reason == "not tried. A pipeline that is there already cannot be put in another order: hand over the function that makes it."
+    )
+
+
+@BOTH
+def test_at_most_five_and_every_fix_says_why_it_stands_there(lib):
+    def build():
+        i = lib.Input((8, 8, 3))
+        left, right = lib.layers.Conv2D(4, 3, strides=2, padding="same")(i), lib.layers.Conv2D(4, 3, padding="same")(i)
+        model = lib.Model(i, lib.layers.Dense(1)(lib.layers.Flatten()(lib.layers.Concatenate()([left, right]))))
+        model.compile("sgd", "mse")
+        return model
+
+    report = tpushape.trace(build, (np.zeros((8, 8, 8, 3), "float32"), np.zeros((8, 1), "float32")), tpu=None)
+    fixes = report.findings[0].fixes
+    assert 1 <= len(fixes) <= 5
+    assert all(fix.reason for fix in fixes)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("declared", "rows", "title"),
+    [
+        ((12, 12, 3), (3, 12, 12), "Transpose the data to (12, 12, 3)"),
+        ((3, 12, 12), (12, 12, 3), "Declare the input as (12, 12, 3), which is what a row of the data is"),
+    ],
+    ids=["the declaration is right", "the data is right"],
+)
+def test_channels_stand_where_the_layers_work_on_them(lib, declared, rows, title):
+    def build():
+        layers = [lib.layers.Conv2D(2, 3), lib.layers.MaxPooling2D(3), lib.layers.Flatten(), lib.layers.Dense(1)]
+        model = lib.Sequential([lib.Input(declared), *layers])
+        model.compile("sgd", "mse")
+        return model
+
+    report = tpushape.trace(build, (np.zeros((8, *rows), "float32"), np.zeros((8, 1), "float32")), tpu=None)
+    assert report.findings[0].rule == "channels-order"
+    assert report.findings[0].fixes[0].title == title
+
+
+@BOTH
+def test_pooling_stands_before_a_flatten_that_makes_a_dense_of_millions(lib):
+    def build():
+        model = lib.Sequential(
+            [lib.Input((64, 64, 3)), lib.layers.Conv2D(32, 3), lib.layers.Dense(1000, "relu", name="wide"), lib.layers.Dense(5, "softmax")]
+        )
+        model.compile("sgd", "sparse_categorical_crossentropy")
+        return model
+
+    report = tpushape.trace(build, (np.zeros((8, 64, 64, 3), "float32"), np.arange(8) % 5), tpu=None)
+    first, second, *_ = report.findings[0].fixes
+    assert (first.title, first.reason) == ("GlobalAveragePooling2D before wide", "one number a channel; wide gets 32,000 weights")
+    assert (second.title, second.reason) == ("Flatten before wide", "every number is kept; wide gets 123,008,000 weights")
+
+
+@BOTH
+def test_what_is_only_slow_gets_numbers_and_no_fix(lib):
+    model = lib.Sequential([lib.Input((8,)), lib.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    ds = tf.data.Dataset.from_tensor_slices((np.zeros((40, 8), "float32"), np.zeros((40, 1), "float32"))).batch(16)
+    report = tpushape.trace(model, ds, tpu="v3-8")
+    slow = [finding for finding in report.findings if finding.severity == "slow"]
+    assert slow
+    assert not any(finding.fixes for finding in slow)
