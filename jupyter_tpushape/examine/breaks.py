@@ -7,7 +7,7 @@ from typing import Any
 from ..flow import Location, Spec
 from ..trace.assemble import Assembler, clean_message, failure
 from ..trace.locations import is_user_file, location
-from ..trace.recorder import Recorder
+from ..trace.recorder import Call, Recorder
 from ..trace.remainder import not_reached
 from ..trace.run import Leaf, Run
 from .fronts import front, place_of
@@ -39,6 +39,7 @@ def assemble_broken(seen: Examined, error: BaseException) -> None:
         node = assembler.node(leaf.source, name=leaf.path, kind="input", op="Input", role="x")
         if feeder is not None:
             assembler.edge(feeder, node.id, spec, key=id(leaf))
+    _drop_repeats(recorder)
     if adapter is not None:
         assembler.calls(adapter, recorder)
     if not assembler.flow.failed():
@@ -54,6 +55,24 @@ def assemble_broken(seen: Examined, error: BaseException) -> None:
         not_reached(assembler, seen, [])
     evidence.flow = assembler.flow
     evidence.facts["message"] = clean_message(error)
+
+
+def _drop_repeats(recorder: Recorder) -> None:
+    """Keeps the last of calls that are the same call over again.
+
+    Keras 3 calls all layers of a Sequential anew, on the same input, for each one that is added.
+    """
+    same: dict[Any, Call] = {}
+    stands_for: dict[int, int] = {}
+    for call in recorder.calls:
+        if call.obj is None or call.kind != "layer":
+            continue
+        ends = tuple(stands_for.get(id(port.producer), id(port.producer)) for port in call.inputs)
+        key = (id(call.obj), ends, stands_for.get(id(call.parent), id(call.parent)))
+        first = same.setdefault(key, call)
+        stands_for[id(call)] = id(first)
+    last = {stands_for[id(call)]: call for call in recorder.calls if id(call) in stands_for}
+    recorder.calls = [call for call in recorder.calls if id(call) not in stands_for or last[stands_for[id(call)]] is call]
 
 
 def shortened(text: str, most: int = 40) -> str:

@@ -14,7 +14,7 @@ from ..program import program as replica_program
 from ..rules.evidence import Evidence
 from ..trace.adapter import Adapter, adapter_for, loaded
 from ..trace.assemble import Assembler
-from ..trace.build import build
+from ..trace.build import build, kept_counters
 from ..trace.hindsight import look_back
 from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
@@ -27,6 +27,13 @@ from .standins import Holder, from_declared
 
 def examine(program: Program) -> Examined:
     """Looks at a program once. Exceptions of the user's code end up in the evidence."""
+    with kept_counters() as counters:
+        seen = _look(program)
+        seen.counters = counters
+        return seen
+
+
+def _look(program: Program) -> Examined:
     recorder = Recorder()
     recorder.edits = program.edits
     model, data, error, where = program.model, program.data, None, ""

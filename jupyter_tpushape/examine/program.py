@@ -10,6 +10,7 @@ from typing import Any
 from ..flow import Target
 from ..rules.evidence import Evidence
 from ..trace.adapter import Adapter
+from ..trace.build import Counters
 from ..trace.recorder import Recorder
 from ..trace.run import Run
 
@@ -62,3 +63,5 @@ class Examined:
     limits: list[str] = field(default_factory=list)
     call_ids: dict[int, str] = field(default_factory=dict)
     edge_ids: dict[tuple[int, int], str] = field(default_factory=dict)
+    # The frameworks' name counters when the look began.
+    counters: Counters = field(default_factory=list)

@@ -191,7 +191,8 @@ class Edits:
         """``compile`` gets the edited loss."""
         for i, edit in self._of("loss"):
             self.applied.add(i)
-            loss = make_loss(adapter, edit.detail)
+            before = args[1] if len(args) > 1 else kwargs.get("loss")
+            loss = _one_of(before, edit.detail, make_loss(adapter, edit.detail))
             if len(args) > 1:
                 args = (args[0], loss, *args[2:])
             else:
@@ -324,6 +325,20 @@ def changed_layer(adapter: Any, layer: Any, edit: Edit) -> Any:
     if type(layer).__name__ == "TimeDistributed" and not set(changes) & set(config):
         return type(layer)(changed_layer(adapter, layer.layer, edit), name=layer.name)
     return type(layer).from_config({**config, **changes})
+
+
+def _one_of(before: Any, detail: dict[str, Any], loss: Any) -> Any:
+    """Several losses with the edited one in its place; a single loss is simply exchanged."""
+
+    def named(value: Any) -> bool:
+        said = value if isinstance(value, str) else getattr(value, "name", "") or getattr(value, "__name__", "")
+        return bool(said) and said == detail.get("was")
+
+    if isinstance(before, dict) and any(map(named, before.values())):
+        return {key: loss if named(value) else value for key, value in before.items()}
+    if isinstance(before, (list, tuple)) and any(map(named, before)):
+        return [loss if named(value) else value for value in before]
+    return loss
 
 
 def make_loss(adapter: Any, detail: dict[str, Any]) -> Any:

@@ -57,9 +57,24 @@ def _rows(evidence: Evidence) -> Ideas:
         yield "Make every array from the same rows, one row a sample", "not tried: which rows belong together is not known here"
 
 
+def _own_loss(evidence: Evidence) -> Ideas:
+    """The loss function's own operation, where labels and predictions are not what it stumbles over."""
+    node = evidence.failed
+    ends = [spec.shape for _, spec in (*evidence.y, *evidence.outputs)]
+    if node is None or node.kind != "op" or len(ends) != 2 or not ends[0] or not ends[1] or ends[0] not in (ends[1], ends[1][:-1]):
+        return
+    shapes = [edge.spec.shape for edge in evidence.failed_inputs()]
+    if len(shapes) == 2 and all(shape is not None for shape in shapes):
+        where = f" at {node.called}" if node.called is not None else ""
+        yield (
+            f"Bring the two sides of {node.op}{where} to one number of axes: they are {show_shape(shapes[0])} and {show_shape(shapes[1])}",
+            "not tried: which axis of a function of your own was meant is not known here",
+        )
+
+
 _BY_PROGRAM: dict[str, tuple[Callable[[Evidence], Ideas], ...]] = {
     "label-rank": (_labels,),
-    "loss-raises": (_labels,),
+    "loss-raises": (_labels, _own_loss),
     "loss-broadcast": (_labels,),
     "input-structure": (_inputs,),
     "data-misfit": (_rows,),

@@ -217,7 +217,9 @@ class Places:
         """Where the code stands that a layer runs: its class' ``call``, or a Lambda's function."""
         recorder = self.seen.recorder
         objects = [*recorder.alive, *(call.obj for call in recorder.calls)]
-        layer = next((obj for obj in objects if getattr(obj, "name", None) == name and hasattr(obj, "get_config")), None)
+        if not name:
+            objects = [self.seen.model]
+        layer = next((obj for obj in objects if name in ("", getattr(obj, "name", None)) and hasattr(obj, "get_config")), None)
         if layer is None:
             raise text.NoPlace
         function = inspect.unwrap(getattr(layer, "function", None) or type(layer).call)
@@ -301,6 +303,9 @@ def _snippet(edit: Edit, dataset: bool) -> Iterator[str]:
         yield "+options = tf.data.Options()"
         yield f"+options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.{detail['policy']}"
         yield "+ds = ds.with_options(options)"
+    elif edit.kind == "batching" and detail.get("op") == "unbatch":
+        yield "# at the end of the pipeline, or leave the second batch() out:"
+        yield "+ds = ds.unbatch()"
     elif edit.kind == "batching" and detail.get("op") == "add-batch":
         yield "# at the end of the pipeline:"
         yield f"+ds = ds.batch({detail['batch']}{', drop_remainder=True' if detail['drop_remainder'] else ''})"
@@ -310,6 +315,13 @@ def _snippet(edit: Edit, dataset: bool) -> Iterator[str]:
     elif detail.get("op") == "static-mask":
         yield f"# in {edit.target}, in place of tf.boolean_mask(x, mask):"
         yield f"+tf.where(mask{'[' + ', '.join(['...'] + ['tf.newaxis'] * detail['axes']) + ']' if detail['axes'] else ''}, x, tf.zeros_like(x))"
+    elif detail.get("op") == "rows":
+        yield f"# in {edit.target or 'the model'}, with x for what call() gets:"
+        yield f"-{detail['find']}"
+        yield "+tf.shape(x)[0]"
+    elif detail.get("op") == "transpose":
+        yield f"# in {edit.target or 'the model'}, in place of the reshape:"
+        yield f"+tf.transpose(x, {tuple(detail['order'])})"
     else:
         yield f"# in {edit.target}:"
         yield f"-{detail.get('find')}"
@@ -335,6 +347,13 @@ def _data_snippet(edit: Edit, dataset: bool) -> Iterator[str]:
         yield f"+ds = ds.map(lambda x, y: ({edit.target}(x), y), num_parallel_calls=tf.data.AUTOTUNE)"
     elif detail["op"] == "source" and detail.get("move"):
         yield f"# in the pipeline: {detail['move']}() moved {detail['steps']} up"
+    elif detail["op"] == "source" and detail.get("fill"):
+        yield "# in the data code, rows that fill no whole window left out:"
+        yield f"+x[: len(x) // {detail['shape'][0]} * {detail['shape'][0]}].reshape(-1, {', '.join(map(str, detail['shape']))})"
+    elif detail["op"] == "source" and detail.get("last"):
+        yield "# in the data code:"
+        yield f"-.reshape(..., {detail['shape'][-1]})"
+        yield f"+.reshape(..., {detail['last']})"
     elif detail["op"] == "source":
         shape = ", ".join(map(str, detail["shape"][1:]))
         yield "# in the data code:"

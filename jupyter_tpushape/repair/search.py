@@ -15,6 +15,7 @@ from typing import Any
 from ..examine import Examined, Program, examine
 from ..flow import CannotRebuild, Edit, Effect, Finding, Fix, elements
 from ..rules import run_rules
+from ..trace.assemble import clean_message
 from .actions import Edits, NotThere, make_loss
 from .candidates import Candidate, candidates
 from .ideas import ideas
@@ -144,10 +145,10 @@ def attempt(seen: Examined, edits: tuple[Edit, ...]) -> tuple[Examined | None, l
     except CannotRebuild as error:
         return None, [], f"{_BY_HAND}{error}"
     except Exception as error:
-        return None, [], f"{type(error).__name__}: {str(error)[:80]}"
+        return None, [], f"{type(error).__name__}: {clean_message(error).splitlines()[-1][:80] if str(error) else ''}"
     left = [finding for finding in run_rules(again.evidence) if finding.serious]
     if again.error is not None and not left:
-        return None, [], str(again.error)[:80]
+        return None, [], clean_message(again.error).splitlines()[-1][:80] if str(again.error) else type(again.error).__name__
     return again, left, f"{left[0].rule} remains" if left else ""
 
 
@@ -237,6 +238,18 @@ def _fix(seen: Examined, candidate: Candidate, again: Examined) -> Fix:
 def rebuild(seen: Examined, edits: tuple[Edit, ...]) -> tuple[Any, Any]:
     """Fresh model and data with the edits applied."""
     from ..trace.adapter import adapter_for
+    from ..trace.build import kept_counters
+
+    with kept_counters(seen.counters):
+        model, made = _built_again(seen, edits)
+    data = made.data(_fresh_data(seen, edits))
+    if seen.model is not None and adapter_for(seen.program.model) is not None and model is not seen.model:
+        carry_weights(seen.model, model)
+    return model, data
+
+
+def _built_again(seen: Examined, edits: tuple[Edit, ...]) -> tuple[Any, Any]:
+    from ..trace.adapter import adapter_for
     from ..trace.build import build
     from ..trace.recorder import Recorder
 
@@ -251,10 +264,7 @@ def rebuild(seen: Examined, edits: tuple[Edit, ...]) -> tuple[Any, Any]:
         if error is not None:
             raise CannotRebuild(f"The program raises when it is built again: {error}") from error
         model = made.finish(seen.adapter, recorder, model)
-    data = made.data(_fresh_data(seen, edits))
-    if seen.model is not None and adapter_for(seen.program.model) is not None and model is not seen.model:
-        carry_weights(seen.model, model)
-    return model, data
+    return model, made
 
 
 def _fresh(seen: Examined, model: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import libcst as cst
 
 from ..flow import Edit
+from .codemods import Filled, Resized, Rows, Transposed
 
 
 class Literal(cst.CSTTransformer):
@@ -66,7 +67,7 @@ class Axis(cst.CSTTransformer):
         if int(updated_node.value.value) != self.find:
             return updated_node
         self.count += 1
-        return updated_node.with_changes(value=cst.Integer(str(self.replace)))
+        return updated_node.with_changes(value=cst.parse_expression(str(self.replace)))
 
 
 class Number(cst.CSTTransformer):
@@ -111,6 +112,10 @@ def transformer_of(edit: Edit) -> Any:
         return Axis(int(edit.detail["find"]), int(edit.detail["replace"]))
     if edit.detail.get("op") == "static-mask":
         return StaticMask(int(edit.detail["axes"]))
+    if edit.detail.get("op") == "rows":
+        return Rows(int(edit.detail["find"]))
+    if edit.detail.get("op") == "transpose":
+        return Transposed(edit.detail["order"])
     return Literal(edit.detail["find"], edit.detail["replace"])
 
 
@@ -146,7 +151,7 @@ _LAMBDA = "anonymous"
 
 def _once(change: Any) -> bool:
     """Whether a change was made, and made at one place where it means one."""
-    return bool(change.count) and (change.count == 1 or not isinstance(change, (Number, StaticMask)))
+    return bool(change.count) and (change.count == 1 or not isinstance(change, (Number, StaticMask, Transposed)))
 
 
 class _Lambdas(cst.CSTVisitor):
@@ -239,6 +244,10 @@ def data_transformer(edit: Edit) -> Any:
     """What changes the data function that an edit is about."""
     if edit.detail.get("move"):
         return Earlier(str(edit.detail["move"]), int(edit.detail["steps"]))
+    if edit.detail.get("fill"):
+        return Filled(edit.detail["shape"])
+    if edit.detail.get("last"):
+        return Resized(edit.detail["shape"], int(edit.detail["last"]))
     return Reshape(edit.detail["shape"])
 
 
@@ -260,7 +269,7 @@ def rewritten(function: Any, edit: Edit) -> Any:
 
 
 def _find(adapter: Any, model: Any, name: str) -> Any:
-    if getattr(model, "name", None) == name:
+    if name in ("", getattr(model, "name", None)):
         return model
     for layer in getattr(model, "layers", ()) or ():
         if layer.name == name:

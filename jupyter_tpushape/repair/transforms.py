@@ -107,6 +107,8 @@ def _batched(data: Any, detail: dict[str, Any]) -> Any:
         options = tf.data.Options()
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy[detail["policy"]]
         return data.with_options(options)
+    if detail.get("op") == "unbatch":
+        return data.unbatch()
     if not hasattr(data, "element_spec"):
         if any(_is_spec(item) for item in _parts(data)):
             raise CannotRebuild("Specs stand for data here: put batch(N, drop_remainder=True) into the pipeline that makes the data.")

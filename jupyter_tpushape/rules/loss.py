@@ -28,6 +28,11 @@ SEQUENCES = rule(
     fails=_case("L.LSTM(4, return_sequences=True), L.Dense(3, activation='softmax')", _SCE, _IDS, "(8, 5, 6)"),
     passes=_case("L.LSTM(4), L.Dense(3, activation='softmax')", _SCE, _IDS, "(8, 5, 6)"),
 )  # fmt: skip
+LAST_ONLY = rule(
+    "last-step-only", "One label a time step, and only the last step is returned", severity="error", source=_SOURCE,
+    fails=_case("L.LSTM(4), L.Dense(3, activation='softmax')", _SCE, "np.zeros((8, 5), 'int32')", "(8, 5, 6)"),
+    passes=_case("L.LSTM(4, return_sequences=True), L.Dense(3, activation='softmax')", _SCE, "np.zeros((8, 5), 'int32')", "(8, 5, 6)"),
+)  # fmt: skip
 FLATTEN = rule(
     "missing-flatten", "Inner axes survive to the loss", severity="error", source=_SOURCE,
     fails=_case("L.Conv2D(4, 3), L.Dense(3, activation='softmax')", _CCE, _HOT, "(8, 8, 8, 1)"),
@@ -159,11 +164,11 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         kind = kind_of(loss) if loss.kind == "loss" else "metric"
         assert labels is not None
         integer = labels.spec.dtype.startswith(("int", "uint"))
-        for explain in (_folded, _surplus, _encoding, _units):
+        for explain in (_folded, _last_only, _surplus, _encoding, _units):
             found = explain(evidence, loss, kind, y, p, integer, predictions, _path(evidence, labels))
             if found is not None:
                 return found
-        if len(y) != len(p):
+        if len(y) != len(p) and not (kind == "custom" and y == p[:-1]):
             expected, got = pair(p, y, names=False)
             return Finding(
                 RANK.id, "error", f"{loss.name} compares labels {show_shape(y)} with predictions {show_shape(p)}: {len(y)} axes against {len(p)}.",
@@ -171,7 +176,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
             )  # fmt: skip
     what = f"labels {show_shape(y)} and predictions {show_shape(p)}" if y is not None and p is not None else "these labels and predictions"
     rule_id = METRIC.id if node.kind == "metric" else CUSTOM.id
-    sides: tuple[Side | None, Side | None] = pair(p, y, names=False) if p is not None and y is not None and p != y else (None, None)
+    sides: tuple[Side | None, Side | None] = (
+        pair(p, y, names=False) if p is not None and y is not None and y not in (p, p[:-1]) else (None, None)
+    )
     noun = "The metric" if node.kind == "metric" else "The loss"
     name = loss.name if loss.kind in ("loss", "metric") else node.name
     return Finding(rule_id, "error", f"{noun} {name} raises on {what}.", f"It says: {node.failure.last_line}", *sides)
@@ -200,6 +207,36 @@ def _folded(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integ
     return None
 
 
+def cut_sequence(evidence: Evidence, y: Shape, predictions: Edge) -> Node | None:
+    """The recurrent layer upstream that keeps only its last step, where the labels have one value for each of its steps."""
+    source = evidence.flow.node(predictions.source)
+    for node in [source, *ancestors(evidence, source.id)]:
+        if node.op in RECURRENT:
+            given = next((edge.spec.shape for edge in evidence.flow.into(node.id) if edge.label not in ("mask", "initial_state")), None)
+            returns = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
+            steps = given is not None and returns is not None and len(given) == 3 and len(returns) == 2 and given[1] == y[1] and y[1] != 1
+            return node if steps else None
+    return None
+
+
+def _last_only(
+    evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, path: str
+) -> Finding | None:
+    """One label for every step, and a recurrent layer that gives only its last one."""
+    steps = (
+        (len(y) == len(p) == 2 and kind == "sparse" and integer) or (len(y) == len(p) + 1 and y[-1] != 1) or (len(y) == 3 and len(p) == 2)
+    )
+    node = cut_sequence(evidence, y, predictions) if steps and len(y) > 1 else None
+    if node is None:
+        return None
+    wanted = (*y[:2], *p[1:])
+    return Finding(
+        LAST_ONLY.id, "error",
+        f"{named(node)} returns only its last step, and there is one label for every step: the predictions are {show_shape(p)}, the labels {show_shape(y)}.",
+        "A recurrent layer gives one vector a sample unless return_sequences=True asks for one at each step.", *pair(wanted, p, names=False), (node.id,),
+    )  # fmt: skip
+
+
 def _surplus(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, path: str) -> Finding | None:
     """Inner axes that the labels do not have: their cause is a layer upstream."""
     labelled = len(y) + 1 if kind == "sparse" and not (len(y) > 1 and y[-1] == 1) else len(y)
@@ -207,6 +244,9 @@ def _surplus(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, inte
         labelled = 2
     if kind == "categorical" and integer and len(y) == 1:
         labelled = 2
+    # A loss of the user's own that reads one class number for every step.
+    if kind in ("custom", "metric") and integer and y == p[:-1]:
+        return None
     if len(p) <= labelled or len(p) < 3 or (kind == "categorical" and integer and len(y) > 1 and y == p[:-1] and y[-1] != p[-1]):
         return None
     cause = cause_of_axes(evidence, predictions)

@@ -24,6 +24,25 @@ def build(builder: Callable[[], Any], recorder: Recorder) -> tuple[Any, BaseExce
             return None, error
 
 
+Counters = list[tuple[Any, dict[str, Any]]]
+
+
+@contextlib.contextmanager
+def kept_counters(start: Counters = ()) -> Iterator[Counters]:  # type: ignore[assignment]
+    """Gives the frameworks' name counters back afterwards; inside they begin as ``start`` says, or as they are.
+
+    A layer is known by its name, so a program that runs again must give its layers the names that they had.
+    """
+    saved = [(adapter, adapter.globals()) for adapter in loaded()]
+    for adapter, state in start:
+        adapter.restore_globals(state)
+    try:
+        yield saved
+    finally:
+        for adapter, state in saved:
+            adapter.restore_globals(state)
+
+
 @contextlib.contextmanager
 def watching(recorder: Recorder, *, restore: bool = True) -> Iterator[None]:
     """Records everything inside; with ``restore`` also gives global state back."""

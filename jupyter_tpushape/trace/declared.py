@@ -106,7 +106,18 @@ def _settled(adapter: Any, operation: Any) -> bool:
     name = type(operation).__name__
     if name == "Embedding" and getattr(operation, "mask_zero", False):
         return False
-    return adapter.builtin(operation) and name not in _UNSETTLED and not getattr(operation, "stateful", False)
+    return adapter.builtin(operation) and name not in _UNSETTLED and not getattr(operation, "stateful", False) and not _batchwise(operation)
+
+
+def _batchwise(layer: Any) -> bool:
+    """Whether a layer is told to work along the batch axis, as ``Concatenate(axis=0)``."""
+    for name in ("axis", "axes"):
+        axis = getattr(layer, name, None)
+        items = axis if isinstance(axis, (list, tuple)) else [axis]
+        rank = len(getattr(getattr(layer, "input_spec", None), "shape", None) or ())
+        if any(isinstance(item, int) and not isinstance(item, bool) and (item == 0 or (rank and item == -rank)) for item in items):
+            return True
+    return False
 
 
 def _fits(want: Spec, got: Spec) -> bool:

@@ -102,7 +102,8 @@ class TfKeras(Adapter):
         if container is None:
             return []
         if not container.built:
-            container.build(y_pred, y)
+            # A dict of labels is brought to the outputs' own nesting first, as update_state does.
+            container.build(y_pred, container._conform_to_outputs(y_pred, y))
         return list(container.metrics)
 
     def update_metrics(self, model: Any, y: Any, y_pred: Any, weight: Any) -> None:

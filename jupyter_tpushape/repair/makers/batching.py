@@ -44,6 +44,22 @@ def batch_dataset(evidence: Evidence, finding: Finding) -> Made:
     )
 
 
+def batch_once(evidence: Evidence, finding: Finding) -> Made:
+    """A pipeline that batches batches."""
+    sample = evidence.sample
+    if sample is None or getattr(sample, "kind", "") != "dataset":
+        return
+    stages = [stage for stage in sample.stages if stage.op in ("batch", "padded_batch", "ragged_batch")]
+    ranks = [len(leaf.shape) for path, leaf in sample.leaves() if path.startswith("x") and leaf.shape is not None]
+    declared = [spec.rank for _, spec in evidence.declared or [] if spec.rank is not None]
+    if len(stages) > 1 and ranks and (not declared or [rank - 1 for rank in ranks] == declared):
+        yield (
+            "Batch once: unbatch() behind the second batch(), or leave that one out",
+            [Edit("batching", "data", {"op": "unbatch"})],
+            f"the pipeline calls batch() {len(stages)} times, and each call adds an axis",
+        )
+
+
 def static_batch(evidence: Evidence, finding: Finding) -> Made:
     """One batch size that every replica can share, and no smaller last batch."""
     replicas = evidence.target.replicas if evidence.target else 1

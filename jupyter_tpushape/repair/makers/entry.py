@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...flow import Edit, EditKind, Finding, Shape, elements, show_shape
+from ...flow import Edit, Finding, Shape, elements, show_shape
 from ...rules.entry import accepted, matched
 from ...rules.evidence import Evidence
+from ...rules.words import axes_of
 
 Made = Iterator[tuple[str, list[Edit], str]]
 
@@ -49,6 +50,22 @@ def declare_rows(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def declare_wanted(evidence: Evidence, finding: Finding) -> Made:
+    """The data has the axes that the first layer wants, and only the declaration has not."""
+    failed = evidence.failed
+    wanted = len(axes_of(failed.op)) if failed is not None else 0
+    edges = evidence.failed_inputs()
+    if not edges or evidence.flow.node(edges[0].source).kind != "input":
+        return
+    for index, ((name, want), (path, got)) in enumerate(matched(evidence)):
+        if want.shape is not None and got.shape is not None and len(want.shape) != wanted == len(got.shape):
+            yield (
+                f"Declare the input as {show_shape(got.shape[1:])}, which is what a row of the data is",
+                [declaration(index, got.shape[1:], name if _by_name(evidence) else path)],
+                f"the data has the axes that {failed.name if failed is not None else 'the layer'} reads",
+            )
+
+
 def declare_known(evidence: Evidence, finding: Finding) -> Made:
     """Declare the axes that were left unknown as the data has them."""
     for index, ((name, want), (path, got)) in enumerate(matched(evidence)):
@@ -83,19 +100,6 @@ def declare_inner(evidence: Evidence, finding: Finding) -> Made:
                 [declaration(index, want.shape[2:], name)],
                 "an input shape describes one sample",
             )
-
-
-def recount(evidence: Evidence, finding: Finding) -> Made:
-    """Let NumPy count the rows of a reshape in the data code."""
-    text = finding.message
-    inside = text[text.find("(") + 1 : text.find(")")] if "(" in text else ""
-    shape = [int(n) for n in inside.replace(" ", "").split(",") if n.lstrip("-").isdigit()]
-    if len(shape) > 1 and shape[0] > 0:
-        yield (
-            f"Let NumPy count the rows: reshape(-1, {', '.join(map(str, shape[1:]))})",
-            [Edit("data-transform", "data", {"op": "source", "shape": shape})],
-            "each array has its own number of rows",
-        )
 
 
 def add_batch_axis(evidence: Evidence, finding: Finding) -> Made:
@@ -291,8 +295,6 @@ def rank_undeclared(evidence: Evidence, finding: Finding) -> Made:
     edges = evidence.failed_inputs()
     if evidence.declared or failed is None or len(evidence.x) != 1 or not edges or not evidence.x[0][1].shape:
         return
-    from ...rules.words import axes_of
-
     wanted, shape = len(axes_of(failed.op)), evidence.x[0][1].shape
     if evidence.flow.node(edges[0].source).kind == "input" and wanted == len(shape) + 1:
         grown = (*shape[1:], 1)
@@ -303,34 +305,22 @@ def rank_undeclared(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
-def transpose_rows(evidence: Evidence, finding: Finding) -> Made:
-    """Samples lie in columns: as many columns as there are labels."""
-    rows = [leaf.concrete for _, leaf in evidence.sample.leaves()] if evidence.sample is not None else []
-    if evidence.declared and len(evidence.x) == 1 and len(rows) > 1 and rows[0] is not None and len(rows[0]) == 2:
-        yield (
-            "Transpose the data: one sample a row",
-            [Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0]})],
-            "there are as many columns as labels",
-        )
+def image_rows(evidence: Evidence, finding: Finding) -> Made:
+    """Flat rows for a model that declares nothing and begins with a layer for images."""
+    from .layers import images
 
-
-def shared_rows(evidence: Evidence, finding: Finding) -> Made:
-    """Arrays of different lengths: the rows that all of them have."""
-    shared = getattr(evidence.sample, "rows", None)
-    if not shared or not any(problem.code == "cardinality" for problem in evidence.sample.problems):
+    failed = evidence.failed
+    edges = evidence.failed_inputs()
+    if evidence.declared or failed is None or len(evidence.x) != 1 or not edges or len(axes_of(failed.op)) != 4:
         return
-    edits: list[Edit] = []
-    for path, _ in evidence.sample.leaves():
-        role, key = path[0], path[1:].strip("/[]")
-        where = {"key": int(key) if key.isdigit() else key} if key else {}
-        if role in "xy":
-            kind: EditKind = "data-transform" if role == "x" else "label-transform"
-            edits.append(Edit(kind, role, {"op": "pad_axis", "axis": 0, "size": shared, "cut": True, **where}))
-    if edits:
+    shape = evidence.x[0][1].shape
+    if evidence.flow.node(edges[0].source).kind != "input" or not shape or len(shape) != 2 or not shape[1]:
+        return
+    for side, channels in images(shape[1]):
         yield (
-            f"Keep the first {shared} rows, which all the arrays have",
-            edits,
-            "right only where row for row belongs together; the rows behind them are not used",
+            f"Reshape each row of the data to an image: {(side, side, channels)}",
+            [Edit("data-transform", "x", {"op": "reshape_rows", "shape": [side, side, channels]})],
+            f"{shape[1]} is {side} by {side}" + (f" by {channels}" if channels > 1 else ""),
         )
 
 

@@ -34,6 +34,17 @@ def last_step(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def whole_sequence(evidence: Evidence, finding: Finding) -> Made:
+    """return_sequences=True at the layer that gives only its last step."""
+    node = evidence.flow.node(finding.nodes[0])
+    if node.op in RECURRENT and not node.config.get("return_sequences"):
+        yield (
+            f"Let {node.name} return its whole sequence: return_sequences=True",
+            [configure(node.name, return_sequences=True)],
+            "one label a step needs one vector a step",
+        )
+
+
 def _cause(evidence: Evidence, finding: Finding) -> tuple[Node, Edge, str] | None:
     _, predictions = ends_of(evidence, finding)
     if predictions is None:
@@ -97,9 +108,12 @@ def flatten_cause(evidence: Evidence, finding: Finding) -> Made:
 def broadcast_cause(evidence: Evidence, finding: Finding) -> Made:
     """A silent broadcast has the same causes as a loud one."""
     node = evidence.flow.node(finding.nodes[0])
-    if (node.op in RECURRENT and node.config.get("return_sequences")) or node.op == "Bidirectional":
+    sequences = node.config.get("return_sequences") or node.op == "Bidirectional"
+    if node.op in RECURRENT and sequences and "only its last step" not in finding.why:
         yield from last_step(evidence, finding)
         yield from pool_steps(evidence, finding)
+    elif node.op in RECURRENT and "only its last step" in finding.why:
+        yield from whole_sequence(evidence, finding)
     elif axes_of(node.op) or node.kind == "input":
         yield from flatten_cause(evidence, finding)
 
@@ -169,7 +183,7 @@ def missing_head(evidence: Evidence, finding: Finding) -> Made:
         return
     last, loss = found[2], loss_node(evidence, finding)
     classifies = loss is not None and kind_of(loss) in ("sparse", "categorical", "binary")
-    if head_of(evidence, last) is None or (classifies and last.config.get("activation") in _HIDDEN):
+    if head_of(evidence, last) is None or last.op in RECURRENT or (classifies and last.config.get("activation") in _HIDDEN):
         yield from append_head(evidence, finding)
 
 

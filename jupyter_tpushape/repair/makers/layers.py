@@ -8,7 +8,7 @@ from typing import Any
 from ...flow import Edit, Finding, Node, Shape, elements
 from ...rules.evidence import Evidence
 from ...rules.words import RECURRENT, axes_of
-from .edits import SAME_SHAPE, Made, configure, failing, given, insert, insert_at_call, known, upstream
+from .edits import SAME_SHAPE, Made, at, configure, failing, given, insert, insert_at_call, known, upstream
 from .operations import free_rows
 
 
@@ -36,6 +36,57 @@ def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
             return
         if above.op not in SAME_SHAPE:
             return
+
+
+def end_sequence(evidence: Evidence, finding: Finding) -> Made:
+    """A layer that reads one frame or vector behind one that returns a sequence of them."""
+    node, shape = failing(evidence)
+    wanted = len(axes_of(node.op))
+    for above in upstream(evidence, node):
+        if (
+            (above.op in RECURRENT or "ConvLSTM" in above.op)
+            and above.config.get("return_sequences")
+            and shape
+            and len(shape) == wanted + 1
+        ):
+            yield (
+                f"Keep only the last step: return_sequences=False in {above.name}",
+                [configure(above.name, return_sequences=False)],
+                f"{node.name} reads one step",
+            )
+        if above.op not in SAME_SHAPE:
+            return
+
+
+def state_units(evidence: Evidence, finding: Finding) -> Made:
+    """A recurrent layer as wide as the state that it is started with."""
+    node = evidence.failed
+    if node is None or node.op not in RECURRENT or not isinstance(node.config.get("units"), int):
+        return
+    states = [
+        edge.spec.shape for edge in evidence.flow.into(node.id) if edge.label != "mask" and edge.spec.shape and len(edge.spec.shape) == 2
+    ]
+    widths = {shape[-1] for shape in states}
+    if len(widths) == 1 and (width := widths.pop()) and width != node.config["units"]:
+        yield (
+            f"Give {node.name} {width} units, as many as its initial state has",
+            [configure(node.name, units=width)],
+            "a state is one number a unit",
+        )
+
+
+def attention_width(evidence: Evidence, finding: Finding) -> Made:
+    """A query as wide as the keys it is compared with."""
+    node, _ = failing(evidence)
+    shapes = [edge.spec.shape for edge in evidence.failed_inputs() if edge.label not in ("mask", "attention_mask")]
+    if node.op in ("Attention", "AdditiveAttention") and len(shapes) > 1 and all(shapes):
+        query, key = shapes[0], shapes[-1]
+        if query and key and query[-1] != key[-1] and key[-1]:
+            yield (
+                f"Project the query to {key[-1]}: Dense({key[-1]}) before {node.name}",
+                [at(node, 0, "Dense", units=key[-1])],
+                "query and key are compared number by number; adds weights of its own",
+            )
 
 
 _ATTENTION = frozenset({"MultiHeadAttention", "GroupQueryAttention", "Attention", "AdditiveAttention"})
@@ -136,7 +187,7 @@ def _dimension(node: Node, rank: int) -> dict[str, Any]:
     return changed
 
 
-def _images(size: int) -> list[tuple[int, int]]:
+def images(size: int) -> list[tuple[int, int]]:
     """``(side, channels)`` of square images of so many numbers: one channel, three, then the largest ones."""
     found = [(side, size // (side * side)) for side in range(math.isqrt(size), 1, -1) if size % (side * side) == 0]
     return sorted(found, key=lambda pair: (pair[1] not in (1, 3), -pair[0]))[:3]
@@ -178,7 +229,7 @@ def reshape_before(evidence: Evidence, finding: Finding) -> Made:
         )
     elif len(row) < wanted - 1:
         grown = [*row, *([1] * (wanted - 1 - len(row)))]
-        for side, channels in _images(row[0]) if wanted == 4 and len(row) == 1 else ():
+        for side, channels in images(row[0]) if wanted == 4 and len(row) == 1 else ():
             yield (
                 f"Bring the image back: Reshape({(side, side, channels)}) before {name}",
                 [insert(name, "Reshape", target_shape=[side, side, channels])],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...flow import Finding, Node, Shape, elements, show_shape
 from ...rules.evidence import Evidence
-from .edits import Made, at, configure, failing, known
+from .edits import Made, at, configure, failing, given, known, upstream
 
 
 def merge(evidence: Evidence, finding: Finding) -> Made:
@@ -24,7 +24,51 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
         name = evidence.flow.node(edges[index].source).name
         yield from _align(node, index, name, shape, small, node.op == "Concatenate")
         other = evidence.flow.node(edges[base].source).name
-        yield from _grow(node, base, other, small, shape, node.op == "Concatenate")
+        concat = node.op == "Concatenate"
+        yield from _grow(node, base, other, small, shape, concat)
+        # The one with fewer numbers may still be the one with more positions.
+        yield from _grow(node, index, name, shape, small, concat)
+        yield from _align(node, base, other, small, shape, concat)
+
+
+def keep_positions(evidence: Evidence, finding: Finding) -> Made:
+    """The layer of one branch whose stride made it smaller than the others."""
+    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
+    shapes = [edge.spec.shape for edge in edges]
+    if len(shapes) < 2 or any(not shape or len(shape) not in (3, 4, 5) for shape in shapes):
+        return
+    inner = [tuple(shape[1:-1]) for shape in shapes if shape]
+    largest = max(inner, key=lambda sizes: elements(sizes) or 0)
+    for edge, sizes in zip(edges, inner, strict=True):
+        if sizes == largest:
+            continue
+        start = evidence.flow.node(edge.source)
+        for node in [start, *upstream(evidence, start)]:
+            before = given(evidence, node)
+            if before is None or len(before) != len(sizes) + 2:
+                break
+            if (
+                tuple(before[1:-1]) == largest
+                and node.kind == "layer"
+                and ("Pooling" in node.op or node.op.startswith(("Conv", "Separable")))
+            ):
+                yield (
+                    f"Keep the size at {node.name}: strides=1, padding='same'",
+                    [configure(node.name, strides=[1] * len(sizes), padding="same")],
+                    "the other branches keep theirs",
+                )
+                break
+
+
+def last_axis(evidence: Evidence, finding: Finding) -> Made:
+    """Branches joined along the batch: features stand on the last axis."""
+    for node in map(evidence.flow.node, finding.nodes):
+        if node.op == "Concatenate" and node.config.get("axis") == 0:
+            yield (
+                f"Join the features: Concatenate(axis=-1) for {node.name}",
+                [configure(node.name, axis=-1)],
+                "axis 0 is the batch: there the rows of one branch come to stand under those of the other",
+            )
 
 
 def _concat_axis(node: Node, shapes: list[Shape]) -> Made:

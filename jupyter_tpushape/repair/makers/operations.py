@@ -8,7 +8,7 @@ from typing import Any
 
 from ...flow import Edit, Finding, Node, Shape, elements
 from ...rules.evidence import Evidence
-from .edits import Made, failing, given, owner_of, upstream
+from .edits import Made, failing, given, insert, owner_of, upstream
 
 
 def mask_shape(evidence: Evidence, finding: Finding) -> Made:
@@ -143,6 +143,101 @@ def other_axis(evidence: Evidence, finding: Finding) -> Made:
                     "each sample is then on its own",
                 )
                 return
+
+
+def _within(evidence: Evidence, node: Node) -> str | None:
+    """The layer of the user's own that an operation stands in; ``""``: the model itself."""
+    owner = _own(evidence, node)
+    if owner is not None:
+        return owner.name
+    return "" if node.kind == "op" and not node.parent else None
+
+
+def counted_rows(evidence: Evidence, finding: Finding) -> Made:
+    """The rows of the input, where a tensor is made with the number of rows of a whole batch."""
+    nodes = [evidence.flow.node(name) for name in finding.nodes] or [node for node in [evidence.failed] if node is not None]
+    rows = {
+        getattr(evidence.sample, "batch", None),
+        *(getattr(evidence.sample, "batch_sizes", ()) or ()),
+        getattr(evidence.sample, "rows", None),
+    }
+    for node in nodes:
+        name = _within(evidence, node)
+        for size in sorted(n for n in rows if n) if name is not None else ():
+            yield (
+                f"Take the number of rows from the input: tf.shape(x)[0] for {size}{' in ' + name if name else ''}",
+                [Edit("replace-op", name or "", {"op": "rows", "find": size})],
+                "works for every batch size, on every number of replicas",
+            )
+
+
+def softmax_axis(evidence: Evidence, finding: Finding) -> Made:
+    """The softmax along another axis than the batch."""
+    node = evidence.flow.node(finding.nodes[0])
+    if node.kind == "layer":
+        yield f"Let {node.name} work along axis 1", [Edit("layer-config", node.name, {"config": {"axis": 1}})], "the first axis of a sample"
+        return
+    name = _within(evidence, node)
+    for axis in (1, -1) if name is not None else ():
+        yield (
+            f"Take the softmax along axis {axis}{' in ' + name if name else ''}",
+            [Edit("replace-op", name or "", {"op": "axis", "find": 0, "replace": axis})],
+            "each sample is then on its own",
+        )
+
+
+def transpose_for_reshape(evidence: Evidence, finding: Finding) -> Made:
+    """tf.transpose in place of tf.reshape in the user's own code."""
+    from .entry import permutation
+
+    node = evidence.flow.node(finding.nodes[0])
+    before, after = given(evidence, node), next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
+    name = _within(evidence, node)
+    if node.kind != "op" or name is None or not before or not after or len(before) != len(after):
+        return
+    order = permutation(before, after)
+    if order is not None:
+        yield (
+            f"Exchange the axes with tf.transpose(x, {tuple(order)}){' in ' + name if name else ''}",
+            [Edit("replace-op", name, {"op": "transpose", "order": order})],
+            "moves the numbers along with the axes",
+        )
+
+
+_DEPTH = re.compile(r"Depth of input \((\d+)\) is not a multiple of input depth of filter \((\d+)\)")
+_MATRICES = re.compile(r"\(MatMul of \[[\d?,]*?(\d+)\], ?\[(\d+),\d+\]\)")
+
+
+def own_weights(evidence: Evidence, finding: Finding) -> Made:
+    """A layer of the user's own whose weights were made for another width: a projection in front of it."""
+    node = evidence.failed
+    text = node.failure.message if node is not None and node.failure is not None else ""
+    owner = _own(evidence, node) if node is not None else None
+    depth, matrices = _DEPTH.search(text), _MATRICES.search(text)
+    said = depth or matrices
+    before = through(evidence, owner)[0] if owner is not None else None
+    if owner is None or said is None or not before or before[-1] != int(said[1]):
+        return
+    width = int(said[2])
+    if depth and before[-1] == 1 and len(evidence.x) == 1 and evidence.x[0][1].shape == before:
+        yield (
+            f"Repeat the single channel of the data {width} times",
+            [Edit("data-transform", "x", {"op": "repeat_last", "times": width})],
+            "a grey image as a colour one",
+        )
+    rank = len(before) - 2
+    if depth and rank in (1, 2, 3):
+        yield (
+            f"Project to {width} channels in front of {owner.name}: Conv{rank}D({width}, 1)",
+            [insert(owner.name, f"Conv{rank}D", filters=width, kernel_size=[1] * rank)],
+            "its weights were made for so many; adds weights of its own",
+        )
+    elif matrices:
+        yield (
+            f"Project to {width} in front of {owner.name}: Dense({width})",
+            [insert(owner.name, "Dense", units=width)],
+            "its weights were made for so many; adds weights of its own",
+        )
 
 
 _RESHAPED = re.compile(r"tensor with (\d+) elements to shape \[([\d,]+)\]")

@@ -252,12 +252,26 @@ class _Hands:
         if detail.get("op") == "options":
             raise NoPlace
         root = _root(value)
+        if detail.get("op") == "unbatch":
+            self._batched_once(value, root)
+            return
         where = [*([] if isinstance(value, cst.Name) else [value]), *(self._named(root) if root else [])]
         batches = [call for chain in where for call in _all(chain, cst.Call) if name_of(call) in _BATCHING]
         if len(batches) == 1 and isinstance(batches[0].func, cst.Attribute):
             self._swap(batches[0], self._rebatched(batches[0]))
         else:
             self._behind(value, f"{'.repeat()' if detail.get('repeat') else ''}.unbatch().batch({detail['batch']}, {drop})")
+
+    def _batched_once(self, value: Any, root: str | None) -> None:
+        """The second ``batch`` taken out of the chain; ``unbatch()`` behind it where only one is in sight."""
+        where = [*([] if isinstance(value, cst.Name) else [value]), *(self._named(root) if root else [])]
+        batches = [call for chain in where for call in _all(chain, cst.Call) if name_of(call) in _BATCHING]
+        if len(batches) == 2 and all(isinstance(call.func, cst.Attribute) for call in batches):
+            outer = max(batches, key=lambda call: len(self._text(call)))
+            assert isinstance(outer.func, cst.Attribute)
+            self._swap(outer, outer.func.value)
+        else:
+            self._behind(value, ".unbatch()")
 
     def _rebatched(self, call: cst.Call) -> cst.Call:
         detail = self.edit.detail

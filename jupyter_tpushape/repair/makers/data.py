@@ -1,0 +1,105 @@
+"""Candidates in the code that makes the data: reshapes, rows and columns, arrays of different lengths."""
+
+from __future__ import annotations
+
+import re
+
+from ...flow import Edit, EditKind, Finding, elements, show_shape
+from ...rules.evidence import Evidence
+from .edits import Made
+from .entry import declaration
+
+
+def recount(evidence: Evidence, finding: Finding) -> Made:
+    """Let NumPy count the rows of a reshape in the data code."""
+    text = finding.message
+    inside = text[text.find("(") + 1 : text.find(")")] if "(" in text else ""
+    shape = [int(n) for n in inside.replace(" ", "").split(",") if n.lstrip("-").isdigit()]
+    if len(shape) > 1 and shape[0] > 0:
+        yield (
+            f"Let NumPy count the rows: reshape(-1, {', '.join(map(str, shape[1:]))})",
+            [Edit("data-transform", "data", {"op": "source", "shape": shape})],
+            "each array has its own number of rows",
+        )
+
+
+def transpose_rows(evidence: Evidence, finding: Finding) -> Made:
+    """Samples lie in columns: as many columns as there are labels."""
+    rows = [leaf.concrete for _, leaf in evidence.sample.leaves()] if evidence.sample is not None else []
+    if evidence.declared and len(evidence.x) == 1 and len(rows) > 1 and rows[0] is not None and len(rows[0]) == 2:
+        yield (
+            "Transpose the data: one sample a row",
+            [Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0]})],
+            "there are as many columns as labels",
+        )
+
+
+def transpose_all(evidence: Evidence, finding: Finding) -> Made:
+    """Samples lie in the columns of every array."""
+    leaves = [(path, leaf.concrete) for path, leaf in evidence.sample.leaves()] if evidence.sample is not None else []
+    shapes = [shape for _, shape in leaves]
+    declared = [spec.shape for _, spec in evidence.declared or [] if spec.shape]
+    if len(leaves) != 2 or len(declared) != 1 or any(shape is None or len(shape) != 2 for shape in shapes):
+        return
+    x, y = shapes
+    counts = [
+        int(n) for problem in evidence.sample.problems if problem.code == "cardinality" for n in re.findall(r": (\d+)", problem.found)
+    ]
+    if len(counts) == 2 and x[1] == y[1] and declared[0] is not None and len(declared[0]) == 2 and declared[0][1] == counts[0]:
+        edits = [
+            Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0]}),
+            Edit("label-transform", "y", {"op": "transpose", "perm": [1, 0]}),
+        ]
+        yield (
+            "Transpose data and labels: one sample a row",
+            edits,
+            f"both have {x[1]} columns, and the model reads {counts[0]} numbers a sample",
+        )
+
+
+def whole_windows(evidence: Evidence, finding: Finding) -> Made:
+    """Rows that fill no whole window are left out before a reshape; or each row holds more than the reshape says."""
+    text = finding.message
+    inside = text[text.find("(") + 1 : text.find(")")] if "(" in text else ""
+    shape = [int(n) for n in inside.replace(" ", "").split(",") if n.lstrip("-").isdigit()]
+    count = re.search(r"and (\d+) numbers", text)
+    if len(shape) < 2 or count is None or any(n < 1 for n in shape):
+        return
+    yield (
+        f"Leave out the last rows, which fill no window of {shape[0]}",
+        [Edit("data-transform", "data", {"op": "source", "shape": shape, "fill": True})],
+        "the windows before them stay as they are",
+    )
+    ratio, rest = divmod(int(count[1]), elements(tuple(shape)) or 1)
+    if not rest and ratio > 1:
+        last = shape[-1] * ratio
+        edits = [Edit("data-transform", "data", {"op": "source", "shape": shape, "last": last})]
+        for index, (name, spec) in enumerate(evidence.declared or []):
+            if spec.shape is not None and list(spec.shape[1:]) == shape[1:]:
+                row = (*shape[1:-1], last)
+                yield (
+                    f"Read {last} channels: reshape to {show_shape((shape[0], *row))} and declare {show_shape(row)}",
+                    [*edits, declaration(index, row, name)],
+                    f"each row holds {ratio} times as many numbers",
+                )
+        yield f"Read {last} for the last axis of the reshape", edits, f"each row holds {ratio} times as many numbers"
+
+
+def shared_rows(evidence: Evidence, finding: Finding) -> Made:
+    """Arrays of different lengths: the rows that all of them have."""
+    shared = getattr(evidence.sample, "rows", None)
+    if not shared or not any(problem.code == "cardinality" for problem in evidence.sample.problems):
+        return
+    edits: list[Edit] = []
+    for path, _ in evidence.sample.leaves():
+        role, key = path[0], path[1:].strip("/[]")
+        where = {"key": int(key) if key.isdigit() else key} if key else {}
+        if role in "xy":
+            kind: EditKind = "data-transform" if role == "x" else "label-transform"
+            edits.append(Edit(kind, role, {"op": "pad_axis", "axis": 0, "size": shared, "cut": True, **where}))
+    if edits:
+        yield (
+            f"Keep the first {shared} rows, which all the arrays have",
+            edits,
+            "right only where row for row belongs together; the rows behind them are not used",
+        )
