@@ -30,6 +30,7 @@ class Edits:
         self._calls: dict[str, int] = {}
         self.hosted: dict[str, Any] = {}
         self._swapped: dict[int, Any] = {}
+        self._read: dict[int, Any] = {}
         self._new: set[int] = set()
 
     def _of(self, *kinds: str) -> list[tuple[int, Edit]]:
@@ -97,9 +98,6 @@ class Edits:
                     self.applied.add(i)
 
     def _inserted(self, adapter: Any, recorder: Any, name: str | None, position: str, index: int | None = None) -> list[Any]:
-        return [new for _, new in self._placed(adapter, recorder, name, position, index)]
-
-    def _placed(self, adapter: Any, recorder: Any, name: str | None, position: str, index: int | None = None) -> list[tuple[int, Any]]:
         found = []
         for i, edit in self._of("insert-layer"):
             if edit.target != name or edit.detail.get("position", "before") != position or edit.detail.get("input") != index:
@@ -112,7 +110,7 @@ class Edits:
                 with _muted(recorder):
                     self._made[key] = make_layer(adapter, edit.detail["layer"], edit.detail.get("config", {}))
                 self._new.add(id(self._made[key]))
-            found.append((i, self._made[key]))
+            found.append(self._made[key])
         return found
 
     def before_add(self, adapter: Any, recorder: Any, model: Any, layer: Any) -> list[Any]:
@@ -141,12 +139,9 @@ class Edits:
         self._rewrite(recorder, layer)
         name = getattr(layer, "name", None)
         self._calls[str(name)] = self._calls.get(str(name), 0) + 1
-        for i, new in self._placed(adapter, recorder, name, "before"):
-            if self.edits[i].detail.get("every"):
-                done: dict[int, Any] = {}
-                args, kwargs = _every(adapter, new, args, done), _every(adapter, new, kwargs, done)
-            else:
-                args = (_apply(new, args[0]), *args[1:])
+        args, kwargs = self._behind_inputs(adapter, recorder, args), self._behind_inputs(adapter, recorder, kwargs)
+        for new in self._inserted(adapter, recorder, name, "before"):
+            args = (_apply(new, args[0]), *args[1:])
         if args and isinstance(args[0], (list, tuple)):
             items = list(args[0])
             for index in range(len(items)):
@@ -154,6 +149,27 @@ class Edits:
                     items[index] = new(items[index])
             args = (type(args[0])(items), *args[1:])
         return self.replaced(adapter, recorder, layer), args, kwargs
+
+    def _behind_inputs(self, adapter: Any, recorder: Any, value: Any) -> Any:
+        """A call's arguments, with the layers applied that stand right behind an input: once, whoever reads it."""
+        behind = [edit.target for _, edit in self._of("insert-layer") if edit.detail.get("position") == "behind-input"]
+        if not behind:
+            return value
+        if isinstance(value, dict):
+            return {key: self._behind_inputs(adapter, recorder, item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._behind_inputs(adapter, recorder, item) for item in value)
+        made = adapter.origin(value) if adapter.is_symbolic(value) else None
+        name = getattr(made[0], "name", None) if made is not None else None
+        if name not in behind:
+            return value
+        if id(value) not in self._read:
+            tensor = value
+            for new in self._inserted(adapter, recorder, name, "behind-input"):
+                tensor = new(tensor)
+            self._read[id(value)] = tensor
+            recorder.alive.append(value)
+        return self._read[id(value)]
 
     def hosts(self, layer: Any) -> bool:
         """Whether an edit takes this layer out of the model, to run in the pipeline."""
@@ -278,19 +294,6 @@ def _apply(layer: Any, value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(layer(item) for item in value)
     return layer(value)
-
-
-def _every(adapter: Any, layer: Any, value: Any, done: dict[int, Any]) -> Any:
-    """Every tensor in a call's arguments through the layer; the same tensor once."""
-    if isinstance(value, dict):
-        return {key: _every(adapter, layer, item, done) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(_every(adapter, layer, item, done) for item in value)
-    if not any(tensor is value for _, tensor in adapter.tensors_of((value,), {})):
-        return value
-    if id(value) not in done:
-        done[id(value)] = layer(value)
-    return done[id(value)]
 
 
 def make_layer(adapter: Any, name: str, config: dict[str, Any]) -> Any:

@@ -100,7 +100,7 @@ def _diff(seen: Any, edits: tuple[Edit, ...]) -> tuple[str, str, str] | None:
     cell = where is not None and not where.file
     for name, module in (("np", "numpy"), ("tf", "tensorflow")):
         if name not in places.names(filename):
-            after = text.with_import(after, name, module)
+            after = text.with_import(after, name, module, before)
     label = where.file.rsplit("/", 1)[-1] if where is not None and where.file else f"In[{where.execution}]" if where is not None else ""
     lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), label, label, lineterm="", n=2))
     if not lines:
@@ -226,6 +226,11 @@ class Places:
             raise text.NoPlace
         return code.co_filename, code.co_firstlineno
 
+    def lines_in_file(self) -> frozenset[int]:
+        """The lines of the model's file that make layers."""
+        filename = self._file_of_model()
+        return frozenset(line for name, line in self.lines.values() if name == filename)
+
     def _file_of_model(self) -> str:
         for filename, _ in self.lines.values():
             return filename
@@ -276,7 +281,7 @@ def _snippet(edit: Edit, dataset: bool) -> Iterator[str]:
     detail = edit.detail
     if edit.kind == "insert-layer":
         where = f"input {detail['input'] + 1} of {edit.target}" if detail.get("input") is not None else edit.target
-        yield f"# {'behind' if detail.get('position') == 'after' else 'in front of'} {where}:"
+        yield f"# {'in front of' if detail.get('position', 'before') == 'before' else 'behind'} {where}:"
         yield f"+{text.constructor('layers.', detail['layer'], detail.get('config', {}))},"
     elif edit.kind == "layer-config":
         yield f"# in {edit.target}:"

@@ -56,11 +56,12 @@ def embed_ids(evidence: Evidence, finding: Finding) -> Made:
         reads = len(axes_of(node.op)) == 3 or node.op in _ATTENTION
         if not reads or not edges or any(evidence.flow.node(edge.source).kind != "input" for edge in edges):
             continue
-        edit = insert(node.name, "Embedding", input_dim=ids + 1, output_dim=8)
-        if node.op in _ATTENTION:
-            edit = Edit(edit.kind, edit.target, {**edit.detail, "every": True})
+        edit, source = insert(node.name, "Embedding", input_dim=ids + 1, output_dim=8), evidence.flow.node(edges[0].source)
+        several = node.op in _ATTENTION or len(evidence.flow.out_of(source.id)) > 1
+        if several:
+            edit = Edit(edit.kind, source.name, {**edit.detail, "position": "behind-input"})
         yield (
-            f"Turn the ids into vectors: Embedding({ids + 1}, 8) before {node.name}",
+            f"Turn the ids into vectors: Embedding({ids + 1}, 8) {f'behind {source.name}' if several else f'before {node.name}'}",
             [edit],
             f"the data holds ids up to {ids}; a vocabulary may hold more",
         )

@@ -10,6 +10,7 @@ from ...flow import Edit
 from .data import compile_argument, exchange_loss, literal_in, recounted
 from .handed import change_data
 from .layers import call_at, configured, inserted, replaced, with_shape
+from .scope import fresh_optimizer, in_scope
 from .words import (
     NoPlace,
     parsed,
@@ -28,7 +29,9 @@ def change(source: str, edit: Edit, line: int, places: Any) -> str:
     if edit.kind == "loss":
         return exchange_loss(source, edit)
     if edit.kind == "strategy":
-        return compile_argument(source, edit)
+        if edit.detail["op"] == "scope":
+            return in_scope(source, places.lines_in_file())
+        return fresh_optimizer(source) if edit.detail["op"] == "fresh-optimizer" else compile_argument(source, edit)
     if edit.kind in ("data-transform", "label-transform", "batching"):
         if edit.detail.get("op") == "source":
             return recounted(source, edit, line)
@@ -45,7 +48,7 @@ def change(source: str, edit: Edit, line: int, places: Any) -> str:
         return swap(wrapper.module, call, configured(call, edit.detail["config"])).code
     if edit.kind == "replace-layer":
         return swap(wrapper.module, call, replaced(call, edit.detail)).code
-    if edit.detail.get("every"):
+    if edit.detail.get("position") == "behind-input":
         raise NoPlace
     nth = edit.detail.get("nth")
     return inserted(wrapper.module, call, parents, edit, positions, (places.nth_call(edit), int(nth or 0)) if nth else None)
