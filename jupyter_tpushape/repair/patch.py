@@ -180,7 +180,9 @@ class Places:
         return edit.target
 
     def order(self, edit: Edit) -> tuple[int, int]:
-        """Later lines and later calls of a line first."""
+        """Later lines and later calls of a line first; a move last, since it shifts lines."""
+        if edit.detail.get("op") == "host-layer":
+            return 1, 0
         line = self.lines.get(edit.target, ("", 0))[1]
         return -line, -self.ordinals.get(edit.target, (0, 0))[0]
 
@@ -225,6 +227,22 @@ class Places:
         if code is None or not is_user_file(code.co_filename):
             raise text.NoPlace
         return code.co_filename, code.co_firstlineno
+
+    def made(self, which: str | int) -> tuple[int, str, tuple[int, int]]:
+        """The line where a layer, or the input of a number, is made, its class, and which of how many of that class there."""
+        name = which if isinstance(which, str) else self.name(Edit("input-shape", "", {"index": which}))
+        if name not in self.lines or self.lines[name][0] != self._data()[0]:
+            raise text.NoPlace
+        return self.lines[name][1], self.classes[name], self.ordinals[name]
+
+    def gives(self, name: str) -> Spec:
+        """What a layer gives."""
+        flow = self.seen.evidence.flow
+        node = next((node for node in flow.nodes if node.name == name), None)
+        edge = next(iter(flow.out_of(node.id)), None) if node is not None else None
+        if edge is None or edge.spec.shape is None or None in edge.spec.shape[1:]:
+            raise text.NoPlace
+        return Spec(edge.spec.shape, edge.spec.dtype)
 
     def lines_in_file(self) -> frozenset[int]:
         """The lines of the model's file that make layers."""
@@ -311,7 +329,8 @@ def _snippet(edit: Edit, dataset: bool) -> Iterator[str]:
         yield f"+ds = ds.batch({detail['batch']}{', drop_remainder=True' if detail['drop_remainder'] else ''})"
     elif edit.kind == "batching":
         yield "# at the end of the pipeline:"
-        yield f"+ds = ds.unbatch().batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})"
+        repeat = f".repeat({detail['repeat']})" if detail.get("repeat") else ""
+        yield f"+ds = ds{repeat}.unbatch().batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})"
     elif detail.get("op") == "static-mask":
         yield f"# in {edit.target}, in place of tf.boolean_mask(x, mask):"
         yield f"+tf.where(mask{'[' + ', '.join(['...'] + ['tf.newaxis'] * detail['axes']) + ']' if detail['axes'] else ''}, x, tf.zeros_like(x))"

@@ -55,7 +55,7 @@ def static_batch(evidence: Evidence, finding: Finding) -> Made:
     sizes = [max(1, round(batch / replicas)) * replicas, -(-batch // replicas) * replicas, batch // replicas * replicas]
     for size in dict.fromkeys(n for n in sizes if n > 0):
         short = rows is not None and rows < size
-        detail = {"batch": size, "drop_remainder": True, **({"repeat": True} if short else {})}
+        detail = {"batch": size, "drop_remainder": True, **({"repeat": -(-size // rows)} if short and rows else {})}
         title = f"Batch {size} rows and drop the remainder: {size // replicas} for each of {replicas} replicas"
         yield (
             title,

@@ -9,6 +9,7 @@ from libcst.metadata import ParentNodeProvider, PositionProvider
 from ...flow import Edit
 from .data import compile_argument, exchange_loss, literal_in, recounted
 from .handed import change_data
+from .host import hosted
 from .layers import call_at, configured, inserted, replaced, with_shape
 from .scope import fresh_optimizer, in_scope
 from .words import (
@@ -35,6 +36,8 @@ def change(source: str, edit: Edit, line: int, places: Any) -> str:
     if edit.kind in ("data-transform", "label-transform", "batching"):
         if edit.detail.get("op") == "source":
             return recounted(source, edit, line)
+        if edit.detail.get("op") == "host-layer":
+            return hosted(source, edit, line, places.form, places.made, places.gives(edit.target))
         return change_data(source, edit, line, places.form)
     wrapper = parsed(source)
     positions, parents = wrapper.resolve(PositionProvider), wrapper.resolve(ParentNodeProvider)

@@ -257,14 +257,14 @@ class _Hands:
         if len(batches) == 1 and isinstance(batches[0].func, cst.Attribute):
             self._swap(batches[0], self._rebatched(batches[0]))
         else:
-            self._behind(value, f"{'.repeat()' if detail.get('repeat') else ''}.unbatch().batch({detail['batch']}, {drop})")
+            self._behind(value, f"{self._repeated()}.unbatch().batch({detail['batch']}, {drop})")
 
     def _rebatched(self, call: cst.Call) -> cst.Call:
         detail = self.edit.detail
         made = with_argument(call, "batch_size", cst.Integer(str(detail["batch"])))
         made = with_argument(made, "drop_remainder", cst.Name(str(detail.get("drop_remainder", True))))
         if detail.get("repeat") and isinstance(made.func, cst.Attribute):
-            inner = cst.parse_expression(f"{self._text(made.func.value)}.repeat()")
+            inner = cst.parse_expression(f"{self._text(made.func.value)}{self._repeated()}")
             made = made.with_changes(func=made.func.with_changes(value=inner))
         return made
 
@@ -282,9 +282,8 @@ class _Hands:
     def _sliced(self, parts: str) -> Any:
         detail = self.edit.detail
         whole = parts if parts.startswith(("(", "[")) or "," not in parts else f"({parts})"
-        repeat = ".repeat()" if detail.get("repeat") else ""
         return cst.parse_expression(
-            f"tf.data.Dataset.from_tensor_slices({whole}){repeat}.batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})"
+            f"tf.data.Dataset.from_tensor_slices({whole}){self._repeated()}.batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})"
         )
 
     def _arrays_batched(self, call: cst.Call) -> None:
@@ -300,6 +299,10 @@ class _Hands:
         comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
         first = cst.Arg(made, comma=comma) if rest else cst.Arg(made)
         self._swap(call, call.with_changes(args=[first, *rest]))
+
+    def _repeated(self) -> str:
+        """The rows again, where there are fewer than a batch takes."""
+        return f".repeat({self.edit.detail['repeat']})" if self.edit.detail.get("repeat") else ""
 
     def _text(self, node: Any) -> str:
         return str(self.module.code_for_node(node))
