@@ -75,6 +75,9 @@ class Edits:
         """The layer that takes this one's place."""
         name = getattr(layer, "name", None)
         for i, edit in self._of("layer-config", "replace-layer"):
+            if edit.detail.get("exchange") and id(layer) not in self._new and name in (edit.target, edit.detail["exchange"]):
+                layer = self._other(recorder, i, edit, layer)
+                continue
             if edit.target != name or id(layer) in self._new:
                 continue
             self.applied.add(i)
@@ -87,6 +90,23 @@ class Edits:
                     recorder.made[id(self._made[key])] = recorder.made[id(layer)]
             layer = self._made[key]
         return layer
+
+    def _other(self, recorder: Any, i: int, edit: Edit, layer: Any) -> Any:
+        """Of two layers that change places the other one, made again."""
+        pair = (edit.target, edit.detail["exchange"])
+        other = pair[1 - pair.index(layer.name)]
+        source = next((obj for obj in recorder.alive if getattr(obj, "name", None) == other and hasattr(obj, "get_config")), None)
+        if source is None:
+            raise NotThere(f"{other} is not made yet where {layer.name} is called.")
+        key = (i, layer.name)
+        if key not in self._made:
+            with _muted(recorder):
+                self._made[key] = type(source).from_config({**source.get_config(), "name": other})
+            self._new.add(id(self._made[key]))
+            if id(source) in recorder.made:
+                recorder.made[id(self._made[key])] = recorder.made[id(source)]
+        self.applied.add(i)
+        return self._made[key]
 
     def _rewrite(self, recorder: Any, layer: Any) -> None:
         """Changes the code of a layer that was made in this run, before it is called."""
@@ -152,7 +172,7 @@ class Edits:
 
     def _behind_inputs(self, adapter: Any, recorder: Any, value: Any) -> Any:
         """A call's arguments, with the layers applied that stand right behind an input: once, whoever reads it."""
-        behind = [edit.target for _, edit in self._of("insert-layer") if edit.detail.get("position") == "behind-input"]
+        behind = [edit.target for _, edit in self._of("insert-layer") if edit.detail.get("readers")]
         if not behind:
             return value
         if isinstance(value, dict):
@@ -165,7 +185,7 @@ class Edits:
             return value
         if id(value) not in self._read:
             tensor = value
-            for new in self._inserted(adapter, recorder, name, "behind-input"):
+            for new in self._inserted(adapter, recorder, name, "after"):
                 tensor = new(tensor)
             self._read[id(value)] = tensor
             recorder.alive.append(value)

@@ -77,6 +77,8 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "empty-replicas": (batching.static_batch,),
     "string-input": (operations.host_layer,),
     "layer-rank": (
+        layers.other_order,
+        layers.without_time,
         layers.sequences_upstream,
         layers.embed_ids,
         layers.reshape_upstream,

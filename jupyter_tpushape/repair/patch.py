@@ -7,7 +7,6 @@ import inspect
 import linecache
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import libcst as cst
 from ..flow import Edit, Spec
 from ..trace.locations import MAGIC, is_user_file
 from . import text
+from .snippets import snippet
 from .text.handed import Form
 
 _FIRST_HUNK = re.compile(r"@@ -1,(\d+) \+1,(\d+) @@")
@@ -188,7 +188,7 @@ class Places:
 
     def changed(self, edit: Edit) -> None:
         """A layer of another class is not counted among its old neighbours any more."""
-        if edit.kind != "replace-layer":
+        if edit.kind != "replace-layer" or edit.detail.get("exchange"):
             return
         group = (self.lines[edit.target], self.classes[edit.target])
         for name, (index, count) in list(self.ordinals.items()):
@@ -235,6 +235,12 @@ class Places:
             raise text.NoPlace
         return self.lines[name][1], self.classes[name], self.ordinals[name]
 
+    def beside(self, name: str, other: str) -> tuple[int, str, tuple[int, int]]:
+        """Where a layer is made, in the file where another one is."""
+        if name not in self.lines or self.lines[name][0] != self.lines[other][0]:
+            raise text.NoPlace
+        return self.lines[name][1], self.classes[name], self.ordinals[name]
+
     def gives(self, name: str) -> Spec:
         """What a layer gives."""
         flow = self.seen.evidence.flow
@@ -255,8 +261,10 @@ class Places:
         raise text.NoPlace
 
     def _data(self) -> tuple[str, int]:
+        from ..examine import is_builder
+
         code = getattr(self.seen.program.data, "__code__", None)
-        if code is None and self.seen.program.handed is not None:
+        if code is None and self.seen.program.handed is not None and not is_builder(self.seen.program.data):
             filename, line = self.seen.program.handed
             return str(filename), int(line)
         if code is None or code.co_name == "<lambda>":
@@ -288,87 +296,3 @@ def _widest(sample: Any, role: str, path: str, spec: Spec) -> Spec:
         leaf = tree[key]
     shape = getattr(leaf, "shape", None)
     return Spec(tuple(shape), spec.dtype, spec.kind) if isinstance(shape, tuple) else spec
-
-
-def snippet(edit: Edit, *, dataset: bool = False) -> list[str]:
-    """Lines that say what to write, and where it goes: into a pipeline, or into arrays before ``fit``."""
-    return list(_snippet(edit, dataset))
-
-
-def _snippet(edit: Edit, dataset: bool) -> Iterator[str]:
-    detail = edit.detail
-    if edit.kind == "insert-layer":
-        where = f"input {detail['input'] + 1} of {edit.target}" if detail.get("input") is not None else edit.target
-        yield f"# {'in front of' if detail.get('position', 'before') == 'before' else 'behind'} {where}:"
-        yield f"+{text.constructor('layers.', detail['layer'], detail.get('config', {}))},"
-    elif edit.kind == "layer-config":
-        yield f"# in {edit.target}:"
-        yield from (f"+{key}={text.literal(value)}," for key, value in detail["config"].items())
-    elif edit.kind == "replace-layer":
-        yield f"# in place of {edit.target}:"
-        yield f"+{text.constructor('layers.', detail['layer'], detail.get('config', {}))},"
-    elif edit.kind == "input-shape":
-        yield f"# the declared shape of {edit.target}:"
-        yield f"+{text.literal(detail['shape'])}"
-    elif edit.kind == "loss":
-        yield "# in compile():"
-        yield f"+loss={text.loss_code('keras.', detail)},"
-    elif edit.kind in ("data-transform", "label-transform"):
-        yield from _data_snippet(edit, dataset)
-    elif edit.kind == "strategy":
-        yield from _strategy_snippet(detail)
-    elif edit.kind == "batching" and detail.get("op") == "source":
-        yield f"# in the pipeline: {detail['move']}() moved {detail['steps']} up"
-    elif edit.kind == "batching" and detail.get("op") == "options":
-        yield "# behind the pipeline:"
-        yield "+options = tf.data.Options()"
-        yield f"+options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.{detail['policy']}"
-        yield "+ds = ds.with_options(options)"
-    elif edit.kind == "batching" and detail.get("op") == "add-batch":
-        yield "# at the end of the pipeline:"
-        yield f"+ds = ds.batch({detail['batch']}{', drop_remainder=True' if detail['drop_remainder'] else ''})"
-    elif edit.kind == "batching":
-        yield "# at the end of the pipeline:"
-        repeat = f".repeat({detail['repeat']})" if detail.get("repeat") else ""
-        yield f"+ds = ds{repeat}.unbatch().batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})"
-    elif detail.get("op") == "static-mask":
-        yield f"# in {edit.target}, in place of tf.boolean_mask(x, mask):"
-        yield f"+tf.where(mask{'[' + ', '.join(['...'] + ['tf.newaxis'] * detail['axes']) + ']' if detail['axes'] else ''}, x, tf.zeros_like(x))"
-    else:
-        yield f"# in {edit.target}:"
-        yield f"-{detail.get('find')}"
-        yield f"+{detail.get('replace')}"
-
-
-def _strategy_snippet(detail: dict[str, Any]) -> Iterator[str]:
-    if detail["op"] == "scope":
-        yield "# around the lines that build and compile:"
-        yield "+with strategy.scope():"
-    elif detail["op"] == "fresh-optimizer":
-        yield "# in compile(), a new object in place of the optimizer:"
-        yield "+optimizer=type(optimizer).from_config(optimizer.get_config()),"
-    else:
-        yield "# in compile():"
-        yield f"+{detail['argument']}={text.literal(detail['value'])},"
-
-
-def _data_snippet(edit: Edit, dataset: bool) -> Iterator[str]:
-    detail = edit.detail
-    if detail["op"] == "host-layer":
-        yield "# in the pipeline, in place of the layer in the model:"
-        yield f"+ds = ds.map(lambda x, y: ({edit.target}(x), y), num_parallel_calls=tf.data.AUTOTUNE)"
-    elif detail["op"] == "source" and detail.get("move"):
-        yield f"# in the pipeline: {detail['move']}() moved {detail['steps']} up"
-    elif detail["op"] == "source":
-        shape = ", ".join(map(str, detail["shape"][1:]))
-        yield "# in the data code:"
-        yield f"-.reshape({detail['shape'][0]}, {shape})"
-        yield f"+.reshape(-1, {shape})"
-    elif dataset and text.map_code(edit):
-        yield "# at the end of the pipeline:"
-        yield f"+ds = ds{text.map_code(edit)}"
-    else:
-        name = detail.get("role", "y" if edit.kind == "label-transform" else "x")
-        target = f"{name}[{detail['key']!r}]" if "key" in detail else name
-        yield "# before fit():"
-        yield f"+{target} = {text.code(edit, target)}"

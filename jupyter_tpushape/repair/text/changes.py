@@ -10,7 +10,7 @@ from ...flow import Edit
 from .data import compile_argument, exchange_loss, literal_in, recounted
 from .handed import change_data
 from .host import hosted
-from .layers import call_at, configured, inserted, replaced, with_shape
+from .layers import call_at, configured, exchanged, inserted, replaced, with_shape
 from .scope import fresh_optimizer, in_scope
 from .words import (
     NoPlace,
@@ -49,9 +49,13 @@ def change(source: str, edit: Edit, line: int, places: Any) -> str:
         return swap(wrapper.module, call, new).code
     if edit.kind == "layer-config":
         return swap(wrapper.module, call, configured(call, edit.detail["config"])).code
+    if edit.detail.get("exchange"):
+        other = edit.detail["exchange"]
+        line, cls, ordinal = places.beside(other, name)
+        return exchanged(wrapper.module, call, call_at(wrapper.module, positions, line, cls, ordinal))
     if edit.kind == "replace-layer":
         return swap(wrapper.module, call, replaced(call, edit.detail)).code
-    if edit.detail.get("position") == "behind-input":
+    if edit.detail.get("readers"):
         raise NoPlace
     nth = edit.detail.get("nth")
     return inserted(wrapper.module, call, parents, edit, positions, (places.nth_call(edit), int(nth or 0)) if nth else None)

@@ -172,7 +172,10 @@ class _Hands:
             self._pipeline(value)
             return
         if self.edit.kind == "batching":
-            self._swap(value, self._sliced(self._text(value)))
+            parts = [item.value for item in value.elements] if isinstance(value, cst.Tuple) else []
+            given = [self._text(part) for part in parts if not (isinstance(part, cst.Name) and part.value == "None")]
+            whole = self._text(value) if len(given) == len(parts) else given[0] if len(given) == 1 else f"({', '.join(given)})"
+            self._swap(value, self._sliced(whole))
             return
         inside = self._resolved(value)
         index = _INDEX[role_of(self.edit)]
