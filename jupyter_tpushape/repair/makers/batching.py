@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...flow import Edit, Finding
+from ...flow import Edit, Finding, show_shape
 from ...rules.evidence import Evidence
 from .edits import Made
+from .entry import declaration
 
 _DEFAULT = 32
 
@@ -104,6 +105,18 @@ def static_lengths(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def declared_lengths(evidence: Evidence, finding: Finding) -> Made:
+    """One length for sequences of several, in the data and in the declaration."""
+    longest = _longest(evidence)
+    for title, edits, reason in static_lengths(evidence, finding):
+        if len(evidence.x) != 1 or len(evidence.declared or []) != 1:
+            return
+        (name, want), *_ = evidence.declared or []
+        sizes = {axis: size for _, axis, size in longest}
+        row = tuple(sizes.get(axis, n) for axis, n in enumerate(want.shape or ()))[1:]
+        yield f"{title}, and declare {show_shape(row)}", [*edits, declaration(0, row, name)], reason
+
+
 def static_both(evidence: Evidence, finding: Finding) -> Made:
     """One length and one batch size."""
     for title, edits, reason in static_lengths(evidence, finding):
@@ -130,4 +143,13 @@ def share_by_rows(evidence: Evidence, finding: Finding) -> Made:
     )
 
 
-__all__ = ["batch_dataset", "cache_first", "share_by_rows", "static_batch", "static_both", "static_lengths", "unbatched"]
+__all__ = [
+    "batch_dataset",
+    "cache_first",
+    "declared_lengths",
+    "share_by_rows",
+    "static_batch",
+    "static_both",
+    "static_lengths",
+    "unbatched",
+]

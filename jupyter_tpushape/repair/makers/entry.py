@@ -55,12 +55,18 @@ def declare_known(evidence: Evidence, finding: Finding) -> Made:
         if want.shape is None or got.shape is None or len(want.shape) != len(got.shape):
             continue
         row = tuple(size if declared is None else declared for declared, size in zip(want.shape[1:], got.shape[1:], strict=True))
-        if None in want.shape[1:] and None not in row:
+        if None in want.shape[1:] and None not in row and not _varies(evidence, index):
             yield (
                 f"Declare the input as {show_shape(row)}, which is what a row of the data is",
                 [declaration(index, row, name if _by_name(evidence) else path)],
                 "the axis that was left open has this size in the data",
             )
+
+
+def _varies(evidence: Evidence, index: int) -> bool:
+    """Whether an inner axis of an input differs from batch to batch."""
+    leaves = [leaf for path, leaf in evidence.sample.leaves() if path.startswith("x")] if hasattr(evidence.sample, "leaves") else []
+    return index < len(leaves) and leaves[index].shape is not None and None in leaves[index].shape[1:]
 
 
 def declare_exact(evidence: Evidence, finding: Finding) -> Made:
@@ -177,6 +183,17 @@ def permutation(row: Shape, target: Shape) -> list[int] | None:
         left.remove(found)
         order.append(found)
     return order
+
+
+def cast_data(evidence: Evidence, finding: Finding) -> Made:
+    """Integers or doubles that meet the floats of a layer's weights."""
+    edits = [
+        Edit("data-transform", "x", {"op": "cast", "dtype": "float32", **place(evidence, index, path)})
+        for index, (path, spec) in enumerate(evidence.x)
+        if spec.dtype.startswith(("int", "uint", "bool", "float64")) and not any(node.op == "Embedding" for node in evidence.flow.nodes)
+    ]
+    if edits:
+        yield f"Cast the data to float32: it is {evidence.x[0][1].dtype}", edits, "layers compute in float32; every number is kept"
 
 
 def reshape_data(evidence: Evidence, finding: Finding) -> Made:
