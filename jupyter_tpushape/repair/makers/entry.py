@@ -370,6 +370,15 @@ def resize_axis(evidence: Evidence, finding: Finding) -> Made:
                 "a grey image as a colour one",
             )
         off = [i for i in range(1, len(got.shape)) if want.shape[i] not in (None, got.shape[i])]
+        first = _first_layer(evidence, index)
+        if len(got.shape) == 4 and set(off) <= {1, 2} and first is not None and None not in want.shape[1:3]:
+            size = {"height": want.shape[1], "width": want.shape[2]}
+            resize = Edit("insert-layer", first, {"layer": "Resizing", "config": size, "position": "before"})
+            yield (
+                f"Resize the images to {want.shape[1]} by {want.shape[2]}: Resizing in front of {first}",
+                [declaration(index, got.shape[1:], name), resize],
+                "the layers behind it keep their sizes; the images are scaled",
+            )
         if len(off) == 1:
             verb = "Cut" if got.shape[off[0]] > want.shape[off[0]] else "Pad"
             yield (
