@@ -10,8 +10,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import libcst as cst
-
 from ..flow import Edit, Spec
 from ..trace.locations import MAGIC, is_user_file
 from . import text
@@ -29,7 +27,8 @@ def patch_of(seen: Any, edits: tuple[Edit, ...]) -> tuple[str, str, str]:
     """``(patch, file, cell)``: a diff of one file or cell, or a snippet with no place."""
     try:
         made = _diff(seen, edits)
-    except (text.NoPlace, OSError, TypeError, cst.ParserSyntaxError, ValueError):
+    except Exception:
+        # NoPlace, or a source written in a way that was not thought of: the fix holds all the same, and is shown without a place.
         made = None
     if made is not None:
         return made

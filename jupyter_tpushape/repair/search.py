@@ -174,8 +174,8 @@ def _recompiled(seen: Examined, edits: tuple[Edit, ...]) -> Iterator[Any]:
         yield None
         return
     before = adapter.compile_arguments(model)
-    model.compile(**{**before, "loss": make_loss(adapter, losses[0].detail)})
     try:
+        model.compile(**{**before, "loss": make_loss(adapter, losses[0].detail)})
         yield model
     finally:
         model.compile(**before)
