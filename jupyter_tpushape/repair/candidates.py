@@ -42,7 +42,7 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
 _FIRST: tuple[Any, ...] = (batching.batch_dataset, inputs.exchanged)
 _MAKERS: dict[str, tuple[Any, ...]] = {
     "missing-batch-axis": (entry.add_batch_axis,),
-    "batch-in-input-shape": (entry.declare_rows, entry.declare_inner),
+    "batch-in-input-shape": (entry.declare_rows, entry.declare_inner, entry.add_batch_axis),
     "channels-order": (entry.channels,),
     "swapped-axes": (entry.declare_rows, entry.permute_data),
     "transposed-input": (entry.transpose_data,),

@@ -42,6 +42,9 @@ def declare_rows(evidence: Evidence, finding: Finding) -> Made:
         row = tuple(
             None if want.shape[1:][i : i + 1] == (None,) and len(want.shape) == len(got.shape) else n for i, n in enumerate(got.shape[1:])
         )
+        # An empty axis is a fault of the data, and no layer works on it.
+        if 0 in row:
+            continue
         yield (
             f"Declare the input as {show_shape(row)}, which is what a row of the data is",
             [declaration(index, row, name)],
@@ -108,12 +111,14 @@ def add_batch_axis(evidence: Evidence, finding: Finding) -> Made:
     """One sample becomes a batch of one."""
     if getattr(evidence.sample, "kind", "") == "dataset":
         return
-    for index, name, _, _ in misfits(evidence):
-        yield (
-            "Give the sample a batch axis: x[None]",
-            [Edit("data-transform", "x", {"op": "expand_dims", "axis": 0, **place(evidence, index, name)})],
-            "predict and fit take batches",
-        )
+    for index, name, want, got in misfits(evidence):
+        if len(want.shape) != len(got.shape) + 1 and finding.rule != "missing-batch-axis":
+            continue
+        grow = Edit("data-transform", "x", {"op": "expand_dims", "axis": 0, **place(evidence, index, name)})
+        yield "Give the sample a batch axis: x[None]", [grow], "predict and fit take batches"
+        if len(evidence.y) == 1 and len(evidence.x) == 1:
+            labels = Edit("label-transform", "y", {"op": "expand_dims", "axis": 0})
+            yield "Give the sample and its label a batch axis: x[None], y[None]", [grow, labels], "predict and fit take batches"
 
 
 def transpose_data(evidence: Evidence, finding: Finding) -> Made:
