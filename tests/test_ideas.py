@@ -9,6 +9,7 @@ import tensorflow as tf
 import tf_keras
 
 import jupyter_tpushape as tpushape
+from jupyter_tpushape.repair import search
 from jupyter_tpushape.views.text import to_text
 
 BOTH = pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
@@ -120,7 +121,9 @@ def test_channels_stand_where_the_layers_work_on_them(lib, declared, rows, title
 
 
 @BOTH
-def test_pooling_stands_before_a_flatten_that_makes_a_dense_of_millions(lib):
+def test_pooling_stands_before_a_flatten_that_makes_a_dense_of_millions(lib, monkeypatch):
+    monkeypatch.setattr(search, "PATIENCE", 60)
+
     def build():
         model = lib.Sequential(
             [lib.Input((64, 64, 3)), lib.layers.Conv2D(32, 3), lib.layers.Dense(1000, "relu", name="wide"), lib.layers.Dense(5, "softmax")]
@@ -147,7 +150,6 @@ def test_what_is_only_slow_gets_numbers_and_no_fix(lib):
 
 def test_what_is_being_tried_is_said_once_it_takes_more_than_a_second():
     from jupyter_tpushape.examine import Program, examine
-    from jupyter_tpushape.repair.search import Search
     from jupyter_tpushape.rules import run_rules
 
     def build():
@@ -157,9 +159,9 @@ def test_what_is_being_tried_is_said_once_it_takes_more_than_a_second():
 
     said = []
     seen = examine(Program(build, (np.zeros((8, 6), "float32"), np.arange(8) % 3), progress=said.append))
-    search = Search(seen)
-    search.start -= 2
-    search.repair(run_rules(seen.evidence)[0])
+    one = search.Search(seen)
+    one.start -= 2
+    one.repair(run_rules(seen.evidence)[0])
     assert said == ["trying fixes: Use sparse_categorical_crossentropy, which reads class numbers"]
 
 
@@ -209,9 +211,11 @@ def test_an_embedding_stands_behind_an_input_that_several_layers_read(lib):
 
 
 @BOTH
-def test_sequences_of_several_lengths_get_one(lib):
+def test_sequences_of_several_lengths_get_one(lib, monkeypatch):
+    monkeypatch.setattr(search, "PATIENCE", 60)
+
     def build():
-        model = lib.Sequential([lib.Input((None, 4)), lib.layers.Flatten(), lib.layers.Dense(1)])
+        model = lib.Sequential([lib.Input((None, 4)), lib.layers.Flatten(name="flat"), lib.layers.Dense(1)])
         model.compile("sgd", "mse")
         return model
 
@@ -222,7 +226,7 @@ def test_sequences_of_several_lengths_get_one(lib):
     finding = tpushape.trace(build, ds, tpu=None).findings[0]
     assert finding.rule == "axis-unknown"
     assert [fix.title for fix in finding.fixes] == [
-        "Pool instead of flattening: GlobalAveragePooling1D for flatten",
+        "Pool instead of flattening: GlobalAveragePooling1D for flat",
         "Pad every sequence to 24 steps, and declare (24, 4)",
     ]
     model, data = finding.fixes[1].rebuild()

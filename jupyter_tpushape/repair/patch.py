@@ -16,6 +16,7 @@ from . import text
 from .snippets import snippet
 from .text.handed import Form
 
+_DATA = ("data-transform", "label-transform", "batching")
 _FIRST_HUNK = re.compile(r"@@ -1,(\d+) \+1,(\d+) @@")
 
 
@@ -82,7 +83,8 @@ def _diff(seen: Any, edits: tuple[Edit, ...]) -> tuple[str, str, str] | None:
     changed: dict[str, str] = {}
     # From the right to the left, so that what is changed does not move what is still to be found.
     # Of several edits at one place the last goes first.
-    for _, edit in sorted(enumerate(edits), key=lambda pair: (*places.order(pair[1]), -pair[0])):
+    # Transforms of the data go around each other in the order in which they are made.
+    for _, edit in sorted(enumerate(edits), key=lambda pair: (*places.order(pair[1]), pair[0] if pair[1].kind in _DATA else -pair[0])):
         filename, line = places.of(edit)
         before = changed.get(filename) or "".join(linecache.getlines(filename))
         if not before.strip():
@@ -155,7 +157,7 @@ class Places:
         specs = {role: {_key(path): _widest(sample, role, path, spec) for path, spec in found} for role, found in roles.items()}
         return Form(
             getattr(sample, "kind", "") == "dataset", getattr(sample, "x", None), getattr(sample, "y", None), getattr(sample, "weight", None),
-            specs, getattr(program.data, "__code__", None) is None,
+            specs, getattr(program.data, "__code__", None) is None, getattr(program.data, "__name__", ""),
         )  # fmt: skip
 
     @staticmethod
@@ -179,8 +181,8 @@ class Places:
         return edit.target
 
     def order(self, edit: Edit) -> tuple[int, int]:
-        """Later lines and later calls of a line first; a move last, since it shifts lines."""
-        if edit.detail.get("op") == "host-layer":
+        """Later lines and later calls of a line first; the data last, since a layer that moves there shifts lines."""
+        if edit.kind in _DATA:
             return 1, 0
         line = self.lines.get(edit.target, ("", 0))[1]
         return -line, -self.ordinals.get(edit.target, (0, 0))[0]

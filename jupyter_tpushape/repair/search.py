@@ -69,7 +69,7 @@ class Search:
                 self.seen.limits.append(f"{len(tried) - i} more fixes were not tried: the time for trying was used up")
                 break
             # Others to choose from are worth little time: the first is the one that an expert would take.
-            if len(held) >= ENOUGH or (held and time.process_time() - self.worked > PATIENCE):
+            if len(held) >= ENOUGH or (len(held) > 1 and time.process_time() - self.worked > PATIENCE):
                 break
             again, left, why = self._try(candidate)
             if again is not None and not left:

@@ -25,7 +25,7 @@ _BATCHING = ("batch", "padded_batch")
 
 @dataclass(frozen=True)
 class Form:
-    """What the data is: a pipeline or arrays, the structure of its parts, and whether it is handed over by a call."""
+    """What the data is: a pipeline or arrays, the structure of its parts, and whether a call hands it over, or which function."""
 
     dataset: bool = False
     x: Any = None
@@ -33,6 +33,7 @@ class Form:
     weight: Any = None
     specs: Any = None
     called: bool = False
+    name: str = ""
 
     @property
     def parts(self) -> int:
@@ -79,11 +80,16 @@ class _Hands:
     # -- where -------------------------------------------------------------------------------------
 
     def _function(self) -> Any:
-        found = [
-            node
-            for node in _all(self.module, cst.FunctionDef)
-            if self.line in (self.positions[node].start.line, *(self.positions[item].start.line for item in node.decorators))
-        ]
+        named = [node for node in _all(self.module, cst.FunctionDef) if node.name.value == self.form.name]
+        found = (
+            named
+            if len(named) == 1
+            else [
+                node
+                for node in _all(self.module, cst.FunctionDef)
+                if self.line in (self.positions[node].start.line, *(self.positions[item].start.line for item in node.decorators))
+            ]
+        )
         if len(found) != 1:
             raise NoPlace
         return found[0]
@@ -284,7 +290,8 @@ class _Hands:
 
     def _sliced(self, parts: str) -> Any:
         detail = self.edit.detail
-        whole = parts if parts.startswith(("(", "[")) or "," not in parts else f"({parts})"
+        bare = isinstance(cst.parse_expression(parts), cst.Tuple) and not parts.startswith("(")
+        whole = f"({parts})" if bare else parts
         return cst.parse_expression(
             f"tf.data.Dataset.from_tensor_slices({whole}){self._repeated()}.batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})"
         )
