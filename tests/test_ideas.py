@@ -9,6 +9,7 @@ import tensorflow as tf
 import tf_keras
 
 import jupyter_tpushape as tpushape
+from jupyter_tpushape.repair import search
 from jupyter_tpushape.views.text import to_text
 
 BOTH = pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
@@ -120,7 +121,9 @@ def test_channels_stand_where_the_layers_work_on_them(lib, declared, rows, title
 
 
 @BOTH
-def test_pooling_stands_before_a_flatten_that_makes_a_dense_of_millions(lib):
+def test_pooling_stands_before_a_flatten_that_makes_a_dense_of_millions(lib, monkeypatch):
+    monkeypatch.setattr(search, "PATIENCE", 60)
+
     def build():
         model = lib.Sequential(
             [lib.Input((64, 64, 3)), lib.layers.Conv2D(32, 3), lib.layers.Dense(1000, "relu", name="wide"), lib.layers.Dense(5, "softmax")]
@@ -143,3 +146,89 @@ def test_what_is_only_slow_gets_numbers_and_no_fix(lib):
     slow = [finding for finding in report.findings if finding.severity == "slow"]
     assert slow
     assert not any(finding.fixes for finding in slow)
+
+
+def test_what_is_being_tried_is_said_once_it_takes_more_than_a_second():
+    from jupyter_tpushape.examine import Program, examine
+    from jupyter_tpushape.rules import run_rules
+
+    def build():
+        model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(3, activation="softmax")])
+        model.compile("sgd", "categorical_crossentropy")
+        return model
+
+    said = []
+    seen = examine(Program(build, (np.zeros((8, 6), "float32"), np.arange(8) % 3), progress=said.append))
+    one = search.Search(seen)
+    one.start -= 2
+    one.repair(run_rules(seen.evidence)[0])
+    assert said == ["trying fixes: Use sparse_categorical_crossentropy, which reads class numbers"]
+
+
+@BOTH
+def test_two_layers_of_a_list_that_stand_the_other_way_round_change_places(lib, tmp_path):
+    source = f"""import {lib.__name__} as keras
+L = keras.layers
+def build():
+    model = keras.Sequential([
+        keras.Input((8, 8, 3)),
+        L.Flatten(),
+        L.Conv2D(4, 3, name="conv"),
+        L.Dense(4, activation="softmax"),
+    ])
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    return model
+"""
+    path = tmp_path / "train.py"
+    path.write_text(source)
+    scope = {"__name__": "train"}
+    exec(compile(source, str(path), "exec"), scope)
+    data = np.zeros((8, 8, 8, 3), "float32"), np.arange(8) % 4
+    fix = tpushape.trace(scope["build"], data, tpu=None).findings[0].fixes[0]
+    assert fix.title.startswith("Put conv before flatten")
+    tpushape.apply(fix, path)
+    lines = path.read_text().splitlines()
+    assert lines[5:7] == ['        L.Conv2D(4, 3, name="conv"),', "        L.Flatten(),"]
+    model, _ = fix.rebuild()
+    assert tpushape.trace(model, data, tpu=None, fixes=False).ok
+
+
+@BOTH
+def test_an_embedding_stands_behind_an_input_that_several_layers_read(lib):
+    def build():
+        ids = lib.Input((6,), dtype="int32")
+        seen = lib.layers.MultiHeadAttention(2, 4)(ids, ids)
+        model = lib.Model(ids, lib.layers.Dense(1)(lib.layers.GlobalAveragePooling1D()(lib.layers.Add()([ids, seen]))))
+        model.compile("sgd", "mse")
+        return model
+
+    data = np.arange(48).reshape(8, 6) % 9, np.zeros((8, 1), "float32")
+    fix = next(finding for finding in tpushape.trace(build, data, tpu=None).findings if finding.serious).fixes[0]
+    assert fix.title.startswith("Turn the ids into vectors: Embedding(9, 8) behind ")
+    model, _ = fix.rebuild()
+    assert [type(layer).__name__ for layer in model.layers].count("Embedding") == 1
+    assert tpushape.trace(model, data, tpu=None, fixes=False).ok
+
+
+@BOTH
+def test_sequences_of_several_lengths_get_one(lib, monkeypatch):
+    monkeypatch.setattr(search, "PATIENCE", 60)
+
+    def build():
+        model = lib.Sequential([lib.Input((None, 4)), lib.layers.Flatten(name="flat"), lib.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        return model
+
+    lengths = tf.data.Dataset.from_generator(
+        lambda: (np.ones((n, 4), "float32") for n in range(4, 20)), output_signature=tf.TensorSpec((None, 4))
+    )
+    ds = lengths.map(lambda x: (x, tf.zeros((1,)))).padded_batch(8, padded_shapes=([None, 4], [1]))
+    finding = tpushape.trace(build, ds, tpu=None).findings[0]
+    assert finding.rule == "axis-unknown"
+    assert [fix.title for fix in finding.fixes] == [
+        "Pool instead of flattening: GlobalAveragePooling1D for flat",
+        "Pad every sequence to 24 steps, and declare (24, 4)",
+    ]
+    model, data = finding.fixes[1].rebuild()
+    assert data.element_spec[0].shape[1:] == (24, 4)
+    model.fit(data, verbose=0)

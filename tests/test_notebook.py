@@ -548,3 +548,35 @@ def test_a_watched_block_lets_errors_of_other_kinds_through_too():
     with pytest.raises(ZeroDivisionError), tpushape.watch() as seen:
         1 / 0
     assert seen.report.flow.failed()[0].location.line > 0
+
+
+@BOTH
+def test_a_fix_of_a_cell_fits_the_cell_as_the_user_sees_it(loaded, lib):
+    book = loaded(lib)
+    cell = (
+        "%%tpushape --tpu none --text\n"
+        "x, y = np.zeros((8, 64), 'float32'), np.zeros((8, 3), 'float32')\n"
+        "model = keras.Sequential([keras.Input((8, 8, 1)), L.Flatten(), L.Dense(3)])\n"
+        "model.compile('sgd', 'mse')\n"
+        "model.fit(x, y)"
+    )
+    book.run(cell)
+    fix = book.shell.user_ns["_tpushape_report"].findings[0].fixes[0]
+    assert "%%tpushape" not in fix.patch
+    from jupyter_tpushape.repair.patch import patched
+
+    assert patched(cell, fix.patch) == cell.replace("fit(x, y)", "fit(np.reshape(x, (-1, 8, 8, 1)), y)\n")
+
+
+@BOTH
+def test_a_fix_near_the_top_of_a_magic_cell_leaves_the_magic_out(loaded, lib):
+    book = loaded(lib)
+    cell = (
+        "%%tpushape --tpu none --text\n"
+        "model = keras.Sequential([keras.Input((8, 8, 1)), L.Conv2D(2, 3), L.LSTM(3, name='lstm')])\n"
+        "model.compile('sgd', 'mse')"
+    )
+    book.run(cell)
+    fix = book.shell.user_ns["_tpushape_report"].findings[0].fixes[0]
+    assert fix.patch.splitlines()[2] == "@@ -2,2 +2,2 @@"
+    assert "%%tpushape" not in fix.patch

@@ -86,3 +86,96 @@ def test_a_fix_without_a_source_is_a_snippet_that_says_where_it_goes(tmp_path):
     assert fix.patch == "# in front of head:\n+layers.Flatten(),"
     with pytest.raises(ValueError, match="This fix knows no source to change, only what to write: put its lines in by hand"):
         tpushape.apply(fix, tmp_path / "nowhere.py")
+
+
+TEXT = """import {framework} as keras
+import tensorflow as tf
+
+L = keras.layers
+
+
+def build():
+    # Words become numbers.
+    words = L.TextVectorization(output_sequence_length=4, vocabulary=["a", "b", "c"])
+    i = keras.Input((), dtype="string")  # a sentence
+    x = L.Embedding(8, 2)(words(i))
+    model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
+    model.compile("sgd", "mse")
+    return model
+
+
+def data():
+    ds = tf.data.Dataset.from_tensor_slices((["a b", "c", "b", "a a"], tf.zeros((4, 1))))
+    return ds.batch(4).prefetch(1)
+"""
+
+
+@BOTH
+def test_a_layer_moves_from_the_model_into_the_pipeline(framework, tmp_path):
+    path = tmp_path / "train.py"
+    path.write_text(TEXT.format(framework=framework))
+    module = load(path)
+    report = tpushape.trace(module.build, module.data, tpu="v3-8")
+    fix = next(finding for finding in report.findings if finding.serious).fixes[0]
+    assert fix.title == "Run text_vectorization in the pipeline, on the host; batch 8 rows and drop the remainder: 1 for each of 8 replicas"
+    tpushape.apply(fix, path)
+    text = path.read_text()
+    assert '\n\nwords = L.TextVectorization(output_sequence_length=4, vocabulary=["a", "b", "c"])\n\n\ndef build():\n' in text
+    assert '    i = keras.Input((4,), dtype="int64")  # a sentence\n    x = L.Embedding(8, 2)(i)\n' in text
+    assert "    return ds.repeat(2).batch(8, drop_remainder=True).map(lambda x, y: (words(x), y)).prefetch(1)\n" in text
+    linecache.checkcache(str(path))
+    again = load(path)
+    assert tpushape.trace(again.build, again.data, tpu="v3-8", fixes=False).ok
+    fit(again.build(), again.data())
+
+
+SCOPE = """import keras
+import numpy as np
+
+import jupyter_tpushape as tpushape
+
+L = keras.layers
+
+
+def build():
+    strategy = tpushape.tpu_strategy("v5e-8")
+    model = keras.Sequential([keras.Input((4,)), L.Dense(1)])  # outside
+{compiling}
+    return model
+
+
+def data():
+    return np.zeros((64, 4), "float32"), np.zeros((64, 1), "float32")
+"""
+
+
+def test_the_scope_of_a_strategy_is_taken_up_to_where_the_model_is_made(tmp_path):
+    path = tmp_path / "train.py"
+    path.write_text(SCOPE.format(compiling='    with strategy.scope():\n        model.compile("sgd", "mse")'))
+    module = load(path)
+    report = tpushape.trace(module.build, module.data, tpu="v5e-8")
+    fix = report.findings[0].fixes[0]
+    assert (report.findings[0].rule, fix.title, fix.verified) == ("scope-outside", "Build and compile inside strategy.scope()", True)
+    assert fix.patch.splitlines()[2:] == [
+        "@@ -9,6 +9,6 @@",
+        " def build():",
+        '     strategy = tpushape.tpu_strategy("v5e-8")',
+        "-    model = keras.Sequential([keras.Input((4,)), L.Dense(1)])  # outside",
+        "     with strategy.scope():",
+        "+        model = keras.Sequential([keras.Input((4,)), L.Dense(1)])  # outside",
+        '         model.compile("sgd", "mse")',
+        "     return model",
+    ]
+    tpushape.apply(fix, path)
+    linecache.checkcache(str(path))
+    again = load(path)
+    assert tpushape.trace(again.build, again.data, tpu="v5e-8", fixes=False).ok
+
+
+def test_the_line_of_a_cell_magic_is_no_context_of_a_diff():
+    from jupyter_tpushape.repair.patch import _without_magic
+
+    lines = ["--- In[1]", "+++ In[1]", "@@ -1,3 +1,3 @@", " # %%tpushape", " one", "-two", "+zwei"]
+    assert _without_magic(lines) == ["--- In[1]", "+++ In[1]", "@@ -2,2 +2,2 @@", " one", "-two", "+zwei"]
+    assert patched("%%tpushape --tpu v3-8\none\ntwo\n", "\n".join(_without_magic(lines))) == "%%tpushape --tpu v3-8\none\nzwei\n"
+    assert _without_magic([*lines[:2], "@@ -4,2 +4,2 @@", " one", "-two", "+zwei"])[2] == "@@ -4,2 +4,2 @@"

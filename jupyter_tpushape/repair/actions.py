@@ -30,6 +30,7 @@ class Edits:
         self._calls: dict[str, int] = {}
         self.hosted: dict[str, Any] = {}
         self._swapped: dict[int, Any] = {}
+        self._read: dict[int, Any] = {}
         self._new: set[int] = set()
 
     def _of(self, *kinds: str) -> list[tuple[int, Edit]]:
@@ -74,6 +75,9 @@ class Edits:
         """The layer that takes this one's place."""
         name = getattr(layer, "name", None)
         for i, edit in self._of("layer-config", "replace-layer"):
+            if edit.detail.get("exchange") and id(layer) not in self._new and name in (edit.target, edit.detail["exchange"]):
+                layer = self._other(recorder, i, edit, layer)
+                continue
             if edit.target != name or id(layer) in self._new:
                 continue
             self.applied.add(i)
@@ -87,6 +91,23 @@ class Edits:
             layer = self._made[key]
         return layer
 
+    def _other(self, recorder: Any, i: int, edit: Edit, layer: Any) -> Any:
+        """Of two layers that change places the other one, made again."""
+        pair = (edit.target, edit.detail["exchange"])
+        other = pair[1 - pair.index(layer.name)]
+        source = next((obj for obj in recorder.alive if getattr(obj, "name", None) == other and hasattr(obj, "get_config")), None)
+        if source is None:
+            raise NotThere(f"{other} is not made yet where {layer.name} is called.")
+        key = (i, layer.name)
+        if key not in self._made:
+            with _muted(recorder):
+                self._made[key] = type(source).from_config({**source.get_config(), "name": other})
+            self._new.add(id(self._made[key]))
+            if id(source) in recorder.made:
+                recorder.made[id(self._made[key])] = recorder.made[id(source)]
+        self.applied.add(i)
+        return self._made[key]
+
     def _rewrite(self, recorder: Any, layer: Any) -> None:
         """Changes the code of a layer that was made in this run, before it is called."""
         for i, edit in self._of("replace-op"):
@@ -97,9 +118,6 @@ class Edits:
                     self.applied.add(i)
 
     def _inserted(self, adapter: Any, recorder: Any, name: str | None, position: str, index: int | None = None) -> list[Any]:
-        return [new for _, new in self._placed(adapter, recorder, name, position, index)]
-
-    def _placed(self, adapter: Any, recorder: Any, name: str | None, position: str, index: int | None = None) -> list[tuple[int, Any]]:
         found = []
         for i, edit in self._of("insert-layer"):
             if edit.target != name or edit.detail.get("position", "before") != position or edit.detail.get("input") != index:
@@ -112,7 +130,7 @@ class Edits:
                 with _muted(recorder):
                     self._made[key] = make_layer(adapter, edit.detail["layer"], edit.detail.get("config", {}))
                 self._new.add(id(self._made[key]))
-            found.append((i, self._made[key]))
+            found.append(self._made[key])
         return found
 
     def before_add(self, adapter: Any, recorder: Any, model: Any, layer: Any) -> list[Any]:
@@ -141,12 +159,9 @@ class Edits:
         self._rewrite(recorder, layer)
         name = getattr(layer, "name", None)
         self._calls[str(name)] = self._calls.get(str(name), 0) + 1
-        for i, new in self._placed(adapter, recorder, name, "before"):
-            if self.edits[i].detail.get("every"):
-                done: dict[int, Any] = {}
-                args, kwargs = _every(adapter, new, args, done), _every(adapter, new, kwargs, done)
-            else:
-                args = (_apply(new, args[0]), *args[1:])
+        args, kwargs = self._behind_inputs(adapter, recorder, args), self._behind_inputs(adapter, recorder, kwargs)
+        for new in self._inserted(adapter, recorder, name, "before"):
+            args = (_apply(new, args[0]), *args[1:])
         if args and isinstance(args[0], (list, tuple)):
             items = list(args[0])
             for index in range(len(items)):
@@ -154,6 +169,27 @@ class Edits:
                     items[index] = new(items[index])
             args = (type(args[0])(items), *args[1:])
         return self.replaced(adapter, recorder, layer), args, kwargs
+
+    def _behind_inputs(self, adapter: Any, recorder: Any, value: Any) -> Any:
+        """A call's arguments, with the layers applied that stand right behind an input: once, whoever reads it."""
+        behind = [edit.target for _, edit in self._of("insert-layer") if edit.detail.get("readers")]
+        if not behind:
+            return value
+        if isinstance(value, dict):
+            return {key: self._behind_inputs(adapter, recorder, item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._behind_inputs(adapter, recorder, item) for item in value)
+        made = adapter.origin(value) if adapter.is_symbolic(value) else None
+        name = getattr(made[0], "name", None) if made is not None else None
+        if name not in behind:
+            return value
+        if id(value) not in self._read:
+            tensor = value
+            for new in self._inserted(adapter, recorder, name, "after"):
+                tensor = new(tensor)
+            self._read[id(value)] = tensor
+            recorder.alive.append(value)
+        return self._read[id(value)]
 
     def hosts(self, layer: Any) -> bool:
         """Whether an edit takes this layer out of the model, to run in the pipeline."""
@@ -279,19 +315,6 @@ def _apply(layer: Any, value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(layer(item) for item in value)
     return layer(value)
-
-
-def _every(adapter: Any, layer: Any, value: Any, done: dict[int, Any]) -> Any:
-    """Every tensor in a call's arguments through the layer; the same tensor once."""
-    if isinstance(value, dict):
-        return {key: _every(adapter, layer, item, done) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(_every(adapter, layer, item, done) for item in value)
-    if not any(tensor is value for _, tensor in adapter.tensors_of((value,), {})):
-        return value
-    if id(value) not in done:
-        done[id(value)] = layer(value)
-    return done[id(value)]
 
 
 def make_layer(adapter: Any, name: str, config: dict[str, Any]) -> Any:

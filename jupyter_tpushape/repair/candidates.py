@@ -42,7 +42,7 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
 _FIRST: tuple[Any, ...] = (batching.batch_dataset, inputs.exchanged)
 _MAKERS: dict[str, tuple[Any, ...]] = {
     "missing-batch-axis": (entry.add_batch_axis,),
-    "batch-in-input-shape": (entry.declare_rows, entry.declare_inner),
+    "batch-in-input-shape": (entry.declare_rows, entry.declare_inner, entry.add_batch_axis),
     "channels-order": (entry.channels,),
     "swapped-axes": (entry.declare_rows, entry.permute_data),
     "transposed-input": (entry.transpose_data,),
@@ -79,6 +79,8 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "layer-rank": (
         entry.declare_wanted,
         layers.end_sequence,
+        layers.other_order,
+        layers.without_time,
         layers.sequences_upstream,
         layers.embed_ids,
         layers.reshape_upstream,
@@ -96,13 +98,14 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "merge-shapes": (merging.keep_positions, merging.merge, entry.declare_exact),
     "reshape-size": (layers.reshape_target,),
     "window-too-large": (layers.keep_size, entry.declare_rows),
-    "axis-unknown": (layers.pool_unknown, entry.declare_known, entry.declare_rows, operations.leave_out),
+    "axis-unknown": (layers.pool_unknown, batching.declared_lengths, entry.declare_known, entry.declare_rows, operations.leave_out),
     "attention-shapes": (layers.embed_ids, layers.attention_width, operations.mask_shape),
     "layer-raises": (
         operations.count_rows,
         operations.counted_rows,
         layers.state_units,
         operations.own_weights,
+        entry.cast_data,
         layers.embed_ids,
         layers.other_dimension,
         layers.general,
@@ -114,6 +117,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         layers.state_units,
         operations.own_weights,
         operations.other_number,
+        entry.cast_data,
         layers.general,
     ),
     "last-step-only": (heads.whole_sequence,),

@@ -7,17 +7,16 @@ import inspect
 import linecache
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import libcst as cst
 
 from ..flow import Edit, Spec
 from ..trace.locations import MAGIC, is_user_file
 from . import text
+from .snippets import snippet
 from .text.handed import Form
 
+_DATA = ("data-transform", "label-transform", "batching")
 _FIRST_HUNK = re.compile(r"@@ -1,(\d+) \+1,(\d+) @@")
 
 
@@ -29,7 +28,8 @@ def patch_of(seen: Any, edits: tuple[Edit, ...]) -> tuple[str, str, str]:
     """``(patch, file, cell)``: a diff of one file or cell, or a snippet with no place."""
     try:
         made = _diff(seen, edits)
-    except (text.NoPlace, OSError, TypeError, cst.ParserSyntaxError, ValueError):
+    except Exception:
+        # NoPlace, or a source written in a way that was not thought of: the fix holds all the same, and is shown without a place.
         made = None
     if made is not None:
         return made
@@ -83,7 +83,8 @@ def _diff(seen: Any, edits: tuple[Edit, ...]) -> tuple[str, str, str] | None:
     changed: dict[str, str] = {}
     # From the right to the left, so that what is changed does not move what is still to be found.
     # Of several edits at one place the last goes first.
-    for _, edit in sorted(enumerate(edits), key=lambda pair: (*places.order(pair[1]), -pair[0])):
+    # Transforms of the data go around each other in the order in which they are made.
+    for _, edit in sorted(enumerate(edits), key=lambda pair: (*places.order(pair[1]), pair[0] if pair[1].kind in _DATA else -pair[0])):
         filename, line = places.of(edit)
         before = changed.get(filename) or "".join(linecache.getlines(filename))
         if not before.strip():
@@ -100,7 +101,7 @@ def _diff(seen: Any, edits: tuple[Edit, ...]) -> tuple[str, str, str] | None:
     cell = where is not None and not where.file
     for name, module in (("np", "numpy"), ("tf", "tensorflow")):
         if name not in places.names(filename):
-            after = text.with_import(after, name, module)
+            after = text.with_import(after, name, module, before)
     label = where.file.rsplit("/", 1)[-1] if where is not None and where.file else f"In[{where.execution}]" if where is not None else ""
     lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), label, label, lineterm="", n=2))
     if not lines:
@@ -156,7 +157,7 @@ class Places:
         specs = {role: {_key(path): _widest(sample, role, path, spec) for path, spec in found} for role, found in roles.items()}
         return Form(
             getattr(sample, "kind", "") == "dataset", getattr(sample, "x", None), getattr(sample, "y", None), getattr(sample, "weight", None),
-            specs, getattr(program.data, "__code__", None) is None,
+            specs, getattr(program.data, "__code__", None) is None, getattr(program.data, "__name__", ""),
         )  # fmt: skip
 
     @staticmethod
@@ -180,13 +181,15 @@ class Places:
         return edit.target
 
     def order(self, edit: Edit) -> tuple[int, int]:
-        """Later lines and later calls of a line first."""
+        """Later lines and later calls of a line first; the data last, since a layer that moves there shifts lines."""
+        if edit.kind in _DATA:
+            return 1, 0
         line = self.lines.get(edit.target, ("", 0))[1]
         return -line, -self.ordinals.get(edit.target, (0, 0))[0]
 
     def changed(self, edit: Edit) -> None:
         """A layer of another class is not counted among its old neighbours any more."""
-        if edit.kind != "replace-layer":
+        if edit.kind != "replace-layer" or edit.detail.get("exchange"):
             return
         group = (self.lines[edit.target], self.classes[edit.target])
         for name, (index, count) in list(self.ordinals.items()):
@@ -228,14 +231,43 @@ class Places:
             raise text.NoPlace
         return code.co_filename, code.co_firstlineno
 
+    def made(self, which: str | int) -> tuple[int, str, tuple[int, int]]:
+        """The line where a layer, or the input of a number, is made, its class, and which of how many of that class there."""
+        name = which if isinstance(which, str) else self.name(Edit("input-shape", "", {"index": which}))
+        if name not in self.lines or self.lines[name][0] != self._data()[0]:
+            raise text.NoPlace
+        return self.lines[name][1], self.classes[name], self.ordinals[name]
+
+    def beside(self, name: str, other: str) -> tuple[int, str, tuple[int, int]]:
+        """Where a layer is made, in the file where another one is."""
+        if name not in self.lines or self.lines[name][0] != self.lines[other][0]:
+            raise text.NoPlace
+        return self.lines[name][1], self.classes[name], self.ordinals[name]
+
+    def gives(self, name: str) -> Spec:
+        """What a layer gives."""
+        flow = self.seen.evidence.flow
+        node = next((node for node in flow.nodes if node.name == name), None)
+        edge = next(iter(flow.out_of(node.id)), None) if node is not None else None
+        if edge is None or edge.spec.shape is None or None in edge.spec.shape[1:]:
+            raise text.NoPlace
+        return Spec(edge.spec.shape, edge.spec.dtype)
+
+    def lines_in_file(self) -> frozenset[int]:
+        """The lines of the model's file that make layers."""
+        filename = self._file_of_model()
+        return frozenset(line for name, line in self.lines.values() if name == filename)
+
     def _file_of_model(self) -> str:
         for filename, _ in self.lines.values():
             return filename
         raise text.NoPlace
 
     def _data(self) -> tuple[str, int]:
+        from ..examine import is_builder
+
         code = getattr(self.seen.program.data, "__code__", None)
-        if code is None and self.seen.program.handed is not None:
+        if code is None and self.seen.program.handed is not None and not is_builder(self.seen.program.data):
             filename, line = self.seen.program.handed
             return str(filename), int(line)
         if code is None or code.co_name == "<lambda>":
@@ -267,103 +299,3 @@ def _widest(sample: Any, role: str, path: str, spec: Spec) -> Spec:
         leaf = tree[key]
     shape = getattr(leaf, "shape", None)
     return Spec(tuple(shape), spec.dtype, spec.kind) if isinstance(shape, tuple) else spec
-
-
-def snippet(edit: Edit, *, dataset: bool = False) -> list[str]:
-    """Lines that say what to write, and where it goes: into a pipeline, or into arrays before ``fit``."""
-    return list(_snippet(edit, dataset))
-
-
-def _snippet(edit: Edit, dataset: bool) -> Iterator[str]:
-    detail = edit.detail
-    if edit.kind == "insert-layer":
-        where = f"input {detail['input'] + 1} of {edit.target}" if detail.get("input") is not None else edit.target
-        yield f"# {'behind' if detail.get('position') == 'after' else 'in front of'} {where}:"
-        yield f"+{text.constructor('layers.', detail['layer'], detail.get('config', {}))},"
-    elif edit.kind == "layer-config":
-        yield f"# in {edit.target}:"
-        yield from (f"+{key}={text.literal(value)}," for key, value in detail["config"].items())
-    elif edit.kind == "replace-layer":
-        yield f"# in place of {edit.target}:"
-        yield f"+{text.constructor('layers.', detail['layer'], detail.get('config', {}))},"
-    elif edit.kind == "input-shape":
-        yield f"# the declared shape of {edit.target}:"
-        yield f"+{text.literal(detail['shape'])}"
-    elif edit.kind == "loss":
-        yield "# in compile():"
-        yield f"+loss={text.loss_code('keras.', detail)},"
-    elif edit.kind in ("data-transform", "label-transform"):
-        yield from _data_snippet(edit, dataset)
-    elif edit.kind == "strategy":
-        yield from _strategy_snippet(detail)
-    elif edit.kind == "batching" and detail.get("op") == "source":
-        yield f"# in the pipeline: {detail['move']}() moved {detail['steps']} up"
-    elif edit.kind == "batching" and detail.get("op") == "options":
-        yield "# behind the pipeline:"
-        yield "+options = tf.data.Options()"
-        yield f"+options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.{detail['policy']}"
-        yield "+ds = ds.with_options(options)"
-    elif edit.kind == "batching" and detail.get("op") == "unbatch":
-        yield "# at the end of the pipeline, or leave the second batch() out:"
-        yield "+ds = ds.unbatch()"
-    elif edit.kind == "batching" and detail.get("op") == "add-batch":
-        yield "# at the end of the pipeline:"
-        yield f"+ds = ds.batch({detail['batch']}{', drop_remainder=True' if detail['drop_remainder'] else ''})"
-    elif edit.kind == "batching":
-        yield "# at the end of the pipeline:"
-        yield f"+ds = ds.unbatch().batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})"
-    elif detail.get("op") == "static-mask":
-        yield f"# in {edit.target}, in place of tf.boolean_mask(x, mask):"
-        yield f"+tf.where(mask{'[' + ', '.join(['...'] + ['tf.newaxis'] * detail['axes']) + ']' if detail['axes'] else ''}, x, tf.zeros_like(x))"
-    elif detail.get("op") == "rows":
-        yield f"# in {edit.target or 'the model'}, with x for what call() gets:"
-        yield f"-{detail['find']}"
-        yield "+tf.shape(x)[0]"
-    elif detail.get("op") == "transpose":
-        yield f"# in {edit.target or 'the model'}, in place of the reshape:"
-        yield f"+tf.transpose(x, {tuple(detail['order'])})"
-    else:
-        yield f"# in {edit.target}:"
-        yield f"-{detail.get('find')}"
-        yield f"+{detail.get('replace')}"
-
-
-def _strategy_snippet(detail: dict[str, Any]) -> Iterator[str]:
-    if detail["op"] == "scope":
-        yield "# around the lines that build and compile:"
-        yield "+with strategy.scope():"
-    elif detail["op"] == "fresh-optimizer":
-        yield "# in compile(), a new object in place of the optimizer:"
-        yield "+optimizer=type(optimizer).from_config(optimizer.get_config()),"
-    else:
-        yield "# in compile():"
-        yield f"+{detail['argument']}={text.literal(detail['value'])},"
-
-
-def _data_snippet(edit: Edit, dataset: bool) -> Iterator[str]:
-    detail = edit.detail
-    if detail["op"] == "host-layer":
-        yield "# in the pipeline, in place of the layer in the model:"
-        yield f"+ds = ds.map(lambda x, y: ({edit.target}(x), y), num_parallel_calls=tf.data.AUTOTUNE)"
-    elif detail["op"] == "source" and detail.get("move"):
-        yield f"# in the pipeline: {detail['move']}() moved {detail['steps']} up"
-    elif detail["op"] == "source" and detail.get("fill"):
-        yield "# in the data code, rows that fill no whole window left out:"
-        yield f"+x[: len(x) // {detail['shape'][0]} * {detail['shape'][0]}].reshape(-1, {', '.join(map(str, detail['shape']))})"
-    elif detail["op"] == "source" and detail.get("last"):
-        yield "# in the data code:"
-        yield f"-.reshape(..., {detail['shape'][-1]})"
-        yield f"+.reshape(..., {detail['last']})"
-    elif detail["op"] == "source":
-        shape = ", ".join(map(str, detail["shape"][1:]))
-        yield "# in the data code:"
-        yield f"-.reshape({detail['shape'][0]}, {shape})"
-        yield f"+.reshape(-1, {shape})"
-    elif dataset and text.map_code(edit):
-        yield "# at the end of the pipeline:"
-        yield f"+ds = ds{text.map_code(edit)}"
-    else:
-        name = detail.get("role", "y" if edit.kind == "label-transform" else "x")
-        target = f"{name}[{detail['key']!r}]" if "key" in detail else name
-        yield "# before fit():"
-        yield f"+{target} = {text.code(edit, target)}"

@@ -24,7 +24,8 @@ from .live import builder_of, carry_weights
 MOST_SHOWN = 5
 MOST_TRIED = 10
 ENOUGH = 3
-PATIENCE = 1.0
+# Of the processor: what is shown does not depend on what else the machine does.
+PATIENCE = 1.5
 SECONDS = 4.0
 _DATA_ONLY = frozenset({"data-transform", "label-transform", "batching"})
 
@@ -54,7 +55,7 @@ class Search:
 
     def __init__(self, seen: Examined) -> None:
         self.seen = seen
-        self.start = time.perf_counter()
+        self.start, self.worked = time.perf_counter(), time.process_time()
         self.untried: dict[int, list[tuple[Candidate, str]]] = {}
         self.told = 0.0
 
@@ -69,7 +70,7 @@ class Search:
                 self.seen.limits.append(f"{len(tried) - i} more fixes were not tried: the time for trying was used up")
                 break
             # Others to choose from are worth little time: the first is the one that an expert would take.
-            if len(held) >= ENOUGH or (held and self._late(PATIENCE)):
+            if len(held) >= ENOUGH or (len(held) > 1 and time.process_time() - self.worked > PATIENCE):
                 break
             again, left, why = self._try(candidate)
             if again is not None and not left:
@@ -174,8 +175,8 @@ def _recompiled(seen: Examined, edits: tuple[Edit, ...]) -> Iterator[Any]:
         yield None
         return
     before = adapter.compile_arguments(model)
-    model.compile(**{**before, "loss": make_loss(adapter, losses[0].detail)})
     try:
+        model.compile(**{**before, "loss": make_loss(adapter, losses[0].detail)})
         yield model
     finally:
         model.compile(**before)

@@ -113,9 +113,10 @@ def _batched(data: Any, detail: dict[str, Any]) -> Any:
         if any(_is_spec(item) for item in _parts(data)):
             raise CannotRebuild("Specs stand for data here: put batch(N, drop_remainder=True) into the pipeline that makes the data.")
         data = tf.data.Dataset.from_tensor_slices(tuple(part for part in _parts(data) if part is not None))
+        data = data.repeat(detail["repeat"]) if detail.get("repeat") else data
         return data.batch(detail["batch"], drop_remainder=bool(detail.get("drop_remainder", True)))
     if detail.get("repeat"):
-        data = data.repeat()
+        data = data.repeat(detail["repeat"])
     return data.unbatch().batch(detail["batch"], drop_remainder=bool(detail.get("drop_remainder", True)))
 
 

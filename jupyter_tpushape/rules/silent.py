@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..flow import Finding, Node, Shape, Side, show_shape
+from ..flow import Finding, Node, Shape, Side, Spec, show_shape
 from .evidence import Evidence
 from .loss import cause_of_axes, cut_sequence, ends, kind_of
 from .registry import check, rule
@@ -168,12 +168,15 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
                 "The shapes agree. For two classes a sigmoid with binary_crossentropy is usual.", None, None, (giver.id,), (predictions.id,), giver.location,
             )  # fmt: skip
         if kind == "sparse" and labels is not None and last:
-            yield from _label_range(evidence, node, giver, last)
+            yield from _label_range(evidence, node, giver, last, labels.spec)
 
 
-def _label_range(evidence: Evidence, node: Node, giver: Node, classes: int) -> Iterator[Finding]:
+def _label_range(evidence: Evidence, node: Node, giver: Node, classes: int, spec: Spec) -> Iterator[Finding]:
+    # Of several labels the ones that this loss reads, where their spec tells them apart.
+    own = [path.replace("y[", "y/").replace("]", "") for path, other in evidence.y if other == spec]
     for path, stats in (getattr(evidence.sample, "label_stats", None) or {}).items():
-        if len(evidence.y) > 1 or stats is None or not getattr(stats, "integer", False) or stats.maximum is None:
+        mine = len(evidence.y) == 1 or (len(own) == 1 and path in (own[0], f"y/{own[0]}"))
+        if not mine or stats is None or not getattr(stats, "integer", False) or stats.maximum is None:
             continue
         if stats.maximum >= classes or (stats.minimum is not None and stats.minimum < 0):
             bad = int(stats.maximum if stats.maximum >= classes else stats.minimum)

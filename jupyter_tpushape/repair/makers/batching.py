@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...flow import Edit, Finding
+from ...flow import Edit, Finding, show_shape
 from ...rules.evidence import Evidence
 from .edits import Made
+from .entry import declaration
 
 _DEFAULT = 32
 
@@ -71,7 +72,7 @@ def static_batch(evidence: Evidence, finding: Finding) -> Made:
     sizes = [max(1, round(batch / replicas)) * replicas, -(-batch // replicas) * replicas, batch // replicas * replicas]
     for size in dict.fromkeys(n for n in sizes if n > 0):
         short = rows is not None and rows < size
-        detail = {"batch": size, "drop_remainder": True, **({"repeat": True} if short else {})}
+        detail = {"batch": size, "drop_remainder": True, **({"repeat": -(-size // rows)} if short and rows else {})}
         title = f"Batch {size} rows and drop the remainder: {size // replicas} for each of {replicas} replicas"
         yield (
             title,
@@ -120,6 +121,18 @@ def static_lengths(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def declared_lengths(evidence: Evidence, finding: Finding) -> Made:
+    """One length for sequences of several, in the data and in the declaration."""
+    longest = _longest(evidence)
+    for title, edits, reason in static_lengths(evidence, finding):
+        if len(evidence.x) != 1 or len(evidence.declared or []) != 1:
+            return
+        (name, want), *_ = evidence.declared or []
+        sizes = {axis: size for _, axis, size in longest}
+        row = tuple(sizes.get(axis, n) for axis, n in enumerate(want.shape or ()))[1:]
+        yield f"{title}, and declare {show_shape(row)}", [*edits, declaration(0, row, name)], reason
+
+
 def static_both(evidence: Evidence, finding: Finding) -> Made:
     """One length and one batch size."""
     for title, edits, reason in static_lengths(evidence, finding):
@@ -146,4 +159,13 @@ def share_by_rows(evidence: Evidence, finding: Finding) -> Made:
     )
 
 
-__all__ = ["batch_dataset", "cache_first", "share_by_rows", "static_batch", "static_both", "static_lengths", "unbatched"]
+__all__ = [
+    "batch_dataset",
+    "cache_first",
+    "declared_lengths",
+    "share_by_rows",
+    "static_batch",
+    "static_both",
+    "static_lengths",
+    "unbatched",
+]

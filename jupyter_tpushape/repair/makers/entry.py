@@ -43,6 +43,9 @@ def declare_rows(evidence: Evidence, finding: Finding) -> Made:
         row = tuple(
             None if want.shape[1:][i : i + 1] == (None,) and len(want.shape) == len(got.shape) else n for i, n in enumerate(got.shape[1:])
         )
+        # An empty axis is a fault of the data, and no layer works on it.
+        if 0 in row:
+            continue
         yield (
             f"Declare the input as {show_shape(row)}, which is what a row of the data is",
             [declaration(index, row, name)],
@@ -72,12 +75,18 @@ def declare_known(evidence: Evidence, finding: Finding) -> Made:
         if want.shape is None or got.shape is None or len(want.shape) != len(got.shape):
             continue
         row = tuple(size if declared is None else declared for declared, size in zip(want.shape[1:], got.shape[1:], strict=True))
-        if None in want.shape[1:] and None not in row:
+        if None in want.shape[1:] and None not in row and not _varies(evidence, index):
             yield (
                 f"Declare the input as {show_shape(row)}, which is what a row of the data is",
                 [declaration(index, row, name if _by_name(evidence) else path)],
                 "the axis that was left open has this size in the data",
             )
+
+
+def _varies(evidence: Evidence, index: int) -> bool:
+    """Whether an inner axis of an input differs from batch to batch."""
+    leaves = [leaf for path, leaf in evidence.sample.leaves() if path.startswith("x")] if hasattr(evidence.sample, "leaves") else []
+    return index < len(leaves) and leaves[index].shape is not None and None in leaves[index].shape[1:]
 
 
 def declare_exact(evidence: Evidence, finding: Finding) -> Made:
@@ -106,12 +115,14 @@ def add_batch_axis(evidence: Evidence, finding: Finding) -> Made:
     """One sample becomes a batch of one."""
     if getattr(evidence.sample, "kind", "") == "dataset":
         return
-    for index, name, _, _ in misfits(evidence):
-        yield (
-            "Give the sample a batch axis: x[None]",
-            [Edit("data-transform", "x", {"op": "expand_dims", "axis": 0, **place(evidence, index, name)})],
-            "predict and fit take batches",
-        )
+    for index, name, want, got in misfits(evidence):
+        if len(want.shape) != len(got.shape) + 1 and finding.rule != "missing-batch-axis":
+            continue
+        grow = Edit("data-transform", "x", {"op": "expand_dims", "axis": 0, **place(evidence, index, name)})
+        yield "Give the sample a batch axis: x[None]", [grow], "predict and fit take batches"
+        if len(evidence.y) == 1 and len(evidence.x) == 1:
+            labels = Edit("label-transform", "y", {"op": "expand_dims", "axis": 0})
+            yield "Give the sample and its label a batch axis: x[None], y[None]", [grow, labels], "predict and fit take batches"
 
 
 def transpose_data(evidence: Evidence, finding: Finding) -> Made:
@@ -181,6 +192,17 @@ def permutation(row: Shape, target: Shape) -> list[int] | None:
         left.remove(found)
         order.append(found)
     return order
+
+
+def cast_data(evidence: Evidence, finding: Finding) -> Made:
+    """Integers or doubles that meet the floats of a layer's weights."""
+    edits = [
+        Edit("data-transform", "x", {"op": "cast", "dtype": "float32", **place(evidence, index, path)})
+        for index, (path, spec) in enumerate(evidence.x)
+        if spec.dtype.startswith(("int", "uint", "bool", "float64")) and not any(node.op == "Embedding" for node in evidence.flow.nodes)
+    ]
+    if edits:
+        yield f"Cast the data to float32: it is {evidence.x[0][1].dtype}", edits, "layers compute in float32; every number is kept"
 
 
 def reshape_data(evidence: Evidence, finding: Finding) -> Made:
@@ -343,6 +365,15 @@ def resize_axis(evidence: Evidence, finding: Finding) -> Made:
                 "a grey image as a colour one",
             )
         off = [i for i in range(1, len(got.shape)) if want.shape[i] not in (None, got.shape[i])]
+        first = _first_layer(evidence, index)
+        if len(got.shape) == 4 and set(off) <= {1, 2} and first is not None and None not in want.shape[1:3]:
+            size = {"height": want.shape[1], "width": want.shape[2]}
+            resize = Edit("insert-layer", first, {"layer": "Resizing", "config": size, "position": "before"})
+            yield (
+                f"Resize the images to {want.shape[1]} by {want.shape[2]}: Resizing in front of {first}",
+                [declaration(index, got.shape[1:], name), resize],
+                "the layers behind it keep their sizes; the images are scaled",
+            )
         if len(off) == 1:
             verb = "Cut" if got.shape[off[0]] > want.shape[off[0]] else "Pad"
             yield (

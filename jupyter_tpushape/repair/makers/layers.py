@@ -107,15 +107,47 @@ def embed_ids(evidence: Evidence, finding: Finding) -> Made:
         reads = len(axes_of(node.op)) == 3 or node.op in _ATTENTION
         if not reads or not edges or any(evidence.flow.node(edge.source).kind != "input" for edge in edges):
             continue
-        edit = insert(node.name, "Embedding", input_dim=ids + 1, output_dim=8)
-        if node.op in _ATTENTION:
-            edit = Edit(edit.kind, edit.target, {**edit.detail, "every": True})
+        edit, source = insert(node.name, "Embedding", input_dim=ids + 1, output_dim=8), evidence.flow.node(edges[0].source)
+        several = node.op in _ATTENTION or len(evidence.flow.out_of(source.id)) > 1
+        if several:
+            edit = Edit(edit.kind, source.name, {**edit.detail, "position": "after", "readers": "all"})
         yield (
-            f"Turn the ids into vectors: Embedding({ids + 1}, 8) before {node.name}",
+            f"Turn the ids into vectors: Embedding({ids + 1}, 8) {f'behind {source.name}' if several else f'before {node.name}'}",
             [edit],
             f"the data holds ids up to {ids}; a vocabulary may hold more",
         )
         return
+
+
+def other_order(evidence: Evidence, finding: Finding) -> Made:
+    """Two neighbours of a list that stand the other way round: axes folded before they were read, ids read before they were vectors."""
+    node = evidence.failed
+    if node is None or node.kind != "layer":
+        return
+    above = next((evidence.flow.node(edge.source) for edge in evidence.flow.into(node.id) if edge.label != "mask"), None)
+    below = next((evidence.flow.node(edge.target) for edge in evidence.flow.out_of(node.id)), None)
+    early = above is not None and above.op == "Flatten" and len(axes_of(node.op)) > 2
+    for first, second in ((above if early else None, node), (node, below if below is not None and below.op == "Embedding" else None)):
+        if first is not None and second is not None:
+            yield (
+                f"Put {second.name} before {first.name}: they stand the other way round",
+                [Edit("replace-layer", first.name, {"exchange": second.name})],
+                "nothing is added and nothing is lost",
+            )
+
+
+def without_time(evidence: Evidence, finding: Finding) -> Made:
+    """The inner layer by itself where there is no time axis left to share it over."""
+    node = evidence.failed
+    shape = given(evidence, node) if node is not None else None
+    if node is None or node.op != "TimeDistributed" or not shape or len(shape) != 2 or node.config.get("layer") != "Dense":
+        return
+    config = {key: node.config[key] for key in ("units", "activation") if node.config.get(key) is not None}
+    yield (
+        f"Put {node.config['layer']} in place of {node.name}, which shares it over time",
+        [Edit("replace-layer", node.name, {"layer": "Dense", "keep": [], "config": config})],
+        "there is one vector a sample here",
+    )
 
 
 def reshape_upstream(evidence: Evidence, finding: Finding) -> Made:

@@ -43,13 +43,16 @@ def host_layer(evidence: Evidence, finding: Finding) -> Made:
     """A text layer at the model's door moves into the pipeline."""
     from .batching import static_batch
 
+    doors = [node.id for node in evidence.flow.nodes if node.kind == "input"]
     for node in evidence.flow.nodes:
         if node.kind == "input" and any(edge.spec.dtype == "string" for edge in evidence.flow.into(node.id)):
             for edge in evidence.flow.out_of(node.id):
                 layer = evidence.flow.node(edge.target)
                 if layer.kind != "layer":
                     continue
-                move = Edit("data-transform", layer.name, {"op": "host-layer"})
+                move = Edit(
+                    "data-transform", layer.name, {"op": "host-layer", **({"input": doors.index(node.id)} if evidence.declared else {})}
+                )
                 for title, edits, reason in static_batch(evidence, finding):
                     yield (
                         f"Run {layer.name} in the pipeline, on the host; {title[:1].lower()}{title[1:]}",

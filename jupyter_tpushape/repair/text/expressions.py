@@ -30,6 +30,8 @@ def role_of(edit: Edit) -> str:
 def code(edit: Edit, name: str, spec: Spec | None = None) -> str:
     """The transform as an expression of NumPy on ``name``; ``""`` where it has no short form."""
     detail = edit.detail
+    if detail["op"] == "host-layer":
+        return f"{detail['as']}({name})" if detail.get("as") else ""
     if detail["op"] == "pad_axis":
         axis, size = detail["axis"], detail["size"]
         if detail.get("cut"):
@@ -54,6 +56,8 @@ def renamed(name: str, order: dict[str, str]) -> str:
 def tensor_code(edit: Edit, name: str, spec: Spec | None = None) -> str:
     """The transform as an expression of TensorFlow on a batch; ``""`` where it has no short form."""
     detail = edit.detail
+    if detail["op"] == "host-layer":
+        return f"{detail['as']}({name})" if detail.get("as") else ""
     if detail["op"] == "pad_axis":
         axis, size, shape = detail["axis"], detail["size"], spec.shape if spec is not None else None
         if detail.get("cut"):

@@ -25,7 +25,7 @@ _BATCHING = ("batch", "padded_batch")
 
 @dataclass(frozen=True)
 class Form:
-    """What the data is: a pipeline or arrays, the structure of its parts, and whether it is handed over by a call."""
+    """What the data is: a pipeline or arrays, the structure of its parts, and whether a call hands it over, or which function."""
 
     dataset: bool = False
     x: Any = None
@@ -33,6 +33,7 @@ class Form:
     weight: Any = None
     specs: Any = None
     called: bool = False
+    name: str = ""
 
     @property
     def parts(self) -> int:
@@ -79,11 +80,16 @@ class _Hands:
     # -- where -------------------------------------------------------------------------------------
 
     def _function(self) -> Any:
-        found = [
-            node
-            for node in _all(self.module, cst.FunctionDef)
-            if self.line in (self.positions[node].start.line, *(self.positions[item].start.line for item in node.decorators))
-        ]
+        named = [node for node in _all(self.module, cst.FunctionDef) if node.name.value == self.form.name]
+        found = (
+            named
+            if len(named) == 1
+            else [
+                node
+                for node in _all(self.module, cst.FunctionDef)
+                if self.line in (self.positions[node].start.line, *(self.positions[item].start.line for item in node.decorators))
+            ]
+        )
         if len(found) != 1:
             raise NoPlace
         return found[0]
@@ -172,7 +178,10 @@ class _Hands:
             self._pipeline(value)
             return
         if self.edit.kind == "batching":
-            self._swap(value, self._sliced(self._text(value)))
+            parts = [item.value for item in value.elements] if isinstance(value, cst.Tuple) else []
+            given = [self._text(part) for part in parts if not (isinstance(part, cst.Name) and part.value == "None")]
+            whole = self._text(value) if len(given) == len(parts) else given[0] if len(given) == 1 else f"({', '.join(given)})"
+            self._swap(value, self._sliced(whole))
             return
         inside = self._resolved(value)
         index = _INDEX[role_of(self.edit)]
@@ -260,7 +269,7 @@ class _Hands:
         if len(batches) == 1 and isinstance(batches[0].func, cst.Attribute):
             self._swap(batches[0], self._rebatched(batches[0]))
         else:
-            self._behind(value, f"{'.repeat()' if detail.get('repeat') else ''}.unbatch().batch({detail['batch']}, {drop})")
+            self._behind(value, f"{self._repeated()}.unbatch().batch({detail['batch']}, {drop})")
 
     def _batched_once(self, value: Any, root: str | None) -> None:
         """The second ``batch`` taken out of the chain; ``unbatch()`` behind it where only one is in sight."""
@@ -278,7 +287,7 @@ class _Hands:
         made = with_argument(call, "batch_size", cst.Integer(str(detail["batch"])))
         made = with_argument(made, "drop_remainder", cst.Name(str(detail.get("drop_remainder", True))))
         if detail.get("repeat") and isinstance(made.func, cst.Attribute):
-            inner = cst.parse_expression(f"{self._text(made.func.value)}.repeat()")
+            inner = cst.parse_expression(f"{self._text(made.func.value)}{self._repeated()}")
             made = made.with_changes(func=made.func.with_changes(value=inner))
         return made
 
@@ -295,10 +304,10 @@ class _Hands:
 
     def _sliced(self, parts: str) -> Any:
         detail = self.edit.detail
-        whole = parts if parts.startswith(("(", "[")) or "," not in parts else f"({parts})"
-        repeat = ".repeat()" if detail.get("repeat") else ""
+        bare = isinstance(cst.parse_expression(parts), cst.Tuple) and not parts.startswith("(")
+        whole = f"({parts})" if bare else parts
         return cst.parse_expression(
-            f"tf.data.Dataset.from_tensor_slices({whole}){repeat}.batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})"
+            f"tf.data.Dataset.from_tensor_slices({whole}){self._repeated()}.batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})"
         )
 
     def _arrays_batched(self, call: cst.Call) -> None:
@@ -314,6 +323,10 @@ class _Hands:
         comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
         first = cst.Arg(made, comma=comma) if rest else cst.Arg(made)
         self._swap(call, call.with_changes(args=[first, *rest]))
+
+    def _repeated(self) -> str:
+        """The rows again, where there are fewer than a batch takes."""
+        return f".repeat({self.edit.detail['repeat']})" if self.edit.detail.get("repeat") else ""
 
     def _text(self, node: Any) -> str:
         return str(self.module.code_for_node(node))

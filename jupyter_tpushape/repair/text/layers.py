@@ -57,6 +57,16 @@ def replaced(call: cst.Call, detail: dict[str, Any]) -> cst.Call:
     return call.with_changes(func=new)
 
 
+def exchanged(module: cst.Module, one: cst.Call, other: cst.Call) -> str:
+    """Two calls in each other's place."""
+
+    class Swap(cst.CSTTransformer):
+        def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.Call:
+            return other if original_node is one else one if original_node is other else updated_node
+
+    return module.visit(Swap()).code
+
+
 def with_shape(call: cst.Call, shape: list[Any]) -> cst.Call:
     value = cst.parse_expression(literal(tuple(shape)))
     for key in ("shape", "input_shape"):

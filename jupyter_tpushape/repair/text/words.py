@@ -112,9 +112,12 @@ def swap(module: cst.Module, old: Any, new: Any) -> cst.Module:
     return changed  # type: ignore[no-any-return]
 
 
-def with_import(source: str, name: str, module: str) -> str:
-    """Adds ``import module as name`` at the top where the name is used and bound nowhere that the use can see."""
-    if not _unbound(symtable.symtable(source, "source", "exec"), name) or re.search(r"^from \S+ import \*", source, re.MULTILINE):
+def with_import(source: str, name: str, module: str, before: str = "") -> str:
+    """Adds ``import module as name`` at the top where the name is used and bound nowhere that the use can see.
+
+    A name that was used so ``before`` comes from somewhere that the source does not show.
+    """
+    if not unbound(source, name) or unbound(before, name) or re.search(r"^from \S+ import \*", source, re.MULTILINE):
         return source
     tree = cst.parse_module(source)
     body = list(tree.body)
@@ -123,6 +126,11 @@ def with_import(source: str, name: str, module: str) -> str:
         at += 1
     body.insert(at, cst.parse_statement(f"import {module} as {name}"))
     return tree.with_changes(body=body).code
+
+
+def unbound(source: str, name: str) -> bool:
+    """Whether a source uses a name that it does not bind."""
+    return _unbound(symtable.symtable(source, "source", "exec"), name)
 
 
 def _unbound(table: symtable.SymbolTable, name: str) -> bool:
