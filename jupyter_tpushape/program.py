@@ -86,7 +86,7 @@ def registered() -> frozenset[str]:
         return frozenset()
 
 
-def _user_line(operation: Any) -> Location | None:
+def user_line(operation: Any) -> Location | None:
     """The line of the user's own source that made an operation; ``None`` where a built-in layer did."""
     if not _made_by_user(operation):
         return None
@@ -105,6 +105,22 @@ def _made_by_user(operation: Any) -> bool:
             continue
         return is_user_file(frame.filename)
     return False
+
+
+def _asked_for(operation: Any) -> bool:
+    """Whether the user asked for this assertion; TensorFlow puts some of its own into its functions."""
+    try:
+        frames = [frame.filename for frame in operation.traceback]
+    except Exception:
+        return False
+    user = max((i for i, name in enumerate(frames) if is_user_file(name)), default=-1)
+    inside = [name for name in frames[user + 1 :] if not name.endswith(("traceback_utils.py", "dispatch.py", "deprecation.py"))]
+    return user >= 0 and bool(inside) and inside[0].rsplit("/", 1)[-1] in _ASSERTIONS
+
+
+_ASSERTIONS = frozenset(
+    {"check_ops.py", "check_ops_v2.py", "control_flow_assert.py", "numerics.py", "gen_array_ops.py", "tf_should_use.py"}
+)
 
 
 def _static(tensor: Any, known: dict[int, bool]) -> bool:
@@ -177,7 +193,7 @@ def uses_of(graph: Any, *, training: bool = False) -> Iterator[Use]:
             continue
         scope = operation.name
         if kind not in known and kind not in here:
-            yield Use("kernel", kind, scope, location=_user_line(operation))
+            yield Use("kernel", kind, scope, location=user_line(operation))
             continue
         for name, allowed in known.get(kind, {}).items():
             try:
@@ -185,23 +201,23 @@ def uses_of(graph: Any, *, training: bool = False) -> Iterator[Use]:
             except (TypeError, ValueError):
                 continue
             if dtype not in allowed and dtype != "string" and not _static_outputs(operation, values):
-                yield Use("dtype", kind, scope, dtype, _user_line(operation))
+                yield Use("dtype", kind, scope, dtype, user_line(operation))
         for position in CONSTANTS.get(kind, ()):
             if not _static(operation.inputs[position], values):
-                yield Use("constant", kind, scope, operation.inputs[position].op.type, _user_line(operation))
+                yield Use("constant", kind, scope, operation.inputs[position].op.type, user_line(operation))
                 break
         if kind in BOUNDED and _made_by_user(operation):
-            yield Use("bounded", kind, scope, location=_user_line(operation))
+            yield Use("bounded", kind, scope, location=user_line(operation))
         elif kind in ELEMENTWISE and _mixes(operation) and _made_by_user(operation):
             yield Use(
-                "mixed", kind, scope, " with ".join(str(tuple(tensor.shape)) for tensor in operation.inputs[:2]), _user_line(operation)
+                "mixed", kind, scope, " with ".join(str(tuple(tensor.shape)) for tensor in operation.inputs[:2]), user_line(operation)
             )
-        elif (kind in ("Assert", "CheckNumerics") or "AssertGuard" in scope.rsplit("/", 1)[-1]) and _made_by_user(operation):
-            yield Use("assert", "CheckNumerics" if kind == "CheckNumerics" else "Assert", scope, location=_user_line(operation))
+        elif (kind in ("Assert", "CheckNumerics") or "AssertGuard" in scope.rsplit("/", 1)[-1]) and _asked_for(operation):
+            yield Use("assert", "CheckNumerics" if kind == "CheckNumerics" else "Assert", scope, location=user_line(operation))
         elif kind in PRODUCTS and _dtype(operation.outputs[0].dtype).lstrip("u") == "int64":
-            yield Use("product", kind, scope, "int64", _user_line(operation))
+            yield Use("product", kind, scope, "int64", user_line(operation))
         elif kind in ("While", "StatelessWhile") and training and _made_by_user(operation) and _endless(operation):
-            yield Use("loop", kind, scope, location=_user_line(operation))
+            yield Use("loop", kind, scope, location=user_line(operation))
     for kind in dict.fromkeys(node.op for node in _nodes(graph)):
         if kind not in known and kind not in here and kind not in OUTSIDE and kind != "_Arg":
             yield Use("kernel", kind, "a function that the program calls")

@@ -16,6 +16,7 @@ from ..trace.adapter import Adapter, adapter_for, loaded
 from ..trace.assemble import Assembler
 from ..trace.build import build
 from ..trace.hindsight import look_back
+from ..trace.reach import is_step
 from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
 from ..trace.run import leaves, run
@@ -27,6 +28,10 @@ from .standins import Holder, from_declared
 
 def examine(program: Program) -> Examined:
     """Looks at a program once. Exceptions of the user's code end up in the evidence."""
+    if is_step(program.model):
+        from .steps import examine_step
+
+        return examine_step(program)
     recorder = Recorder()
     recorder.edits = program.edits
     model, data, error, where = program.model, program.data, None, ""
@@ -67,7 +72,7 @@ def examine(program: Program) -> Examined:
     if data_error is not None:
         data_failed(seen, data_error)
         return seen
-    _sample(seen, framework)
+    take_sample(seen, framework)
     if error is not None:
         evidence.where, evidence.failure = where, error
         assemble_broken(seen, error)
@@ -97,7 +102,7 @@ def _guess(recorder: Recorder) -> Adapter | None:
     return next(iter(loaded()), None)
 
 
-def _sample(seen: Examined, framework: str) -> None:
+def take_sample(seen: Examined, framework: str) -> None:
     """Samples the data and plans its split over the replicas."""
     from .. import replicas, sources
 

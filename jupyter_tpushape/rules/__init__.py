@@ -1,6 +1,6 @@
 """Flow -> findings. One file a family; a rule sees flows, never a framework."""
 
-from . import compilers, data, entry, layers, loss, silent, tpu_batch, tpu_ops, tpu_pipeline, tpu_scope, tpu_types
+from . import compilers, data, entry, layers, loss, silent, tpu_batch, tpu_ops, tpu_pipeline, tpu_scope, tpu_steps, tpu_types
 from .evidence import Evidence
 from .registry import RULES, Rule, rule, run_rules
 
@@ -27,5 +27,6 @@ __all__ = [
     "tpu_ops",
     "tpu_pipeline",
     "tpu_scope",
+    "tpu_steps",
     "tpu_types",
 ]

@@ -18,6 +18,7 @@ from keras.src.losses.loss import Loss
 from keras.src.metrics.metric import Metric
 from keras.src.models.functional import Functional
 from keras.src.ops.operation import Operation
+from keras.src.optimizers.base_optimizer import BaseOptimizer
 
 from ..flow import Spec
 from .adapter import Adapter
@@ -157,6 +158,10 @@ class Keras3(Adapter):
         if not inputs:
             return None
         return [(str(tensor.name), self.spec(tensor)) for tensor in inputs]
+
+    def optimizer_classes(self) -> tuple[Any, ...]:
+        """The base class of the optimizers."""
+        return (BaseOptimizer,)
 
     def origin(self, tensor: Any) -> tuple[Any, list[Any]] | None:
         """The operation that made a symbolic tensor, and that operation's own inputs."""
