@@ -47,7 +47,7 @@ DOUBTFUL = frozenset({
 
 @dataclass(frozen=True)
 class Use:
-    """One operation that matters. ``what``: ``kernel``, ``dtype``, ``constant``, ``bounded``, ``mixed``, ``assert``, ``loop``, ``product``."""
+    """One operation that matters. ``what``: ``kernel``, ``dtype``, ``constant``, ``bounded``, ``mixed``, ``assert``, ``loop``, ``product``, ``size``."""
 
     what: str
     op: str
@@ -287,6 +287,8 @@ def program(seen: Any) -> Program | None:
         )  # fmt: skip
         if again.graph is not None and again.error is None:
             graphs, found.traced = [(again.graph, again.has_loss)], True
+    if seen.evidence.split is not None and seen.evidence.split.dynamic and _doubtful(seen.model, adapter.package):
+        found.uses += sizes_as_numbers(seen)
     seen_uses: set[tuple[str, str, str]] = set()
     for graph, loss in graphs:
         found.ops += len(graph.get_operations())
@@ -296,6 +298,41 @@ def program(seen: Any) -> Program | None:
                 seen_uses.add(key)
                 found.uses.append(use)
     return found
+
+
+def sizes_as_numbers(seen: Any) -> list[Use]:
+    """Where the size of an unknown batch axis is made a number to compute with; the program is traced with that axis open."""
+    from .examine import shape_of
+
+    if seen.model is None:
+        return []
+    shape = shape_of(seen)
+    opened = run(
+        seen.adapter, seen.model, seen.sample, shape=lambda leaf: (None, *(shape(leaf) or (None,))[1:]), training=seen.program.training,
+        loss=seen.program.loss, recorder=Recorder(), fast=False,
+    )  # fmt: skip
+    if opened.graph is None or opened.error is not None:
+        return []
+    return [
+        Use("size", "Shape", operation.name, location=user_line(operation))
+        for operation in opened.graph.get_operations()
+        if operation.type == "Cast" and operation.outputs[0].dtype.is_floating and _made_by_user(operation) and _from_size(operation)
+    ]
+
+
+def _from_size(operation: Any) -> bool:
+    """Whether a number comes from the size of an axis that is unknown."""
+    pending = [source.op for source in operation.inputs]
+    for _ in range(20):
+        if not pending:
+            break
+        one = pending.pop()
+        if one.type == "Shape":
+            held = one.inputs[0].shape
+            return bool(held.rank and held[0] is None)
+        if one.type in ("StridedSlice", "Prod", "Identity", "Squeeze", "GatherV2", "Mul", "Pack"):
+            pending.extend(source.op for source in one.inputs)
+    return False
 
 
 def _soft_placement() -> bool:

@@ -100,7 +100,7 @@ def _run(seen: Examined, adapter: Adapter, reached: Reached) -> None:
     if traced.called:
         assembler.outputs(traced, [])
     if traced.error is not None and not assembler.flow.failed():
-        node = assembler.node(None, name=_name(program.model), kind="op", op="step", status="failed", called=error_line(traced.error))
+        node = assembler.node(None, name=_name(program.model), kind="op", op="python", status="failed", location=error_line(traced.error))
         node.failure = failure(traced.error, "call")
     evidence.outputs = [(path, port.spec) for path, port in traced.outputs]
     evidence.flow = assembler.flow

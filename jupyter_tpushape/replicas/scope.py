@@ -138,6 +138,17 @@ def strategy_of(model: Any, strategy: Any = None) -> Any:
     return None
 
 
+def _steps(model: Any) -> int:
+    """Steps in one call of the compiled program; tf_keras keeps the number in a variable."""
+    held = getattr(model, "steps_per_execution", None)
+    if not isinstance(held, int):
+        held = getattr(model, "_steps_per_execution", None)
+    try:
+        return int(held) if held is not None else 1
+    except Exception:  # a strategy's variable that has no value here
+        return 1
+
+
 def _made_in(variable: Any, strategy: Any) -> bool:
     """Whether a variable was made in the strategy's scope."""
     try:
@@ -182,7 +193,6 @@ def scope_state(model: Any, strategy: Any = None) -> ScopeState:
     jit = getattr(model, "_jit_compile", None) if hasattr(model, "_jit_compile") else getattr(model, "jit_compile", None)
     trainable = variables_of(model, "trainable_variables")
     policy = getattr(model, "dtype_policy", None) or getattr(model, "_dtype_policy", None)
-    steps = getattr(model, "steps_per_execution", None)
     return ScopeState(
         model=strategy_name(own), optimizer=strategy_name(its), current=strategy_name(current),
         strategy=strategy_name(chosen), given=strategy is not None or bool(strategy_name(current)),
@@ -193,6 +203,6 @@ def scope_state(model: Any, strategy: Any = None) -> ScopeState:
         optimizer_slots=not (type(optimizer).__name__ == "SGD" and not getattr(optimizer, "momentum", 0)),
         jit_compile=jit, jit_asked=jit is True and (bool(strategy_name(chosen)) or not _accelerators()),
         run_eagerly=bool(getattr(model, "_run_eagerly", None) or getattr(model, "run_eagerly", False)),
-        steps_per_execution=int(steps) if isinstance(steps, int) else 1,
+        steps_per_execution=_steps(model),
         policy=str(getattr(policy, "name", "") or ""), reductions=_reductions(model), compiled=optimizer is not None,
     )  # fmt: skip

@@ -1,6 +1,21 @@
 """Flow -> findings. One file a family; a rule sees flows, never a framework."""
 
-from . import compilers, data, entry, layers, loss, silent, tpu_batch, tpu_ops, tpu_pipeline, tpu_scope, tpu_steps, tpu_types
+from . import (
+    compilers,
+    data,
+    entry,
+    layers,
+    loss,
+    saved_models,
+    silent,
+    tpu_batch,
+    tpu_ops,
+    tpu_pipeline,
+    tpu_scope,
+    tpu_setup,
+    tpu_steps,
+    tpu_types,
+)
 from .evidence import Evidence
 from .registry import RULES, Rule, rule, run_rules
 
@@ -22,11 +37,13 @@ __all__ = [
     "rule",
     "rules",
     "run_rules",
+    "saved_models",
     "silent",
     "tpu_batch",
     "tpu_ops",
     "tpu_pipeline",
     "tpu_scope",
+    "tpu_setup",
     "tpu_steps",
     "tpu_types",
 ]

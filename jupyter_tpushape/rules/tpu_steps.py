@@ -88,7 +88,7 @@ def step(iterator):
 """),
 )  # fmt: skip
 MADE = rule(
-    "variable-in-step", "A variable is made anew in every call of the step", severity="error", source="tpu-rules E11", tpu="v5e-8",
+    "variable-in-step", "A variable is made anew in every call of the step", severity="error", source="tpu-rules E11, V11", tpu="v5e-8",
     fails=_example("tf.reduce_sum(tf.Variable(1.0) * model(x)) / 16"), passes=_example("tf.reduce_sum(factor * model(x)) / 16",
     before="    factor = tf.Variable(1.0)\n"),
 )  # fmt: skip
