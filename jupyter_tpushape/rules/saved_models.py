@@ -91,6 +91,8 @@ def finding_of(evidence: Evidence) -> Finding | None:
         return _foreign(node)
     if node.op in LAYERS and node.kind == "layer":
         return _input(node, edges, said)
+    if "All layers in a Sequential model should have a single output tensor" in said:
+        return _several(evidence, node)
     if _SEVERAL.search(said):
         return _output(evidence, node, edges)
     return None
@@ -168,4 +170,15 @@ def _output(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding | None
         OUTPUT.id, "error", f"{named(giver)} gives a dict ({parts}), and {named(node)} takes one tensor.",
         f"Take one of them: {giver.name}(inputs)['{first}']. A Sequential cannot choose, so write it as a functional model.",
         Side("one tensor"), Side(f"a dict of {', '.join(labels)}"), (node.id, giver.id), tuple(edge.id for edge in edges), node.location or node.called,
+    )  # fmt: skip
+
+
+def _several(evidence: Evidence, node: Node) -> Finding | None:
+    giver = next((one for one in reversed(evidence.flow.nodes) if one.kind == "layer" and one.status == "ok" and not one.parent), None)
+    if giver is None:
+        return None
+    return Finding(
+        OUTPUT.id, "error", f"{named(giver)} gives more than one tensor, and a Sequential hands on only one.",
+        f"Write it as a functional model, where {giver.name}(inputs) is a dict to take from.",
+        Side("one tensor"), Side("several"), (giver.id, node.id), location=giver.location or giver.called,
     )  # fmt: skip
