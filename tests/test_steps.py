@@ -310,14 +310,22 @@ def compiled(framework, replicas, reduction):
         model.compile(framework.optimizers.SGD(0.1), framework.losses.MeanSquaredError(reduction=reduction))
     model.fit(np.ones((8, 1), "float32"), np.ones((8, 1), "float32"), batch_size=8, verbose=0)
     return round(float(model.get_weights()[0][0, 0]), 4)
+def gamma_is_finite(framework):
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    with strategy.scope():
+        model = framework.Sequential([framework.Input((2,)), framework.layers.BatchNormalization(), framework.layers.Dense(1)])
+        model.compile(framework.optimizers.SGD(0.1), "mse")
+    model.fit(tf.data.Dataset.from_tensor_slices((np.ones((1, 2), "float32"), np.ones((1, 1), "float32"))).batch(1), verbose=0)
+    return bool(np.isfinite(np.array(model.layers[0].gamma)).all())
 for name, framework in (("keras", keras), ("tf_keras", tf_keras)):
+    out["finite " + name] = gamma_is_finite(framework)
     out[name] = {how: weight(framework, 2, how) for how in ("mean", "average", "object")}
     out[name].update({how + "-fit": compiled(framework, 2, how) for how in ("none", "sum", "sum_over_batch_size")})
 print("OUT" + json.dumps(out))
 """
 
 
-def test_l1_l2_l3_l4_what_replicas_really_learn():
+def test_l1_l2_l3_l4_b10_what_replicas_really_learn():
     """Weights after one step on two CPUs, for each way to scale a loss: what the rules say is what happens."""
     done = subprocess.run([sys.executable, "-c", MIRRORED], capture_output=True, text=True, check=True)
     held = json.loads(done.stdout.rsplit("OUT", 1)[1])
@@ -329,3 +337,4 @@ def test_l1_l2_l3_l4_what_replicas_really_learn():
         assert (one["none-fit"], one["sum-fit"]) == (1.6, 1.6), "L4: the sum over the rows"
     assert held["keras"]["object"] == 0.2, "L2: a Keras 3 loss divides by the replicas itself"
     assert held["tf_keras"]["object"] == "Reduction", "L1"
+    assert (held["finite keras"], held["finite tf_keras"]) == (False, True), "B10: Keras 3 makes NaN of a replica without rows"

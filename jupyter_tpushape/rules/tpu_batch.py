@@ -197,7 +197,7 @@ def uneven(evidence: Evidence) -> Iterator[Finding]:
         else ("slow", "The replicas' shapes differ")
     )
     idle = sum(1 for rows in split.full if rows == 0)
-    alone = f", and {idle} of {split.replicas} replicas have nothing to do" if idle else ""
+    alone = f", and {idle} of {split.replicas} replicas {'has' if idle == 1 else 'have'} nothing to do" if idle else ""
     yield Finding(
         UNEVEN.id, severity, f"A batch of {split.batch} does not divide by {split.replicas} replicas: they get {each(split.full)}{alone}.",  # type: ignore[arg-type]
         f"Nothing raises. {wrong}, and each replica's batch axis becomes dynamic, drop_remainder=True or not. Use a global batch of {multiples(split.batch, split.replicas)}.",
