@@ -119,12 +119,9 @@ def test_b13_no_batch_at_all(framework):
             model_of(framework).fit(data, verbose=0)
     else:
         model = model_of(framework)
+        before = [np.array(weight) for weight in model.get_weights()]
         model.fit(data, verbose=0)
-        assert int(model.optimizer.iterations.numpy()) == 0, "a built model trains nothing, with a warning"
-        unbuilt = keras.Sequential([keras.layers.Dense(1)])
-        unbuilt.compile("sgd", "mse")
-        with pytest.raises(StopIteration):
-            unbuilt.fit(data, verbose=0)
+        assert all(np.array_equal(a, b) for a, b in zip(before, model.get_weights(), strict=True)), "only a warning, and nothing is learned"
     (finding,) = tpushape.trace(model_of(framework), data.prefetch(1), tpu="v5e-8", fixes=False).findings
     assert (finding.rule, finding.message) == (
         "data-misfit",

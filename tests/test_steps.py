@@ -311,11 +311,20 @@ def compiled(framework, replicas, reduction):
     model.fit(np.ones((8, 1), "float32"), np.ones((8, 1), "float32"), batch_size=8, verbose=0)
     return round(float(model.get_weights()[0][0, 0]), 4)
 def gamma_is_finite(framework):
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"], cross_device_ops=tf.distribute.ReductionToOneDevice())
     with strategy.scope():
         model = framework.Sequential([framework.Input((2,)), framework.layers.BatchNormalization(), framework.layers.Dense(1)])
-        model.compile(framework.optimizers.SGD(0.1), "mse")
-    model.fit(tf.data.Dataset.from_tensor_slices((np.ones((1, 2), "float32"), np.ones((1, 1), "float32"))).batch(1), verbose=0)
+        optimizer = framework.optimizers.SGD(0.1)
+    def replica(batch):
+        x, y = batch
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.square(model(x, training=True) - y))
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    @tf.function
+    def step(batch):
+        strategy.run(replica, args=(batch,))
+    one_row = tf.data.Dataset.from_tensor_slices((np.ones((1, 2), "float32"), np.ones((1, 1), "float32"))).batch(1)
+    step(next(iter(strategy.experimental_distribute_dataset(one_row))))
     return bool(np.isfinite(np.array(model.layers[0].gamma)).all())
 for name, framework in (("keras", keras), ("tf_keras", tf_keras)):
     out["finite " + name] = gamma_is_finite(framework)
