@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tf_keras
+from IPython.core.interactiveshell import InteractiveShell
 from programs import example
 
 import jupyter_tpushape as tpushape
+from jupyter_tpushape.cli import main
 from jupyter_tpushape.examine import BadProgram
 
 BOTH = pytest.mark.parametrize("framework", [keras, tf_keras], ids=["keras", "tf_keras"])
@@ -89,7 +91,7 @@ def test_every_shape_of_step_is_traced_with_its_layers_and_is_clean(framework, s
 def test_nothing_is_built_written_or_run(framework, lazy, scoped):
     strategy = tpushape.tpu_strategy("v5e-8")
     step, model, optimizer, metric = make_step(framework, strategy if scoped else None, shape="plain", lazy=lazy)
-    held = [] if lazy else [np.array(variable) for variable in model.variables]
+    held = [] if lazy else [variable.numpy() for variable in model.variables]
     seen = float(metric.result())
     attributes = [dict(vars(one)) for one in (model, optimizer, metric)]
     tpushape.trace(step, batches(), tpu="v5e-8")
@@ -97,7 +99,7 @@ def test_nothing_is_built_written_or_run(framework, lazy, scoped):
     assert not getattr(optimizer, "built", False)
     assert [vars(one).keys() for one in (model, optimizer, metric)] == [one.keys() for one in attributes]
     assert float(metric.result()) == seen
-    assert lazy or all(np.array_equal(before, np.array(variable)) for before, variable in zip(held, model.variables, strict=True))
+    assert lazy or all(np.array_equal(before, variable.numpy()) for before, variable in zip(held, model.variables, strict=True))
     assert tf.GradientTape.gradient.__module__.startswith("tensorflow.")
     assert tf.distribute.Strategy.run.__module__.startswith("tensorflow.")
 
@@ -347,3 +349,49 @@ def test_l1_l2_l3_l4_b10_what_replicas_really_learn():
     assert held["keras"]["object"] == 0.2, "L2: a Keras 3 loss divides by the replicas itself"
     assert held["tf_keras"]["object"] == "Reduction", "L1"
     assert (held["finite keras"], held["finite tf_keras"]) == (False, True), "B10: Keras 3 makes NaN of a replica without rows"
+
+
+CELL = """
+import keras, numpy as np, tensorflow as tf
+import jupyter_tpushape as tpushape
+strategy = tpushape.tpu_strategy("v5e-8")
+with strategy.scope():
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+    optimizer = keras.optimizers.SGD()
+def replica_step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(model(x) - y))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+@tf.function
+def step(x, y):
+    strategy.run(replica_step, args=(x, y))
+def data():
+    x, y = np.zeros((64, 4), "float32"), np.zeros((64, 1), "float32")
+    return tf.data.Dataset.from_tensor_slices((x, y)).batch(16, drop_remainder=True).prefetch(1)
+"""
+
+
+def test_the_magic_takes_a_step_and_names_the_line_in_its_cell(capsys):
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance(colors="nocolor")
+    try:
+        shell.run_cell("%load_ext jupyter_tpushape")
+        shell.run_cell(CELL + "ds = data()", store_history=True)
+        capsys.readouterr()
+        shell.run_cell("%tpushape step ds --tpu v5e-8 --text")
+        out = capsys.readouterr().out
+        assert "The gradients are 8 times too large on 8 replicas, and nothing raises." in out
+        assert "loss = tf.reduce_mean(tf.square(model(x) - y))" in out
+        shell.run_cell("%tpushape step --tpu v5e-8")
+        assert "A step needs its data: type %tpushape model data." in capsys.readouterr().err
+    finally:
+        tpushape.unload_ipython_extension(shell)
+        shell.run_line_magic("reset", "-f")
+        InteractiveShell.clear_instance()
+
+
+def test_the_command_line_takes_a_step(tmp_path, capsys):
+    file = tmp_path / "train.py"
+    file.write_text(CELL, encoding="utf-8")
+    assert main(["check", f"{file}:step", "--data", f"{file}:data", "--tpu", "v5e-8"]) == 1
+    assert "The gradients are 8 times too large on 8 replicas" in capsys.readouterr().out
