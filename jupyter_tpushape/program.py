@@ -133,7 +133,7 @@ def _static(tensor: Any, known: dict[int, bool]) -> bool:
                 continue
             break
         kind = operation.type
-        if kind in ("Const", "Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs"):
+        if kind in ("Const", "Shape", "ShapeN", "Size", "Rank", "VariableShape", "BroadcastGradientArgs"):
             continue
         if kind in OUTSIDE or not operation.inputs or operation.op_def.is_stateful:
             break

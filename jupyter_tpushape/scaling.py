@@ -180,6 +180,8 @@ def _reads_data(tensor: Any) -> bool:
         seen.add(id(operation))
         if operation.type == "Placeholder" and operation.outputs[0].dtype.name != "resource":
             return True
+        if "Random" in operation.type:  # noise that a generator turns into rows
+            return True
         pending.extend(one.op for one in operation.inputs if operation.type not in ("Shape", "ShapeN", "Size", "Rank"))
     return False
 

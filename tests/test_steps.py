@@ -194,6 +194,64 @@ def test_what_was_made_outside_the_scope_is_found(framework):
     assert found["optimizer-outside"].severity == ("tpu" if framework is keras else "note")
 
 
+VARIANTS = {
+    "branch": """
+@tf.function
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.square(model(x) - y)) / 16
+    if loss > 1.0:
+        tf.debugging.assert_all_finite(loss, "too large")
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+""",
+    "two models": """
+with strategy.scope():
+    critic, second = keras.Sequential([keras.Input((4,)), L.Dense(1)]), keras.optimizers.Adam()
+per_row = keras.losses.BinaryCrossentropy(from_logits=True, reduction="none")
+def replica(x, y):
+    noise = tf.random.normal((tf.shape(x)[0], 4))
+    with tf.GradientTape(persistent=True) as tape:
+        made = critic(model(noise, training=True), training=True)
+        fooled = tf.reduce_sum(per_row(tf.ones_like(made), made)) / 16
+        real = tf.reduce_sum(per_row(tf.zeros_like(made), made)) / 16
+    optimizer.apply_gradients(zip(tape.gradient(fooled, model.trainable_variables), model.trainable_variables))
+    second.apply_gradients(zip(tape.gradient(real, critic.trainable_variables), critic.trainable_variables))
+    return {"fooled": fooled, "real": real}
+@tf.function
+def step(batch):
+    return {key: strategy.reduce("SUM", value, axis=None) for key, value in strategy.run(replica, args=batch).items()}
+""",
+    "regularised, over a distributed dataset": """
+def replica(batch):
+    x, y = batch
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.square(model(x) - tf.tile(y, (1, 4)))) / 16 + tf.nn.scale_regularization_loss(tf.add_n(model.losses))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+@tf.function
+def step(dataset):
+    for batch in dataset:
+        strategy.run(replica, args=(batch,))
+""",
+}
+
+
+@BOTH
+@pytest.mark.parametrize("name", VARIANTS)
+def test_right_steps_of_other_kinds_are_clean(framework, name):
+    units = 4 if name != "branch" else 1
+    made = f"""
+strategy = tpushape.tpu_strategy("v5e-8")
+with strategy.scope():
+    model = keras.Sequential([keras.Input((4,)), L.Dense({units}, kernel_regularizer="l2")])
+    optimizer = keras.optimizers.SGD()
+"""
+    step = example(made + VARIANTS[name], framework.__name__)["step"]
+    report = tpushape.trace(step, batches(), tpu="v5e-8")
+    assert report.ok, report
+    assert {finding.rule for finding in report.findings} <= {"assert-dropped"}, report
+
+
 def test_a_step_names_its_own_target():
     step, *_ = make_step(keras, tpushape.tpu_strategy("v5e-4"))
     assert tpushape.trace(step, batches()).target.name == "v5e-4"

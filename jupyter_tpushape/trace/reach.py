@@ -23,6 +23,7 @@ class Reached:
 
     Attributes:
         layers: models and layers. variables: bare ``tf.Variable`` objects.
+        names: globals and attributes that the functions name.
         holders: ``(object, attributes)`` of the user's own instances, and of containers: what to give back afterwards.
     """
 
@@ -33,6 +34,7 @@ class Reached:
     variables: list[Any] = field(default_factory=list)
     strategies: list[Any] = field(default_factory=list)
     holders: list[tuple[Any, Any]] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
     _seen: set[int] = field(default_factory=set)
 
     @property
@@ -109,6 +111,8 @@ def _visit(value: Any, found: Reached, depth: int) -> None:
         _visit(value.__func__, found, depth)
     elif isinstance(value, FunctionType):
         _visit(getattr(value, "__wrapped__", None), found, depth)
+        if is_user_file(value.__code__.co_filename):
+            found.names |= names_of(value)
         for item in _named(value):
             _visit(item, found, depth + 1)
     elif isinstance(value, (list, tuple, set)):

@@ -16,7 +16,7 @@ from .reach import Reached, is_graph_function, names_of, plain, reach
 from .recorder import Recorder, recording
 from .restore import left_as_found
 from .run import Leaf, Run, leaves, map_structure
-from .strategies import Batches, Doors, StepFacts, plain_call
+from .strategies import Batches, Doors, StepFacts
 from .tensorflow import graph_for, placeholder
 
 
@@ -48,48 +48,60 @@ def run_step(
     """
     recorder = recorder or Recorder()
     reached = reach(function)
-    run = Run(recorder, adapter, function)
-    x, run.x = leaves(sample.x, shape, "x", "x")
-    y, run.y = leaves(sample.y, shape, "labels", "y")
-    weight, run.weight = leaves(sample.weight, shape, "weights", "sample_weight")
+    parts = [
+        leaves(value, shape, role, root)
+        for value, role, root in ((sample.x, "x", "x"), (sample.y, "labels", "y"), (sample.weight, "weights", "sample_weight"))
+    ]
+    (x, _), (y, _), (weight, _) = parts
     element = (x, y, weight) if weight is not None else (x, y) if y is not None else (x,) if alone else x
     bind, iterates = _binding(function, element)
-    doors = Doors(recorder, adapter, strategy, replicas)
-    doors.facts.lambda_name = getattr(plain(function), "__name__", "") == "<lambda>"
-    outer = "run" in names_of(function) and any(True for _ in reached.strategies)
-    roots = [*reached.keras]
-    with (
-        left_as_found(_adapters(adapter, reached), roots), _given_back(reached), recording(recorder), adapter.scope(),
-        graph_for(recorder, adapter) as graph, _watched(adapter, recorder, reached), doors, _making(recorder, doors.facts),
-    ):  # fmt: skip
-        run.graph = recorder.graph = graph
-
-        def feed(leaf: Leaf) -> Any:
-            tensor = placeholder(leaf.spec.shape, leaf.spec.dtype, leaf.path, leaf.spec.kind)
-            recorder.produce(id(tensor), leaf.source, tensor)
-            return tensor
-
-        tensors = map_structure(element, feed)
-        try:
-            if outer:
-                given = doors.per_replica(tensors)
-                result = plain_call(function, *bind(Batches(lambda: given, doors) if iterates else given))
-                result = tf.nest.map_structure(doors._first, result)
-            else:
-                with doors.replica():
-                    result = plain_call(function, *bind(Batches(lambda: tensors, doors) if iterates else tensors))
-        except Exception as error:
-            run.error, run.where = error, "call"
-            if recorder.failed is not None and recorder.failed.kind in ("loss", "metric"):
-                run.where = recorder.failed.kind
-        else:
-            run.called = True
-            flat = [tensor for tensor in tf.nest.flatten(result) if tf.is_tensor(tensor)]
-            _forget_kept(function, doors.facts)
-            run.outputs = [(f"[{i}]" if len(flat) > 1 else "", recorder.port(adapter, tensor)) for i, tensor in enumerate(flat)]
+    roots, adapters = reached.keras, _adapters(adapter, reached)
+    outer = "run" in reached.names and bool(reached.strategies)
+    # Autograph only where the step branches on a tensor: without it, lines are the user's own.
+    for converted in (False, True):
+        run = Run(recorder, adapter, function, parts[0][1], parts[1][1], parts[2][1])
+        doors = Doors(recorder, adapter, strategy, replicas, converted)
+        doors.facts.lambda_name = getattr(plain(function), "__name__", "") == "<lambda>"
+        with (
+            left_as_found(adapters, roots), _given_back(reached), recording(recorder), adapter.scope(),
+            graph_for(recorder, adapter) as graph, _watched(adapter, recorder, reached), doors, _making(recorder, doors.facts),
+        ):  # fmt: skip
+            run.graph = recorder.graph = graph
+            _attempt(run, doors, function, bind, iterates, element, outer)
+        if not isinstance(run.error, tf.errors.OperatorNotAllowedInGraphError):
+            break
+        recorder.drop_calls()
     run.has_loss = bool(doors.facts.gradients)
     run.reached_loss = run.called and run.has_loss
     return run, doors.facts, reached
+
+
+def _attempt(
+    run: Run, doors: Doors, function: Any, bind: Callable[[Any], tuple[Any, ...]], iterates: bool, element: Any, outer: bool
+) -> None:
+    """Calls the step once, in the graph of the trace."""
+    recorder, adapter = run.recorder, run.adapter
+
+    def feed(leaf: Leaf) -> Any:
+        tensor = placeholder(leaf.spec.shape, leaf.spec.dtype, leaf.path, leaf.spec.kind)
+        recorder.produce(id(tensor), leaf.source, tensor)
+        return tensor
+
+    batch = map_structure(element, feed)
+    batch = doors.per_replica(batch) if outer else batch
+    given = bind(Batches(lambda: batch, doors) if iterates else batch)
+    try:
+        with contextlib.nullcontext() if outer else doors.replica():
+            result = tf.nest.map_structure(doors.first, doors.call(function, *given))
+    except Exception as error:
+        run.error, run.where = error, "call"
+        if recorder.failed is not None and recorder.failed.kind in ("loss", "metric"):
+            run.where = recorder.failed.kind
+        return
+    run.called = True
+    _forget_kept(function, doors.facts)
+    flat = [tensor for tensor in tf.nest.flatten(result) if tf.is_tensor(tensor)]
+    run.outputs = [(f"[{i}]" if len(flat) > 1 else "", recorder.port(adapter, tensor)) for i, tensor in enumerate(flat)]
 
 
 def _adapters(adapter: Any, reached: Reached) -> list[Any]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.autograph.core import ag_ctx
 from tensorflow.python.distribute import distribute_lib
 from tensorflow.python.distribute.values import DistributedVariable, PerReplica
 from tensorflow.python.eager.polymorphic_function.polymorphic_function import Function
@@ -102,10 +103,11 @@ def _here() -> Location | None:
 class Doors:
     """The interceptions of one trace; ``with doors:`` holds them open for this thread."""
 
-    def __init__(self, recorder: Recorder, adapter: Any, strategy: Any, replicas: int) -> None:
+    def __init__(self, recorder: Recorder, adapter: Any, strategy: Any, replicas: int, converted: bool = False) -> None:
         self.recorder, self.adapter = recorder, adapter
         self.strategy, self.replicas = strategy, replicas
         self.facts = StepFacts()
+        self.converted = converted
         self.inside = 0
         self._thread = threading.get_ident()
         self._saved: list[tuple[Any, str, Any]] = []
@@ -147,7 +149,19 @@ class Doors:
         setattr(owner, name, make(original, owner))
 
     def _ours(self) -> bool:
-        return threading.get_ident() == self._thread and not self.recorder.muted and tf.compat.v1.get_default_graph() is self.recorder.graph
+        if threading.get_ident() != self._thread or self.recorder.muted:
+            return False
+        graph = tf.compat.v1.get_default_graph()
+        while graph is not None and graph is not self.recorder.graph:
+            graph = getattr(graph, "outer_graph", None)  # the body of a loop or of a branch
+        return graph is not None
+
+    def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        """Calls the Python function behind a ``tf.function``, so that its operations land in the graph of the trace."""
+        function = function.python_function if isinstance(function, Function) else function
+        if self.converted:
+            function = tf.__internal__.autograph.tf_convert(function, ag_ctx.ControlStatusCtx(status=ag_ctx.Status.ENABLED))
+        return function(*args, **kwargs)
 
     # -- tf.distribute -----------------------------------------------------------------------------
 
@@ -161,14 +175,15 @@ class Doors:
             facts.eager_inside = facts.eager_inside or not isinstance(fn, Function)
             if _varargs(fn) and any(isinstance(item, (tf.Variable, DistributedVariable)) for item in args or ()):
                 facts.variable_argument = location(user_frame(depth=2))
-            mine = tf.nest.map_structure(self._first, (tuple(args or ()), dict(kwargs or {})))
+            mine = tf.nest.map_structure(self.first, (tuple(args or ()), dict(kwargs or {})))
             with self.replica():
-                result = plain_call(fn, *mine[0], **mine[1])
+                result = self.call(fn, *mine[0], **mine[1])
             return tf.nest.map_structure(self._each, result)
 
         return run
 
-    def _first(self, value: Any) -> Any:
+    def first(self, value: Any) -> Any:
+        """The first replica's of a value."""
         return value.values[0] if isinstance(value, PerReplica) else value
 
     def _each(self, value: Any) -> Any:
@@ -215,7 +230,7 @@ class Doors:
             if not self._ours():
                 return original(strategy, reduce_op, value, axis)
             op = str(reduce_op).upper().rsplit(".", 1)[-1]
-            held = tf.nest.map_structure(self._first, value)
+            held = tf.nest.map_structure(self.first, value)
             where = location(user_frame(depth=2))
             outputs = []
             for tensor in tf.nest.flatten(held):
@@ -252,7 +267,7 @@ class Doors:
             code = getattr(plain(function), "__code__", None)
             if not self._ours() or self.recorder.inside_opaque or code is None or not is_user_file(code.co_filename):
                 return original(function, *args, **kwargs)
-            return plain_call(function, *args, **kwargs)
+            return self.call(function, *args, **kwargs)
 
         return __call__
 
@@ -332,11 +347,6 @@ class Doors:
             spec = spec_of(held) if hasattr(held, "shape") else Spec(None, "")
             call.outputs.append(Port(spec, call, "", id(held)))
             self.recorder.produce(id(held), call, held)
-
-
-def plain_call(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Calls the Python function behind a ``tf.function``, so that its operations land in the graph of the trace."""
-    return (function.python_function if isinstance(function, Function) else function)(*args, **kwargs)
 
 
 def _varargs(function: Any) -> bool:
