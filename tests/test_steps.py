@@ -390,6 +390,20 @@ for name, framework in (("keras", keras), ("tf_keras", tf_keras)):
     out["finite " + name] = gamma_is_finite(framework)
     out[name] = {how: weight(framework, 2, how) for how in ("mean", "average", "object")}
     out[name].update({how + "-fit": compiled(framework, 2, how) for how in ("none", "sum", "sum_over_batch_size")})
+strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+with strategy.scope():
+    model, optimizer = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)]), keras.optimizers.SGD(0.1)
+def replica(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(model(x) - y))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+def step(batch):
+    strategy.run(replica, args=batch)
+import jupyter_tpushape as tpushape
+data = tf.data.Dataset.from_tensor_slices((np.ones((14, 1), "float32"), np.ones((14, 1), "float32"))).batch(7, drop_remainder=True).prefetch(1)
+report = tpushape.trace(step, data)
+split = next(node for node in report.flow.nodes if node.kind == "split")
+out["live"] = [report.target.name, report.target.live, split.config["rows"], sorted(finding.rule for finding in report.findings)]
 print("OUT" + json.dumps(out))
 """
 
@@ -406,6 +420,9 @@ def test_l1_l2_l3_l4_b10_what_replicas_really_learn():
         assert (one["none-fit"], one["sum-fit"]) == (1.6, 1.6), "L4: the sum over the rows"
     assert held["keras"]["object"] == 0.2, "L2: a Keras 3 loss divides by the replicas itself"
     assert held["tf_keras"]["object"] == "Reduction", "L1"
+    assert held["live"] == ["MirroredStrategy", True, "4,3", ["gradient-scale", "uneven-replicas"]], (
+        "a live strategy is the one that is asked"
+    )
     assert (held["finite keras"], held["finite tf_keras"]) == (False, True), "B10: Keras 3 makes NaN of a replica without rows"
 
 

@@ -148,7 +148,7 @@ def _state(seen: Examined, facts: Any, reached: Reached, found: tuple[Any, ...])
     captured = {id(handle) for handle, _ in seen.run.graph.captures} if seen.run.graph is not None else set()
     bare = [one for one in reached.variables if not hasattr(one, "values") and id(getattr(one, "handle", None)) in captured]
     return StepState(
-        name=_name(seen.program.model), where=_defined(seen.program.model), strategy=name, runs=facts.runs, graph_function=is_graph_function(seen.program.model),
+        name=_name(seen.program.model), where=_defined(seen.program.model), strategy=name, runs=facts.runs, trains=bool(facts.gradients), graph_function=is_graph_function(seen.program.model),
         eager_inside=facts.eager_inside, lambda_name=facts.lambda_name, next_inside=facts.next_inside,
         variable_argument=facts.variable_argument,
         variables_made=tuple(dict.fromkeys(where for _, where in facts.made if where is not None)),

@@ -16,6 +16,7 @@ class StepState:
         where: the line that defines it.
         strategy: class of the ``tf.distribute`` strategy that the step itself uses, ``""`` without one.
         runs: calls of ``strategy.run``. ``eager_inside``: whether what it ran was a plain function.
+        trains: whether it takes gradients.
         graph_function: whether the step is a ``tf.function``. ``lambda_name``: whether it was made from a lambda.
         outside: paths of variables made outside the strategy's scope, of ``variables`` in all.
         optimizers_outside: classes of optimizers made outside. ``bare_outside``: names of ``tf.Variable`` objects made outside.
@@ -27,6 +28,7 @@ class StepState:
     where: Location | None = None
     strategy: str = ""
     runs: int = 0
+    trains: bool = False
     graph_function: bool = False
     eager_inside: bool = False
     lambda_name: bool = False

@@ -53,6 +53,11 @@ class Reached:
                 holder.update(held)
 
 
+def is_own(code: CodeType) -> bool:
+    """Whether this is code of the user's, that of ``python -c`` and of a prompt included."""
+    return is_user_file(code.co_filename) or code.co_filename in ("<string>", "<stdin>")
+
+
 def plain(function: Any) -> Any:
     """The Python function behind a ``tf.function``, a method or a partial."""
     for _ in range(8):
@@ -111,7 +116,7 @@ def _visit(value: Any, found: Reached, depth: int) -> None:
         _visit(value.__func__, found, depth)
     elif isinstance(value, FunctionType):
         _visit(getattr(value, "__wrapped__", None), found, depth)
-        if is_user_file(value.__code__.co_filename):
+        if is_own(value.__code__):
             found.names |= names_of(value)
         for item in _named(value):
             _visit(item, found, depth + 1)
@@ -166,7 +171,7 @@ def _users(cls: type) -> bool:
     if cls.__module__ == "__main__":
         return True
     code = next((item.__code__ for item in vars(cls).values() if isinstance(item, FunctionType)), None)
-    return code is not None and is_user_file(code.co_filename)
+    return code is not None and is_own(code)
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -184,7 +189,7 @@ def names_of(function: Any) -> set[str]:
 
 def _named(function: FunctionType) -> Iterator[Any]:
     """What a function of the user's names: closure cells, globals, defaults."""
-    if not is_user_file(function.__code__.co_filename):
+    if not is_own(function.__code__):
         return
     for cell in function.__closure__ or ():
         try:

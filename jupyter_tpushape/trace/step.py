@@ -142,8 +142,8 @@ def _iterates(function: Any, name: str) -> bool:
     """Whether the function calls ``next`` on its parameter, or loops over it."""
     if names_of(function) & {"next", "get_next"}:
         return True
-    code = plain(function).__code__
-    steps = list(dis.get_instructions(code))
+    code = getattr(plain(function), "__code__", None)
+    steps = list(dis.get_instructions(code)) if code is not None else []
     return any(one.opname.startswith("LOAD") and one.argval == name and two.opname == "GET_ITER" for one, two in itertools.pairwise(steps))
 
 

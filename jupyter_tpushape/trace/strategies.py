@@ -20,8 +20,8 @@ from tensorflow.python.distribute.values import DistributedVariable, PerReplica
 from tensorflow.python.eager.polymorphic_function.polymorphic_function import Function
 
 from ..flow import Location, Spec
-from .locations import is_user_file, location, user_frame
-from .reach import plain
+from .locations import location, user_frame
+from .reach import is_own, plain
 from .recorder import Call, Port, Recorder
 from .tensorflow import spec_of
 
@@ -265,7 +265,7 @@ class Doors:
     def _function(self, original: Any, _: Any) -> Any:
         def __call__(function: Any, *args: Any, **kwargs: Any) -> Any:
             code = getattr(plain(function), "__code__", None)
-            if not self._ours() or self.recorder.inside_opaque or code is None or not is_user_file(code.co_filename):
+            if not self._ours() or self.recorder.inside_opaque or code is None or not is_own(code):
                 return original(function, *args, **kwargs)
             return self.call(function, *args, **kwargs)
 
