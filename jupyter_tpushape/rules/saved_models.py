@@ -157,6 +157,8 @@ def _shown(edges: list[Edge]) -> str:
 
 
 def _output(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding | None:
+    # A SavedModel gives its outputs in no order.
+    edges = sorted(edges, key=lambda edge: edge.label)
     labels = [edge.label for edge in edges]
     sources = {edge.source for edge in edges}
     if len(sources) != 1 or len(edges) < 2 or not all(labels):
