@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .examine import HANDED, BadProgram, Examined, Program, examine
+from .examine import HANDED, BadProgram, Examined, Program, examine, strategy_of_step
 from .flow import Finding, Report, Target, Verdict
 from .rules import run_rules
 from .trace.axes import name_axes
 from .trace.locations import user_frame
+from .trace.reach import is_step, plain
 
 
 def trace(
@@ -33,7 +34,8 @@ def trace(
     dataset are as before, also when the program fails half way.
 
     Args:
-        model: a Keras 3 or tf_keras model or layer, or a zero-argument callable that builds one.
+        model: a Keras 3 or tf_keras model or layer, a zero-argument callable that builds one, or a training step: a function of
+            a batch, plain, a ``tf.function``, or one that calls ``strategy.run``. Of a step one replica's program is traced.
         data: all that ``fit`` takes, specs in its place, or a zero-argument callable giving it.
         tpu: a target such as ``"v5e-8"``; ``"auto"``: the live strategy, else ``v5e-8``; ``None``: no target.
         strategy: a live ``tf.distribute`` strategy to take instead of a planned slice.
@@ -55,6 +57,10 @@ def trace(
     start = time.perf_counter()
     if compiler not in (None, "xla", "tpu"):
         raise ValueError(f'Unknown compiler {compiler!r}: expected None, "xla" or "tpu".')
+    step = is_step(model)
+    if step and strategy is None and tpu not in (None, "none"):
+        # A step that names its strategy is one of that strategy's.
+        strategy = strategy_of_step(model)
     target, live = _target(tpu, strategy)
     handed = HANDED.get() or user_frame(depth=1)
     program = Program(model, data, target, live, batch_size, loss, training, batches, progress, handed=handed)
@@ -63,7 +69,7 @@ def trace(
     findings = run_rules(seen.evidence)
     if target is not None and seen.evidence.where in ("call", "loss", "metric"):
         _only_on_target(program.with_(data=seen.data, sample=seen.sample), findings, target)
-    if fixes and any(finding.serious for finding in findings):
+    if fixes and not step and any(finding.serious for finding in findings):
         from .repair import propose
 
         propose(seen, findings)
@@ -110,7 +116,7 @@ def _target(tpu: str | None, strategy: Any) -> tuple[Target | None, Any]:
 def _title(seen: Examined) -> str:
     if seen.model is not None:
         return f"{type(seen.model).__name__} {getattr(seen.model, 'name', '')}".strip()
-    return str(getattr(seen.program.model, "__name__", "") or "model")
+    return str(getattr(plain(seen.program.model), "__name__", "") or "model")
 
 
 __all__ = ["BadProgram", "trace"]

@@ -47,7 +47,7 @@ DOUBTFUL = frozenset({
 
 @dataclass(frozen=True)
 class Use:
-    """One operation that matters. ``what``: ``kernel``, ``dtype``, ``constant``, ``bounded``, ``mixed``, ``assert``, ``loop``, ``product``."""
+    """One operation that matters. ``what``: ``kernel``, ``dtype``, ``constant``, ``bounded``, ``mixed``, ``assert``, ``loop``, ``product``, ``size``."""
 
     what: str
     op: str
@@ -86,7 +86,7 @@ def registered() -> frozenset[str]:
         return frozenset()
 
 
-def _user_line(operation: Any) -> Location | None:
+def user_line(operation: Any) -> Location | None:
     """The line of the user's own source that made an operation; ``None`` where a built-in layer did."""
     if not _made_by_user(operation):
         return None
@@ -107,6 +107,22 @@ def _made_by_user(operation: Any) -> bool:
     return False
 
 
+def _asked_for(operation: Any) -> bool:
+    """Whether the user asked for this assertion; TensorFlow puts some of its own into its functions."""
+    try:
+        frames = [frame.filename for frame in operation.traceback]
+    except Exception:
+        return False
+    user = max((i for i, name in enumerate(frames) if is_user_file(name)), default=-1)
+    inside = [name for name in frames[user + 1 :] if not name.endswith(("traceback_utils.py", "dispatch.py", "deprecation.py"))]
+    return user >= 0 and bool(inside) and inside[0].rsplit("/", 1)[-1] in _ASSERTIONS
+
+
+_ASSERTIONS = frozenset(
+    {"check_ops.py", "check_ops_v2.py", "control_flow_assert.py", "numerics.py", "gen_array_ops.py", "tf_should_use.py"}
+)
+
+
 def _static(tensor: Any, known: dict[int, bool]) -> bool:
     """Whether a value follows from constants and static shapes alone, so that XLA has it when it compiles."""
     pending, path = [tensor.op], []
@@ -117,7 +133,7 @@ def _static(tensor: Any, known: dict[int, bool]) -> bool:
                 continue
             break
         kind = operation.type
-        if kind in ("Const", "Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs"):
+        if kind in ("Const", "Shape", "ShapeN", "Size", "Rank", "VariableShape", "BroadcastGradientArgs"):
             continue
         if kind in OUTSIDE or not operation.inputs or operation.op_def.is_stateful:
             break
@@ -177,7 +193,7 @@ def uses_of(graph: Any, *, training: bool = False) -> Iterator[Use]:
             continue
         scope = operation.name
         if kind not in known and kind not in here:
-            yield Use("kernel", kind, scope, location=_user_line(operation))
+            yield Use("kernel", kind, scope, location=user_line(operation))
             continue
         for name, allowed in known.get(kind, {}).items():
             try:
@@ -185,23 +201,23 @@ def uses_of(graph: Any, *, training: bool = False) -> Iterator[Use]:
             except (TypeError, ValueError):
                 continue
             if dtype not in allowed and dtype != "string" and not _static_outputs(operation, values):
-                yield Use("dtype", kind, scope, dtype, _user_line(operation))
+                yield Use("dtype", kind, scope, dtype, user_line(operation))
         for position in CONSTANTS.get(kind, ()):
             if not _static(operation.inputs[position], values):
-                yield Use("constant", kind, scope, operation.inputs[position].op.type, _user_line(operation))
+                yield Use("constant", kind, scope, operation.inputs[position].op.type, user_line(operation))
                 break
         if kind in BOUNDED and _made_by_user(operation):
-            yield Use("bounded", kind, scope, location=_user_line(operation))
+            yield Use("bounded", kind, scope, location=user_line(operation))
         elif kind in ELEMENTWISE and _mixes(operation) and _made_by_user(operation):
             yield Use(
-                "mixed", kind, scope, " with ".join(str(tuple(tensor.shape)) for tensor in operation.inputs[:2]), _user_line(operation)
+                "mixed", kind, scope, " with ".join(str(tuple(tensor.shape)) for tensor in operation.inputs[:2]), user_line(operation)
             )
-        elif (kind in ("Assert", "CheckNumerics") or "AssertGuard" in scope.rsplit("/", 1)[-1]) and _made_by_user(operation):
-            yield Use("assert", "CheckNumerics" if kind == "CheckNumerics" else "Assert", scope, location=_user_line(operation))
+        elif (kind in ("Assert", "CheckNumerics") or "AssertGuard" in scope.rsplit("/", 1)[-1]) and _asked_for(operation):
+            yield Use("assert", "CheckNumerics" if kind == "CheckNumerics" else "Assert", scope, location=user_line(operation))
         elif kind in PRODUCTS and _dtype(operation.outputs[0].dtype).lstrip("u") == "int64":
-            yield Use("product", kind, scope, "int64", _user_line(operation))
+            yield Use("product", kind, scope, "int64", user_line(operation))
         elif kind in ("While", "StatelessWhile") and training and _made_by_user(operation) and _endless(operation):
-            yield Use("loop", kind, scope, location=_user_line(operation))
+            yield Use("loop", kind, scope, location=user_line(operation))
     for kind in dict.fromkeys(node.op for node in _nodes(graph)):
         if kind not in known and kind not in here and kind not in OUTSIDE and kind != "_Arg":
             yield Use("kernel", kind, "a function that the program calls")
@@ -271,6 +287,8 @@ def program(seen: Any) -> Program | None:
         )  # fmt: skip
         if again.graph is not None and again.error is None:
             graphs, found.traced = [(again.graph, again.has_loss)], True
+    if seen.evidence.split is not None and seen.evidence.split.dynamic and _doubtful(seen.model, adapter.package):
+        found.uses += sizes_as_numbers(seen)
     seen_uses: set[tuple[str, str, str]] = set()
     for graph, loss in graphs:
         found.ops += len(graph.get_operations())
@@ -280,6 +298,41 @@ def program(seen: Any) -> Program | None:
                 seen_uses.add(key)
                 found.uses.append(use)
     return found
+
+
+def sizes_as_numbers(seen: Any) -> list[Use]:
+    """Where the size of an unknown batch axis is made a number to compute with; the program is traced with that axis open."""
+    from .examine import shape_of
+
+    if seen.model is None:
+        return []
+    shape = shape_of(seen)
+    opened = run(
+        seen.adapter, seen.model, seen.sample, shape=lambda leaf: (None, *(shape(leaf) or (None,))[1:]), training=seen.program.training,
+        loss=seen.program.loss, recorder=Recorder(), fast=False,
+    )  # fmt: skip
+    if opened.graph is None or opened.error is not None:
+        return []
+    return [
+        Use("size", "Shape", operation.name, location=user_line(operation))
+        for operation in opened.graph.get_operations()
+        if operation.type == "Cast" and operation.outputs[0].dtype.is_floating and _made_by_user(operation) and _from_size(operation)
+    ]
+
+
+def _from_size(operation: Any) -> bool:
+    """Whether a number comes from the size of an axis that is unknown."""
+    pending = [source.op for source in operation.inputs]
+    for _ in range(20):
+        if not pending:
+            break
+        one = pending.pop()
+        if one.type == "Shape":
+            held = one.inputs[0].shape
+            return bool(held.rank and held[0] is None)
+        if one.type in ("StridedSlice", "Prod", "Identity", "Squeeze", "GatherV2", "Mul", "Pack"):
+            pending.extend(source.op for source in one.inputs)
+    return False
 
 
 def _soft_placement() -> bool:

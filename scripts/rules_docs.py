@@ -47,7 +47,9 @@ def sample(rule: Rule) -> Any:
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     scope: dict[str, Any] = {"keras": keras, "L": keras.layers, "np": np, "tf": tf, "tpushape": tpushape, "__name__": "example"}
     exec(compile(text, name, "exec"), scope)
-    report = tpushape.trace(scope["build"], scope.get("data"), tpu=rule.tpu or None, strategy=scope.get("strategy"), fixes=False)
+    report = tpushape.trace(
+        scope.get("step") or scope["build"], scope.get("data"), tpu=rule.tpu or None, strategy=scope.get("strategy"), fixes=False
+    )
     return next((finding for finding in report.findings if finding.rule == rule.id), None)
 
 

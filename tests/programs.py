@@ -14,7 +14,7 @@ import jupyter_tpushape as tpushape
 
 
 def example(source: str, framework: str) -> dict[str, Any]:
-    """What an example defines: ``build``, and perhaps ``data`` and ``strategy``."""
+    """What an example defines: ``build`` or ``step``, and perhaps ``data`` and ``strategy``."""
     keras = importlib.import_module(framework)
     text = textwrap.dedent(source).strip() + "\n"
     name = f"/example/{abs(hash((text, framework)))}.py"

@@ -11,7 +11,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-@pytest.mark.parametrize("name", ["tpu_images", "tpu_text", "tpu_bert"])
+@pytest.mark.parametrize("name", ["tpu_images", "tpu_text", "tpu_bert", "tpu_custom_loop"])
 def test_the_notebook_runs(name):
     notebook = nbformat.read(EXAMPLES / f"{name}.ipynb", 4)
     assert all(not cell.get("outputs") for cell in notebook.cells), "outputs are not kept in the repository"

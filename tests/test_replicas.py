@@ -158,6 +158,36 @@ def test_pipelines_whose_batch_size_cannot_be_read_off_too(pipe, policy):
     assert sorted(planned(data, "v3-8")) == sorted(dealt(tpu_strategy("v3-8"), data))
 
 
+@pytest.mark.parametrize(
+    ("name", "batch", "rows", "hosts"),
+    [
+        ("v5e-16", 64, (4,) * 16, (32, 32)),
+        ("v5e-32", 96, (3,) * 32, (24,) * 4),
+        ("v6e-16", 64, (4,) * 16, (16,) * 4),
+        ("v4-32", 40, (3, 3, 3, 3, 3, 3, 3, 1, 3, 3, 3, 0, 3, 3, 3, 0), (12, 10, 9, 9)),
+        ("v4-32", 12, (1, 1, 1, 0) * 4, (3,) * 4),
+    ],
+)
+def test_each_host_has_its_shard_and_each_replica_its_rows(name, batch, rows, hosts):
+    split = plan(sample(rows_dataset(2 * batch, batch, True), framework="keras"), target(name))
+    assert (split.full, split.host_rows(batch), split.hosts) == (rows, hosts, target(name).hosts)
+    assert split.devices[-1] == f"/job:worker/replica:0/task:{split.hosts - 1}/device:TPU:{split.replicas // split.hosts - 1}"
+    assert split.describe()["hosts"] == split.hosts
+
+
+def test_every_slice_says_where_its_numbers_come_from():
+    assert {entry.source for entry in SLICES.values()} == {
+        f"https://cloud.google.com/tpu/docs/{name}" for name in ("v2", "v3", "v4", "v5e", "v5p", "v6e")
+    }
+    assert (SLICES["v4-32"].hosts, SLICES["v5p-8"].hosts, SLICES["v5e-16"].hosts, SLICES["v5e-256"].hosts, SLICES["v6e-256"].hosts) == (
+        4,
+        1,
+        2,
+        32,
+        64,
+    )
+
+
 def test_hosts_take_turns_without_files_and_keep_their_own_with_them():
     assert deal(12, 8, "ceil", hosts=2) == (2, 2, 2, 0, 2, 2, 2, 0)
     assert deal(12, 8, "even", hosts=2, by_file=True) == (2, 2, 2, 2, 1, 1, 1, 1)

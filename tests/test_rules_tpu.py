@@ -17,7 +17,7 @@ import tf_keras
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.rules import RULES
 
-FAMILIES = ("tpu_batch", "tpu_types", "tpu_pipeline", "tpu_scope", "tpu_ops")
+FAMILIES = ("tpu_batch", "tpu_types", "tpu_pipeline", "tpu_scope", "tpu_steps", "tpu_ops")
 FRAMEWORKS = {"keras": keras, "tf_keras": tf_keras}
 
 
@@ -35,8 +35,8 @@ def report_of(text, framework, tpu):
     with tempfile.NamedTemporaryFile("w", suffix=".py", prefix="example_", delete=False) as file:
         file.write(text)
     exec(compile(text, file.name, "exec"), module.__dict__)
-    strategy = getattr(module, "strategy", None)
-    return tpushape.trace(module.build, module.data, tpu=tpu or None, strategy=strategy, fixes=False)
+    strategy = None if hasattr(module, "step") else getattr(module, "strategy", None)  # a step names its own
+    return tpushape.trace(getattr(module, "step", None) or module.build, module.data, tpu=tpu or None, strategy=strategy, fixes=False)
 
 
 CASES = [(name, framework) for name in of_family() for framework in RULES[name].frameworks]

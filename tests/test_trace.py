@@ -265,3 +265,11 @@ def test_a_report_survives_the_wire_unchanged():
     model.compile("sgd", "mse")
     text = tpushape.trace(model, (zeros(12, 8), zeros(12, 2))).to_json()
     assert tpushape.Report.from_json(text).to_json() == text
+
+
+@pytest.mark.parametrize("built", [True, False])
+@pytest.mark.parametrize("library", [keras, tf_keras], ids=["keras", "tf_keras"])
+def test_a_regularizer_is_no_fault(library, built):
+    model = library.Sequential([*([library.Input((4,))] if built else []), library.layers.Dense(1, kernel_regularizer="l2")])
+    model.compile("sgd", "mse")
+    assert tpushape.trace(model, (np.zeros((64, 4), "float32"), np.zeros((64, 1), "float32")), tpu="v5e-8").findings == []

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..flow import CannotRebuild
+from ..trace.reach import is_step
 from ..trace.restore import left_as_found
 from ..trace.run import Leaf, leaves, map_structure
 
@@ -52,6 +53,8 @@ def lower(seen: Any, *, text: bool = True, rows: int | None = None, only: str = 
         CannotLower: where the model was not traced to its end, an axis is unknown, or a tensor is not dense.
     """
     adapter = seen.adapter
+    if seen.model is None and is_step(seen.program.model):
+        raise CannotLower("A step of your own is not compiled here: ask for the verdict on the model that it trains.")
     if seen.error is not None or adapter is None or seen.model is None or seen.sample is None:
         raise CannotLower("There is no program to compile: the model does not run to its end.")
     from ..examine import shape_of

@@ -53,10 +53,10 @@ def scope_node(flow: Any, scope: str) -> Node | None:
 
 def _line(program: Lowered, scope: str) -> Any:
     """The user's own line that made the operation of this name."""
-    from ..program import _user_line
+    from ..program import user_line
 
     try:
-        return _user_line(program.graph.get_operation_by_name(scope))
+        return user_line(program.graph.get_operation_by_name(scope))
     except (AttributeError, KeyError, ValueError):
         return None
 

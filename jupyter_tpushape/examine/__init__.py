@@ -4,5 +4,8 @@ from .breaks import error_line
 from .fronts import shape_of
 from .look import assemble_recorded, examine, is_builder
 from .program import HANDED, BadProgram, Examined, Program
+from .steps import strategy_of_step
 
-__all__ = ["HANDED", "BadProgram", "Examined", "Program", "assemble_recorded", "error_line", "examine", "is_builder", "shape_of"]
+__all__ = [
+    "HANDED", "BadProgram", "Examined", "Program", "assemble_recorded", "error_line", "examine", "is_builder", "shape_of", "strategy_of_step",
+]  # fmt: skip

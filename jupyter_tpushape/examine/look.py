@@ -16,6 +16,7 @@ from ..trace.adapter import Adapter, adapter_for, loaded
 from ..trace.assemble import Assembler
 from ..trace.build import build, kept_counters
 from ..trace.hindsight import look_back
+from ..trace.reach import is_step
 from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
 from ..trace.run import leaves, run
@@ -34,6 +35,10 @@ def examine(program: Program) -> Examined:
 
 
 def _look(program: Program) -> Examined:
+    if is_step(program.model):
+        from .steps import examine_step
+
+        return examine_step(program)
     recorder = Recorder()
     recorder.edits = program.edits
     model, data, error, where = program.model, program.data, None, ""
@@ -74,7 +79,7 @@ def _look(program: Program) -> Examined:
     if data_error is not None:
         data_failed(seen, data_error)
         return seen
-    _sample(seen, framework)
+    take_sample(seen, framework)
     if error is not None:
         evidence.where, evidence.failure = where, error
         assemble_broken(seen, error)
@@ -104,7 +109,7 @@ def _guess(recorder: Recorder) -> Adapter | None:
     return next(iter(loaded()), None)
 
 
-def _sample(seen: Examined, framework: str) -> None:
+def take_sample(seen: Examined, framework: str) -> None:
     """Samples the data and plans its split over the replicas."""
     from .. import replicas, sources
 

@@ -21,7 +21,11 @@ class TpuShapeMagics(Magics):
         self.extension = extension
 
     @magic_arguments()
-    @argument("names", nargs="*", help="A model (or a function that builds one), and its data. With nothing: the last thing that failed.")
+    @argument(
+        "names",
+        nargs="*",
+        help="A model, a function that builds one, or a training step; and its data. With nothing: the last thing that failed.",
+    )
     @argument("--tpu", default=None, help="The TPU to plan for, such as v5e-8; none for no target. Default: the live strategy, else v5e-8.")
     @argument("--compile", default=None, choices=("xla", "tpu"), help="Ask a compiler for its verdict too.")
     @argument("--loss", default=None, help="A loss by name, in place of the compiled one.")
@@ -37,6 +41,7 @@ class TpuShapeMagics(Magics):
 
             %tpushape model data
             %tpushape model (x, y) --tpu v3-8
+            %tpushape step dataset
             %tpushape watch model data
             %tpushape
         """

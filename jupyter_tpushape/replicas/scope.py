@@ -57,7 +57,8 @@ def _distributed(variable: Any) -> bool:
     return any(base.__name__ in ("DistributedVariable", "DistributedValues") for base in type(_raw(variable)).__mro__)
 
 
-def _strategy_name(strategy: Any) -> str:
+def strategy_name(strategy: Any) -> str:
+    """The class of a strategy, ``""`` for the default one."""
     name = "" if strategy is None else type(strategy).__name__
     return "" if name.startswith("_DefaultDistributionStrategy") else name
 
@@ -73,7 +74,7 @@ def _accelerators() -> bool:
     return config is not None and any(device.device_type != "CPU" for device in config.list_physical_devices())
 
 
-def _variables(model: Any, attribute: str) -> list[Any]:
+def variables_of(model: Any, attribute: str = "variables") -> list[Any]:
     """The model's variables; none where it is not built, which tf_keras says by raising."""
     try:
         return list(getattr(model, attribute, None) or [])
@@ -89,7 +90,8 @@ def _model_strategy(model: Any) -> Any:
     return getattr(model, "_distribute_strategy", None) or getattr(model, "_distribution_strategy", None)
 
 
-def _optimizer_strategy(optimizer: Any) -> Any:
+def optimizer_strategy(optimizer: Any) -> Any:
+    """The strategy that an optimizer was made under."""
     inner = getattr(optimizer, "inner_optimizer", None) or getattr(optimizer, "_optimizer", None) or optimizer
     return getattr(inner, "_distribution_strategy", None) or getattr(inner, "_distribute_strategy", None)
 
@@ -130,10 +132,34 @@ def _reductions(model: Any) -> tuple[str, ...]:
 
 def strategy_of(model: Any, strategy: Any = None) -> Any:
     """The strategy that a model is trained with: the one given, its own, its optimizer's, or the current one; else ``None``."""
-    for candidate in (strategy, _model_strategy(model), _optimizer_strategy(getattr(model, "optimizer", None)), _current()):
-        if _strategy_name(candidate):
+    for candidate in (strategy, _model_strategy(model), optimizer_strategy(getattr(model, "optimizer", None)), _current()):
+        if strategy_name(candidate):
             return candidate
     return None
+
+
+def _steps(model: Any) -> int:
+    """Steps in one call of the compiled program; tf_keras keeps the number in a variable."""
+    held = getattr(model, "steps_per_execution", None)
+    if not isinstance(held, int):
+        held = getattr(model, "_steps_per_execution", None)
+    try:
+        return int(held) if held is not None else 1
+    except Exception:  # a strategy's variable that has no value here
+        return 1
+
+
+def _made_in(variable: Any, strategy: Any) -> bool:
+    """Whether a variable was made in the strategy's scope."""
+    try:
+        return _distributed(variable) and bool(strategy.extended.variable_created_in_scope(_raw(variable)))
+    except Exception:
+        return _distributed(variable)
+
+
+def made_outside(variables: Any, strategy: Any) -> list[str]:
+    """Paths of those variables that were not made in the strategy's scope."""
+    return [_path(variable) for variable in variables if not _made_in(variable, strategy)]
 
 
 def scope_state(model: Any, strategy: Any = None) -> ScopeState:
@@ -145,43 +171,38 @@ def scope_state(model: Any, strategy: Any = None) -> ScopeState:
     """
     optimizer = getattr(model, "optimizer", None)
     current = _current()
-    own, its = _model_strategy(model), _optimizer_strategy(optimizer)
+    own, its = _model_strategy(model), optimizer_strategy(optimizer)
     chosen = strategy
     for candidate in (own, its, current):
-        if chosen is None and _strategy_name(candidate):
+        if chosen is None and strategy_name(candidate):
             chosen = candidate
     inside: list[str] = []
     outside: list[str] = []
     copies = 1
-    variables = _variables(model, "variables") if _strategy_name(chosen) else []
+    variables = variables_of(model, "variables") if strategy_name(chosen) else []
     for variable in variables:
-        raw = _raw(variable)
-        try:
-            made = _distributed(variable) and bool(chosen.extended.variable_created_in_scope(raw))
-        except Exception:
-            made = _distributed(variable)
+        made = _made_in(variable, chosen)
         (inside if made else outside).append(_path(variable))
-        copies = max(copies, len(getattr(raw, "values", ())) if made else 1)
+        copies = max(copies, len(getattr(_raw(variable), "values", ())) if made else 1)
     metrics = []
-    if _strategy_name(chosen):
+    if strategy_name(chosen):
         for metric in _metric_objects(model):
             held = list(getattr(metric, "variables", ()) or ())
             if held and not all(_distributed(variable) for variable in held):
                 metrics.append(str(getattr(metric, "name", type(metric).__name__)))
     jit = getattr(model, "_jit_compile", None) if hasattr(model, "_jit_compile") else getattr(model, "jit_compile", None)
-    trainable = _variables(model, "trainable_variables")
+    trainable = variables_of(model, "trainable_variables")
     policy = getattr(model, "dtype_policy", None) or getattr(model, "_dtype_policy", None)
-    steps = getattr(model, "steps_per_execution", None)
     return ScopeState(
-        model=_strategy_name(own), optimizer=_strategy_name(its), current=_strategy_name(current),
-        strategy=_strategy_name(chosen), given=strategy is not None or bool(_strategy_name(current)),
+        model=strategy_name(own), optimizer=strategy_name(its), current=strategy_name(current),
+        strategy=strategy_name(chosen), given=strategy is not None or bool(strategy_name(current)),
         inside=tuple(inside), outside=tuple(outside), replicas=copies, metrics_outside=tuple(dict.fromkeys(metrics)),
         optimizer_class=type(optimizer).__name__ if optimizer is not None else "",
         optimizer_built=bool(getattr(optimizer, "built", False) or getattr(optimizer, "_built", False)),
         optimizer_foreign=optimizer is not None and _foreign(optimizer, trainable),
         optimizer_slots=not (type(optimizer).__name__ == "SGD" and not getattr(optimizer, "momentum", 0)),
-        jit_compile=jit, jit_asked=jit is True and (bool(_strategy_name(chosen)) or not _accelerators()),
+        jit_compile=jit, jit_asked=jit is True and (bool(strategy_name(chosen)) or not _accelerators()),
         run_eagerly=bool(getattr(model, "_run_eagerly", None) or getattr(model, "run_eagerly", False)),
-        steps_per_execution=int(steps) if isinstance(steps, int) else 1,
+        steps_per_execution=_steps(model),
         policy=str(getattr(policy, "name", "") or ""), reductions=_reductions(model), compiled=optimizer is not None,
     )  # fmt: skip

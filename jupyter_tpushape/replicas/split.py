@@ -104,6 +104,11 @@ class Split:
             return [(None, *shape[1:])] * self.replicas
         return [(mine, *shape[1:]) for mine in self.rows(count)]
 
+    def host_rows(self, batch: int) -> tuple[int, ...]:
+        """Rows of each host's shard for a global batch of so many."""
+        each, rows = self.replicas // self.hosts, self.rows(batch)
+        return tuple(sum(rows[host * each : (host + 1) * each]) for host in range(self.hosts))
+
     @property
     def full(self) -> tuple[int, ...]:
         """Rows of each replica for a full batch; empty where its size is unknown."""
@@ -141,6 +146,7 @@ class Split:
             out["last batch"] = f"{self.partial}: {compact(self.last)}"
         if self.hosts > 1:
             out["hosts"] = self.hosts
+            out["rows a host"] = compact(self.host_rows(self.batch)) if self.batch is not None else "?"
         if self.policy != "AUTO":
             out["auto_shard_policy"] = self.policy
         return out

@@ -1,7 +1,8 @@
 """The TPU slices that can be planned for: one table, with where its numbers come from.
 
-Sources: Cloud TPU's pages for v2, v3, v4, v5e, v5p and v6e (https://cloud.google.com/tpu/docs/v5e#configurations and its
-neighbours): chips and hosts of each slice, HBM of a chip. A v2 or v3 chip shows TensorFlow two cores with half its
+Sources: each generation's own page (``Slice.source``): chips and hosts of each slice, HBM of a chip. Of v5e the page lists hosts of eight
+chips, of v4 and v5p hosts of four. Of v6e it gives eight chips a host, and slices of 16 chips and more as virtual machines of four, which
+are what ``tf.distribute`` counts as hosts. A v2 or v3 chip shows TensorFlow two cores with half its
 HBM each; v4 and v5p chips show their two cores as one device (megacore); v5e and v6e chips have one core.
 ``topology`` is the name by which libtpu's compile-only client knows the smallest part of that generation.
 """
@@ -32,6 +33,11 @@ class Slice:
     hosts: int
     hbm_bytes: int
     topology: str
+
+    @property
+    def source(self) -> str:
+        """The page that its numbers come from."""
+        return f"https://cloud.google.com/tpu/docs/{self.generation}"
 
     @property
     def replicas_per_host(self) -> int:

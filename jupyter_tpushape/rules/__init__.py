@@ -1,6 +1,22 @@
 """Flow -> findings. One file a family; a rule sees flows, never a framework."""
 
-from . import compilers, data, entry, layers, loss, mixing, silent, tpu_batch, tpu_ops, tpu_pipeline, tpu_scope, tpu_types
+from . import (
+    compilers,
+    data,
+    entry,
+    layers,
+    loss,
+    mixing,
+    saved_models,
+    silent,
+    tpu_batch,
+    tpu_ops,
+    tpu_pipeline,
+    tpu_scope,
+    tpu_setup,
+    tpu_steps,
+    tpu_types,
+)
 from .evidence import Evidence
 from .registry import RULES, Rule, rule, run_rules
 
@@ -23,10 +39,13 @@ __all__ = [
     "rule",
     "rules",
     "run_rules",
+    "saved_models",
     "silent",
     "tpu_batch",
     "tpu_ops",
     "tpu_pipeline",
     "tpu_scope",
+    "tpu_setup",
+    "tpu_steps",
     "tpu_types",
 ]

@@ -32,7 +32,7 @@ DATA_MISFIT = rule(
     "data-misfit",
     "fit() will refuse the data as it is",
     severity="error",
-    source="Keras' data adapters",
+    source="tpu-rules B13; Keras' data adapters",
     fails="""
 def build():
     m = keras.Sequential([keras.Input((4,)), L.Dense(1)]); m.compile("sgd", "mse"); return m

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ..flow import Finding, Severity, Shape, Side, Spec, elements, show_shape
 from .evidence import Evidence
 from .registry import check, rule
+from .saved_models import finding_of as saved_model_finding
 from .words import pair
 
 _SOURCE = "Keras' input checks (tpu-rules L9); the declared shape is compared with the data directly"
@@ -306,6 +307,8 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
     if evidence.where in ("data", "loss", "metric") or not evidence.declared or not evidence.x:
         return
     inputs = [node.id for node in evidence.flow.nodes if node.kind == "input"]
+    if evidence.where == "build" and saved_model_finding(evidence) is not None:
+        return  # the break stands behind the door, and the data never came that far
     missing, unknown = names_apart(evidence)
     # tf_keras ignores keys that no input has; Keras 3 feeds what is there in alphabetical order.
     if unknown and (evidence.where == "call" or evidence.framework == "keras") and (missing or evidence.framework == "keras"):

@@ -48,5 +48,11 @@ class Evidence:
             return None
         return self.x[index][1].shape[1:]  # type: ignore[index]
 
+    @property
+    def trains(self) -> bool:
+        """Whether gradients flow: the data has labels, or a step takes gradients by itself."""
+        step = self.facts.get("step")
+        return bool(step.trains) if step is not None else self.sample is not None and self.sample.y is not None
+
     def losses(self) -> list[Node]:
         return [node for node in self.flow.nodes if node.kind == "loss"]

@@ -9,7 +9,9 @@ from ..flow import Edge, Finding, Node, Shape, Side, elements, show_shape
 from .data import NUMPY_RESHAPE, reshape_of
 from .entry import mismatches, names_apart
 from .evidence import Evidence
-from .registry import check, rule
+from .registry import check, fallback, rule
+from .saved_models import finding_of as saved_model_finding
+from .tpu_setup import told as set_up_finding
 from .words import MERGES, RECURRENT, axes_of, giver, named, pair, side
 
 _SOURCE = "Keras' input checks and TensorFlow's shape inference, from the inputs recorded at the call"
@@ -132,11 +134,24 @@ _INSIDE = re.compile(r"\((\w+) of ((?:\[[^\]]*\](?:, )?)+)\)")
 _ATTENTION = ("MultiHeadAttention", "Attention", "AdditiveAttention", "GroupQueryAttention", "GroupedQueryAttention")
 
 
+@fallback
+def unexplained(evidence: Evidence) -> Iterator[Finding]:
+    """A break that no rule has spoken of: what the node itself says."""
+    node = evidence.failed
+    if node is not None and node.failure is not None:
+        edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
+        finding = _explain(evidence, node, edges)
+        finding.nodes, finding.location = finding.nodes or (node.id,), finding.location or node.location or node.called
+        yield finding
+
+
 @check(order=20)
 def layer_failed(evidence: Evidence) -> Iterator[Finding]:
     """The node that raised while the model was built or called, unless the door explains it."""
     node = evidence.failed
     if node is None or node.failure is None or evidence.where not in ("build", "call"):
+        return
+    if saved_model_finding(evidence) is not None or set_up_finding(evidence) is not None:
         return
     if (
         any(True for _ in mismatches(evidence))

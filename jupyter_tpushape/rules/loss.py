@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..flow import Edge, Finding, Node, Shape, Side, show_shape
 from .evidence import Evidence
 from .registry import check, rule
+from .saved_models import LAYERS as SAVED_MODELS
 from .words import RECURRENT, axes_of, named, pair
 
 _SOURCE = "tpu-rules L5-L8; Keras' own loss functions, run symbolically"
@@ -125,6 +126,8 @@ def cause_of_axes(evidence: Evidence, predictions: Edge) -> tuple[str, Node] | N
             return "sequences", node
         if node.op == "Bidirectional":
             return "sequences", node
+        if node.op in SAVED_MODELS:
+            return "tokens", node
         if node.op == "Embedding" or (axes_of(node.op) and node.op not in RECURRENT):
             return "grid", node
         if node.kind == "input":
@@ -262,6 +265,12 @@ def _surplus(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, inte
             f"{named(node)} returns one vector for every time step, and there is one label a sample: the predictions are {show_shape(p)}, the labels {show_shape(y)}.",
             f"Dense works on the last axis and lets the time axis through, so the two meet at {loss.name}. return_sequences=False keeps only the last step; pooling over time keeps them all.",
             expected, found, (node.id,),
+        )  # fmt: skip
+    if word == "tokens":
+        return Finding(
+            FLATTEN.id, "error",
+            f"{named(node)} gives one vector for every token, and there is one label a sample: the predictions are {show_shape(p)}, the labels {show_shape(y)}.",
+            "Of BERT's outputs sequence_output has one vector a token, and pooled_output one a sentence. Take that, or pool over the tokens.", expected, found, (node.id,),
         )  # fmt: skip
     through = f"The inner {axes} of {named(node)}" if word == "grid" else f"The input's inner {axes}"
     return Finding(

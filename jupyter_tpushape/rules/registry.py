@@ -40,6 +40,7 @@ class Rule:
 
 RULES: dict[str, Rule] = {}
 CHECKS: list[tuple[int, Check]] = []
+FALLBACKS: list[Check] = []
 
 
 def rule(
@@ -74,12 +75,20 @@ def check(order: int = 50) -> Callable[[Check], Check]:
     return register
 
 
+def fallback(function: Check) -> Check:
+    """Registers a function that speaks only where something broke and no check has found a thing."""
+    FALLBACKS.append(function)
+    return function
+
+
 def run_rules(evidence: Evidence) -> list[Finding]:
     """Every registered check on the evidence. What one check explains, a later one does not repeat."""
     from ..flow import SEVERITIES
 
     findings: list[Finding] = []
-    for _, function in CHECKS:
+    for order, function in [*CHECKS, *((-1, function) for function in FALLBACKS)]:
+        if order < 0 and any(finding.serious for finding in findings):
+            continue
         for finding in function(evidence):
             if not finding.docs:
                 finding.docs = RULES[finding.rule].page

@@ -176,7 +176,7 @@ def varying_or_dynamic(evidence: Evidence) -> Iterator[Finding]:
     weights = ""
     if split.partial:
         cause += f", and the last batch of {split.partial} goes to the replicas as {each(split.last)}"
-        if len(set(split.last)) > 1 and sample.y is not None:
+        if len(set(split.last)) > 1 and evidence.trains:
             weights = " The rows of that last batch weigh unequally in its gradient."
     yield Finding(
         DYNAMIC.id, "slow", f"The batch axis of each replica's program is unknown: {cause}.",
@@ -188,16 +188,16 @@ def varying_or_dynamic(evidence: Evidence) -> Iterator[Finding]:
 @check(order=61)
 def uneven(evidence: Evidence) -> Iterator[Finding]:
     """A full batch that the replicas cannot share evenly."""
-    split, sample = evidence.split, evidence.sample
+    split = evidence.split
     if split is None or split.batch is None or not split.uneven or _unbatched(evidence):
         return
     severity, wrong = (
         ("silent", "A row on a replica with fewer rows weighs more in the gradient")
-        if sample.y is not None
+        if evidence.trains
         else ("slow", "The replicas' shapes differ")
     )
     idle = sum(1 for rows in split.full if rows == 0)
-    alone = f", and {idle} of {split.replicas} replicas have nothing to do" if idle else ""
+    alone = f", and {idle} of {split.replicas} replicas {'has' if idle == 1 else 'have'} nothing to do" if idle else ""
     yield Finding(
         UNEVEN.id, severity, f"A batch of {split.batch} does not divide by {split.replicas} replicas: they get {each(split.full)}{alone}.",  # type: ignore[arg-type]
         f"Nothing raises. {wrong}, and each replica's batch axis becomes dynamic, drop_remainder=True or not. Use a global batch of {multiples(split.batch, split.replicas)}.",
@@ -209,7 +209,7 @@ def uneven(evidence: Evidence) -> Iterator[Finding]:
 def empty_norm(evidence: Evidence) -> Iterator[Finding]:
     """Keras 3's BatchNormalization where a replica gets no row."""
     split = evidence.split
-    if split is None or evidence.framework != "keras" or not (0 in split.full or 0 in split.last) or evidence.sample.y is None:
+    if split is None or evidence.framework != "keras" or not (0 in split.full or 0 in split.last) or not evidence.trains:
         return
     norms = [node for node in evidence.flow.nodes if node.op == "BatchNormalization" and node.kind == "layer"]
     norm = next((node for node in norms if any(weight.trainable for weight in node.weights)), None)

@@ -28,7 +28,7 @@ def data():
 _GOOD = _layer("return tf.square(x)")
 KERNEL = rule(
     "tpu-kernel", "An operation that has no TPU kernel", severity="tpu",
-    source="tpu-rules O1, O3, O13; the list of XLA kernels of TensorFlow 2.21", tpu="v3-8",
+    source="tpu-rules O1, O2, O3, O13, O16; the list of XLA kernels of TensorFlow 2.21", tpu="v3-8",
     fails=_layer("return tf.ensure_shape(tf.py_function(lambda v: v * 2, [x], tf.float32), (None, 8))"), passes=_layer("return x * 2"),
     doc="""`Detected unsupported operations when trying to compile graph cluster_... on XLA_TPU_JIT`. Found by walking the replica's traced
 program, functions that it calls included, against the kernels that TensorFlow registers for XLA. With
@@ -79,6 +79,14 @@ LOOP = rule(
     fails=_layer("return tf.while_loop(lambda v: tf.reduce_sum(v) < 9.0, lambda v: (v + 1.0,), (x,))[0]"),
     passes=_layer("return tf.while_loop(lambda v: tf.reduce_sum(v) < 9.0, lambda v: (v + 1.0,), (x,), maximum_iterations=9)[0]"),
     doc="Its gradient keeps a value of each turn: `XLA compilation requires a fixed tensor list size. Set the max number of elements`.",
+)  # fmt: skip
+SIZE = rule(
+    "batch-size-as-number", "The size of an unknown batch axis is computed with", severity="silent",
+    source="tpu-rules B3; tensorflow#45317 (users' reports, not reproduced without a TPU)", tpu="v3-8",
+    fails=_layer('return x / tf.cast(tf.shape(x)[0], "float32")').replace("64", "72"),
+    passes=_layer('return x / tf.cast(tf.shape(x)[0], "float32")'),
+    doc="A TPU pads a batch of unknown size. Users report that tf.shape(x)[0] was the padded size there and not the true one; with a "
+    "static batch it is a constant.",
 )  # fmt: skip
 UNSAFE = {
     "PyFunc": "Python code", "EagerPyFunc": "Python code", "LookupTableFindV2": "a table of words", "StringSplitV2": "text",
@@ -194,6 +202,13 @@ def _finding(use: Any, node: Node | None, soft: bool) -> Finding | None:
             DROPPED.id, "note", f"{use.op} is left out when the step is compiled for a TPU.",
             "What it would have stopped goes on. Check values on the host, in dataset.map.",
             Side("a check on the host"), Side(use.op), nodes, location=location,
+        )  # fmt: skip
+    if use.what == "size":
+        return Finding(
+            SIZE.id, "silent", f"{where} computes with tf.shape(...)[0], the size of a batch axis that is unknown.",
+            "A TPU pads such a batch, and users report the padded size here; that is not reproduced without a TPU. With drop_remainder=True and a "
+            "batch that the replicas can share it is a constant.",
+            Side("a static batch axis"), Side("an unknown one"), nodes, location=location,
         )  # fmt: skip
     if use.what == "loop":
         return Finding(

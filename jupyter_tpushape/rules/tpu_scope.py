@@ -10,6 +10,11 @@ from .evidence import Evidence
 from .registry import check, rule
 
 _MODEL = "keras.Sequential([keras.Input((4,)), L.Dense(1)])"
+_ENDLESS = """
+def data():
+    x, y = np.zeros((64, 4), "float32"), np.zeros((64, 1), "float32")
+    return tf.data.Dataset.from_tensor_slices((x, y)).repeat().batch(16, drop_remainder=True).prefetch(1)
+"""
 _DATA = '\ndef data():\n    return np.zeros((64, 4), "float32"), np.zeros((64, 1), "float32")\n'
 
 
@@ -24,7 +29,7 @@ with tpushape.tpu_strategy("v5e-8").scope():
 """)
 
 OUTSIDE = rule(
-    "scope-outside", "The model is made outside the strategy's scope and compiled inside", severity="tpu", source="tpu-rules V1, V8",
+    "scope-outside", "The model is made outside the strategy's scope and compiled inside", severity="tpu", source="tpu-rules V1, V8, V12, H2",
     tpu="v5e-8",
     frameworks=("keras",),
     fails=_build(f"""
@@ -95,6 +100,20 @@ JIT = rule(
     passes=_build(f'm = {_MODEL}\nm.compile("sgd", "mse", jit_compile=False)'),
     doc="A TPU compiles the step anyway. Keras 3 wraps the distributed step in another XLA function, where TPU operations have no place; "
     "leave it at 'auto'.",
+)  # fmt: skip
+
+SUMMED = rule(
+    "loss-not-averaged", "compile gets a loss that is not averaged over the rows", severity="silent", source="tpu-rules L4",
+    fails=_build(f'm = {_MODEL}\nm.compile("sgd", keras.losses.MeanSquaredError(reduction="none"))'),
+    passes=_build(f'm = {_MODEL}\nm.compile("sgd", keras.losses.MeanSquaredError())'),
+    doc="""reduction="none" leaves one loss a row, and the gradient of that is the gradient of their sum: as many times that of the mean as the
+batch has rows, on one device and over replicas alike. With "sum" the same is written down, which is a note.""",
+)  # fmt: skip
+ROUND_TRIPS = rule(
+    "steps-per-execution", "Each of many steps is started from Python", severity="note", source="tpu-rules B18 (8 to 64 is a heuristic)", tpu="v5e-8",
+    fails=_build(f'm = {_MODEL}\nm.compile("sgd", "mse")').split("def data")[0] + _ENDLESS,
+    passes=_build(f'm = {_MODEL}\nm.compile("sgd", "mse", steps_per_execution=16)').split("def data")[0] + _ENDLESS,
+    doc="steps_per_execution=16 puts sixteen steps into one TPU program. Said of datasets without an end or of 1000 batches and more.",
 )  # fmt: skip
 
 
@@ -174,4 +193,35 @@ def compiled(evidence: Evidence) -> Iterator[Finding]:
             JIT.id, "tpu", "The model is compiled with jit_compile=True, which Keras 3 puts around the distributed step.",
             "A TPU compiles the step anyway, and inside another XLA function its own operations are refused. Leave jit_compile at 'auto'.",
             Side("jit_compile='auto'"), Side("jit_compile=True"),
+        )  # fmt: skip
+
+
+@check(order=56)
+def averaged(evidence: Evidence) -> Iterator[Finding]:
+    """Losses that are summed over the rows; on every device."""
+    state = _state(evidence)
+    if state is None or not state.compiled:
+        return
+    how = next((item.lower() for item in state.reductions if item.lower() in ("none", "sum")), None)
+    if how is not None:
+        yield Finding(
+            SUMMED.id, "silent" if how == "none" else "note", f"The compiled loss has reduction='{how}': its gradient is that of the sum over all rows.",
+            "It grows with the batch, and so does each step of the optimizer. Leave the reduction out for the mean.",
+            Side("reduction='sum_over_batch_size'"), Side(f"reduction='{how}'"), tuple(node.id for node in evidence.losses()),
+        )  # fmt: skip
+
+
+@check(order=83)
+def round_trips(evidence: Evidence) -> Iterator[Finding]:
+    """Many steps, each started by the host."""
+    state, sample = _state(evidence), evidence.sample
+    if state is None or evidence.target is None or not state.compiled or state.steps_per_execution > 1 or sample is None:
+        return
+    batches = getattr(sample, "cardinality", None)
+    if sample.kind == "dataset" and batches is not None and (batches == -1 or batches >= 1000):
+        many = "without an end" if batches == -1 else f"of {batches} batches"
+        yield Finding(
+            ROUND_TRIPS.id, "note", f"The dataset is one {many}, and Python starts each step by itself.",
+            "A TPU waits for the host between steps. compile(steps_per_execution=16) puts sixteen into one program.",
+            Side("steps_per_execution above 1"), Side("steps_per_execution=1"),
         )  # fmt: skip

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..flow import Finding, Side
+from ..flow import Finding, Node, Side
 from .evidence import Evidence
 from .registry import check, rule
+from .saved_models import LAYERS as SAVED_MODELS
 from .tpu_batch import split_nodes
 from .words import named
 
@@ -47,7 +48,7 @@ def data():
 """,
 )  # fmt: skip
 STRING = rule(
-    "string-input", "Text reaches the replicas", severity="tpu", source="tpu-rules D8, D9, O1; tensorflow#60092", tpu="v3-8",
+    "string-input", "Text reaches the replicas", severity="tpu", source="tpu-rules D8, D9, H4, O1; tensorflow#60092", tpu="v3-8",
     fails="""
 def build():
     v = L.TextVectorization(max_tokens=9, output_sequence_length=4, vocabulary=["a", "b"])
@@ -135,14 +136,18 @@ def inputs(evidence: Evidence) -> Iterator[Finding]:
                 if evidence.split.dynamic
                 else "and the first operation on it has no TPU kernel"
             )
-            first = next((node for node in evidence.flow.nodes if node.kind == "layer" and node.op in TEXT_LAYERS), None)
+            first = next((node for node in evidence.flow.nodes if node.kind == "layer" and _reads_text(evidence, node)), None)
             yield Finding(
                 STRING.id, "tpu", f"{path} is text, which a TPU cannot hold, {how}.",
-                "Turn text into numbers in the pipeline, on the host: " + (f"dataset.map with {first.name} instead of {named(first)} in "
-                "the model." if first else "dataset.map."),
+                "Turn text into numbers in the pipeline, on the host: dataset.map"
+                + (f" with {first.name}, which then leaves the model." if first else "."),
                 Side("numbers"), Side("string"), (*((first.id,) if first else ()), *split_nodes(evidence)),
                 location=first.location if first else None,
             )  # fmt: skip
+
+
+def _reads_text(evidence: Evidence, node: Node) -> bool:
+    return node.op in TEXT_LAYERS or (node.op in SAVED_MODELS and any(edge.spec.dtype == "string" for edge in evidence.flow.into(node.id)))
 
 
 TEXT_LAYERS = frozenset({"TextVectorization", "StringLookup", "Hashing", "HashedCrossing", "IntegerLookup"})

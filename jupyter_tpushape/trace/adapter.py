@@ -143,6 +143,10 @@ class Adapter:
         """The operation that made a symbolic tensor, and that operation's own inputs."""
         raise TypeError
 
+    def optimizer_classes(self) -> tuple[Any, ...]:
+        """The base classes of the framework's optimizers."""
+        raise TypeError
+
     # -- hooks -------------------------------------------------------------------------------------
 
     def install(self) -> None:

@@ -18,6 +18,7 @@ from keras.src.losses.loss import Loss
 from keras.src.metrics.metric import Metric
 from keras.src.models.functional import Functional
 from keras.src.ops.operation import Operation
+from keras.src.optimizers.base_optimizer import BaseOptimizer
 
 from ..flow import Spec
 from .adapter import Adapter
@@ -88,7 +89,8 @@ class Keras3(Adapter):
         known = list(uninitialised or [])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with keras.StatelessScope(initialize_variables=False):
+            with keras.StatelessScope(initialize_variables=False) as stateless:
+                stateless.get_current_value = _values(stateless.get_current_value)
                 yield
         if global_state.get_global_attribute("uninitialized_variables") is not None:
             global_state.set_global_attribute("uninitialized_variables", known)
@@ -158,6 +160,10 @@ class Keras3(Adapter):
             return None
         return [(str(tensor.name), self.spec(tensor)) for tensor in inputs]
 
+    def optimizer_classes(self) -> tuple[Any, ...]:
+        """The base class of the optimizers."""
+        return (BaseOptimizer,)
+
     def origin(self, tensor: Any) -> tuple[Any, list[Any]] | None:
         """The operation that made a symbolic tensor, and that operation's own inputs."""
         history = getattr(tensor, "_keras_history", None)
@@ -225,6 +231,18 @@ class Keras3(Adapter):
         if isinstance(model, Functional):
             return keras.tree.map_structure(lambda tensor: str(tensor.name), model._inputs_struct)
         return None
+
+
+def _values(written: Any) -> Any:
+    """What a variable holds in a stateless scope: what was written, else its own; regularizers ask the scope and nothing else."""
+
+    def current(variable: Any) -> Any:
+        value = written(variable)
+        if value is None:
+            value = variable._value
+        return variable._initializer(variable._shape, dtype=variable._dtype) if value is None else value
+
+    return current
 
 
 def _copy(value: Any) -> Any:

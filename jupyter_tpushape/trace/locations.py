@@ -21,7 +21,7 @@ from ..flow import Location
 MAGIC = "# %%tpushape"
 HERE = str(Path(__file__).resolve().parent.parent) + os.sep
 # Whoever stands above these asked for the trace: it is not a line of the traced program.
-_DOORS = frozenset(HERE + os.path.join("trace", name) for name in ("run.py", "build.py"))  # noqa: PTH118
+_DOORS = frozenset(HERE + os.path.join("trace", name) for name in ("run.py", "build.py", "step.py"))  # noqa: PTH118
 _LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib", "stdlib", "platstdlib")})
 
 
@@ -55,7 +55,20 @@ def user_frame(skip: Any = None, depth: int = 2) -> tuple[str, int] | None:
             skip is not None and code.co_name == "__init__" and code.co_argcount and frame.f_locals.get(code.co_varnames[0]) is skip
         ):
             return code.co_filename, frame.f_lineno
+        if "__autograph_generated_file" in code.co_filename:
+            return _converted()
         frame = frame.f_back
+    return None
+
+
+def _converted() -> tuple[str, int] | None:
+    """The user's line behind one that autograph generated; TensorFlow keeps the map."""
+    module = sys.modules.get("tensorflow.python.util.tf_stack")
+    if module is None:
+        return None
+    for frame in reversed(module.extract_stack()):
+        if is_user_file(frame.filename):
+            return frame.filename, int(frame.lineno)
     return None
 
 

@@ -18,6 +18,9 @@ from tf_keras.src.engine.input_layer import InputLayer
 from tf_keras.src.engine.keras_tensor import KerasTensor
 from tf_keras.src.losses import Loss
 from tf_keras.src.metrics import Metric
+from tf_keras.src.mixed_precision.loss_scale_optimizer import BaseLossScaleOptimizer
+from tf_keras.src.optimizers.legacy.optimizer_v2 import OptimizerV2
+from tf_keras.src.optimizers.optimizer import _BaseOptimizer
 
 from ..flow import Spec
 from .adapter import Adapter
@@ -130,6 +133,10 @@ class TfKeras(Adapter):
         if not getattr(model, "_is_graph_network", False):
             return None
         return [(str(tensor.node.layer.name), self.spec(tensor)) for tensor in model.inputs]
+
+    def optimizer_classes(self) -> tuple[Any, ...]:
+        """The base classes of the optimizers, the legacy ones and those that scale losses included."""
+        return (_BaseOptimizer, OptimizerV2, BaseLossScaleOptimizer)
 
     def origin(self, tensor: Any) -> tuple[Any, list[Any]] | None:
         """The layer that made a symbolic tensor, and that call's own inputs."""

@@ -1,0 +1,165 @@
+"""One look at a training step of the user's own: the replica's program that ``strategy.run`` would run, as a flow with its evidence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..flow import Location
+from ..program import program as replica_program
+from ..rules.evidence import Evidence
+from ..rules.step_facts import StepState
+from ..scaling import scales
+from ..trace.adapter import Adapter, adapter_for, loaded
+from ..trace.assemble import Assembler, failure
+from ..trace.locations import is_user_file, location
+from ..trace.reach import Reached, is_graph_function, plain, reach
+from ..trace.recorder import Recorder
+from .breaks import data_failed, error_line
+from .fronts import front, global_batch, place_of, shape_of
+from .program import BadProgram, Examined, Program
+
+REDUCTION = "Reduction.SUM"
+
+
+def strategy_of_step(step: Any) -> Any:
+    """The ``tf.distribute`` strategy that a step names, or ``None``; the default one does not count."""
+    found = [one for one in reach(step).strategies if not type(one).__name__.startswith("_Default")]
+    return found[0] if len(found) == 1 else None
+
+
+def examine_step(program: Program) -> Examined:
+    """Looks at a step once; what the step raises ends up in the evidence.
+
+    Raises:
+        BadProgram: where the step cannot be called with this data.
+    """
+    from .look import is_builder, take_sample
+
+    step, data = program.model, program.data
+    recorder, reached = Recorder(), reach(step)
+    adapter = _adapter(reached)
+    evidence = Evidence(flow=Assembler(adapter.name).flow, target=program.target, framework=adapter.name)
+    if data is None:
+        raise BadProgram(f"A step needs its data: type trace({_name(step)}, data), with data as the step's batches come.")
+    seen = Examined(evidence, program, recorder, adapter, None, data)
+    if is_builder(data):
+        try:
+            seen.data = data()
+        except Exception as raised:
+            seen.error, seen.data = raised, None
+            data_failed(seen, raised)
+            return seen
+    take_sample(seen, adapter.name)
+    _run(seen, adapter, reached)
+    return seen
+
+
+def _name(step: Any) -> str:
+    return str(getattr(plain(step), "__name__", "step"))
+
+
+def _defined(step: Any) -> Location | None:
+    """The line that defines the step."""
+    code = getattr(plain(step), "__code__", None)
+    return location((code.co_filename, code.co_firstlineno)) if code is not None and is_user_file(code.co_filename) else None
+
+
+def _adapter(reached: Reached) -> Adapter:
+    for obj in reached.keras:
+        found = adapter_for(obj)
+        if found is not None:
+            return found
+    found = next(iter(loaded()), None)
+    if found is None:
+        raise BadProgram("The step uses no Keras model: import keras or tf_keras first, or hand over the model itself.")
+    return found
+
+
+def _run(seen: Examined, adapter: Adapter, reached: Reached) -> None:
+    from ..trace.step import BadStep, run_step
+
+    evidence, program = seen.evidence, seen.program
+    replicas = program.target.replicas if program.target is not None else 1
+    try:
+        traced, facts, reached = run_step(
+            adapter, program.model, seen.sample, shape=shape_of(seen), strategy=_strategy(program), replicas=replicas,
+            alone=_single(seen.data), recorder=seen.recorder,
+        )  # fmt: skip
+    except BadStep as error:
+        raise BadProgram(str(error)) from None
+    seen.run, seen.error = traced, traced.error
+    evidence.failure, evidence.where = traced.error, traced.where
+    own = traced.error is not None and (REDUCTION in str(traced.error) or facts.next_inside is not None)
+    if own:
+        evidence.where = "step"  # explained by a rule of its own
+    assembler = Assembler(adapter.name, place_of(seen))
+    feeder = front(seen, assembler)
+    assembler.inputs(traced.x, [], feeder)
+    assembler.labels(traced.y + traced.weight, feeder)
+    assembler.calls(adapter, seen.recorder)
+    if traced.called:
+        assembler.outputs(traced, [])
+    if traced.error is not None and not assembler.flow.failed():
+        node = assembler.node(None, name=_name(program.model), kind="op", op="python", status="failed", location=error_line(traced.error))
+        node.failure = failure(traced.error, "call")
+    evidence.outputs = [(path, port.spec) for path, port in traced.outputs]
+    evidence.flow = assembler.flow
+    seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
+    split = evidence.split
+    batch = split.rows(global_batch(seen))[0] if split is not None else global_batch(seen)
+    found, unsaid = scales(facts, batch, replicas) if traced.called else ([], [])
+    seen.limits += unsaid
+    if facts.looped:
+        seen.limits.append("A loop over a tensor was followed once")
+    evidence.facts.update(has_loss=True, reached_loss=traced.reached_loss)
+    evidence.facts["step"] = _state(seen, facts, reached, tuple(found))
+    evidence.facts["program"] = replica_program(seen)
+
+
+def _strategy(program: Program) -> Any:
+    """The strategy whose replica is traced: the given one, or the planned slice's."""
+    from .. import replicas
+
+    if program.target is None:
+        return None
+    if program.strategy is not None:
+        return program.strategy
+    return replicas.tpu_strategy(program.target.name) if program.target.name in replicas.SLICES else None
+
+
+def _single(data: Any) -> bool:
+    """Whether a batch is a tuple of one."""
+    spec = getattr(data, "element_spec", data)
+    return isinstance(spec, tuple) and len(spec) == 1
+
+
+def _state(seen: Examined, facts: Any, reached: Reached, found: tuple[Any, ...]) -> StepState:
+    """The step's facts as plain values, for the rules."""
+    from ..replicas.scope import made_outside, strategy_name, variables_of
+
+    assert seen.run is not None
+    given = seen.program.strategy if seen.program.strategy is not None else facts.strategy
+    name = strategy_name(given)
+    used = [call.obj for call in seen.recorder.calls if call.obj is not None]
+    models = [layer for layer in reached.layers if any(layer is one for one in used)]
+    outside = [path for layer in models for path in made_outside(variables_of(layer), given)] if name else []
+    every = [path for layer in models for path in (str(getattr(one, "path", one.name)) for one in variables_of(layer))]
+    optimizers = {id(update.optimizer): update.optimizer for update in facts.updates}
+    captured = {id(handle) for handle, _ in seen.run.graph.captures} if seen.run.graph is not None else set()
+    bare = [one for one in reached.variables if not hasattr(one, "values") and id(getattr(one, "handle", None)) in captured]
+    return StepState(
+        name=_name(seen.program.model), where=_defined(seen.program.model), strategy=name, runs=facts.runs, trains=bool(facts.gradients), graph_function=is_graph_function(seen.program.model),
+        eager_inside=facts.eager_inside, lambda_name=facts.lambda_name, next_inside=facts.next_inside,
+        variable_argument=facts.variable_argument,
+        variables_made=tuple(dict.fromkeys(where for _, where in facts.made if where is not None)),
+        outside=tuple(dict.fromkeys(outside)), variables=len(set(every)),
+        optimizers_outside=tuple(type(one).__name__ for one in optimizers.values() if name and not _its(one, given)),
+        bare_outside=tuple(str(one.name).removesuffix(":0") for one in bare) if name else (),
+        refused=str(seen.error) if seen.error is not None else "", scales=found,
+    )  # fmt: skip
+
+
+def _its(optimizer: Any, strategy: Any) -> bool:
+    from ..replicas.scope import optimizer_strategy, strategy_name
+
+    return strategy_name(optimizer_strategy(optimizer)) == strategy_name(strategy)

@@ -1,0 +1,206 @@
+"""Running a step function symbolically for one replica: its layers, losses, gradients and updates become calls of the recorder."""
+
+from __future__ import annotations
+
+import contextlib
+import dis
+import inspect
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from .locations import location, user_frame
+from .reach import Reached, is_graph_function, names_of, plain, reach
+from .recorder import Recorder, recording
+from .restore import left_as_found
+from .run import Leaf, Run, leaves, map_structure
+from .strategies import Batches, Doors, StepFacts
+from .tensorflow import graph_for, placeholder
+
+
+class BadStep(ValueError):
+    """The step cannot be called with this data; the message says what it takes."""
+
+
+def run_step(
+    adapter: Any,
+    function: Any,
+    sample: Any,
+    *,
+    shape: Callable[[Any], Any],
+    strategy: Any = None,
+    replicas: int = 1,
+    alone: bool = False,
+    recorder: Recorder | None = None,
+) -> tuple[Run, StepFacts, Reached]:
+    """Traces ``function`` on ``sample`` with per-replica shapes given by ``shape(leaf)``.
+
+    Nothing is computed; variables, optimizers, metrics and the user's own objects are as before.
+
+    Args:
+        strategy: the one whose replica is traced, or ``None``. replicas: its replicas.
+        alone: whether a batch is one value even where it is a tuple of one.
+
+    Raises:
+        BadStep: where the function's parameters do not fit the data.
+    """
+    recorder = recorder or Recorder()
+    reached = reach(function)
+    parts = [
+        leaves(value, shape, role, root)
+        for value, role, root in ((sample.x, "x", "x"), (sample.y, "labels", "y"), (sample.weight, "weights", "sample_weight"))
+    ]
+    (x, _), (y, _), (weight, _) = parts
+    element = (x, y, weight) if weight is not None else (x, y) if y is not None else (x,) if alone else x
+    bind, iterates = _binding(function, element)
+    roots, adapters = reached.keras, _adapters(adapter, reached)
+    outer = "run" in reached.names and bool(reached.strategies)
+    # Autograph only where the step branches on a tensor: without it, lines are the user's own.
+    for converted in (False, True):
+        run = Run(recorder, adapter, function, parts[0][1], parts[1][1], parts[2][1])
+        doors = Doors(recorder, adapter, strategy, replicas, converted)
+        doors.facts.lambda_name = getattr(plain(function), "__name__", "") == "<lambda>"
+        with (
+            left_as_found(adapters, roots), _given_back(reached), recording(recorder), adapter.scope(),
+            graph_for(recorder, adapter) as graph, _watched(adapter, recorder, reached), doors, _making(recorder, doors.facts),
+        ):  # fmt: skip
+            run.graph = recorder.graph = graph
+            _attempt(run, doors, function, bind, iterates, element, outer)
+        if not isinstance(run.error, tf.errors.OperatorNotAllowedInGraphError):
+            break
+        recorder.drop_calls()
+    run.has_loss = bool(doors.facts.gradients)
+    run.reached_loss = run.called and run.has_loss
+    return run, doors.facts, reached
+
+
+def _attempt(
+    run: Run, doors: Doors, function: Any, bind: Callable[[Any], tuple[Any, ...]], iterates: bool, element: Any, outer: bool
+) -> None:
+    """Calls the step once, in the graph of the trace."""
+    recorder, adapter = run.recorder, run.adapter
+
+    def feed(leaf: Leaf) -> Any:
+        tensor = placeholder(leaf.spec.shape, leaf.spec.dtype, leaf.path, leaf.spec.kind)
+        recorder.produce(id(tensor), leaf.source, tensor)
+        return tensor
+
+    batch = map_structure(element, feed)
+    batch = doors.per_replica(batch) if outer else batch
+    given = bind(Batches(lambda: batch, doors) if iterates else batch)
+    try:
+        with contextlib.nullcontext() if outer else doors.replica():
+            result = tf.nest.map_structure(doors.first, doors.call(function, *given))
+    except Exception as error:
+        run.error, run.where = error, "call"
+        if recorder.failed is not None and recorder.failed.kind in ("loss", "metric"):
+            run.where = recorder.failed.kind
+        return
+    run.called = True
+    _forget_kept(function, doors.facts)
+    flat = [tensor for tensor in tf.nest.flatten(result) if tf.is_tensor(tensor)]
+    run.outputs = [(f"[{i}]" if len(flat) > 1 else "", recorder.port(adapter, tensor)) for i, tensor in enumerate(flat)]
+
+
+def _adapters(adapter: Any, reached: Reached) -> list[Any]:
+    from .adapter import adapter_for
+
+    found = [adapter]
+    for obj in reached.keras:
+        other = adapter_for(obj)
+        if other is not None and other not in found:
+            found.append(other)
+    return found
+
+
+def _binding(function: Any, element: Any) -> tuple[Callable[[Any], tuple[Any, ...]], bool]:
+    """How a batch becomes the function's arguments, and whether it takes them from an iterator.
+
+    Raises:
+        BadStep: where the numbers do not fit.
+    """
+    held = function.python_function if is_graph_function(function) else function
+    parameters = [
+        one for one in inspect.signature(held).parameters.values() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
+    needed = [one.name for one in parameters if one.default is one.empty]
+    if len(needed) == 1:
+        return lambda batch: (batch,), _iterates(function, needed[0])
+    parts = len(element) if isinstance(element, tuple) else 1
+    if isinstance(element, tuple) and len(needed) <= parts <= len(parameters):
+        return tuple, False
+    name = getattr(plain(function), "__name__", "the step")
+    raise BadStep(
+        f"{name} takes {', '.join(needed)}, and a batch of the data has {parts} part{'s' * (parts != 1)}: let it take the batch, as in "
+        f"`def {name if name.isidentifier() else 'step'}(batch)`, or give data with {len(needed)} parts."
+    )
+
+
+def _iterates(function: Any, name: str) -> bool:
+    """Whether the function calls ``next`` on its parameter, or loops over it."""
+    if names_of(function) & {"next", "get_next"}:
+        return True
+    code = getattr(plain(function), "__code__", None)
+    steps = list(dis.get_instructions(code)) if code is not None else []
+    return any(one.opname.startswith("LOAD") and one.argval == name and two.opname == "GET_ITER" for one, two in itertools.pairwise(steps))
+
+
+def _forget_kept(function: Any, facts: StepFacts) -> None:
+    """A variable that the step made once and keeps is no fault: only those are left that nothing can reach afterwards."""
+    if facts.made:
+        kept = {id(one) for variable in reach(function).variables for one in (variable, *getattr(variable, "values", ()))}
+        facts.made = [(made, where) for made, where in facts.made if id(made) not in kept]
+
+
+@contextlib.contextmanager
+def _given_back(reached: Reached) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        reached.restore()
+
+
+@contextlib.contextmanager
+def _making(recorder: Recorder, facts: StepFacts) -> Iterator[None]:
+    """Notes the variables that the step itself makes, outside of any layer."""
+
+    def creator(next_creator: Any, **kwargs: Any) -> Any:
+        made = next_creator(**kwargs)
+        if not recorder.stack:
+            facts.made.append((made, location(user_frame(depth=2))))
+        return made
+
+    with tf.variable_creator_scope(creator):
+        yield
+
+
+@contextlib.contextmanager
+def _watched(adapter: Any, recorder: Recorder, reached: Reached) -> Iterator[None]:
+    """Metrics tell the recorder that they were updated; their attributes are given back with everything else."""
+    for metric in reached.metrics:
+        vars(metric)["update_state"] = _recorded(adapter, recorder, metric, type(metric).update_state)
+    yield
+
+
+def _recorded(adapter: Any, recorder: Recorder, metric: Any, original: Any) -> Any:
+    def update_state(*args: Any, **kwargs: Any) -> Any:
+        if recorder.muted or recorder.inside_opaque:
+            return original(metric, *args, **kwargs)
+        names = ("labels", "predictions", "weights") if len(args) > 1 else ("",)
+        given = [*zip(names, args, strict=False), *((_LABELS.get(key, key), value) for key, value in kwargs.items())]
+        tensors = [(label, tensor) for label, value in given for _, tensor in adapter.tensors_of((value,), {})]
+        call = recorder.enter(adapter, "metric", metric, adapter.metric_name(metric), str(metric.name), True, tensors)
+        try:
+            result = original(metric, *args, **kwargs)
+        except BaseException as error:
+            recorder.fail(call, error)
+            raise
+        recorder.leave(adapter, call, [])
+        return result
+
+    return update_state
+
+
+_LABELS = {"y_true": "labels", "y_pred": "predictions", "sample_weight": "weights"}
