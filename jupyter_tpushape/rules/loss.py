@@ -10,7 +10,7 @@ from .registry import check, rule
 from .saved_models import LAYERS as SAVED_MODELS
 from .words import RECURRENT, axes_of, named, pair
 
-_SOURCE = "tpu-rules L5-L8; Keras' own loss functions, run symbolically"
+_SOURCE = "Keras' own loss functions, run symbolically"
 
 
 def _case(layers: str, loss: str, y: str, x: str = "(8, 6)") -> str:
@@ -25,7 +25,7 @@ def data():
 _IDS, _HOT = "np.arange(8) % 3", "np.eye(3, dtype='float32')[np.arange(8) % 3]"
 _CCE, _SCE = "'categorical_crossentropy'", "'sparse_categorical_crossentropy'"
 SEQUENCES = rule(
-    "return-sequences", "The time axis survives to the loss", severity="error", source=_SOURCE,
+    "return-sequences", "The time axis survives to the loss", severity="error", source=f"tpu-rules L5; {_SOURCE}",
     fails=_case("L.LSTM(4, return_sequences=True), L.Dense(3, activation='softmax')", _SCE, _IDS, "(8, 5, 6)"),
     passes=_case("L.LSTM(4), L.Dense(3, activation='softmax')", _SCE, _IDS, "(8, 5, 6)"),
 )  # fmt: skip
@@ -40,11 +40,11 @@ FLATTEN = rule(
     passes=_case("L.Conv2D(4, 3), L.Flatten(), L.Dense(3, activation='softmax')", _CCE, _HOT, "(8, 8, 8, 1)"),
 )  # fmt: skip
 INT_LABELS = rule(
-    "integer-labels", "Class numbers for a loss that reads one-hot rows", severity="error", source=_SOURCE,
+    "integer-labels", "Class numbers for a loss that reads one-hot rows", severity="error", source=f"tpu-rules L6; {_SOURCE}",
     fails=_case("L.Dense(3, activation='softmax')", _CCE, _IDS), passes=_case("L.Dense(3, activation='softmax')", _SCE, _IDS),
 )  # fmt: skip
 ONE_HOT = rule(
-    "one-hot-labels", "One-hot rows for a loss that reads class numbers", severity="error", source=_SOURCE,
+    "one-hot-labels", "One-hot rows for a loss that reads class numbers", severity="error", source=f"tpu-rules L6; {_SOURCE}",
     fails=_case("L.Dense(3, activation='softmax')", _SCE, _HOT), passes=_case("L.Dense(3, activation='softmax')", _CCE, _HOT),
 )  # fmt: skip
 UNITS = rule(

@@ -11,7 +11,7 @@ from .loss import ancestors
 from .registry import check, rule
 from .words import named, pair
 
-_SOURCE = "tpu-rules L8, O10, O11; which axes carry the batch is found by tracing with one row more"
+_SOURCE = "which axes carry the batch is found by tracing with one row more"
 
 
 def _model(layers: str, x: str = "(8, 6)", y: str = "np.zeros((8, 1), 'float32')", loss: str = "'mse'", more: str = "") -> str:
@@ -64,7 +64,7 @@ SOFTMAX = rule(
 sample against every other (contrastive learning) has two such axes and is meant; so is what a loss does with its own values.""",
 )  # fmt: skip
 FIXED = rule(
-    "fixed-batch", "The number of rows is written into the program", severity="error", source="tpu-rules B; found by tracing with one row more",
+    "fixed-batch", "The number of rows is written into the program", severity="error", source="found by tracing with one row more",
     fails=_model("Fold(), L.Dense(1)", "(40, 6)", "np.zeros((40, 1), 'float32')", more="class Fold(L.Layer):\n    def call(self, x):\n        return tf.reshape(x, (32, 6))"),
     passes=_model("Fold(), L.Dense(1)", "(40, 6)", "np.zeros((40, 1), 'float32')", more="class Fold(L.Layer):\n    def call(self, x):\n        return tf.reshape(x, (-1, 6))"),
     doc="Serious where a batch of another size is known to come: the last one of an array whose rows do not divide, or batches of several sizes.",

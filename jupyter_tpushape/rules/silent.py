@@ -10,7 +10,7 @@ from .loss import cause_of_axes, cut_sequence, ends, kind_of
 from .registry import check, rule
 from .words import RECURRENT, axes_of, named, pair
 
-_SOURCE = "tpu-rules L7, L8, O10, O11; which axes carry the batch is found by tracing with one row more"
+_SOURCE = "Keras' own losses, and how it aligns labels with predictions"
 
 
 def _model(layers: str, x: str = "(8, 6)", y: str = "np.zeros((8, 1), 'float32')", loss: str = "'mse'", more: str = "") -> str:
@@ -24,7 +24,7 @@ def data():
 
 
 BROADCAST = rule(
-    "loss-broadcast", "The loss repeats labels or predictions to make them fit", severity="silent", source=_SOURCE,
+    "loss-broadcast", "The loss repeats labels or predictions to make them fit", severity="silent", source=f"tpu-rules L7; {_SOURCE}",
     fails=_model("L.LSTM(4, return_sequences=True), L.Dense(1)", "(8, 5, 6)"), passes=_model("L.LSTM(4), L.Dense(1)", "(8, 5, 6)"),
     doc="""Regression losses subtract labels from predictions, and subtraction repeats an axis of size 1. Keras first
 removes or adds one trailing axis of size 1, which is meant; what still differs after that is compared crosswise.""",

@@ -47,17 +47,20 @@ def keep_positions(evidence: Evidence, finding: Finding) -> Made:
             before = given(evidence, node)
             if before is None or len(before) != len(sizes) + 2:
                 break
-            if (
-                tuple(before[1:-1]) == largest
-                and node.kind == "layer"
-                and ("Pooling" in node.op or node.op.startswith(("Conv", "Separable")))
-            ):
+            if tuple(before[1:-1]) == largest and node.kind == "layer" and _strided(node):
                 yield (
                     f"Keep the size at {node.name}: strides=1, padding='same'",
                     [configure(node.name, strides=[1] * len(sizes), padding="same")],
                     "the other branches keep theirs",
                 )
                 break
+
+
+def _strided(node: Node) -> bool:
+    """Whether a convolution or pooling takes steps of more than one position."""
+    steps = node.config.get("strides") or node.config.get("pool_size") or 1
+    most = max(steps) if isinstance(steps, (list, tuple)) else steps
+    return ("Pooling" in node.op or node.op.startswith(("Conv", "Separable", "Depthwise"))) and isinstance(most, int) and most > 1
 
 
 def last_axis(evidence: Evidence, finding: Finding) -> Made:
