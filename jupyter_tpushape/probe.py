@@ -7,13 +7,14 @@ the same size.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from .flow import Shape
 from .trace.assemble import Assembler, clean_message
 from .trace.recorder import Call, Recorder
-from .trace.run import run
+from .trace.run import Run, run
 
 
 @dataclass
@@ -28,10 +29,14 @@ class Probe:
     failure: tuple[str, str] | None = None
 
 
-def probe(seen: Any) -> Probe | None:
+def probe(seen: Any, rerun: Callable[[Callable[[Any], Shape | None], Recorder], Run] | None = None) -> Probe | None:
     """Runs the model again with another number of rows; ``None`` where nothing could differ.
 
     Not needed where the model's own declaration settled the trace: there the batch axis is transparent.
+
+    Args:
+        seen: the look at the program.
+        rerun: runs the program with shapes of its leaves and a recorder, where it is no plain call of the model.
     """
     first = seen.run
     if first is None or seen.adapter is None or first.error is not None or not seen.evidence.x:
@@ -51,19 +56,17 @@ def probe(seen: Any) -> Probe | None:
         return (rows, *found[1:]) if found and found[0] == batch else found
 
     recorder = Recorder()
-    second = run(
-        seen.adapter,
-        seen.model,
-        seen.sample,
-        shape=grown,
-        training=seen.program.training,
-        loss=seen.program.loss,
-        recorder=recorder,
-        fast=first.fast,
-    )
+    program = seen.program
+    again = rerun or (
+        lambda shape, recorder: run(
+            seen.adapter, seen.model, seen.sample, shape=shape, training=program.training, loss=program.loss,
+            recorder=recorder, fast=first.fast,
+        )
+    )  # fmt: skip
+    second = again(grown, recorder)
     assembler = Assembler(seen.adapter.name)
     assembler.inputs(second.x, [], None)
-    assembler.calls(seen.adapter, recorder, seen.model, door=seen.evidence.declared is not None)
+    assembler.calls(seen.adapter, recorder, seen.model if rerun is None else None, door=seen.evidence.declared is not None)
     result = Probe(rows)
     before = [call for call in seen.recorder.calls if id(call) in seen.call_ids]
     after = [call for call in recorder.calls if id(call) in assembler.ids]

@@ -83,9 +83,25 @@ def _look(program: Program) -> Examined:
     if error is not None:
         evidence.where, evidence.failure = where, error
         assemble_broken(seen, error)
-    else:
+    elif not _own_step(seen):
         _trace(seen)
     return seen
+
+
+def _own_step(seen: Examined) -> bool:
+    """Whether ``fit`` would run a ``train_step`` of the model's own class; then that is what was traced."""
+    from .steps import trace_train_step
+
+    adapter, model = seen.adapter, seen.model
+    if adapter is None or seen.sample is None or not seen.program.training or seen.program.loss is not None:
+        return False
+    if not adapter.is_model(model) or not adapter.overrides(model, "train_step") or not adapter.compiled(model):
+        return False
+    seen.evidence.declared, seen.evidence.structure = adapter.declared(model), adapter.structure(model)
+    if not trace_train_step(seen):
+        return False
+    seen.evidence.facts = {**_model_facts(seen), **seen.evidence.facts}
+    return True
 
 
 def _kind(value: Any) -> str:

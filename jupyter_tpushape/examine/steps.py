@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..flow import Location
+from ..probe import probe
 from ..program import program as replica_program
 from ..rules.evidence import Evidence
 from ..rules.step_facts import StepState
@@ -50,8 +51,19 @@ def examine_step(program: Program) -> Examined:
             data_failed(seen, raised)
             return seen
     take_sample(seen, adapter.name)
-    _run(seen, adapter, reached)
+    _run(seen, adapter, reached, step)
     return seen
+
+
+def trace_train_step(seen: Examined) -> bool:
+    """Traces the ``train_step`` that a model's own class defines, which is what ``fit`` runs; ``False`` where it takes no such batch."""
+    assert seen.adapter is not None
+    step = seen.model.train_step
+    try:
+        _run(seen, seen.adapter, reach(step), step)
+    except BadProgram:
+        return False
+    return True
 
 
 def _name(step: Any) -> str:
@@ -75,16 +87,20 @@ def _adapter(reached: Reached) -> Adapter:
     return found
 
 
-def _run(seen: Examined, adapter: Adapter, reached: Reached) -> None:
+def _run(seen: Examined, adapter: Adapter, reached: Reached, step: Any) -> None:
     from ..trace.step import BadStep, run_step
 
     evidence, program = seen.evidence, seen.program
     replicas = program.target.replicas if program.target is not None else 1
-    try:
-        traced, facts, reached = run_step(
-            adapter, program.model, seen.sample, shape=shape_of(seen), strategy=_strategy(program), replicas=replicas,
-            alone=_single(seen.data), recorder=seen.recorder,
+
+    def again(shape: Any, recorder: Recorder) -> Any:
+        return run_step(
+            adapter, step, seen.sample, shape=shape, strategy=_strategy(program), replicas=replicas,
+            alone=_single(seen.data), recorder=recorder,
         )  # fmt: skip
+
+    try:
+        traced, facts, reached = again(shape_of(seen), seen.recorder)
     except BadStep as error:
         raise BadProgram(str(error)) from None
     seen.run, seen.error = traced, traced.error
@@ -100,7 +116,7 @@ def _run(seen: Examined, adapter: Adapter, reached: Reached) -> None:
     if traced.called:
         assembler.outputs(traced, [])
     if traced.error is not None and not assembler.flow.failed():
-        node = assembler.node(None, name=_name(program.model), kind="op", op="python", status="failed", location=error_line(traced.error))
+        node = assembler.node(None, name=_name(step), kind="op", op="python", status="failed", location=error_line(traced.error))
         node.failure = failure(traced.error, "call")
     evidence.outputs = [(path, port.spec) for path, port in traced.outputs]
     evidence.flow = assembler.flow
@@ -112,7 +128,9 @@ def _run(seen: Examined, adapter: Adapter, reached: Reached) -> None:
     if facts.looped:
         seen.limits.append("A loop over a tensor was followed once")
     evidence.facts.update(has_loss=True, reached_loss=traced.reached_loss)
-    evidence.facts["step"] = _state(seen, facts, reached, tuple(found))
+    evidence.facts["step"] = _state(seen, facts, reached, tuple(found), step)
+    if traced.called:
+        evidence.facts["probe"] = probe(seen, lambda shape, recorder: again(shape, recorder)[0])
     evidence.facts["program"] = replica_program(seen)
 
 
@@ -133,7 +151,7 @@ def _single(data: Any) -> bool:
     return isinstance(spec, tuple) and len(spec) == 1
 
 
-def _state(seen: Examined, facts: Any, reached: Reached, found: tuple[Any, ...]) -> StepState:
+def _state(seen: Examined, facts: Any, reached: Reached, found: tuple[Any, ...], step: Any) -> StepState:
     """The step's facts as plain values, for the rules."""
     from ..replicas.scope import made_outside, strategy_name, variables_of
 
@@ -148,7 +166,7 @@ def _state(seen: Examined, facts: Any, reached: Reached, found: tuple[Any, ...])
     captured = {id(handle) for handle, _ in seen.run.graph.captures} if seen.run.graph is not None else set()
     bare = [one for one in reached.variables if not hasattr(one, "values") and id(getattr(one, "handle", None)) in captured]
     return StepState(
-        name=_name(seen.program.model), where=_defined(seen.program.model), strategy=name, runs=facts.runs, trains=bool(facts.gradients), graph_function=is_graph_function(seen.program.model),
+        name=_name(step), where=_defined(step), strategy=name, runs=facts.runs, trains=bool(facts.gradients), graph_function=is_graph_function(step),
         eager_inside=facts.eager_inside, lambda_name=facts.lambda_name, next_inside=facts.next_inside,
         variable_argument=facts.variable_argument,
         variables_made=tuple(dict.fromkeys(where for _, where in facts.made if where is not None)),

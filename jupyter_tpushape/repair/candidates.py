@@ -79,9 +79,9 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "layer-rank": (
         entry.declare_wanted,
         layers.end_sequence,
-        layers.other_order,
         layers.without_time,
         layers.sequences_upstream,
+        layers.other_order,
         layers.embed_ids,
         layers.reshape_upstream,
         layers.higher_dimension,
@@ -157,5 +157,5 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "fixed-batch": (operations.free_batch, operations.counted_rows),
     "batch-axis-lost": (operations.other_axis, operations.leave_out),
     "batch-axis-merged": (merging.last_axis, operations.whole_rows, operations.other_axis, operations.leave_out),
-    "batch-broadcast": (labels.label_axes, operations.other_axis, operations.leave_out),
+    "batch-broadcast": (labels.label_axes, labels.rows_of_one, operations.other_axis, operations.leave_out),
 }

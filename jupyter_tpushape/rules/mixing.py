@@ -139,7 +139,10 @@ def batch_axis(evidence: Evidence) -> Iterator[Finding]:
             grown = _axes(evidence, edge)
             if grown is None or edge.label in ("labels", "weights", "mask") or edge.spec.shape is None:
                 continue
-            door = node.kind == "output" or (node.kind == "layer" and bool(node.weights) and len(edge.spec.shape) > 1)
+            # What a step returns are losses and metrics.
+            door = (node.kind == "output" and "step" not in evidence.facts) or (
+                node.kind == "layer" and bool(node.weights) and len(edge.spec.shape) > 1
+            )
             if not door:
                 continue
             source = evidence.flow.node(edge.source)

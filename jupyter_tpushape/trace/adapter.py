@@ -238,7 +238,10 @@ class Adapter:
             if recorder.edits is not None and recorder.graph is None:
                 if recorder.edits.hosts(layer) and args and self.is_symbolic(args[0]):
                     return recorder.edits.host(self, recorder, args[0], original(layer, *args, **kwargs))
-                layer, args, kwargs = recorder.edits.call(self, recorder, layer, args, kwargs)
+                new, args, kwargs = recorder.edits.call(self, recorder, layer, args, kwargs)
+                if new is not layer:
+                    # Through its own door, which prepares it: a recurrent layer for the state it is given.
+                    return recorder.edits.after_call(self, recorder, new, new(*args, **kwargs))
             outputs = self.record(recorder, original, layer, args, kwargs)
             if recorder.edits is not None and recorder.graph is None:
                 outputs = recorder.edits.after_call(self, recorder, layer, outputs)

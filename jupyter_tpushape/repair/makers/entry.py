@@ -55,17 +55,18 @@ def declare_rows(evidence: Evidence, finding: Finding) -> Made:
 
 def declare_wanted(evidence: Evidence, finding: Finding) -> Made:
     """The data has the axes that the first layer wants, and only the declaration has not."""
-    failed = evidence.failed
-    wanted = len(axes_of(failed.op)) if failed is not None else 0
-    edges = evidence.failed_inputs()
-    if not edges or evidence.flow.node(edges[0].source).kind != "input":
+    inputs = {node.id for node in evidence.flow.nodes if node.kind == "input"}
+    readers = [evidence.flow.node(edge.target) for edge in evidence.flow.edges if edge.source in inputs]
+    first = next((node for node in readers if axes_of(node.op)), None)
+    if first is None:
         return
+    wanted = len(axes_of(first.op))
     for index, ((name, want), (path, got)) in enumerate(matched(evidence)):
         if want.shape is not None and got.shape is not None and len(want.shape) != wanted == len(got.shape):
             yield (
                 f"Declare the input as {show_shape(got.shape[1:])}, which is what a row of the data is",
                 [declaration(index, got.shape[1:], name if _by_name(evidence) else path)],
-                f"the data has the axes that {failed.name if failed is not None else 'the layer'} reads",
+                f"the data has the axes that {first.name} reads",
             )
 
 

@@ -141,6 +141,24 @@ def label_axes(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def rows_of_one(evidence: Evidence, finding: Finding) -> Made:
+    """Labels (B,) and predictions (B, 1) that meet in the user's own code: the labels get the last axis, or lose it."""
+    flat = [
+        (path, spec)
+        for path, spec in evidence.y
+        if spec.shape and len(spec.shape) == 1 and not spec.dtype.startswith(("int", "uint", "bool", "string"))
+    ]
+    columns = [(path, spec) for path, spec in evidence.y if spec.shape and len(spec.shape) == 2 and spec.shape[1] == 1]
+    for found, op, title in (
+        (flat, {"op": "expand_dims", "axis": -1}, "Give the labels a last axis: (batch, 1)"),
+        (columns, {"op": "squeeze", "axis": -1}, "Drop the last axis of the labels: (batch,)"),
+    ):
+        if len(found) == 1:
+            path = found[0][0]
+            key = {} if len(evidence.y) < 2 else {"key": int(path.split("[")[1].rstrip("]")) if "[" in path else path}
+            yield title, [Edit("label-transform", "y", {**op, **key})], "both sides then have the same number of axes"
+
+
 def whole_batch(evidence: Evidence, finding: Finding) -> Made:
     """A table with one row a sample, inside the loss: only a batch of all samples fits it."""
     rows = getattr(evidence.sample, "rows", None)
