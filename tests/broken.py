@@ -429,10 +429,10 @@ def data():
 }
 
 
-def write(folder: Any, name: str, framework: str) -> Any:
+def write(folder: Any, name: str, framework: str, programs: dict[str, Broken] = PROGRAMS) -> Any:
     """The program as a file."""
     path = folder / "train.py"
-    path.write_text(HEAD.format(framework=framework) + PROGRAMS[name].source)
+    path.write_text(HEAD.format(framework=framework) + programs[name].source)
     return path
 
 

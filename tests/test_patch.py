@@ -5,11 +5,14 @@ from __future__ import annotations
 import linecache
 
 import pytest
-from broken import PROGRAMS, fit, load, write
+from broken import PROGRAMS as FIRST
+from broken import fit, load, write
+from kinds import KINDS
 
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.repair.patch import StaleSource, patched
 
+PROGRAMS = FIRST | KINDS
 EVERY = pytest.mark.parametrize("name", PROGRAMS)
 BOTH = pytest.mark.parametrize("framework", ["keras", "tf_keras"])
 
@@ -24,7 +27,7 @@ def first_fix(path, name):
 @BOTH
 @EVERY
 def test_the_first_fix_is_a_minimal_diff_that_makes_the_program_run(name, framework, tmp_path):
-    path = write(tmp_path, name, framework)
+    path = write(tmp_path, name, framework, PROGRAMS)
     before = path.read_text()
     fix = first_fix(path, name)
     assert (fix.title, fix.verified) == (PROGRAMS[name].title, True)

@@ -122,11 +122,11 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     ),
     "last-step-only": (heads.whole_sequence,),
     "return-sequences": (heads.last_step, heads.pool_steps, heads.flatten_cause),
-    "missing-flatten": (heads.flatten_cause, heads.flat_head),
+    "missing-flatten": (heads.last_frame, heads.flatten_cause, heads.flat_head),
     "integer-labels": (labels.sparse_loss, labels.one_hot_labels),
     "one-hot-labels": (labels.dense_loss, labels.label_numbers),
     "output-units": (heads.missing_head, heads.units, labels.label_numbers_binary, heads.append_head),
-    "label-rank": (labels.label_numbers_binary, labels.label_axes, heads.one_unit, heads.flatten_cause),
+    "label-rank": (heads.last_frame, labels.label_numbers_binary, labels.label_axes, heads.one_unit, heads.flatten_cause),
     "loss-raises": (
         labels.whole_batch,
         heads.grid_sizes,
@@ -138,6 +138,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     ),
     "metric-raises": (heads.units, heads.flatten_cause, labels.label_axes),
     "loss-broadcast": (
+        heads.last_frame,
         heads.broadcast_cause,
         heads.grid_sizes,
         labels.label_numbers_binary,

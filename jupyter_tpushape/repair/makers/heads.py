@@ -34,6 +34,24 @@ def last_step(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def last_frame(evidence: Evidence, finding: Finding) -> Made:
+    """return_sequences=False at the layer that gives a frame for every step, where one is wanted."""
+    labels, predictions = ends_of(evidence, finding)
+    if labels is None or predictions is None or not labels.spec.shape or not predictions.spec.shape:
+        return
+    if len(predictions.spec.shape) != len(labels.spec.shape) + 1:
+        return
+    start = evidence.flow.node(predictions.source)
+    for node in [start, *upstream(evidence, start)]:
+        if "ConvLSTM" in node.op and node.config.get("return_sequences"):
+            yield (
+                f"Keep only the last step: return_sequences=False in {node.name}",
+                [configure(node.name, return_sequences=False)],
+                "one label a sample needs one frame a sample",
+            )
+            return
+
+
 def whole_sequence(evidence: Evidence, finding: Finding) -> Made:
     """return_sequences=True at the layer that gives only its last step."""
     node = evidence.flow.node(finding.nodes[0])
