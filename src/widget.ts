@@ -2,8 +2,9 @@
 
 import type { RenderProps } from "@anywidget/types";
 
+import { ask } from "./bridge";
 import { mount } from "./view";
-import type { WireReport } from "./view";
+import type { Callbacks, WireReport } from "./view";
 
 interface Model {
   report: WireReport | Record<string, never> | null;
@@ -30,10 +31,17 @@ function render({ model, el }: RenderProps<Model>): () => void {
     if (!report) {
       return undefined;
     }
-    const apply = (finding: number, fix: number): void => {
-      model.send({ type: "apply", finding, fix });
-    };
-    return mount(el, report, { select, ...(model.get("can_apply") ? { apply } : {}) });
+    const callbacks: Callbacks = { select };
+    if (ask({ kind: "anybody" })) {
+      callbacks.locate = (location) => void ask({ kind: "locate", location });
+      callbacks.apply = (finding, fix) => void ask({ kind: "apply", report: known() ?? report, finding, fix });
+    }
+    if (model.get("can_apply")) {
+      callbacks.apply = (finding, fix) => {
+        model.send({ type: "apply", finding, fix });
+      };
+    }
+    return mount(el, report, callbacks);
   };
   let view = begin();
   const onReport = (): void => {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from types import SimpleNamespace
 from typing import Any
 
@@ -138,3 +139,61 @@ def test_run_answers_over_the_open_comm(monkeypatch: pytest.MonkeyPatch) -> None
     sidebar.run("c1", json.dumps({"id": "3", "op": "trace", "model": "model"}))
     assert comm.sent[-1]["op"] == "report"
     sidebar.run("unknown", "{}")
+
+
+class Shell(SimpleNamespace):
+    """As much of a shell as the sidebar looks at, with the extension in it."""
+
+
+def extended(namespace: dict[str, Any], **more: Any) -> tuple[Comm, Any]:
+    targets: dict[str, Any] = {}
+    manager = SimpleNamespace(register_target=targets.__setitem__)
+    extension = SimpleNamespace(**{"error": None, "said": "", "count": 3, "running": 3, "source": "", "reported": ("", None), **more})
+    shell = Shell(kernel=SimpleNamespace(comm_manager=manager), user_ns=namespace, user_ns_hidden={}, _tpushape=extension)
+    assert sidebar.register(shell)
+    comm = Comm()
+    targets["jupyter_tpushape"](comm, {})
+    return comm, extension
+
+
+def test_the_list_says_that_the_last_cell_failed_until_another_one_has_run() -> None:
+    comm, extension = extended({}, error=ValueError("shapes"), said="tpushape ▸ dense wants 4. Type %tpushape to see it.")
+    assert comm.ask(id="1", op="list")[-1]["failed"] == "tpushape ▸ dense wants 4. Type %tpushape to see it."
+    extension.running = 4
+    assert comm.ask(id="2", op="list")[-1]["failed"] == ""
+
+
+def test_explaining_where_nothing_failed_is_one_sentence() -> None:
+    comm, _ = extended({})
+    assert comm.ask(id="1", op="explain")[-1] == {
+        "id": "1",
+        "op": "error",
+        "message": "Nothing has failed over shapes in this kernel since it was connected: run the cell again, or choose a model and trace it.",
+    }
+
+
+def test_a_trace_says_what_is_other_than_in_the_one_before() -> None:
+    def small(wide: int) -> Any:
+        return keras.Sequential([keras.Input((wide,)), keras.layers.Dense(2)])
+
+    space: dict[str, Any] = {"net": small(4), "x": np.zeros((32, 5), "float32")}
+    comm, _ = extended(space)
+    asked = {"op": "trace", "model": "net", "data": "x", "tpu": "", "batches": 1}
+    assert comm.ask(id="1", **asked)[-1]["changed"] == ""
+    space["net"] = small(5)
+    said = comm.ask(id="2", **asked)[-1]["changed"]
+    assert said.startswith("The edge batch → ")
+    assert said.endswith(" was broken, and flows now. Nothing serious is left.")
+    space["other"] = small(4)
+    assert comm.ask(id="3", **{**asked, "model": "other"})[-1]["changed"] == ""
+
+
+def test_the_compilers_effort_is_set_for_the_one_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TPUSHAPE_COMPILE_EFFORT", raising=False)
+    with sidebar._effort("full"):
+        assert os.environ["TPUSHAPE_COMPILE_EFFORT"] == "full"
+    assert "TPUSHAPE_COMPILE_EFFORT" not in os.environ
+    monkeypatch.setenv("TPUSHAPE_COMPILE_EFFORT", "quick")
+    with sidebar._effort("full"), sidebar._effort(""):
+        assert os.environ["TPUSHAPE_COMPILE_EFFORT"] == "full"
+    assert os.environ["TPUSHAPE_COMPILE_EFFORT"] == "quick"

@@ -362,7 +362,10 @@ def test_watching_traces_again_after_each_cell_that_changed_something(loaded, li
     book.run("other = 1")
     assert (book.out, book.err) == ("", "")
     book.run(GOOD.rsplit("\n", 1)[0])
-    assert one_line(book.err) == "tpushape ▸ What was broken flows now: nothing serious is left."
+    assert (
+        one_line(book.err)
+        == "tpushape ▸ The edge head → sparse_categorical_crossentropy was broken, and flows now. Nothing serious is left."
+    )
     book.run("%tpushape watch off")
     assert book.out == "tpushape: nothing is watched.\n"
     book.run(TRAIN.rsplit("\n", 1)[0])

@@ -32,6 +32,7 @@ class CellProgram:
         self.shell, self.source = shell, source
         self.data: Any = None
         self.handed: tuple[str, int] | None = None
+        self.batch_size: int | None = None
         plain = shell.transform_cell(source)
         self.name = shell.compile.cache(plain, shell._tpushape.running if count is None else count, raw_code=source)
         self.code = compile(plain, self.name, "exec")
@@ -46,7 +47,7 @@ class CellProgram:
         with _catching(loaded(), caught), contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(_Caught):
             exec(self.code, names)
         if caught:
-            self.data, self.handed = caught[-1].data, caught[-1].where
+            self.data, self.handed, self.batch_size = caught[-1].data, caught[-1].where, caught[-1].batch_size
             return caught[-1].model
         made = [value for key, value in names.items() if before.get(key) != id(value) and not key.startswith("_")]
         models = [value for value in made if (found := adapter_for(value)) is not None and found.is_model(value)]
@@ -121,6 +122,8 @@ def _trace_cell(shell: Any, source: str, chosen: dict[str, Any], count: int | No
         raise BadProgram("This cell builds no Keras model: put %%tpushape on a cell that makes one, or type %tpushape model data.")
     if error is not None and not is_ours(error):
         return None, program
+    if program.batch_size and not chosen.get("batch_size"):
+        chosen = {**chosen, "batch_size": program.batch_size}
     token = HANDED.set(program.handed)
     try:
         report = trace(program.build, program.data, **chosen)

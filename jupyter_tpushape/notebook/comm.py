@@ -2,12 +2,16 @@
 
 Messages are dicts with ``id`` and ``op``. ``list`` only reads and may be answered on a subshell while a cell runs. ``trace`` has to
 run where the user's cells run (Keras keeps its policies and counters per thread), so a front end asks for it with a
-silent execute request whose user expression calls :func:`run`; the answers come over the comm all the same.
+silent execute request whose user expression calls :func:`run`; the answers come over the comm all the same. ``explain`` is a trace of
+what failed last.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+from collections.abc import Iterator
 from typing import Any
 
 TARGET = "jupyter_tpushape"
@@ -77,8 +81,8 @@ def _handle(comm: Any, request: dict[str, Any], shell: Any) -> None:
             from .inventory import inventory
 
             found = inventory(shell.user_ns, getattr(shell, "user_ns_hidden", None))
-            comm.send({"id": request["id"], "op": "list", **found, "targets": list(SLICES)})
-        case "trace":
+            comm.send({"id": request["id"], "op": "list", **found, "targets": list(SLICES), "failed": _failed(shell)})
+        case "trace" | "explain":
             _trace(comm, request, shell)
         case "cancel":
             _cancelled.add(request["id"])
@@ -98,8 +102,9 @@ def _trace(comm: Any, request: dict[str, Any], shell: Any) -> None:
 
     try:
         progress("Tracing")
-        report = _report(request, shell.user_ns, progress)
-        answer = {"id": ask, "op": "report", "report": json.loads(report.to_json())}
+        explain = request["op"] == "explain"
+        report = _explained(shell, progress) if explain else _report(request, shell.user_ns, progress)
+        answer = {"id": ask, "op": "report", "report": json.loads(report.to_json()), "changed": _changed(shell, request, report)}
     except KeyboardInterrupt:
         answer = {"id": ask, "op": "error", "message": "Cancelled.", "cancelled": True}
     except Exception as error:
@@ -107,6 +112,52 @@ def _trace(comm: Any, request: dict[str, Any], shell: Any) -> None:
     finally:
         _cancelled.discard(ask)
     comm.send(answer)
+
+
+def _failed(shell: Any) -> str:
+    """The hint about the cell that ran last, where it failed over shapes."""
+    extension = getattr(shell, "_tpushape", None)
+    return extension.said if extension is not None and extension.error is not None and extension.count == extension.running else ""
+
+
+def _changed(shell: Any, request: dict[str, Any], report: Any) -> str:
+    """What is other than in the report before, in a sentence; a mended cell is compared with what it was when it failed."""
+    extension = getattr(shell, "_tpushape", None)
+    if extension is None:
+        return ""
+    from .live import changed
+
+    model = request.get("model", "")
+    (name, before), extension.reported = extension.reported, (model, report)
+    return changed(before, report) if name in ("", model) else ""
+
+
+def _explained(shell: Any, progress: Any) -> Any:
+    from .last import last_report
+
+    chosen = {"tpu": "auto", "fixes": True, "compiler": None, "progress": progress}
+    report = last_report(shell._tpushape, chosen)
+    if report is None:
+        raise LookupError(
+            "Nothing has failed over shapes in this kernel since it was connected: run the cell again, or choose a model and trace it."
+        )
+    return report
+
+
+@contextlib.contextmanager
+def _effort(asked: str) -> Iterator[None]:
+    """How hard the TPU compiler tries, for one trace."""
+    name = "TPUSHAPE_COMPILE_EFFORT"
+    before = os.environ.get(name)
+    if asked:
+        os.environ[name] = asked
+    try:
+        yield
+    finally:
+        if asked and before is None:
+            os.environ.pop(name, None)
+        elif asked and before is not None:
+            os.environ[name] = before
 
 
 def _report(request: dict[str, Any], namespace: dict[str, Any], progress: Any) -> Any:
@@ -118,7 +169,8 @@ def _report(request: dict[str, Any], namespace: dict[str, Any], progress: Any) -
         options["compiler"] = request["compile"]
     if request.get("batches"):
         options["batches"] = int(request["batches"])
-    return trace(_named(request["model"], namespace), data, **options)
+    with _effort(request.get("effort") or ""):
+        return trace(_named(request["model"], namespace), data, **options)
 
 
 def _named(names: str, namespace: dict[str, Any]) -> Any:

@@ -21,11 +21,14 @@ class Extension:
         self.shell = shell
         self.error: BaseException | None = None
         self.source = ""
+        self.said = ""
         self.hints = True
         self.watched: Any = None
         self.running = 0
         self.count = 0
         self.show: Any = None
+        #: The model that was asked for last (``""``: what had failed) and its report: the next one is compared with it.
+        self.reported: tuple[str, Any] = ("", None)
         self.counters: list[tuple[Any, Any]] = []
         self.failed_counters: list[tuple[Any, Any]] = []
 
@@ -46,7 +49,7 @@ class Extension:
     def after(self, result: Any) -> None:
         """After a cell: the hint under a traceback, the watched trace."""
         error = getattr(result, "error_in_exec", None)
-        if error is not None and self.hints and not isinstance(error, (KeyboardInterrupt, SystemExit)):
+        if error is not None and not isinstance(error, (KeyboardInterrupt, SystemExit)):
             with _reported():
                 self._hint(error, getattr(getattr(result, "info", None), "raw_cell", "") or "")
         elif self.watched is not None:
@@ -58,9 +61,10 @@ class Extension:
 
         line = hint_for(error)
         if line:
-            self.error, self.source, self.count = error, source, self.running
+            self.error, self.source, self.count, self.said = error, source, self.running, line
             self.failed_counters = self.counters
-            print(line, file=sys.stderr)
+            if self.hints:
+                print(line, file=sys.stderr)
 
 
 def _running(shell: Any) -> int:

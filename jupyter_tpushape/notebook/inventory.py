@@ -9,6 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..flow import show_shape
+from ..trace.locations import is_user_file
 
 _MODEL_WORDS = frozenset({"Sequential", "Model", "Functional", "Input", "add", "compile"})
 _DATA_WORDS = frozenset(
@@ -55,7 +56,11 @@ def inventory(namespace: dict[str, Any], hidden: dict[str, Any] | None = None, *
 
 def _key(value: Any) -> str:
     """Changes when another object stands behind the name, and when a model is built or compiled anew."""
-    return f"{id(value)}.{getattr(value, 'built', '')}.{id(getattr(value, 'optimizer', None))}"
+    parts = [getattr(value, name, None) for name in ("optimizer", "loss")]
+    inner = getattr(value, "_layers", None) or ()
+    return ".".join(
+        map(str, (id(value), getattr(value, "built", ""), *map(id, parts), len(inner) if isinstance(inner, (list, tuple)) else 0))
+    )
 
 
 def _bases(value: Any) -> set[tuple[str, str]]:
@@ -136,7 +141,7 @@ def _specs(spec: Any) -> str:
 
 def _builds(value: FunctionType, words: frozenset[str], endings: tuple[str, ...]) -> bool:
     """Whether a function of the user's that needs no argument looks like one that builds what ``words`` stand for."""
-    if value.__module__ != "__main__" or any(
+    if not is_user_file(value.__code__.co_filename) or any(
         part.default is inspect.Parameter.empty for part in inspect.signature(value).parameters.values()
     ):
         return False

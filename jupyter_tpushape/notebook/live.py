@@ -59,14 +59,40 @@ def _fingerprint(value: Any) -> Any:
 
 
 def changed(before: Any, now: Any) -> str:
-    """What changed between two reports, in a sentence; ``""`` where nothing did."""
+    """What changed between two reports, in a sentence or two; ``""`` where nothing did."""
     if before is None:
         return ""
-    old = {(finding.rule, finding.message) for finding in before.findings if finding.serious}
-    new = {(finding.rule, finding.message) for finding in now.findings if finding.serious}
-    if old and not new:
-        return "What was broken flows now: nothing serious is left."
-    gone, come = len(old - new), [message for _, message in new - old]
+    old = {(finding.rule, finding.message): finding for finding in before.findings if finding.serious}
+    new = {(finding.rule, finding.message): finding for finding in now.findings if finding.serious}
+    gone = [finding for key, finding in old.items() if key not in new]
+    come = [finding for key, finding in new.items() if key not in old]
     if come:
-        return str(come[0])
-    return f"{gone} problem{'s' * (gone != 1)} gone, {len(new)} left." if gone else ""
+        return str(come[0].message)
+    if gone:
+        left = f" {len(new)} problem{'s' * (len(new) != 1)} left." if new else " Nothing serious is left."
+        return f"{_mended(before, gone[0])}{left}"
+    return _moved(before.flow, now.flow)
+
+
+def _mended(before: Any, finding: Any) -> str:
+    """That what a finding spoke of flows now."""
+    names = {node.id: node.name or node.op for node in before.flow.nodes}
+    edges = {edge.id: edge for edge in before.flow.edges}
+    broken = [edges[edge] for edge in finding.edges if edge in edges] or [edge for edge in edges.values() if edge.status == "failed"]
+    if broken and finding.severity != "silent":
+        return f"The edge {names.get(broken[0].source, '')} → {names.get(broken[0].target, '')} was broken, and flows now."
+    return f"No longer so: {finding.message}"
+
+
+def _moved(before: Any, now: Any) -> str:
+    """That the shape which reaches an output is another one."""
+    was, is_now = _reached(before), _reached(now)
+    for name, spec in is_now.items():
+        if name in was and was[name] != spec:
+            return f"{name} was {was[name]}, and is {spec} now."
+    return ""
+
+
+def _reached(flow: Any) -> dict[str, str]:
+    ends = {node.id: node.name or node.op for node in flow.nodes if node.kind == "output"}
+    return {f"The output {ends[edge.target]}": str(edge.spec) for edge in flow.edges if edge.target in ends}

@@ -71,6 +71,7 @@ class TpuShapeMagics(Magics):
             except (ValueError, OSError) as error:
                 raise UsageError(f"{error}") from None
         self.shell.user_ns["_tpushape_report"] = report
+        self.extension.reported = (options.names[0] if options.names else "", report)
         if options.text or not _rich(self.shell):
             from ..views.text import to_text
 
@@ -132,14 +133,12 @@ class TpuShapeMagics(Magics):
 
     def _last(self, chosen: dict[str, Any]) -> Any:
         """The flow of the last failure."""
-        error = self.extension.error
-        if error is None:
-            raise UsageError("Nothing has failed here since the extension was loaded: type %tpushape model data to look at a model.")
-        from .cell import rerun_report
-        from .hint import report_for, report_of_code
+        from .last import last_report
 
-        report = rerun_report(self.extension, chosen) if chosen["fixes"] else None
-        return report or report_for(error, fixes=bool(chosen["fixes"])) or report_of_code(error)
+        report = last_report(self.extension, chosen)
+        if report is None:
+            raise UsageError("Nothing has failed here since the extension was loaded: type %tpushape model data to look at a model.")
+        return report
 
     def _watch(self, names: list[str], chosen: dict[str, Any]) -> None:
         from .live import Live

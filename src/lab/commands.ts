@@ -12,6 +12,7 @@ import { ILocator, ITracer } from "./tokens";
 const ids = {
   ...CommandIDs,
   trace: "tpushape:trace-model",
+  explain: "tpushape:explain-last-error",
   traceVariable: "tpushape:trace-variable",
   next: "tpushape:next-problem",
   previous: "tpushape:previous-problem",
@@ -55,6 +56,16 @@ export const commands: JupyterFrontEndPlugin<void> = {
         await tracer.trace();
       },
     });
+    commands.addCommand(ids.explain, {
+      label: trans.__("Explain the Last Shape Error"),
+      caption: trans.__("Show where the shapes part in the cell that failed last, why, and what mends it"),
+      icon,
+      isEnabled: () => tracer.state !== "none",
+      execute: async () => {
+        await commands.execute(ids.openPanel);
+        await tracer.explain();
+      },
+    });
     commands.addCommand(ids.traceVariable, {
       label: () => (named() ? trans.__("Trace “%1”", named()) : trans.__("Trace the Model under the Cursor")),
       icon,
@@ -96,7 +107,7 @@ export const commands: JupyterFrontEndPlugin<void> = {
         });
         if (value && tracer.report) {
           await app.serviceManager.contents.save(value, { type: "file", format: "text", content: JSON.stringify(tracer.report) });
-          Notification.success(trans.__("Saved %1", value));
+          Notification.success(trans.__("Saved %1", value), { autoClose: 4000 });
         }
       },
     });
@@ -104,10 +115,11 @@ export const commands: JupyterFrontEndPlugin<void> = {
       palette?.addItem({ command, category: trans.__("Tensor Shapes") });
     }
     menu?.kernelMenu.addGroup(
-      [ids.openPanel, ids.trace].map((command) => ({ command })),
+      [ids.openPanel, ids.trace, ids.explain].map((command) => ({ command })),
       200,
     );
     app.contextMenu.addItem({ command: ids.traceVariable, selector: ".jp-Notebook .jp-CodeCell", rank: 30 });
+    app.contextMenu.addItem({ command: ids.explain, selector: ".jp-Notebook .jp-CodeCell", rank: 32 });
     app.contextMenu.addItem({ command: ids.openPanel, selector: ".jp-Notebook .jp-CodeCell", rank: 31 });
     tracer.changed.connect(() => {
       commands.notifyCommandChanged();

@@ -3,10 +3,13 @@ interface Hunk {
   start: number;
   before: string[];
   after: string[];
+  /** As they stand in the diff. */
+  lines: string[];
 }
 
 /** A patch put into a text, or the reason why it does not fit. */
-export type Patched = { ok: true; text: string; line: number } | { ok: false; reason: "not-a-diff" | "changed" | "ambiguous" };
+export type Patched =
+  { ok: true; text: string; line: number; shown: string } | { ok: false; reason: "not-a-diff" | "changed" | "ambiguous" };
 
 /** Whether a fix's patch is a unified diff, not a snippet to be put in by hand. */
 export function isDiff(patch: string): boolean {
@@ -18,12 +21,15 @@ function parse(patch: string): Hunk[] {
   for (const line of patch.split("\n")) {
     const head = /^@@ -(\d+)/.exec(line);
     if (head) {
-      hunks.push({ start: Number(head[1]), before: [], after: [] });
+      hunks.push({ start: Number(head[1]), before: [], after: [], lines: [] });
       continue;
     }
     const hunk = hunks.at(-1);
     if (!hunk || line.startsWith("\\")) {
       continue;
+    }
+    if (/^[-+ ]/.test(line)) {
+      hunk.lines.push(line);
     }
     if (line.startsWith("-")) {
       hunk.before.push(line.slice(1));
@@ -47,14 +53,19 @@ function places(lines: string[], wanted: string[]): number[] {
   return found;
 }
 
-/** Puts a unified diff into a text as it is now; what the diff expects has to stand there word for word. */
-export function applyDiff(text: string, patch: string): Patched {
+/**
+ * Puts a unified diff into a text as it is now; what the diff expects has to stand there word for word.
+ *
+ * `offset`: how many lines stand above what the diff counts as the first. `shown` is the diff against the text as it is.
+ */
+export function applyDiff(text: string, patch: string, offset = 0): Patched {
   const hunks = parse(patch);
   if (!hunks.length) {
     return { ok: false, reason: "not-a-diff" };
   }
   const lines = text.split("\n");
-  let shift = 0;
+  const shown: string[] = [];
+  let shift = offset;
   let line = -1;
   for (const hunk of hunks) {
     const found = places(lines, hunk.before);
@@ -63,11 +74,12 @@ export function applyDiff(text: string, patch: string): Patched {
     if (at === undefined || !hunk.before.length) {
       return { ok: false, reason: found.length > 1 ? "ambiguous" : "changed" };
     }
+    shown.push(`@@ -${hunk.start} +${at + 1} @@`, ...hunk.lines);
     lines.splice(at, hunk.before.length, ...hunk.after);
     shift += hunk.after.length - hunk.before.length;
     if (line < 0) {
       line = at;
     }
   }
-  return { ok: true, text: lines.join("\n"), line };
+  return { ok: true, text: lines.join("\n"), line, shown: shown.join("\n") };
 }

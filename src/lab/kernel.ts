@@ -22,6 +22,14 @@ interface Answer {
   message?: string;
   cancelled?: boolean;
   report?: WireReport;
+  /** What is other than in the report before, in a sentence. */
+  changed?: string;
+}
+
+/** A report, and what is other than in the one before. */
+export interface Traced {
+  report: WireReport;
+  changed: string;
 }
 
 interface Pending {
@@ -62,7 +70,16 @@ export class KernelClient {
   }
 
   /** Traces on the thread that runs cells; progress comes line by line. */
-  async trace(request: TraceRequest, progress: (text: string) => void): Promise<WireReport> {
+  async trace(request: TraceRequest, progress: (text: string) => void): Promise<Traced> {
+    return this._run({ op: "trace", ...request }, progress);
+  }
+
+  /** Traces what failed last. */
+  async explain(progress: (text: string) => void): Promise<Traced> {
+    return this._run({ op: "explain" }, progress);
+  }
+
+  private async _run(question: JSONObject, progress: (text: string) => void): Promise<Traced> {
     const comm = this._comm;
     if (!comm) {
       throw new Error("The kernel is not connected.");
@@ -78,7 +95,7 @@ export class KernelClient {
     this._pending.set(id, pending);
     this._tracing = id;
     this._started = false;
-    const call = `${JSON.stringify(comm.commId)}, ${JSON.stringify(JSON.stringify({ id, op: "trace", ...request }))}`;
+    const call = `${JSON.stringify(comm.commId)}, ${JSON.stringify(JSON.stringify({ id, ...question }))}`;
     this._call("run", call).catch((error: unknown) => {
       this._fail(id, error instanceof Error ? error : new Error(String(error)));
     });
@@ -87,7 +104,7 @@ export class KernelClient {
       if (!answer.report) {
         throw new Error("The kernel's answer holds no report.");
       }
-      return answer.report;
+      return { report: answer.report, changed: answer.changed ?? "" };
     } finally {
       this._tracing = "";
     }
@@ -175,7 +192,7 @@ export class KernelClient {
 }
 
 function failure(name: string, text: string): Error {
-  if (name === "ModuleNotFoundError") {
+  if (name === "ModuleNotFoundError" && text.includes("jupyter_tpushape")) {
     return new MissingPackage(text);
   }
   return name === "KeyboardInterrupt" || name === "Cancelled" ? new Cancelled() : new Error(`${name}: ${text}`);

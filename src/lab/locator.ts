@@ -1,8 +1,9 @@
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { Clipboard, Dialog, Notification, showDialog } from "@jupyterlab/apputils";
-import { CodeCell } from "@jupyterlab/cells";
 import type { Cell } from "@jupyterlab/cells";
+import { CodeCell } from "@jupyterlab/cells";
 import type { CodeEditor } from "@jupyterlab/codeeditor";
+import type { IConsoleTracker } from "@jupyterlab/console";
 import { PageConfig, PathExt } from "@jupyterlab/coreutils";
 import type { IDocumentWidget } from "@jupyterlab/docregistry";
 import type { FileEditor, IEditorTracker } from "@jupyterlab/fileeditor";
@@ -13,9 +14,11 @@ import { Widget } from "@lumino/widgets";
 
 import type { Fix, Location, WireReport } from "../view";
 import { applyDiff, isDiff } from "./diff";
+import { lineIn } from "./lines";
 import type { ILocator, ITracer } from "./tokens";
 
 const HIGHLIGHT_MS = 1600;
+const TOAST = { autoClose: 8000 } as const;
 
 interface Place {
   editor: CodeEditor.IEditor | null;
@@ -30,18 +33,20 @@ export class Locator implements ILocator {
   constructor(
     private readonly _app: JupyterFrontEnd,
     private readonly _notebooks: INotebookTracker | null,
+    private readonly _consoles: IConsoleTracker | null,
     private readonly _editors: IEditorTracker | null,
     private readonly _tracer: ITracer,
     private readonly _trans: TranslationBundle,
+    private readonly _openPanel: () => Promise<unknown>,
   ) {}
 
   async open(location: Location): Promise<void> {
-    const place = await this._find(location);
+    const place = (await this._find(location)) ?? this._past(location);
     if (!place) {
-      Notification.info(this._trans.__("The code of %1 is not open here any more.", location.file || this._trans.__("this cell")));
+      Notification.info(this._trans.__("The code of %1 is not open here any more.", location.file || this._trans.__("this cell")), TOAST);
       return;
     }
-    this._reveal(place, location.line);
+    this._reveal(place, lineIn(place.source.getSource(), location.line, location.text));
   }
 
   async apply(report: WireReport, finding: number, index: number): Promise<void> {
@@ -55,7 +60,8 @@ export class Locator implements ILocator {
       await this._byHand(fix);
       return;
     }
-    const patched = applyDiff(place.source.getSource(), fix.patch ?? "");
+    const before = place.source.getSource();
+    const patched = applyDiff(before, fix.patch ?? "", place.cell ? lineIn(before, 1) - 1 : 0);
     if (!patched.ok) {
       await showDialog({
         title: this._trans.__("Not applied"),
@@ -68,10 +74,9 @@ export class Locator implements ILocator {
     if (place.cell) {
       buttons.push(Dialog.okButton({ label: this._trans.__("Apply, run and trace"), actions: ["rerun"] }));
     }
-    const before = place.source.getSource();
     const { button } = await showDialog({
       title: fix.title,
-      body: diffWidget(fix.patch ?? ""),
+      body: diffWidget(this._trans, patched.shown),
       buttons,
       defaultButton: 1,
     });
@@ -79,17 +84,21 @@ export class Locator implements ILocator {
       return;
     }
     if (place.source.getSource() !== before) {
-      Notification.warning(this._trans.__("%1 changed while the question stood: nothing was applied.", place.name));
+      Notification.warning(this._trans.__("%1 changed while the question stood: nothing was applied.", place.name), TOAST);
       return;
     }
     place.source.setSource(patched.text);
     this._reveal(place, patched.line + 1);
-    if (button.actions.includes("rerun") && place.panel && place.cell) {
-      place.panel.content.deselectAll();
-      if (await NotebookActions.run(place.panel.content, place.panel.sessionContext)) {
-        await this._tracer.refresh();
-        await this._tracer.trace();
-      }
+    const { panel, cell } = place;
+    if (!panel || !cell) {
+      Notification.info(this._trans.__("The fix is in %1. Save the file, then restart the kernel or import it anew.", place.name), TOAST);
+    } else if (button.actions.includes("rerun")) {
+      await this._openPanel();
+      await this._tracer.again(report, () => {
+        panel.content.activeCellIndex = panel.content.widgets.indexOf(cell);
+        panel.content.deselectAll();
+        return NotebookActions.run(panel.content, panel.sessionContext);
+      });
     }
   }
 
@@ -103,16 +112,30 @@ export class Locator implements ILocator {
       }
     });
     for (const panel of panels) {
-      const cells = panel.content.widgets;
-      // A number belongs to one run: where a cell has it, that run is the one meant; after another run only the id is left.
-      const found =
-        cells.find((cell) => location.execution && cell instanceof CodeCell && cell.model.executionCount === location.execution) ??
-        cells.find((cell) => location.cell && cell.model.id === location.cell);
+      const found = panel.content.widgets.find((cell) => location.cell && cell.model.id === location.cell);
       if (found) {
         return { panel, cell: found };
       }
     }
-    return null;
+    // Where the kernel was not told the cell's id there is the number of the run, which other notebooks have too.
+    const numbered = current?.content.widgets.find(
+      (cell) => !location.cell && location.execution && cell instanceof CodeCell && cell.model.executionCount === location.execution,
+    );
+    return current && numbered ? { panel: current, cell: numbered } : null;
+  }
+
+  /** A cell in the history of a console: it can be shown and not changed. */
+  private _past(location: Location): Place | null {
+    let found: Cell | undefined;
+    this._consoles?.forEach((panel) => {
+      const cell = Array.from(panel.console.cells).find((one) => location.cell !== "" && one.model.id === location.cell);
+      if (cell) {
+        found = cell;
+        this._app.shell.activateById(panel.id);
+        cell.node.scrollIntoView({ block: "center" });
+      }
+    });
+    return found ? { editor: null, source: found.model.sharedModel, name: this._trans.__("The cell"), cell: found } : null;
   }
 
   private async _find(location: Location | null): Promise<Place | null> {
@@ -135,8 +158,10 @@ export class Locator implements ILocator {
   }
 
   private async _file(file: string): Promise<Place | null> {
-    const root = PageConfig.getOption("serverRoot").replace(/^~/, "");
-    const path = file.startsWith(root) ? file.slice(root.length).replace(/^\/+/, "") : file;
+    // The server may tell its folder from the user's home on.
+    const root = PageConfig.getOption("serverRoot").replace(/^~/, "").replace(/\/*$/, "/");
+    const at = file.indexOf(root);
+    const path = at >= 0 ? file.slice(at + root.length) : file;
     const widget = await this._app.commands
       .execute("docmanager:open", { path, factory: "Editor" })
       .then((opened: unknown) => opened as IDocumentWidget<FileEditor> | undefined)
@@ -149,6 +174,7 @@ export class Locator implements ILocator {
     return { editor, source: model.sharedModel, name: PathExt.basename(path) };
   }
 
+  /** Scrolls to a line, counted from 1. */
   private _reveal(place: Place, line: number): void {
     const { editor, cell } = place;
     if (editor) {
@@ -165,7 +191,7 @@ export class Locator implements ILocator {
   private async _byHand(fix: Fix): Promise<void> {
     const { button } = await showDialog({
       title: fix.title,
-      body: diffWidget(fix.patch ?? "", this._trans.__("The source of this part is not known here, so this goes in by hand.")),
+      body: diffWidget(this._trans, fix.patch ?? "", this._trans.__("The source of this part is not known here, so this goes in by hand.")),
       buttons: [Dialog.cancelButton({ label: this._trans.__("Close") }), Dialog.okButton({ label: this._trans.__("Copy") })],
     });
     if (button.accept) {
@@ -182,13 +208,19 @@ function placeOf(fix: Fix, location: Location | null | undefined): Location | nu
   return fix.file ? { file: fix.file, line: 1 } : (location ?? null);
 }
 
-function diffWidget(patch: string, words = ""): Widget {
+function diffWidget(trans: TranslationBundle, patch: string, words = ""): Widget {
   const node = document.createElement("div");
   node.append(words);
   const code = node.appendChild(document.createElement("pre"));
   code.className = "tpushape-Diff";
   for (const line of patch.split("\n").filter((text) => !/^(---|\+\+\+)/.test(text))) {
     const row = code.appendChild(document.createElement("div"));
+    const hunk = /^@@ .*\+(\d+)/.exec(line);
+    if (hunk) {
+      row.textContent = trans.__("line %1", hunk[1]);
+      row.className = "tpushape-mod-line";
+      continue;
+    }
     row.textContent = line;
     row.className = line.startsWith("+") ? "tpushape-mod-added" : line.startsWith("-") ? "tpushape-mod-removed" : "";
   }

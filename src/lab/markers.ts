@@ -1,24 +1,44 @@
+import { NotebookActions } from "@jupyterlab/notebook";
+import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
 import type { TranslationBundle } from "@jupyterlab/translation";
 
 import type { Locator } from "./locator";
 import type { ITracer } from "./tokens";
 
-/** Puts a button on each cell that a problem speaks of; a click opens the problem. */
-export function markCells(tracer: ITracer, locator: Locator, open: () => void, trans: TranslationBundle): void {
-  let marks: HTMLElement[] = [];
-  tracer.reported.connect((_, report) => {
-    for (const mark of marks) {
-      mark.remove();
+/** Puts a button on each cell that a problem speaks of, until the cell has run again; a click opens the problem. */
+export function markCells(
+  tracer: ITracer,
+  locator: Locator,
+  notebooks: INotebookTracker | null,
+  open: () => void,
+  trans: TranslationBundle,
+): void {
+  const marks = new Map<HTMLElement, { mark: HTMLElement; panel: NotebookPanel }>();
+  const unmark = (cell: HTMLElement): void => {
+    marks.get(cell)?.mark.remove();
+    marks.delete(cell);
+  };
+  NotebookActions.executed.connect((_, { cell, success }) => {
+    if (success) {
+      unmark(cell.node);
     }
-    marks = [];
-    const taken = new Set<HTMLElement>();
+  });
+  tracer.reported.connect((_, report) => {
+    for (const [node, { panel }] of [...marks]) {
+      // Other notebooks keep what was found in them.
+      if (panel.isDisposed || panel === notebooks?.currentWidget) {
+        unmark(node);
+      }
+    }
     report.findings.forEach((finding, index) => {
       const found = finding.location ? locator.cell(finding.location) : null;
-      if (!found || taken.has(found.cell.node)) {
+      if (!found || (marks.has(found.cell.node) && marks.get(found.cell.node)?.panel === notebooks?.currentWidget)) {
         return;
       }
-      taken.add(found.cell.node);
-      const mark = found.cell.node.appendChild(document.createElement("button"));
+      const { panel } = found;
+      const { node } = found.cell;
+      unmark(node);
+      const mark = node.appendChild(document.createElement("button"));
       mark.className = `tpushape-Mark tpushape-mod-${finding.severity}`;
       mark.title = finding.message;
       mark.setAttribute("aria-label", trans.__("Shape problem: %1", finding.message));
@@ -26,7 +46,7 @@ export function markCells(tracer: ITracer, locator: Locator, open: () => void, t
         open();
         tracer.show(index);
       });
-      marks.push(mark);
+      marks.set(node, { mark, panel });
     });
   });
 }

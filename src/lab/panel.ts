@@ -33,6 +33,9 @@ class Controls extends Widget {
   private readonly _refresh = element("button", "Panel-refresh jp-mod-styled", "↻");
   private readonly _message = element("div", "Panel-message");
   private readonly _hint = element("div", "Panel-hint");
+  private readonly _failed = element("div", "Panel-failed");
+  private readonly _said = element("span", "Panel-said");
+  private readonly _explain = element("button", "Panel-explain jp-mod-styled jp-mod-warn");
   private readonly _chosen = element("div", "Panel-body");
 
   constructor(
@@ -60,6 +63,9 @@ class Controls extends Widget {
     this._watch.textContent = trans.__("Watch");
     this._watch.title = trans.__("Trace again after each cell that changes the model or the data");
     this._tab.textContent = trans.__("Open as tab");
+    this._explain.textContent = trans.__("Explain");
+    this._explain.addEventListener("click", () => void this._tracer.explain());
+    this._failed.append(this._said, this._explain);
     this._refresh.title = trans.__("List again");
     this._refresh.setAttribute("aria-label", this._refresh.title);
     this._target.setAttribute("aria-label", trans.__("Target"));
@@ -97,7 +103,7 @@ class Controls extends Widget {
     this._chosen.append(heading(trans.__("Models")), this._models, heading(trans.__("Data")), this._data, options, actions);
     const top = element("div", "Panel-top");
     top.append(this._place, this._refresh);
-    this.node.append(top, this._hint, this._chosen, this._message);
+    this.node.append(top, this._hint, this._failed, this._chosen, this._message);
   }
 
   private _draw(): void {
@@ -106,6 +112,10 @@ class Controls extends Widget {
     this._place.title = place;
     this._message.textContent = message;
     this._drawHint(state);
+    this._failed.hidden = !inventory.failed;
+    this._explain.disabled = running;
+    // What to type is for those who have no button.
+    this._said.textContent = (inventory.failed ?? "").replace(/^tpushape ▸ /, "").replace(/ Type %tpushape to see it\.$/, "");
     this._chosen.hidden = state !== "ready" && !inventory.models.length;
     this._list(
       this._models,
@@ -210,12 +220,15 @@ export class TracerPanel extends Widget {
     this.layout = layout;
   }
 
+  protected override onAfterAttach(): void {
+    this._tracer.look(this, this.isVisible);
+  }
+
   protected override onAfterShow(): void {
-    this._tracer.visible = true;
-    void this._tracer.refresh();
+    this._tracer.look(this, true);
   }
 
   protected override onAfterHide(): void {
-    this._tracer.visible = false;
+    this._tracer.look(this, false);
   }
 }

@@ -7,6 +7,7 @@ import { INotebookTracker, NotebookActions } from "@jupyterlab/notebook";
 import { ISettingRegistry } from "@jupyterlab/settingregistry";
 import { ITranslator, nullTranslator } from "@jupyterlab/translation";
 
+import { answer } from "../bridge";
 import { icon } from "./icon";
 import { Locator } from "./locator";
 import { markCells } from "./markers";
@@ -71,17 +72,27 @@ export const locator: JupyterFrontEndPlugin<ILocator> = {
   autoStart: true,
   provides: ILocator,
   requires: [ITracer],
-  optional: [INotebookTracker, IEditorTracker, ITranslator],
+  optional: [INotebookTracker, IConsoleTracker, IEditorTracker, ITranslator],
   activate: (
     app: JupyterFrontEnd,
     state: ITracer,
     notebooks: INotebookTracker | null,
+    consoles: IConsoleTracker | null,
     editors: IEditorTracker | null,
     translator: ITranslator | null,
   ): ILocator => {
     const trans = (translator ?? nullTranslator).load("jupyter_tpushape");
-    const made = new Locator(app, notebooks, editors, state, trans);
-    markCells(state, made, () => void app.commands.execute(CommandIDs.openPanel), trans);
+    const openPanel = (): Promise<unknown> => app.commands.execute(CommandIDs.openPanel);
+    const made = new Locator(app, notebooks, consoles, editors, state, trans, openPanel);
+    markCells(state, made, notebooks, () => void openPanel(), trans);
+    // Widgets in outputs have no application of their own.
+    answer((asked) => {
+      if (asked.kind === "locate") {
+        void made.open(asked.location);
+      } else if (asked.kind === "apply") {
+        void made.apply(asked.report, asked.finding, asked.fix);
+      }
+    });
     return made;
   },
 };
@@ -133,6 +144,10 @@ export const panel: JupyterFrontEndPlugin<void> = {
           return;
         }
         const main = new MainAreaWidget({ content: new ReportView(code).follow(state) });
+        state.look(main, true);
+        main.disposed.connect(() => {
+          state.look(main, false);
+        });
         main.id = "tpushape-tab";
         main.title.label = trans.__("Tensor shapes");
         main.title.icon = icon;
@@ -151,10 +166,17 @@ export const settings: JupyterFrontEndPlugin<void> = {
   activate: async (_app: JupyterFrontEnd, state: ITracer, registry: ISettingRegistry) => {
     const loaded = await registry.load("jupyter_tpushape:plugin");
     const read = (): void => {
-      const composite = loaded.composite as { target: string; autoTrace: boolean; hints: boolean; sampleBatches: number; compile: string };
+      const composite = loaded.composite as {
+        target: string;
+        autoTrace: boolean;
+        hints: boolean;
+        sampleBatches: number;
+        compile: string;
+        effort: string;
+      };
       state.autoTrace = composite.autoTrace;
       state.hints = composite.hints;
-      state.choose({ tpu: composite.target, batches: composite.sampleBatches, compile: composite.compile });
+      state.choose({ tpu: composite.target, batches: composite.sampleBatches, compile: composite.compile, effort: composite.effort });
     };
     loaded.changed.connect(read);
     read();

@@ -10,6 +10,7 @@ export class ReportView extends Widget {
   private _view: Mounted | null = null;
   private _report: WireReport | null = null;
   private _finding = -1;
+  private _asked = 0;
 
   constructor(private readonly _locator: ILocator | null) {
     super();
@@ -18,7 +19,7 @@ export class ReportView extends Widget {
   }
 
   /** Shows a report and one of its problems. */
-  set(report: WireReport | null, finding: number): void {
+  set(report: WireReport | null, finding: number, asked = this._asked): void {
     if (report !== this._report) {
       this._report = report;
       this._finding = 0;
@@ -29,17 +30,18 @@ export class ReportView extends Widget {
         this._view = report ? mount(this.node, report, this._callbacks()) : null;
       }
     }
-    if (report && finding !== this._finding) {
+    if (report && (finding !== this._finding || asked !== this._asked)) {
       this._finding = finding;
       this._view?.show(finding);
     }
+    this._asked = asked;
     MessageLoop.sendMessage(this, Widget.ResizeMessage.UnknownSize);
   }
 
   /** Follows the tracer's report for as long as this widget lives. */
   follow(tracer: ITracer): this {
     const draw = (): void => {
-      this.set(tracer.report, tracer.finding);
+      this.set(tracer.report, tracer.finding, tracer.asked);
     };
     tracer.changed.connect(draw);
     this.disposed.connect(() => tracer.changed.disconnect(draw));

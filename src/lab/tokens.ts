@@ -32,6 +32,8 @@ export interface Inventory {
   /** For each model the data that fits it best. */
   pairs: Record<string, string>;
   targets: string[];
+  /** The line under the last cell's traceback, where that cell failed over shapes. */
+  failed?: string;
 }
 
 export interface TraceRequest {
@@ -40,6 +42,8 @@ export interface TraceRequest {
   tpu: string;
   compile: string;
   batches: number;
+  /** How hard the TPU's compiler tries: quick or full. */
+  effort: string;
 }
 
 /** What the followed kernel is to the sidebar. */
@@ -57,16 +61,22 @@ export interface ITracer {
   readonly message: string;
   readonly report: WireReport | null;
   readonly finding: number;
+  /** Counts up each time that a problem is asked for, also the one that is shown. */
+  readonly asked: number;
   watching: boolean;
   /** Whether a model that a cell has just made is traced at once. */
   autoTrace: boolean;
   /** Whether a line under a traceback says where shapes part. */
   hints: boolean;
-  /** Nothing is asked of a kernel while no panel is in sight. */
-  visible: boolean;
+  /** Tells whether a view is in sight: nothing is asked of a kernel while none is. */
+  look(view: object, seen: boolean): void;
   choose(part: Partial<TraceRequest>): void;
   refresh(): Promise<void>;
   trace(): Promise<void>;
+  /** Traces what failed last in the kernel. */
+  explain(): Promise<void>;
+  /** After a cell that a fix went into was run: traces what the cell made, and says what is other than in the report before. */
+  again(before: WireReport, run: () => Promise<boolean>): Promise<void>;
   cancel(): Promise<void>;
   /** Moves to a problem by its index; the views follow. */
   show(finding: number): void;

@@ -5,7 +5,17 @@ import { Signal } from "@lumino/signaling";
 
 import type { WireReport } from "../view";
 import { Cancelled, KernelClient, MissingPackage } from "./kernel";
+import type { Traced } from "./kernel";
 import type { Inventory, ITracer, KernelState, TraceRequest } from "./tokens";
+
+/** What the sidebar remembers of each notebook and console. */
+interface Memory {
+  report: WireReport | null;
+  finding: number;
+  message: string;
+  model: string;
+  data: string;
+}
 
 const NOTHING: Inventory = { models: [], data: [], pairs: {}, targets: [] };
 
@@ -16,16 +26,18 @@ export class Tracer implements ITracer {
   state: KernelState = "none";
   place = "";
   inventory = NOTHING;
-  request: TraceRequest = { model: "", data: "", tpu: "v5e-8", compile: "", batches: 3 };
+  request: TraceRequest = { model: "", data: "", tpu: "v5e-8", compile: "", batches: 3, effort: "" };
   running = false;
   message = "";
   report: WireReport | null = null;
   finding = 0;
+  asked = 0;
   watching = false;
   autoTrace = false;
   hints = true;
-  visible = false;
 
+  private readonly _views = new Set<object>();
+  private readonly _memory = new WeakMap<ISessionContext, Memory>();
   private _session: ISessionContext | null = null;
   private _client: KernelClient | null = null;
   private _connecting: Promise<void> | null = null;
@@ -36,13 +48,32 @@ export class Tracer implements ITracer {
     if (session === this._session) {
       return;
     }
+    if (this._session) {
+      const { report, finding, message, request } = this;
+      this._memory.set(this._session, { report, finding, message, model: request.model, data: request.data });
+    }
     this._session?.kernelChanged.disconnect(this._onKernel, this);
     this._session?.statusChanged.disconnect(this._onStatus, this);
     this._session = session;
     this.place = place;
+    const known = session ? this._memory.get(session) : undefined;
+    this.report = known?.report ?? null;
+    this.finding = known?.finding ?? 0;
+    this.request = { ...this.request, model: known?.model ?? "", data: known?.data ?? "" };
     session?.kernelChanged.connect(this._onKernel, this);
     session?.statusChanged.connect(this._onStatus, this);
     this._onKernel();
+    this.message = known?.message ?? "";
+    this.changed.emit();
+  }
+
+  look(view: object, seen: boolean): void {
+    if (!seen) {
+      this._views.delete(view);
+    } else if (!this._views.has(view)) {
+      this._views.add(view);
+      void this.refresh();
+    }
   }
 
   choose(part: Partial<TraceRequest>): void {
@@ -56,12 +87,13 @@ export class Tracer implements ITracer {
     const count = this.report?.findings.length ?? 0;
     if (count) {
       this.finding = (finding + count) % count;
+      this.asked += 1;
       this.changed.emit();
     }
   }
 
   async refresh(): Promise<void> {
-    if (!this.visible) {
+    if (!this._views.size && !this.watching && !this.autoTrace) {
       return;
     }
     try {
@@ -90,30 +122,78 @@ export class Tracer implements ITracer {
   }
 
   async trace(): Promise<void> {
+    await this._run(this.report, (client, progress) => client.trace(this.request, progress));
+  }
+
+  async explain(): Promise<void> {
+    await this._run(null, (client, progress) => client.explain(progress));
+  }
+
+  async again(before: WireReport, run: () => Promise<boolean>): Promise<void> {
+    const known = new Set(this.inventory.models.map((entry) => entry.key));
+    if (!(await run())) {
+      await this.refresh();
+      await this.explain();
+      return;
+    }
+    await this.refresh();
+    const fresh = this.inventory.models.filter((entry) => !known.has(entry.key));
+    const chosen = fresh.find((entry) => entry.name === this.request.model) ?? fresh.find((entry) => entry.kind === "model") ?? fresh[0];
+    if (!chosen) {
+      this.message = this._trans.__(
+        "The cell ran. %1 was made before the fix: run the cell that makes it, then trace it.",
+        this.request.model,
+      );
+      this.changed.emit();
+      return;
+    }
+    if (chosen.name !== this.request.model) {
+      this.choose({ model: chosen.name });
+    }
+    await this._run(before, (client, progress) => client.trace(this.request, progress));
+  }
+
+  private async _run(
+    before: WireReport | null,
+    ask: (client: KernelClient, progress: (text: string) => void) => Promise<Traced>,
+  ): Promise<void> {
     if (this.running) {
       return;
     }
+    const session = this._session;
     this.running = true;
     this.message = this._trans.__("Waiting for the kernel");
     this.changed.emit();
     try {
       const client = await this._connected();
       if (client) {
-        const before = this.report;
-        const report = await client.trace(this.request, (text) => {
+        const { report, changed } = await ask(client, (text) => {
           this.message = text;
           this.changed.emit();
         });
-        this.message = before && before.summary !== report.summary ? `${before.summary} → ${report.summary}` : report.summary;
-        this.report = report;
-        this.finding = 0;
-        this.reported.emit(report);
+        const words = before && before.summary !== report.summary ? `${before.summary} → ${report.summary}` : report.summary;
+        this._keep(session, report, changed || words);
+      } else {
+        this.message = "";
       }
     } catch (error) {
       this._say(error);
     }
     this.running = false;
     this.changed.emit();
+  }
+
+  /** A report belongs to the notebook that it was asked in, also where another one has come to the front. */
+  private _keep(session: ISessionContext | null, report: WireReport, message: string): void {
+    if (session === this._session) {
+      this.message = message;
+      this.report = report;
+      this.finding = 0;
+      this.reported.emit(report);
+    } else if (session) {
+      const known = this._memory.get(session);
+      this._memory.set(session, { model: "", data: "", ...known, report, finding: 0, message });
+    }
   }
 
   async cancel(): Promise<void> {

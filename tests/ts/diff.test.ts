@@ -14,7 +14,7 @@ const patch = [
 ].join("\n");
 
 test("a diff goes in where it was made", () => {
-  expect(applyDiff(cell, patch)).toEqual({
+  expect(applyDiff(cell, patch)).toMatchObject({
     ok: true,
     line: 0,
     text: "x = layers.Conv2D(8, 3)(x)\nx = layers.Flatten()(x)\nx = layers.Dense(10)(x)\nmodel = keras.Model(i, x)",
@@ -39,4 +39,15 @@ test("a snippet is not a diff", () => {
   expect(isDiff("# in front of dense:\n+layers.Flatten(),")).toBe(false);
   expect(applyDiff(cell, "+layers.Flatten(),")).toEqual({ ok: false, reason: "not-a-diff" });
   expect(isDiff(patch)).toBe(true);
+});
+
+test("the diff is shown with the lines of the text as it is", () => {
+  const moved = applyDiff(`# one\n# two\n${cell}`, patch);
+  expect(moved.ok && moved.shown.split("\n")[0]).toBe("@@ -1 +3 @@");
+});
+
+test("lines above what the kernel counts as the first tell two equal places apart", () => {
+  const twice = `${cell}\n${cell}`;
+  expect(applyDiff(twice, patch, 1)).toEqual({ ok: false, reason: "ambiguous" });
+  expect(applyDiff(twice, patch, 3)).toMatchObject({ ok: true, line: 3 });
 });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -15,14 +16,37 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=20_000)
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
+
+# A Python kernel that our package is not installed for.
+BARE = """
+import sys
+from ipykernel.kernelapp import launch_new_instance
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "jupyter_tpushape":
+            raise ModuleNotFoundError("No module named 'jupyter_tpushape'", name=name)
+sys.meta_path.insert(0, Absent())
+launch_new_instance()
+"""
+# A kernel of another language.
+ECHO = """
+from ipykernel.kernelapp import IPKernelApp
+from ipykernel.kernelbase import Kernel
+class Echo(Kernel):
+    implementation, implementation_version, banner = "echo", "1", "echo"
+    language_info = {"name": "echo", "mimetype": "text/plain", "file_extension": ".txt"}
+    async def do_execute(self, code, silent, *args, **more):
+        return {"status": "ok", "execution_count": self.execution_count, "payload": [], "user_expressions": {}}
+IPKernelApp.launch_instance(kernel_class=Echo)
+"""
 
 
 @dataclass
@@ -32,10 +56,10 @@ class Lab:
     url: str
     folder: Path
 
-    def notebook(self, name: str, *cells: str) -> str:
+    def notebook(self, name: str, *cells: str, kernel: str = "python3") -> str:
         """Writes a notebook of code cells and gives its name."""
         made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-        made.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        made.metadata["kernelspec"] = {"name": kernel, "display_name": kernel, "language": "python"}
         nbformat.write(made, self.folder / name)
         return name
 
@@ -75,6 +99,31 @@ class Window:
         """Starts all cells of the notebook."""
         self.command("notebook:run-all-cells")
 
+    def run_cell(self, index: int) -> None:
+        """Starts one cell of the active notebook."""
+        self.page.evaluate(f"() => {{ window.jupyterapp.shell.currentWidget.content.activeCellIndex = {index}; }}")
+        self.command("notebook:run-cell")
+
+    def write(self, index: int, source: str) -> None:
+        """Puts another text into a cell of the active notebook, as typing does."""
+        self.page.evaluate(
+            "([i, text]) => window.jupyterapp.shell.currentWidget.content.widgets[i].model.sharedModel.setSource(text)", [index, source]
+        )
+
+    def source(self, index: int) -> str:
+        """The text of a cell of the active notebook."""
+        return str(self.page.evaluate(f"window.jupyterapp.shell.currentWidget.content.widgets[{index}].model.sharedModel.getSource()"))
+
+    def cell(self, index: int) -> Locator:
+        """A cell of the notebook in front."""
+        return self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook .jp-Cell").nth(index)
+
+    @property
+    def panel(self) -> Locator:
+        """The sidebar panel, opened."""
+        self.command("tpushape:open-panel")
+        return self.page.locator("#tpushape-panel")
+
 
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
@@ -102,6 +151,13 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         TF_CPP_MIN_LOG_LEVEL="3",
         CUDA_VISIBLE_DEVICES="-1",
     )
+    for name, start in (("bare", BARE), ("echo", ECHO)):
+        spec = home / "share" / "kernels" / name
+        spec.mkdir(parents=True)
+        argv = [sys.executable, "-c", start, "-f", "{connection_file}"]
+        (spec / "kernel.json").write_text(
+            json.dumps({"argv": argv, "display_name": name, "language": "python" if name == "bare" else name})
+        )
     log = home / "server.log"
     settings = home / "settings" / "@jupyterlab" / "apputils-extension"
     settings.mkdir(parents=True)
@@ -153,7 +209,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def window(browser: Browser, lab: Lab) -> Iterator[Window]:
     context = browser.new_context(viewport={"width": 1440, "height": 960})
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(20_000)
     page = context.new_page()
     made = Window(page, lab)
     page.on("console", lambda message: made.errors.append(message.text) if message.type == "error" else None)

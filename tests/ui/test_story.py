@@ -1,0 +1,241 @@
+"""What a person lives through in JupyterLab: a cell raises, the fault is explained, a fix goes in, the cell runs."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from .conftest import Lab, Window
+
+SETUP = "%load_ext jupyter_tpushape\nimport numpy as np, keras\nfrom keras import layers"
+# Blank lines above: the kernel does not count them, a person does.
+BROKEN = """\
+
+
+model = keras.Sequential([
+    keras.Input((28, 28, 1)),
+    layers.Conv2D(8, 3, activation="relu"),
+    layers.LSTM(16),
+    layers.Dense(10, activation="softmax"),
+])
+model.compile("adam", "sparse_categorical_crossentropy")
+"""
+DATA = 'x, y = np.zeros((64, 28, 28, 1), "float32"), np.arange(64) % 10'
+SMALL = 'model = keras.Sequential([keras.Input((8,)), layers.Dense(3)])\nmodel.compile("sgd", "mse")'
+ROWS = 'x, y = np.zeros((64, 8), "float32"), np.zeros((64, 3), "float32")'
+NETS = """\
+import keras
+from keras import layers
+
+
+def make_net():
+    model = keras.Sequential([
+        keras.Input((28, 28, 1)),
+        layers.MaxPooling2D(4),
+        layers.Dense(10, activation="softmax"),
+    ])
+    model.compile("adam", "sparse_categorical_crossentropy")
+    return model
+"""
+
+
+def cursor_line(window: Window) -> int:
+    line = window.page.evaluate("window.jupyterapp.shell.currentWidget.content.activeCell.editor.getCursorPosition().line + 1")
+    return int(line)
+
+
+def test_a_cell_raises_it_is_explained_a_fix_goes_in_and_the_cell_runs(window: Window, lab: Lab) -> None:
+    window.open(lab.notebook("story.ipynb", SETUP, DATA, BROKEN, "%tpushape"))
+    window.run()
+    broken = window.cell(2)
+    expect(broken).to_contain_text("tpushape ▸ lstm wants (batch, time, features), and conv2d gives (?, 26, 26, 8): 1 axis too many.")
+
+    # The run stopped at the cell that raised: the magic is run by itself.
+    window.run_cell(3)
+    shown = window.cell(3)
+    expect(shown.get_by_text("wants").first).to_be_visible()
+    shown.get_by_role("button", name="In[3]:4").first.click()
+    assert cursor_line(window) == 6
+
+    shown.get_by_role("button", name="Apply: Read the rows as time steps").click()
+    dialog = window.page.locator(".jp-Dialog")
+    expect(dialog.locator(".tpushape-Diff")).to_contain_text("line 4")
+    expect(dialog.locator(".tpushape-Diff .tpushape-mod-added")).to_contain_text("+    layers.Reshape((26, 208)),")
+    dialog.get_by_role("button", name="Apply, run and trace").click()
+    expect(dialog).to_have_count(0)
+    expect(window.panel.get_by_role("status")).to_have_text("The edge conv2d → lstm was broken, and flows now. Nothing serious is left.")
+    expect(window.panel.locator(".tpushape-Report")).to_contain_text("Flows to the end on v5e-8")
+    expect(broken).not_to_contain_text("tpushape ▸")
+
+    # What went in is one step to undo.
+    assert window.source(2) == BROKEN.replace("    layers.LSTM", "    layers.Reshape((26, 208)),\n    layers.LSTM")
+    window.command("notebook:undo-cell-action")
+    window.page.evaluate("window.jupyterapp.shell.currentWidget.content.widgets[2].editor.undo()")
+    assert window.source(2) == BROKEN
+
+
+def test_the_panel_explains_marks_refuses_and_forgets_with_the_kernel(window: Window, lab: Lab) -> None:
+    window.open(lab.notebook("explain.ipynb", SETUP, BROKEN))
+    panel = window.panel
+    window.run()
+    expect(panel.locator(".tpushape-Panel-failed")).to_contain_text("lstm wants (batch, time, features)")
+    expect(panel.locator(".tpushape-Panel-failed")).not_to_contain_text("%tpushape")
+
+    # A new kernel knows nothing of it.
+    window.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+    expect(panel.locator(".tpushape-Panel-failed")).to_be_hidden()
+    window.command("tpushape:explain-last-error")
+    expect(panel.get_by_role("status")).to_contain_text("Nothing has failed over shapes in this kernel since it was connected")
+
+    window.run()
+    panel.get_by_role("button", name="Explain").click()
+    expect(panel.get_by_role("status")).to_contain_text("1 problem")
+    mark = window.cell(1).get_by_role("button", name=re.compile("^Shape problem: lstm wants"))
+    panel.get_by_role("tab", name="Details").click()
+    mark.click()
+    expect(panel.get_by_role("tab", name="Findings 1")).to_have_attribute("aria-selected", "true")
+
+    # A line that the fix speaks of has changed since: nothing is put in, and why is said.
+    edited = BROKEN.replace("LSTM(16)", "LSTM(32)")
+    window.write(1, edited)
+    panel.get_by_role("button", name=re.compile("^Apply: ")).first.click()
+    dialog = window.page.locator(".jp-Dialog")
+    expect(dialog).to_contain_text("The cell has changed since it was traced, so this fix does not fit any more. Trace it again.")
+    dialog.get_by_role("button").first.click()
+    assert window.source(1) == edited
+
+    # A line elsewhere has changed: the fix still fits. The mark goes when the cell has run well.
+    window.write(1, "# a remark\n" + BROKEN)
+    window.command("tpushape:apply-fix")
+    expect(dialog.locator(".tpushape-Diff")).to_contain_text("line 5")
+    dialog.get_by_role("button", name="Apply", exact=True).click()
+    window.run_cell(1)
+    expect(mark).to_have_count(0)
+    expect(panel.get_by_role("option", name=re.compile("^model"))).to_contain_text("parameters")
+
+
+def test_the_panel_follows_the_notebook_in_front_and_stays_after_a_reload(window: Window, lab: Lab) -> None:
+    lab.notebook("second.ipynb", SETUP, SMALL.replace("model", "other").replace("(3)", "(5)"))
+    window.open(lab.notebook("first.ipynb", SETUP, SMALL, ROWS))
+    panel = window.panel
+    window.run()
+    panel.get_by_role("option", name=re.compile("^model")).click()
+    panel.get_by_role("button", name="Trace", exact=True).click()
+    expect(panel.get_by_role("status")).to_contain_text("Flows to the end")
+
+    window.page.evaluate("window.jupyterapp.commands.execute('docmanager:open', {path: 'second.ipynb'})")
+    expect(panel.locator(".tpushape-Panel-place")).to_have_text("second.ipynb")
+    expect(panel.locator(".tpushape-Report")).not_to_contain_text("Flows to the end")
+    expect(panel).to_contain_text("No Keras model lives in this kernel yet.")
+    window.run()
+    expect(panel.get_by_role("option", name=re.compile("^other"))).to_contain_text("(?, 8) → (?, 5)")
+    expect(panel.get_by_role("option", name=re.compile("^model"))).to_have_count(0)
+
+    # Back in front, the first notebook has its own models and its own report.
+    window.page.evaluate("window.jupyterapp.commands.execute('docmanager:open', {path: 'first.ipynb'})")
+    expect(panel.get_by_role("option", name=re.compile("^model"))).to_have_attribute("aria-selected", "true")
+    expect(panel.locator(".tpushape-Report")).to_contain_text("Flows to the end")
+
+    window.command("docmanager:save-all")
+    window.page.wait_for_timeout(1500)
+    window.page.goto(f"{lab.url}/lab/workspaces/first")
+    expect(window.page.locator("#tpushape-panel")).to_be_visible()
+    expect(window.page.locator("#tpushape-panel").get_by_role("option", name=re.compile("^model"))).to_be_visible()
+
+
+def test_watching_says_what_changed(window: Window, lab: Lab) -> None:
+    flat = SMALL.replace("(8,)", "(6, 8)")
+    window.open(
+        lab.notebook("watch.ipynb", SETUP, flat, ROWS.replace("(64, 8)", "(64, 6, 8)"), "%tpushape watch model (x,y) --tpu none", SMALL)
+    )
+    panel = window.panel
+    window.run()
+    expect(window.cell(3).locator(".tpushape-view")).to_be_visible()
+    window.write(4, ROWS)
+    panel.get_by_role("button", name="Watch").click()
+    panel.get_by_role("option", name=re.compile("^model")).click()
+    panel.get_by_role("button", name="Trace", exact=True).click()
+    expect(panel.locator(".tpushape-Report .tps")).to_be_visible()
+    window.run_cell(4)
+    expect(window.cell(4)).to_contain_text("tpushape ▸")
+    said = re.compile(r"The edge .* was broken, and flows now\. Nothing serious is left\.")
+    expect(window.cell(4).locator(".jp-OutputArea")).to_have_text(said)
+    expect(panel.get_by_role("status")).to_have_text(said)
+
+
+def test_a_fix_goes_into_a_python_file(window: Window, lab: Lab) -> None:
+    (lab.folder / "nets.py").write_text(NETS)
+    window.open(lab.notebook("file.ipynb", SETUP, "from nets import make_net", DATA))
+    panel = window.panel
+    window.run()
+    panel.get_by_role("option", name=re.compile("^make_net")).click()
+    panel.get_by_role("button", name="Trace", exact=True).click()
+    expect(panel.get_by_role("status")).to_contain_text("1 problem")
+    panel.get_by_role("button", name=re.compile("Apply")).first.click()
+    dialog = window.page.locator(".jp-Dialog")
+    expect(dialog.locator(".tpushape-Diff")).to_contain_text("+")
+    dialog.get_by_role("button", name="Apply", exact=True).click()
+    expect(window.page.locator(".jp-FileEditor .cm-content")).to_contain_text("Flatten()")
+    expect(window.page.get_by_text("The fix is in nets.py. Save the file, then restart the kernel or import it anew.")).to_be_visible()
+
+
+def test_a_console_is_followed_too(window: Window, lab: Lab) -> None:
+    window.open(lab.notebook("aside.ipynb", "1"))
+    panel = window.panel
+    window.page.evaluate("window.jupyterapp.commands.execute('console:create', {kernelPreference: {name: 'python3'}, activate: true})")
+    expect(panel.locator(".tpushape-Panel-place")).to_have_text(re.compile("Console"))
+    expect(panel).to_contain_text("No Keras model lives in this kernel yet.")
+    window.page.evaluate(
+        "code => window.jupyterapp.commands.execute('console:inject', {path: window.jupyterapp.shell.currentWidget.console.sessionContext.path, code})",
+        f"{SETUP}\n{SMALL}\n{ROWS}",
+    )
+    expect(panel.get_by_role("option", name=re.compile("^model"))).to_contain_text("27 parameters")
+    panel.get_by_role("button", name="Trace", exact=True).click()
+    expect(panel.get_by_role("status")).to_contain_text("Flows to the end")
+
+
+def test_a_kernel_that_cannot_be_asked_is_told_of(window: Window, lab: Lab) -> None:
+    window.open(lab.notebook("bare.ipynb", "1", kernel="bare"))
+    panel = window.panel
+    expect(panel).to_contain_text("This kernel has no jupyter_tpushape. Run this in a cell, then list again:")
+    expect(panel.locator("code")).to_have_text("%pip install jupyter_tpushape")
+    window.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.changeKernel({name: 'echo'})")
+    expect(panel).to_contain_text("This kernel does not run Python, so it holds no Keras model.")
+    window.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    expect(panel).to_contain_text("No kernel is running here.")
+    window.page.evaluate("window.jupyterapp.shell.currentWidget.close()")
+    window.page.locator(".jp-Dialog").get_by_role("button", name="Discard").click(timeout=2000) if window.page.locator(
+        ".jp-Dialog"
+    ).count() else None
+    expect(panel).to_contain_text("Open a notebook or a console: its models and datasets are listed here.")
+
+
+def test_a_long_trace_is_taken_back_and_the_kernel_goes_on(window: Window, lab: Lab) -> None:
+    slow = (
+        "import time\nclass Slow(layers.Layer):\n    def call(self, x):\n"
+        "        for _ in range(600): time.sleep(0.1 if patient else 0)\n        return x\n"
+        "patient = False\nmodel = keras.Sequential([keras.Input((8,)), Slow(), layers.Dense(3)])\npatient = True"
+    )
+    window.open(lab.notebook("slow.ipynb", SETUP, slow, "1 + 41"))
+    panel = window.panel
+    window.run()
+    panel.get_by_role("option", name=re.compile("^model")).click()
+    panel.get_by_role("button", name="Trace", exact=True).click()
+    expect(panel.get_by_role("status")).to_have_text("Tracing")
+    window.page.wait_for_timeout(500)
+    panel.get_by_role("button", name="Cancel").click()
+    expect(panel.get_by_role("status")).to_have_text("Cancelled")
+    expect(panel.get_by_role("button", name="Trace", exact=True)).to_be_enabled()
+
+    # While a cell runs, the list is still answered, a trace waits its turn, and taking it back leaves the cell alone.
+    window.write(2, "time.sleep(6)\n1 + 41")
+    window.run_cell(2)
+    expect(window.cell(2).locator(".jp-InputPrompt")).to_contain_text("*")
+    panel.get_by_role("button", name="List again").click()
+    expect(panel.get_by_role("option", name=re.compile("^model"))).to_be_visible()
+    panel.get_by_role("button", name="Trace", exact=True).click()
+    expect(panel.get_by_role("status")).to_have_text("Waiting for the kernel")
+    panel.get_by_role("button", name="Cancel").click()
+    expect(panel.get_by_role("status")).to_have_text("Cancelled")
+    expect(window.cell(2).locator(".jp-OutputArea-output")).to_have_text("42")
