@@ -141,9 +141,9 @@ def _specs(spec: Any) -> str:
 
 def _builds(value: FunctionType, words: frozenset[str], endings: tuple[str, ...]) -> bool:
     """Whether a function of the user's that needs no argument looks like one that builds what ``words`` stand for."""
-    if not is_user_file(value.__code__.co_filename) or any(
-        part.default is inspect.Parameter.empty for part in inspect.signature(value).parameters.values()
-    ):
+    if value.__module__ != "__main__" and not is_user_file(value.__code__.co_filename):
+        return False
+    if any(part.default is inspect.Parameter.empty for part in inspect.signature(value).parameters.values()):
         return False
     if inspect.iscoroutinefunction(value) or inspect.isgeneratorfunction(value):
         return False
