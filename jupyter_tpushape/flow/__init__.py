@@ -1,13 +1,13 @@
 """What a flow, a finding, a fix and a report are: pure values and their wire form."""
 
-from .findings import SERIOUS, SEVERITIES, CannotRebuild, Edit, EditKind, Effect, Finding, Fix, Severity, Side
+from .findings import SERIOUS, SEVERITIES, After, AfterEdge, CannotRebuild, Edit, EditKind, Effect, Finding, Fix, Severity, Side
 from .graph import Edge, Failure, Flow, Location, Node, NodeKind, Status, Target, Weight
 from .report import Report
 from .spec import Replica, Shape, Spec, elements, show_shape
 from .wire import MIME, VERSION, LayerMemory, Verdict, WireReport, pack, schema, unpack
 
 __all__ = [
-    "MIME", "SERIOUS", "SEVERITIES", "VERSION", "CannotRebuild", "Edge", "Edit", "EditKind", "Effect", "Failure", "Finding",
+    "MIME", "SERIOUS", "SEVERITIES", "VERSION", "After", "AfterEdge", "CannotRebuild", "Edge", "Edit", "EditKind", "Effect", "Failure", "Finding",
     "Fix", "Flow", "LayerMemory", "Location", "Node", "NodeKind", "Replica", "Report", "Severity", "Shape", "Side", "Spec",
     "Status", "Target", "Verdict", "Weight", "WireReport", "elements", "pack", "schema", "show_shape", "unpack",
 ]  # fmt: skip

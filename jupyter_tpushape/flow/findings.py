@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from .graph import Location
-from .spec import Shape
+from .graph import Location, Node
+from .spec import Shape, Spec
 
 Severity = Literal["error", "tpu", "silent", "slow", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "tpu", "silent", "slow", "note")
@@ -63,6 +63,33 @@ class Effect(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str = ""
 
 
+class AfterEdge(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A tensor that a fix makes another one, or a new one. ``spec`` is an index into the specs beside it.
+
+    ``even``: every replica holds this shape.
+    """
+
+    id: str
+    source: str
+    target: str
+    spec: int
+    label: str = ""
+    even: bool = False
+
+
+class After(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the flow with a fix in it, as it was traced, has otherwise than the flow without.
+
+    ``nodes`` are new or stand in place of the one with their id; ``edges`` likewise. What is named in
+    ``gone`` (ids of nodes and edges) is not there any more. All else is as it was, and is reached.
+    """
+
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[AfterEdge, ...] = ()
+    specs: tuple[Spec, ...] = ()
+    gone: tuple[str, ...] = ()
+
+
 class Fix(msgspec.Struct, dict=True, omit_defaults=True):
     """One or more edits; ``verified`` only where the program, traced again with them, holds."""
 
@@ -74,6 +101,7 @@ class Fix(msgspec.Struct, dict=True, omit_defaults=True):
     reason: str = ""
     cell: str = ""
     file: str = ""
+    after: After | None = None
 
     def rebuild(self) -> tuple[Any, Any]:
         """Fresh ``(model, data)`` with the edits applied, ready for ``fit``.

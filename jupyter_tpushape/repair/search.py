@@ -17,6 +17,7 @@ from ..flow import CannotRebuild, Edit, Effect, Finding, Fix, elements
 from ..rules import run_rules
 from ..trace.assemble import clean_message
 from .actions import Edits, NotThere, make_loss
+from .after import after_of
 from .candidates import Candidate, candidates
 from .ideas import ideas
 from .live import builder_of, carry_weights
@@ -231,6 +232,7 @@ def _fix(seen: Examined, candidate: Candidate, again: Examined) -> Fix:
     fix = Fix(candidate.title, candidate.edits, True, _effect(seen, again), reason=candidate.reason)
     from .patch import patch_of
 
+    fix.after = after_of(seen.evidence.flow, again.evidence.flow)
     fix.patch, fix.file, fix.cell = patch_of(seen, candidate.edits)
     fix.__dict__["_rebuild"] = lambda: rebuild(seen, candidate.edits)
     return fix

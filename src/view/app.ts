@@ -166,6 +166,7 @@ export class App {
       this.viewport.selected = this.tree.items.get(before.selected ?? "") ?? null;
     }
     this.viewport.changed = this.compare.changed;
+    this.viewport.was = this.compare.was;
     this.chooseQuietly(before?.current ?? 0);
     this.side.show(before?.tab ?? (report.findings.length ? "problems" : "outline"));
     this.say(report.summary);

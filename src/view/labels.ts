@@ -19,7 +19,7 @@ export interface Label {
 const GLYPH = 6.7;
 
 /** Labels in the order of their weight; one that would lie over another is left out. */
-export function labelsOf(doc: FlowDoc, scene: Scene): Label[] {
+export function labelsOf(doc: FlowDoc, scene: Scene, was: ReadonlyMap<string, string> = new Map()): Label[] {
   const rows = new Map<number, Label[]>();
   const kept: Label[] = [];
   const offer = (label: Label): void => {
@@ -49,7 +49,7 @@ export function labelsOf(doc: FlowDoc, scene: Scene): Label[] {
   }
   for (const line of scene.lines) {
     if (line.labelled && known(doc, line) && !line.corners.length && !line.severity && line.status !== "failed") {
-      offer(tensor(doc, line));
+      offer(tensor(doc, line, was));
     }
   }
   return kept;
@@ -101,7 +101,7 @@ function wrong(doc: FlowDoc, line: Line): Label {
   };
 }
 
-function tensor(doc: FlowDoc, line: Line): Label {
+function tensor(doc: FlowDoc, line: Line, was: ReadonlyMap<string, string>): Label {
   // Where a long edge leaves aside, its words stand where it runs alone.
   const aside = line.parts.length > 6 && line.parts[5]! > line.parts[4]! && Math.abs(line.parts[3]! - line.parts[0]!) > 30;
   const x = (aside ? line.parts[3]! : line.parts[0]!) + 9;
@@ -116,19 +116,27 @@ function tensor(doc: FlowDoc, line: Line): Label {
     : differ > 1
       ? count(differ, "tensor")
       : shapeText(spec.shape) + (edge.label ? ` ${edge.label}` : "");
+  const before = differ > 1 ? undefined : was.get(edge.id);
+  const old = before && before !== shapeText(spec.shape) ? `was ${before}` : "";
   const first = differ > 1 || unreached ? "" : dtype;
   const axes = differ > 1 ? "" : axesText(spec);
   return {
     line,
     x,
     y,
-    w: (first.length + 1 + shape.length) * GLYPH + 6,
+    w: (first.length + 1 + shape.length + (old ? old.length + 2 : 0)) * GLYPH + 6,
     h: 18,
     draw: () =>
       s(
         "g",
         { class: `label tensor ${line.status}`, "data-line": line.key },
-        s("text", { x, y: y + 13 }, first ? s("tspan", { class: "dtype" }, first + " ") : null, s("tspan", {}, shape)),
+        s(
+          "text",
+          { x, y: y + 13 },
+          first ? s("tspan", { class: "dtype" }, first + " ") : null,
+          s("tspan", {}, shape),
+          old ? s("tspan", { class: "was" }, `  ${old}`) : null,
+        ),
         s("title", {}, [doc.edgeText(edge), axes, edge.label].filter(Boolean).join(" · ")),
       ),
   };

@@ -1,18 +1,21 @@
 /**
  * The flow as it stands after a fix that was tried: what the fix adds or changes is marked.
  *
- * The document says of a verified fix that the program holds with it, and where its edits go. Shapes
- * that only a new trace would tell are left open, not guessed.
+ * The document carries what the trace with the fix in it had otherwise. Where that was too much to carry, it still
+ * says where the edits go; shapes are then left open, not guessed.
  */
 
 import { button, h } from "./dom";
 import { plain } from "./text";
+import { traced } from "./traced";
 import type { Edit, Fix, Spec, WireEdge, WireNode, WireReport } from "./wire";
 
 export interface Preview {
   report: WireReport;
-  /** Ids of the nodes that the fix adds or changes. */
+  /** Ids of the nodes and edges that the fix adds or changes. */
   changed: Set<string>;
+  /** For changed edges the shape that they had. */
+  was: Map<string, string>;
 }
 
 function settings(edit: Edit): string {
@@ -42,6 +45,9 @@ function nodeOf(report: WireReport, edit: Edit): WireNode | undefined {
 export function after(report: WireReport, finding: number, fix: Fix): Preview | null {
   if (!fix.verified || !fix.edits?.length) {
     return null;
+  }
+  if (fix.after) {
+    return traced(report, fix.after);
   }
   const changed = new Set<string>();
   const broken = new Set(report.findings[finding]?.edges ?? []);
@@ -94,7 +100,7 @@ export function after(report: WireReport, finding: number, fix: Fix): Preview | 
   }
   edges = settle(edges, nodes, changed, specs, fix, open);
   const findings = report.findings.map((one) => ({ ...one, nodes: [], edges: [] }));
-  return { report: { ...report, flow: { ...report.flow, nodes, edges, specs }, findings }, changed };
+  return { report: { ...report, flow: { ...report.flow, nodes, edges, specs }, findings }, changed, was: new Map() };
 }
 
 /** Downstream of a change only what the fix tells is known: the shape that reaches the loss. */
@@ -124,6 +130,7 @@ function settle(edges: WireEdge[], nodes: WireNode[], changed: ReadonlySet<strin
 export class Compare {
   shown: WireReport;
   changed = new Set<string>();
+  was = new Map<string, string>();
   private at: { finding: number; fix: number } | null = null;
 
   constructor(private readonly base: WireReport) {
@@ -133,7 +140,7 @@ export class Compare {
   /** Whether the flow after a fix is what is shown; null where it cannot be. */
   stands(finding: number, fix: number): boolean | null {
     const one = this.base.findings[finding]?.fixes?.[fix];
-    if (!one?.verified || !one.edits?.length || !one.edits.every((edit) => nodeOf(this.base, edit))) {
+    if (!one?.verified || !one.edits?.length || !(one.after ?? one.edits.every((edit) => nodeOf(this.base, edit)))) {
       return null;
     }
     return this.at?.finding === finding && this.at.fix === fix;
@@ -145,6 +152,7 @@ export class Compare {
     const next = one && !this.stands(finding, fix) ? after(this.base, finding, one) : null;
     this.shown = next?.report ?? this.base;
     this.changed = next?.changed ?? new Set();
+    this.was = next?.was ?? new Map<string, string>();
     this.at = next ? { finding, fix } : null;
     return next && one ? `Shown after the fix: ${one.title}` : "Shown as it is now";
   }

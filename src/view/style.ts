@@ -138,6 +138,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .toggle:hover rect{fill:var(--line)}
 .node.selected>.body{stroke:var(--blue);stroke-width:2.5}
 .line.selected .stroke{stroke-width:3.5}
+.line.changed .stroke{stroke:var(--good);stroke-width:2.6}.line.changed .arrow{fill:var(--good)}.label .was{fill:var(--good-text)}
 .line.lit .stroke{stroke-width:3}.line.lit.failed .stroke,.line.lit.error .stroke{stroke-width:3.5}
 .node.lit:not(.open,.error,.tpu,.failed,.silent)>.body{stroke:var(--wrong);stroke-width:1.3}
 .node.changed>.body{fill:var(--good-soft);stroke:var(--good);stroke-width:2.4}.node.changed .note-text{fill:var(--good-text);font-weight:700}

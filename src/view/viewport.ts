@@ -32,6 +32,7 @@ export class Viewport {
   matches = new Set<Item>();
   /** Ids of what a fix adds or changes, while the flow after it is shown. */
   changed = new Set<string>();
+  was: ReadonlyMap<string, string> = new Map();
   private grid: Grid | null = null;
   private readonly world = s("g", { class: "world" });
   private readonly layers = {
@@ -62,7 +63,7 @@ export class Viewport {
     const before = keep && this.scene?.byItem.get(keep);
     const after = keep && scene.byItem.get(keep);
     this.scene = scene;
-    const labels = labelsOf(this.doc, scene);
+    const labels = labelsOf(this.doc, scene, this.was);
     for (const label of labels) {
       scene.width = Math.max(scene.width, label.x + label.w);
     }
@@ -311,6 +312,7 @@ export class Viewport {
         this.layers.lines.append(entry.element);
       }
       entry.element.classList.toggle("lit", Boolean(this.lit?.lines.has(line.key)));
+      entry.element.classList.toggle("changed", this.changed.size > 0 && line.edges.some((e) => this.changed.has(this.doc.edges[e]!.id)));
       entry.element.classList.toggle("selected", this.selectedLine === line.key);
     }
     for (const [key, { element }] of this.lines) {

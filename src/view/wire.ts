@@ -158,6 +158,7 @@ export interface Fix {
   reason?: string;
   cell?: string;
   file?: string;
+  after?: After | null;
 }
 
 /** One change. ``target`` names the node, edge or stage; ``detail`` holds plain values. */
@@ -174,6 +175,51 @@ export interface Effect {
   output?: Shape;
   parameters?: number;
   text?: string;
+}
+
+/**
+ * What the flow with a fix in it, as it was traced, has otherwise than the flow without.
+ *
+ * ``nodes`` are new or stand in place of the one with their id; ``edges`` likewise. What is named in
+ * ``gone`` (ids of nodes and edges) is not there any more. All else is as it was, and is reached.
+ */
+export interface After {
+  nodes?: Node[];
+  edges?: AfterEdge[];
+  specs?: Spec[];
+  gone?: string[];
+}
+
+/** One part of the program. ``location`` is the line that made it, ``called`` the one that called it. */
+export interface Node {
+  id: string;
+  name: string;
+  kind: NodeKind;
+  op: string;
+  parent?: string;
+  status?: Status;
+  location?: Location | null;
+  called?: Location | null;
+  config?: Record<string, unknown>;
+  weights?: Weight[];
+  params?: number;
+  failure?: Failure | null;
+  note?: string;
+  role?: string;
+}
+
+/**
+ * A tensor that a fix makes another one, or a new one. ``spec`` is an index into the specs beside it.
+ *
+ * ``even``: every replica holds this shape.
+ */
+export interface AfterEdge {
+  id: string;
+  source: string;
+  target: string;
+  spec: number;
+  label?: string;
+  even?: boolean;
 }
 
 /** The slice that is planned for, or the live strategy's devices. */

@@ -1,0 +1,105 @@
+"""What is other in the flow of a program that was traced again with a fix in it.
+
+The two flows are of two runs: nodes have other ids, and automatic names may count on. What stands at the same
+place in the same order is taken for the same node.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from typing import Any
+
+import msgspec
+
+from ..flow import After, AfterEdge, Edge, Flow, Node, Spec
+from ..trace.axes import name_axes
+
+MOST = 1000
+_COUNTED = re.compile(r"_\d+$")
+_ENDS = frozenset({"input", "loss", "output", "split"})
+
+
+def after_of(before: Flow, now: Flow) -> After | None:
+    """The difference between two flows; ``None`` where it is too large to be carried along."""
+    name_axes(now)
+    same = _aligned(before.nodes, now.nodes)
+    home = {node.id: same.get(node.id, f"+{node.id}") for node in now.nodes}
+    old = {node.id: node for node in before.nodes}
+    nodes = [made for node in now.nodes if (made := _other(node, old.get(home[node.id]), home)) is not None]
+    edges, specs, kept = _edges(before.edges, now.edges, home)
+    held = set(same.values())
+    gone = [node.id for node in before.nodes if node.id not in held] + [edge.id for edge in before.edges if edge.id not in kept]
+    if len(nodes) + len(edges) + len(gone) > MOST:
+        return None
+    return After(tuple(nodes), tuple(edges), tuple(specs), tuple(gone))
+
+
+def _key(node: Node) -> tuple[str, ...]:
+    return (node.kind,) if node.kind in _ENDS else (node.kind, node.op, _COUNTED.sub("", node.name))
+
+
+def _aligned(before: Sequence[Node], now: Sequence[Node]) -> dict[str, str]:
+    """For the nodes of now that were there before: the id that they had."""
+    # A flow that was cut short has its output before its loss, a whole one behind it.
+    ends = {node.kind: node.id for node in before if node.kind in ("loss", "output")}
+    single = all(sum(node.kind == kind for node in flow) <= 1 for kind in ("loss", "output") for flow in (before, now))
+    pairs = {node.id: ends[node.kind] for node in now if single and node.kind in ends}
+    old = [node for node in before if not single or node.kind not in ends]
+    new = [node for node in now if not single or node.kind not in ends]
+    a, b = [_key(node) for node in old], [_key(node) for node in new]
+    most = min(len(a), len(b))
+    head = next((i for i in range(most) if a[i] != b[i]), most)
+    tail = next((i for i in range(most - head) if a[-1 - i] != b[-1 - i]), most - head)
+    places = [(i, i) for i in range(head)] + [(len(a) - i, len(b) - i) for i in range(1, tail + 1)]
+    middle = a[head : len(a) - tail], b[head : len(b) - tail]
+    if max(map(len, middle)) <= MOST:
+        for block in SequenceMatcher(None, *middle, autojunk=False).get_matching_blocks():
+            places += [(head + block.a + i, head + block.b + i) for i in range(block.size)]
+    return {**pairs, **{new[j].id: old[i].id for i, j in places}}
+
+
+def _other(node: Node, old: Node | None, home: dict[str, str]) -> Node | None:
+    """The node as the document carries it, where it is new or other than it was."""
+    if old is not None and (old.op, old.params, _config(old)) == (node.op, node.params, _config(node)):
+        return None
+    if old is not None and node.op == old.op and node.kind in _ENDS:
+        return None
+    name = node.name if old is None or _COUNTED.sub("", old.name) != _COUNTED.sub("", node.name) else old.name
+    return Node(
+        home[node.id], name, node.kind, node.op, home.get(node.parent, ""), config=node.config, params=node.params, note=node.note, role=node.role,
+    )  # fmt: skip
+
+
+def _config(node: Node) -> dict[str, Any]:
+    return {key: value for key, value in node.config.items() if key != "name"}
+
+
+def _edges(before: Sequence[Edge], now: Sequence[Edge], home: dict[str, str]) -> tuple[list[AfterEdge], list[Spec], set[str]]:
+    """Edges that are new or carry another tensor, their specs, and the ids of the old ones that are still there."""
+    exact: dict[tuple[str, str, str], Edge] = {(edge.source, edge.target, edge.label): edge for edge in before}
+    loose: dict[tuple[str, str], Edge] = {(edge.source, edge.target): edge for edge in before}
+    changed: list[AfterEdge] = []
+    index: dict[bytes, int] = {}
+    specs: list[Spec] = []
+    kept: set[str] = set()
+    for edge in now:
+        source, target = home[edge.source], home[edge.target]
+        old = exact.get((source, target, edge.label)) or loose.get((source, target))
+        if old is not None and old.id in kept:
+            old = None
+        if old is not None:
+            kept.add(old.id)
+            if (old.spec.shape, old.spec.dtype, old.label) == (edge.spec.shape, edge.spec.dtype, edge.label):
+                continue
+        key = msgspec.json.encode(edge.spec)
+        if key not in index:
+            index[key] = len(specs)
+            specs.append(edge.spec)
+        even = bool(edge.replicas) and all(replica.shape == edge.spec.shape for replica in edge.replicas)
+        changed.append(AfterEdge(old.id if old else f"+{edge.id}", source, target, index[key], edge.label, even))
+    return changed, specs, kept
+
+
+__all__ = ["after_of"]
