@@ -222,12 +222,24 @@ function apart(doc: FlowDoc, one: Item): boolean {
   return one.node >= 0 && !["layer", "op"].includes(doc.node(one.node).kind);
 }
 
+const plain = (text: string): string => text.replace(/[_\d]/g, "");
+
+/** For each operation the letters of the name that a framework gives by itself. */
+const given = new Map<string, string>();
+
+function givenBy(op: string): string {
+  let letters = given.get(op);
+  if (letters === undefined) {
+    letters = plain(op.replace(/([a-z0-9])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, "$1$3_$2").toLowerCase());
+    given.set(op, letters);
+  }
+  return letters;
+}
+
 function tokens(doc: FlowDoc, one: Item): string[] {
   const node = doc.node(one.node);
-  const snake = node.op.replace(/([a-z0-9])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, "$1$3_$2").toLowerCase();
-  const plain = (text: string): string => text.replace(/[_\d]/g, "");
-  // Names that the framework gave by itself say nothing of the structure.
-  if (plain(node.name) === plain(snake)) {
+  // Names that the framework gave by itself say nothing of the structure, nor do those of one word.
+  if (!/[/_.]/.test(node.name) || plain(node.name) === givenBy(node.op)) {
     return [];
   }
   return node.name.split(/[/_.]/).flatMap((word) => {
@@ -319,7 +331,16 @@ function fold(
   before: readonly (readonly (readonly [number, number])[])[],
   path: string,
 ): Item[] {
-  const sign = list.map((one) => signature(doc, one, position, before));
+  // Numbers compare faster than the words they stand for; 0: like no other.
+  const numbers = new Map([["", 0]]);
+  const sign = Int32Array.from(list, (one) => {
+    const words = signature(doc, one, position, before);
+    let number = numbers.get(words);
+    if (number === undefined) {
+      numbers.set(words, (number = numbers.size));
+    }
+    return number;
+  });
   const result: Item[] = [];
   let i = 0;
   while (i < list.length) {
@@ -368,12 +389,12 @@ function spanOf(list: readonly Item[]): string {
   return `${first} … ${last}`;
 }
 
-function same(sign: readonly string[], a: number, b: number, period: number): boolean {
+function same(sign: Int32Array, a: number, b: number, period: number): boolean {
   if (b + period > sign.length) {
     return false;
   }
   for (let k = 0; k < period; k++) {
-    if (sign[a + k] !== sign[b + k] || sign[a + k] === "") {
+    if (sign[a + k] !== sign[b + k] || !sign[a + k]) {
       return false;
     }
   }
@@ -396,12 +417,13 @@ function signature(
     if (doc.nodeSeverity[one.node] || doc.status(one.node) === "failed") {
       return "";
     }
-    const out = doc.outOf[one.node]!.map((e) => doc.edges[e]!.spec);
+    const out = doc.outOf[one.node]![0];
     const at = position.get(one) ?? -1;
     const least = first < 0 ? at - REACH : first;
     const near = at < 0 ? [] : before[at]!.map(([i]) => (i < least ? "outside" : at - i));
-    const inner = one.children.map((child) => signature(doc, child, position, before)).join(";");
-    return `${node.op}/${node.params ?? 0}/${node.status ?? ""}/${out[0] ?? ""}/${one.children.length ? "" : near.join()}[${inner}]`;
+    const inner = one.children.length ? one.children.map((child) => signature(doc, child, position, before)).join(";") : near.join();
+    const spec = out === undefined ? "" : doc.edges[out]!.spec;
+    return `${node.op}/${node.params ?? 0}/${node.status ?? ""}/${spec}/${one.children.length ? "in" : ""}[${inner}]`;
   }
   const start = first < 0 ? firstOf(one, position) : first;
   const inner = one.children.map((child) => signature(doc, child, position, before, start));
