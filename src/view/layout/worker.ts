@@ -6,7 +6,18 @@ import type { LevelGraph, LevelOrder } from "./order";
 /** Nodes from which on a level is worth a worker. */
 export const LARGE = 2500;
 
-export async function orderInWorker(graph: LevelGraph): Promise<LevelOrder> {
+/** What is under way: whoever asks for the same level again waits for the same answer. */
+const asked = new WeakMap<LevelGraph, Promise<LevelOrder>>();
+
+export function orderInWorker(graph: LevelGraph): Promise<LevelOrder> {
+  let answer = asked.get(graph);
+  if (!answer) {
+    asked.set(graph, (answer = ordered(graph)));
+  }
+  return answer;
+}
+
+async function ordered(graph: LevelGraph): Promise<LevelOrder> {
   if (typeof Worker === "undefined" || typeof URL.createObjectURL !== "function") {
     return kernel.order(graph);
   }
