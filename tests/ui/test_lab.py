@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from jupyter_tpushape.flow import Edge, Finding, Fix, Flow, Location, Node, Report, Spec
 
-from .conftest import Lab, Window
+from .server import Lab, Window
 
 MODEL = """\
 import keras

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
-from .conftest import Lab, Window
+from jupyter_tpushape.compilers import bridge
+
+from .server import Lab, Window
 
 SETUP = "%load_ext jupyter_tpushape\nimport numpy as np, keras\nfrom keras import layers"
 # Blank lines above: the kernel does not count them, a person does.
@@ -239,3 +242,23 @@ def test_a_long_trace_is_taken_back_and_the_kernel_goes_on(window: Window, lab: 
     panel.get_by_role("button", name="Cancel").click()
     expect(panel.get_by_role("status")).to_have_text("Cancelled")
     expect(window.cell(2).locator(".jp-OutputArea-output")).to_have_text("42")
+
+
+@pytest.mark.skipif(bool(bridge.check()), reason="needs the TPU compiler")
+def test_a_long_compile_is_taken_back_and_leaves_no_process(window: Window, lab: Lab) -> None:
+    large = (
+        "model = keras.applications.MobileNetV2(weights=None)\n"
+        'model.compile("sgd", "sparse_categorical_crossentropy")\n'
+        'x, y = np.zeros((64, 224, 224, 3), "float32"), np.zeros(64, "int64")'
+    )
+    window.open(lab.notebook("compile.ipynb", SETUP, large, "import psutil; print('left:', len(psutil.Process().children()))"))
+    panel = window.panel
+    window.run()
+    panel.get_by_role("option", name=re.compile("^model")).click()
+    panel.get_by_label("Compile").select_option("tpu")
+    panel.get_by_role("button", name="Trace", exact=True).click()
+    expect(panel.get_by_role("status")).to_contain_text(re.compile("compil", re.IGNORECASE), timeout=60_000)
+    panel.get_by_role("button", name="Cancel").click()
+    expect(panel.get_by_role("status")).to_have_text("Cancelled")
+    window.run_cell(2)
+    expect(window.cell(2).locator(".jp-OutputArea")).to_contain_text("left: 0")

@@ -1,0 +1,92 @@
+"""The sidebar in a real JupyterLab: how soon it lists and draws, and whether it holds on to memory.
+
+    python benchmarks/lab.py
+
+The time from the end of a cell to the panel's list, with 50 large models alive; from the click on Trace to the first
+picture of ResNet50; the memory of page and kernel after 10 and after 50 traces of a small broken model.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import expect, sync_playwright
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests.ui.server import FLAGS, Window, chromium, serve
+
+SETUP = "%load_ext jupyter_tpushape\nimport keras, numpy as np\nfrom keras import layers"
+MANY = "models = {}\nfor i in range(50):\n    globals()[f'net_{i}'] = keras.applications.MobileNetV2(weights=None, input_shape=(96, 96, 3), classes=10)"
+RESNET = "model = keras.applications.ResNet50(weights=None)\nmodel.compile('sgd', 'sparse_categorical_crossentropy')"
+IMAGES = "x_img, y_img = np.zeros((32, 224, 224, 3), 'float32'), np.zeros(32, 'int64')"
+SMALL = "small = keras.Sequential([keras.Input((6, 8)), layers.Dense(3)])\nsmall.compile('sgd', 'sparse_categorical_crossentropy')\nx, y = np.zeros((64, 6, 8), 'float32'), np.arange(64) % 3"
+LISTED = """async () => {
+  const app = window.jupyterapp;
+  const list = document.querySelector('#tpushape-panel .tpushape-Panel-list');
+  let drawn = 0;
+  const watch = new MutationObserver(() => { drawn = performance.now(); });
+  watch.observe(list, {childList: true});
+  await app.commands.execute('notebook:run-cell');
+  const ended = performance.now();
+  await new Promise((done) => setTimeout(done, 1500));
+  watch.disconnect();
+  return drawn - ended;
+}"""
+PAINTED = """async () => {
+  const panel = document.querySelector('#tpushape-panel');
+  const start = performance.now();
+  panel.querySelector('.tpushape-Panel-trace').click();
+  while (!panel.querySelector('.tpushape-view')?.shadowRoot.querySelector('.node')) { await new Promise(requestAnimationFrame); }
+  await new Promise(requestAnimationFrame);
+  return performance.now() - start;
+}"""
+KERNEL = "import gc, psutil; gc.collect(); print('RSS', psutil.Process().memory_info().rss // 2**20)"
+
+
+def memory(window: Window, index: int) -> tuple[float, int]:
+    """MB of the page's heap and of the kernel."""
+    session = window.page.context.new_cdp_session(window.page)
+    session.send("HeapProfiler.collectGarbage")
+    heap = session.send("Runtime.getHeapUsage")["usedSize"] / 2**20
+    window.run_cell(index)
+    window.page.wait_for_timeout(3000)
+    said = window.page.evaluate(f"JSON.stringify(window.jupyterapp.shell.currentWidget.content.widgets[{index}].model.outputs.toJSON())")
+    return heap, int(re.findall(r"RSS (\d+)", said)[-1])
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as home, serve(Path(home)) as lab, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        page = browser.new_page(viewport={"width": 1440, "height": 960})
+        page.set_default_timeout(120_000)
+        expect.set_options(timeout=120_000)
+        window = Window(page, lab)
+        window.open(lab.notebook("bench.ipynb", SETUP, SMALL, RESNET, IMAGES, MANY, "1 + 1", KERNEL))
+        panel = window.panel
+        window.run()
+        expect(panel.get_by_role("option", name=re.compile("^net_49"))).to_be_visible()
+        page.wait_for_timeout(1500)
+        window.page.evaluate("() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 5; }")
+        times = sorted(page.evaluate(LISTED) for _ in range(5))
+        print(f"list after a cell, 50 MobileNetV2 alive      median {statistics.median(times):6.0f} ms, most {times[-1]:6.0f} ms")
+        panel.get_by_role("option", name=re.compile("^model")).click()
+        panel.get_by_role("option", name=re.compile("^x_img, y_img")).click()
+        print(f"click on Trace to the first picture, ResNet50       {page.evaluate(PAINTED):6.0f} ms")
+        panel.get_by_role("option", name=re.compile("^small")).click()
+        panel.get_by_role("option", name=re.compile("^x, y")).click()
+        for number in range(1, 51):
+            panel.get_by_role("button", name="Trace", exact=True).click()
+            page.wait_for_timeout(30)
+            expect(panel.get_by_role("button", name="Cancel")).to_be_hidden()
+            if number in (10, 50):
+                heap, kernel = memory(window, 6)
+                print(f"after {number} traces: page {heap:.1f} MB, kernel {kernel} MB, {page.locator('.tpushape-view').count()} view")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

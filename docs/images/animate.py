@@ -1,0 +1,90 @@
+"""Films the story of the README in a real JupyterLab: a cell raises, the fix is read, put in, and the cell runs.
+
+python docs/images/animate.py    needs Pillow, a Chromium and a built extension; writes story.gif beside this file
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Page, expect, sync_playwright
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.ui.server import FLAGS, Window, chromium, serve
+
+SETUP = "%load_ext jupyter_tpushape\nimport keras, numpy as np\nfrom keras import layers\n"
+SETUP += 'x, y = np.zeros((64, 28, 28, 1), "float32"), np.arange(64) % 10'
+BROKEN = """\
+model = keras.Sequential([
+    keras.Input((28, 28, 1)),
+    layers.Conv2D(32, 3, activation="relu"),
+    layers.LSTM(64),
+    layers.Dense(10, activation="softmax"),
+])
+model.compile("adam", "sparse_categorical_crossentropy")"""
+SIZE = {"width": 1180, "height": 760}
+WIDE = 900
+
+
+class Film:
+    """Frames and how long each stands, in ms."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.frames: list[tuple[Image.Image, int]] = []
+
+    def take(self, ms: int) -> None:
+        self.page.wait_for_timeout(400)
+        image = Image.open(io.BytesIO(self.page.screenshot())).convert("RGB")
+        self.frames.append((image.resize((WIDE, round(WIDE * image.height / image.width)), Image.Resampling.LANCZOS), ms))
+
+    def write(self, path: Path) -> None:
+        flat = [frame.quantize(96, dither=Image.Dither.NONE) for frame, _ in self.frames]
+        flat[0].save(path, save_all=True, append_images=flat[1:], duration=[ms for _, ms in self.frames], loop=0, optimize=True)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as home, serve(Path(home)) as lab, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        page = browser.new_page(viewport=SIZE)
+        page.set_default_timeout(60_000)
+        expect.set_options(timeout=60_000)
+        window, film = Window(page, lab), Film(page)
+        window.open(lab.notebook("story.ipynb", SETUP, BROKEN, "%tpushape"))
+        window.command("application:toggle-left-area")
+        window.run_cell(0)
+        expect(window.cell(0).locator(".jp-InputPrompt")).to_have_text("[1]:")
+        # What TensorFlow says of this machine is no part of the story.
+        window.command("notebook:clear-all-cell-outputs")
+        film.take(1500)
+        window.run_cell(1)
+        hint = window.cell(1).get_by_text("tpushape ▸")
+        expect(hint).to_be_visible()
+        hint.scroll_into_view_if_needed()
+        film.take(2500)
+        window.run_cell(2)
+        fix = window.cell(2).get_by_role("button", name="Apply: Read the rows as time steps")
+        expect(fix).to_be_visible()
+        window.cell(2).evaluate("node => node.scrollIntoView({block: 'start'})")
+        film.take(3500)
+        fix.scroll_into_view_if_needed()
+        fix.hover()
+        film.take(1500)
+        fix.click()
+        dialog = page.locator(".jp-Dialog")
+        expect(dialog.locator(".tpushape-Diff")).to_be_visible()
+        film.take(2500)
+        dialog.get_by_role("button", name="Apply, run and trace").click()
+        panel = page.locator("#tpushape-panel")
+        expect(panel.get_by_role("status")).to_contain_text("flows now")
+        film.take(4500)
+        browser.close()
+    film.write(Path(__file__).with_name("story.gif"))
+
+
+if __name__ == "__main__":
+    main()

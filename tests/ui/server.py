@@ -1,0 +1,201 @@
+"""A real JupyterLab in a real Chromium, for tests, benchmarks and pictures."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+from playwright.sync_api import Locator, Page
+
+ROOT = Path(__file__).parents[2]
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+# A Python kernel that our package is not installed for.
+BARE = """
+import sys
+from ipykernel.kernelapp import launch_new_instance
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "jupyter_tpushape":
+            raise ModuleNotFoundError("No module named 'jupyter_tpushape'", name=name)
+sys.meta_path.insert(0, Absent())
+launch_new_instance()
+"""
+# A kernel of another language.
+ECHO = """
+from ipykernel.kernelapp import IPKernelApp
+from ipykernel.kernelbase import Kernel
+class Echo(Kernel):
+    implementation, implementation_version, banner = "echo", "1", "echo"
+    language_info = {"name": "echo", "mimetype": "text/plain", "file_extension": ".txt"}
+    async def do_execute(self, code, silent, *args, **more):
+        return {"status": "ok", "execution_count": self.execution_count, "payload": [], "user_expressions": {}}
+IPKernelApp.launch_instance(kernel_class=Echo)
+"""
+
+
+@dataclass
+class Lab:
+    """A running server: its address, and the folder that it serves."""
+
+    url: str
+    folder: Path
+
+    def notebook(self, name: str, *cells: str, kernel: str = "python3") -> str:
+        """Writes a notebook of code cells and gives its name."""
+        made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+        made.metadata["kernelspec"] = {"name": kernel, "display_name": kernel, "language": "python"}
+        nbformat.write(made, self.folder / name)
+        return name
+
+
+@dataclass
+class Window:
+    """One page of JupyterLab, with what it complained of."""
+
+    page: Page
+    lab: Lab
+    errors: list[str] = field(default_factory=list)
+
+    def open(self, name: str) -> None:
+        """Opens a file and, for a notebook, waits until its kernel has answered: cells sent earlier are dropped."""
+        self.page.goto(f"{self.lab.url}/lab/workspaces/{name.partition('.')[0]}/tree/{name}?reset")
+        self.page.wait_for_selector("#jupyterlab-splash", state="detached")
+        if name.endswith(".ipynb"):
+            self.page.wait_for_selector(".jp-Notebook .jp-CodeCell .cm-content")
+            self.page.wait_for_function(
+                """async () => {
+                    const panel = window.jupyterapp.shell.currentWidget;
+                    if (!panel || !panel.sessionContext) { return false; }
+                    await panel.sessionContext.ready;
+                    const kernel = panel.sessionContext.session && panel.sessionContext.session.kernel;
+                    if (!kernel) { return false; }
+                    await kernel.info;
+                    await kernel.requestKernelInfo();
+                    return true;
+                }"""
+            )
+
+    def command(self, name: str) -> None:
+        """Starts a command and does not wait for its end: it may stand in a dialog."""
+        self.page.evaluate(f"() => {{ window.jupyterapp.commands.execute({name!r}); }}")
+
+    def run(self) -> None:
+        """Starts all cells of the notebook."""
+        self.command("notebook:run-all-cells")
+
+    def run_cell(self, index: int) -> None:
+        """Starts one cell of the active notebook."""
+        self.page.evaluate(f"() => {{ window.jupyterapp.shell.currentWidget.content.activeCellIndex = {index}; }}")
+        self.command("notebook:run-cell")
+
+    def write(self, index: int, source: str) -> None:
+        """Puts another text into a cell of the active notebook, as typing does."""
+        self.page.evaluate(
+            "([i, text]) => window.jupyterapp.shell.currentWidget.content.widgets[i].model.sharedModel.setSource(text)", [index, source]
+        )
+
+    def source(self, index: int) -> str:
+        """The text of a cell of the active notebook."""
+        return str(self.page.evaluate(f"window.jupyterapp.shell.currentWidget.content.widgets[{index}].model.sharedModel.getSource()"))
+
+    def cell(self, index: int) -> Locator:
+        """A cell of the notebook in front."""
+        return self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook .jp-Cell").nth(index)
+
+    @property
+    def panel(self) -> Locator:
+        """The sidebar panel, opened."""
+        self.command("tpushape:open-panel")
+        return self.page.locator("#tpushape-panel")
+
+
+@contextlib.contextmanager
+def serve(home: Path) -> Iterator[Lab]:
+    """JupyterLab with the extension as it is built here; everything that it writes goes under ``home``."""
+    folder = home / "files"
+    folder.mkdir()
+    extensions = home / "share" / "labextensions"
+    extensions.mkdir(parents=True)
+    built = ROOT / "jupyter_tpushape" / "labextension"
+    assert (built / "package.json").exists(), "The labextension is not built: run `make build`."
+    (extensions / "jupyter_tpushape").symlink_to(built)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    env = dict(
+        os.environ,
+        HOME=str(home),
+        JUPYTER_PATH=str(home / "share"),
+        JUPYTER_CONFIG_DIR=str(home / "config"),
+        JUPYTER_RUNTIME_DIR=str(home / "runtime"),
+        JUPYTERLAB_WORKSPACES_DIR=str(home / "workspaces"),
+        JUPYTERLAB_SETTINGS_DIR=str(home / "settings"),
+        IPYTHONDIR=str(home / "ipython"),
+        PYTHONPATH=str(ROOT),
+        TF_CPP_MIN_LOG_LEVEL="3",
+        CUDA_VISIBLE_DEVICES="-1",
+    )
+    for name, start in (("bare", BARE), ("echo", ECHO)):
+        spec = home / "share" / "kernels" / name
+        spec.mkdir(parents=True)
+        argv = [sys.executable, "-c", start, "-f", "{connection_file}"]
+        (spec / "kernel.json").write_text(
+            json.dumps({"argv": argv, "display_name": name, "language": "python" if name == "bare" else name})
+        )
+    log = home / "server.log"
+    settings = home / "settings" / "@jupyterlab" / "apputils-extension"
+    settings.mkdir(parents=True)
+    (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false", "checkForUpdates": false}')
+    with log.open("w") as out:
+        server = subprocess.Popen(
+            [
+                sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", "--ServerApp.port_retries=0",
+                "--IdentityProvider.token=", "--ServerApp.password=", "--ServerApp.disable_check_xsrf=True",
+                "--LabApp.expose_app_in_browser=True", f"--ServerApp.root_dir={folder}",
+            ],
+            env=env, stdout=out, stderr=subprocess.STDOUT, cwd=home,
+        )  # fmt: skip
+        url = f"http://127.0.0.1:{port}"
+        try:
+            _wait(url, server, log)
+            yield Lab(url, folder)
+        finally:
+            server.terminate()
+            try:
+                server.wait(20)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait()
+
+
+def _wait(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        if server.poll() is not None:
+            raise RuntimeError(f"JupyterLab stopped:\n{log.read_text()}")
+        try:
+            with urllib.request.urlopen(f"{url}/api/status", timeout=2):
+                return
+        except OSError:
+            time.sleep(0.2)
+    raise RuntimeError(f"JupyterLab did not answer within a minute:\n{log.read_text()}")
+
+
+def chromium() -> str | None:
+    """A Chromium or Chrome of this machine; ``None``: Playwright's own."""
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"))), None)
