@@ -22,12 +22,11 @@ def topology_of(target: Any) -> str:
     return slice_named(target.name).topology
 
 
-def answer_of(program: Lowered, target: Any, progress: process.Progress = None) -> dict[str, Any]:
+def answer_of(program: Lowered, target: Any, asked: process.Limits, progress: process.Progress = None) -> dict[str, Any]:
     """libtpu's raw answer; see :func:`process.ask`. ``effort`` says at which it was given.
 
     The least effort packs temporaries loosely: what it says does not fit is asked again in full before it is believed.
     """
-    asked = process.limits()
     key, topology = cache.program_key(program.text), topology_of(target)
     answer = {**process.ask(program.hlo, key, topology, asked, progress, program.program), "effort": asked.effort}
     if asked.effort != "full" and not answer["ok"] and oom(str(answer["message"])):
@@ -36,10 +35,10 @@ def answer_of(program: Lowered, target: Any, progress: process.Progress = None) 
     return answer
 
 
-def verdict_of(seen: Any, program: Lowered, progress: process.Progress = None) -> tuple[Verdict, list[Finding]]:
+def verdict_of(seen: Any, program: Lowered, asked: process.Limits, progress: process.Progress = None) -> tuple[Verdict, list[Finding]]:
     """libtpu's answer as a verdict, with what in it is worth a finding. Sizes in bytes."""
     target = seen.program.target
-    answer = answer_of(program, target, progress)
+    answer = answer_of(program, target, asked, progress)
     effort = str(answer["effort"])
     loosely = ", which packs loosely" if effort == "quick" else ""
     common = {
