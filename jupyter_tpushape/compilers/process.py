@@ -74,15 +74,17 @@ def live_tpu() -> str:
     return ""
 
 
-def ask(hlo: bytes, key: str, topology: str, asked: Limits, progress: Progress = None, what: str = "program") -> dict[str, Any]:
-    """libtpu's answer to one program, from the cache where it was given before.
+def ask(
+    hlo: bytes, key: str, topology: str, asked: Limits, progress: Progress = None, what: str = "program", text: str = ""
+) -> dict[str, Any]:
+    """libtpu's answer to one program, from the cache where it was given before. ``text``: its readable form, for operations' names.
 
     Returns:
         ``ok``, ``kind`` (``compiled``, ``refused``, ``crash``, ``time``, ``memory``, ``busy``, ``versions``), ``message``, ``seconds``,
         ``cached``; sizes in bytes where it compiled.
     """
     versions = ",".join(f"{name} {version}" for name, version in bridge.versions().items())
-    place = cache.place(key, topology, asked.effort, versions)
+    place = cache.place(cache.FORMAT, key, topology, asked.effort, versions)
     known = cache.read(place)
     if known is not None:
         return {**known, "cached": True}
@@ -100,6 +102,7 @@ def ask(hlo: bytes, key: str, topology: str, asked: Limits, progress: Progress =
         answer = _run(folder, asked, progress, what)
     answer["seconds"] = time.perf_counter() - start
     answer["versions"] = versions
+    cache.unnamed(answer, text)
     if answer["kind"] in ("compiled", "refused"):
         cache.write(place, answer)
     return answer
