@@ -43,6 +43,8 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--loss", help="a loss by name, in place of the compiled one")
     check.add_argument("--batch-size", type=int, help="rows a batch, for arrays")
     check.add_argument("--compile", choices=("xla", "tpu"), help="ask a compiler for its verdict too")
+    check.add_argument("--compile-timeout", type=float, metavar="SECONDS", help="time for each program's compilation (default: 120)")
+    check.add_argument("--compile-effort", choices=("quick", "full"), help="quick (default), or full: slower, memory as a TPU run has it")
     check.add_argument("--no-fixes", action="store_true", help="do not search for fixes")
     check.add_argument("--format", choices=("text", *_FORMATS), default="text")
     check.add_argument("--output", help="write here instead of to the terminal")
@@ -68,6 +70,8 @@ def _check(options: Any) -> int:
         batch_size=options.batch_size,
         fixes=not options.no_fixes,
         compiler=options.compile,
+        compile_timeout=options.compile_timeout,
+        compile_effort=options.compile_effort,
         progress=lambda text: print(f"tpushape: {text}", file=sys.stderr),
     )
     if options.format == "text":

@@ -26,6 +26,8 @@ def trace(
     batches: int = 3,
     fixes: bool = True,
     compiler: str | None = None,
+    compile_timeout: float | None = None,
+    compile_effort: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Traces a model symbolically on its data and says where shapes part, why, and what holds.
@@ -45,6 +47,8 @@ def trace(
         batches: how many batches are sampled at most.
         fixes: whether to search and try fixes.
         compiler: ``"xla"`` or ``"tpu"`` asks a compiler for its verdict too.
+        compile_timeout: seconds that the TPU compiler may take for one program; 120 where nothing is said.
+        compile_effort: ``"quick"`` (the default) or ``"full"``, which takes longer and packs memory as a TPU run does.
         progress: called with a line of text when something takes more than a second.
 
     Returns:
@@ -52,11 +56,16 @@ def trace(
 
     Raises:
         BadProgram: where model or data are not what is expected.
-        ValueError: for an unknown target or compiler.
+        ValueError: for an unknown target, compiler or effort, or a time that is not above zero.
     """
     start = time.perf_counter()
     if compiler not in (None, "xla", "tpu"):
         raise ValueError(f'Unknown compiler {compiler!r}: expected None, "xla" or "tpu".')
+    limits = None
+    if compiler is not None or compile_timeout is not None or compile_effort is not None:
+        from .compilers.process import limits as read
+
+        limits = read(compile_timeout, compile_effort)
     step = is_step(model)
     if step and strategy is None and tpu not in (None, "none"):
         # A step that names its strategy is one of that strategy's.
@@ -77,7 +86,7 @@ def trace(
     if compiler is not None:
         from .compilers import verdicts as ask
 
-        verdicts, more = ask(seen, compiler, progress)
+        verdicts, more = ask(seen, compiler, progress, limits)
         findings += more
     report = Report(
         seen.evidence.flow, findings, target=target, verdicts=verdicts, title=_title(seen),

@@ -129,11 +129,25 @@ def test_every_generation_compiles(name):
 def test_too_little_time_is_said_and_several_at_once_do_not_collide(monkeypatch):
     seen = examine(Program(planted("keras", 64), tf.TensorSpec((64, 64)), target=target("v5e-8")))
     program = lower(seen)[0]
+    report = tpushape.trace(planted("keras", 64), tf.TensorSpec((72, 64)), tpu="v5e-8", compiler="tpu", compile_timeout=0.05)
+    (said,) = [finding for finding in report.findings if finding.rule == "no-verdict"]
+    assert "did not finish within 0.05 s; give it more time: --compile-timeout, or compile_timeout=." in said.message
     late = process.ask(program.hlo, "late", "v5e:2x4", process.Limits(0.05, 2**34))
     assert late["kind"] == "time" and "0.05 s" in late["message"]
     with ThreadPoolExecutor(2) as pool:
         answers = list(pool.map(lambda key: process.ask(program.hlo, key, "v5e:2x4", process.limits()), ["one", "two"]))
     assert [answer["kind"] for answer in answers] == ["compiled", "compiled"]
+
+
+@needs_libtpu
+def test_the_verdict_says_at_which_effort_it_was_given():
+    model = planted("keras", 64)
+    for effort, said in (("quick", "compiles at quick effort, which packs loosely: "), ("full", "compiles at full effort: ")):
+        report = tpushape.trace(model, tf.TensorSpec((64, 64)), tpu="v5e-8", compiler="tpu", compile_effort=effort)
+        (verdict,) = report.verdicts
+        assert verdict.effort == effort and verdict.message.startswith(said)
+    with pytest.raises(ValueError, match="The compile effort is 'some': type quick or full"):
+        tpushape.trace(model, tf.TensorSpec((64, 64)), compile_effort="some")
 
 
 def test_without_the_compiler_one_line_says_what_to_install(monkeypatch):

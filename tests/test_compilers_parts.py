@@ -77,6 +77,14 @@ def test_limits_that_are_no_numbers_are_a_line(monkeypatch):
     monkeypatch.setenv("TPUSHAPE_COMPILE_EFFORT", "some")
     with pytest.raises(ValueError, match="type quick or full"):
         process.limits()
+    # What is asked for stands before what the environment says.
+    asked = process.limits(300, "full")
+    assert (asked.seconds, asked.effort) == (300, "full")
+    with pytest.raises(ValueError, match="The compile effort is 'some': type quick or full"):
+        process.limits(effort="some")
+    for seconds in (0, -3, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="type seconds above zero, such as 300"):
+            process.limits(seconds, "quick")
 
 
 def test_a_signal_is_named_and_the_reason_is_kept():

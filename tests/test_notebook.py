@@ -384,6 +384,7 @@ def test_variables_options_and_targets_are_completed(loaded):
     assert after("%tpushape my_model --ba") == ["--batch-size"]
     assert after("%tpushape my_model --tpu v5e-1") == ["v5e-1", "v5e-16", "v5e-128"]
     assert after("%tpushape my_model --compile ") == ["xla", "tpu"]
+    assert after("%tpushape my_model --compile tpu --compile-effort ") == ["quick", "full"]
     assert after("%tpushape wat") == ["watch"]
     assert "v5e-8" in after("%%tpushape --tpu ")
 

@@ -16,24 +16,25 @@ from ..rules.registry import RULES
 Progress = Callable[[str], None] | None
 
 
-def verdicts(seen: Any, compiler: str, progress: Progress = None) -> tuple[list[Verdict], list[Finding]]:
+def verdicts(seen: Any, compiler: str, progress: Progress = None, limits: Any = None) -> tuple[list[Verdict], list[Finding]]:
     """What a compiler says of the forward pass and the train step of one replica.
 
     Args:
         seen: an examined program. compiler: ``"xla"`` (TensorFlow alone) or ``"tpu"`` (the extra ``tpu-compiler``).
-        progress: called with a line of text when something takes more than a second.
+        progress: called with a line of text when something takes more than a second. limits: time, memory and effort of a
+            compilation (:class:`process.Limits`); the environment's by default.
 
     Raises:
         ValueError: where the TPU compiler is asked without a target.
     """
     from .lowering import CannotLower, lower
-    from .process import limits
+    from .process import limits as read
     from .words import refusal
 
     target = seen.program.target
     if compiler == "tpu" and target is None:
         raise ValueError("The TPU compiler compiles for a TPU: give one, such as tpu='v5e-8'.")
-    limits()
+    limits = limits or read()
     name = target.name if target is not None else ""
     if compiler == "tpu":
         from . import bridge
@@ -56,7 +57,7 @@ def verdicts(seen: Any, compiler: str, progress: Progress = None) -> tuple[list[
         else:
             from .tpu import verdict_of
 
-            verdict, more = verdict_of(seen, program, progress)
+            verdict, more = verdict_of(seen, program, limits, progress)
         said.append(verdict)
         for finding in more:
             _merge(findings, finding)

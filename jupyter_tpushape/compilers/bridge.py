@@ -21,6 +21,8 @@ EFFORTS = {"quick": 9, "full": 0}
 ENVIRONMENT = {
     "TPU_SKIP_MDS_QUERY": "1", "TPU_ACCELERATOR_TYPE": "v5litepod-8", "TPU_WORKER_HOSTNAMES": "localhost", "TPU_WORKER_ID": "0",
     "JAX_PLATFORMS": "cpu", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1",
+    # Flags that are meant for another XLA would end the worker: it knows its own only.
+    "XLA_FLAGS": "", "LIBTPU_INIT_ARGS": "",
 }  # fmt: skip
 
 

@@ -7,11 +7,15 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 MOST = 256
+# Of an answer: one that was kept in another form is not read.
+FORMAT = "2"
 _METADATA = re.compile(r", metadata=\{[^{}]*\}")
+_OP_NAME = re.compile(r'op_name="([^"]*)"')
 _NAME = re.compile(r"%[\w.\-]+")
 _MODULE = re.compile(r"^HloModule [^,\n]*")
 
@@ -31,6 +35,32 @@ def program_key(text: str) -> str:
     # Names carry numbers that grow through the process: each becomes its place in the order of appearance.
     plain = _NAME.sub(lambda match: f"%{numbers.setdefault(match.group(), len(numbers))}", plain)
     return hashlib.sha256(plain.encode()).hexdigest()
+
+
+def unnamed(answer: dict[str, Any], text: str) -> None:
+    """Puts the line of the program's text in place of an operation's name: a later program of the same key bears other names."""
+    lines: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines()):
+        found = _OP_NAME.search(line)
+        if found:
+            lines.setdefault(found.group(1), number)
+    for told in (answer.get("buffers") or {}).get("live", ()):
+        if told[0] and not told[0].startswith("parameter:"):
+            told[0] = f"line:{lines[told[0]]}" if told[0] in lines else ""
+
+
+def operation_at(text: str) -> Callable[[str], str]:
+    """The way back from :func:`unnamed`: a line's operation in this program."""
+    lines = text.splitlines()
+
+    def named(told: str) -> str:
+        number = told.removeprefix("line:")
+        if number == told:
+            return told
+        found = _OP_NAME.search(lines[int(number)]) if int(number) < len(lines) else None
+        return found.group(1) if found else ""
+
+    return named
 
 
 def place(*parts: str) -> Path:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..flow import Target
 from .lowering import lower
-from .process import Progress
+from .process import Limits, Progress, limits
 from .tpu import answer_of
 from .words import oom, size
 
@@ -60,7 +60,15 @@ class Fit:
 
 
 def fit_batch(
-    model: Any, data: Any = None, tpu: str = "v5e-8", *, most: int = 65536, compilations: int = 16, progress: Progress = None
+    model: Any,
+    data: Any = None,
+    tpu: str = "v5e-8",
+    *,
+    most: int = 65536,
+    compilations: int = 16,
+    compile_timeout: float | None = None,
+    compile_effort: str | None = None,
+    progress: Progress = None,
 ) -> Fit:
     """The largest batch per core that the TPU compiler can place, for the train step where the model is compiled and there are labels.
 
@@ -69,7 +77,8 @@ def fit_batch(
     Args:
         model: as for ``trace``. data: as for ``trace``; its batch is where the search begins. tpu: a target's name.
         most: rows per core that are not exceeded. compilations: how many are made at most.
-        progress: called with a line of text for each.
+        compile_timeout: seconds for one compilation. compile_effort: ``"quick"`` or ``"full"``. progress: called with a line of text
+            for each.
 
     Raises:
         ValueError: for an unknown target, without the compiler, or where it gives no verdict; one line that says what to do.
@@ -83,7 +92,7 @@ def fit_batch(
     wrong = bridge.check()
     if wrong:
         raise ValueError(wrong)
-    target = replicas.target(tpu)
+    target, asked = replicas.target(tpu), limits(compile_timeout, compile_effort)
     seen = examine(Program(model, data, target=target))
     try:
         program = lower(seen)[-1].program
@@ -94,7 +103,7 @@ def fit_batch(
     def compiles(rows: int) -> Tried:
         if progress is not None:
             progress(f"{program} with {rows} rows per core")
-        return _try(seen, target, program, rows)
+        return _try(seen, target, program, rows, asked)
 
     tried = _search(compiles, max(1, min(first, most)), most, compilations)
     fitting = [step.rows for step in tried if step.fits]
@@ -102,11 +111,11 @@ def fit_batch(
     return Fit(target.name, program, max(fitting, default=0), min(failing, default=0), target.replicas, target.hbm_bytes, tuple(tried))
 
 
-def _try(seen: Any, target: Target, program: str, rows: int) -> Tried:
+def _try(seen: Any, target: Target, program: str, rows: int, asked: Limits) -> Tried:
     made = lower(seen, rows=rows, only=program)[0]
     if made.error is not None:
         raise ValueError(f"XLA refuses the program with {rows} rows per core: {str(made.error)[:300]}")
-    answer = answer_of(made, target)
+    answer = answer_of(made, target, asked)
     if answer["ok"]:
         return Tried(rows, True, answer["arguments"] + answer["outputs"] - answer["aliased"] + answer["temporaries"] + answer["code"])
     if answer["kind"] == "refused" and oom(answer["message"]):

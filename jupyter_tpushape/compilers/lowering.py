@@ -15,6 +15,7 @@ from ..flow import CannotRebuild
 from ..trace.reach import is_step
 from ..trace.restore import left_as_found
 from ..trace.run import Leaf, leaves, map_structure
+from .scopes import Scopes, noted
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Lowered:
     parameters: list[Parameter] = field(default_factory=list)
     error: BaseException | None = None
     graph: Any = None
+    scopes: Scopes | None = None
 
 
 class CannotLower(Exception):
@@ -128,7 +130,8 @@ def _raw(variable: Any) -> Any:
 def _lower(seen: Any, adapter: Any, model: Any, name: str, arguments: tuple[Any, ...], found: list[Leaf], text: bool) -> Lowered:
     import tensorflow as tf
 
-    made = Lowered(name)
+    scopes = Scopes(seen.evidence.flow)
+    made = Lowered(name, scopes=scopes)
 
     def spec(leaf: Leaf) -> Any:
         return tf.TensorSpec(leaf.spec.shape, tf.as_dtype(leaf.spec.dtype))
@@ -144,7 +147,7 @@ def _lower(seen: Any, adapter: Any, model: Any, name: str, arguments: tuple[Any,
         return [map_structure(argument, lambda leaf: flat[places[id(leaf)]]) for argument in arguments]
 
     try:
-        with _quiet():
+        with _quiet(), noted(adapter, scopes):
             if not getattr(model, "built", True):
                 # Gives the variables that the optimizer's slots are made for; put back on leaving.
                 tf.function(lambda *flat: adapter.call_model(model, packed(flat)[0], False), autograph=autograph).get_concrete_function(
@@ -154,6 +157,7 @@ def _lower(seen: Any, adapter: Any, model: Any, name: str, arguments: tuple[Any,
             function = tf.function(lambda *flat: step(*packed(flat)), jit_compile=True, autograph=autograph)
             concrete = function.get_concrete_function(*specs)
             made.graph = concrete.graph
+            scopes.settle(concrete.graph)
             lowered = function.experimental_get_compiler_ir(*specs)
             made.hlo = lowered(stage="hlo_serialized")
             if text:

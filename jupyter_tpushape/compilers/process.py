@@ -29,20 +29,24 @@ class Limits:
     effort: str = "quick"
 
 
-def limits() -> Limits:
-    """The limits as the environment sets them: ``TPUSHAPE_COMPILE_TIMEOUT`` (seconds), ``_MEMORY`` (GiB), ``_EFFORT`` (quick, full).
+def limits(seconds: float | None = None, effort: str | None = None) -> Limits:
+    """The limits that are asked for, else as the environment sets them: ``TPUSHAPE_COMPILE_TIMEOUT`` (seconds), ``_MEMORY`` (GiB),
+    ``_EFFORT`` (quick, full).
 
     Raises:
         ValueError: in one line, where one of them is not what is expected.
     """
-    effort = os.environ.get("TPUSHAPE_COMPILE_EFFORT", "quick")
+    asked = effort is not None
+    effort = effort if effort is not None else os.environ.get("TPUSHAPE_COMPILE_EFFORT", "quick")
     if effort not in bridge.EFFORTS:
-        raise ValueError(f"TPUSHAPE_COMPILE_EFFORT is {effort!r}: type quick or full.")
+        raise ValueError(f"{'The compile effort' if asked else 'TPUSHAPE_COMPILE_EFFORT'} is {effort!r}: type quick or full.")
     try:
-        seconds = float(os.environ.get("TPUSHAPE_COMPILE_TIMEOUT", "120"))
+        seconds = float(os.environ.get("TPUSHAPE_COMPILE_TIMEOUT", "120") if seconds is None else seconds)
         memory = int(float(os.environ.get("TPUSHAPE_COMPILE_MEMORY", "0")) * 2**30)
     except ValueError:
         raise ValueError("TPUSHAPE_COMPILE_TIMEOUT (seconds) and TPUSHAPE_COMPILE_MEMORY (GiB) are numbers.") from None
+    if not 0 < seconds < float("inf"):
+        raise ValueError(f"A time limit of {seconds:g} s cannot be kept: type seconds above zero, such as 300.")
     return Limits(seconds, memory or _most_of_memory(), effort)
 
 
@@ -70,15 +74,17 @@ def live_tpu() -> str:
     return ""
 
 
-def ask(hlo: bytes, key: str, topology: str, asked: Limits, progress: Progress = None, what: str = "program") -> dict[str, Any]:
-    """libtpu's answer to one program, from the cache where it was given before.
+def ask(
+    hlo: bytes, key: str, topology: str, asked: Limits, progress: Progress = None, what: str = "program", text: str = ""
+) -> dict[str, Any]:
+    """libtpu's answer to one program, from the cache where it was given before. ``text``: its readable form, for operations' names.
 
     Returns:
         ``ok``, ``kind`` (``compiled``, ``refused``, ``crash``, ``time``, ``memory``, ``busy``, ``versions``), ``message``, ``seconds``,
         ``cached``; sizes in bytes where it compiled.
     """
     versions = ",".join(f"{name} {version}" for name, version in bridge.versions().items())
-    place = cache.place(key, topology, asked.effort, versions)
+    place = cache.place(cache.FORMAT, key, topology, asked.effort, versions)
     known = cache.read(place)
     if known is not None:
         return {**known, "cached": True}
@@ -96,6 +102,7 @@ def ask(hlo: bytes, key: str, topology: str, asked: Limits, progress: Progress =
         answer = _run(folder, asked, progress, what)
     answer["seconds"] = time.perf_counter() - start
     answer["versions"] = versions
+    cache.unnamed(answer, text)
     if answer["kind"] in ("compiled", "refused"):
         cache.write(place, answer)
     return answer
@@ -123,7 +130,7 @@ def _run(folder: Path, asked: Limits, progress: Progress, what: str) -> dict[str
     if not finished:
         return {
             "ok": False, "kind": "time",
-            "message": f"The TPU compiler did not finish within {asked.seconds:g} s; TPUSHAPE_COMPILE_TIMEOUT sets another limit.",
+            "message": f"The TPU compiler did not finish within {asked.seconds:g} s; give it more time: --compile-timeout, or compile_timeout=.",
         }  # fmt: skip
     return _death(process.returncode, (folder / "stderr").read_text(encoding="utf-8", errors="replace"))
 

@@ -23,11 +23,16 @@ def main(folder: Path) -> None:
     from .bridge import ENVIRONMENT, doors
 
     os.environ.update(ENVIRONMENT)
+    # The compiler writes down what it keeps where, also where that is too much.
+    os.environ["XLA_FLAGS"] = f"--xla_dump_to={folder / 'dump'} --xla_dump_hlo_as_text"
     _stage(folder, "loading the TPU compiler")
     answer: dict[str, Any] = {"ok": False, "kind": "versions", "message": doors()}
     if not answer["message"]:
         _stage(folder, f"compiling for {request['topology']}")
         answer = _compile((folder / "program.hlo").read_bytes(), request)
+    if answer["kind"] in ("compiled", "refused"):
+        _stage(folder, "reading the memory plan")
+        answer["buffers"] = _buffers(folder / "dump")
     unfinished = folder / "answer.part"
     unfinished.write_text(json.dumps(answer), encoding="utf-8")
     unfinished.replace(folder / "answer.json")
@@ -42,6 +47,16 @@ def _compile(hlo: bytes, request: dict[str, Any]) -> dict[str, Any]:
         return {"ok": False, "kind": "memory", "message": "The compiler ran out of the host's memory."}
     except Exception as error:
         return {"ok": False, "kind": "refused", "message": str(error)}
+
+
+def _buffers(dump: Path) -> dict[str, Any] | None:
+    """A file that reads otherwise than expected costs the layers' temporaries, not the verdict."""
+    from .buffers import of_dump
+
+    try:
+        return of_dump(dump)
+    except (OSError, ValueError, IndexError, RecursionError):
+        return None
 
 
 def _stage(folder: Path, text: str) -> None:

@@ -71,16 +71,40 @@ class WireFlow(msgspec.Struct, omit_defaults=True):
 
 
 class LayerMemory(msgspec.Struct, omit_defaults=True):
-    """Bytes that the compiler gave to one node's tensors, as laid out and as counted by shape."""
+    """Bytes that the compiler gave to one node's tensors, as laid out and as counted by shape.
+
+    ``temporaries`` of ``bytes`` are tensors of the program's own at the moment when they take most.
+    """
 
     node: str
     name: str
     bytes: int
     logical: int = 0
+    temporaries: int = 0
+
+
+class Buffer(msgspec.Struct, omit_defaults=True):
+    """One tensor in the core's memory: its shape, and ``padded`` with every tile filled. ``node`` is ``""`` where it is no layer's.
+
+    ``kind``: ``argument`` (data, a variable, an optimizer's slot) or ``temporary`` (alive when temporaries take most).
+    """
+
+    name: str
+    kind: str
+    dtype: str
+    shape: tuple[int, ...]
+    padded: tuple[int, ...]
+    bytes: int
+    logical: int
+    node: str = ""
 
 
 class Verdict(msgspec.Struct, omit_defaults=True):
-    """What a compiler said of one program (``forward``, ``train`` or ``predict``). Sizes in bytes."""
+    """What a compiler said of one program (``forward``, ``train`` or ``predict``). Sizes in bytes.
+
+    ``moved``: bytes that its operations read and write, as the compiler counts them; ``intensity``: ``flops / moved``, an estimate.
+    ``unmapped``: what of the whole is given to no layer.
+    """
 
     program: str
     compiler: str
@@ -96,7 +120,10 @@ class Verdict(msgspec.Struct, omit_defaults=True):
     temporaries: int = 0
     code: int = 0
     flops: float = 0.0
+    moved: float = 0.0
+    intensity: float = 0.0
     layers: tuple[LayerMemory, ...] = ()
+    buffers: tuple[Buffer, ...] = ()
     unmapped: int = 0
     versions: str = ""
 

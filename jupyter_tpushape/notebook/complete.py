@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-OPTIONS = ("--tpu", "--compile", "--loss", "--batch-size", "--no-fixes", "--save", "--text")
+OPTIONS = ("--tpu", "--compile", "--compile-timeout", "--compile-effort", "--loss", "--batch-size", "--no-fixes", "--save", "--text")
 _COMPILERS = ("xla", "tpu")
+_EFFORTS = ("quick", "full")
 
 
 def register(shell: Any) -> None:
@@ -30,6 +31,8 @@ def complete(shell: Any, event: Any) -> list[str]:
         from ..replicas import SLICES
 
         return [*SLICES, "none"]
+    if before == "--compile-effort":
+        return list(_EFFORTS)
     if before == "--compile":
         return list(_COMPILERS)
     if event.symbol.startswith("-"):

@@ -28,6 +28,13 @@ class TpuShapeMagics(Magics):
     )
     @argument("--tpu", default=None, help="The TPU to plan for, such as v5e-8; none for no target. Default: the live strategy, else v5e-8.")
     @argument("--compile", default=None, choices=("xla", "tpu"), help="Ask a compiler for its verdict too.")
+    @argument("--compile-timeout", type=float, default=None, metavar="SECONDS", help="Time for each program's compilation. Default: 120.")
+    @argument(
+        "--compile-effort",
+        default=None,
+        choices=("quick", "full"),
+        help="quick (the default), or full: slower, memory as a TPU run has it.",
+    )
     @argument("--loss", default=None, help="A loss by name, in place of the compiled one.")
     @argument("--batch-size", type=int, default=None, help="Rows a batch, for arrays.")
     @argument("--no-fixes", action="store_true", help="Do not search for fixes.")
@@ -86,7 +93,8 @@ class TpuShapeMagics(Magics):
         _check_loss(options.loss)
         chosen = {
             "tpu": target, "loss": options.loss, "batch_size": options.batch_size, "fixes": not options.no_fixes,
-            "compiler": options.compile, "progress": _progress,
+            "compiler": options.compile, "compile_timeout": options.compile_timeout, "compile_effort": options.compile_effort,
+            "progress": _progress,
         }  # fmt: skip
         if cell is not None:
             from .cell import run_cell

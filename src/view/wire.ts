@@ -233,7 +233,12 @@ export interface Target {
   live?: boolean;
 }
 
-/** What a compiler said of one program (``forward``, ``train`` or ``predict``). Sizes in bytes. */
+/**
+ * What a compiler said of one program (``forward``, ``train`` or ``predict``). Sizes in bytes.
+ *
+ * ``moved``: bytes that its operations read and write, as the compiler counts them; ``intensity``: ``flops / moved``, an estimate.
+ * ``unmapped``: what of the whole is given to no layer.
+ */
 export interface Verdict {
   program: string;
   compiler: string;
@@ -249,15 +254,39 @@ export interface Verdict {
   temporaries?: number;
   code?: number;
   flops?: number;
+  moved?: number;
+  intensity?: number;
   layers?: LayerMemory[];
+  buffers?: Buffer[];
   unmapped?: number;
   versions?: string;
 }
 
-/** Bytes that the compiler gave to one node's tensors, as laid out and as counted by shape. */
+/**
+ * Bytes that the compiler gave to one node's tensors, as laid out and as counted by shape.
+ *
+ * ``temporaries`` of ``bytes`` are tensors of the program's own at the moment when they take most.
+ */
 export interface LayerMemory {
   node: string;
   name: string;
   bytes: number;
   logical?: number;
+  temporaries?: number;
+}
+
+/**
+ * One tensor in the core's memory: its shape, and ``padded`` with every tile filled. ``node`` is ``""`` where it is no layer's.
+ *
+ * ``kind``: ``argument`` (data, a variable, an optimizer's slot) or ``temporary`` (alive when temporaries take most).
+ */
+export interface Buffer {
+  name: string;
+  kind: string;
+  dtype: string;
+  shape: number[];
+  padded: number[];
+  bytes: number;
+  logical: number;
+  node?: string;
 }
