@@ -138,3 +138,35 @@ def test_run_answers_over_the_open_comm(monkeypatch: pytest.MonkeyPatch) -> None
     sidebar.run("c1", json.dumps({"id": "3", "op": "trace", "model": "model"}))
     assert comm.sent[-1]["op"] == "report"
     sidebar.run("unknown", "{}")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"id": "1", "op": "eval", "model": "x"},
+        {"id": "1", "op": "trace", "model": ["model"]},
+        {"id": "1", "op": "trace", "model": "model", "code": "import os"},
+        {"id": "1", "op": "trace", "model": "model", "batches": 10**9},
+        {"id": 7, "op": "list"},
+        {"op": "list"},
+        "not JSON",
+        None,
+        [],
+    ],
+)
+def test_what_is_not_a_request_is_refused_in_one_sentence(message: Any) -> None:
+    comm = connect(namespace())
+    comm.message({"content": {"data": message}})
+    (answer,) = comm.sent
+    assert answer["op"] == "error"
+    assert answer["message"].startswith("The kernel's jupyter_tpushape does not understand the request (")
+
+
+def test_a_message_is_limited_in_size() -> None:
+    (answer,) = connect(namespace()).ask(id="1", op="trace", model="m" * 20_000)
+    assert answer["message"].startswith("The kernel's jupyter_tpushape takes messages of 16384 characters at most, and got one of 200")
+
+
+def test_a_name_is_never_an_expression() -> None:
+    answer = connect(namespace()).ask(id="1", op="trace", model="__import__('os').getcwd()")[-1]
+    assert answer["message"] == "There is no __import__('os').getcwd() in this kernel any more: refresh the list."

@@ -10,10 +10,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from .request import BadRequest, Request, parse
+
 TARGET = "jupyter_tpushape"
 
 _open: dict[str, Any] = {}
 _cancelled: set[str] = set()
+# Traces that were taken back before they began; far more than a person can click.
+MOST_CANCELLED = 1000
 
 
 class Cancelled(KeyboardInterrupt):
@@ -34,7 +38,7 @@ def register(shell: Any = None) -> bool:
     def opened(comm: Any, _message: Any) -> None:
         _open[comm.comm_id] = comm
         comm.on_close(lambda _message=None: _open.pop(comm.comm_id, None))
-        comm.on_msg(lambda message: _handle(comm, message["content"]["data"], shell))
+        comm.on_msg(lambda message: _handle(comm, message.get("content", {}).get("data"), shell))
 
     manager.register_target(TARGET, opened)
     return True
@@ -67,29 +71,31 @@ def run(comm_id: str, request: str) -> None:
 
     comm = _open.get(comm_id)
     if comm is not None:
-        _trace(comm, json.loads(request), get_ipython())
+        _handle(comm, request, get_ipython())
 
 
-def _handle(comm: Any, request: dict[str, Any], shell: Any) -> None:
-    match request.get("op"):
+def _handle(comm: Any, message: Any, shell: Any) -> None:
+    try:
+        request = parse(message)
+    except BadRequest as error:
+        comm.send({"id": error.id, "op": "error", "message": str(error)})
+        return
+    match request.op:
         case "list":
             from ..replicas import SLICES
             from .inventory import inventory
 
             found = inventory(shell.user_ns, getattr(shell, "user_ns_hidden", None))
-            comm.send({"id": request["id"], "op": "list", **found, "targets": list(SLICES)})
+            comm.send({"id": request.id, "op": "list", **found, "targets": list(SLICES)})
         case "trace":
             _trace(comm, request, shell)
         case "cancel":
-            _cancelled.add(request["id"])
-        case other:
-            comm.send(
-                {"id": request.get("id"), "op": "error", "message": f"The kernel's jupyter_tpushape does not know the request {other!r}."}
-            )
+            if len(_cancelled) < MOST_CANCELLED:
+                _cancelled.add(request.id)
 
 
-def _trace(comm: Any, request: dict[str, Any], shell: Any) -> None:
-    ask = request["id"]
+def _trace(comm: Any, request: Request, shell: Any) -> None:
+    ask = request.id
 
     def progress(text: str) -> None:
         if ask in _cancelled:
@@ -109,16 +115,16 @@ def _trace(comm: Any, request: dict[str, Any], shell: Any) -> None:
     comm.send(answer)
 
 
-def _report(request: dict[str, Any], namespace: dict[str, Any], progress: Any) -> Any:
+def _report(request: Request, namespace: dict[str, Any], progress: Any) -> Any:
     from .. import trace
 
-    data = _named(request.get("data") or "", namespace)
-    options: dict[str, Any] = {"tpu": request.get("tpu") or None, "progress": progress}
-    if request.get("compile"):
-        options["compiler"] = request["compile"]
-    if request.get("batches"):
-        options["batches"] = int(request["batches"])
-    return trace(_named(request["model"], namespace), data, **options)
+    data = _named(request.data or "", namespace)
+    options: dict[str, Any] = {"tpu": request.tpu or None, "progress": progress}
+    if request.compile:
+        options["compiler"] = request.compile
+    if request.batches:
+        options["batches"] = request.batches
+    return trace(_named(request.model, namespace), data, **options)
 
 
 def _named(names: str, namespace: dict[str, Any]) -> Any:
