@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from types import SimpleNamespace
 from typing import Any
 
@@ -188,12 +187,33 @@ def test_a_trace_says_what_is_other_than_in_the_one_before() -> None:
     assert comm.ask(id="3", **{**asked, "model": "other"})[-1]["changed"] == ""
 
 
-def test_the_compilers_effort_is_set_for_the_one_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TPUSHAPE_COMPILE_EFFORT", raising=False)
-    with sidebar._effort("full"):
-        assert os.environ["TPUSHAPE_COMPILE_EFFORT"] == "full"
-    assert "TPUSHAPE_COMPILE_EFFORT" not in os.environ
-    monkeypatch.setenv("TPUSHAPE_COMPILE_EFFORT", "quick")
-    with sidebar._effort("full"), sidebar._effort(""):
-        assert os.environ["TPUSHAPE_COMPILE_EFFORT"] == "full"
-    assert os.environ["TPUSHAPE_COMPILE_EFFORT"] == "quick"
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"id": "1", "op": "eval", "model": "x"},
+        {"id": "1", "op": "trace", "model": ["model"]},
+        {"id": "1", "op": "trace", "model": "model", "code": "import os"},
+        {"id": "1", "op": "trace", "model": "model", "batches": 10**9},
+        {"id": 7, "op": "list"},
+        {"op": "list"},
+        "not JSON",
+        None,
+        [],
+    ],
+)
+def test_what_is_not_a_request_is_refused_in_one_sentence(message: Any) -> None:
+    comm = connect(namespace())
+    comm.message({"content": {"data": message}})
+    (answer,) = comm.sent
+    assert answer["op"] == "error"
+    assert answer["message"].startswith("The kernel's jupyter_tpushape does not understand the request (")
+
+
+def test_a_message_is_limited_in_size() -> None:
+    (answer,) = connect(namespace()).ask(id="1", op="trace", model="m" * 20_000)
+    assert answer["message"].startswith("The kernel's jupyter_tpushape takes messages of 16384 characters at most, and got one of 200")
+
+
+def test_a_name_is_never_an_expression() -> None:
+    answer = connect(namespace()).ask(id="1", op="trace", model="__import__('os').getcwd()")[-1]
+    assert answer["message"] == "There is no __import__('os').getcwd() in this kernel any more: refresh the list."

@@ -8,16 +8,17 @@ what failed last.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-from collections.abc import Iterator
 from typing import Any
+
+from .request import BadRequest, Request, parse
 
 TARGET = "jupyter_tpushape"
 
 _open: dict[str, Any] = {}
 _cancelled: set[str] = set()
+# Traces that were taken back before they began; far more than a person can click.
+MOST_CANCELLED = 1000
 
 
 class Cancelled(KeyboardInterrupt):
@@ -38,7 +39,7 @@ def register(shell: Any = None) -> bool:
     def opened(comm: Any, _message: Any) -> None:
         _open[comm.comm_id] = comm
         comm.on_close(lambda _message=None: _open.pop(comm.comm_id, None))
-        comm.on_msg(lambda message: _handle(comm, message["content"]["data"], shell))
+        comm.on_msg(lambda message: _handle(comm, message.get("content", {}).get("data"), shell))
 
     manager.register_target(TARGET, opened)
     return True
@@ -71,29 +72,31 @@ def run(comm_id: str, request: str) -> None:
 
     comm = _open.get(comm_id)
     if comm is not None:
-        _trace(comm, json.loads(request), get_ipython())
+        _handle(comm, request, get_ipython())
 
 
-def _handle(comm: Any, request: dict[str, Any], shell: Any) -> None:
-    match request.get("op"):
+def _handle(comm: Any, message: Any, shell: Any) -> None:
+    try:
+        request = parse(message)
+    except BadRequest as error:
+        comm.send({"id": error.id, "op": "error", "message": str(error)})
+        return
+    match request.op:
         case "list":
             from ..replicas import SLICES
             from .inventory import inventory
 
             found = inventory(shell.user_ns, getattr(shell, "user_ns_hidden", None))
-            comm.send({"id": request["id"], "op": "list", **found, "targets": list(SLICES), "failed": _failed(shell)})
+            comm.send({"id": request.id, "op": "list", **found, "targets": list(SLICES), "failed": _failed(shell)})
         case "trace" | "explain":
             _trace(comm, request, shell)
         case "cancel":
-            _cancelled.add(request["id"])
-        case other:
-            comm.send(
-                {"id": request.get("id"), "op": "error", "message": f"The kernel's jupyter_tpushape does not know the request {other!r}."}
-            )
+            if len(_cancelled) < MOST_CANCELLED:
+                _cancelled.add(request.id)
 
 
-def _trace(comm: Any, request: dict[str, Any], shell: Any) -> None:
-    ask = request["id"]
+def _trace(comm: Any, request: Request, shell: Any) -> None:
+    ask = request.id
 
     def progress(text: str) -> None:
         if ask in _cancelled:
@@ -102,7 +105,7 @@ def _trace(comm: Any, request: dict[str, Any], shell: Any) -> None:
 
     try:
         progress("Tracing")
-        explain = request["op"] == "explain"
+        explain = request.op == "explain"
         report = _explained(shell, progress) if explain else _report(request, shell.user_ns, progress)
         answer = {"id": ask, "op": "report", "report": json.loads(report.to_json()), "changed": _changed(shell, request, report)}
     except KeyboardInterrupt:
@@ -120,14 +123,14 @@ def _failed(shell: Any) -> str:
     return extension.said if extension is not None and extension.error is not None and extension.count == extension.running else ""
 
 
-def _changed(shell: Any, request: dict[str, Any], report: Any) -> str:
+def _changed(shell: Any, request: Request, report: Any) -> str:
     """What is other than in the report before, in a sentence; a mended cell is compared with what it was when it failed."""
     extension = getattr(shell, "_tpushape", None)
     if extension is None:
         return ""
     from .live import changed
 
-    model = request.get("model", "")
+    model = request.model
     (name, before), extension.reported = extension.reported, (model, report)
     return changed(before, report) if name in ("", model) else ""
 
@@ -144,33 +147,18 @@ def _explained(shell: Any, progress: Any) -> Any:
     return report
 
 
-@contextlib.contextmanager
-def _effort(asked: str) -> Iterator[None]:
-    """How hard the TPU compiler tries, for one trace."""
-    name = "TPUSHAPE_COMPILE_EFFORT"
-    before = os.environ.get(name)
-    if asked:
-        os.environ[name] = asked
-    try:
-        yield
-    finally:
-        if asked and before is None:
-            os.environ.pop(name, None)
-        elif asked and before is not None:
-            os.environ[name] = before
-
-
-def _report(request: dict[str, Any], namespace: dict[str, Any], progress: Any) -> Any:
+def _report(request: Request, namespace: dict[str, Any], progress: Any) -> Any:
     from .. import trace
 
-    data = _named(request.get("data") or "", namespace)
-    options: dict[str, Any] = {"tpu": request.get("tpu") or None, "progress": progress}
-    if request.get("compile"):
-        options["compiler"] = request["compile"]
-    if request.get("batches"):
-        options["batches"] = int(request["batches"])
-    with _effort(request.get("effort") or ""):
-        return trace(_named(request["model"], namespace), data, **options)
+    data = _named(request.data or "", namespace)
+    options: dict[str, Any] = {"tpu": request.tpu or None, "progress": progress}
+    if request.compile:
+        options["compiler"] = request.compile
+    if request.effort:
+        options["compile_effort"] = request.effort
+    if request.batches:
+        options["batches"] = request.batches
+    return trace(_named(request.model, namespace), data, **options)
 
 
 def _named(names: str, namespace: dict[str, Any]) -> Any:

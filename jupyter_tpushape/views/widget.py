@@ -47,8 +47,13 @@ class ReportWidget(anywidget.AnyWidget):  # type: ignore[misc]
         """Shows Apply beside each fix; a click calls back with the indices of the finding and the fix."""
 
         def receive(_: object, content: dict[str, Any], __: object) -> None:
-            if content.get("type") == "apply":
-                callback(int(content["finding"]), int(content["fix"]))
+            finding, fix = content.get("finding"), content.get("fix")
+            # Indices of what is shown, and nothing else.
+            if content.get("type") != "apply" or type(finding) is not int or type(fix) is not int:
+                return
+            found = self._source.findings
+            if 0 <= finding < len(found) and 0 <= fix < len(found[finding].fixes):
+                callback(finding, fix)
 
         self.on_msg(receive)
         self.can_apply = True

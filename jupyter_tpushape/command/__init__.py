@@ -1,0 +1,1 @@
+"""The commands behind ``tpushape``; ``cli.py`` reads what was typed and calls them."""

@@ -1,0 +1,128 @@
+"""``tpushape doctor``: what is installed, what is missing, and the command for it. Imports none of it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+_EXTRA = 'pip install "jupyter_tpushape[{}]"'
+# What it is for, the module, the command where it is missing.
+_PARTS = (
+    ("the frameworks", "tensorflow", _EXTRA.format("tensorflow")),
+    ("the frameworks", "keras", _EXTRA.format("tensorflow")),
+    ("the frameworks", "tf_keras", _EXTRA.format("tensorflow")),
+    ("the notebook", "ipykernel", _EXTRA.format("lab")),
+    ("the notebook", "jupyterlab", _EXTRA.format("lab")),
+    ("the notebook", "ipywidgets", "pip install ipywidgets"),
+    ("the notebook", "anywidget", "pip install anywidget"),
+    ("the notebook", "jupyterlab_widgets", "pip install ipywidgets"),
+    ("charts", "plotly", _EXTRA.format("plot")),
+)
+_COMPILER = (("the TPU compiler's verdict", name, _EXTRA.format("tpu-compiler")) for name in ("jax", "jaxlib", "libtpu"))
+_OLDEST = {"tensorflow": (2, 16), "keras": (3, 5), "tf_keras": (2, 16), "jupyterlab": (4, 2), "ipywidgets": (8, 1), "anywidget": (0, 9)}
+
+
+def doctor(_: Any) -> int:
+    """Prints one line a part; returns 0 also where optional parts are missing."""
+    from .. import __version__
+
+    print(f"{'jupyter_tpushape':20} {__version__}")
+    print(f"{'python':20} {sys.version.split()[0]}{'' if (3, 10) <= sys.version_info[:2] < (3, 14) else '   tested with 3.10 to 3.13'}")
+    for line in (*_parts(), *_places()):
+        print(line)
+    return 0
+
+
+def _parts() -> Iterator[str]:
+    purpose = ""
+    for wanted, module, command in (*_PARTS, *_COMPILER):
+        if wanted != purpose:
+            purpose = wanted
+            yield f"\n{wanted}"
+        version = version_of(module)
+        if version is None:
+            yield f"  {module:18} missing: {command}"
+            continue
+        oldest = _OLDEST.get(module)
+        numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
+        old = f"   older than {'.'.join(map(str, oldest))}: {command} --upgrade" if oldest and numbers and numbers < oldest else ""
+        yield f"  {module:18} {version or 'there'}{old}"
+
+
+def version_of(module: str) -> str | None:
+    """Its distribution's version; ``""`` where it has none, ``None`` where there is no such module."""
+    try:
+        if importlib.util.find_spec(module) is None:
+            return None
+    except (ImportError, ValueError):
+        return None
+    names = metadata.packages_distributions().get(module, [module])
+    for name in names:
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return ""
+
+
+def _places() -> Iterator[str]:
+    from ..compilers.cache import folder
+
+    yield "\nplaces"
+    place = folder()
+    nearest = next((parent for parent in (place, *place.parents) if parent.exists()), place)
+    writable = (
+        ""
+        if os.access(nearest, os.W_OK)
+        else "   cannot be written: compilers' answers are not kept. Set TPUSHAPE_CACHE to another folder."
+    )
+    yield f"  {'cache':18} {place}{writable}"
+    yield f"  {'lab extension':18} {_extension()}"
+    backend = os.environ.get("KERAS_BACKEND") or _configured()
+    wrong = (
+        ""
+        if backend == "tensorflow"
+        else "   Keras models are traced on the TensorFlow backend: set KERAS_BACKEND=tensorflow before importing keras."
+    )
+    yield f"  {'Keras backend':18} {backend}{wrong}"
+
+
+def _configured() -> str:
+    home = Path(os.environ.get("KERAS_HOME") or Path.home() / ".keras")
+    try:
+        return str(json.loads((home / "keras.json").read_text(encoding="utf-8")).get("backend", "tensorflow"))
+    except (OSError, ValueError, AttributeError):
+        return "tensorflow"
+
+
+def _extension() -> str:
+    """Whether JupyterLab finds the extension, by its own word; slow, and so only asked where JupyterLab is."""
+    if version_of("jupyterlab") is None:
+        return "no JupyterLab here; the magic and the widget work without"
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "jupyter", "labextension", "list"], capture_output=True, text=True, timeout=60, check=False
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return "jupyter labextension list gave no answer"
+    lines = (done.stdout + done.stderr).splitlines()
+
+    def verdict(name: str, command: str) -> str:
+        line = next((line for line in lines if f" {name} v" in line), "")
+        if not line:
+            return f"{name} not found: {command}"
+        return f"{name} {'enabled' if 'enabled' in line else f'disabled: jupyter labextension enable {name}'}"
+
+    return "; ".join(
+        (
+            verdict("jupyter_tpushape", "pip install --force-reinstall jupyter_tpushape"),
+            verdict("@jupyter-widgets/jupyterlab-manager", "pip install jupyterlab_widgets"),
+        )
+    )

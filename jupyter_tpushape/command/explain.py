@@ -1,0 +1,62 @@
+"""``tpushape explain``: what a message means, told by the rules; where none knows it, that is said."""
+
+from __future__ import annotations
+
+import re
+import sys
+import textwrap
+from typing import Any
+
+from .usage import UsageError
+
+_MOST = 1_000_000
+_FRAME = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)|^(?:File|Cell) (?P<cell>In\[\d+\])[^\n]*line (?P<at>\d+)', re.MULTILINE)
+_COLORS = re.compile(r"\x1b\[[0-9;]*m")
+_LIBRARY = re.compile(r"site-packages|dist-packages|lib/python3|<frozen|__autograph_generated_file")
+
+
+def explain(options: Any) -> int:
+    """Returns 0 where the message is known, 1 where it is not."""
+    from ..rules import RULES
+    from ..rules.messages import meanings
+
+    text = options.text
+    if text == "-":
+        if sys.stdin.isatty():
+            print("Paste the message, then press Ctrl-D:", file=sys.stderr)
+        text = sys.stdin.read(_MOST)
+    text = _COLORS.sub("", text)[:_MOST]
+    if not text.strip():
+        raise UsageError('There is nothing to explain: type tpushape explain "the message", or pipe a traceback into tpushape explain -.')
+    found = list(meanings(text))
+    for number, meaning in enumerate(found):
+        rule = RULES.get(meaning.rule)
+        print("\n" * bool(number) + _wrapped(f"▸ {meaning.said}", "  "))
+        print(_wrapped(f"  Means: {meaning.means}"))
+        print(_wrapped(f"  Do:    {meaning.todo}"))
+        if rule is not None:
+            if rule.doc:
+                print(_wrapped(f"  More:  {' '.join(rule.doc.split())}"))
+            print(f"  Rule:  {rule.id} ({rule.title}). Type tpushape rules {rule.id} for a program that has it and one that has not.")
+    where = _own_line(text)
+    if where:
+        print(f"\nYour line in it: {where}")
+    if found:
+        print("\nThis is read from the words alone. tpushape check file.py:build --data file.py:data traces the program and tries fixes.")
+        return 0
+    print("No rule knows this message, so nothing is said about it. It may have nothing to do with shapes.")
+    print("tpushape check file.py:build --data file.py:data traces the program itself, which tells more than a message.")
+    return 1
+
+
+def _wrapped(text: str, indent: str = "         ") -> str:
+    return textwrap.fill(text, 110, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def _own_line(text: str) -> str:
+    """The innermost frame that is no library's."""
+    own = [match for match in _FRAME.finditer(text) if not _LIBRARY.search(match[0])]
+    if not own:
+        return ""
+    last = own[-1]
+    return f"{last['cell']}, line {last['at']}" if last["cell"] else f"{last['file']}, line {last['line']}"

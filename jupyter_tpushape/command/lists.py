@@ -1,0 +1,37 @@
+"""``tpushape targets`` and ``tpushape rules``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .usage import UsageError
+
+
+def targets(_: Any) -> int:
+    """One line a slice that can be planned for."""
+    from ..replicas import SLICES
+
+    for name, entry in SLICES.items():
+        target = entry.target
+        made = target() if callable(target) else target
+        print(f"{name:10} {made.replicas:4} replicas  {made.hosts:3} hosts  {made.hbm_bytes / 2**30:5.1f} GiB HBM a core")
+    return 0
+
+
+def rules(options: Any) -> int:
+    """One line a rule, or one rule in full."""
+    from ..rules import rules as every
+
+    found = [rule for rule in every() if options.rule in (None, rule.id)]
+    if not found:
+        raise UsageError(f"There is no rule {options.rule}: type tpushape rules for all of them.")
+    if options.json:
+        fields = ("id", "severity", "title", "doc", "source", "page")
+        print(json.dumps([{field: getattr(rule, field) for field in fields} for rule in found], indent=1, ensure_ascii=False))
+        return 0
+    for rule in found:
+        print(f"{rule.id:22} {rule.severity:7} {rule.title}")
+        if options.rule:
+            print(f"\n{rule.doc or rule.title}\n\nSource: {rule.source}\n\nFound:\n{rule.fails}\nNot found:\n{rule.passes}")
+    return 0

@@ -1,0 +1,188 @@
+"""``tpushape check notebook.ipynb --execute``: its cells run up to the model, or to the first training call, in a scratch kernel."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ..flow import Report
+from .usage import UsageError
+
+_PROLOGUE = "from jupyter_tpushape.notebook import scratch as _tpushape_scratch; _tpushape_scratch.begin({!r})"
+_REACHED = "__import__('jupyter_tpushape.notebook.scratch', fromlist=['reached']).reached({!r})"
+_FINISH = "__import__('jupyter_tpushape.notebook.scratch', fromlist=['finish']).finish({!r}, {!r})"
+
+
+def report_of(options: Any) -> Report:
+    """The report on what the notebook makes.
+
+    Raises:
+        UsageError: where running it was not asked for, where no kernel can be had, where a cell raises for reasons of its own.
+    """
+    place, _, model = options.model.partition(".ipynb")
+    path, model = Path(place + ".ipynb"), model.lstrip(":")
+    cells = _cells(path)
+    if not options.execute:
+        raise UsageError(
+            f"Checking a notebook executes its cells: add --execute if you trust {path.name}. They run in a scratch kernel up to the first "
+            f"training call, which is not made."
+        )
+    data = _name(options.data, path)
+    if options.input_spec:
+        raise UsageError("--input-spec goes with saved models: of a notebook name the data, such as --data train_ds.")
+    missing = [name for name in ("jupyter_client", "ipykernel") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise UsageError(f"There is no {missing[0]} here, which runs a notebook's cells: type pip install ipykernel.")
+    asked = {
+        "model": model,
+        "data": data,
+        "options": {
+            "tpu": None if options.tpu == "none" else options.tpu, "loss": options.loss, "batch_size": options.batch_size,
+            "fixes": not options.no_fixes, "compiler": options.compile,
+        },
+    }  # fmt: skip
+    report, numbers = _run(path, cells, asked, float(options.timeout))
+    if options.format in ("sarif", "github"):
+        _to_lines_of_file(report, path, cells, numbers)
+    return report
+
+
+def _cells(path: Path) -> list[str]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        found = [_text(cell["source"]) for cell in document["cells"] if cell["cell_type"] == "code"]
+    except OSError:
+        raise UsageError(f"There is no notebook {path}: type the path of an .ipynb file.") from None
+    except (ValueError, KeyError, TypeError):
+        raise UsageError(f"{path} is not a notebook of format 4: open and save it in JupyterLab.") from None
+    return found
+
+
+def _text(source: Any) -> str:
+    return source if isinstance(source, str) else "".join(source)
+
+
+def _name(data: str | None, path: Path) -> str:
+    name = (data or "").removeprefix(f"{path}:").strip("() ")
+    if name and not all(part.strip().isidentifier() for part in name.split(",")):
+        raise UsageError(f"{data} names no data of this notebook: type the name of a variable, or two such as --data x_train,y_train.")
+    return name
+
+
+def _run(path: Path, cells: list[str], asked: dict[str, Any], limit: float) -> tuple[Report, dict[int, int]]:
+    from jupyter_client.kernelspec import KernelSpecManager
+    from jupyter_client.manager import KernelManager
+
+    with tempfile.TemporaryDirectory(prefix="tpushape-") as scratch:
+        # A kernel of this very interpreter, whatever kernels are installed.
+        spec = Path(scratch) / "tpushape"
+        spec.mkdir()
+        argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        (spec / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": "scratch", "language": "python"}), encoding="utf-8")
+        # Over a socket file where the system has them, so that no port is opened.
+        local = {"transport": "ipc", "ip": str(Path(scratch) / "kernel")} if os.name == "posix" else {}
+        manager = KernelManager(
+            **local, kernel_name="tpushape", kernel_spec_manager=KernelSpecManager(kernel_dirs=[scratch], ensure_native_kernel=False),
+            connection_file=str(Path(scratch) / "connection.json"),
+        )  # fmt: skip
+        manager.start_kernel(
+            cwd=str(path.parent.resolve()), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env={"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", **os.environ},
+        )  # fmt: skip
+        try:
+            client = manager.blocking_client()
+            client.start_channels()
+            try:
+                client.wait_for_ready(timeout=120)
+                return _walk(client, path, cells, asked, limit, Path(scratch) / "answer.json")
+            finally:
+                client.stop_channels()
+        except TimeoutError:
+            manager.interrupt_kernel()
+            raise UsageError(f"A cell of {path.name} took more than {limit:.0f} seconds: type --timeout with a larger number.") from None
+        except RuntimeError as error:
+            raise UsageError(f"The scratch kernel of {path.name} died ({error}).") from None
+        finally:
+            manager.shutdown_kernel(now=True)
+
+
+def _walk(client: Any, path: Path, cells: list[str], asked: dict[str, Any], limit: float, answer: Path) -> tuple[Report, dict[int, int]]:
+    def run(code: str, *, kept: bool = False, ask: str = "") -> dict[str, Any]:
+        # Outputs of the notebook's own are nobody's business here.
+        reply = client.execute_interactive(
+            code, silent=False, store_history=kept, user_expressions={"reached": ask} if ask else None,
+            allow_stdin=False, timeout=limit, output_hook=lambda _message: None, stop_on_error=False,
+        )  # fmt: skip
+        return dict(reply["content"])
+
+    source = "\n".join(cells)
+    frameworks = [name for name in ("tensorflow", "keras", "tf_keras") if re.search(rf"\b{name}\b", source)]
+    begun = run(_PROLOGUE.format(frameworks))
+    if begun["status"] == "error":
+        raise UsageError(f"The scratch kernel cannot load jupyter_tpushape ({begun['ename']}: {begun['evalue']}).")
+    names = [part.strip() for name in (asked["model"], asked["data"]) for part in name.split(",") if part] if asked["model"] else []
+    numbers: dict[int, int] = {}
+    failed = ""
+    for index, cell in enumerate(cells):
+        if not cell.strip():
+            continue
+        reply = run(cell, kept=True)
+        numbers[int(reply.get("execution_count") or 0)] = index
+        told = run("", ask=_REACHED.format(names)).get("user_expressions", {}).get("reached", {})
+        state = str(told.get("data", {}).get("text/plain", "")).strip("'")
+        if state:
+            break
+        if reply["status"] == "error":
+            failed = f"code cell {index + 1} of {path.name} raises {reply['ename']}: {_line(reply['evalue'])}"
+            break
+    run(_FINISH.format(str(answer), json.dumps({**asked, "failed": bool(failed)})))
+    try:
+        made = json.loads(answer.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise UsageError(f"The scratch kernel gave no report on {path.name}.") from None
+    if "error" in made:
+        if failed:
+            raise UsageError(f"{failed[0].upper()}{failed[1:]}; mend that first.")
+        raise UsageError(f"{path.name}: {made['error']}.".replace("..", "."))
+    return Report.from_json(json.dumps(made["report"])), numbers
+
+
+def _line(text: Any) -> str:
+    return next((line.strip().rstrip(".") for line in str(text).splitlines() if line.strip()), "")
+
+
+def _to_lines_of_file(report: Report, path: Path, cells: list[str], numbers: dict[int, int]) -> None:
+    """``In[3]:2`` as a line of the .ipynb file, which is what annotations point to."""
+    lines = list(_lines(path, cells))
+    for finding in report.findings:
+        where = finding.location
+        if where is not None and where.execution in numbers:
+            found = lines[numbers[where.execution]]
+            line = found[min(where.line, len(found)) - 1] if found else 1
+            finding.location = msgspec.structs.replace(where, file=str(path), line=line, cell="", execution=0)
+
+
+def _lines(path: Path, cells: list[str]) -> Iterator[list[int]]:
+    """Of each code cell the numbers of the file's lines that hold its lines, in order."""
+    rows = path.read_text(encoding="utf-8").splitlines()
+    at = 0
+    for cell in cells:
+        numbers = []
+        for line in cell.splitlines(keepends=True):
+            spelled = (json.dumps(line), json.dumps(line, ensure_ascii=False))
+            row = next((i for i in range(at, len(rows)) if any(text in rows[i] for text in spelled)), None)
+            if row is None:
+                break
+            numbers.append(row + 1)
+            at = row + 1
+        yield numbers

@@ -1,0 +1,51 @@
+"""TensorFlow without its start-up lines, which go to the terminal before any setting can quiet them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+
+from .usage import UsageError
+
+
+def import_tensorflow() -> None:
+    """Imports TensorFlow, and shows what it said only where that fails. A check needs no GPU and takes none.
+
+    TensorFlow reads the choice of a Keras when it is first used, so a program that is run later can still make it.
+
+    Raises:
+        UsageError: where there is no TensorFlow.
+    """
+    if "tensorflow" in sys.modules:
+        return
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+    try:
+        with _held_back():
+            import tensorflow as tf  # noqa: F401
+    except ImportError as error:
+        if getattr(error, "name", "") == "tensorflow":
+            raise UsageError('There is no TensorFlow here: type pip install "jupyter_tpushape[tensorflow]".') from None
+        raise UsageError(f"TensorFlow is here and cannot be imported ({error}).") from None
+
+
+@contextlib.contextmanager
+def _held_back() -> Iterator[None]:
+    """What is written to file descriptor 2 is kept, and told only where the block raises."""
+    sys.stderr.flush()
+    with tempfile.TemporaryFile() as kept:
+        real = os.dup(2)
+        os.dup2(kept.fileno(), 2)
+        failed = True
+        try:
+            yield
+            failed = False
+        finally:
+            os.dup2(real, 2)
+            os.close(real)
+            if failed:
+                kept.seek(0)
+                sys.stderr.write(kept.read().decode(errors="replace"))

@@ -1,0 +1,67 @@
+"""A report as SARIF 2.1.0, the form that code scanners and editors read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .places import relative
+
+if TYPE_CHECKING:
+    from ..flow import Finding, Report
+
+_LEVELS = {"error": "error", "tpu": "error", "silent": "error", "slow": "warning", "note": "note"}
+
+
+def to_sarif(report: Report) -> str:
+    """One run with one result a finding; those without a line of source have no location."""
+    from .. import __version__
+
+    used = list(dict.fromkeys(finding.rule for finding in report.findings))
+    driver = {"name": "tpushape", "version": __version__, "rules": [_rule(name) for name in used]}
+    run: dict[str, Any] = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(finding, used.index(finding.rule)) for finding in report.findings],
+        "properties": {"summary": report.summary, "target": report.target.name if report.target else "none"},
+    }
+    document = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
+    return json.dumps(document, indent=1, ensure_ascii=False)
+
+
+def _rule(name: str) -> dict[str, Any]:
+    from ..rules import RULES
+
+    rule = RULES.get(name)
+    if rule is None:
+        return {"id": name}
+    made: dict[str, Any] = {"id": name, "shortDescription": {"text": rule.title}, "defaultConfiguration": {"level": _LEVELS[rule.severity]}}
+    made["fullDescription"] = {"text": rule.doc or rule.title}
+    made["help"] = {
+        "text": f"{rule.doc or rule.title}\n\nSource: {rule.source}\n\nType `tpushape rules {name}` for two programs, one with it and one without."
+    }
+    made["properties"] = {"severity": rule.severity}
+    return made
+
+
+def _result(finding: Finding, index: int) -> dict[str, Any]:
+    words = [finding.message, finding.why]
+    if finding.expected is not None and finding.found is not None:
+        words.append(f"Wants {finding.expected}, gets {finding.found}.")
+    words += [f"Fix, tried and holds: {fix.title}." for fix in finding.fixes if fix.verified]
+    result: dict[str, Any] = {
+        "ruleId": finding.rule,
+        "ruleIndex": index,
+        "level": _LEVELS[finding.severity],
+        "message": {"text": "\n".join(word for word in words if word)},
+    }
+    where = finding.location
+    if where is not None and where.file:
+        path = relative(where.file)
+        uri = Path(path).as_uri() if Path(path).is_absolute() else path
+        region: dict[str, Any] = {"startLine": max(1, where.line)}
+        if where.text:
+            region["snippet"] = {"text": where.text}
+        result["locations"] = [{"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}]
+    return result
