@@ -247,9 +247,9 @@ def test_a_long_trace_is_taken_back_and_the_kernel_goes_on(window: Window, lab: 
 @pytest.mark.skipif(bool(bridge.check()), reason="needs the TPU compiler")
 def test_a_long_compile_is_taken_back_and_leaves_no_process(window: Window, lab: Lab) -> None:
     large = (
-        "model = keras.applications.MobileNetV2(weights=None)\n"
+        "model = keras.applications.MobileNetV2(weights=None, input_shape=(96, 96, 3), alpha=0.35)\n"
         'model.compile("sgd", "sparse_categorical_crossentropy")\n'
-        'x, y = np.zeros((64, 224, 224, 3), "float32"), np.zeros(64, "int64")'
+        'x, y = np.zeros((64, 96, 96, 3), "float32"), np.zeros(64, "int64")'
     )
     window.open(lab.notebook("compile.ipynb", SETUP, large, "import psutil; print('left:', len(psutil.Process().children()))"))
     panel = window.panel
