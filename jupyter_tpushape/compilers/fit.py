@@ -48,6 +48,12 @@ class Fit:
         """The global batch: ``rows`` on each core."""
         return self.rows * self.replicas
 
+    def chart(self) -> Any:
+        """A plotly figure: memory of one core (MiB) against the rows on it. Raises ``ValueError`` without plotly."""
+        from ..views.charts import batches
+
+        return batches(self)
+
     def __str__(self) -> str:
         if not self.rows:
             return f"{self.target}: not even {self.too_many} row{'s' * (self.too_many > 1)} per core fit into {size(self.hbm_bytes)}."

@@ -8,6 +8,7 @@ from typing import Any
 from ..flow import Finding, Verdict
 from ..replicas.targets import slice_named
 from . import cache, process
+from .exchange import exchange
 from .lowering import Lowered
 from .memory import by_layer, held, largest, live, node_names
 from .words import answer_finding, oom, padding, size
@@ -71,8 +72,10 @@ def verdict_of(seen: Any, program: Lowered, asked: process.Limits, progress: pro
     layers = by_layer(arguments, temporaries, node_names(seen.evidence.flow))
     wasteful = padding(program, arguments)
     taken = total(answer)
+    summed = exchange(seen, program.program)
+    message = f"compiles at {effort} effort{loosely}: {size(taken)} of {size(target.hbm_bytes)}" + (f"; {summed}" if summed else "")
     verdict = Verdict(
-        program.program, "tpu", True, target.name, f"compiles at {effort} effort{loosely}: {size(taken)} of {size(target.hbm_bytes)}", arguments=answer["arguments"],
+        program.program, "tpu", True, target.name, message, arguments=answer["arguments"],
         outputs=answer["outputs"], temporaries=answer["temporaries"], code=answer["code"], flops=answer["flops"], layers=layers,
         moved=answer["moved"], intensity=answer["flops"] / answer["moved"] if answer["moved"] > 0 < answer["flops"] else 0.0,
         buffers=largest(arguments, temporaries),
