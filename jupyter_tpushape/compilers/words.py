@@ -65,6 +65,8 @@ def _line(program: Lowered, scope: str) -> Any:
 def _plain(message: str) -> str:
     """The first sentence or so of a message, without node references and stack."""
     text = message.split("\n\nStack trace", 1)[0].split("The op is created at", 1)[0]
+    # What follows is the instruction in XLA's own notation.
+    text = re.split(r": %[\w.\-]+ = ", text, maxsplit=1)[0]
     text = re.sub(r"\{\{[^}]*\}\}", "", text)
     return re.sub(r"\s+", " ", text).strip().removesuffix("'")[:400]
 
@@ -101,6 +103,8 @@ def refusal(seen: Any, program: Lowered, compiler: str, target: str) -> tuple[Ve
 def answer_finding(seen: Any, program: Lowered, answer: dict[str, Any]) -> Finding:
     """libtpu did not compile the program: out of memory, refused, or silent."""
     message = str(answer["message"])
+    if answer["kind"] == "crash":
+        return _crash(seen, program, message)
     if answer["kind"] != "refused":
         why = "This says nothing of the program itself."
         if answer.get("loosely"):
@@ -112,13 +116,42 @@ def answer_finding(seen: Any, program: Lowered, answer: dict[str, Any]) -> Findi
     if oom(message):
         return _out_of_memory(seen, program, answer)
     match = _OPNAME.search(message)
-    node = scope_node(seen.evidence.flow, match.group(1)) if match else None
+    owner = program.scopes.node(match.group(1)) if match and program.scopes is not None else ""
+    node = seen.evidence.flow.node(owner) if owner else scope_node(seen.evidence.flow, match.group(1)) if match else None
     where = f"{named(node)}: the" if node is not None else "The"
     return Finding(
         REFUSED.id, "tpu", f"{where} TPU compiler refuses the {_called(program.program)}: {_plain(message)}", _advice(message),
         Side("a program that compiles"), Side("refused"), (node.id,) if node is not None else (),
-        location=(node.location or node.called) if node is not None else None,
+        location=_line(program, match.group(1) if match else "") or ((node.location or node.called) if node is not None else None),
     )  # fmt: skip
+
+
+def _crash(seen: Any, program: Lowered, message: str) -> Finding:
+    """libtpu died. Where its last words are of a kind of operation, and the program has one such that may be meant, that one is named."""
+    why = "This says nothing of the program itself."
+    operation = _suspect(program, message)
+    owner = program.scopes.node(operation) if program.scopes is not None else ""
+    node = seen.evidence.flow.node(owner) if owner else None
+    where = ""
+    if operation:
+        where = f"{named(node) if node is not None else operation}: "
+        why = (
+            f"It died on a convolution, and {operation.rsplit('/', 1)[-1]} is the only one there over sizes that are known when it runs and "
+            "not before. Pad to a fixed size, and mask what is not wanted."
+        )
+    return Finding(
+        SILENT.id, "note", f"{where}No verdict on the {_called(program.program)}: {message}", why, nodes=(node.id,) if node is not None else (),
+        location=(_line(program, operation) or ((node.location or node.called) if node is not None else None)) if operation else None,
+    )  # fmt: skip
+
+
+def _suspect(program: Lowered, message: str) -> str:
+    """The one convolution over sizes that are known at run time only, where the compiler's last words are of convolutions."""
+    if "convolution" not in message:
+        return ""
+    lines = [line for line in program.text.splitlines() if 'custom_call_target="DynamicConvolution' in line]
+    found = {match.group(1) for match in map(_OPNAME.search, lines) if match}
+    return found.pop() if len(found) == 1 else ""
 
 
 def _called(program: str) -> str:
