@@ -86,7 +86,7 @@ def trace(
     if compiler is not None:
         from .compilers import verdicts as ask
 
-        verdicts, more = ask(seen, compiler, progress, limits)
+        verdicts, more = ask(seen, compiler, progress, limits, fixes)
         findings += more
     report = Report(
         seen.evidence.flow, findings, target=target, verdicts=verdicts, title=_title(seen),

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from jupyter_tpushape.compilers import bridge, cache, process, tiles
-from jupyter_tpushape.compilers.fit import Tried, _search
+from jupyter_tpushape.compilers.fit import Tried, search
 
 
 def one(text):
@@ -96,7 +96,7 @@ def test_a_signal_is_named_and_the_reason_is_kept():
 @pytest.mark.parametrize("limit", [0, 1, 5, 8, 100, 1000])
 @pytest.mark.parametrize("first", [1, 8, 32, 4096])
 def test_the_search_ends_at_the_largest_batch_within_its_step(limit, first):
-    tried = _search(lambda rows: Tried(rows, rows <= limit), first, 65536, 40)
+    tried = search(lambda rows: Tried(rows, rows <= limit), first, 65536, 40)
     fits = max((step.rows for step in tried if step.fits), default=0)
     fails = min(step.rows for step in tried if not step.fits)
     assert fits <= limit < fails
@@ -104,5 +104,5 @@ def test_the_search_ends_at_the_largest_batch_within_its_step(limit, first):
 
 
 def test_the_search_stops_at_the_most():
-    tried = _search(lambda rows: Tried(rows, True), 32, 100, 40)
+    tried = search(lambda rows: Tried(rows, True), 32, 100, 40)
     assert [step.rows for step in tried] == [32, 64, 100]

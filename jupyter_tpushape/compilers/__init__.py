@@ -10,19 +10,22 @@ from collections.abc import Callable
 from typing import Any
 
 from ..flow import Finding, Verdict
-from ..rules.compilers import SILENT
+from ..rules.compilers import OOM, SILENT
 from ..rules.registry import RULES
 
 Progress = Callable[[str], None] | None
 
 
-def verdicts(seen: Any, compiler: str, progress: Progress = None, limits: Any = None) -> tuple[list[Verdict], list[Finding]]:
+def verdicts(
+    seen: Any, compiler: str, progress: Progress = None, limits: Any = None, fixes: bool = False
+) -> tuple[list[Verdict], list[Finding]]:
     """What a compiler says of the forward pass and the train step of one replica.
 
     Args:
         seen: an examined program. compiler: ``"xla"`` (TensorFlow alone) or ``"tpu"`` (the extra ``tpu-compiler``).
         progress: called with a line of text when something takes more than a second. limits: time, memory and effort of a
-            compilation (:class:`process.Limits`); the environment's by default.
+            compilation (:class:`process.Limits`); the environment's by default. fixes: whether to try, by compiling, what makes a
+            program fit that does not.
 
     Raises:
         ValueError: where the TPU compiler is asked without a target.
@@ -48,6 +51,7 @@ def verdicts(seen: Any, compiler: str, progress: Progress = None, limits: Any = 
         return [Verdict("program", compiler, False, name, str(error))], [_silent(str(error))]
     said: list[Verdict] = []
     findings: list[Finding] = []
+    short: dict[str, Any] = {}
     for program in programs:
         if program.error is not None:
             verdict, finding = refusal(seen, program, compiler, name)
@@ -61,6 +65,12 @@ def verdicts(seen: Any, compiler: str, progress: Progress = None, limits: Any = 
         said.append(verdict)
         for finding in more:
             _merge(findings, finding)
+            if finding.rule == OOM.id:
+                short = {"program": program, "finding": finding}
+    if fixes and short:
+        from .remedies import remedies
+
+        remedies(seen, **short, asked=limits, progress=progress)
     return said, findings
 
 

@@ -111,7 +111,7 @@ def compile_hlo(hlo: bytes, topology: str, effort: str) -> dict[str, Any]:
     return {
         "arguments": stats.argument_size_in_bytes, "outputs": stats.output_size_in_bytes, "aliased": stats.alias_size_in_bytes,
         "temporaries": stats.temp_size_in_bytes, "code": stats.generated_code_size_in_bytes, "peak": stats.peak_memory_in_bytes,
-        "layout": _entry_layout(text), "flops": float(costs.get("flops", 0.0)), "moved": float(costs.get("bytes accessed", 0.0)),
+        "layout": entry_layout(text), "flops": float(costs.get("flops", 0.0)), "moved": float(costs.get("bytes accessed", 0.0)),
     }  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def _drop_copies(module: Any, ir: Any) -> None:
         operation.erase()
 
 
-def _entry_layout(text: str) -> str:
+def entry_layout(text: str) -> str:
     """The first line's ``entry_computation_layout={...}``, braces matched."""
     start = text.find("entry_computation_layout={")
     if start < 0:

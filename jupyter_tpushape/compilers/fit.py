@@ -9,7 +9,7 @@ from typing import Any
 from ..flow import Target
 from .lowering import lower
 from .process import Limits, Progress, limits
-from .tpu import answer_of
+from .tpu import answer_of, total
 from .words import oom, size
 
 # A row more or less costs the TPU nothing below this.
@@ -47,6 +47,12 @@ class Fit:
     def batch(self) -> int:
         """The global batch: ``rows`` on each core."""
         return self.rows * self.replicas
+
+    def chart(self) -> Any:
+        """A plotly figure: memory of one core (MiB) against the rows on it. Raises ``ValueError`` without plotly."""
+        from ..views.charts import batches
+
+        return batches(self)
 
     def __str__(self) -> str:
         if not self.rows:
@@ -105,7 +111,7 @@ def fit_batch(
             progress(f"{program} with {rows} rows per core")
         return _try(seen, target, program, rows, asked)
 
-    tried = _search(compiles, max(1, min(first, most)), most, compilations)
+    tried = search(compiles, max(1, min(first, most)), most, compilations)
     fitting = [step.rows for step in tried if step.fits]
     failing = [step.rows for step in tried if not step.fits]
     return Fit(target.name, program, max(fitting, default=0), min(failing, default=0), target.replicas, target.hbm_bytes, tuple(tried))
@@ -117,16 +123,24 @@ def _try(seen: Any, target: Target, program: str, rows: int, asked: Limits) -> T
         raise ValueError(f"XLA refuses the program with {rows} rows per core: {str(made.error)[:300]}")
     answer = answer_of(made, target, asked)
     if answer["ok"]:
-        return Tried(rows, True, answer["arguments"] + answer["outputs"] - answer["aliased"] + answer["temporaries"] + answer["code"])
+        return Tried(rows, True, total(answer))
     if answer["kind"] == "refused" and oom(answer["message"]):
         return Tried(rows, False)
     raise ValueError(f"No verdict with {rows} rows per core: {str(answer['message'])[:300]}")
 
 
-def _search(compiles: Callable[[int], Tried], first: int, most: int, compilations: int) -> list[Tried]:
-    """Doubles (or halves) to a pair of a batch that fits and one that does not, then closes in."""
-    tried = [compiles(first)]
-    low, high = (first, 0) if tried[0].fits else (0, first)
+def search(
+    compiles: Callable[[int], Tried], first: int, most: int, compilations: int, *, too_many: int = 0, into: list[Tried] | None = None
+) -> list[Tried]:
+    """Doubles (or halves) to a pair of a batch that fits and one that does not, then closes in.
+
+    Args:
+        first: rows to begin with. most: rows that are not exceeded. too_many: rows that are known not to fit; 0 where none are.
+        into: a list that is filled as the search goes on.
+    """
+    tried = into if into is not None else []
+    tried.append(compiles(first))
+    low, high = (first, too_many) if tried[0].fits else (0, first)
     while len(tried) < compilations:
         if not high:
             if low >= most:

@@ -57,12 +57,12 @@ def _most_of_memory() -> int:
         return 16 * 2**30
 
 
-def live_tpu() -> str:
+def live_tpu(devices: Path = Path("/dev"), processes: Path = Path("/proc")) -> str:
     """One line where this machine has TPU chips that something holds, or that it cannot be told; ``""`` otherwise."""
-    chips = [str(path) for path in (*Path("/dev").glob("accel*"), *Path("/dev").glob("vfio/[0-9]*"))]
+    chips = [str(path) for path in (*devices.glob("accel*"), *devices.glob("vfio/[0-9]*"))]
     if not chips:
         return ""
-    for process in Path("/proc").glob("[0-9]*"):
+    for process in processes.glob("[0-9]*"):
         try:
             held = [str(link.readlink()) for link in (process / "fd").iterdir()]
         except FileNotFoundError:
@@ -157,7 +157,7 @@ def _wait(process: subprocess.Popen[bytes], folder: Path, seconds: float, progre
 
 def _death(code: int, errors: str) -> dict[str, Any]:
     """What can be said of a worker that left no answer."""
-    if "MemoryError" in errors or "bad_alloc" in errors or "Cannot allocate memory" in errors:
+    if any(words in errors for words in ("MemoryError", "bad_alloc", "annot allocate memory", "Memory allocation still failed")):
         return {"ok": False, "kind": "memory", "message": "The TPU compiler needs more of the host's memory than it may take."}
     how = f"exit code {code}"
     if code < 0:

@@ -8,6 +8,7 @@ from typing import Any
 from ..flow import Finding, Verdict
 from ..replicas.targets import slice_named
 from . import cache, process
+from .exchange import exchange
 from .lowering import Lowered
 from .memory import by_layer, held, largest, live, node_names
 from .words import answer_finding, oom, padding, size
@@ -22,17 +23,35 @@ def topology_of(target: Any) -> str:
     return slice_named(target.name).topology
 
 
-def answer_of(program: Lowered, target: Any, asked: process.Limits, progress: process.Progress = None) -> dict[str, Any]:
+def answer_of(
+    program: Lowered, target: Any, asked: process.Limits, progress: process.Progress = None, again: bool = True
+) -> dict[str, Any]:
     """libtpu's raw answer; see :func:`process.ask`. ``effort`` says at which it was given.
 
-    The least effort packs temporaries loosely: what it says does not fit is asked again in full before it is believed.
+    The least effort packs temporaries loosely, and is less used: what it says does not fit, or fails on, is asked ``again`` in full before
+    it is believed. Where that gives no answer either, ``loosely`` holds the first.
     """
     key, topology = cache.program_key(program.text), topology_of(target)
     answer = {**process.ask(program.hlo, key, topology, asked, progress, program.program, program.text), "effort": asked.effort}
-    if asked.effort != "full" and not answer["ok"] and oom(str(answer["message"])):
+    if again and asked.effort != "full" and answer["kind"] == "refused" and (oom(str(answer["message"])) or broke(answer)):
         asked = replace(asked, effort="full")
+        first = answer
         answer = {**process.ask(program.hlo, key, topology, asked, progress, program.program, program.text), "effort": "full"}
+        if not answer["ok"] and not oom(str(answer["message"])) and oom(str(first["message"])):
+            answer["loosely"] = first["message"]
+    if broke(answer):
+        answer["kind"] = "broke"
     return answer
+
+
+def broke(answer: dict[str, Any]) -> bool:
+    """Whether the compiler failed on a check of its own (``INTERNAL``): that is no word on the program."""
+    return answer["kind"] == "refused" and str(answer["message"]).startswith("INTERNAL")
+
+
+def total(answer: dict[str, Any]) -> int:
+    """Bytes of the core's memory that a compiled program takes; what is updated in place is counted with the arguments already."""
+    return int(answer["arguments"] + answer["outputs"] - answer["aliased"] + answer["temporaries"] + answer["code"])
 
 
 def verdict_of(seen: Any, program: Lowered, asked: process.Limits, progress: process.Progress = None) -> tuple[Verdict, list[Finding]]:
@@ -52,13 +71,14 @@ def verdict_of(seen: Any, program: Lowered, asked: process.Limits, progress: pro
     temporaries = live(program, arguments, answer.get("buffers"))
     layers = by_layer(arguments, temporaries, node_names(seen.evidence.flow))
     wasteful = padding(program, arguments)
-    # What is updated in place is counted with the arguments already.
-    total = answer["arguments"] + answer["outputs"] - answer["aliased"] + answer["temporaries"] + answer["code"]
+    taken = total(answer)
+    summed = exchange(seen, program.program)
+    message = f"compiles at {effort} effort{loosely}: {size(taken)} of {size(target.hbm_bytes)}" + (f"; {summed}" if summed else "")
     verdict = Verdict(
-        program.program, "tpu", True, target.name, f"compiles at {effort} effort{loosely}: {size(total)} of {size(target.hbm_bytes)}", arguments=answer["arguments"],
+        program.program, "tpu", True, target.name, message, arguments=answer["arguments"],
         outputs=answer["outputs"], temporaries=answer["temporaries"], code=answer["code"], flops=answer["flops"], layers=layers,
         moved=answer["moved"], intensity=answer["flops"] / answer["moved"] if answer["moved"] > 0 < answer["flops"] else 0.0,
         buffers=largest(arguments, temporaries),
-        unmapped=max(0, total - sum(layer.bytes for layer in layers)), **common,
+        unmapped=max(0, taken - sum(layer.bytes for layer in layers)), **common,
     )  # fmt: skip
     return verdict, [wasteful] if wasteful is not None else []

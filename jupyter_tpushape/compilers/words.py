@@ -8,8 +8,9 @@ from typing import Any
 from ..flow import Finding, Node, Side, Verdict
 from ..rules.compilers import OOM, PADDING, REFUSED, SILENT, XLA
 from ..rules.words import named
+from .bridge import entry_layout
 from .lowering import Lowered
-from .memory import Held, totals
+from .memory import Held, by_layer, held, live, node_names, totals
 
 _NODE = re.compile(r"\{\{(?:function_)?node ([^}\s]+)\}\}")
 _NO_KERNEL = re.compile(r"No registered '(\w+)' OpKernel")
@@ -64,6 +65,8 @@ def _line(program: Lowered, scope: str) -> Any:
 def _plain(message: str) -> str:
     """The first sentence or so of a message, without node references and stack."""
     text = message.split("\n\nStack trace", 1)[0].split("The op is created at", 1)[0]
+    # What follows is the instruction in XLA's own notation.
+    text = re.split(r": %[\w.\-]+ = ", text, maxsplit=1)[0]
     text = re.sub(r"\{\{[^}]*\}\}", "", text)
     return re.sub(r"\s+", " ", text).strip().removesuffix("'")[:400]
 
@@ -99,40 +102,91 @@ def refusal(seen: Any, program: Lowered, compiler: str, target: str) -> tuple[Ve
 
 def answer_finding(seen: Any, program: Lowered, answer: dict[str, Any]) -> Finding:
     """libtpu did not compile the program: out of memory, refused, or silent."""
-    message, target = str(answer["message"]), seen.program.target
+    message = str(answer["message"])
+    if answer["kind"] == "crash":
+        return _crash(seen, program, message)
     if answer["kind"] != "refused":
-        return Finding(
-            SILENT.id, "note", f"No verdict on the {_called(program.program)}: {message}", "This says nothing of the program itself."
-        )
+        why = "This says nothing of the program itself."
+        if answer.get("loosely"):
+            needs, has = (size(number) for number in needed(str(answer["loosely"])))
+            why = f"At quick effort, which packs memory loosely, it needs {needs} and there are {has}; whether it fits at full effort is open."
+        if answer["kind"] == "broke":
+            message = f"the TPU compiler failed on a check of its own: {_plain(message)}"
+        return Finding(SILENT.id, "note", f"No verdict on the {_called(program.program)}: {message}", why)
     if oom(message):
-        return _out_of_memory(program, message, target)
+        return _out_of_memory(seen, program, answer)
     match = _OPNAME.search(message)
-    node = scope_node(seen.evidence.flow, match.group(1)) if match else None
+    owner = program.scopes.node(match.group(1)) if match and program.scopes is not None else ""
+    node = seen.evidence.flow.node(owner) if owner else scope_node(seen.evidence.flow, match.group(1)) if match else None
     where = f"{named(node)}: the" if node is not None else "The"
     return Finding(
         REFUSED.id, "tpu", f"{where} TPU compiler refuses the {_called(program.program)}: {_plain(message)}", _advice(message),
         Side("a program that compiles"), Side("refused"), (node.id,) if node is not None else (),
-        location=(node.location or node.called) if node is not None else None,
+        location=_line(program, match.group(1) if match else "") or ((node.location or node.called) if node is not None else None),
     )  # fmt: skip
+
+
+def _crash(seen: Any, program: Lowered, message: str) -> Finding:
+    """libtpu died. Where its last words are of a kind of operation, and the program has one such that may be meant, that one is named."""
+    why = "This says nothing of the program itself."
+    operation = _suspect(program, message)
+    owner = program.scopes.node(operation) if program.scopes is not None else ""
+    node = seen.evidence.flow.node(owner) if owner else None
+    where = ""
+    if operation:
+        where = f"{named(node) if node is not None else operation}: "
+        why = (
+            f"It died on a convolution, and {operation.rsplit('/', 1)[-1]} is the only one there over sizes that are known when it runs and "
+            "not before. Pad to a fixed size, and mask what is not wanted."
+        )
+    return Finding(
+        SILENT.id, "note", f"{where}No verdict on the {_called(program.program)}: {message}", why, nodes=(node.id,) if node is not None else (),
+        location=(_line(program, operation) or ((node.location or node.called) if node is not None else None)) if operation else None,
+    )  # fmt: skip
+
+
+def _suspect(program: Lowered, message: str) -> str:
+    """The one convolution over sizes that are known at run time only, where the compiler's last words are of convolutions."""
+    if "convolution" not in message:
+        return ""
+    lines = [line for line in program.text.splitlines() if 'custom_call_target="DynamicConvolution' in line]
+    found = {match.group(1) for match in map(_OPNAME.search, lines) if match}
+    return found.pop() if len(found) == 1 else ""
 
 
 def _called(program: str) -> str:
     return {"forward": "forward pass", "train": "train step", "predict": "predict step"}.get(program, program)
 
 
-def _out_of_memory(program: Lowered, message: str, target: Any) -> Finding:
-    numbers = _HBM.search(message)
-    needs = has = ""
-    if numbers:
-        groups = [group for group in numbers.groups() if group]
-        needs, has = size(_bytes(groups[0])), size(_bytes(groups[1]))
+def needed(message: str) -> tuple[float, float]:
+    """``(bytes needed, bytes there are)`` of libtpu's refusal; zeros where it gives no numbers."""
+    found = _HBM.search(message)
+    groups = [_bytes(group) for group in found.groups() if group] if found else []
+    return (groups[0], groups[1]) if len(groups) == 2 else (0.0, 0.0)
+
+
+def _out_of_memory(seen: Any, program: Lowered, answer: dict[str, Any]) -> Finding:
+    message, target = str(answer["message"]), seen.program.target
+    needs, has = needed(message)
     said = f"The {_called(program.program)} does not fit into the memory of a {target.name} core"
-    said += f": it needs {needs} and there are {has}." if needs else "."
+    # The refusal may speak of temporaries alone: what they are is in its own words below.
+    said += f": {'temporaries need' if 'temporaries' in message else 'it needs'} {size(needs)} and there are {size(has)}." if needs else "."
+    flow = seen.evidence.flow
+    arguments = held(program, entry_layout(program.text))
+    # What the plan does not account for must not be laid at the door of the layers that it names.
+    told = answer.get("buffers") or {}
+    explained = told.get("room", 0) >= 0.5 * needs > 0
+    layers = [layer for layer in by_layer([], live(program, arguments, told), node_names(flow)) if layer.temporaries and explained]
+    most = ", ".join(f"{layer.name} {size(layer.bytes)}" for layer in layers[:3])
+    why = [
+        f"Most is taken by {most}, when most is in use at once." if most else "The compiler does not say by which layers.",
+        f"The TPU compiler's answer: {_plain(message)}",
+    ]
+    nodes = tuple(layer.node for layer in layers[:3])
+    where = flow.node(nodes[0]) if nodes else None
     return Finding(
-        OOM.id, "tpu", said,
-        f"The TPU compiler's answer: {_plain(message)} A smaller batch per core, mixed_bfloat16 or gradients accumulated over several "
-        "steps need less; fit_batch(model, data) finds the largest batch that compiles.",
-        Side(f"at most {has or size(target.hbm_bytes)}"), Side(needs or "more"),
+        OOM.id, "tpu", said, " ".join(filter(None, why)), Side(f"at most {size(has or target.hbm_bytes)}"), Side(size(needs) if needs else "more"),
+        nodes, location=(where.location or where.called) if where is not None else None,
     )  # fmt: skip
 
 

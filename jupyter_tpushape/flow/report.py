@@ -111,6 +111,16 @@ class Report:
 
         return show(self)
 
+    def charts(self) -> list[Any]:
+        """Plotly figures of what the TPU compiler said: memory by layer and padding by layer, in MiB, for each program.
+
+        Raises:
+            ValueError: where there is nothing to chart or plotly is missing; one line that says what to do.
+        """
+        from ..views.charts import charts
+
+        return charts(self)
+
     def __repr__(self) -> str:
         from ..views.text import to_text
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ..flow import Edge, Finding, Fix, Node, Report, Side, show_shape
+from .verdicts import lines
 
 _MARKS = {
     "error": ("✖", "bold red"),
@@ -55,6 +56,8 @@ def write(console: Console, report: Report, *, flow: bool = True) -> None:
         console.print(
             Text(f"{sign} {verdict.compiler} on {verdict.program}: {verdict.message or 'compiles'}", style="green" if verdict.ok else "red")
         )
+        for line in lines(verdict):
+            _paragraph(console, Text(line, style="dim"), 2, hang=2)
     for limit in report.limits:
         console.print(Text(f"Not looked at: {limit}", style="dim"))
 

@@ -1,0 +1,216 @@
+"""What makes a program fit that did not: each fix was compiled before it is called one."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from ..flow import CannotRebuild, Edit, Effect, Finding, Fix
+from . import process
+from .fit import Tried, search
+from .lowering import CannotLower, Lowered, lower
+from .tpu import answer_of, total
+from .words import needed, oom, size
+
+# Compilations for the batch; the gap between what fits and what does not is a few per cent by then.
+MOST = 5
+
+
+def remedies(seen: Any, program: Lowered, finding: Finding, asked: process.Limits, progress: process.Progress = None) -> None:
+    """Puts the fixes of an out-of-memory finding into it: a smaller batch, mixed_bfloat16, rematerialisation; and ideas.
+
+    All are compiled at quick effort, which asks for more room than a full one: what fits so fits.
+    """
+    asked = replace(asked, effort="quick")
+    end = time.monotonic() + max(60.0, 2 * asked.seconds)
+    tell = progress or _say_nothing
+    fixes: list[Fix] = []
+    rejected: list[str] = []
+    with contextlib.suppress(CannotLower, _NoAnswer):
+        batch = _batch(seen, program, finding, asked, tell, end)
+        if batch is not None:
+            fixes.append(batch)
+    for title, snippet, reason, make in _others(seen, program):
+        if time.monotonic() > end:
+            rejected.append(f"{title} (not compiled: the time for trying was used up)")
+            continue
+        tell(f"out of memory: trying {title}")
+        try:
+            taken = _compiled(replace(seen, model=make()), seen.program.target, program.program, None, asked)
+        except _NoAnswer as error:
+            rejected.append(f"{title} ({error})")
+        except CannotRebuild as error:
+            fixes.append(Fix(title, reason=f"not tried. {error}", patch=snippet))
+        else:
+            if taken.fits:
+                effect = Effect(text=f"compiles: {size(taken.bytes)} of {size(seen.program.target.hbm_bytes)}")
+                fixes.append(Fix(title, verified=True, effect=effect, patch=snippet, reason=reason))
+            else:
+                rejected.append(f"{title} (still does not fit{f': {size(taken.bytes)}' if taken.bytes else ''})")
+    if program.program == "train":
+        fixes.append(_accumulation(seen))
+    finding.fixes = sorted(fixes, key=lambda fix: not fix.verified)
+    finding.rejected = tuple(rejected)
+
+
+def _say_nothing(_: str) -> None:
+    return None
+
+
+class _NoAnswer(Exception):
+    """The compiler was asked and did not say whether it fits."""
+
+
+def _compiled(seen: Any, target: Any, program: str, rows: int | None, asked: process.Limits) -> Tried:
+    made = lower(seen, rows=rows, only=program)[0]
+    if made.error is not None:
+        raise _NoAnswer(f"cannot be lowered: {_reason(made.error)}")
+    answer = answer_of(made, target, asked, again=False)
+    if answer["ok"]:
+        return Tried(rows or 0, True, total(answer))
+    if answer["kind"] == "refused" and oom(str(answer["message"])):
+        return Tried(rows or 0, False, int(needed(str(answer["message"]))[0]))
+    raise _NoAnswer(str(answer["message"])[:160])
+
+
+def _reason(error: BaseException) -> str:
+    """The sentence that says why; Keras wraps it in its own words and colours."""
+    coloured = re.search(r"\x1b\[1m(.+?)\x1b\[0m", str(error), re.DOTALL)
+    lines = [line.strip() for line in (coloured.group(1) if coloured else str(error)).splitlines() if line.strip()]
+    return lines[0][:160] if lines else type(error).__name__
+
+
+def _batch(seen: Any, program: Lowered, finding: Finding, asked: process.Limits, tell: Callable[[str], None], end: float) -> Fix | None:
+    """The largest batch that compiled below the one that did not."""
+    target = seen.program.target
+    rows = next((parameter.shape[0] for parameter in program.parameters if parameter.data and parameter.shape), 0)
+    if rows < 2:
+        return None
+
+    def compiles(count: int) -> Tried:
+        if time.monotonic() > end:
+            raise _NoAnswer
+        tell(f"out of memory: trying {count} rows per core")
+        return _compiled(seen, target, program.program, count, asked)
+
+    needs, has = needed(finding.why)
+    guess = int(rows * min(0.95, 0.95 * has / needs)) if needs and has else rows // 2
+    tried: list[Tried] = []
+    with contextlib.suppress(_NoAnswer):
+        search(compiles, max(1, guess // 8 * 8 or guess), rows - 1, MOST, too_many=rows, into=tried)
+    best = max((step for step in tried if step.fits), key=lambda step: step.rows, default=None)
+    if best is None:
+        return None
+    batch = best.rows * target.replicas
+    over = min([rows, *(step.rows for step in tried if not step.fits)])
+    edits = (Edit("batching", "data", {"batch": batch, "drop_remainder": True}),)
+    fix = Fix(
+        f"Batch {batch:,} rows: {best.rows:,} on each of {target.replicas} cores",
+        edits,
+        True,
+        Effect(text=f"compiles: {size(best.bytes)} of {size(target.hbm_bytes)}; {over:,} rows on each do not"),
+        reason=f"found with {len(tried)} compilations at quick effort",
+    )
+    from ..repair.patch import patch_of
+    from ..repair.search import rebuild
+
+    if seen.sample.kind != "specs":
+        # Specs stand for data that is made elsewhere: there is nothing to write here.
+        fix.patch, fix.file, fix.cell = patch_of(seen, edits)
+    fix.__dict__["_rebuild"] = lambda: rebuild(seen, edits)
+    return fix
+
+
+Other = tuple[str, str, str, Callable[[], Any]]
+
+
+def _others(seen: Any, program: Lowered) -> Iterator[Other]:
+    package = seen.adapter.package
+    # A model that computes in 16 bits already has nothing to gain.
+    if not any("bfloat16" in str(_policy(layer)) for layer in _layers(seen.model)):
+        yield (
+            "Compute in mixed_bfloat16",
+            f'{package}.mixed_precision.set_global_policy("mixed_bfloat16")  # before the model is built\n',
+            'activations take half the room; keep the last layer in dtype="float32"',
+            lambda: _again(seen, "mixed_bfloat16", contextlib.nullcontext),
+        )
+    scope = getattr(_module(seen), "RematScope", None)
+    if scope is not None and program.program == "train":
+        # Keras 3.15 on TensorFlow cannot do it in a compiled step for layers that are told training=...: these are left out.
+        names = [layer.name for layer in _layers(seen.model) if not seen.adapter.is_model(layer) and not _told_training(layer)]
+        for words, options in (
+            ("every layer", {"mode": "full"}),
+            (f"{len(names)} layers", {"mode": "list_of_layers", "layer_names": names}),
+        ):
+            arguments = ", ".join(f"{key}={value!r}" for key, value in options.items())
+            yield (
+                f"Rematerialise {words}: their activations are computed again in the backward pass",
+                f"with {package}.RematScope({arguments}):\n    model = ...  # build the model in here\n",
+                "each step takes longer",
+                lambda options=options: _again(seen, "", lambda: scope(**options)),  # type: ignore[misc]
+            )
+
+
+def _module(seen: Any) -> Any:
+    import sys
+
+    return sys.modules[seen.adapter.package]
+
+
+def _layers(model: Any) -> list[Any]:
+    try:
+        return list(model._flatten_layers(include_self=False, recursive=True))
+    except AttributeError:
+        return list(getattr(model, "layers", ()))
+
+
+def _told_training(layer: Any) -> bool:
+    return "training" in inspect.signature(layer.call).parameters
+
+
+def _policy(layer: Any) -> str:
+    policy = getattr(layer, "dtype_policy", None)
+    return str(getattr(policy, "name", policy))
+
+
+def _again(seen: Any, policy: str, scope: Callable[[], Any]) -> Any:
+    """A model like the user's whose layers compute by another policy, or were made within a scope. The user's stays as it was."""
+    from ..trace.build import kept_counters
+
+    adapter, model = seen.adapter, seen.model
+    if not adapter.is_model(model) or not (isinstance(model, adapter.Sequential) or adapter.graph_network(model) is not None):
+        raise CannotRebuild("A model of a class of its own cannot be made again layer by layer here.")
+
+    def clone(layer: Any) -> Any:
+        if adapter.is_model(layer):
+            return copy(layer)
+        config = layer.get_config()
+        if policy and _policy(layer) == "float32" and "dtype" in config:
+            config["dtype"] = policy
+        return type(layer).from_config(config)
+
+    def copy(one: Any) -> Any:
+        return _module(seen).models.clone_model(one, clone_function=clone)
+
+    try:
+        with kept_counters(seen.counters), scope():
+            made = copy(model)
+            if adapter.compiled(model):
+                made.compile(**adapter.compile_arguments(model))
+    except Exception as error:
+        words = str(error).strip().splitlines() or [type(error).__name__]
+        raise CannotRebuild(f"The model cannot be made again from its configuration ({words[0][:120]}).") from error
+    return made
+
+
+def _accumulation(seen: Any) -> Fix:
+    title = "Accumulate gradients: several small batches for each update"
+    if seen.adapter.name == "keras":
+        patch = "model.compile(optimizer=keras.optimizers.Adam(gradient_accumulation_steps=4), ...)\n"
+        return Fix(title, patch=patch, reason="an idea, not compiled: with a quarter of the batch, every fourth step updates the weights")
+    return Fix(title, reason="an idea, not compiled: add up the gradients of several small batches in a train_step of your own")

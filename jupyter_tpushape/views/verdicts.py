@@ -1,0 +1,36 @@
+"""A compiler's verdict in lines of text."""
+
+from __future__ import annotations
+
+from ..compilers.words import size
+from ..flow import Verdict
+
+WIDE = 24
+
+
+def lines(verdict: Verdict) -> list[str]:
+    """What stands under a verdict: the core's memory as a bar, its parts, the layers that take most, the work. Empty where nothing is known."""
+    if verdict.compiler != "tpu" or not verdict.ok or not verdict.hbm_bytes:
+        return []
+    taken = sum(layer.bytes for layer in verdict.layers) + verdict.unmapped
+    share = taken / verdict.hbm_bytes
+    full = min(WIDE, max(1, round(share * WIDE)))
+    found = [f"[{'█' * full}{'·' * (WIDE - full)}] {share:.1%} of {size(verdict.hbm_bytes)}"]
+    parts = [("arguments", verdict.arguments), ("outputs", verdict.outputs), ("temporaries", verdict.temporaries), ("code", verdict.code)]
+    found.append(" · ".join(f"{name} {size(number)}" for name, number in parts if number))
+    most = []
+    for layer in verdict.layers[:4]:
+        lost = (layer.bytes - layer.logical) / layer.bytes if layer.bytes else 0
+        most.append(f"{layer.name} {size(layer.bytes)}" + (f" ({lost:.0%} padding)" if lost >= 0.05 else ""))
+    if most:
+        found.append(f"most: {', '.join(most)}; no layer's: {size(verdict.unmapped)}")
+    if verdict.intensity:
+        found.append(f"{_count(verdict.flops)} operations a step, {verdict.intensity:.3g} for each byte read or written (an estimate)")
+    return found
+
+
+def _count(number: float) -> str:
+    for word, step in (("trillion", 1e12), ("billion", 1e9), ("million", 1e6)):
+        if number >= step:
+            return f"{number / step:.3g} {word}"
+    return f"{int(number):,}"

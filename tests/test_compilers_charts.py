@@ -1,0 +1,101 @@
+"""Charts and lines of a verdict, from a report that was kept: no compiler is asked."""
+
+from __future__ import annotations
+
+import builtins
+import subprocess
+import sys
+
+import pytest
+
+from jupyter_tpushape.compilers.exchange import Exchange
+from jupyter_tpushape.compilers.fit import Fit, Tried
+from jupyter_tpushape.flow import Flow, LayerMemory, Report, Verdict
+from jupyter_tpushape.views.verdicts import lines
+
+MIB = 2**20
+
+
+def report(ok=True, compiler="tpu"):
+    layers = (
+        LayerMemory("n1", "conv<b>", 60 * MIB, 30 * MIB, 50 * MIB),
+        LayerMemory("n2", "dense", 20 * MIB, 20 * MIB),
+        LayerMemory("n3", "dense", 10 * MIB, 4 * MIB),
+    )
+    verdict = Verdict(
+        "train", compiler, ok, "v5e-8", "compiles", effort="quick", hbm_bytes=16 * 2**30, arguments=40 * MIB, temporaries=60 * MIB, code=MIB,
+        flops=2e9, moved=1e9, intensity=2.0, layers=layers, unmapped=11 * MIB,
+    )  # fmt: skip
+    return Report(Flow(), [], verdicts=[verdict])
+
+
+def test_memory_and_padding_by_layer():
+    memory, padding = report().charts()
+    assert memory.layout.title.text == "Memory by layer: train on v5e-8, quick effort"
+    held, temporary = memory.data
+    # A name that comes twice shows its node; markup in a name stays text; what is no layer's has a bar of its own.
+    assert list(held.y) == ["conv&lt;b&gt;", "dense (n2)", "dense (n3)", "no layer's"]
+    assert list(held.x) == [10, 20, 10, 11] and list(temporary.x) == [50, 0, 0, 0]
+    shape, lost = padding.data
+    assert list(shape.x) == [30, 4, 20] and list(lost.x) == [30, 6, 0]
+
+
+def test_memory_against_batch():
+    fit = Fit(
+        "v5e-8",
+        "train",
+        96,
+        104,
+        8,
+        16 * 2**30,
+        (Tried(32, True, 5 * MIB), Tried(128, False), Tried(96, True, 14 * MIB), Tried(104, False)),
+    )
+    fits, refused = fit.chart().data
+    assert (list(fits.x), list(fits.y)) == ([32, 96], [5, 14])
+    assert list(refused.x) == [104, 128] and refused.name == "does not fit"
+
+
+def test_with_nothing_to_chart_one_line_says_what_to_do():
+    with pytest.raises(ValueError, match="ask the TPU compiler first"):
+        Report(Flow(), []).charts()
+    with pytest.raises(ValueError, match="no program compiled for the TPU"):
+        report(ok=False).charts()
+
+
+def test_without_plotly_one_line_says_what_to_install(monkeypatch):
+    genuine = builtins.__import__
+
+    def without(name, *arguments, **more):
+        if name.startswith("plotly"):
+            raise ImportError(name)
+        return genuine(name, *arguments, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ValueError, match="Charts need plotly: pip install"):
+        report().charts()
+
+
+def test_plotly_is_imported_for_charts_alone():
+    code = (
+        "import sys\nfrom jupyter_tpushape.flow import Flow, Report, Verdict\nr = Report(Flow(), [], verdicts=[Verdict('f', 'tpu', True)])\n"
+        "repr(r); r._repr_mimebundle_()\nassert not any(name.split('.')[0] == 'plotly' for name in sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_verdict_in_text_shows_a_bar_the_layers_and_the_work():
+    (verdict,) = report().verdicts
+    assert lines(verdict) == [
+        "[█·······················] 0.6% of 16.00 GiB",
+        "arguments 40.00 MiB · temporaries 60.00 MiB · code 1.00 MiB",
+        "most: conv<b> 60.00 MiB (50% padding), dense 20.00 MiB, dense 10.00 MiB (60% padding); no layer's: 11.00 MiB",
+        "2 billion operations a step, 2 for each byte read or written (an estimate)",
+    ]
+    assert lines(report(compiler="xla").verdicts[0]) == []
+
+
+def test_the_sum_of_gradients_is_told_as_an_estimate():
+    assert str(Exchange(100 * MIB, 175 * MIB, 0.0)) == (
+        "the sum of gradients over the replicas is not in it: estimated, a replica sends 175.00 MiB a step for 100.00 MiB of gradients"
+    )
+    assert str(Exchange(100 * MIB, 175 * MIB, 0.0009)).endswith("of gradients, which takes 0.9 ms or more")

@@ -1,0 +1,161 @@
+"""What is offered where a program does not fit: fixes that were compiled, and what was compiled in vain."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import jupyter_tpushape as tpushape
+from jupyter_tpushape.compilers import bridge, remedies, tpu
+from jupyter_tpushape.compilers.lowering import lower
+from jupyter_tpushape.compilers.words import needed
+from jupyter_tpushape.examine import Program, examine
+from jupyter_tpushape.replicas import target
+
+needs_libtpu = pytest.mark.skipif(bool(bridge.check()), reason=bridge.check() or "installed")
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("TPUSHAPE_CACHE", str(tmp_path_factory.getbasetemp() / "verdicts"))
+
+
+def pictures(framework):
+    keras = importlib.import_module(framework)
+    layers = keras.layers
+    model = keras.Sequential(
+        [keras.Input((32, 32, 3)), layers.Conv2D(12, 3, name="wide"), layers.GlobalAveragePooling2D(), layers.Dense(10, name="out")]
+    )
+    model.compile("adam", "mse")
+    return model
+
+
+def specs(rows):
+    return tf.TensorSpec((rows, 32, 32, 3)), tf.TensorSpec((rows, 10))
+
+
+@needs_libtpu
+def test_a_batch_that_fits_is_found_by_compiling(monkeypatch):
+    monkeypatch.setattr(remedies, "MOST", 3)
+    model, rows = pictures("keras"), 8 * 2_000_000
+    before = model.get_weights()
+    said = []
+    report = tpushape.trace(model, specs(rows), tpu="v3-8", compiler="tpu", progress=said.append)
+    (finding,) = [finding for finding in report.findings if finding.rule == "hbm-oom"]
+    assert finding.message.startswith("The train step does not fit into the memory of a v3-8 core: temporaries need ")
+    # The compiler's plan of buffers does not hold what it wants here: then no layer is named.
+    assert finding.why.startswith("The compiler does not say by which layers.") and not finding.nodes
+    batch = finding.fixes[0]
+    assert batch.verified and batch.title.startswith("Batch ") and "compiles: " in batch.effect.text
+    fitting = batch.edits[0].detail["batch"]
+    assert 0 < fitting < rows and fitting % 64 == 0
+    held = tpushape.trace(model, specs(fitting), tpu="v3-8", compiler="tpu", fixes=False)
+    assert held.verdicts[-1].ok and held.verdicts[-1].cached
+    # What was tried in vain is said, with what came of it; what was not tried is an idea.
+    tried = [*(fix.title for fix in finding.fixes if fix.verified), *finding.rejected]
+    assert any("mixed_bfloat16" in words for words in tried) and any(words.startswith("Rematerialise") for words in tried)
+    idea = finding.fixes[-1]
+    assert (idea.verified, idea.title) == (False, "Accumulate gradients: several small batches for each update")
+    assert "an idea, not compiled" in idea.reason
+    assert any(words.startswith("out of memory: trying ") for words in said)
+    assert all((a == b).all() for a, b in zip(before, model.get_weights(), strict=True)) and not model.optimizer.built
+
+
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+def test_the_model_is_made_again_in_mixed_bfloat16_and_stays_as_it_was(framework):
+    model = pictures(framework)
+    state = np.random.get_state()[1].copy()
+    seen = examine(Program(model, specs(64), target=target("v5e-8")))
+    (train,) = lower(seen, only="train")
+    title, snippet, _, make = next(remedies._others(seen, train))
+    assert title == "Compute in mixed_bfloat16" and snippet.startswith(f"{framework}.mixed_precision.set_global_policy(")
+    (lowered,) = lower(replace(seen, model=make()), only="train")
+    assert lowered.error is None and "bf16[" in lowered.text and "bf16[" not in train.text
+    assert {remedies._policy(layer) for layer in model.layers} == {"float32"}
+    assert (np.random.get_state()[1] == state).all()
+    keras = importlib.import_module(framework)
+    assert keras.layers.Dense(1).dtype_policy.name == "float32" if framework == "keras" else True
+
+
+def test_a_model_of_a_class_of_its_own_is_offered_the_change_untried():
+    keras = importlib.import_module("keras")
+
+    class Own(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.out = keras.layers.Dense(10)
+
+        def call(self, x):
+            return self.out(x)
+
+    model = Own()
+    seen = examine(Program(model, tf.TensorSpec((64, 8)), target=target("v5e-8")))
+    (forward,) = lower(seen)
+    *_, make = next(remedies._others(seen, forward))
+    with pytest.raises(tpushape.CannotRebuild, match="class of its own"):
+        make()
+
+
+def test_the_numbers_of_a_refusal_are_read():
+    assert needed("the total memory required for HLO temporaries (27.06G) exceeds available HBM (15.75G). HLO") == (
+        27.06 * 2**30,
+        15.75 * 2**30,
+    )
+    assert needed("Used 20.5G of 15.48G hbm.") == (20.5 * 2**30, 15.48 * 2**30)
+    assert needed("something else") == (0.0, 0.0)
+
+
+def test_the_layers_that_take_the_room_are_named(monkeypatch):
+    if bridge.check():
+        pytest.skip(bridge.check())
+    model = pictures("keras")
+    seen = examine(Program(model, specs(64)[0], target=target("v5e-8")))
+    (program,) = lower(seen)
+    product = next(operation.name for operation in program.graph.get_operations() if operation.type == "Conv2D")
+    answer = {
+        "ok": False, "kind": "refused", "message": "RESOURCE_EXHAUSTED: E1000: temporaries (20.00G) exceeds available HBM (15.75G).",
+        "buffers": {"live": [[product, 19 * 2**30, ""], ["parameter:0", 2**29, ""]], "room": 19.6 * 2**30},
+    }  # fmt: skip
+    monkeypatch.setattr(tpu.process, "ask", lambda *_, **__: dict(answer))
+    report = tpushape.trace(model, specs(64)[0], tpu="v5e-8", compiler="tpu", fixes=False)
+    (finding,) = report.findings
+    assert "Most is taken by wide 19.00 GiB, " in finding.why and "512.00 MiB, when most is in use at once." in finding.why
+    assert [report.flow.node(node).kind for node in finding.nodes] == ["layer", "input"]
+
+
+def test_a_failure_of_the_compilers_own_is_no_refusal(monkeypatch):
+    failed = {"ok": False, "kind": "refused", "message": "INTERNAL: RET_CHECK failure (x.cc:390) arity"}
+    asked = []
+    monkeypatch.setattr(tpu.process, "ask", lambda *arguments, **_: asked.append(arguments[3].effort) or dict(failed))
+    report = tpushape.trace(pictures("keras"), specs(64)[0], tpu="v6e-8", compiler="tpu")
+    if bridge.check():
+        pytest.skip(bridge.check())
+    (finding,) = report.findings
+    assert (finding.rule, finding.severity) == ("no-verdict", "note")
+    assert finding.message == (
+        "No verdict on the forward pass: the TPU compiler failed on a check of its own: INTERNAL: RET_CHECK failure (x.cc:390) arity"
+    )
+    assert asked == ["quick", "full"]
+
+
+def test_what_does_not_fit_loosely_packed_and_has_no_other_answer_is_open(monkeypatch):
+    if bridge.check():
+        pytest.skip(bridge.check())
+    answers = {
+        "quick": {
+            "ok": False,
+            "kind": "refused",
+            "message": "RESOURCE_EXHAUSTED: E1000: temporaries (20.00G) exceeds available HBM (15.75G).",
+        },
+        "full": {"ok": False, "kind": "time", "message": "The TPU compiler did not finish within 120 s."},
+    }
+    monkeypatch.setattr(tpu.process, "ask", lambda *arguments, **_: dict(answers[arguments[3].effort]))
+    report = tpushape.trace(pictures("keras"), specs(64)[0], tpu="v5e-8", compiler="tpu")
+    (finding,) = report.findings
+    assert (
+        finding.rule == "no-verdict" and "it needs 20.00 GiB and there are 15.75 GiB; whether it fits at full effort is open" in finding.why
+    )
