@@ -62,7 +62,7 @@ test: lint typecheck docs test-ts dist test-py
 
 # Strict: a link or a page that is missing fails. Nothing is fetched.
 docs: install
-	mkdocs build --strict --quiet --site-dir out/site
+	NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet --site-dir out/site
 
 lint: build
 	ruff check .
