@@ -18,11 +18,14 @@ BROWSER_SOURCES := $(shell find src style schema/lab scripts -type f 2>/dev/null
 PYTHON_SOURCES := $(shell find jupyter_tpushape -name '*.py' 2>/dev/null)
 STATIC := jupyter_tpushape/static/report.js
 
-.PHONY: help demo test lint format typecheck types test-ts test-py dist install build browser clean
+.PHONY: help demo test lint format typecheck types docs test-ts test-py test-matrix test-binder soak bench dist install build browser clean
 
 help:
 	@echo "make demo     diagnose a broken training script, then open the quickstart notebook in JupyterLab"
 	@echo "make test     lint, types, TypeScript tests, wheel and sdist, Python and browser tests"
+	@echo "make soak     thousands of random programs (SOAK=2000 of each Keras)"
+	@echo "make bench    all benchmarks, and docs/benchmarks.md anew"
+	@echo "make test-matrix, make test-binder   the oldest and newest of everything; what Binder installs"
 	@echo "make format   bring Python and TypeScript into the project's format"
 	@echo "make types    regenerate the wire document's schema and TypeScript types"
 
@@ -30,7 +33,7 @@ help:
 
 $(BIN)/.installed: pyproject.toml constraints.txt hatch_build.py package.json scripts/venv.sh
 	@bash scripts/venv.sh "$(VENV)"
-	pip install --quiet --constraint constraints.txt --editable '.[tensorflow,lab,plot,test]'
+	pip install --quiet --constraint constraints.txt --editable '.[tensorflow,lab,plot,test,docs]'
 	@bash scripts/node.sh
 	jupyter-builder develop . --overwrite
 	@touch $@
@@ -55,7 +58,11 @@ demo: build
 
 # --- checks ----------------------------------------------------------------------------------------------------------
 
-test: lint typecheck test-ts dist test-py
+test: lint typecheck docs test-ts dist test-py
+
+# Strict: a link or a page that is missing fails. Nothing is fetched.
+docs: install
+	NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet --site-dir out/site
 
 lint: build
 	ruff check .
@@ -79,6 +86,20 @@ test-py: build browser
 	python -m pytest --ignore tests/view_browser --ignore tests/ui
 	python -m pytest tests/view_browser
 	python -m pytest tests/ui
+
+SOAK ?= 2000
+soak: install
+	TPUSHAPE_SOAK=$(SOAK) python -m pytest tests/test_weather.py -k random -q
+
+# Each in environments of its own, made anew under out/; minutes to hours, so not part of make test.
+test-matrix: dist
+	python scripts/matrix.py
+
+test-binder: dist
+	bash scripts/binder.sh
+
+bench: build
+	python benchmarks/all.py
 
 format: build
 	ruff check --fix .

@@ -11,6 +11,7 @@ from .flow import Finding, Report, Target, Verdict
 from .rules import run_rules
 from .trace.axes import name_axes
 from .trace.locations import user_frame
+from .trace.patience import timed_out
 from .trace.reach import is_step, plain
 
 
@@ -76,9 +77,9 @@ def trace(
     seen = examine(program)
     name_axes(seen.evidence.flow)
     findings = run_rules(seen.evidence)
-    if target is not None and seen.evidence.where in ("call", "loss", "metric"):
+    if target is not None and seen.evidence.where in ("call", "loss", "metric") and not timed_out(seen.error):
         _only_on_target(program.with_(data=seen.data, sample=seen.sample), findings, target)
-    if fixes and not step and any(finding.serious for finding in findings):
+    if fixes and not step and not timed_out(seen.error) and any(finding.serious for finding in findings):
         from .repair import propose
 
         propose(seen, findings)

@@ -13,6 +13,7 @@ from typing import Any
 
 from .flow import Shape
 from .trace.assemble import Assembler, clean_message
+from .trace.patience import timed_out
 from .trace.recorder import Call, Recorder
 from .trace.run import Run, run
 
@@ -70,6 +71,10 @@ def probe(seen: Any, rerun: Callable[[Callable[[Any], Shape | None], Recorder], 
     result = Probe(rows)
     before = [call for call in seen.recorder.calls if id(call) in seen.call_ids]
     after = [call for call in recorder.calls if id(call) in assembler.ids]
+    if timed_out(second.error):
+        # Slow is not broken.
+        seen.limits.append("which axes carry the batch: the second trace took too long")
+        return None
     if second.error is not None:
         place = len(after) - 1
         if 0 <= place < len(before):

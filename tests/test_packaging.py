@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -50,6 +51,23 @@ def test_the_bundles_stand_alone_and_keep_their_budget() -> None:
         assert not re.search(r"""(?:^|[;}])import[\s{*"'(]|\bimport\(|\brequire\(|\}from["']""", text)
         # A script's end inside the bundle would end the element that carries it in the HTML report.
         assert "</script" not in text.lower()
+
+
+def test_the_site_has_a_page_for_every_file_and_writes_its_generated_ones_from_the_code() -> None:
+    config = (ROOT / "mkdocs.yml").read_text()
+    for page in (ROOT / "docs").glob("*.md"):
+        assert f": {page.name}" in config, page.name
+    done = subprocess.run([sys.executable, str(ROOT / "scripts" / "site_pages.py"), "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_page_on_ci_shows_what_the_parser_takes() -> None:
+    from jupyter_tpushape.cli import _parser
+
+    parser = _parser()
+    page = (ROOT / "docs" / "ci.md").read_text()
+    for line in re.findall(r"^\W*(?:- run: )?tpushape (check .*?)(?:\s+#.*)?$", page, re.MULTILINE):
+        assert parser.parse_args(shlex.split(line)).model, line
 
 
 def test_nothing_committed_names_a_registry_or_this_machine() -> None:
@@ -99,6 +117,23 @@ def test_the_wheel_carries_the_extension_and_the_bundles(dist: Path) -> None:
         assert name in names
     assert any(name.startswith(f"{shared}/static/remoteEntry.") for name in names)
     assert not any(name.startswith(("tests/", "src/", "node_modules/")) for name in names)
+
+
+def test_what_is_uploaded_is_small_and_well_described(dist: Path) -> None:
+    made = sorted(str(path) for path in (*dist.glob("*.whl"), *dist.glob("*.tar.gz")))
+    assert len(made) == 2
+    assert all(Path(path).stat().st_size < 1_000_000 for path in made)
+    pytest.importorskip("twine")
+    done = subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *made], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_build_is_reproducible(dist: Path, tmp_path: Path) -> None:
+    (wheel,) = dist.glob("*.whl")
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": "1577836800"}
+    command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True, env=environment)
+    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
 
 
 def test_the_sdist_installs_without_node(dist: Path, tmp_path: Path) -> None:

@@ -15,7 +15,12 @@ from .program import Examined
 
 
 def entry_failed(assembler: Assembler, traced: Run) -> None:
-    """The model refused its inputs before any layer ran."""
+    """The model refused its inputs before any layer ran, or a line of its own raised between its layers."""
+    where = error_line(traced.error) if traced.error is not None else None
+    if traced.error is not None and where is not None:
+        node = assembler.node(None, name=shortened(where.text) or "call", kind="op", op="python", status="failed", location=where)
+        node.failure = failure(traced.error, "call")
+        return
     first = next((node for node in assembler.flow.nodes if node.kind == "input"), None)
     if first is None or traced.error is None:
         return

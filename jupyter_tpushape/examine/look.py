@@ -12,10 +12,12 @@ from ..flow import CannotRebuild, Spec
 from ..probe import probe
 from ..program import program as replica_program
 from ..rules.evidence import Evidence
+from ..sources.kinds import has
 from ..trace.adapter import Adapter, adapter_for, loaded
 from ..trace.assemble import Assembler
 from ..trace.build import build, kept_counters
 from ..trace.hindsight import look_back
+from ..trace.patience import ENDS, limited
 from ..trace.reach import is_step
 from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
@@ -67,8 +69,9 @@ def _look(program: Program) -> Examined:
     data_error: BaseException | None = None
     if is_builder(data):
         try:
-            data = data()
-        except Exception as raised:
+            with limited("The function that makes the data"):
+                data = data()
+        except ENDS as raised:
             data_error, data = raised, None
     if program.edits is not None and data_error is None:
         data = program.edits.data(data)
@@ -110,7 +113,7 @@ def _kind(value: Any) -> str:
 
 def is_builder(data: Any) -> bool:
     """A zero-argument callable that gives data, and not data that happens to be callable."""
-    return callable(data) and not hasattr(data, "element_spec") and not hasattr(data, "__getitem__") and not hasattr(data, "__next__")
+    return callable(data) and not any(has(data, name) for name in ("element_spec", "__getitem__", "__next__"))
 
 
 def _guess(recorder: Recorder) -> Adapter | None:

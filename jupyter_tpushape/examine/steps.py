@@ -13,6 +13,7 @@ from ..scaling import scales
 from ..trace.adapter import Adapter, adapter_for, loaded
 from ..trace.assemble import Assembler, failure
 from ..trace.locations import is_user_file, location
+from ..trace.patience import ENDS, limited
 from ..trace.reach import Reached, is_graph_function, plain, reach
 from ..trace.recorder import Recorder
 from .breaks import data_failed, error_line
@@ -45,8 +46,9 @@ def examine_step(program: Program) -> Examined:
     seen = Examined(evidence, program, recorder, adapter, None, data)
     if is_builder(data):
         try:
-            seen.data = data()
-        except Exception as raised:
+            with limited("The function that makes the data"):
+                seen.data = data()
+        except ENDS as raised:
             seen.error, seen.data = raised, None
             data_failed(seen, raised)
             return seen

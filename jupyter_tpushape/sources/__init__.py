@@ -7,7 +7,7 @@ from typing import Any
 from .arrays import all_arrays, describe, sample_arrays
 from .datasets import sample_dataset, sample_generator, sample_pydataset
 from .draw import Progress
-from .kinds import is_dataset, is_distributed_dataset, is_pydataset, is_sequence, type_name
+from .kinds import has, is_dataset, is_distributed_dataset, is_pydataset, is_sequence, type_name
 from .nested import flatten, is_nested, map_leaves
 from .specs import all_specs, sample_specs
 from .values import BadData, LeafSpec, Problem, Sample, Stage, Stats
@@ -25,7 +25,7 @@ def _stream(value: Any) -> str:
         return "dataset"
     if is_pydataset(value) or is_sequence(value):
         return "pydataset"
-    if hasattr(value, "__next__") and hasattr(value, "__iter__"):
+    if has(value, "__next__", "__iter__"):
         return "generator"
     return ""
 

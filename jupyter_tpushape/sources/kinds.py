@@ -10,6 +10,14 @@ import numpy as np
 from .values import TensorKind
 
 
+def has(value: Any, *names: str) -> bool:
+    """Whether it has all these attributes; one that raises something odd when it is looked at has not."""
+    try:
+        return all(hasattr(value, name) for name in names)
+    except Exception:
+        return False
+
+
 def has_base(value: Any, name: str, module: str) -> bool:
     """Whether a base class of the value's type has this name, in a module that starts so."""
     return any(base.__name__ == name and base.__module__.startswith(module) for base in type(value).__mro__)
@@ -49,12 +57,12 @@ def tensor_kind(value: Any) -> TensorKind:
 
 
 def is_scipy(value: Any) -> bool:
-    return type(value).__module__.startswith("scipy.sparse") and hasattr(value, "tocsr")
+    return type(value).__module__.startswith("scipy.sparse") and has(value, "tocsr")
 
 
 def is_tf_tensor(value: Any) -> bool:
     """An eager TensorFlow tensor or a variable of either Keras: something that holds numbers."""
-    return hasattr(value, "numpy") and has_base(value, "Tensor", "tensorflow.python")
+    return has(value, "numpy") and has_base(value, "Tensor", "tensorflow.python")
 
 
 def is_pandas(value: Any) -> str:
@@ -69,7 +77,7 @@ def is_array(value: Any) -> bool:
     """Whether ``fit`` of Keras 3 takes this leaf for an array."""
     if isinstance(value, type) or is_dataset(value) or is_spec(value):
         return False
-    return tensor_kind(value) != "dense" or isinstance(value, np.ndarray) or is_tf_tensor(value) or hasattr(value, "__array__")
+    return tensor_kind(value) != "dense" or isinstance(value, np.ndarray) or is_tf_tensor(value) or has(value, "__array__")
 
 
 def is_number(value: Any) -> bool:
@@ -83,8 +91,8 @@ def is_spec(value: Any) -> bool:
     if has_base(value, "KerasTensor", "tf_keras.src") or has_base(value, "InputSpec", ""):
         return True
     if type(value).__name__ in ("Spec", "LeafSpec", "ShapeDtypeStruct"):
-        return hasattr(value, "shape") and hasattr(value, "dtype")
-    return has_base(value, "Tensor", "tensorflow.python") and not hasattr(value, "numpy")
+        return has(value, "shape", "dtype")
+    return has_base(value, "Tensor", "tensorflow.python") and not has(value, "numpy")
 
 
 def floatx(framework: str) -> str:

@@ -141,7 +141,7 @@ def failure(error: BaseException, where: str, inner: str = "") -> Failure:
 
 def clean_message(error: BaseException) -> str:
     """The exception's own words: argument dumps and traceback noise cut away."""
-    text = str(error)
+    text = f"it ends the program with SystemExit({error.code!r})" if isinstance(error, SystemExit) else str(error)
     for mark in ("\n\nArguments received by", "\n\nCall arguments received by", "\nArguments received by"):
         text = text.split(mark, maxsplit=1)[0]
     if "in user code:" in text:

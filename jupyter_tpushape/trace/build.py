@@ -8,6 +8,7 @@ from typing import Any
 
 from ..sources.state import kept_random_state
 from .adapter import adapter_for, loaded
+from .patience import ENDS, limited
 from .recorder import Call, Port, Recorder, Source, recording
 
 
@@ -19,8 +20,9 @@ def build(builder: Callable[[], Any], recorder: Recorder) -> tuple[Any, BaseExce
     """
     with watching(recorder):
         try:
-            return builder(), None
-        except Exception as error:
+            with limited("The function that builds the model"):
+                return builder(), None
+        except ENDS as error:
             return None, error
 
 

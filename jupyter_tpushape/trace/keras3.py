@@ -148,8 +148,11 @@ class Keras3(Adapter):
 
     def declared(self, model: Any) -> list[tuple[str, Spec]] | None:
         """The inputs that the model declares, in the order of its flattened structure."""
-        inputs = getattr(model, "inputs", None)
-        if isinstance(model, keras.Sequential):
+        inputs = None
+        # Before 3.6 an unbuilt Sequential raises when it is asked for its inputs.
+        if not isinstance(model, keras.Sequential):
+            inputs = getattr(model, "inputs", None)
+        else:
             functional = getattr(model, "_functional", None)
             layers = getattr(model, "_layers", [])
             if functional is not None:

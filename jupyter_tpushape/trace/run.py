@@ -9,6 +9,7 @@ from typing import Any
 
 from ..flow import Spec
 from .declared import Unsettled, declared
+from .patience import ENDS, limited
 from .recorder import Call, Port, Recorder, Source, recording
 from .restore import left_as_found
 
@@ -154,8 +155,9 @@ def _trace(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, train
         x_tensors, y_tensors, w_tensors = map_structure(x, feed), map_structure(y, feed), map_structure(weight, feed)
         if y_pred is _UNKNOWN:
             try:
-                y_pred = adapter.call_model(model, x_tensors, training)
-            except Exception as error:
+                with limited("The model's call"):
+                    y_pred = adapter.call_model(model, x_tensors, training)
+            except ENDS as error:
                 run.error, run.where = error, "call"
                 return
             run.called = True
@@ -189,12 +191,13 @@ def _entry(run: Run) -> Callable[[Any, Any], Any]:
 def _loss(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any, loss: Any) -> None:
     adapter, recorder = run.adapter, run.recorder
     try:
-        if loss is not None:
-            adapter.compile_loss(loss, model)(y, y_pred, weight)
-        else:
-            adapter.compute_loss(model, x, y, y_pred, weight)
+        with limited("The loss"):
+            if loss is not None:
+                adapter.compile_loss(loss, model)(y, y_pred, weight)
+            else:
+                adapter.compute_loss(model, x, y, y_pred, weight)
         run.reached_loss = True
-    except Exception as error:
+    except ENDS as error:
         run.error, run.where = error, "loss"
         if recorder.failed is None:
             recorder.failed = _end(run, "loss", "loss", "compile", error, y, y_pred)
@@ -210,8 +213,9 @@ def _metrics(run: Run, model: Any, y: Any, y_pred: Any, weight: Any) -> None:
         for metric in metrics:
             vars(metric)["update_state"] = _watched(adapter, recorder, metric, type(metric).update_state)
         if metrics:
-            adapter.update_metrics(model, y, y_pred, weight)
-    except Exception as error:
+            with limited("A metric"):
+                adapter.update_metrics(model, y, y_pred, weight)
+    except ENDS as error:
         run.error, run.where = error, "metric"
         if recorder.failed is None:
             recorder.failed = _end(run, "metric", "metrics", "compile", error, y, y_pred)

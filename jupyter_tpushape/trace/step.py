@@ -12,6 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from .locations import location, user_frame
+from .patience import ENDS, limited
 from .reach import Reached, is_graph_function, names_of, plain, reach
 from .recorder import Recorder, recording
 from .restore import left_as_found
@@ -91,9 +92,9 @@ def _attempt(
     batch = doors.per_replica(batch) if outer else batch
     given = bind(Batches(lambda: batch, doors) if iterates else batch)
     try:
-        with contextlib.nullcontext() if outer else doors.replica():
+        with limited("The training step"), contextlib.nullcontext() if outer else doors.replica():
             result = tf.nest.map_structure(doors.first, doors.call(function, *given))
-    except Exception as error:
+    except ENDS as error:
         run.error, run.where = error, "call"
         if recorder.failed is not None and recorder.failed.kind in ("loss", "metric"):
             run.where = recorder.failed.kind

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import re
+from typing import Any
 
 from rich.console import Console
-from rich.text import Text
+from rich.text import Text as RichText
 
 from ..flow import Edge, Finding, Fix, Node, Report, Side, show_shape
 from .verdicts import lines
@@ -18,6 +20,20 @@ _MARKS = {
     "note": ("·", "dim"),
 }
 _WORDS = {"error": "error", "tpu": "breaks on the TPU", "silent": "silent", "slow": "slow", "note": "note"}
+
+
+# Names are the user's program's own: none may move the cursor, colour the screen or turn the writing round.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+class Text(RichText):
+    """Text whose control characters are shown as a replacement character."""
+
+    def __init__(self, text: str = "", *args: Any, **kwargs: Any) -> None:
+        super().__init__(_CONTROL.sub("\ufffd", text), *args, **kwargs)
+
+    def append(self, text: Any, style: Any = None) -> RichText:
+        return super().append(_CONTROL.sub("\ufffd", text) if isinstance(text, str) else text, style)
 
 
 def to_text(report: Report, *, width: int = 80, color: bool = False, flow: bool = True) -> str:
@@ -133,7 +149,7 @@ def _finding(console: Console, finding: Finding) -> None:
         _paragraph(console, Text(f"tried and rejected: {'; '.join(finding.rejected)}", style="dim"), 2)
 
 
-def _paragraph(console: Console, text: Text, indent: int, hang: int = 0) -> None:
+def _paragraph(console: Console, text: RichText, indent: int, hang: int = 0) -> None:
     """Wrapped text that keeps its indent, the lines after the first ``hang`` columns more."""
     for i, line in enumerate(text.wrap(console, max(20, console.width - indent - hang))):
         line.rstrip()

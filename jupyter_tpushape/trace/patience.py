@@ -1,0 +1,142 @@
+"""A time limit on code of the user's that a trace calls: a layer, a builder or a pipeline may loop for ever or wait for what never comes."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+SECONDS = 120.0
+# A loop that catches every Exception is told again, and at last by what it does not catch.
+AGAIN, POLITE = 0.5, 4
+
+
+# What the user's code may end with; Ctrl-C is the user's own and goes on.
+ENDS = (Exception, SystemExit)
+_ADVICE = "TPUSHAPE_TIMEOUT sets another limit"
+
+
+class TimeUp(TimeoutError):
+    """The user's code ran longer than a trace waits."""
+
+
+def timed_out(error: BaseException | None) -> bool:
+    """Whether this came of the time limit, also where a framework put it in other words."""
+    return isinstance(error, TimeUp) or (error is not None and _ADVICE in str(error))
+
+
+def patience() -> float:
+    """Seconds that one phase of the user's program may take: ``TPUSHAPE_TIMEOUT``, else 120."""
+    try:
+        return max(0.1, float(os.environ.get("TPUSHAPE_TIMEOUT", SECONDS)))
+    except ValueError:
+        return SECONDS
+
+
+@contextlib.contextmanager
+def limited(what: str, seconds: float | None = None) -> Iterator[None]:
+    """Raises :class:`TimeUp` inside the block when its time is up; inside another such block nothing is added.
+
+    Python code stops at its next line; a wait (a lock, a sleep) stops on the main thread only. Code in C that never returns is
+    beyond reach: Ctrl-C does not stop it either.
+    """
+    if getattr(_here, "inside", False):
+        yield
+        return
+    limit = patience() if seconds is None else seconds
+    watch = _Watch(what, limit)
+    _here.inside = True
+    watch.start()
+    try:
+        yield
+    except _Stopped as error:
+        raise TimeUp(watch.message) from error
+    finally:
+        try:
+            watch.stop()
+        finally:
+            _here.inside = False
+
+
+_here = threading.local()
+
+
+class _Watch:
+    """A timer that interrupts the thread that it was made on."""
+
+    def __init__(self, what: str, seconds: float) -> None:
+        self.message = f"{what} still ran after {seconds:g} seconds, and was stopped. {_ADVICE}"
+        self.seconds = seconds
+        self.thread = threading.get_ident()
+        self.told = 0
+        self.over = threading.Event()
+        self.lock = threading.Lock()
+        self.timer = threading.Thread(target=self._wait, name="tpushape-limit", daemon=True)
+        self.before: object = None
+
+    def start(self) -> None:
+        # Without a thread (none can be started) there is no limit; the trace itself is worth more.
+        with contextlib.suppress(RuntimeError):
+            self.timer.start()
+        main = threading.current_thread() is threading.main_thread() and hasattr(signal, "pthread_kill")
+        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self.before = signal.signal(signal.SIGINT, self._signalled)
+
+    def stop(self) -> None:
+        self.over.set()
+        try:
+            with self.lock:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.thread), None)
+        finally:
+            if self.before is not None:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def _wait(self) -> None:
+        wait = self.seconds
+        while not self.over.wait(wait):
+            wait = AGAIN
+            with self.lock:
+                if self.over.is_set() or sys.is_finalizing():
+                    return
+                self.told += 1
+                if self.before is not None:
+                    signal.pthread_kill(self.thread, signal.SIGINT)
+                else:
+                    kind = _Late if self.told <= POLITE else _Stopped
+                    _said.message = self.message
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.thread), ctypes.py_object(kind))
+
+    def _signalled(self, number: int, frame: FrameType | None) -> None:
+        if not self.told:
+            signal.default_int_handler(number, frame)
+        if not self.over.is_set():
+            raise (TimeUp if self.told <= POLITE else _Stopped)(self.message)
+
+
+class _Said:
+    """Another thread can hand over an exception's class only: the message waits here."""
+
+    message = ""
+
+
+_said = _Said()
+
+
+class _Late(TimeUp):
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(args or (_said.message,)))
+
+
+class _Stopped(BaseException):
+    """For a loop that catches every ``Exception``."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(args or (_said.message,)))
+
+
+_Late.__name__ = _Late.__qualname__ = TimeUp.__name__

@@ -1,0 +1,122 @@
+"""The smoke tests with the oldest and the newest of everything, each in an environment of its own under ``out/matrix``.
+
+``python scripts/matrix.py [name ...]`` installs the wheel of ``dist/``, with the versions of each row, and runs ``pytest -m smoke`` and
+``jupyter labextension list``. The table in docs/compatibility.md is written anew. A Python that is not on this machine is said, not skipped silently.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "compatibility.md"
+TESTS = ("test_smoke.py", "conftest.py")
+TOOLS = ("pytest>=8.2", "ipykernel>=6.29")
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    python: str
+    tensorflow: str
+    keras: str
+    tf_keras: str
+    lab: str
+
+    @property
+    def pins(self) -> list[str]:
+        """What pip is asked for beside the wheel; an empty version is the newest."""
+        named = {"tensorflow": self.tensorflow, "keras": self.keras, "tf_keras": self.tf_keras, "jupyterlab": self.lab}
+        return [f"{name}=={version}" if version else name for name, version in named.items()]
+
+
+ROWS = (
+    Row("oldest", "3.10", "2.16.*", "3.5.*", "2.16.*", "4.2.*"),
+    Row("oldest-3.11", "3.11", "2.16.*", "3.5.*", "2.16.*", "4.2.*"),
+    Row("middle", "3.11", "2.18.*", "3.8.*", "2.18.*", "4.3.*"),
+    Row("tf-2.20", "3.12", "2.20.*", "3.11.*", "2.20.*", ""),
+    Row("newest", "3.13", "", "", "", ""),
+)
+
+
+def interpreter(version: str) -> str | None:
+    """A Python of this version: on the path, or one of pyenv's."""
+    homes = sorted(Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob(f"versions/{version}.*/bin/python"))
+    for place in [*map(str, reversed(homes)), shutil.which(f"python{version}") or ""]:
+        if place and subprocess.run([place, "-c", "import venv, ensurepip"], capture_output=True, check=False).returncode == 0:
+            return place
+    return None
+
+
+def run(row: Row) -> str:
+    """One row's result in a few words."""
+    python = interpreter(row.python)
+    if python is None:
+        return f"not run: there is no Python {row.python} on this machine"
+    (wheel,) = (ROOT / "dist").glob("*.whl")
+    home = ROOT / "out" / "matrix" / row.name
+    shutil.rmtree(home, ignore_errors=True)
+    (home / "tests").mkdir(parents=True)
+    start = time.perf_counter()
+    subprocess.run([python, "-m", "venv", str(home / "env")], check=True)
+    inside = str(home / "env" / "bin" / "python")
+    asked = [inside, "-m", "pip", "install", "--quiet", f"jupyter_tpushape[tensorflow,lab] @ {wheel.as_uri()}", *row.pins, *TOOLS]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+        return f"not run: cannot be installed together ({said[0][:160] if said else 'pip'})"
+    for name in TESTS:
+        shutil.copy(ROOT / "tests" / name, home / "tests")
+    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
+    command = [inside, "-m", "pytest", "-q", "-m", "smoke", "-p", "no:cacheprovider", "tests"]
+    tested = subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True, check=False)
+    (home / "log.txt").write_text(tested.stdout + tested.stderr, encoding="utf-8")
+    listed = subprocess.run([inside, "-m", "jupyter", "labextension", "list"], capture_output=True, text=True, check=False)
+    lab = (
+        "extension enabled"
+        if re.search(r"jupyter_tpushape v\S+ \S*enabled\S* \S*OK", listed.stdout + listed.stderr)
+        else "extension NOT FOUND"
+    )
+    last = re.sub(r" in [\d.]+s.*", "", next((line for line in reversed(tested.stdout.splitlines()) if line.strip()), "no answer")).strip(
+        "= "
+    )
+    return f"{last}; {lab}; {time.perf_counter() - start:.0f} s"
+
+
+def installed(row: Row) -> str:
+    """The versions that a row really got."""
+    python = ROOT / "out" / "matrix" / row.name / "env" / "bin" / "python"
+    code = (
+        "import sys; from importlib.metadata import version as v; print(sys.version.split()[0], *[v(n) for n in sys.argv[1:]], sep=' | ')"
+    )
+    done = subprocess.run(
+        [str(python), "-c", code, "tensorflow", "keras", "tf_keras", "jupyterlab"], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() or f"{row.python} | {row.tensorflow} | {row.keras} | {row.tf_keras} | {row.lab}"
+
+
+def main(names: list[str]) -> int:
+    """Runs the rows and writes the page; returns 1 where one failed."""
+    failed = False
+    page = PAGE.read_text(encoding="utf-8")
+    for row in ROWS:
+        if names and row.name not in names:
+            continue
+        result = run(row)
+        failed |= "failed" in result or "error" in result or "NOT FOUND" in result
+        line = f"| {row.name} | {installed(row)} | {result} |"
+        print(line, flush=True)
+        page = re.sub(rf"^\| {re.escape(row.name)} \|.*$", lambda _, line=line: line, page, flags=re.MULTILINE)
+    PAGE.write_text(page, encoding="utf-8")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
