@@ -174,7 +174,8 @@ def _head_layer(evidence: Evidence, finding: Finding) -> tuple[str, dict[str, An
             ),
             None,
         )
-        wanted = int(highest) + 1 if highest is not None else None
+        # One class seen says nothing of how many there are.
+        wanted = int(highest) + 1 if highest else None
     activation = {"categorical": "softmax", "sparse": "softmax", "binary": "sigmoid"}.get(kind)
     if not wanted:
         return None
