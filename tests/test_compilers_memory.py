@@ -163,3 +163,16 @@ def test_flags_for_another_xla_do_not_end_the_compiler(monkeypatch):
     monkeypatch.setitem(os.environ, "LIBTPU_INIT_ARGS", "--no_such_flag=1")
     report = tpushape.trace(pictures("keras"), tf.TensorSpec((136, 32, 32, 3)), tpu="v5e-8", compiler="tpu")
     assert [verdict.ok for verdict in report.verdicts] == [True]
+
+
+@needs_libtpu
+def test_a_look_up_on_the_sparse_cores_of_v6e_has_its_verdict():
+    keras = importlib.import_module("keras")
+    layers = keras.layers
+    model = keras.Sequential(
+        [layers.Input((100,), dtype="int32"), layers.Embedding(20000, 128, name="words"), layers.GlobalAveragePooling1D(), layers.Dense(2)]
+    )
+    report = tpushape.trace(model, tf.TensorSpec((128, 100), tf.int32), tpu="v6e-8", compiler="tpu")
+    (verdict,) = report.verdicts
+    assert verdict.ok, verdict.message
+    assert {layer.name: layer.logical for layer in verdict.layers}["words"] >= 20000 * 128 * 4

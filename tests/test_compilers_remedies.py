@@ -159,3 +159,15 @@ def test_what_does_not_fit_loosely_packed_and_has_no_other_answer_is_open(monkey
     assert (
         finding.rule == "no-verdict" and "it needs 20.00 GiB and there are 15.75 GiB; whether it fits at full effort is open" in finding.why
     )
+
+
+@needs_libtpu
+def test_the_largest_batch_can_be_asked_for_by_itself():
+    model, said = pictures("keras"), []
+    fit = tpushape.fit_batch(model, specs(64), tpu="v5e-8", most=24, progress=said.append)
+    assert (fit.program, fit.rows, fit.batch, fit.too_many) == ("train", 24, 192, 0)
+    assert [step.rows for step in fit.tried] == [8, 16, 24] and said == [f"train with {rows} rows per core" for rows in (8, 16, 24)]
+    assert str(fit).startswith("v5e-8: 24 rows per core fit (192 on 8), with ") and str(fit).endswith("no larger one was tried.")
+    assert not model.optimizer.built
+    with pytest.raises(ValueError, match="type seconds above zero"):
+        tpushape.fit_batch(model, specs(64), compile_timeout=0)

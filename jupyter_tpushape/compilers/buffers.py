@@ -71,6 +71,11 @@ def of_dump(folder: Path) -> dict[str, Any] | None:
     return {"live": [list(one) for one in told[:MOST]] + [[operation, size, ""] for operation, size in small.items()], "room": room}
 
 
+def program_text(folder: Path) -> str:
+    """The optimized program as it was dumped, ``""`` where it was not."""
+    return _largest(folder, "*after_optimizations.txt")
+
+
 def _largest(folder: Path, pattern: str) -> str:
     files = sorted(folder.glob(pattern), key=lambda file: file.stat().st_size)
     return files[-1].read_text(encoding="utf-8", errors="replace") if files else ""

@@ -71,6 +71,13 @@ def _plain(message: str) -> str:
     return re.sub(r"\s+", " ", text).strip().removesuffix("'")[:400]
 
 
+def _first(message: str) -> str:
+    """The first sentence, without what TensorFlow puts around it."""
+    text = _plain(message).removeprefix("Failed getting HLO text: ").lstrip("'")
+    text = re.sub(r" __inference\S*", "", text).replace(" compatible with node )", ")")
+    return text.split(". ", 1)[0].rstrip(". ") + "."
+
+
 def _advice(message: str) -> str:
     return next((advice for pattern, advice in _ADVICE if pattern.search(message)), "")
 
@@ -80,12 +87,17 @@ def refusal(seen: Any, program: Lowered, compiler: str, target: str) -> tuple[Ve
     message = str(program.error)
     scopes = [match.group(1) for match in _NODE.finditer(message) if not match.group(1).startswith("__")]
     scope = scopes[0] if scopes else ""
-    node = scope_node(seen.evidence.flow, scope)
+    flow = seen.evidence.flow
+    owner = program.scopes.node(scope) if program.scopes is not None and scope else ""
+    node = flow.node(owner) if owner else scope_node(flow, scope)
     kernel = _NO_KERNEL.search(message)
     what = kernel.group(1) if kernel else scope.rsplit("/", 1)[-1] or type(program.error).__name__
-    where = f"{named(node)}: " if node is not None and node.kind != "op" else ""
-    said = f"{where}XLA has no kernel for {what}." if kernel else f"{where}XLA refuses {what}: {_plain(message)}"
-    why = " ".join(filter(None, [_plain(message) if kernel else "", _advice(message)]))
+    layer = node
+    while layer is not None and layer.kind == "op":
+        layer = flow.node(layer.parent) if layer.parent else None
+    where = f"{named(layer)}: " if layer is not None else ""
+    said = f"{where}XLA has no kernel for {what}." if kernel else f"{where}XLA refuses {what}: {_first(message)}"
+    why = " ".join(filter(None, [_first(message) if kernel else "", _advice(message)]))
     location = _line(program, scope) or ((node.location or node.called) if node is not None else None)
     finding = Finding(
         XLA.id,

@@ -33,6 +33,11 @@ def main(folder: Path) -> None:
     if answer["kind"] in ("compiled", "refused"):
         _stage(folder, "reading the memory plan")
         answer["buffers"] = _buffers(folder / "dump")
+        if answer["ok"] and not answer["layout"]:
+            from .bridge import entry_layout
+            from .buffers import program_text
+
+            answer["layout"] = entry_layout(program_text(folder / "dump"))
     unfinished = folder / "answer.part"
     unfinished.write_text(json.dumps(answer), encoding="utf-8")
     unfinished.replace(folder / "answer.json")
