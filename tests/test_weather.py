@@ -9,6 +9,7 @@ import os
 import random
 import threading
 import time
+import weakref
 
 import keras
 import numpy as np
@@ -67,14 +68,19 @@ def all_forms(report):
 # --- random programs -----------------------------------------------------------------------------------------------------
 
 
+def counted(state):
+    """Keras' name counters; one that counts nothing is as good as none."""
+    if isinstance(state, (dict, type(weakref.WeakKeyDictionary()))):
+        found = {str(key): counted(value) for key, value in dict(state).items() if key != "custom_objects_scope_dict"}
+        return {key: value for key, value in found.items() if value}
+    return repr(state) if state else ""
+
+
 def noticed():
     return {
         "python": random.getstate(),
         "numpy": np.random.get_state()[1].tobytes(),
-        "counters": [
-            repr({k: v for k, v in adapter(lib.__name__).globals().items() if k != "custom_objects_scope_dict"})
-            for lib in (keras, tf_keras)
-        ],
+        "counters": [counted(adapter(lib.__name__).globals()) for lib in (keras, tf_keras)],
         "threads": {thread.name for thread in threading.enumerate() if thread.name == "tpushape-limit"},
     }
 

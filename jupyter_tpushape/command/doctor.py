@@ -25,7 +25,6 @@ _PARTS = (
     ("the notebook", "jupyterlab_widgets", "pip install ipywidgets"),
     ("charts", "plotly", _EXTRA.format("plot")),
 )
-_COMPILER = (("the TPU compiler's verdict", name, _EXTRA.format("tpu-compiler")) for name in ("jax", "jaxlib", "libtpu"))
 _OLDEST = {"tensorflow": (2, 16), "keras": (3, 5), "tf_keras": (2, 16), "jupyterlab": (4, 2), "ipywidgets": (8, 1), "anywidget": (0, 9)}
 
 
@@ -35,14 +34,14 @@ def doctor(_: Any) -> int:
 
     print(f"{'jupyter_tpushape':20} {__version__}")
     print(f"{'python':20} {sys.version.split()[0]}{'' if (3, 10) <= sys.version_info[:2] < (3, 14) else '   tested with 3.10 to 3.13'}")
-    for line in (*_parts(), *_places()):
+    for line in (*_parts(), *_compiler(), *_places()):
         print(line)
     return 0
 
 
 def _parts() -> Iterator[str]:
     purpose = ""
-    for wanted, module, command in (*_PARTS, *_COMPILER):
+    for wanted, module, command in _PARTS:
         if wanted != purpose:
             purpose = wanted
             yield f"\n{wanted}"
@@ -54,6 +53,18 @@ def _parts() -> Iterator[str]:
         numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
         old = f"   older than {'.'.join(map(str, oldest))}: {command} --upgrade" if oldest and numbers and numbers < oldest else ""
         yield f"  {module:18} {version or 'there'}{old}"
+
+
+def _compiler() -> Iterator[str]:
+    """The TPU compiler's parts may stand in a folder of their own, which TensorFlow does not see."""
+    from ..compilers import bridge
+
+    yield "\nthe TPU compiler's verdict"
+    for name, version in bridge.versions().items():
+        yield f"  {name:18} {version or 'missing'}"
+    wrong = bridge.check()
+    if wrong:
+        yield f"  {wrong}"
 
 
 def version_of(module: str) -> str | None:

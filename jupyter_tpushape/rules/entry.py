@@ -190,7 +190,7 @@ def compare(
             "Keras reads the first axis as the batch, so one sample needs an axis of size 1 in front: x[None].",
             *pair(declared, got.shape),
         )  # fmt: skip
-    if len(row_want) == len(row) + 1 and fits(row_want[1:], row) and (row_want[0] in (None, got.shape[0], rows) or building):
+    if len(row_want) == len(row) + 1 and fits(row_want[1:], row) and (row_want[0] in (None, *got.shape[:1], rows) or building):
         return Mismatch(
             BATCH_DECLARED.id, f"{name} declares {show_shape(row_want)}, which counts the batch axis: one sample is {show_shape(row)}.",
             "An input shape describes one sample; Keras puts the batch axis in front of it.", *pair(declared, got.shape),

@@ -90,6 +90,8 @@ class _Watch:
     def stop(self) -> None:
         self.over.set()
         try:
+            if self.timer.is_alive():
+                self.timer.join(1)
             with self.lock:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.thread), None)
         finally:
