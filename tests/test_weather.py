@@ -323,7 +323,7 @@ def test_hostile_names_stay_text():
 # --- size, threads, places -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("depth", [1500])
+@pytest.mark.parametrize("depth", [500])
 def test_a_deep_model_is_traced(depth):
     def build():
         x = first = keras.Input((4,))
