@@ -5,10 +5,18 @@ from __future__ import annotations
 import keras
 import msgspec
 import numpy as np
+import pytest
 from keras import layers
 
 from jupyter_tpushape import trace
 from jupyter_tpushape.flow import After, Report, Spec
+
+
+@pytest.fixture(autouse=True)
+def first_names() -> None:
+    """Layers are named as in a fresh process, whatever ran before."""
+    keras.backend.clear_session()
+
 
 X, Y = np.zeros((64, 28, 28, 1), "float32"), np.arange(64) % 10
 
