@@ -37,6 +37,7 @@ ELEMENTWISE = frozenset(
     {"AddV2", "Add", "Sub", "Mul", "RealDiv", "Div", "Maximum", "Minimum", "SquaredDifference", "Pow", "SelectV2", "DivNoNan"}
 )
 PRODUCTS = frozenset({"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum", "Conv2D", "Conv3D", "DepthwiseConv2dNative"})
+_XLA = "XLA_CPU_JIT"
 # Built-in layers that are looked into: preprocessing, resizes, and what carries code of the user's own.
 DOUBTFUL = frozenset({
     "Lambda", "TFOpLambda", "SlicingOpLambda", "Resizing", "UpSampling2D", "TextVectorization", "StringLookup", "IntegerLookup", "Hashing",
@@ -80,10 +81,17 @@ def registered() -> frozenset[str]:
     """Ops with an XLA kernel in this very process; empty before anything was compiled by XLA in it."""
     module = sys.modules.get("tensorflow.python.framework.kernels")
     try:
-        every = module.get_all_registered_kernels().kernel if module is not None else ()
-        return frozenset(kernel.op for kernel in every if kernel.device_type == "XLA_CPU_JIT")
+        if module is None or not any(kernel.device_type == _XLA for kernel in module.get_registered_kernels_for_op("MatMul").kernel):
+            return frozenset()
+        return _every(module)
     except Exception:  # a build without the registry's query
         return frozenset()
+
+
+@cache
+def _every(module: Any) -> frozenset[str]:
+    """Asked once: TensorFlow keeps the 400 kB of each answer for good, and XLA's kernels are registered all at one time."""
+    return frozenset(kernel.op for kernel in module.get_all_registered_kernels().kernel if kernel.device_type == _XLA)
 
 
 def user_line(operation: Any) -> Location | None:
