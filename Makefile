@@ -83,7 +83,7 @@ dist: build
 
 # Each kind of browser test holds Playwright's loop for itself, so each has a process of its own.
 test-py: build browser
-	python -m pytest --ignore tests/view_browser --ignore tests/ui
+	python -m pytest --numprocesses 2 --dist loadfile --ignore tests/view_browser --ignore tests/ui
 	python -m pytest tests/view_browser
 	python -m pytest tests/ui
 

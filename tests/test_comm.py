@@ -56,6 +56,7 @@ def namespace() -> dict[str, Any]:
     space["x_train"], space["y_train"] = np.zeros((8, 4), "float32"), np.zeros((8,), "int64")
     space["images"] = tf.data.Dataset.from_tensor_slices((np.zeros((8, 9, 9, 3), "float32"), np.zeros(8))).batch(4)
     space["_private"] = space["model"]
+    space["symbolic"] = keras.Input((4,))
     return space
 
 

@@ -123,7 +123,8 @@ def _data(value: Any) -> dict[str, Any] | None:
 
 
 def _is_array(value: Any) -> bool:
-    return not isinstance(value, type) and hasattr(value, "shape") and hasattr(value, "dtype") and hasattr(value, "__getitem__")
+    """Whether it holds numbers: the symbolic tensors on the way to a model are no data to feed it."""
+    return not isinstance(value, type) and not any(name == "KerasTensor" for _, name in _bases(value)) and hasattr(value, "shape") and hasattr(value, "dtype") and hasattr(value, "__getitem__")
 
 
 def _spec(value: Any) -> str:

@@ -152,7 +152,10 @@ export const panel: JupyterFrontEndPlugin<void> = {
         main.title.label = trans.__("Tensor shapes");
         main.title.icon = icon;
         void tabs.add(main);
-        app.shell.add(main, "main", { mode: "split-right" });
+        main.toggleClass("tpushape-mod-below", !labShell);
+        // Notebook 7 keeps its main area for the one document: there the tab stands below it.
+        app.shell.add(main, labShell ? "main" : "down", { mode: "split-right" });
+        app.shell.activateById(main.id);
       },
     });
   },
