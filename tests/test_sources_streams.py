@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -266,3 +267,26 @@ def test_pydatasets_and_sequences_are_asked_by_index():
     assert seen.label_stats["y"].maximum == 5
     legacy = sample(Legacy(), framework="tf_keras")
     assert (legacy.x.shape, legacy.x.dtype, legacy.replacement) == ((None, None), "float32", None)
+
+
+def test_adapters_of_tensorflows_own_are_no_stages():
+    data = tf.data.Dataset.from_tensor_slices(np.zeros((8, 2), "float32")).batch(4).unbatch().map(lambda row: row + 1.0).batch(2)
+    assert [stage.op for stage in sample(data, framework="keras").stages] == ["tensor_slices", "batch", "unbatch", "map", "batch"]
+
+
+@pytest.mark.parametrize(
+    ("make", "files"),
+    [
+        (tf.data.TextLineDataset, 3),
+        (lambda names: tf.data.TextLineDataset(names[0]), 1),
+        (lambda names: tf.data.Dataset.from_tensor_slices(names).interleave(tf.data.TextLineDataset), 3),
+        (lambda names: tf.data.Dataset.from_tensor_slices(names).filter(lambda name: True).interleave(tf.data.TextLineDataset), None),
+    ],
+    ids=["several", "one", "interleaved", "known only by running"],
+)
+def test_files_are_counted_where_their_names_say_how_many(tmp_path, make, files):
+    names = [str(tmp_path / name) for name in "abc"]
+    for name in names:
+        Path(name).write_text("x\n")
+    found = [stage for stage in sample(make(names).batch(1), framework="keras").stages if stage.reads_files]
+    assert [stage.detail.get("files") for stage in found] == [files]

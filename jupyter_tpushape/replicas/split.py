@@ -18,8 +18,6 @@ from ..sources.values import LeafSpec, Sample, Stage
 from .strategy import HOST, devices_of, is_planned
 
 Mode = Literal["ceil", "even", "whole"]
-FILES = frozenset({"tfrecord", "text_lines", "fixed_length_record"})
-READERS = ("TFRecordDataset", "TFRecordDatasetV2", "TextLineDataset", "FixedLengthRecordDataset", "FixedLengthRecordDatasetV2")
 
 
 def by_ceil(rows: int, replicas: int) -> tuple[int, ...]:
@@ -166,10 +164,6 @@ def _policy(stages: Sequence[Stage]) -> str:
     return "AUTO"
 
 
-def _reads_files(stages: Sequence[Stage]) -> bool:
-    return any(stage.op in FILES or any(op in READERS for op in stage.detail.get("ops", ())) for stage in stages)
-
-
 def _known_batch(dataset: Any) -> int:
     """The batch size that TensorFlow reads off the pipeline, by its own op; 0 where it cannot."""
     module = sys.modules.get("tensorflow.python.data.experimental.ops.distribute")
@@ -187,7 +181,7 @@ def _mode(sample: Sample, replicas: int, dataset: Any = None) -> tuple[Mode, str
         return "ceil", "DATA", False, 0  # both Kerases set it on the pipeline that they make of arrays
     if sample.kind != "dataset":
         return "ceil", "AUTO", False, 0
-    policy, files = _policy(sample.stages), _reads_files(sample.stages)
+    policy, files = _policy(sample.stages), any(stage.reads_files for stage in sample.stages)
     by_file = policy == "FILE" or (policy == "AUTO" and files)
     data = sample.dataset if sample.dataset is not None else dataset
     known = _known_batch(data) if (policy == "OFF" or by_file) and data is not None else 0

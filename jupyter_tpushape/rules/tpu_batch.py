@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..flow import Finding, Node, Severity, Side, show_shape
 from .evidence import Evidence
 from .registry import check, rule
-from .words import named
+from .words import count, named
 
 _MODEL = """
 def build():
@@ -134,7 +134,7 @@ def batch_stages(evidence: Evidence) -> list[Node]:
 
 
 def each(rows: tuple[int, ...]) -> str:
-    return f"{rows[0]} rows each" if len(set(rows)) == 1 else ", ".join(map(str, rows))
+    return f"{count(rows[0], 'row')} each" if len(set(rows)) == 1 else ", ".join(map(str, rows))
 
 
 def multiples(batch: int, replicas: int) -> str:
@@ -164,7 +164,7 @@ def varying_or_dynamic(evidence: Evidence) -> Iterator[Finding]:
         )  # fmt: skip
         return
     if sample.kind == "arrays":
-        cause = f"{sample.rows} rows do not fill batches of {sample.stages[-1].detail.get('batch_size', sample.batch)}"
+        cause = f"{count(sample.rows, 'row')} {'does' if sample.rows == 1 else 'do'} not fill batches of {sample.stages[-1].detail.get('batch_size', sample.batch)}"
         cure = "Trim the arrays to a multiple of the batch, or feed a tf.data.Dataset with drop_remainder=True."
     elif sample.kind in ("generator", "pydataset"):
         cause = f"fit knows no batch size in advance of a {'generator' if sample.kind == 'generator' else 'PyDataset'}"
@@ -228,17 +228,16 @@ def empty_norm(evidence: Evidence) -> Iterator[Finding]:
 def _unbatched(evidence: Evidence) -> bool:
     """Whether elements are single samples: a dataset without a batch, seen against what the model declares."""
     sample = evidence.sample
-    if (
-        sample is None
-        or sample.kind != "dataset"
-        or any("batch" in stage.op or stage.op in ("generator", "window", "group_by_window") for stage in sample.stages)
-    ):
+    if sample is None or sample.kind != "dataset":
+        return False
+    batched = [stage.op for stage in sample.stages if "batch" in stage.op or stage.op in ("generator", "window", "group_by_window")]
+    if batched and batched[-1] != "unbatch":
         return False
     if any("Batch" in op for stage in sample.stages for op in stage.detail.get("ops", ())):
         return False
     ranks = [len(leaf.shape) for path, leaf in sample.leaves() if path.startswith("x") and leaf.shape is not None]
-    if not ranks:
-        return False
+    if not ranks or not ranks[0]:
+        return bool(ranks)  # a single number is no batch
     declared = [spec.rank for _, spec in evidence.declared or [] if spec.rank is not None]
     return ranks[0] < 2 if not declared or len(declared) != len(ranks) else ranks[0] == declared[0] - 1
 

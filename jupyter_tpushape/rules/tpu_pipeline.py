@@ -196,17 +196,18 @@ def hosts(evidence: Evidence) -> Iterator[Finding]:
     split, target, stages = evidence.split, evidence.target, _stages(evidence)
     if split is None or target is None or target.hosts < 2 or not stages:
         return
-    files = sum(int(stage.detail.get("files", 0)) for stage in stages)
-    inner = {op for stage in stages for op in stage.detail.get("ops", ()) if "Dataset" in op}
-    reads = split.by_file or files > 0 or any("Record" in op or "TextLine" in op for op in inner)
+    readers = [stage for stage in stages if stage.reads_files]
+    counts = [stage.detail.get("files") for stage in readers]
+    files = sum(int(count) for count in counts if count is not None) if None not in counts else None
+    reads = split.by_file or bool(readers)
     nodes = tuple(node.id for node in evidence.flow.nodes if node.kind == "split")
-    if split.policy == "FILE" and files == 0 and not any(stage.op in ("interleave", "flat_map") for stage in stages):
+    if split.policy == "FILE" and not readers and not any(stage.op in ("interleave", "flat_map") for stage in stages):
         yield Finding(
             SHARDS.id, "tpu", f"The pipeline is to be sharded by file over {target.hosts} hosts, and it reads no files.",
             "It raises `Found an unshardable source dataset`. Use AutoShardPolicy.DATA.", Side("AutoShardPolicy.DATA"),
             Side("AutoShardPolicy.FILE"), nodes,
         )  # fmt: skip
-    elif split.by_file and 0 < files < target.hosts:
+    elif split.by_file and files is not None and 0 < files < target.hosts:
         yield Finding(
             SHARDS.id, "tpu", f"{files} {'file is' if files == 1 else 'files are'} not enough for {target.hosts} hosts, which "
             "shard by file.",

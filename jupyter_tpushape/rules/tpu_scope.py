@@ -141,7 +141,14 @@ def scope(evidence: Evidence) -> Iterator[Finding]:
     if not strategy or evidence.target is None:
         return
     if state.outside and not state.model and not state.optimizer:
-        if state.given:
+        if state.current:
+            yield Finding(
+                OUTSIDE.id, "tpu", f"The model was made outside the scope of {strategy}, and this was asked inside it: a fit here raises.",
+                "The scope counts where variables are made. A fit inside it finds variables without the replicas' copies, and one outside of it "
+                f"trains on the default device. {rebuild}",
+                Side(f"made in {strategy}.scope()"), Side("made outside"),
+            )  # fmt: skip
+        elif state.given:
             yield Finding(
                 NOWHERE.id, "silent", f"There is a {strategy}, and neither the model nor its optimizer was made in its scope: fit will "
                 "not use it.",

@@ -14,7 +14,7 @@ from typing import Any
 from ..flow import Location
 from .kinds import dtype_name, tensor_kind
 from .nested import map_leaves
-from .values import LeafSpec, Stage
+from .values import FILES, READERS, LeafSpec, Stage
 
 # Ops whose result differs from run to run (stateless ones differ only where fed so, and are left out).
 RANDOM = re.compile(
@@ -171,19 +171,35 @@ def _detail(dataset: Any, op: str) -> dict[str, Any]:
             detail["deterministic"] = options.deterministic
         except Exception:
             detail.pop("auto_shard_policy", None)
-    if op in ("tfrecord", "text_lines", "fixed_length_record"):
-        names = plain(getattr(dataset, "_filenames", None))
-        detail["files"] = len(names) if isinstance(names, list) else 1 if names else 0
+    if op in FILES:
+        detail["files"] = _how_many(getattr(dataset, "_filenames", None))
     if op == "cache":
         detail["filename"] = detail.get("filename") or ""
     return {key: value for key, value in detail.items() if value is not None or key == "parallel"}
 
 
+def _between(dataset: Any, op: str) -> bool:
+    """Whether this is an adapter of TensorFlow's own, such as those below unbatch and rebatch: nothing that the user wrote or can change."""
+    if op == "restructured":
+        return True
+    modules = [str(getattr(user_function(wrapper), "__module__", "")) for wrapper in wrappers_of(dataset)[:1]]
+    return op == "map" and any(module.startswith("tensorflow.python.data.") for module in modules)
+
+
+def _how_many(names: Any) -> int | None:
+    """How many files a dataset of their names lists; ``None`` where that shows only when it runs."""
+    try:
+        count = int(names.cardinality())
+    except Exception:
+        return None
+    return count if count >= 0 else None
+
+
 def stages_of(dataset: Any) -> list[Stage]:
     """The pipeline's stages, each after those that feed it; the last one is what ``fit`` gets.
 
-    ``detail`` holds besides the stage's own arguments: ``random`` (the function draws random
-    numbers), ``python`` (it runs Python code), ``ops`` (sorted op types of a map's function).
+    ``detail`` holds besides the stage's own arguments: ``random`` (the function draws random numbers), ``python`` (it runs Python
+    code), ``ops`` (sorted op types of a map's function), ``files`` (how many files it reads; ``None`` where only running it would tell).
     """
     stages: list[Stage] = []
     names: dict[int, str] = {}
@@ -195,7 +211,7 @@ def stages_of(dataset: Any) -> list[Stage]:
         generator = _from_generator(current)
         sources = () if generator is not None else tuple(visit(source) for source in inputs_of(current))
         op = "generator" if generator is not None else op_name(current)
-        if op == "restructured":  # an adapter of TensorFlow's own below unbatch and rebatch
+        if len(sources) == 1 and _between(current, op):
             names[id(current)] = sources[0]
             return sources[0]
         used[op] = used.get(op, 0) + 1
@@ -213,6 +229,8 @@ def stages_of(dataset: Any) -> list[Stage]:
                 detail["random"] = any(RANDOM.match(kind) or (seeded and kind.startswith("StatelessRandom")) for kind in ops)
                 detail["python"] = any(kind in PYTHON for kind in ops)
                 detail["ops"] = sorted(ops)
+                if ops & READERS and len(inputs_of(current)) == 1:  # interleave over names
+                    detail["files"] = _how_many(inputs_of(current)[0])
         try:
             spec = spec_tree(current.element_spec)
         except Exception:

@@ -42,6 +42,11 @@ class LeafSpec:
         return text if self.kind == "dense" else f"{text} {self.kind}"
 
 
+# Stages that read files, and the ops by which a function of interleave does.
+FILES = frozenset({"tfrecord", "text_lines", "fixed_length_record"})
+READERS = frozenset({"TFRecordDataset", "TFRecordDatasetV2", "TextLineDataset", "FixedLengthRecordDataset", "FixedLengthRecordDatasetV2"})
+
+
 @dataclass(frozen=True)
 class Stage:
     """One stage of the input pipeline, in the order in which data passes.
@@ -63,6 +68,11 @@ class Stage:
     function: str = ""
     location: Location | None = None
     inputs: tuple[str, ...] = ()
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether it reads files, by itself or in its function."""
+        return self.op in FILES or not READERS.isdisjoint(self.detail.get("ops", ()))
 
     def __str__(self) -> str:
         words = [f"{key} {value}" for key, value in self.detail.items() if value not in (None, False, "")]

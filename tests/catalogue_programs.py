@@ -1,0 +1,258 @@
+"""A program and its near miss for the facts of docs/catalogue.md that a rule tells beside the one of its own examples.
+
+In a program ``keras``, ``L`` (``keras.layers``), ``np``, ``tf`` and ``tpushape`` are there, as in the rules' examples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+BOTH = ("keras", "tf_keras")
+
+
+@dataclass(frozen=True)
+class Program:
+    """One fact's program: ``rule`` is to be found with ``severity`` in ``fails`` and not in ``passes``.
+
+    ``says``: words that its message or its reason holds. ``live``: build first, and trace inside the program's own ``strategy.scope()``.
+    """
+
+    rule: str
+    severity: str
+    fails: str
+    passes: str
+    says: str = ""
+    tpu: str = "v5e-8"
+    frameworks: tuple[str, ...] = BOTH
+    live: bool = False
+
+
+MODEL = """
+def build():
+    m = keras.Sequential([keras.Input(({n},)), {layers}L.Dense(1)]); m.compile("sgd", "mse"); return m
+"""
+ARRAYS = """
+def data():
+    return np.zeros(({rows}, {n}), "float32"), np.zeros(({rows}, 1), "float32")
+"""
+SLICES = """
+def data():
+    x, y = np.zeros((64, 4), "float32"), np.zeros((64, 1), "float32")
+    return tf.data.Dataset.from_tensor_slices((x, y)){pipe}
+"""
+GOOD = ".batch(16, drop_remainder=True).prefetch(1)"
+
+
+def model(layers: str = "", n: int = 4) -> str:
+    return MODEL.format(layers=layers, n=n)
+
+
+def arrays(rows: int = 64, n: int = 4) -> str:
+    return ARRAYS.format(rows=rows, n=n)
+
+
+def slices(pipe: str = GOOD) -> str:
+    return SLICES.format(pipe=pipe)
+
+
+def own(body: str) -> str:
+    """A model with a layer of the user's own over (8,) rows."""
+    indented = "".join(f"        {line}\n" for line in body.strip().splitlines())
+    return f"\nclass Own(L.Layer):\n    def call(self, x):\n{indented}" + model("Own(), ", 8) + arrays(n=8)
+
+
+def images(layer: str) -> str:
+    return (
+        f"""
+def build():
+    m = keras.Sequential([keras.Input((8, 8, 3)), {layer}L.Flatten(), L.Dense(1)]); m.compile("sgd", "mse"); return m
+"""
+        """
+def data():
+    return np.zeros((64, 8, 8, 3), "float32"), np.zeros((64, 1), "float32")
+"""
+    )
+
+
+SCOPE = """
+strategy = tpushape.tpu_strategy("v5e-8")
+def build():
+{body}
+    return m
+"""
+
+
+def scoped(body: str, more: str = "") -> str:
+    return SCOPE.format(body="".join(f"    {line}\n" for line in body.strip().splitlines())) + more + arrays()
+
+
+MADE = "keras.Sequential([keras.Input((4,)), L.Dense(1)])"
+INSIDE = scoped(f'with strategy.scope():\n    m = {MADE}\n    m.compile("sgd", "mse")')
+OUTSIDE = scoped(f'm = {MADE}\nm.compile("sgd", "mse")')
+SET_UP = "tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver({}))"
+
+
+def set_up(strategy: str) -> str:
+    return f"""
+def build():
+    with {strategy}.scope():
+        m = {MADE}
+        m.compile("sgd", "mse")
+    return m
+""" + arrays()
+
+
+CLIENT = """
+def build():
+    raise tf.errors.NotFoundError(None, None, "{}")
+"""
+STEP = """
+strategy = tpushape.tpu_strategy("v5e-8")
+with strategy.scope():
+    model = keras.Sequential([keras.Input((4,)), L.Dense(1)])
+    optimizer = keras.optimizers.SGD(0.1)
+{before}
+def replica_step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.square(model(x, training=True) - y)) / 16
+    {inside}
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+@tf.function
+def step(x, y):
+    return strategy.reduce("SUM", strategy.run(replica_step, args=(x, y){options}), axis=None)
+"""
+
+
+def step(inside: str = "pass", before: str = "", options: str = "", pipe: str = GOOD) -> str:
+    return STEP.format(inside=inside, before=before, options=options) + slices(pipe)
+
+
+WORDS = """
+def build():
+    i = keras.Input((), dtype="string"); v = L.TextVectorization(max_tokens=9, output_sequence_length=4, vocabulary=["a", "b"])
+    m = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(L.Embedding(9, 2)(v(i))))); m.compile("sgd", "mse"); return m
+def data():
+    return tf.data.Dataset.from_tensor_slices((["a b"] * 20, np.zeros((20, 1), "float32"))).batch(8).prefetch(1)
+"""
+NUMBERS = """
+def build():
+    i = keras.Input((4,), dtype="int64"); m = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(L.Embedding(9, 2)(i)))); m.compile("sgd", "mse"); return m
+def data():
+    v = L.TextVectorization(max_tokens=9, output_sequence_length=4, vocabulary=["a", "b"])
+    ds = tf.data.Dataset.from_tensor_slices((["a b"] * 20, np.zeros((20, 1), "float32"))).batch(8, drop_remainder=True)
+    return ds.map(lambda x, y: (tf.ensure_shape(v(x), (8, 4)), y), num_parallel_calls=2).prefetch(1)
+"""
+RAGGED = """
+def build():
+    i = keras.Input((3,)); m = keras.Model(i, L.Dense(1)(i)); m.compile("sgd", "mse"); return m
+def data():
+    rows = tf.ragged.constant([[1.0], [2.0, 3.0]] * 4)
+    return tf.data.Dataset.from_tensor_slices((rows, np.zeros((8, 1), "float32"))).batch(8, drop_remainder=True){cure}.prefetch(1)
+"""
+DENSE_ROWS = ".map(lambda x, y: (x.to_tensor(shape=(8, 3)), y), num_parallel_calls=2)"
+FILES = """
+def data():
+    import tempfile
+    names = [tempfile.NamedTemporaryFile("w", suffix=".txt", delete=False) for _ in range({files})]
+    [one.write("x\\n" * 64) and one.close() for one in names]
+    lines = tf.data.TextLineDataset([one.name for one in names])
+    made = tf.data.Options(); made.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.FILE
+    rows = lines.map(lambda line: (tf.zeros((4,)), tf.zeros((1,))), num_parallel_calls=2)
+    return rows.batch(16, drop_remainder=True).prefetch(1).with_options(made)
+"""
+GENERATED = """
+def data():
+    def rows():
+        for _ in range(4):
+            yield np.zeros((16, 4), "float32"), np.zeros((16, 1), "float32")
+    return rows()
+"""
+SEQUENCE = """
+class Rows(keras.utils.{base}):
+    def __len__(self):
+        return 4
+    def __getitem__(self, index):
+        return np.zeros((16, 4), "float32"), np.zeros((16, 1), "float32")
+def data():
+    return Rows()
+"""
+LEGACY = """
+with strategy.scope():
+    m = keras.Sequential([keras.Input((4,)), L.Dense(1)])
+optimizer = keras.optimizers.SGD(momentum=0.9)
+with other.scope():
+    optimizer.build(m.trainable_variables)
+    m.compile(optimizer, "mse")
+"""
+PRINT = "tf.print(tf.reduce_sum(x))\nreturn x"
+
+PROGRAMS: dict[str, list[Program]] = {
+    "E2": [
+        Program("no-tpu", "tpu", set_up(SET_UP.format("tpu='local'")), set_up("tpushape.tpu_strategy('v5e-8')"), "install tensorflow-tpu"),
+        Program(
+            "no-tpu", "tpu", set_up("(tf.distribute.cluster_resolver.TPUClusterResolver.connect(tpu='local'))"),
+            set_up("tpushape.tpu_strategy('v5e-8')"), "the one installed here has no TPU kernels",
+        ),
+    ],
+    "E5": [
+        Program(
+            "no-tpu", "tpu", CLIENT.format("'__inference__tpu_init_fn_4' is neither a type of a primitive operation nor a name of a function registered"),
+            CLIENT.format("'__inference_my_fn_4' is neither a type of a primitive operation nor a name of a function registered"), "not reproduced without a TPU",
+        )
+    ],
+    "V3": [Program("scope-unused", "silent", OUTSIDE, INSIDE, frameworks=("keras",), tpu="")],
+    "V8": [Program("scope-outside", "tpu", OUTSIDE, INSIDE, "a fit here raises", live=True)],
+    "V11": [
+        Program(
+            "variable-in-step", "error", step("tf.Variable(tf.reduce_sum(x) * 0.0).assign_add(1.0)"),
+            step("kept.assign_add(1.0)", "    kept = tf.Variable(0.0, aggregation=tf.VariableAggregation.SUM)"),
+        )
+    ],
+    "B8": [Program("uneven-replicas", "silent", model() + slices(".batch(4, drop_remainder=True).prefetch(1)"), model() + slices(), "have nothing to do")],
+    "B9": [Program("uneven-replicas", "silent", model() + slices(".batch(12, drop_remainder=True).prefetch(1)"), model() + slices(), "weighs more in the gradient")],
+    "B12": [
+        Program(
+            "unbatched-dataset", "tpu", model(n=1) + "def data():\n    return tf.data.Dataset.range(16).map(lambda n: (tf.cast(n, tf.float32), 0.0))\n",
+            model(n=1) + "def data():\n    ds = tf.data.Dataset.range(16).map(lambda n: (tf.cast(n, tf.float32)[None], 0.0))\n    return ds.batch(8, drop_remainder=True)\n", "IndexError",
+        )
+    ],
+    "B11": [Program("unbatched-dataset", "tpu", model() + slices(".batch(16).unbatch().prefetch(1)"), model() + slices(".batch(8).unbatch()" + GOOD))],
+    "B14": [Program("dynamic-batch", "slow", model() + arrays(100), model() + arrays(96), "100 rows do not fill batches of 32")],
+    "B15": [
+        Program("dynamic-batch", "slow", model() + GENERATED, model() + slices(), "fit knows no batch size in advance of a generator"),
+        Program("dynamic-batch", "slow", model() + SEQUENCE.format(base="PyDataset"), model() + slices(), "of a PyDataset", frameworks=("keras",)),
+        Program("dynamic-batch", "slow", model() + SEQUENCE.format(base="Sequence"), model() + slices(), frameworks=("tf_keras",)),
+        Program("python-pipeline", "slow", model() + GENERATED, model() + slices()),
+    ],
+    "D7": [Program("composite-input", "tpu", RAGGED.format(cure=""), RAGGED.format(cure=DENSE_ROWS), "to_tensor()")],
+    "D9": [Program("string-input", "tpu", WORDS, NUMBERS, "already the padder fails")],
+    "O1": [
+        Program(
+            "tpu-kernel", "tpu", "\n@tf.function\ndef within(x):\n    return tf.image.resize(x[:, :, None, None], (4, 1), 'bicubic')[:, :, 0, 0]\n" + own("return within(x)"),
+            "\n@tf.function\ndef within(x):\n    return tf.image.resize(x[:, :, None, None], (4, 1), 'bilinear')[:, :, 0, 0]\n" + own("return within(x)"), "ResizeBicubic",
+        ),
+        Program("tpu-kernel", "tpu", own("return x + tf.linalg.det(tf.matmul(x, x, transpose_a=True))"), own("return x + tf.linalg.trace(tf.matmul(x, x, transpose_a=True))"), "MatrixDeterminant"),
+        Program("tpu-kernel", "tpu", step("tf.py_function(print, [loss], [])"), step(), "Python code"),
+    ],
+    "O3": [
+        Program(
+            "tpu-kernel", "tpu", step("with writer.as_default(step=0):\n        tf.summary.write('loss', loss)", "import tempfile\nwriter = tf.summary.create_file_writer(tempfile.mkdtemp())\n"),
+            step(before="import tempfile\nwriter = tf.summary.create_file_writer(tempfile.mkdtemp())\n"), "tf.summary",
+        )
+    ],
+    "O13": [
+        Program("tpu-kernel", "tpu", images(f"L.{name}, "), images("L.RandomFlip(), "), op)
+        for name, op in (
+            ("RandomRotation(0.1)", "ImageProjectiveTransformV3"), ("RandomZoom(0.1)", "ImageProjectiveTransformV3"),
+            ("RandomTranslation(0.1, 0.1)", "ImageProjectiveTransformV3"), ("Resizing(4, 4, interpolation='bicubic')", "ResizeBicubic"),
+            ("Resizing(4, 4, interpolation='area')", "ResizeArea"),
+        )
+    ],
+    "O16": [
+        Program("tpu-kernel", "tpu", own(PRINT), own("return x"), "tf.print"),
+        Program("tpu-kernel", "tpu", step("tf.print(loss)"), step(), "tf.print"),
+    ],
+    "P4": [Program("shard-by-file", "tpu", model() + FILES.format(files=1), model() + FILES.format(files=4), "not enough for 4 hosts", tpu="v4-32")],
+    "P6": [Program("no-prefetch", "slow", model() + slices(".cache().prefetch(1).batch(16, drop_remainder=True)"), model() + slices(".cache()" + GOOD), "not prepared ahead")],
+}  # fmt: skip
