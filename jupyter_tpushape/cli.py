@@ -79,6 +79,9 @@ def _check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--compile", choices=("xla", "tpu"), help="ask a compiler for its verdict too")
     parser.add_argument("--compile-timeout", type=float, metavar="SECONDS", help="time for each program's compilation (default: 120)")
     parser.add_argument("--compile-effort", choices=("quick", "full"), help="quick (default), or full: slower, memory as a TPU run has it")
+    parser.add_argument(
+        "--compile-batches", action="store_true", help="with --compile tpu: compile other batches too, up to the largest that fits"
+    )
     parser.add_argument("--no-fixes", action="store_true", help="do not search for fixes")
     parser.add_argument("--format", choices=("text", *check.FORMATS, *check.FOR_TOOLS), default="text")
     parser.add_argument("--output", help="write here instead of to the terminal")

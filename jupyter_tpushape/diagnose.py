@@ -29,6 +29,7 @@ def trace(
     compiler: str | None = None,
     compile_timeout: float | None = None,
     compile_effort: str | None = None,
+    compile_batches: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Traces a model symbolically on its data and says where shapes part, why, and what holds.
@@ -50,6 +51,8 @@ def trace(
         compiler: ``"xla"`` or ``"tpu"`` asks a compiler for its verdict too.
         compile_timeout: seconds that the TPU compiler may take for one program; 120 where nothing is said.
         compile_effort: ``"quick"`` (the default) or ``"full"``, which takes longer and packs memory as a TPU run does.
+        compile_batches: whether the TPU compiler is asked about other batches too, up to the largest that fits: up to sixteen
+            compilations, which the report charts as memory against batch.
         progress: called with a line of text when something takes more than a second.
 
     Returns:
@@ -62,6 +65,8 @@ def trace(
     start = time.perf_counter()
     if compiler not in (None, "xla", "tpu"):
         raise ValueError(f'Unknown compiler {compiler!r}: expected None, "xla" or "tpu".')
+    if compile_batches and compiler != "tpu":
+        raise ValueError('Only the TPU compiler says which batches fit: type compiler="tpu" (--compile tpu) as well.')
     limits = None
     if compiler is not None or compile_timeout is not None or compile_effort is not None:
         from .compilers.process import limits as read
@@ -87,7 +92,7 @@ def trace(
     if compiler is not None:
         from .compilers import verdicts as ask
 
-        verdicts, more = ask(seen, compiler, progress, limits, fixes)
+        verdicts, more = ask(seen, compiler, progress, limits, fixes, compile_batches)
         findings += more
     report = Report(
         seen.evidence.flow, findings, target=target, verdicts=verdicts, title=_title(seen),

@@ -166,8 +166,8 @@ def test_a_live_tpu_is_left_alone(monkeypatch):
 
 def test_nothing_of_jax_is_imported_by_asking():
     code = (
-        "import sys, tensorflow as tf, keras\nbefore = 'jax' in sys.modules\nimport jupyter_tpushape as t\n"
+        "import sys, tensorflow as tf, keras\nimport jupyter_tpushape as t\n"
         "m = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])\n"
-        "t.trace(m, tf.TensorSpec((8, 4)), compiler='tpu')\nassert ('jax' in sys.modules) == before\n"
+        "t.trace(m, tf.TensorSpec((8, 4)), compiler='tpu')\nassert not {'jax', 'jaxlib', 'libtpu'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from jupyter_tpushape.compilers.exchange import Exchange
-from jupyter_tpushape.compilers.fit import Fit, Tried
-from jupyter_tpushape.flow import Flow, LayerMemory, Report, Verdict
+from jupyter_tpushape.compilers.fit import Fit
+from jupyter_tpushape.flow import Flow, LayerMemory, Report, Tried, Verdict
 from jupyter_tpushape.views.verdicts import lines
 
 MIB = 2**20
@@ -32,10 +32,11 @@ def report(ok=True, compiler="tpu"):
 def test_memory_and_padding_by_layer():
     memory, padding = report().charts()
     assert memory.layout.title.text == "Memory by layer: train on v5e-8, quick effort"
-    held, temporary = memory.data
-    # A name that comes twice shows its node; markup in a name stays text; what is no layer's has a bar of its own.
-    assert list(held.y) == ["conv&lt;b&gt;", "dense (n2)", "dense (n3)", "no layer's"]
-    assert list(held.x) == [10, 20, 10, 11] and list(temporary.x) == [50, 0, 0, 0]
+    held, temporary, nobody = memory.data
+    # A name that comes twice shows its node; markup in a name stays text; what is no layer's has a bar and a colour of its own.
+    assert list(held.y) == ["conv&lt;b&gt;", "dense (n2)", "dense (n3)"]
+    assert list(held.x) == [10, 20, 10] and list(temporary.x) == [50, 0, 0]
+    assert (list(nobody.y), list(nobody.x)) == (["no layer's"], [11]) and nobody.marker.color != held.marker.color
     shape, lost = padding.data
     assert list(shape.x) == [30, 4, 20] and list(lost.x) == [30, 6, 0]
 

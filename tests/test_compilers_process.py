@@ -59,7 +59,11 @@ def gone(pid):
     return False
 
 
-ASK = "from jupyter_tpushape.compilers import process\nprocess.ask(b'no program', 'interrupted', 'v5e:2x4', process.limits())"
+# A test run in a shell's background ignores interrupts, and so would its children.
+ASK = (
+    "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    "from jupyter_tpushape.compilers import process\nprocess.ask(b'no program', 'interrupted', 'v5e:2x4', process.limits())"
+)
 
 
 @linux

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import importlib.util
 import json
 import re
+import sys
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from pathlib import Path
@@ -117,6 +119,21 @@ class TestPage:
         assert "connect-src" not in rules
         assert not re.search(r'(src|href)="(https?:)?//', page)
 
+    def test_with_charts_allows_plotly_too_and_still_nothing_inline(self) -> None:
+        page = render(flows.compiled(), ".html")
+        policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+        assert policy and "unsafe" not in policy[1]
+        packed = re.search(r'id="plotly">([^<]*)<', page)
+        assert packed
+        assert f"'sha256-{digest(gzip.decompress(base64.b64decode(packed[1])).decode())}'" in policy[1].replace("&#39;", "'")
+        assert not re.search(r'(src|href)="(https?:)?//', page)
+        assert 'id="plotly"' not in render(flows.conv_lstm(), ".html")
+
+    def test_without_plotly_is_written_all_the_same(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "plotly", None)
+        page = render(flows.compiled(), ".html")
+        assert 'id="plotly"' not in page and "compiles at quick effort" in page
+
 
 def digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
@@ -183,6 +200,13 @@ class TestBundle:
 
 
 class TestMarkdown:
+    def test_says_what_the_compilers_said(self) -> None:
+        text = to_markdown(flows.compiled())
+        assert "## What the compilers say\n\n**✓ The TPU compiler on the train step for v5e-8**: compiles at quick effort\n" in text
+        assert "\nmost: conv2d 3.00 GiB (67% padding), lstm 1.00 GiB; no layer's: 1.00 GiB\n" in text
+        assert "rows on one core: 64 (2.00 GiB), 128 (4.00 GiB), 256 (8.00 GiB) fit; 512 do not\n```" in text
+        assert "**✓ XLA on the forward pass for v5e-8**: compiles\n" in to_markdown(flows.conv_lstm())
+
     def test_says_the_finding_and_the_fix(self) -> None:
         text = to_markdown(flows.conv_lstm())
         assert text.startswith("# ✖ 1 problem · breaks\n\nSequential digits · keras 3.15.1 · v5e-8\n")

@@ -52,6 +52,7 @@ def _report(options: Any) -> Any:
         compiler=options.compile,
         compile_timeout=options.compile_timeout,
         compile_effort=options.compile_effort,
+        compile_batches=options.compile_batches,
         progress=said,
     )
 

@@ -48,7 +48,8 @@ def report_of(options: Any) -> Report:
         "data": data,
         "options": {
             "tpu": None if options.tpu == "none" else options.tpu, "loss": options.loss, "batch_size": options.batch_size,
-            "fixes": not options.no_fixes, "compiler": options.compile,
+            "fixes": not options.no_fixes, "compiler": options.compile, "compile_timeout": options.compile_timeout,
+            "compile_effort": options.compile_effort, "compile_batches": options.compile_batches,
         },
     }  # fmt: skip
     report, numbers = _run(path, cells, asked, float(options.timeout))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..flow import Finding, Verdict
+from ..flow import Finding, Tried, Verdict
 from ..rules.compilers import OOM, SILENT
 from ..rules.registry import RULES
 
@@ -17,7 +17,7 @@ Progress = Callable[[str], None] | None
 
 
 def verdicts(
-    seen: Any, compiler: str, progress: Progress = None, limits: Any = None, fixes: bool = False
+    seen: Any, compiler: str, progress: Progress = None, limits: Any = None, fixes: bool = False, batches: bool = False
 ) -> tuple[list[Verdict], list[Finding]]:
     """What a compiler says of the forward pass and the train step of one replica.
 
@@ -25,7 +25,7 @@ def verdicts(
         seen: an examined program. compiler: ``"xla"`` (TensorFlow alone) or ``"tpu"`` (the extra ``tpu-compiler``).
         progress: called with a line of text when something takes more than a second. limits: time, memory and effort of a
             compilation (:class:`process.Limits`); the environment's by default. fixes: whether to try, by compiling, what makes a
-            program fit that does not.
+            program fit that does not. batches: whether to compile other batches too, up to the largest that fits.
 
     Raises:
         ValueError: where the TPU compiler is asked without a target.
@@ -52,6 +52,7 @@ def verdicts(
     said: list[Verdict] = []
     findings: list[Finding] = []
     short: dict[str, Any] = {}
+    last = None
     for program in programs:
         if program.error is not None:
             verdict, finding = refusal(seen, program, compiler, name)
@@ -62,16 +63,35 @@ def verdicts(
             from .tpu import verdict_of
 
             verdict, more = verdict_of(seen, program, limits, progress)
+            last = program
         said.append(verdict)
         for finding in more:
             _merge(findings, finding)
             if finding.rule == OOM.id:
                 short = {"program": program, "finding": finding}
+    tried: list[Tried] = []
     if fixes and short:
         from .remedies import remedies
 
-        remedies(seen, **short, asked=limits, progress=progress)
+        tried = remedies(seen, **short, asked=limits, progress=progress)
+    if last is not None and (tried or batches):
+        findings += _batches(seen, last, said[-1], tried, limits, progress, batches)
     return said, findings
+
+
+def _batches(seen: Any, program: Any, verdict: Verdict, tried: list[Tried], limits: Any, progress: Progress, search: bool) -> list[Finding]:
+    """Puts other batches that were compiled beside the verdict's own; ``search`` compiles more, up to the largest that fits."""
+    from .fit import batches
+
+    # Without a yes or no to this batch there is nothing to go on from.
+    if not verdict.tried:
+        return []
+    ended = ""
+    if search:
+        more, ended = batches(seen, program, verdict.tried[0], limits, progress)
+        tried = [*tried, *more]
+    verdict.tried = tuple(sorted({one.rows: one for one in [*tried, *verdict.tried]}.values(), key=lambda one: one.rows))
+    return [_silent(ended)] if ended else []
 
 
 def _merge(findings: list[Finding], finding: Finding) -> None:

@@ -1,7 +1,8 @@
-"""The private parts of jax that compile for a TPU without one. Nothing else imports jax, and only the worker imports this.
+"""The parts of jaxlib that compile for a TPU without one. Nothing else imports it, and only the worker calls what does.
 
-The three versions are pinned together: these modules carry no promise between releases. :func:`check` says in one line
-what does not fit.
+jaxlib is jax's lower half and stands without jax: where jax is installed TensorFlow imports it by itself, and it would be in the
+user's kernel. The two versions are pinned together: jaxlib carries no promise between releases. :func:`check` says in one
+line what does not fit.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-PINS = {"jax": "0.10.2", "jaxlib": "0.10.2", "libtpu": "0.0.51"}
+PINS = {"jaxlib": "0.10.2", "libtpu": "0.0.51"}
 INSTALL = 'pip install "jupyter_tpushape[tpu-compiler]"'
 # XLA's optimization levels: 9 is the least (O0), 0 leaves the compiler its default.
 EFFORTS = {"quick": 9, "full": 0}
+# How hard it tries to make a program fit: O2, which is what jax asks for.
+FITTING = 29
 # What the compile-only client is told: there is no metadata server to ask and no chip to open.
 ENVIRONMENT = {
     "TPU_SKIP_MDS_QUERY": "1", "TPU_ACCELERATOR_TYPE": "v5litepod-8", "TPU_WORKER_HOSTNAMES": "localhost", "TPU_WORKER_ID": "0",
@@ -27,13 +30,13 @@ ENVIRONMENT = {
 
 
 def home() -> Path | None:
-    """The folder that holds jax and libtpu for the worker alone, where there is one.
+    """The folder that holds jaxlib and libtpu for the worker alone, where there is one: ``TPUSHAPE_COMPILER``, else
+    ``share/jupyter_tpushape/compiler`` of this environment."""
+    return _own() if (_own() / "jaxlib").is_dir() else None
 
-    TensorFlow imports jax by itself wherever it is installed beside it (``tensorflow/lite/python/util.py``). In a folder of their own
-    (``TPUSHAPE_COMPILER``, else ``share/jupyter_tpushape/compiler`` of this environment) only the worker finds them.
-    """
-    folder = Path(os.environ.get("TPUSHAPE_COMPILER") or Path(sys.prefix, "share", "jupyter_tpushape", "compiler"))
-    return folder if (folder / "jax").is_dir() else None
+
+def _own() -> Path:
+    return Path(os.environ.get("TPUSHAPE_COMPILER") or Path(sys.prefix, "share", "jupyter_tpushape", "compiler"))
 
 
 def versions() -> dict[str, str]:
@@ -59,15 +62,22 @@ def check() -> str:
         return f"The TPU compiler is not installed ({', '.join(missing)} missing): {INSTALL}"
     wrong = [f"{name} {found[name]} where {pin} is needed" for name, pin in PINS.items() if found[name] != pin]
     if wrong:
-        return f"The TPU compiler's parts do not fit together ({', '.join(wrong)}): {INSTALL}"
+        # Another jaxlib may be there for jax: it stays where it is.
+        pins = " ".join(f"{name}=={pin}" for name, pin in PINS.items())
+        return f"The TPU compiler's parts do not fit together ({', '.join(wrong)}): pip install --upgrade --target {str(_own())!r} {pins}"
     return ""
 
 
 def doors() -> str:
-    """Whether jax still has the doors that this module uses: one line that says which is gone, or ``""``. Imports jax."""
+    """Whether jaxlib still has the doors that this module uses: one line that says which is gone, or ``""``. Imports jaxlib."""
     for module, names in {
-        "jax._src.compiler": ("get_compile_options",), "jax._src.interpreters.mlir": ("make_ir_context",), "jax._src.lib": ("_jax", "xla_client"),
-        "jax._src.lib.mlir": ("ir",), "jax.experimental.topologies": ("get_topology_desc",),
+        "jaxlib._jax": ("get_default_c_api_topology", "mlir", "DeviceList"), "jaxlib.mlir.ir": ("Context", "DialectRegistry", "Module"),
+        "jaxlib.mlir._mlir_libs._jax_mlir_ext": ("register_dialects",), "jaxlib.mlir.dialects.chlo": ("register_dialect",),
+        "jaxlib.mlir.dialects.mhlo": ("register_mhlo_dialect",), "jaxlib.mlir.dialects.stablehlo": ("register_dialect",),
+        "jaxlib.xla_client": (
+            "CompileOptions", "DeviceAssignment", "initialize_pjrt_plugin", "load_pjrt_plugin_dynamically", "pjrt_plugin_loaded",
+        ),
+        "libtpu": ("get_library_path",),
     }.items():  # fmt: skip
         try:
             found = importlib.import_module(module)
@@ -91,20 +101,14 @@ def compile_hlo(hlo: bytes, topology: str, effort: str) -> dict[str, Any]:
     Raises:
         Exception: jaxlib's own, with libtpu's message, where the program is refused.
     """
-    import numpy as np
-    from jax._src import compiler
-    from jax._src.interpreters import mlir
-    from jax._src.lib import _jax, xla_client
-    from jax._src.lib.mlir import ir
-    from jax.experimental import topologies
+    from jaxlib import _jax
+    from jaxlib.mlir import ir
 
-    device = topologies.get_topology_desc(topology_name=topology, platform="tpu").devices[0]
-    options = compiler.get_compile_options(1, 1, device_assignment=np.array([[device.id]]))
-    options.executable_build_options.optimization_level = EFFORTS[effort]
-    with mlir.make_ir_context():
+    device = _device(topology)
+    with _context():
         module = ir.Module.parse(_jax.mlir.hlo_to_stablehlo(hlo))
         _drop_copies(module, ir)
-        made = device.client.compile(module, executable_devices=xla_client.DeviceList((device,)), compile_options=options)
+        made = device.client.compile(module, executable_devices=_jax.DeviceList((device,)), compile_options=_options(device, effort))
     stats = made.get_compiled_memory_stats()
     text = _text(made)
     costs = _costs(made)
@@ -113,6 +117,47 @@ def compile_hlo(hlo: bytes, topology: str, effort: str) -> dict[str, Any]:
         "temporaries": stats.temp_size_in_bytes, "code": stats.generated_code_size_in_bytes, "peak": stats.peak_memory_in_bytes,
         "layout": entry_layout(text), "flops": float(costs.get("flops", 0.0)), "moved": float(costs.get("bytes accessed", 0.0)),
     }  # fmt: skip
+
+
+def _device(topology: str) -> Any:
+    """The first core of a slice that is only described."""
+    import libtpu
+    from jaxlib import _jax, xla_client
+
+    if not xla_client.pjrt_plugin_loaded("tpu"):
+        xla_client.load_pjrt_plugin_dynamically("tpu", libtpu.get_library_path())
+        xla_client.initialize_pjrt_plugin("tpu")
+    return _jax.get_default_c_api_topology("tpu", topology, {})._make_compile_only_devices()[0]
+
+
+def _options(device: Any, effort: str) -> Any:
+    """One replica on this core."""
+    import numpy as np
+    from jaxlib import xla_client
+
+    options = xla_client.CompileOptions()
+    options.num_replicas = options.num_partitions = 1
+    options.device_assignment = xla_client.DeviceAssignment.create(np.array([[device.id]]))
+    build = options.executable_build_options
+    build.optimization_level, build.memory_fitting_level = EFFORTS[effort], FITTING
+    return options
+
+
+def _context() -> Any:
+    """MLIR's, with the dialects that XLA's programs are written in."""
+    from jaxlib.mlir import ir
+    from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+    from jaxlib.mlir.dialects import chlo, mhlo, stablehlo
+
+    registry = ir.DialectRegistry()
+    _jax_mlir_ext.register_dialects(registry)
+    context = ir.Context()
+    context.append_dialect_registry(registry)
+    context.load_all_available_dialects()
+    mhlo.register_mhlo_dialect(context)
+    chlo.register_dialect(context)
+    stablehlo.register_dialect(context)
+    return context
 
 
 def _drop_copies(module: Any, ir: Any) -> None:

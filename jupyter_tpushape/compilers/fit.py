@@ -6,23 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..flow import Target
-from .lowering import lower
+from ..flow import Target, Tried
+from .lowering import Lowered, lower
 from .process import Limits, Progress, limits
-from .tpu import answer_of, total
-from .words import oom, size
+from .tpu import answer_of, tried_of
+from .words import size
 
 # A row more or less costs the TPU nothing below this.
 STEP = 8
-
-
-@dataclass(frozen=True)
-class Tried:
-    """One compilation: ``rows`` per core, whether it fits, the bytes that it takes where it does."""
-
-    rows: int
-    fits: bool
-    bytes: int = 0
+MOST_ROWS = 65536
+COMPILATIONS = 16
 
 
 @dataclass(frozen=True)
@@ -57,11 +50,11 @@ class Fit:
     def __str__(self) -> str:
         if not self.rows:
             return f"{self.target}: not even {self.too_many} row{'s' * (self.too_many > 1)} per core fit into {size(self.hbm_bytes)}."
-        taken = next(step.bytes for step in self.tried if step.fits and step.rows == self.rows)
+        held = next(step for step in self.tried if step.fits and step.rows == self.rows)
         bound = f"{self.too_many} do not" if self.too_many else "no larger one was tried"
         return (
-            f"{self.target}: {self.rows} rows per core fit ({self.batch} on {self.replicas}), with {size(taken)} of "
-            f"{size(self.hbm_bytes)}; {bound}."
+            f"{self.target}: {self.rows} rows per core fit ({self.batch} on {self.replicas}), with {size(held.bytes)} of "
+            f"{size(self.hbm_bytes)}{f' at {held.effort} effort' if held.effort else ''}; {bound}."
         )
 
 
@@ -70,8 +63,8 @@ def fit_batch(
     data: Any = None,
     tpu: str = "v5e-8",
     *,
-    most: int = 65536,
-    compilations: int = 16,
+    most: int = MOST_ROWS,
+    compilations: int = COMPILATIONS,
     compile_timeout: float | None = None,
     compile_effort: str | None = None,
     progress: Progress = None,
@@ -105,16 +98,30 @@ def fit_batch(
     except CannotLower as error:
         raise ValueError(str(error)) from error
     first = next((spec.shape[0] for _, spec in seen.evidence.x if spec.shape and spec.shape[0]), STEP) or STEP
-
-    def compiles(rows: int) -> Tried:
-        if progress is not None:
-            progress(f"{program} with {rows} rows per core")
-        return _try(seen, target, program, rows, asked)
-
-    tried = search(compiles, max(1, min(first, most)), most, compilations)
+    tried = search(_compiler(seen, program, asked, progress), max(1, min(first, most)), most, compilations)
     fitting = [step.rows for step in tried if step.fits]
     failing = [step.rows for step in tried if not step.fits]
     return Fit(target.name, program, max(fitting, default=0), min(failing, default=0), target.replicas, target.hbm_bytes, tuple(tried))
+
+
+def batches(seen: Any, program: Lowered, first: Tried, asked: Limits, progress: Progress = None) -> tuple[list[Tried], str]:
+    """The batches of a search that begins with one that was compiled already, and one line where it ended early (``""`` otherwise)."""
+    compiles = _compiler(seen, program.program, asked, progress)
+    tried: list[Tried] = []
+    try:
+        search(lambda rows: first if rows == first.rows else compiles(rows), first.rows, MOST_ROWS, COMPILATIONS, into=tried)
+    except ValueError as error:
+        return tried, f"The search for the largest batch ended early. {error}"
+    return tried, ""
+
+
+def _compiler(seen: Any, program: str, asked: Limits, progress: Progress) -> Callable[[int], Tried]:
+    def compiles(rows: int) -> Tried:
+        if progress is not None:
+            progress(f"{program} with {rows} rows per core")
+        return _try(seen, seen.program.target, program, rows, asked)
+
+    return compiles
 
 
 def _try(seen: Any, target: Target, program: str, rows: int, asked: Limits) -> Tried:
@@ -122,10 +129,9 @@ def _try(seen: Any, target: Target, program: str, rows: int, asked: Limits) -> T
     if made.error is not None:
         raise ValueError(f"XLA refuses the program with {rows} rows per core: {str(made.error)[:300]}")
     answer = answer_of(made, target, asked)
-    if answer["ok"]:
-        return Tried(rows, True, total(answer))
-    if answer["kind"] == "refused" and oom(answer["message"]):
-        return Tried(rows, False)
+    found = tried_of(rows, answer)
+    if found is not None:
+        return found
     raise ValueError(f"No verdict with {rows} rows per core: {str(answer['message'])[:300]}")
 
 

@@ -10,29 +10,33 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from ..flow import CannotRebuild, Edit, Effect, Finding, Fix
+from ..flow import CannotRebuild, Edit, Effect, Finding, Fix, Tried
 from . import process
-from .fit import Tried, search
+from .fit import search
 from .lowering import CannotLower, Lowered, lower
-from .tpu import answer_of, total
-from .words import needed, oom, size
+from .tpu import answer_of, tried_of
+from .words import needed, size
 
 # Compilations for the batch; the gap between what fits and what does not is a few per cent by then.
 MOST = 5
 
 
-def remedies(seen: Any, program: Lowered, finding: Finding, asked: process.Limits, progress: process.Progress = None) -> None:
+def remedies(seen: Any, program: Lowered, finding: Finding, asked: process.Limits, progress: process.Progress = None) -> list[Tried]:
     """Puts the fixes of an out-of-memory finding into it: a smaller batch, mixed_bfloat16, rematerialisation; and ideas.
 
     All are compiled at quick effort, which asks for more room than a full one: what fits so fits.
+
+    Returns:
+        The batches that were compiled.
     """
     asked = replace(asked, effort="quick")
     end = time.monotonic() + max(60.0, 2 * asked.seconds)
     tell = progress or _say_nothing
     fixes: list[Fix] = []
     rejected: list[str] = []
+    batches: list[Tried] = []
     with contextlib.suppress(CannotLower, _NoAnswer):
-        batch = _batch(seen, program, finding, asked, tell, end)
+        batch = _batch(seen, program, finding, asked, tell, end, batches)
         if batch is not None:
             fixes.append(batch)
     for title, snippet, reason, make in _others(seen, program):
@@ -56,6 +60,7 @@ def remedies(seen: Any, program: Lowered, finding: Finding, asked: process.Limit
         fixes.append(_accumulation(seen))
     finding.fixes = sorted(fixes, key=lambda fix: not fix.verified)
     finding.rejected = tuple(rejected)
+    return batches
 
 
 def _say_nothing(_: str) -> None:
@@ -71,10 +76,9 @@ def _compiled(seen: Any, target: Any, program: str, rows: int | None, asked: pro
     if made.error is not None:
         raise _NoAnswer(f"cannot be lowered: {_reason(made.error)}")
     answer = answer_of(made, target, asked, again=False)
-    if answer["ok"]:
-        return Tried(rows or 0, True, total(answer))
-    if answer["kind"] == "refused" and oom(str(answer["message"])):
-        return Tried(rows or 0, False, int(needed(str(answer["message"]))[0]))
+    found = tried_of(rows or 0, answer)
+    if found is not None:
+        return found
     raise _NoAnswer(str(answer["message"])[:160])
 
 
@@ -85,8 +89,10 @@ def _reason(error: BaseException) -> str:
     return lines[0][:160] if lines else type(error).__name__
 
 
-def _batch(seen: Any, program: Lowered, finding: Finding, asked: process.Limits, tell: Callable[[str], None], end: float) -> Fix | None:
-    """The largest batch that compiled below the one that did not."""
+def _batch(
+    seen: Any, program: Lowered, finding: Finding, asked: process.Limits, tell: Callable[[str], None], end: float, tried: list[Tried]
+) -> Fix | None:
+    """The largest batch that compiled below the one that did not. ``tried`` is filled with all that were compiled."""
     target = seen.program.target
     rows = next((parameter.shape[0] for parameter in program.parameters if parameter.data and parameter.shape), 0)
     if rows < 2:
@@ -100,7 +106,6 @@ def _batch(seen: Any, program: Lowered, finding: Finding, asked: process.Limits,
 
     needs, has = needed(finding.why)
     guess = int(rows * min(0.95, 0.95 * has / needs)) if needs and has else rows // 2
-    tried: list[Tried] = []
     with contextlib.suppress(_NoAnswer):
         search(compiles, max(1, guess // 8 * 8 or guess), rows - 1, MOST, too_many=rows, into=tried)
     best = max((step for step in tried if step.fits), key=lambda step: step.rows, default=None)

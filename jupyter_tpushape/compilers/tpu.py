@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..flow import Finding, Verdict
+from ..flow import Finding, Tried, Verdict
 from ..replicas.targets import slice_named
 from . import cache, process
 from .exchange import exchange
 from .lowering import Lowered
 from .memory import by_layer, held, largest, live, node_names
-from .words import answer_finding, oom, padding, size
+from .words import answer_finding, needed, oom, padding, size
 
 
 def topology_of(target: Any) -> str:
@@ -54,6 +54,21 @@ def total(answer: dict[str, Any]) -> int:
     return int(answer["arguments"] + answer["outputs"] - answer["aliased"] + answer["temporaries"] + answer["code"])
 
 
+def tried_of(rows: int, answer: dict[str, Any]) -> Tried | None:
+    """Whether these rows fit, or ``None`` where the answer does not say."""
+    if answer["ok"]:
+        return Tried(rows, True, total(answer), str(answer["effort"]))
+    if answer["kind"] == "refused" and oom(str(answer["message"])):
+        return Tried(rows, False, int(needed(str(answer["message"]))[0]), str(answer["effort"]))
+    return None
+
+
+def _tried(program: Lowered, answer: dict[str, Any]) -> tuple[Tried, ...]:
+    rows = next((parameter.shape[0] for parameter in program.parameters if parameter.data and parameter.shape), 0)
+    one = tried_of(rows, answer) if rows else None
+    return (one,) if one is not None else ()
+
+
 def verdict_of(seen: Any, program: Lowered, asked: process.Limits, progress: process.Progress = None) -> tuple[Verdict, list[Finding]]:
     """libtpu's answer as a verdict, with what in it is worth a finding. Sizes in bytes."""
     target = seen.program.target
@@ -66,7 +81,7 @@ def verdict_of(seen: Any, program: Lowered, asked: process.Limits, progress: pro
     }  # fmt: skip
     if not answer["ok"]:
         finding = answer_finding(seen, program, answer)
-        return Verdict(program.program, "tpu", False, target.name, finding.message, **common), [finding]
+        return Verdict(program.program, "tpu", False, target.name, finding.message, tried=_tried(program, answer), **common), [finding]
     arguments = held(program, answer["layout"])
     temporaries = live(program, arguments, answer.get("buffers"))
     layers = by_layer(arguments, temporaries, node_names(seen.evidence.flow))
@@ -78,7 +93,7 @@ def verdict_of(seen: Any, program: Lowered, asked: process.Limits, progress: pro
         program.program, "tpu", True, target.name, message, arguments=answer["arguments"],
         outputs=answer["outputs"], temporaries=answer["temporaries"], code=answer["code"], flops=answer["flops"], layers=layers,
         moved=answer["moved"], intensity=answer["flops"] / answer["moved"] if answer["moved"] > 0 < answer["flops"] else 0.0,
-        buffers=largest(arguments, temporaries),
+        buffers=largest(arguments, temporaries), tried=_tried(program, answer),
         unmapped=max(0, taken - sum(layer.bytes for layer in layers)), **common,
     )  # fmt: skip
     return verdict, [wasteful] if wasteful is not None else []

@@ -124,7 +124,7 @@ def answer_finding(seen: Any, program: Lowered, answer: dict[str, Any]) -> Findi
             why = f"At quick effort, which packs memory loosely, it needs {needs} and there are {has}; whether it fits at full effort is open."
         if answer["kind"] == "broke":
             message = f"the TPU compiler failed on a check of its own: {_plain(message)}"
-        return Finding(SILENT.id, "note", f"No verdict on the {_called(program.program)}: {message}", why)
+        return Finding(SILENT.id, "note", f"No verdict on the {called(program.program)}: {message}", why)
     if oom(message):
         return _out_of_memory(seen, program, answer)
     match = _OPNAME.search(message)
@@ -132,7 +132,7 @@ def answer_finding(seen: Any, program: Lowered, answer: dict[str, Any]) -> Findi
     node = seen.evidence.flow.node(owner) if owner else scope_node(seen.evidence.flow, match.group(1)) if match else None
     where = f"{named(node)}: the" if node is not None else "The"
     return Finding(
-        REFUSED.id, "tpu", f"{where} TPU compiler refuses the {_called(program.program)}: {_plain(message)}", _advice(message),
+        REFUSED.id, "tpu", f"{where} TPU compiler refuses the {called(program.program)}: {_plain(message)}", _advice(message),
         Side("a program that compiles"), Side("refused"), (node.id,) if node is not None else (),
         location=_line(program, match.group(1) if match else "") or ((node.location or node.called) if node is not None else None),
     )  # fmt: skip
@@ -152,7 +152,7 @@ def _crash(seen: Any, program: Lowered, message: str) -> Finding:
             "not before. Pad to a fixed size, and mask what is not wanted."
         )
     return Finding(
-        SILENT.id, "note", f"{where}No verdict on the {_called(program.program)}: {message}", why, nodes=(node.id,) if node is not None else (),
+        SILENT.id, "note", f"{where}No verdict on the {called(program.program)}: {message}", why, nodes=(node.id,) if node is not None else (),
         location=(_line(program, operation) or ((node.location or node.called) if node is not None else None)) if operation else None,
     )  # fmt: skip
 
@@ -166,7 +166,8 @@ def _suspect(program: Lowered, message: str) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-def _called(program: str) -> str:
+def called(program: str) -> str:
+    """A program's name in a sentence."""
     return {"forward": "forward pass", "train": "train step", "predict": "predict step"}.get(program, program)
 
 
@@ -180,7 +181,7 @@ def needed(message: str) -> tuple[float, float]:
 def _out_of_memory(seen: Any, program: Lowered, answer: dict[str, Any]) -> Finding:
     message, target = str(answer["message"]), seen.program.target
     needs, has = needed(message)
-    said = f"The {_called(program.program)} does not fit into the memory of a {target.name} core"
+    said = f"The {called(program.program)} does not fit into the memory of a {target.name} core"
     # The refusal may speak of temporaries alone: what they are is in its own words below.
     said += f": {'temporaries need' if 'temporaries' in message else 'it needs'} {size(needs)} and there are {size(has)}." if needs else "."
     flow = seen.evidence.flow
@@ -212,7 +213,7 @@ def padding(program: Lowered, arguments: list[Held]) -> Finding | None:
     laid, logical = totals(arguments)
     return Finding(
         PADDING.id, "slow",
-        f"The arguments of the {_called(program.program)} take {laid:,} bytes as the TPU lays them out, {logical:,} as counted by shape: "
+        f"The arguments of the {called(program.program)} take {laid:,} bytes as the TPU lays them out, {logical:,} as counted by shape: "
         f"{laid / max(1, logical):.1f} times.",
         f"Most is lost in {most.name or 'an argument'}, {most.laid.dtype}{list(most.laid.shape)}, which takes the room of "
         f"{list(most.laid.padded)}: {most.laid.bytes:,} bytes for {most.laid.logical:,}. Sizes in multiples of 128 waste nothing.",

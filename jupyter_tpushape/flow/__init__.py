@@ -4,10 +4,44 @@ from .findings import SERIOUS, SEVERITIES, After, AfterEdge, CannotRebuild, Edit
 from .graph import Edge, Failure, Flow, Location, Node, NodeKind, Status, Target, Weight
 from .report import Report
 from .spec import Replica, Shape, Spec, elements, show_shape
-from .wire import MIME, VERSION, LayerMemory, Verdict, WireReport, pack, schema, unpack
+from .wire import MIME, VERSION, Buffer, LayerMemory, Tried, Verdict, WireReport, pack, schema, unpack
 
 __all__ = [
-    "MIME", "SERIOUS", "SEVERITIES", "VERSION", "After", "AfterEdge", "CannotRebuild", "Edge", "Edit", "EditKind", "Effect", "Failure", "Finding",
-    "Fix", "Flow", "LayerMemory", "Location", "Node", "NodeKind", "Replica", "Report", "Severity", "Shape", "Side", "Spec",
-    "Status", "Target", "Verdict", "Weight", "WireReport", "elements", "pack", "schema", "show_shape", "unpack",
+    "MIME",
+    "SERIOUS",
+    "SEVERITIES",
+    "VERSION",
+    "After",
+    "AfterEdge",
+    "Buffer",
+    "CannotRebuild",
+    "Edge",
+    "Edit",
+    "EditKind",
+    "Effect",
+    "Failure",
+    "Finding",
+    "Fix",
+    "Flow",
+    "LayerMemory",
+    "Location",
+    "Node",
+    "NodeKind",
+    "Replica",
+    "Report",
+    "Severity",
+    "Shape",
+    "Side",
+    "Spec",
+    "Status",
+    "Target",
+    "Tried",
+    "Verdict",
+    "Weight",
+    "WireReport",
+    "elements",
+    "pack",
+    "schema",
+    "show_shape",
+    "unpack",
 ]  # fmt: skip

@@ -112,7 +112,8 @@ class Report:
         return show(self)
 
     def charts(self) -> list[Any]:
-        """Plotly figures of what the TPU compiler said: memory by layer and padding by layer, in MiB, for each program.
+        """Plotly figures of what the TPU compiler said, in MiB: memory by layer and padding by layer of each program, and memory against
+        batch where several batches were compiled (``compile_batches``).
 
         Raises:
             ValueError: where there is nothing to chart or plotly is missing; one line that says what to do.

@@ -99,11 +99,24 @@ class Buffer(msgspec.Struct, omit_defaults=True):
     node: str = ""
 
 
+class Tried(msgspec.Struct, omit_defaults=True, frozen=True):
+    """One batch that was compiled: ``rows`` on one core, whether they fit, and the ``bytes`` that the program takes with them.
+
+    Where they do not fit, ``bytes`` is what the compiler says it lacks room for, or 0 where it does not say.
+    """
+
+    rows: int
+    fits: bool
+    bytes: int = 0
+    effort: str = ""
+
+
 class Verdict(msgspec.Struct, omit_defaults=True):
     """What a compiler said of one program (``forward``, ``train`` or ``predict``). Sizes in bytes.
 
     ``moved``: bytes that its operations read and write, as the compiler counts them; ``intensity``: ``flops / moved``, an estimate.
-    ``unmapped``: what of the whole is given to no layer.
+    ``unmapped``: what of the whole is given to no layer; ``tried``: the batches that were compiled, by their rows: this one, and
+    others where they were asked for.
     """
 
     program: str
@@ -125,6 +138,7 @@ class Verdict(msgspec.Struct, omit_defaults=True):
     layers: tuple[LayerMemory, ...] = ()
     buffers: tuple[Buffer, ...] = ()
     unmapped: int = 0
+    tried: tuple[Tried, ...] = ()
     versions: str = ""
 
 

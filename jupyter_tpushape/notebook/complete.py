@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-OPTIONS = ("--tpu", "--compile", "--compile-timeout", "--compile-effort", "--loss", "--batch-size", "--no-fixes", "--save", "--text")
+OPTIONS = (
+    "--tpu", "--compile", "--compile-timeout", "--compile-effort", "--compile-batches", "--loss", "--batch-size", "--no-fixes", "--save", "--text",
+)  # fmt: skip
 _COMPILERS = ("xla", "tpu")
 _EFFORTS = ("quick", "full")
 

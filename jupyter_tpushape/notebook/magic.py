@@ -35,6 +35,7 @@ class TpuShapeMagics(Magics):
         choices=("quick", "full"),
         help="quick (the default), or full: slower, memory as a TPU run has it.",
     )
+    @argument("--compile-batches", action="store_true", help="With --compile tpu: compile other batches too, up to the largest that fits.")
     @argument("--loss", default=None, help="A loss by name, in place of the compiled one.")
     @argument("--batch-size", type=int, default=None, help="Rows a batch, for arrays.")
     @argument("--no-fixes", action="store_true", help="Do not search for fixes.")
@@ -94,6 +95,7 @@ class TpuShapeMagics(Magics):
         chosen = {
             "tpu": target, "loss": options.loss, "batch_size": options.batch_size, "fixes": not options.no_fixes,
             "compiler": options.compile, "compile_timeout": options.compile_timeout, "compile_effort": options.compile_effort,
+            "compile_batches": options.compile_batches,
             "progress": _progress,
         }  # fmt: skip
         if cell is not None:

@@ -9,65 +9,82 @@ from ..flow import Report, Verdict
 MOST = 20
 INSTALL = 'Charts need plotly: pip install "jupyter_tpushape[plot]"'
 # Told apart by those who do not see red or green, and in grey.
-_USED, _OWN, _LOST, _LINE = "#0072b2", "#56b4e9", "#d55e00", "#000000"
+_USED, _OWN, _LOST, _LINE, _NONE = "#0072b2", "#56b4e9", "#d55e00", "#000000", "#8c959f"
 MIB = 2**20
 
 
 def charts(report: Report) -> list[Any]:
-    """Two figures for each program that compiled: memory by layer, and what of it is padding.
+    """For each program that compiled: memory by layer, and what of it is padding; memory against batch where several were compiled.
 
     Raises:
         ValueError: where no TPU compiler was asked, none compiled, or plotly is missing; one line that says what to do.
     """
-    compiled = [verdict for verdict in report.verdicts if verdict.compiler == "tpu" and verdict.ok]
     if not report.verdicts:
         raise ValueError('There is nothing to chart: ask the TPU compiler first, with compiler="tpu" or --compile tpu.')
-    if not compiled:
+    asked = [verdict for verdict in report.verdicts if charted(verdict)]
+    if not asked:
         raise ValueError("There is nothing to chart: no program compiled for the TPU.")
     graph = _plotly()
-    return [figure for verdict in compiled for figure in (_memory(graph, verdict), _padding(graph, verdict))]
+    made = []
+    for verdict in asked:
+        if verdict.ok:
+            made += [_memory(graph, verdict), _padding(graph, verdict)]
+        if len(verdict.tried) > 1:
+            made.append(batches(verdict))
+    return made
 
 
-def batches(fit: Any) -> Any:
+def charted(verdict: Verdict) -> bool:
+    """Whether there is something to chart of a verdict."""
+    return verdict.compiler == "tpu" and (verdict.ok or len(verdict.tried) > 1)
+
+
+def batches(of: Any) -> Any:
     """Memory of one core against the rows on it, one point for each batch that was compiled.
+
+    Args:
+        of: a verdict, or what ``fit_batch`` gave.
 
     Raises:
         ValueError: where plotly is missing.
     """
     graph = _plotly()
-    fitting = sorted((step.rows, step.bytes) for step in fit.tried if step.fits)
-    refused = sorted(step.rows for step in fit.tried if not step.fits)
+    tried = sorted(of.tried, key=lambda one: one.rows)
     figure = graph.Figure()
-    figure.add_scatter(
-        x=[rows for rows, _ in fitting],
-        y=[taken / MIB for _, taken in fitting],
-        mode="lines+markers",
-        name="compiles",
-        line={"color": _USED},
-    )
+    # Both efforts in one line would bend where nothing but the effort changes.
+    for effort, dash in (("quick", "solid"), ("full", "dot"), ("", "solid")):
+        fitting = [one for one in tried if one.fits and one.effort == effort]
+        if fitting:
+            figure.add_scatter(
+                x=[one.rows for one in fitting], y=[one.bytes / MIB for one in fitting], mode="lines+markers",
+                name=f"compiles at {effort} effort" if effort else "compiles", line={"color": _USED, "dash": dash},
+            )  # fmt: skip
+    refused = [one.rows for one in tried if not one.fits]
     if refused:
         # How much they would take the compiler says of some only: they stand on the limit.
         figure.add_scatter(
-            x=refused, y=[fit.hbm_bytes / MIB] * len(refused), mode="markers", name="does not fit",
+            x=refused, y=[of.hbm_bytes / MIB] * len(refused), mode="markers", name="does not fit",
             marker={"color": _LOST, "symbol": "x", "size": 9},
         )  # fmt: skip
-    figure.add_hline(y=fit.hbm_bytes / MIB, line={"color": _LINE, "dash": "dash"}, annotation_text=f"memory of one {fit.target} core")
-    figure.update_layout(height=420, yaxis={"rangemode": "tozero"})
-    return _titled(figure, f"Memory against batch: {fit.program} on {fit.target}", "rows on one core", "MiB on one core")
+    figure.add_hline(y=of.hbm_bytes / MIB, line={"color": _LINE, "dash": "dash"}, annotation_text=f"memory of one {of.target} core")
+    figure.update_layout(height=420, yaxis={"rangemode": "tozero"}, showlegend=True)
+    return _titled(figure, f"Memory against batch: {of.program} on {of.target}", "rows on one core", "MiB on one core")
 
 
 def _memory(graph: Any, verdict: Verdict) -> Any:
-    layers = verdict.layers[:MOST]
-    rest = sum(layer.bytes for layer in verdict.layers[MOST:])
+    layers, small = verdict.layers[:MOST], verdict.layers[MOST:]
     figure = graph.Figure()
-    names = [*_names(layers), *(["smaller layers"] if rest else []), *(["no layer's"] if verdict.unmapped else [])]
-    last = [*([rest] if rest else []), *([verdict.unmapped] if verdict.unmapped else [])]
-    held = [*((layer.bytes - layer.temporaries) / MIB for layer in layers), *(number / MIB for number in last)]
+    names = _names(layers)
+    held = [(layer.bytes - layer.temporaries) / MIB for layer in layers]
+    own = [layer.temporaries / MIB for layer in layers]
+    if small:
+        names.append("smaller layers")
+        held.append(sum(layer.bytes - layer.temporaries for layer in small) / MIB)
+        own.append(sum(layer.temporaries for layer in small) / MIB)
     figure.add_bar(y=names, x=held, orientation="h", name="data, weights, optimizer", marker={"color": _USED})
-    figure.add_bar(
-        y=names, x=[*(layer.temporaries / MIB for layer in layers), *(0 for _ in last)], orientation="h", name="temporaries",
-        marker={"color": _OWN},
-    )  # fmt: skip
+    figure.add_bar(y=names, x=own, orientation="h", name="temporaries", marker={"color": _OWN})
+    if verdict.unmapped:
+        figure.add_bar(y=["no layer's"], x=[verdict.unmapped / MIB], orientation="h", name="no layer's", marker={"color": _NONE})
     return _bars(figure, f"Memory by layer: {verdict.program} on {verdict.target}, {verdict.effort} effort")
 
 

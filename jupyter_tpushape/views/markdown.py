@@ -6,6 +6,8 @@ import re
 
 from ..flow import Finding, Report
 from .mime import WORDS
+from .verdicts import lines as verdict_lines
+from .verdicts import title
 
 
 def plain(text: object) -> str:
@@ -28,11 +30,17 @@ def block(text: str, language: str) -> list[str]:
 
 
 def to_markdown(report: Report) -> str:
-    """Verdict, findings and fixes."""
+    """What was found, the fixes, and what compilers said."""
     about = [report.title, report.flow.framework, report.target.name if report.target else ""]
     lines = [f"# {'✓' if report.ok else '✖'} {plain(report.summary)}", "", " · ".join(plain(word) for word in about if word), ""]
     for i, finding in enumerate(report.findings, 1):
         lines += _finding(i, finding)
+    if report.verdicts:
+        lines += ["## What the compilers say", ""]
+    for verdict in report.verdicts:
+        lines += [f"**{'✓' if verdict.ok else '✖'} {plain(title(verdict))}**: {plain(verdict.message or 'compiles')}", ""]
+        said = verdict_lines(verdict)
+        lines += [*block("\n".join(said), "text"), ""] if said else []
     if report.limits:
         lines += ["## What was not looked at", "", *(f"- {plain(words)}" for words in report.limits), ""]
     return "\n".join(lines).rstrip() + "\n"
@@ -53,6 +61,8 @@ def _finding(i: int, finding: Finding) -> list[str]:
     for fix in finding.fixes:
         tried = " (tried, and holds)" if fix.verified else ""
         lines += [f"**{plain(fix.title)}**{tried}", ""]
+        more = [words for words in (fix.effect.text if fix.effect is not None else "", fix.reason) if words]
+        lines += [plain("; ".join(more)), ""] if more else []
         if fix.patch:
             lines += [*block(fix.patch, "diff"), ""]
     if finding.rejected:

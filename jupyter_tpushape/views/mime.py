@@ -13,6 +13,7 @@ from typing import Any
 from ..flow import MIME, Report
 from .html import template
 from .svg import STILL, to_svg
+from .verdicts import lines, title
 
 COLOURS = {"error": "#ad4400", "tpu": "#ad4400", "silent": "#ad4400", "slow": "#57606a", "note": "#57606a"}
 WORDS = {
@@ -27,7 +28,7 @@ WORDS = {
 def fragment(report: Report) -> str:
     """The still and the findings as a piece of HTML."""
     picture = base64.b64encode(to_svg(report, most=STILL).encode()).decode()
-    return template("fragment.html").render(report=report, picture=picture, colours=COLOURS, words=WORDS)
+    return template("fragment.html").render(report=report, picture=picture, colours=COLOURS, words=WORDS, lines=lines, title=title)
 
 
 def bundle(report: Report) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text as RichText
 
 from ..flow import Edge, Finding, Fix, Node, Report, Side, show_shape
-from .verdicts import lines
+from .verdicts import lines, title
 
 _MARKS = {
     "error": ("✖", "bold red"),
@@ -69,9 +69,7 @@ def write(console: Console, report: Report, *, flow: bool = True) -> None:
     for verdict in report.verdicts:
         console.print()
         sign = "✓" if verdict.ok else "✖"
-        console.print(
-            Text(f"{sign} {verdict.compiler} on {verdict.program}: {verdict.message or 'compiles'}", style="green" if verdict.ok else "red")
-        )
+        console.print(Text(f"{sign} {title(verdict)}: {verdict.message or 'compiles'}", style="green" if verdict.ok else "red"))
         for line in lines(verdict):
             _paragraph(console, Text(line, style="dim"), 2, hang=2)
     for limit in report.limits:

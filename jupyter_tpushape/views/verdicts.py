@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from ..compilers.words import size
+from ..compilers.words import called, size
 from ..flow import Verdict
 
 WIDE = 24
 
 
 def lines(verdict: Verdict) -> list[str]:
-    """What stands under a verdict: the core's memory as a bar, its parts, the layers that take most, the work. Empty where nothing is known."""
+    """What stands under a verdict: the core's memory as a bar, its parts, the layers that take most, the work, and other batches that
+    were compiled. Empty where nothing is known."""
     if verdict.compiler != "tpu" or not verdict.ok or not verdict.hbm_bytes:
-        return []
+        return _batches(verdict)
     taken = sum(layer.bytes for layer in verdict.layers) + verdict.unmapped
     share = taken / verdict.hbm_bytes
     full = min(WIDE, max(1, round(share * WIDE)))
@@ -26,7 +27,24 @@ def lines(verdict: Verdict) -> list[str]:
         found.append(f"most: {', '.join(most)}; no layer's: {size(verdict.unmapped)}")
     if verdict.intensity:
         found.append(f"{_count(verdict.flops)} operations a step, {verdict.intensity:.3g} for each byte read or written (an estimate)")
-    return found
+    return found + _batches(verdict)
+
+
+def title(verdict: Verdict) -> str:
+    """Who says what of which program, in a few words."""
+    who = "The TPU compiler" if verdict.compiler == "tpu" else "XLA"
+    return f"{who} on the {called(verdict.program)}{f' for {verdict.target}' if verdict.target else ''}"
+
+
+def _batches(verdict: Verdict) -> list[str]:
+    """Which batches fit, of those that were compiled."""
+    if len(verdict.tried) < 2:
+        return []
+    # Where one batch was compiled at both efforts, or more than can be read, the ends are what counts.
+    fitting = [f"{one.rows:,} ({size(one.bytes)})" for one in verdict.tried if one.fits][-8:]
+    refused = [f"{one.rows:,}" for one in verdict.tried if not one.fits][:4]
+    words = [f"{', '.join(fitting)} fit" if fitting else "", f"{', '.join(refused)} do not" if refused else ""]
+    return [f"rows on one core: {'; '.join(filter(None, words))}"]
 
 
 def _count(number: float) -> str:

@@ -1,6 +1,6 @@
 /** The view as a whole: it owns what is open, selected and shown, and keeps its parts in step. */
 
-import { detailsPane, replicas, verdictsPane } from "./details";
+import { detailsPane, replicas } from "./details";
 import { FlowDoc, SEVERITY_WORD } from "./doc";
 import { addStyle, h } from "./dom";
 import { exportList, exportSvg } from "./exporting";
@@ -23,6 +23,7 @@ import { Hits } from "./search";
 import { Sidebar, type Tab } from "./sidebar";
 import { STYLE } from "./style";
 import { followTheme, type Theme } from "./theme";
+import { verdictsPane } from "./verdicts";
 import { idOf, Viewport } from "./viewport";
 import type { WireReport } from "./wire";
 
@@ -351,7 +352,7 @@ export class App {
     pane.replaceChildren(content);
     const compiler = this.side.pane("compiler");
     if (compiler && !compiler.childElementCount) {
-      compiler.append(verdictsPane(this.doc, act));
+      compiler.append(verdictsPane(this.doc, { ...act, charts: this.callbacks.charts }));
     }
   }
 

@@ -1,11 +1,11 @@
 /** One node in full: where it stands, its config, tensors, weights, replicas and memory. */
 
 import { SEVERITY_SIGN, type FlowDoc, type Held } from "./doc";
-import { button, h, s } from "./dom";
+import { button, h } from "./dom";
 import type { Item } from "./groups";
-import { axesText, bytesText, count, numberText, placeText, plain, shapeText, shortDtype } from "./text";
-import { hatch } from "./viewport";
-import type { Location, Verdict } from "./wire";
+import { axesText, count, numberText, placeText, plain, shapeText, shortDtype } from "./text";
+import { bar, section, table } from "./pane";
+import type { Location } from "./wire";
 
 export interface DetailActions {
   goTo(node: number): void;
@@ -13,37 +13,13 @@ export interface DetailActions {
   toggle(item: Item): void;
   isOpen(item: Item): boolean;
   locate?: ((location: Location) => void) | undefined;
-}
-
-function table(head: readonly string[], rows: readonly (readonly (Node | string)[])[], odd: ReadonlySet<number> = new Set()): HTMLElement {
-  return h(
-    "div",
-    {},
-    h(
-      "table",
-      {},
-      h("thead", {}, h("tr", {}, ...head.map((word) => h("th", { scope: "col" }, word)))),
-      h(
-        "tbody",
-        {},
-        ...rows.map((row, i) => h("tr", { class: odd.has(i) ? "odd" : undefined }, ...row.map((cell) => h("td", { class: "mono" }, cell)))),
-      ),
-    ),
-  );
-}
-
-function section(pane: HTMLElement, title: string, ...content: (Node | null)[]): void {
-  pane.append(h("h3", { class: "section" }, title));
-  for (const one of content) {
-    if (one) {
-      pane.append(one);
-    }
-  }
+  charts?: (() => void) | undefined;
 }
 
 export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions): HTMLElement {
   const pane = h("div", {});
   if (!item) {
+    pane.append(h("h2", { class: "title" }, "Nothing is selected"));
     pane.append(h("p", { class: "muted" }, "Select a node: its config, tensors, weights and replicas appear here."));
     return pane;
   }
@@ -212,70 +188,4 @@ function memory(pane: HTMLElement, doc: FlowDoc, id: string): void {
   }
   const most = Math.max(...list.map((one) => one.bytes));
   section(pane, "Memory as compiled", ...list.map((one) => bar(one.program, one.bytes, one.logical ?? one.bytes, most)));
-}
-
-/** A bar: what is used, and, hatched, what the layout pads. */
-function bar(name: string, bytes: number, logical: number, most: number): HTMLElement {
-  const wide = 200;
-  const full = (bytes / Math.max(1, most)) * wide;
-  const used = (Math.min(logical, bytes) / Math.max(1, most)) * wide;
-  const defs = hatch();
-  defs.querySelector("pattern")!.id = "bar-hatch";
-  const picture = s(
-    "svg",
-    { viewBox: `0 0 ${wide} 12`, preserveAspectRatio: "none", "aria-hidden": "true" },
-    defs,
-    s("rect", { class: "room", width: wide, height: 12 }),
-    s("rect", { class: "pad", width: full, height: 12 }),
-    s("rect", { class: "used", width: used, height: 12 }),
-  );
-  const pad = bytes > logical ? ` (${bytesText(bytes - logical)} padding)` : "";
-  return h("div", { class: "bar" }, h("span", {}, name), picture, h("span", { class: "mono" }, bytesText(bytes) + pad));
-}
-
-/** What the compilers said, and which layers take the memory. */
-export function verdictsPane(doc: FlowDoc, act: DetailActions): HTMLElement {
-  const pane = h("div", {});
-  for (const verdict of doc.report.verdicts ?? []) {
-    pane.append(h("div", { class: "eyebrow" }, `${verdict.compiler} · ${verdict.program}${verdict.target ? ` · ${verdict.target}` : ""}`));
-    pane.append(h("h2", { class: "title" }, verdict.ok ? "✓ compiles" : "✖ does not compile"));
-    if (verdict.message) {
-      pane.append(h("pre", { class: "message", tabindex: "0" }, verdict.message));
-    }
-    totals(pane, verdict);
-    const layers = [...(verdict.layers ?? [])].sort((a, b) => b.bytes - a.bytes).slice(0, 25);
-    const most = Math.max(1, ...layers.map((layer) => layer.bytes));
-    if (layers.length) {
-      section(pane, "Layers by memory");
-      for (const layer of layers) {
-        const row = bar(layer.name, layer.bytes, layer.logical ?? layer.bytes, most);
-        const i = doc.byId.get(layer.node);
-        if (i !== undefined) {
-          row.firstElementChild!.replaceWith(button(layer.name, { class: "link mono" }, () => act.goTo(i)));
-        }
-        pane.append(row);
-      }
-    }
-  }
-  return pane;
-}
-
-function totals(pane: HTMLElement, verdict: Verdict): void {
-  const rows: string[][] = [];
-  const add = (name: string, value: number | undefined): void => {
-    if (value) {
-      rows.push([name, bytesText(value)]);
-    }
-  };
-  add("arguments", verdict.arguments);
-  add("outputs", verdict.outputs);
-  add("temporaries", verdict.temporaries);
-  add("code", verdict.code);
-  add("HBM of one core", verdict.hbm_bytes);
-  if (verdict.flops) {
-    rows.push(["floating-point operations", numberText(verdict.flops)]);
-  }
-  if (rows.length) {
-    pane.append(table(["part", "size"], rows));
-  }
 }

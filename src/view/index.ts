@@ -3,6 +3,7 @@
 import { App } from "./app";
 import type { Location, WireReport } from "./wire";
 
+export { charts } from "./charts";
 export type * from "./wire";
 
 /** What the host of a view does for it; a view shows no control for what its host cannot do. */
@@ -15,6 +16,8 @@ export interface Callbacks {
   locate?: (location: Location) => void;
   /** The standalone page of the report, for the export menu. */
   page?: () => string | Promise<string>;
+  /** Opens plotly's charts of the compiler's verdicts. */
+  charts?: () => void;
   /** Fills the element's height; otherwise the view has a height of its own, as in a cell's output. */
   fill?: boolean;
 }

@@ -237,7 +237,8 @@ export interface Target {
  * What a compiler said of one program (``forward``, ``train`` or ``predict``). Sizes in bytes.
  *
  * ``moved``: bytes that its operations read and write, as the compiler counts them; ``intensity``: ``flops / moved``, an estimate.
- * ``unmapped``: what of the whole is given to no layer.
+ * ``unmapped``: what of the whole is given to no layer; ``tried``: the batches that were compiled, by their rows: this one, and
+ * others where they were asked for.
  */
 export interface Verdict {
   program: string;
@@ -259,6 +260,7 @@ export interface Verdict {
   layers?: LayerMemory[];
   buffers?: Buffer[];
   unmapped?: number;
+  tried?: Tried[];
   versions?: string;
 }
 
@@ -289,4 +291,16 @@ export interface Buffer {
   bytes: number;
   logical: number;
   node?: string;
+}
+
+/**
+ * One batch that was compiled: ``rows`` on one core, whether they fit, and the ``bytes`` that the program takes with them.
+ *
+ * Where they do not fit, ``bytes`` is what the compiler says it lacks room for, or 0 where it does not say.
+ */
+export interface Tried {
+  rows: number;
+  fits: boolean;
+  bytes?: number;
+  effort?: string;
 }

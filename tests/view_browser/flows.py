@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jupyter_tpushape.flow import (
+    Buffer,
     Edge,
     Edit,
     Effect,
@@ -18,6 +19,7 @@ from jupyter_tpushape.flow import (
     Side,
     Spec,
     Target,
+    Tried,
     Verdict,
     Weight,
 )  # fmt: skip
@@ -99,6 +101,23 @@ def conv_lstm() -> Report:
     )  # fmt: skip
     verdict = Verdict("forward", "xla", True, "v5e-8", layers=(LayerMemory("conv2d", "conv2d", 1_417_216, 692_224),), temporaries=2_000_000)
     return Report(Flow(nodes, edges, "keras 3.15.1"), [finding], target=V5E, verdicts=[verdict], title="Sequential digits", seconds=0.21)
+
+
+def compiled() -> Report:
+    """A train step that the TPU compiler was asked about, at several batches."""
+    report = conv_lstm()
+    gib = 2**30
+    layers = (LayerMemory("conv2d", "conv2d", 3 * gib, gib, 2 * gib), LayerMemory("lstm", "lstm", gib, gib))
+    buffers = (Buffer("conv", "temporary", "f32", (64, 26, 26, 12), (128, 26, 26, 16), 2 * gib, gib, "conv2d"),)
+    tried = tuple(Tried(rows, rows < 512, rows * gib // 32 if rows < 512 else 0, "quick") for rows in (64, 128, 256, 512))
+    report.findings = []
+    report.verdicts = [
+        Verdict(
+            "train", "tpu", True, "v5e-8", "compiles at quick effort", effort="quick", hbm_bytes=16 * gib, arguments=2 * gib,
+            temporaries=3 * gib, flops=2e9, moved=1e9, intensity=2.0, layers=layers, buffers=buffers, unmapped=gib, tried=tried,
+        )
+    ]  # fmt: skip
+    return report
 
 
 def missing_flatten() -> Report:

@@ -64,10 +64,10 @@ def test_arrows_walk_along_the_flow_and_tell_where_one_is(page_of: Open, flows: 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["conv_lstm", "uneven", "missing_flatten"])
+@pytest.mark.parametrize("name", ["conv_lstm", "uneven", "missing_flatten", "compiled"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_axe_finds_nothing(page_of: Open, flows: ModuleType, axe: str, name: str, scheme: str, width: int) -> None:
-    page = page_of(flows.ALL[name](), strict=False, color_scheme=scheme, width=width)
+    page = page_of(getattr(flows, name)(), strict=False, color_scheme=scheme, width=width)
     page.add_script_tag(content=axe)
     for tab in page.get_by_role("tab").all():
         tab.click()
@@ -141,6 +141,21 @@ def test_the_exports_hold_the_picture_and_its_text(page_of: Open, flows: ModuleT
     again = export("Standalone HTML", "b.html")
     page.goto(again.as_uri())
     expect(page.locator("h2.title")).to_contain_text(flows.EVIL)
+
+
+def test_what_the_compiler_said_is_charted_with_no_network_and_within_the_policy(page_of: Open, flows: ModuleType) -> None:
+    page = page_of(flows.compiled())
+    page.get_by_role("tab", name="Compiler").click()
+    assert page.locator(".curve circle").count() == 3 and page.locator(".curve .refused").count() == 1
+    expect(page.get_by_role("tabpanel")).to_contain_text("✖ does not fit")
+    # Plotly is not run before it is asked for.
+    assert page.evaluate("() => typeof Plotly") == "undefined"
+    page.get_by_role("button", name="Charts to zoom into").click()
+    titles = page.locator("#charts .gtitle")
+    expect(titles).to_have_count(3)
+    assert [text.split(":")[0] for text in titles.all_text_contents()] == ["Memory by layer", "Padding by layer", "Memory against batch"]
+    page.get_by_role("button", name="Close", exact=True).click()
+    expect(page.locator("#charts")).to_be_hidden()
 
 
 def test_search_finds_a_shape_and_goes_there(page_of: Open, flows: ModuleType) -> None:

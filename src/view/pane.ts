@@ -1,0 +1,54 @@
+/** What the panes beside the graph are made of: tables, titles, bars. */
+
+import { h, s } from "./dom";
+import { bytesText } from "./text";
+import { hatch } from "./viewport";
+
+export function table(
+  head: readonly string[],
+  rows: readonly (readonly (Node | string)[])[],
+  odd: ReadonlySet<number> = new Set(),
+): HTMLElement {
+  return h(
+    "div",
+    {},
+    h(
+      "table",
+      {},
+      h("thead", {}, h("tr", {}, ...head.map((word) => h("th", { scope: "col" }, word)))),
+      h(
+        "tbody",
+        {},
+        ...rows.map((row, i) => h("tr", { class: odd.has(i) ? "odd" : undefined }, ...row.map((cell) => h("td", { class: "mono" }, cell)))),
+      ),
+    ),
+  );
+}
+
+export function section(pane: HTMLElement, title: string, ...content: (Node | null)[]): void {
+  pane.append(h("h3", { class: "section" }, title));
+  for (const one of content) {
+    if (one) {
+      pane.append(one);
+    }
+  }
+}
+
+/** A bar: what is used, and, hatched, what the layout pads. */
+export function bar(name: string, bytes: number, logical: number, most: number): HTMLElement {
+  const wide = 200;
+  const full = (bytes / Math.max(1, most)) * wide;
+  const used = (Math.min(logical, bytes) / Math.max(1, most)) * wide;
+  const defs = hatch();
+  defs.querySelector("pattern")!.id = "bar-hatch";
+  const picture = s(
+    "svg",
+    { viewBox: `0 0 ${wide} 12`, preserveAspectRatio: "none", "aria-hidden": "true" },
+    defs,
+    s("rect", { class: "room", width: wide, height: 12 }),
+    s("rect", { class: "pad", width: full, height: 12 }),
+    s("rect", { class: "used", width: used, height: 12 }),
+  );
+  const pad = bytes > logical ? ` (${bytesText(bytes - logical)} padding)` : "";
+  return h("div", { class: "bar" }, h("span", {}, name), picture, h("span", { class: "mono" }, bytesText(bytes) + pad));
+}

@@ -1,0 +1,102 @@
+/** What the compilers said: what a program takes of a core's memory, which layers and tensors take it, and which batches fit. */
+
+import { curve } from "./curve";
+import type { DetailActions } from "./details";
+import type { FlowDoc } from "./doc";
+import { button, h } from "./dom";
+import { bar, section, table } from "./pane";
+import { bytesText, numberText, shapeText } from "./text";
+import type { Tried, Verdict } from "./wire";
+
+export function verdictsPane(doc: FlowDoc, act: DetailActions): HTMLElement {
+  const all = h("div", {});
+  if (act.charts) {
+    all.append(h("div", { class: "row way" }, button("Charts to zoom into", {}, act.charts)));
+  }
+  for (const verdict of doc.report.verdicts ?? []) {
+    const pane = h("section", { class: "said" });
+    all.append(pane);
+    pane.append(h("div", { class: "eyebrow" }, `${verdict.compiler} · ${verdict.program}${verdict.target ? ` · ${verdict.target}` : ""}`));
+    pane.append(h("h2", { class: "title" }, verdict.ok ? "✓ compiles" : "✖ does not compile"));
+    if (verdict.message) {
+      pane.append(h("pre", { class: "message", tabindex: "0" }, verdict.message));
+    }
+    totals(pane, verdict);
+    layers(pane, doc, verdict, act);
+    buffers(pane, doc, verdict, act);
+    batches(pane, verdict);
+  }
+  return all;
+}
+
+function totals(pane: HTMLElement, verdict: Verdict): void {
+  const rows: string[][] = [];
+  const add = (name: string, value: number | undefined): void => {
+    if (value) {
+      rows.push([name, bytesText(value)]);
+    }
+  };
+  add("arguments", verdict.arguments);
+  add("outputs", verdict.outputs);
+  add("temporaries", verdict.temporaries);
+  add("code", verdict.code);
+  add("of these no layer's", verdict.unmapped);
+  add("HBM of one core", verdict.hbm_bytes);
+  if (verdict.flops) {
+    rows.push(["operations a step", numberText(verdict.flops)]);
+  }
+  add("read and written a step", verdict.moved);
+  if (verdict.intensity) {
+    rows.push(["operations a byte (an estimate)", numberText(Number(verdict.intensity.toPrecision(3)))]);
+  }
+  if (rows.length) {
+    pane.append(table(["part", "size"], rows));
+  }
+}
+
+function layers(pane: HTMLElement, doc: FlowDoc, verdict: Verdict, act: DetailActions): void {
+  const list = [...(verdict.layers ?? [])].sort((a, b) => b.bytes - a.bytes).slice(0, 25);
+  if (!list.length) {
+    return;
+  }
+  const most = Math.max(1, ...list.map((layer) => layer.bytes));
+  section(pane, "Memory by layer, padding hatched");
+  for (const layer of list) {
+    const row = bar(layer.name, layer.bytes, layer.logical ?? layer.bytes, most);
+    const i = doc.byId.get(layer.node);
+    if (i !== undefined) {
+      row.firstElementChild!.replaceWith(button(layer.name, { class: "link mono" }, () => act.goTo(i)));
+    }
+    pane.append(row);
+  }
+}
+
+/** The largest tensors, as they are laid out. */
+function buffers(pane: HTMLElement, doc: FlowDoc, verdict: Verdict, act: DetailActions): void {
+  const rows = (verdict.buffers ?? []).slice(0, 8).map((one) => {
+    const i = one.node ? doc.byId.get(one.node) : undefined;
+    const padded = one.padded.join() === one.shape.join() ? "" : ` as ${shapeText(one.padded)}`;
+    return [
+      i === undefined ? one.kind : button(doc.node(i).name, { class: "link mono" }, () => act.goTo(i)),
+      `${one.dtype} ${shapeText(one.shape)}${padded}`,
+      h("span", { class: "whole" }, bytesText(one.bytes)),
+    ];
+  });
+  if (rows.length) {
+    section(pane, "Largest tensors", table(["of", "tensor", "takes"], rows));
+  }
+}
+
+function batches(pane: HTMLElement, verdict: Verdict): void {
+  const tried: Tried[] = verdict.tried ?? [];
+  if (tried.length < 2) {
+    return;
+  }
+  const rows = tried.map((one) => [
+    one.rows.toLocaleString("en"),
+    one.fits ? bytesText(one.bytes ?? 0) : "✖ does not fit",
+    one.effort ?? "",
+  ]);
+  const odd = new Set(tried.flatMap((one, i) => (one.fits ? [] : [i])));
+  section(pane, "Memory against batch", curve(tried, verdict.hbm_bytes ?? 0), table(["rows on one core", "take", "effort"], rows, odd));
+}
