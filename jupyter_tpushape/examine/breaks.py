@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..flow import Location, Spec
-from ..trace.assemble import Assembler, clean_message, failure
+from ..trace.assemble import Assembler, clean_message, door_names, failure
 from ..trace.locations import is_user_file, location
 from ..trace.recorder import Call, Recorder
 from ..trace.remainder import not_reached
@@ -40,8 +40,9 @@ def assemble_broken(seen: Examined, error: BaseException) -> None:
     inputs = _upstream_inputs(recorder)
     evidence.declared = [(source.name, spec) for source, spec in inputs] or None
     doors = [Leaf(source.name, spec, source) for source, spec in inputs]
-    for leaf, (_, spec) in zip(doors, evidence.x or [(leaf.path, leaf.spec) for leaf in doors], strict=False):
-        node = assembler.node(leaf.source, name=leaf.path, kind="input", op="Input", role="x")
+    shown = door_names([leaf.path for leaf in doors])
+    for leaf, name, (_, spec) in zip(doors, shown, evidence.x or [(leaf.path, leaf.spec) for leaf in doors], strict=False):
+        node = assembler.node(leaf.source, name=name, kind="input", op="Input", role="x")
         if feeder is not None:
             assembler.edge(feeder, node.id, spec, key=id(leaf))
     _drop_repeats(recorder)

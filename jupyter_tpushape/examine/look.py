@@ -14,7 +14,7 @@ from ..program import program as replica_program
 from ..rules.evidence import Evidence
 from ..sources.kinds import has
 from ..trace.adapter import Adapter, adapter_for, loaded
-from ..trace.assemble import Assembler
+from ..trace.assemble import Assembler, door_names
 from ..trace.build import build, kept_counters
 from ..trace.hindsight import look_back
 from ..trace.patience import ENDS, limited
@@ -196,8 +196,8 @@ def assemble_recorded(program: Program, recorder: Recorder, error: BaseException
         assemble_broken(seen, error)
         return seen
     assembler = Assembler(name)
-    for source, _, _ in recorder.inputs:
-        assembler.node(source, name=source.name, kind="input", op="Input", role="x")
+    for (source, _, _), shown in zip(recorder.inputs, door_names([source.name for source, _, _ in recorder.inputs]), strict=True):
+        assembler.node(source, name=shown, kind="input", op="Input", role="x")
     if adapter is not None:
         assembler.calls(adapter, recorder)
     evidence.flow = assembler.flow

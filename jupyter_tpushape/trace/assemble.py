@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 from typing import Any
 
 from ..flow import Edge, Failure, Flow, Node, Replica, Shape, Spec
@@ -74,9 +75,9 @@ class Assembler:
         if layer is not None and call.opaque:
             node.config.update(adapter.config(layer))
         if layer is not None:
-            count = self._layers_seen[id(layer)] = self._layers_seen.get(id(layer), 0) + 1
-            if count > 1:
-                node.config["call"] = count
+            times = self._layers_seen[id(layer)] = self._layers_seen.get(id(layer), 0) + 1
+            if times > 1:
+                node.config["call"] = times
             elif call.opaque or not call.children:
                 node.weights = adapter.weights(layer) if call.weights is None else call.weights
                 node.params = sum(_size(weight.shape) for weight in node.weights)
@@ -105,8 +106,9 @@ class Assembler:
     def inputs(self, leaves: list[Leaf], names: list[str], feeder: str | None, specs: dict[str, Spec] | None = None) -> list[Node]:
         """Input nodes, fed from the split or the last stage."""
         nodes = []
-        for i, leaf in enumerate(leaves):
-            node = self.node(leaf.source, name=names[i] if i < len(names) else leaf.path, kind="input", op="Input", role=leaf.path)
+        shown = door_names([names[i] if i < len(names) else leaf.path for i, leaf in enumerate(leaves)])
+        for leaf, name in zip(leaves, shown, strict=True):
+            node = self.node(leaf.source, name=name, kind="input", op="Input", role=leaf.path)
             nodes.append(node)
             if feeder is not None:
                 self.edge(feeder, node.id, leaf.spec, key=id(leaf), label=leaf.path if len(leaves) > 1 else "")
@@ -127,6 +129,18 @@ class Assembler:
                 edge = self.edge(source, node.id, port.spec, key=id(port))
                 if edge is not None:
                     self.edge_of[0, id(port)] = edge.id
+
+
+# What Keras calls an input that nobody named.
+_UNNAMED = re.compile(r"(keras_tensor|input_layer|input)(_\d+)?")
+
+
+def door_names(names: list[str]) -> list[str]:
+    """The inputs' names as they are shown: those that a framework counted through the session become ``input``, ``input_2``, ..."""
+    unnamed = [bool(_UNNAMED.fullmatch(name)) for name in names]
+    given = {name for name, none in zip(names, unnamed, strict=True) if not none}
+    free = (word for n in count(1) if (word := f"input_{n}" if n > 1 else "input") not in given)
+    return [next(free) if none else name for name, none in zip(names, unnamed, strict=True)]
 
 
 # TensorFlow's own notation of a node, shortened to its operation and the shapes it got.

@@ -49,6 +49,8 @@ export class FlowDoc {
   /** Findings of each node and edge, by index into `findings`. */
   readonly nodeFindings = new Map<number, number[]>();
   readonly edgeFindings = new Map<number, number[]>();
+  /** For each spec the first of the same shape and dtype, however its axes are called. */
+  readonly alike: readonly number[];
   readonly memory = new Map<string, (LayerMemory & { program: string })[]>();
 
   constructor(readonly report: WireReport) {
@@ -65,6 +67,12 @@ export class FlowDoc {
     });
     this.nodeSeverity = new Array<Severity | undefined>(this.nodes.length);
     this.edgeSeverity = new Array<Severity | undefined>(this.edges.length);
+    const first = new Map<string, number>();
+    this.alike = flow.specs.map((spec, i) => {
+      const words = specText(spec);
+      first.set(words, first.get(words) ?? i);
+      return first.get(words)!;
+    });
     report.findings.forEach((finding, f) => this.attach(finding, f));
     for (const verdict of report.verdicts ?? []) {
       for (const layer of verdict.layers ?? []) {

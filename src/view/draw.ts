@@ -2,7 +2,7 @@
 
 import { SEVERITY_SIGN, type FlowDoc } from "./doc";
 import { s } from "./dom";
-import { NAME_GLYPH, subtitle, WORD_GLYPH } from "./layout/sizes";
+import { NAME_GLYPH, noteOf, subtitle, WORD_GLYPH } from "./layout/sizes";
 import type { Box, Line } from "./layout/scene";
 import { clip, dtypeClass, placeText, shapeText } from "./text";
 import type { Severity, Side } from "./wire";
@@ -23,15 +23,17 @@ function strip(doc: FlowDoc, node: number, right: number, y: number): SVGGElemen
   }
   const odd = doc.odd(held);
   const cells = Math.min(8, held.length);
+  // The numbers of those that differ stand below and want the room.
+  const top = odd.size ? y - (y > 20 ? 3 : 5) : y;
   const group = s("g", { class: "strip" });
   for (let c = 0; c < cells; c++) {
     const from = Math.floor((c * held.length) / cells);
     const to = Math.floor(((c + 1) * held.length) / cells);
     const differs = held.slice(from, to).find((one) => odd.has(one.index));
     const x = right - (cells - c) * 9;
-    group.append(s("rect", { x, y, width: 7, height: 8, class: differs ? "cell odd" : "cell" }));
+    group.append(s("rect", { x, y: top, width: 7, height: 8, rx: 1, class: differs ? "cell odd" : "cell" }));
     if (differs) {
-      group.append(s("text", { x: x + 3.5, y: y + 17, class: "cell-index", "text-anchor": "middle" }, String(differs.index)));
+      group.append(s("text", { x: x + 3.5, y: top + 17, class: "cell-index", "text-anchor": "middle" }, String(differs.index)));
     }
   }
   const shapes = new Set(held.map((one) => shapeText(one.shape)));
@@ -81,10 +83,11 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
   }
   let right = w - 12;
   const place = placeText(doc.madeAt(item.node));
-  const replicas = node && !box.open ? strip(doc, item.node, kind === "split" ? right - 10 : right, place ? 12 : 30) : null;
+  const above = place || kind === "split";
+  const replicas = node && !box.open ? strip(doc, item.node, kind === "split" ? right - 10 : right, above ? 13 : 31) : null;
   if (replicas) {
     g.append(replicas);
-    if (place) {
+    if (above) {
       right -= 80;
     }
   }
@@ -107,15 +110,16 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
       s(
         "text",
         { class: "sub", x: left, y: 39 },
-        clip(sub, w - left - 12 - (place ? place.length * WORD_GLYPH + 10 : replicas ? 80 : 0), WORD_GLYPH),
+        clip(sub, w - left - 12 - (place ? place.length * WORD_GLYPH + 10 : replicas && !above ? 80 : 0), WORD_GLYPH),
       ),
     );
     if (place) {
       g.append(s("text", { class: "place", x: w - 12, y: 39, "text-anchor": "end" }, place));
     }
     let y = 57;
-    if (node?.note) {
-      g.append(s("text", { class: "note-text", x: left, y }, clip(node.note, w - left - 10, WORD_GLYPH)));
+    const note = noteOf(doc, item);
+    if (note) {
+      g.append(s("text", { class: "note-text", x: left, y }, clip(note, w - left - 10, WORD_GLYPH)));
       y += 17;
     }
     box.pills.slice(0, 3).forEach((source, i) => {
@@ -142,6 +146,22 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
   return g;
 }
 
+const ROUND = 8;
+/** How far above its end a line turns at right angles: below the words where it begins. */
+const ELBOW = 12;
+
+/** A corner of a line, rounded; its ends are as they are. */
+function turn(x: number, y: number, before: readonly [number, number] | undefined, next: readonly [number, number] | undefined): string {
+  if (!before || !next) {
+    return `${before ? "L" : "M"}${x} ${y}`;
+  }
+  const toward = ([px, py]: readonly [number, number]): string => {
+    const most = (d: number): number => Math.sign(d) * Math.min(ROUND, Math.abs(d) / 2);
+    return `${x + most(px - x)} ${y + most(py - y)}`;
+  };
+  return `L${toward(before)}Q${x} ${y} ${toward(next)}`;
+}
+
 /** The way of a line. */
 export function way(line: Line, short = 6): string {
   if (line.corners.length) {
@@ -153,10 +173,15 @@ export function way(line: Line, short = 6): string {
     } else {
       end[1] -= short;
     }
-    return "M" + corners.map(([x, y]) => `${x} ${y}`).join("L");
+    return corners.map(([x, y], i) => turn(x, y, corners[i - 1], corners[i + 1])).join("");
   }
   const { parts } = line;
+  const { out, into } = line;
   let d = `M${parts[0]} ${parts[1]}`;
+  if (out) {
+    const turn = Math.sign(parts[0]! - out[0]) * ROUND;
+    d = `M${out[0]} ${out[1]}H${parts[0]! - turn}Q${parts[0]} ${out[1]} ${parts[0]} ${out[1] + ROUND}`;
+  }
   const last = parts.length - 3;
   for (let i = 0; i <= last; i += 3) {
     const [x, y1, y2] = [parts[i]!, parts[i + 1]!, parts[i + 2]!];
@@ -164,14 +189,25 @@ export function way(line: Line, short = 6): string {
       const [px, py] = [parts[i - 3]!, parts[i - 1]!];
       const to = i === last && y1 === y2 ? y1 - short : y1;
       const middle = (py + to) / 2;
-      d += Math.abs(px - x) < 0.5 ? `V${to}` : `C${px} ${middle} ${x} ${middle} ${x} ${to}`;
-      if (i === last) {
+      const far = Math.abs(px - x);
+      if (line.elbow && far > 2 * ROUND && to - py > ELBOW + ROUND) {
+        const [turnY, by] = [to - ELBOW, ROUND * Math.sign(x - px)];
+        d += `V${turnY - ROUND}Q${px} ${turnY} ${px + by} ${turnY}H${x - by}Q${x} ${turnY} ${x} ${turnY + ROUND}V${to}`;
+        break;
+      }
+      d += far < 0.5 ? `V${to}` : `C${px} ${middle} ${x} ${middle} ${x} ${to}`;
+      if (i === last && !into) {
         break;
       }
     }
     if (y2 !== y1) {
-      d += `V${y2}`;
+      d += `V${into && i === last ? y2 - ROUND : y2}`;
     }
+  }
+  if (into) {
+    const [x, y] = into;
+    const turn = Math.sign(x - parts[last]!);
+    d += `Q${parts[last]} ${y} ${parts[last]! + turn * ROUND} ${y}H${x - turn * short}`;
   }
   return d;
 }
@@ -192,6 +228,11 @@ function arrow(line: Line): string {
     const [x, y] = corners[corners.length - 1]!;
     const [px, py] = corners[corners.length - 2]!;
     return py === y ? `M${x - Math.sign(x - px) * 7} ${y - 4}V${y + 4}L${x} ${y}Z` : `M${x - 4} ${y - 7}H${x + 4}L${x} ${y}Z`;
+  }
+  if (line.into) {
+    const [x, y] = line.into;
+    const turn = Math.sign(x - parts[parts.length - 3]!);
+    return `M${x - turn * 7.5} ${y - 4}V${y + 4}L${x - turn * 0.5} ${y}Z`;
   }
   const x = parts[parts.length - 3]!;
   const y = parts[parts.length - 2]!;

@@ -422,7 +422,7 @@ function signature(
     const least = first < 0 ? at - REACH : first;
     const near = at < 0 ? [] : before[at]!.map(([i]) => (i < least ? "outside" : at - i));
     const inner = one.children.length ? one.children.map((child) => signature(doc, child, position, before)).join(";") : near.join();
-    const spec = out === undefined ? "" : doc.edges[out]!.spec;
+    const spec = out === undefined ? "" : doc.alike[doc.edges[out]!.spec];
     return `${node.op}/${node.params ?? 0}/${node.status ?? ""}/${spec}/${one.children.length ? "in" : ""}[${inner}]`;
   }
   const start = first < 0 ? firstOf(one, position) : first;

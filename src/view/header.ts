@@ -41,7 +41,7 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
   });
 
   const list = h("ul", { role: "menu", "aria-label": "Export", hidden: true });
-  const opener = button("⤓ export", { "aria-haspopup": "menu", "aria-expanded": "false" }, () => {
+  const opener = button("⤓ Export", { "aria-haspopup": "menu", "aria-expanded": "false" }, () => {
     show(list.hidden);
   });
   const items = act.exports.map(([words, run]) =>
@@ -86,6 +86,7 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
     0,
   );
   const { target } = report;
+  const [much = "", ...rest] = report.summary.split(" · ");
   const chips = [
     report.flow.framework,
     target && `${target.name}${target.replicas > 1 ? ` · ${target.replicas} replicas` : ""}${target.live ? " · live" : ""}`,
@@ -99,7 +100,7 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
       "h1",
       { class: report.ok ? "verdict ok" : "verdict" },
       h("span", { class: "sign", "aria-hidden": "true" }, report.ok ? "✓" : "✖"),
-      h("span", {}, report.summary),
+      h("span", {}, h("span", { class: "much" }, much), rest.length ? ` · ${rest.join(" · ")}` : ""),
     ),
     ...chips.map((words) => (words ? h("span", { class: "chip" }, words) : null)),
     h("span", { class: "grow" }),

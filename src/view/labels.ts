@@ -5,6 +5,7 @@ import { middleOf, sideSpans } from "./draw";
 import { s } from "./dom";
 import { SIDE_ROOM } from "./layout/sizes";
 import type { Line, Scene } from "./layout/scene";
+import type { WireEdge } from "./wire";
 import { axesText, count, shortDtype, shapeText } from "./text";
 
 export interface Label {
@@ -17,18 +18,20 @@ export interface Label {
 }
 
 const GLYPH = 6.7;
+const WRONG_GLYPH = 7.3;
 
 /** Labels in the order of their weight; one that would lie over another is left out. */
 export function labelsOf(doc: FlowDoc, scene: Scene, was: ReadonlyMap<string, string> = new Map()): Label[] {
   const rows = new Map<number, Label[]>();
   const kept: Label[] = [];
-  const offer = (label: Label): void => {
+  /** Keeps a label where it has room; whether it had. */
+  const offer = (label: Label): boolean => {
     const from = Math.floor(label.y / 40);
     const to = Math.floor((label.y + label.h) / 40);
     for (let r = from; r <= to; r++) {
       for (const other of rows.get(r) ?? []) {
         if (label.x < other.x + other.w && other.x < label.x + label.w && label.y < other.y + other.h && other.y < label.y + label.h) {
-          return;
+          return false;
         }
       }
     }
@@ -41,10 +44,16 @@ export function labelsOf(doc: FlowDoc, scene: Scene, was: ReadonlyMap<string, st
       }
     }
     kept.push(label);
+    return true;
   };
-  for (const line of scene.lines) {
-    if (line.severity || line.status === "failed") {
-      offer(wrong(doc, line));
+  const broken = scene.lines.filter((line) => line.severity ?? line.status === "failed");
+  // Where two lines break at one node, the one that says what was wanted speaks first.
+  const says = (line: Line): number => (line.edges.some((e) => doc.disagreement(e)) ? 0 : 1);
+  for (const line of broken.sort((a, b) => says(a) - says(b))) {
+    const [right, left] = [wrong(doc, line, 1), wrong(doc, line, -1)];
+    const first = crossed(scene, right) && !crossed(scene, left) ? left : right;
+    if (!offer(first)) {
+      offer(first === right ? left : right);
     }
   }
   for (const line of scene.lines) {
@@ -55,17 +64,31 @@ export function labelsOf(doc: FlowDoc, scene: Scene, was: ReadonlyMap<string, st
   return kept;
 }
 
+/** Whether another line runs through a label. */
+function crossed(scene: Scene, { line, x, y, w, h }: Label): boolean {
+  return scene.lines.some(({ key, parts }) => {
+    if (key === line.key) {
+      return false;
+    }
+    for (let i = 0; i < parts.length; i += 3) {
+      if (parts[i]! > x - 4 && parts[i]! < x + w && (parts[i + 4] ?? parts[i + 2]!) > y && parts[i + 1]! < y + h) {
+        return true;
+      }
+    }
+    return false;
+  });
+}
+
 /** Whether there is anything to say of a line's tensor. */
 function known(doc: FlowDoc, line: Line): boolean {
   const spec = doc.spec(doc.edges[line.edges[0]!]!);
   return spec.shape !== null || spec.dtype !== "" || line.status === "not-reached";
 }
 
-function wrong(doc: FlowDoc, line: Line): Label {
+function wrong(doc: FlowDoc, line: Line, side: 1 | -1): Label {
   const [mx, my] = middleOf(line);
   const e = line.edges.find((edge) => doc.edgeSeverity[edge]) ?? line.edges[0]!;
   const finding = doc.disagreement(e);
-  const x = mx + 17;
   const rows: [string, SVGTSpanElement[]][] = [];
   const room = SIDE_ROOM;
   if (finding?.expected) {
@@ -77,7 +100,9 @@ function wrong(doc: FlowDoc, line: Line): Label {
   if (!rows.length) {
     rows.push(["", [s("tspan", {}, doc.edgeText(doc.edges[e]!))]]);
   }
-  const w = Math.max(...rows.map(([, spans]) => spans.map((span) => span.textContent).join("").length)) * GLYPH + 46;
+  const longest = Math.max(...rows.map(([word, spans]) => (word ? 6 : 0) + spans.map((span) => span.textContent).join("").length));
+  const w = longest * WRONG_GLYPH + 4;
+  const x = side > 0 ? mx + 17 : mx - 17 - w;
   const y = my - 9 * rows.length;
   return {
     line,
@@ -101,9 +126,14 @@ function wrong(doc: FlowDoc, line: Line): Label {
   };
 }
 
+/** Whether its source gives another tensor of the same spec under another name: then the words stand for both. */
+function shared(doc: FlowDoc, edge: WireEdge): boolean {
+  return doc.outOf[doc.byId.get(edge.source)!]!.some((e) => doc.edges[e]!.spec === edge.spec && doc.edges[e]!.label !== edge.label);
+}
+
 function tensor(doc: FlowDoc, line: Line, was: ReadonlyMap<string, string>): Label {
   // Where a long edge leaves aside, its words stand where it runs alone.
-  const aside = line.parts.length > 6 && line.parts[5]! > line.parts[4]! && Math.abs(line.parts[3]! - line.parts[0]!) > 30;
+  const aside = !line.out && line.parts.length > 6 && line.parts[5]! > line.parts[4]! && Math.abs(line.parts[3]! - line.parts[0]!) > 30;
   const x = (aside ? line.parts[3]! : line.parts[0]!) + 9;
   const y = aside ? line.parts[4]! - 2 : line.parts[2]! + 3;
   const edge = doc.edges[line.edges[0]!]!;
@@ -115,7 +145,7 @@ function tensor(doc: FlowDoc, line: Line, was: ReadonlyMap<string, string>): Lab
     ? "not reached"
     : differ > 1
       ? count(differ, "tensor")
-      : shapeText(spec.shape) + (edge.label ? ` ${edge.label}` : "");
+      : shapeText(spec.shape) + (edge.label && !shared(doc, edge) ? ` ${edge.label}` : "");
   const before = differ > 1 ? undefined : was.get(edge.id);
   const old = before && before !== shapeText(spec.shape) ? `was ${before}` : "";
   const first = differ > 1 || unreached ? "" : dtype;

@@ -185,21 +185,19 @@ function fixes(pane: HTMLElement, finding: Finding, index: number, act: ProblemA
 }
 
 function card(fix: Fix, i: number, finding: number, act: ProblemActions): HTMLElement {
+  const effect = effectWords(fix);
   const box = h("section", { class: fix.verified ? "card verified" : "card", "aria-label": `Fix ${i + 1}: ${fix.title}` });
   box.append(
+    h("h4", {}, fix.title),
     h(
-      "div",
-      { class: "row" },
-      h("h4", {}, fix.title),
+      "p",
+      { class: "result" },
       fix.verified ? h("span", { class: "tried" }, "✓ tried, and holds") : h("span", { class: "untried" }, fix.reason ?? "not tried"),
+      effect ? h("span", { class: "muted" }, ` · ${effect}`) : null,
     ),
   );
   if (fix.patch) {
     box.append(diff(fix.patch));
-  }
-  const effect = effectWords(fix);
-  if (effect) {
-    box.append(h("p", { class: "muted" }, effect));
   }
   const actions = h("div", { class: "row" });
   const { apply } = act;
@@ -245,7 +243,7 @@ export function insertable(patch: string): string {
 function diff(patch: string): HTMLElement {
   const box = h("div", { class: "diff", tabindex: "0", role: "group", "aria-label": "What the fix changes" });
   const lines = patch
-    .replace(/\n$/, "")
+    .trimEnd()
     .split("\n")
     .filter((line) => !/^(---|\+\+\+) /.test(line));
   // What all lines are indented by says nothing here.
@@ -255,7 +253,12 @@ function diff(patch: string): HTMLElement {
     const line = less && !full.startsWith("@@") ? full.slice(0, 1) + full.slice(1 + less) : full;
     const kind = line.startsWith("@@") ? "hunk" : line.startsWith("+") ? "add" : line.startsWith("-") ? "del" : "same";
     const words = kind === "hunk" ? line.replace(/^@@ -(\d+).*$/, "line $1") : line || " ";
-    box.append(h("div", { class: kind }, words));
+    const row = h("div", { class: kind }, words);
+    // What does not fit goes on below, indented a little further than where the line began.
+    const depth = kind === "hunk" ? 0 : Math.min(24, words.slice(1).search(/\S|$/) + 3);
+    row.style.paddingLeft = `calc(10px + ${depth}ch)`;
+    row.style.textIndent = `-${depth}ch`;
+    box.append(row);
   }
   return box;
 }

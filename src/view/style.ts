@@ -76,7 +76,7 @@ export const DRAWING = `
 .node.open.failed>.body,.node.open.error>.body,.node.open.tpu>.body{stroke-width:1.5;fill:var(--soft)}
 .toggle rect{fill:transparent}.toggle path{fill:none;stroke:var(--muted);stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
 .times{fill:var(--bg);stroke:var(--blue)}.times-text{fill:var(--blue-text)!important;font-weight:600}
-.cell{fill:var(--blue)}.cell.odd{fill:var(--bg);stroke:var(--wrong);stroke-width:2}
+.cell{fill:var(--blue);fill-opacity:.42}.cell.odd{fill:var(--bg);fill-opacity:1;stroke:var(--wrong);stroke-width:2}
 .graph .cell-index{fill:var(--wrong-text);font-size:9px;font-weight:700}
 .pill rect{fill:var(--bg);stroke:var(--strong)}.pill text{fill:var(--muted);font-size:10.5px}
 .badge circle{fill:var(--badge);stroke:var(--bg);stroke-width:2}
@@ -113,7 +113,7 @@ export const STYLE = `
 :where(.tps) :where(h1,h2,h3,h4,p,ul,ol,dl,dd,pre){margin:0;padding:0}
 .head{display:flex;flex-wrap:wrap;align-items:center;gap:8px;padding:9px 14px;border-bottom:1px solid var(--line)}
 .verdict{font-size:14px;font-weight:700;display:flex;gap:7px;align-items:baseline;margin:0}
-.verdict .sign{color:var(--wrong-text)}.verdict.ok .sign{color:var(--good-text)}
+.verdict .sign,.verdict:not(.ok) .much{color:var(--wrong-text)}.verdict.ok .sign{color:var(--good-text)}
 .chip{border:1px solid var(--line);border-radius:11px;padding:1px 9px;font-size:12px;color:var(--muted);white-space:nowrap}
 .grow{flex:1 1 0}
 .search{position:relative;display:flex;align-items:center}
@@ -142,11 +142,12 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .line.lit .stroke{stroke-width:3}.line.lit.failed .stroke,.line.lit.error .stroke{stroke-width:3.5}
 .node.lit:not(.open,.error,.tpu,.failed,.silent)>.body{stroke:var(--wrong);stroke-width:1.3}
 .node.changed>.body{fill:var(--good-soft);stroke:var(--good);stroke-width:2.4}.node.changed .note-text{fill:var(--good-text);font-weight:700}
-.banner{flex:none;display:flex;gap:10px;align-items:center;padding:5px 52px 5px 12px;border-bottom:2px solid var(--good);background:var(--good-soft);font-weight:600}.banner[hidden]{display:none}.tps:not(.narrow) .banner:not([hidden])~.tools{top:52px}
+.banner{position:relative;z-index:1;flex:none;display:flex;gap:10px;align-items:center;padding:5px 52px 5px 12px;border-bottom:2px solid var(--good);background:var(--good-soft);font-weight:600}.banner[hidden]{display:none}.tps:not(.narrow) .banner:not([hidden])~.tools{top:52px}
 .tps button[aria-pressed=true]{border-color:var(--good);box-shadow:inset 0 0 0 1px var(--good)}
 .node.match>.body{fill:var(--good-soft);stroke:var(--good);stroke-width:2}
 .tools{position:absolute;right:10px;top:10px;display:flex;flex-direction:column;gap:4px}
 .tps .tools button{width:30px;height:28px;padding:0;font-size:15px;line-height:1}
+.canvas::before{content:"";position:absolute;inset:0 0 auto;height:14px;background:linear-gradient(var(--bg),transparent);pointer-events:none}
 .map{position:absolute;right:10px;bottom:10px;border:1px solid var(--line);border-radius:8px;background:var(--bg);cursor:pointer}
 .side{flex:0 0 400px;min-width:0;max-width:46%;border-left:1px solid var(--line);display:flex;flex-direction:column;min-height:0}
 .tabs{display:flex;gap:2px;border-bottom:1px solid var(--line);padding:6px 10px 0}
@@ -156,10 +157,10 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .pane[hidden]{display:none}.tps .pane:focus-visible{outline-offset:-3px}
 .eyebrow{font-size:11px;letter-spacing:.07em;font-weight:700;color:var(--muted);text-transform:uppercase;display:flex;align-items:center;gap:6px;margin-bottom:6px}
 .eyebrow .grow{flex:1}.eyebrow .row{flex-wrap:nowrap}
-.title{font-size:16px;line-height:1.3;font-weight:700;margin-bottom:8px;overflow-wrap:anywhere}
+.title{font-size:15.5px;line-height:1.35;font-weight:700;margin-bottom:10px;overflow-wrap:anywhere}
 .mono,.sides,.diff,code{font-family:${MONO};font-size:12px}
-.sides{display:grid;grid-template-columns:auto 1fr;gap:2px 12px;margin:0 0 8px;overflow-wrap:anywhere}
-.sides dt{color:var(--muted)}.sides b{font-weight:800}.sides .gets b{color:var(--wrong-text)}
+.tps .sides{display:grid;grid-template-columns:auto 1fr;gap:3px 12px;margin:0 0 10px;padding:8px 12px;background:var(--wrong-soft);border-left:3px solid var(--wrong);border-radius:3px 7px 7px 3px;font-size:12.5px;overflow-wrap:anywhere}
+.sides dt{color:var(--muted)}.sides dd{color:var(--fg)}.sides b{font-weight:800}.sides .gets b{color:var(--wrong-text)}
 .why{color:var(--fg);margin-bottom:8px;overflow-wrap:anywhere}
 .muted{color:var(--muted)}
 .row{display:flex;flex-wrap:wrap;gap:6px;align-items:center}
@@ -167,12 +168,12 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .tps .link{border:0;background:none;padding:0;color:var(--blue-text);text-decoration:underline;text-underline-offset:2px;overflow-wrap:anywhere;text-align:left}
 .card{border:1px solid var(--line);border-radius:9px;background:var(--soft);padding:11px 12px;margin-top:10px}
 .card.verified{border-color:var(--good)}
-.card .row+.row,.card p+.row,.diff+.row{margin-top:8px}
+.result{font-size:12.5px;margin-top:2px;overflow-wrap:anywhere}.card p+.row,.diff+.row{margin-top:8px}
 .card h4{font-size:13px;font-weight:700;overflow-wrap:anywhere}
 .tried{font-size:12px;font-weight:700;color:var(--good-text);white-space:nowrap}
 .untried{font-size:12px;color:var(--muted)}
-.diff{background:var(--bg);border:1px solid var(--line);border-radius:6px;margin:8px 0;padding:6px 0;overflow:auto;line-height:1.5;max-height:260px;white-space:pre;tab-size:4}
-.diff div{padding:0 10px;min-width:max-content}
+.diff{background:var(--bg);border:1px solid var(--line);border-radius:6px;margin:8px 0;padding:6px 0;overflow:auto;line-height:1.5;max-height:260px;tab-size:4}
+.diff div{padding:0 10px;white-space:pre-wrap;overflow-wrap:anywhere}
 .diff .add{background:var(--good-soft);color:var(--good-text)}.diff .del{background:var(--wrong-soft);color:var(--wrong-text)}.diff .hunk{color:var(--muted)}
 .section{font-size:11px;letter-spacing:.07em;font-weight:700;color:var(--muted);text-transform:uppercase;margin-top:16px}
 .rejected{list-style:none;color:var(--muted);margin-top:4px}.rejected li::before{content:"✗ "}
@@ -195,13 +196,14 @@ th{color:var(--muted);font-weight:600}tr.odd td{color:var(--wrong-text);font-wei
 .tree{list-style:none;font-size:12.5px}
 .tree li{display:flex;gap:6px;padding:2px 6px;border-radius:5px;cursor:pointer;overflow-wrap:anywhere;position:relative}
 .tree [aria-selected=true]{background:var(--soft);box-shadow:inset 3px 0 0 var(--blue)}
-.tree .what{color:var(--muted);flex:0 0 auto;max-width:50%}
+.tree .what{color:var(--muted);flex:1 1 0;min-width:30%}
 .live,.offscreen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .narrow .body{flex-direction:column}
 .narrow .canvas{flex:0 0 auto;height:min(420px,58vh)}
 .narrow .side{flex:1 1 auto;max-width:none;border-left:0;border-top:1px solid var(--line)}
+.narrow .chip{font-size:11px;padding:1px 7px}
 .narrow .search{flex:1 1 120px}.narrow .search input{width:100%;min-width:60px}
-.narrow .map{display:none}.narrow .tools{flex-direction:row;top:auto;bottom:8px}
+.narrow .map{display:none}.narrow .tools{position:static;flex-direction:row;justify-content:flex-end;padding:6px 10px;border-top:1px solid var(--line)}
 .tps.narrow.flowing{height:auto;overflow:visible}.narrow.flowing .pane{overflow:visible}
 .tps.short .pane{max-height:none}
 @media print{.tools,.map,.search,.menu{display:none}}

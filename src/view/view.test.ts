@@ -47,7 +47,7 @@ describe("a broken flow", () => {
     expect(text(root, ".tried")).toEqual(["✓ tried, and holds"]);
     expect(text(root, ".untried")).toEqual(["fails: rank 2"]);
     expect(text(root, ".diff .add")).toEqual(["+Reshape((26, 832)),", "+Flatten(),"]);
-    expect(text(root, ".card.verified p")).toEqual(["(8, 26, 26, 32) → (8, 26, 832) · +229,632 parameters"]);
+    expect(text(root, ".card.verified p")).toEqual(["✓ tried, and holds · (8, 26, 26, 32) → (8, 26, 832) · +229,632 parameters"]);
   });
 
   test("offers Apply only where somebody can, and tells which fix", () => {

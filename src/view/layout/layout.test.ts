@@ -56,6 +56,19 @@ function faults({ boxes, lines }: Scene): string[] {
     }
   });
   for (const line of lines) {
+    const n = line.parts.length;
+    for (const [end, x] of [
+      [line.out, line.parts[0]!],
+      [line.into, line.parts[n - 3]!],
+    ] as const) {
+      for (const box of end ? boxes : []) {
+        const own = box.open || box.item === line.source || box.item === line.target;
+        const [left, right] = [Math.min(end![0], x), Math.max(end![0], x)];
+        if (!own && left < box.x + box.w && right > box.x && end![1] > box.y && end![1] < box.y + box.h) {
+          found.push(`${line.key} turns through ${box.item.id}`);
+        }
+      }
+    }
     for (let i = 0; i < line.parts.length; i += 3) {
       const [x, top, bottom] = [line.parts[i]!, line.parts[i + 1]!, line.parts[i + 2]!];
       if (bottom < top || (i && top < line.parts[i - 1]!)) {
@@ -115,6 +128,19 @@ test("a level that closes and opens again looks as before", () => {
   const first = JSON.stringify(made.build(open, 800).boxes.map((box) => [box.item.id, box.x, box.y]));
   made.build(new Set(), 800);
   expect(JSON.stringify(made.build(open, 800).boxes.map((box) => [box.item.id, box.x, box.y]))).toBe(first);
+});
+
+test("a long edge goes from side to side, apart from the short ones", () => {
+  const made = builder(chain(11));
+  const scene = made.build(new Set(made.levels.tree.items.keys()), 800);
+  const skips = scene.lines.filter((line) => line.out ?? line.into);
+  expect(skips.length).toBeGreaterThan(0);
+  for (const { out, into, source, target, parts } of skips) {
+    const [from, to] = [scene.byItem.get(source)!, scene.byItem.get(target)!];
+    expect(out![1]).toBe(from.y + from.h / 2);
+    expect(into![1]).toBe(to.y + to.h / 2);
+    expect(parts[0]! < from.x || parts[0]! > from.x + from.w).toBe(true);
+  }
 });
 
 test("a chain is straight", () => {

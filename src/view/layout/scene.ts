@@ -1,14 +1,14 @@
 /** From the hierarchy, and what of it is open, to boxes and lines with coordinates. */
 
 import type { FlowDoc } from "../doc";
-import { worse } from "../doc";
 import type { Item } from "../groups";
-import { order } from "./order";
+import { order, type LevelOrder } from "./order";
 import { place, type Sizes } from "./place";
-import { frame, meet, portX, type LevelLayout, type Line } from "./ends";
+import { elbowsOf, meet, portX, sidesOf, type LevelLayout, type Line } from "./ends";
 import { laneOf, type Lane } from "./lane";
+import { Lines } from "./lines";
 import type { Levels } from "./levels";
-import { boxSize, FRAME, headWidth, wordsWidth } from "./sizes";
+import { boxSize, columnWidth, FRAME, GAP, headWidth, wordsWidth } from "./sizes";
 
 export interface Box {
   item: Item;
@@ -33,7 +33,6 @@ export interface Scene {
   lane: Lane | null;
 }
 
-const GAP = 46;
 const APART = 30;
 
 export class SceneBuilder {
@@ -66,7 +65,7 @@ export class SceneBuilder {
       }
       scene.lane = lane;
     }
-    this.lines(scene, open, at);
+    new Lines(this.doc, this.levels, scene, at).draw(this.levels.tree.of.map((one) => this.visible(one, open)));
     scene.width = Math.max(dx + layout.width, lane ? lane.x + lane.width : 0);
     scene.height = dy + layout.height;
     for (const line of scene.lines) {
@@ -140,10 +139,14 @@ export class SceneBuilder {
     const { graph, children } = level;
     level.ordered ??= order(graph);
     const inner = children.map((child) => (child.children.length && open.has(child.id) ? this.layout(child, open, pills) : null));
+    const alone = aloneInRow(level.ordered, children.length);
+    const plain = children.map((child, i) => (inner[i] ? null : this.sizeOf(child, Math.min(3, pills.get(child)?.size ?? 0))));
+    const column = columnWidth(plain.filter((one, i) => one && alone[i]).map((one) => one!.w));
     const size = children.map((child, i) => {
       const within = inner[i];
       if (!within) {
-        return this.sizeOf(child, Math.min(3, pills.get(child)?.size ?? 0));
+        const { w, h } = plain[i]!;
+        return { w: alone[i] ? Math.max(w, column) : w, h };
       }
       return { w: Math.max(within.width + 2 * FRAME.side, headWidth(this.doc, child)), h: within.height + FRAME.head + FRAME.foot };
     });
@@ -193,8 +196,10 @@ export class SceneBuilder {
       }
     });
     const placed = place(graph, level.ordered, sizes);
-    const spread = meet(level, placed, inner, size);
-    return { owner, level, placed, width: placed.width, height: placed.height, size, inner, spread };
+    const sides = sidesOf(level, placed, inner, size);
+    const spread = meet(level, placed, inner, size, sides);
+    const elbows = elbowsOf(level, placed, sides);
+    return { owner, level, placed, width: placed.width, height: placed.height, size, inner, spread, sides, elbows };
   }
 
   private touchedEdges(owner: Item): readonly number[] {
@@ -225,180 +230,16 @@ export class SceneBuilder {
       }
     });
   }
+}
 
-  private lines(scene: Scene, open: ReadonlySet<string>, at: ReadonlyMap<Item, [number, number, LevelLayout]>): void {
-    const known = new Map<Item, Map<Item, Line>>();
-    const told = new Map<Item, Set<number>>();
-    const shown = this.levels.tree.of.map((one) => this.visible(one, open));
-    this.doc.edges.forEach((edge, e) => {
-      if (this.levels.pilled[e]) {
-        return;
-      }
-      const s = this.doc.byId.get(edge.source)!;
-      const t = this.doc.byId.get(edge.target)!;
-      const source = shown[s]!;
-      const target = shown[t]!;
-      if (source === target) {
-        return;
-      }
-      let row = known.get(source);
-      if (!row) {
-        known.set(source, (row = new Map<Item, Line>()));
-      }
-      let line = row.get(target);
-      if (!line) {
-        const corners = scene.lane ? scene.lane.corners(source, target, scene) : null;
-        const parts = corners ? [] : this.parts(s, e, source, target, at, scene);
-        if (!parts) {
-          return;
-        }
-        line = {
-          key: `${source.id}>${target.id}`,
-          source,
-          target,
-          edges: [],
-          status: "ok",
-          severity: undefined,
-          parts,
-          corners: corners ?? [],
-          left: 0,
-          top: 0,
-          right: 0,
-          bottom: 0,
-          labelled: false,
-        };
-        frame(line);
-        row.set(target, line);
-        scene.lines.push(line);
-      }
-      line.edges.push(e);
-      line.severity = worse(line.severity, this.doc.edgeSeverity[e]);
-      if (edge.status === "failed") {
-        line.status = "failed";
-      } else if (edge.status === "not-reached" && line.status === "ok") {
-        line.status = "not-reached";
-      }
-      // One tensor is written once, where it leaves.
-      let specs = told.get(source);
-      if (!specs) {
-        told.set(source, (specs = new Set()));
-      }
-      if (!specs.has(edge.spec)) {
-        specs.add(edge.spec);
-        line.labelled = true;
-      }
-    });
+/** Children that no other stands beside. */
+function aloneInRow({ ranks, starts, items }: LevelOrder, children: number): Uint8Array {
+  const alone = new Uint8Array(children);
+  for (let r = 0; r < ranks; r++) {
+    const row = items.subarray(starts[r], starts[r + 1]).filter((v) => v < children);
+    if (row.length === 1) {
+      alone[row[0]!] = 1;
+    }
   }
-
-  /** The upright parts of an edge, through every open level between its ends. */
-  private parts(
-    s: number,
-    e: number,
-    source: Item,
-    target: Item,
-    at: ReadonlyMap<Item, [number, number, LevelLayout]>,
-    scene: Scene,
-  ): number[] | null {
-    const up: Item[] = [];
-    const down: Item[] = [];
-    let a: Item = source;
-    let b: Item = target;
-    while (a.depth > b.depth) {
-      up.push((a = a.parent!));
-    }
-    while (b.depth > a.depth) {
-      down.push((b = b.parent!));
-    }
-    if (a !== b) {
-      while (a.parent !== b.parent) {
-        up.push((a = a.parent!));
-        down.push((b = b.parent!));
-      }
-      if (this.levels.isStage(source)) {
-        return this.fromStage(s, source, b, down, e, at, scene);
-      }
-      up.push(a.parent!);
-    }
-    const parts: number[] = [];
-    for (const owner of up.concat(down.reverse())) {
-      const here = at.get(owner);
-      if (here) {
-        this.pass(parts, here, owner, s, e);
-      }
-    }
-    // Levels round on their own: what is straight but for that is drawn straight.
-    for (let i = 3; i < parts.length; i += 3) {
-      if (Math.abs(parts[i]! - parts[i - 3]!) <= 2) {
-        parts[i] = parts[i - 3]!;
-      }
-    }
-    return parts.length ? parts : null;
-  }
-
-  private fromStage(
-    s: number,
-    source: Item,
-    top: Item,
-    down: Item[],
-    e: number,
-    at: ReadonlyMap<Item, [number, number, LevelLayout]>,
-    scene: Scene,
-  ): number[] {
-    const from = scene.byItem.get(source)!;
-    const to = scene.byItem.get(top)!;
-    const bottom = scene.lane!.height;
-    const parts = [from.x + from.w / 2, from.y + from.h, bottom];
-    const root = at.get(this.levels.tree.root)![2];
-    const rank = root.level.ordered!.rank[root.level.index.get(top)!]!;
-    const inner = at.get(top);
-    const x = inner?.[2].level.entry.has(s) ? inner[0] + inner[2].placed.x[inner[2].level.entry.get(s)!]! : to.x + to.w / 2;
-    if (rank > 0) {
-      const beside = Math.max(scene.width, root.width + at.get(this.levels.tree.root)![0]) + 20;
-      parts.push(beside, bottom + GAP, to.y - GAP + 8);
-    }
-    parts.push(x, to.y, to.y);
-    for (const owner of down.reverse()) {
-      const here = at.get(owner);
-      if (here) {
-        this.pass(parts, here, owner, s, e);
-      }
-    }
-    return parts;
-  }
-
-  /** Adds the way of an edge through one level. */
-  private pass(parts: number[], here: [number, number, LevelLayout], owner: Item, s: number, e: number): void {
-    const [dx, dy, layout] = here;
-    const { level, placed, inner, size } = layout;
-    const ends = this.levels.ends(level, owner, e);
-    if (!ends) {
-      return;
-    }
-    const p = level.pair.get(ends[0] * level.graph.count + ends[1])!;
-    const ordered = level.ordered!;
-    const n = level.children.length;
-    const turned = ordered.reversed[p] === 1;
-    const out = ends[0] < n ? inner[ends[0]] : null;
-    const into = ends[1] < n ? inner[ends[1]] : null;
-    const x0 = dx + placed.x[ends[0]]! + (out ? portX(out, out.level.exit.get(s), size[ends[0]]!.w) : 0);
-    const x1 = dx + placed.x[ends[1]]! + (into ? portX(into, into.level.entry.get(s), size[ends[1]]!.w) : layout.spread[p]!);
-    const rank0 = ordered.rank[ends[0]]!;
-    const rank1 = ordered.rank[ends[1]]!;
-    const height = ends[0] < n ? size[ends[0]]!.h : 0;
-    if (turned) {
-      parts.push(x0, dy + placed.rowTop[rank0]! + height, dy + placed.rowTop[rank0]! + height);
-      parts.push(x1, dy + placed.rowTop[rank1]!, dy + placed.rowTop[rank1]!);
-      return;
-    }
-    parts.push(x0, dy + placed.rowTop[rank0]! + height, dy + placed.rowBottom[rank0]!);
-    if (ordered.lane[p]) {
-      parts.push(dx + placed.laneX[p]!, dy + placed.rowTop[rank0 + 1]!, dy + placed.rowBottom[rank1 - 1]!);
-    } else {
-      for (let i = 1; i < ordered.span[p]!; i++) {
-        const bend = ordered.bend[p]! + i - 1;
-        parts.push(dx + placed.x[bend]!, dy + placed.rowTop[rank0 + i]!, dy + placed.rowBottom[rank0 + i]!);
-      }
-    }
-    parts.push(x1, dy + placed.rowTop[rank1]!, dy + placed.rowTop[rank1]!);
-  }
+  return alone;
 }

@@ -4,10 +4,19 @@ import type { FlowDoc } from "../doc";
 import type { Item } from "../groups";
 import { brief, count, placeText, shortDtype } from "../text";
 
+/** Between two rows. */
+export const GAP = 46;
 export const FRAME = { head: 34, side: 18, foot: 14 };
 export const NAME_GLYPH = 8;
 export const WORD_GLYPH = 6.5;
 const STRIP = 86;
+const WIDEST = 360;
+const COLUMN = [256, 308] as const;
+
+/** The least width of boxes that stand alone in their rows, so that a column has one edge. */
+export function columnWidth(widths: readonly number[]): number {
+  return widths.some((w) => w > COLUMN[0] && w <= COLUMN[1]) ? COLUMN[1] : COLUMN[0];
+}
 
 /** What a stage gives, tensor by tensor. */
 function given(doc: FlowDoc, node: number): string {
@@ -49,7 +58,7 @@ export function subtitle(doc: FlowDoc, item: Item): string {
     return [node.op === node.name ? "" : node.op, given(doc, item.node)].filter(Boolean).join(" · ");
   }
   if (node.kind === "split") {
-    return shares(doc, item.node);
+    return node.note ?? shares(doc, item.node);
   }
   const words = [node.op && node.op !== node.name ? node.op : node.kind];
   const config = brief(node);
@@ -60,6 +69,12 @@ export function subtitle(doc: FlowDoc, item: Item): string {
     words.push(item.raw ? count(item.leaves, "op") : count(item.leaves, "part"));
   }
   return words.filter(Boolean).join(" · ");
+}
+
+/** The third line of a box; what a split does is its second. */
+export function noteOf(doc: FlowDoc, item: Item): string {
+  const node = item.node >= 0 ? doc.node(item.node) : undefined;
+  return node && node.kind !== "split" ? (node.note ?? "") : "";
 }
 
 /** The least width of an open part: its name and what it is stand in one line. */
@@ -73,12 +88,13 @@ export function boxSize(doc: FlowDoc, item: Item, pills: number): { w: number; h
   const strip = node && doc.strip(item.node).length > 1 ? STRIP : 0;
   const more = (item.children.length ? 26 : 0) + (item.times > 1 ? 84 : 0) + (item.problems ? 26 : 0);
   // The strip stands beside the name, or, where no place is written there, on the second line.
-  const first = item.label.length * NAME_GLYPH + (place ? strip : 0) + more;
-  const second = subtitle(doc, item).length * WORD_GLYPH + (place ? place.length * WORD_GLYPH + 14 : strip + (strip && 10));
-  const third = (node?.note ?? "").length * WORD_GLYPH;
-  const w = Math.max(150, Math.min(360, Math.max(first, second, third) + (node?.kind === "split" ? 52 : 32)));
-  const notes = node?.note ? 1 : 0;
-  return { w: Math.round(w / 2) * 2, h: 50 + 17 * (pills + notes) };
+  const above = place || node?.kind === "split";
+  const first = item.label.length * NAME_GLYPH + (above ? strip : 0) + more;
+  const second = subtitle(doc, item).length * WORD_GLYPH + (place ? place.length * WORD_GLYPH + 14 : above ? 0 : strip + (strip && 10));
+  const note = noteOf(doc, item);
+  const third = note.length * WORD_GLYPH;
+  const w = Math.max(150, Math.min(WIDEST, Math.max(first, second, third) + (node?.kind === "split" ? 52 : 32)));
+  return { w: Math.round(w / 2) * 2, h: 50 + 17 * (pills + (note ? 1 : 0)) };
 }
 
 export const MONO_GLYPH = 7.3;
