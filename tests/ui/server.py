@@ -125,8 +125,8 @@ class Window:
 
 
 @contextlib.contextmanager
-def serve(home: Path) -> Iterator[Lab]:
-    """JupyterLab with the extension as it is built here; everything that it writes goes under ``home``."""
+def serve(home: Path, app: str = "jupyterlab") -> Iterator[Lab]:
+    """JupyterLab, or Notebook 7 (``notebook``), with the extension as it is built here; all that it writes goes under ``home``."""
     folder = home / "files"
     folder.mkdir()
     extensions = home / "share" / "labextensions"
@@ -164,9 +164,9 @@ def serve(home: Path) -> Iterator[Lab]:
     with log.open("w") as out:
         server = subprocess.Popen(
             [
-                sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", "--ServerApp.port_retries=0",
+                sys.executable, "-m", app, "--no-browser", "--allow-root", f"--port={port}", "--ServerApp.port_retries=0",
                 "--IdentityProvider.token=", "--ServerApp.password=", "--ServerApp.disable_check_xsrf=True",
-                "--LabApp.expose_app_in_browser=True", f"--ServerApp.root_dir={folder}",
+                f"--{'LabApp' if app == 'jupyterlab' else 'JupyterNotebookApp'}.expose_app_in_browser=True", f"--ServerApp.root_dir={folder}",
             ],
             env=env, stdout=out, stderr=subprocess.STDOUT, cwd=home,
         )  # fmt: skip
