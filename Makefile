@@ -89,7 +89,7 @@ test-py: build browser
 
 SOAK ?= 2000
 soak: install
-	TPUSHAPE_SOAK=$(SOAK) python -m pytest tests/test_weather.py -k random -q
+	TPUSHAPE_SOAK=$(SOAK) python -m pytest tests/test_weather.py -k "random or thousand" -q
 
 # Each in environments of its own, made anew under out/; minutes to hours, so not part of make test.
 test-matrix: dist

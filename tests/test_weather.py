@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 import threading
 import time
 import weakref
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -25,6 +27,7 @@ from jupyter_tpushape.sources import BadData
 from jupyter_tpushape.trace.adapter import adapter
 
 BOTH = pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
+SOAK = "TPUSHAPE_SOAK" in os.environ
 EXAMPLES = int(os.environ.get("TPUSHAPE_SOAK", "75"))
 ROWS = (np.zeros((8, 4), "float32"), None)
 
@@ -92,7 +95,7 @@ def noticed():
     max_examples=EXAMPLES,
     deadline=None,
     suppress_health_check=list(HealthCheck),
-    derandomize="TPUSHAPE_SOAK" not in os.environ,
+    derandomize=not SOAK,
 )
 @given(program=programs())
 def test_random_programs_end_in_a_report_and_change_nothing(lib, program):
@@ -338,6 +341,37 @@ def test_a_deep_model_is_traced(depth):
     all_forms(report)
 
 
+def test_a_chain_too_long_for_python_is_told_with_what_to_do():
+    def build():
+        x = first = keras.Input((4,))
+        for _ in range(sys.getrecursionlimit()):
+            x = keras.layers.Activation("relu")(x)
+        return keras.Model(first, x)
+
+    finding = only(tpushape.trace(build, ROWS, tpu=None))
+    assert finding.message == "A line calls deeper than Python lets it."
+    assert "group layers into models of their own (blocks), or raise the limit with sys.setrecursionlimit(50_000)" in finding.why
+    assert finding.location.text == "return keras.Model(first, x)"
+
+
+@pytest.mark.skipif(not SOAK, reason="half a minute and more for Keras to build it: make soak")
+@BOTH
+@pytest.mark.parametrize("broken", [False, True], ids=["whole", "broken"])
+def test_ten_thousand_layers_are_traced(lib, broken):
+    x = first = lib.Input((8,))
+    for _ in range(100):
+        y = inner = lib.Input((8,))
+        for _ in range(100):
+            y = lib.layers.Activation("relu")(y)
+        x = lib.Model(inner, y)(x)
+    model = lib.Model(first, lib.layers.Reshape((2, 4))(x) if broken else lib.layers.Dense(3)(x))
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    report = tpushape.trace(model, (np.zeros((64, 8), "float32"), np.zeros(64, "int64")), tpu="v5e-8")
+    assert len(report.flow.nodes) > 10_000
+    assert report.ok != broken
+    all_forms(report)
+
+
 def test_threads_trace_beside_each_other():
     found, errors = {}, []
 
@@ -368,6 +402,28 @@ def test_a_disk_that_takes_nothing_costs_the_cache_only(tmp_path, monkeypatch):
     report = tpushape.trace(around(keras, lambda _, x: x), ROWS, tpu=None)
     with pytest.raises(OSError, match="file"):
         report.save(tmp_path / "file" / "report.json")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's device that is always full")
+def test_a_full_disk_is_told_and_keeps_no_half_of_a_file(tmp_path, monkeypatch, capsys):
+    from jupyter_tpushape.cli import main
+    from jupyter_tpushape.compilers import cache
+
+    (tmp_path / "train.py").write_text(
+        "import keras, numpy as np\ndef make():\n    return keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])\n"
+        "def data():\n    return np.zeros((8, 4), 'float32'), None\n"
+    )
+    script = tmp_path / "train.py"
+    assert main(["check", f"{script}:make", "--data", f"{script}:data", "--tpu", "none", "--output", "/dev/full"]) == 2
+    assert "/dev/full cannot be written (No space left on device): free some space" in capsys.readouterr().err
+
+    monkeypatch.setenv("TPUSHAPE_CACHE", str(tmp_path / "cache"))
+    place = cache.place("a")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.with_suffix(f".{os.getpid()}").symlink_to("/dev/full")
+    cache.write(place, {"ok": True, "filler": "x" * 100_000})
+    assert cache.read(place) is None
+    assert list(place.parent.iterdir()) == []
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"ok": 3}', "\0" * 100])

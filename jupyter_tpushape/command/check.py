@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from pathlib import Path
 from typing import Any
@@ -113,4 +114,9 @@ def _save(output: str, text: str) -> None:
     try:
         Path(output).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"{output} cannot be written ({error.strerror}): type --output with a path in a folder that is there.") from None
+        todo = "free some space, or type --output with a path on another disk" if error.errno in _FULL else _ELSEWHERE
+        raise UsageError(f"{output} cannot be written ({error.strerror}): {todo}.") from None
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_ELSEWHERE = "type --output with a path in a folder that is there"

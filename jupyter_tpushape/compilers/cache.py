@@ -80,11 +80,15 @@ def read(path: Path) -> dict[str, Any] | None:
 
 def write(path: Path, answer: dict[str, Any]) -> None:
     """Keeps an answer. A folder that cannot be written costs the cache only."""
+    part = path.with_suffix(f".{os.getpid()}")
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(f".{os.getpid()}")
-        part.write_text(json.dumps(answer), encoding="utf-8")
-        part.replace(path)
+        try:
+            part.write_text(json.dumps(answer), encoding="utf-8")
+            part.replace(path)
+        except OSError:  # a full disk gets no half of a file to keep
+            part.unlink(missing_ok=True)
+            raise
         kept = sorted(path.parent.glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
         for old in kept[MOST:]:
             old.unlink(missing_ok=True)

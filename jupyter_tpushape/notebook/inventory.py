@@ -124,7 +124,13 @@ def _data(value: Any) -> dict[str, Any] | None:
 
 def _is_array(value: Any) -> bool:
     """Whether it holds numbers: the symbolic tensors on the way to a model are no data to feed it."""
-    return not isinstance(value, type) and not any(name == "KerasTensor" for _, name in _bases(value)) and hasattr(value, "shape") and hasattr(value, "dtype") and hasattr(value, "__getitem__")
+    return (
+        not isinstance(value, type)
+        and not any(name == "KerasTensor" for _, name in _bases(value))
+        and hasattr(value, "shape")
+        and hasattr(value, "dtype")
+        and hasattr(value, "__getitem__")
+    )
 
 
 def _spec(value: Any) -> str:

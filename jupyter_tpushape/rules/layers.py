@@ -9,6 +9,7 @@ from ..flow import Edge, Finding, Node, Shape, Side, elements, show_shape
 from .data import NUMPY_RESHAPE, reshape_of
 from .entry import mismatches, names_apart
 from .evidence import Evidence
+from .messages import meanings
 from .registry import check, fallback, rule
 from .saved_models import finding_of as saved_model_finding
 from .tpu_setup import told as set_up_finding
@@ -201,6 +202,9 @@ def _line(node: Node, said: str) -> Finding:
             f"A reshape keeps every number. Writing -1 for one axis lets NumPy work out its size. It says: {node.failure.last_line}",
             side, Side(f"{size} numbers"),
         )  # fmt: skip
+    if "maximum recursion depth exceeded" in said:
+        known = next(meanings(said))
+        return Finding(CODE.id, "error", "A line calls deeper than Python lets it.", f"{known.means} {known.todo}")
     return Finding(CODE.id, "error", "A line outside of any layer raises.", f"It says: {node.failure.last_line}")
 
 

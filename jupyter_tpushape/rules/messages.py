@@ -144,6 +144,11 @@ KNOWN: tuple[Known, ...] = (
         "Pad the rows to one length, give them one dtype, or use tf.ragged.constant on the host.",
     ),
     _known(
+        "code-raises", r"maximum recursion depth exceeded",
+        "Python stops at about 1,000 calls inside one another. Keras goes along a graph with one call a layer, so one chain of that many layers is too long; a function that calls itself for ever is, too.",
+        "For a long chain: group layers into models of their own (blocks), or raise the limit with sys.setrecursionlimit(50_000) before the model is made. Otherwise look for the call that repeats.",
+    ),
+    _known(
         "code-raises", r"cannot reshape array of size (?P<got>\d+) into shape (?P<want>\(?[\d, -]+\)?)",
         "NumPy has {got} numbers, and the shape {want} holds another number of them.",
         "Write -1 for one axis to have it worked out.",
