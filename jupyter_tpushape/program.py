@@ -6,6 +6,7 @@ with layers, losses or operations of the user's own, or with preprocessing insid
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from collections.abc import Iterator
@@ -47,7 +48,8 @@ DOUBTFUL = frozenset({
 
 @dataclass(frozen=True)
 class Use:
-    """One operation that matters. ``what``: ``kernel``, ``dtype``, ``constant``, ``bounded``, ``mixed``, ``assert``, ``loop``, ``product``, ``size``."""
+    """One operation that matters. ``what``: ``kernel``, ``dtype``, ``constant``, ``bounded``, ``mixed``, ``assert``, ``loop``, ``product``, ``size``,
+    ``placeholder``."""
 
     what: str
     op: str
@@ -105,6 +107,16 @@ def _made_by_user(operation: Any) -> bool:
             continue
         return is_user_file(frame.filename)
     return False
+
+
+def _never_fed(operation: Any) -> bool:
+    """Whether the user's code itself made this placeholder (``tf.compat.v1.placeholder``): no trace of ours stands between."""
+    try:
+        frames = list(operation.traceback)
+    except Exception:
+        return False
+    callers = (frame for frame, called in itertools.pairwise(frames) if called.name == "placeholder" and "/tensorflow/" in called.filename)
+    return any(is_user_file(frame.filename) for frame in callers)
 
 
 def _asked_for(operation: Any) -> bool:
@@ -189,9 +201,11 @@ def uses_of(graph: Any, *, training: bool = False) -> Iterator[Use]:
     values: dict[int, bool] = {}
     for operation in graph.get_operations():
         kind = operation.type
+        scope = operation.name
+        if kind == "Placeholder" and _never_fed(operation):
+            yield Use("placeholder", kind, scope, location=user_line(operation))
         if kind in OUTSIDE:
             continue
-        scope = operation.name
         if kind not in known and kind not in here:
             yield Use("kernel", kind, scope, location=user_line(operation))
             continue

@@ -177,11 +177,13 @@ class Rows(keras.utils.{base}):
 def data():
     return Rows()
 """
+ELSEWHERE = scoped(f'with tpushape.tpu_strategy("v5e-4").scope():\n    m = {MADE}\n    m.compile("sgd", "mse")')
 LEGACY = """
+other = tpushape.tpu_strategy("v5e-4")
 with strategy.scope():
     m = keras.Sequential([keras.Input((4,)), L.Dense(1)])
-optimizer = keras.optimizers.SGD(momentum=0.9)
 with other.scope():
+    optimizer = keras.optimizers.SGD(momentum=0.9)
     optimizer.build(m.trainable_variables)
     m.compile(optimizer, "mse")
 """
@@ -202,7 +204,20 @@ PROGRAMS: dict[str, list[Program]] = {
         )
     ],
     "V3": [Program("scope-unused", "silent", OUTSIDE, INSIDE, frameworks=("keras",), tpu="")],
-    "V8": [Program("scope-outside", "tpu", OUTSIDE, INSIDE, "a fit here raises", live=True)],
+    "V6": [
+        Program(
+            "metric-outside", "tpu", scoped(f'metric = keras.metrics.MeanAbsoluteError()\nwith strategy.scope():\n    m = {MADE}\n    m.compile("sgd", "mse", metrics=[metric])'),
+            INSIDE, "tf_keras refuses it at compile", frameworks=("tf_keras",),
+        )
+    ],
+    "V1": [
+        Program(
+            "scope-outside", "tpu", scoped(f'm = {MADE}\nwith strategy.scope():\n    m.compile("sgd", "mse")'), INSIDE, "Each replica needs its own copy", frameworks=("tf_keras",),
+        )
+    ],
+    "V12": [Program("scope-outside", "tpu", scoped(LEGACY), scoped(LEGACY.replace("other.scope", "strategy.scope")), "were made outside of it")],
+    "V8": [
+        Program("scope-outside", "tpu", ELSEWHERE, INSIDE, live=True),Program("scope-outside", "tpu", OUTSIDE, INSIDE, "a fit here raises", live=True)],
     "V11": [
         Program(
             "variable-in-step", "error", step("tf.Variable(tf.reduce_sum(x) * 0.0).assign_add(1.0)"),
@@ -255,4 +270,5 @@ PROGRAMS: dict[str, list[Program]] = {
     ],
     "P4": [Program("shard-by-file", "tpu", model() + FILES.format(files=1), model() + FILES.format(files=4), "not enough for 4 hosts", tpu="v4-32")],
     "P6": [Program("no-prefetch", "slow", model() + slices(".cache().prefetch(1).batch(16, drop_remainder=True)"), model() + slices(".cache()" + GOOD), "not prepared ahead")],
+    "T5": [Program("data-dependent-size", "slow", own("return tf.boolean_mask(x, x[:, 0] > 0)"), own("return tf.where(x > 0, x, 0.0)"), "reserves the largest possible number")],
 }  # fmt: skip

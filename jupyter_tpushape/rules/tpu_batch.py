@@ -275,9 +275,15 @@ def inner_axes(evidence: Evidence) -> Iterator[Finding]:
             )  # fmt: skip
         elif None in leaf.shape[1:] and evidence.sample.kind in ("dataset", "specs"):
             axes = [index for index, n in enumerate(leaf.shape) if n is None and index]
+            buckets = bool(getattr(evidence.facts.get("step"), "buckets", False))
+            programs = (
+                "A program is compiled for each power of two that lengths are padded to."
+                if buckets
+                else "Every new length is another program to compile."
+            )
             yield Finding(
-                AXIS.id, "slow", f"Axis {', '.join(map(str, axes))} of {path} changes from batch to batch: {show_shape(leaf.shape)}.",
-                "Every new length is another program to compile. Pad to one length (padded_shapes), resize to one size, or use a few buckets (bucket_by_sequence_length).",
+                AXIS.id, "note" if buckets else "slow", f"Axis {', '.join(map(str, axes))} of {path} changes from batch to batch: {show_shape(leaf.shape)}.",
+                f"{programs} Pad to one length (padded_shapes), resize to one size, or use a few buckets (bucket_by_sequence_length).",
                 Side("known axes"), Side(show_shape(leaf.shape)), split_nodes(evidence),
             )  # fmt: skip
 

@@ -88,6 +88,11 @@ SIZE = rule(
     doc="A TPU pads a batch of unknown size. Users report that tf.shape(x)[0] was the padded size there and not the true one; with a "
     "static batch it is a constant.",
 )  # fmt: skip
+UNFED = rule(
+    "placeholder-in-step", "A placeholder that nothing feeds", severity="error", source="tpu-rules O4; tensorflow/python/tpu/tpu_replication.py:43", tpu="v3-8",
+    fails=_layer("return x + tf.compat.v1.placeholder(tf.float32, ())"), passes=_layer("return x + tf.constant(1.0)"),
+    doc="Left over from TensorFlow 1: a CPU says `You must feed a value for placeholder tensor`, a TPU that Placeholder is not supported.",
+)  # fmt: skip
 UNSAFE = {
     "PyFunc": "Python code", "EagerPyFunc": "Python code", "LookupTableFindV2": "a table of words", "StringSplitV2": "text",
     "StaticRegexReplace": "text",
@@ -209,6 +214,12 @@ def _finding(use: Any, node: Node | None, soft: bool) -> Finding | None:
             "A TPU pads such a batch, and users report the padded size here; that is not reproduced without a TPU. With drop_remainder=True and a "
             "batch that the replicas can share it is a constant.",
             Side("a static batch axis"), Side("an unknown one"), nodes, location=location,
+        )  # fmt: skip
+    if use.what == "placeholder":
+        return Finding(
+            UNFED.id, "error", f"{where} makes a placeholder, which nothing feeds.",
+            "It raises `You must feed a value for placeholder tensor` when it runs, and a TPU does not take placeholders at all. Use the layer's input, or a constant.",
+            Side("a tensor with a value"), Side("tf.compat.v1.placeholder"), nodes, location=location,
         )  # fmt: skip
     if use.what == "loop":
         return Finding(
