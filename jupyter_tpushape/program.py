@@ -6,6 +6,7 @@ with layers, losses or operations of the user's own, or with preprocessing insid
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from .called import called_graphs, keeps_values, keeps_values_inside, known_inside
 from .flow import Location
 from .trace.locations import is_user_file, location
 from .trace.recorder import Recorder
@@ -48,7 +50,8 @@ DOUBTFUL = frozenset({
 
 @dataclass(frozen=True)
 class Use:
-    """One operation that matters. ``what``: ``kernel``, ``dtype``, ``constant``, ``bounded``, ``mixed``, ``assert``, ``loop``, ``product``, ``size``."""
+    """One operation that matters. ``what``: ``kernel``, ``dtype``, ``constant``, ``bounded``, ``mixed``, ``assert``, ``loop``, ``product``, ``size``,
+    ``placeholder``."""
 
     what: str
     op: str
@@ -113,6 +116,16 @@ def _made_by_user(operation: Any) -> bool:
             continue
         return is_user_file(frame.filename)
     return False
+
+
+def _never_fed(operation: Any) -> bool:
+    """Whether the user's code itself made this placeholder (``tf.compat.v1.placeholder``): no trace of ours stands between."""
+    try:
+        frames = list(operation.traceback)
+    except Exception:
+        return False
+    callers = (frame for frame, called in itertools.pairwise(frames) if called.name == "placeholder" and "/tensorflow/" in called.filename)
+    return any(is_user_file(frame.filename) for frame in callers)
 
 
 def _asked_for(operation: Any) -> bool:
@@ -194,41 +207,72 @@ def uses_of(graph: Any, *, training: bool = False) -> Iterator[Use]:
         training: whether gradients flow through it, which loops without a bound do not survive.
     """
     known, here = kernels(), registered()
-    values: dict[int, bool] = {}
-    for operation in graph.get_operations():
-        kind = operation.type
-        if kind in OUTSIDE:
-            continue
-        scope = operation.name
+    for kind, operation, found, inside in _walk(graph):
         if kind not in known and kind not in here:
-            yield Use("kernel", kind, scope, location=user_line(operation))
-            continue
-        for name, allowed in known.get(kind, {}).items():
-            try:
-                dtype = _dtype(operation.get_attr(name))
-            except (TypeError, ValueError):
-                continue
-            if dtype not in allowed and dtype != "string" and not _static_outputs(operation, values):
-                yield Use("dtype", kind, scope, dtype, user_line(operation))
-        for position in CONSTANTS.get(kind, ()):
-            if not _static(operation.inputs[position], values):
-                yield Use("constant", kind, scope, operation.inputs[position].op.type, user_line(operation))
-                break
-        if kind in BOUNDED and _made_by_user(operation):
-            yield Use("bounded", kind, scope, location=user_line(operation))
-        elif kind in ELEMENTWISE and _mixes(operation) and _made_by_user(operation):
-            yield Use(
-                "mixed", kind, scope, " with ".join(str(tuple(tensor.shape)) for tensor in operation.inputs[:2]), user_line(operation)
-            )
-        elif (kind in ("Assert", "CheckNumerics") or "AssertGuard" in scope.rsplit("/", 1)[-1]) and _asked_for(operation):
-            yield Use("assert", "CheckNumerics" if kind == "CheckNumerics" else "Assert", scope, location=user_line(operation))
-        elif kind in PRODUCTS and _dtype(operation.outputs[0].dtype).lstrip("u") == "int64":
-            yield Use("product", kind, scope, "int64", user_line(operation))
-        elif kind in ("While", "StatelessWhile") and training and _made_by_user(operation) and _endless(operation):
-            yield Use("loop", kind, scope, location=user_line(operation))
+            if not inside:  # those inside are named below, each once
+                yield Use("kernel", kind, operation.name, location=user_line(operation))
+        elif not inside or _made_by_user(operation):
+            yield from _uses_of_one(operation, known.get(kind, {}), found, training, graph if inside else None)
+    for operation in graph.get_operations():
+        if operation.type == "Placeholder" and _never_fed(operation):
+            yield Use("placeholder", "Placeholder", operation.name, location=user_line(operation))
     for kind in dict.fromkeys(node.op for node in _nodes(graph)):
         if kind not in known and kind not in here and kind not in OUTSIDE and kind != "_Arg":
             yield Use("kernel", kind, "a function that the program calls")
+
+
+def _walk(graph: Any) -> Iterator[tuple[str, Any, dict[int, bool], bool]]:
+    """Every operation with what is known of its graph's values; those of the functions that are called come behind, marked as inside."""
+    pending: list[tuple[Any, dict[int, bool], bool]] = [(graph, {}, False)]
+    seen: set[int] = set()
+    while pending:
+        current, values, inside = pending.pop(0)
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        for operation in current.get_operations():
+            if operation.type in OUTSIDE:
+                continue
+            yield operation.type, operation, values, inside
+            pending.extend((inner, known_inside(operation, inner, _static, values), True) for _, inner in called_graphs(operation))
+
+
+def _uses_of_one(operation: Any, limits: dict[str, frozenset[str]], values: dict[int, bool], training: bool, caller: Any) -> Iterator[Use]:
+    """What is to be said of one operation that has a kernel.
+
+    Args:
+        limits: the dtypes that its attributes are limited to. values: what is known of its graph. caller: the program, for one inside a function.
+    """
+    kind, scope = operation.type, operation.name
+    for name, allowed in limits.items():
+        try:
+            dtype = _dtype(operation.get_attr(name))
+        except (TypeError, ValueError):
+            continue
+        if dtype not in allowed and dtype != "string" and not _static_outputs(operation, values):
+            yield Use("dtype", kind, scope, dtype, user_line(operation))
+    for position in CONSTANTS.get(kind, ()):
+        # Of tf.range that autograph loops over only the operands are used.
+        if not _static(operation.inputs[position], values) and (kind != "Range" or operation.outputs[0].consumers()):
+            yield Use("constant", kind, scope, operation.inputs[position].op.type, user_line(operation))
+            break
+    if kind in BOUNDED and _made_by_user(operation):
+        yield Use("bounded", kind, scope, location=user_line(operation))
+    elif kind in ELEMENTWISE and caller is None and _mixes(operation) and _made_by_user(operation):
+        yield Use("mixed", kind, scope, " with ".join(str(tuple(tensor.shape)) for tensor in operation.inputs[:2]), user_line(operation))
+    elif (kind in ("Assert", "CheckNumerics") or "AssertGuard" in scope.rsplit("/", 1)[-1]) and _asked_for(operation):
+        yield Use("assert", "CheckNumerics" if kind == "CheckNumerics" else "Assert", scope, location=user_line(operation))
+    elif kind in PRODUCTS and _dtype(operation.outputs[0].dtype).lstrip("u") == "int64":
+        yield Use("product", kind, scope, "int64", user_line(operation))
+    elif kind in ("While", "StatelessWhile") and training and _made_by_user(operation):
+        kept = keeps_values(operation, _has_gradients(operation.graph)) if caller is None else keeps_values_inside(operation, caller)
+        if kept:
+            yield Use("loop", kind, scope, location=user_line(operation))
+
+
+def _has_gradients(graph: Any) -> bool:
+    """Whether a step took its gradients in this graph."""
+    return any(operation.name.startswith("gradient_tape/") for operation in graph.get_operations())
 
 
 def _static_outputs(operation: Any, values: dict[int, bool]) -> bool:
@@ -243,17 +287,6 @@ def _mixes(operation: Any) -> bool:
         return False
     left, right = (list(reversed(shape.as_list())) for shape in shapes)
     return any((a is None) != (b is None) and (a or b or 0) > 1 for a, b in zip(left, right, strict=False))
-
-
-def _endless(operation: Any) -> bool:
-    """Whether a while loop has no maximum_iterations; that is its second operand, -1 for none."""
-    import tensorflow as tf
-
-    try:
-        bound = tf.get_static_value(operation.inputs[1])
-        return bound is not None and int(bound) == -1
-    except Exception:
-        return False
 
 
 def _doubtful(model: Any, package: str) -> bool:

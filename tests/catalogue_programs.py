@@ -111,10 +111,11 @@ strategy = tpushape.tpu_strategy("v5e-8")
 with strategy.scope():
     model = keras.Sequential([keras.Input((4,)), L.Dense(1)])
     optimizer = keras.optimizers.SGD(0.1)
+    mean = keras.losses.MeanSquaredError()
 {before}
 def replica_step(x, y):
     with tf.GradientTape() as tape:
-        loss = tf.reduce_sum(tf.square(model(x, training=True) - y)) / 16
+        loss = {loss}
     {inside}
     optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
     return loss
@@ -124,8 +125,11 @@ def step(x, y):
 """
 
 
-def step(inside: str = "pass", before: str = "", options: str = "", pipe: str = GOOD) -> str:
-    return STEP.format(inside=inside, before=before, options=options) + slices(pipe)
+SUMMED = "tf.reduce_sum(tf.square(model(x, training=True) - y)) / 16"
+
+
+def step(inside: str = "pass", before: str = "", options: str = "", pipe: str = GOOD, loss: str = SUMMED) -> str:
+    return STEP.format(inside=inside, before=before, options=options, loss=loss) + slices(pipe)
 
 
 WORDS = """
@@ -177,14 +181,17 @@ class Rows(keras.utils.{base}):
 def data():
     return Rows()
 """
+ELSEWHERE = scoped(f'with tpushape.tpu_strategy("v5e-4").scope():\n    m = {MADE}\n    m.compile("sgd", "mse")')
 LEGACY = """
+other = tpushape.tpu_strategy("v5e-4")
 with strategy.scope():
     m = keras.Sequential([keras.Input((4,)), L.Dense(1)])
-optimizer = keras.optimizers.SGD(momentum=0.9)
 with other.scope():
+    optimizer = keras.optimizers.SGD(momentum=0.9)
     optimizer.build(m.trainable_variables)
     m.compile(optimizer, "mse")
 """
+LOOP = "return tf.while_loop(lambda v: tf.reduce_sum(v) < 9.0, lambda v: ({},), (x,))[0]"
 PRINT = "tf.print(tf.reduce_sum(x))\nreturn x"
 
 PROGRAMS: dict[str, list[Program]] = {
@@ -202,7 +209,20 @@ PROGRAMS: dict[str, list[Program]] = {
         )
     ],
     "V3": [Program("scope-unused", "silent", OUTSIDE, INSIDE, frameworks=("keras",), tpu="")],
-    "V8": [Program("scope-outside", "tpu", OUTSIDE, INSIDE, "a fit here raises", live=True)],
+    "V6": [
+        Program(
+            "metric-outside", "tpu", scoped(f'metric = keras.metrics.MeanAbsoluteError()\nwith strategy.scope():\n    m = {MADE}\n    m.compile("sgd", "mse", metrics=[metric])'),
+            INSIDE, "tf_keras refuses it at compile", frameworks=("tf_keras",),
+        )
+    ],
+    "V1": [
+        Program(
+            "scope-outside", "tpu", scoped(f'm = {MADE}\nwith strategy.scope():\n    m.compile("sgd", "mse")'), INSIDE, "Each replica needs its own copy", frameworks=("tf_keras",),
+        )
+    ],
+    "V12": [Program("scope-outside", "tpu", scoped(LEGACY), scoped(LEGACY.replace("other.scope", "strategy.scope")), "were made outside of it")],
+    "V8": [
+        Program("scope-outside", "tpu", ELSEWHERE, INSIDE, live=True),Program("scope-outside", "tpu", OUTSIDE, INSIDE, "a fit here raises", live=True)],
     "V11": [
         Program(
             "variable-in-step", "error", step("tf.Variable(tf.reduce_sum(x) * 0.0).assign_add(1.0)"),
@@ -255,4 +275,47 @@ PROGRAMS: dict[str, list[Program]] = {
     ],
     "P4": [Program("shard-by-file", "tpu", model() + FILES.format(files=1), model() + FILES.format(files=4), "not enough for 4 hosts", tpu="v4-32")],
     "P6": [Program("no-prefetch", "slow", model() + slices(".cache().prefetch(1).batch(16, drop_remainder=True)"), model() + slices(".cache()" + GOOD), "not prepared ahead")],
+    "T5": [Program("data-dependent-size", "slow", own("return tf.boolean_mask(x, x[:, 0] > 0)"), own("return tf.where(x > 0, x, 0.0)"), "reserves the largest possible number")],
+    "B2": [
+        Program("dynamic-unsupported", "tpu", own("return tf.concat([x, x], 0)[:1] + x").replace("64", "72"), own("return tf.concat([x, x], 1)[:, :8]").replace("64", "72"), "Dynamic concatenation is not supported"),
+        Program(
+            "dynamic-unsupported", "tpu", own("return tf.reshape(tf.reshape(x, (2, -1)), (-1, 8))").replace("64", "72"),
+            own("return tf.reshape(tf.reshape(x, (-1, 4, 2)), (-1, 8))").replace("64", "72"), "splitted and combined",
+        ),
+    ],
+    "B13": [
+        Program("data-misfit", "error", model() + slices(".batch(80, drop_remainder=True).prefetch(1)"), model() + slices(), "holds fewer rows than one batch"),
+    ],
+    "L2": [Program("gradient-scale", "silent", step(loss="mean(y, model(x)) / 8"), step(loss="mean(y, model(x))"), "8 times too small", frameworks=("keras",))],
+    "L3": [
+        Program("gradient-scale", "silent", step(loss="tf.reduce_mean(tf.square(model(x) - y))"), step(), "8 times too large"),
+        Program("reported-loss-scale", "note", step().replace('"SUM"', '"MEAN"'), step(), "not what is learned"),
+    ],
+    "O7": [
+        Program("shape-from-data", "tpu", own(f"n = tf.cast(tf.reduce_max(x), 'int32') + 4\nreturn x + {made}"), own(f"n = tf.shape(x)[1]\nreturn x + {made}"), says)
+        for made, says in (
+            ("tf.reduce_sum(tf.cast(tf.range(n), 'float32'))", "Range"), ("tf.reduce_sum(tf.one_hot([1, 2], n))", "OneHot"),
+            ("tf.reduce_sum(tf.math.top_k(x, n)[0])", "TopKV2"), ("tf.reduce_sum(tf.function(lambda size: tf.zeros((size,)))(n))", "Fill"),
+        )
+    ],
+    "O8": [
+        Program("endless-loop-gradient", "tpu", own(LOOP.format("v * 2.0")).replace("[keras.Input((8,)), Own()", "[keras.Input((8,)), L.Dense(8), Own()"), other)
+        for other in (
+            own(LOOP.format("v * 2.0")),  # no weights in front of it: no gradient flows through
+            own(LOOP.format("v + 2.0")).replace("[keras.Input((8,)), Own()", "[keras.Input((8,)), L.Dense(8), Own()"),  # nothing to keep
+        )
+    ],
+    "O9": [
+        Program("assert-dropped", "note", "\n@tf.function\ndef checked(x):\n    tf.debugging.assert_positive(x)\n    return x\n" + own("return checked(x)"), own("return x")),
+    ],
+    "D1": [Program("tpu-dtype", "tpu", step("tf.math.abs(tf.cast(loss, tf.complex128))"), step("tf.math.abs(tf.cast(loss, tf.complex64))"), "complex128")],
+    "D3": [
+        Program(
+            "int64-matmul", "tpu", "\n@tf.function\ndef product(x):\n    x = tf.cast(x, 'int64')\n    return tf.cast(tf.matmul(x, x, transpose_b=True), 'float32')\n" + own("return x + product(x)[:, :1]"),
+            "\n@tf.function\ndef product(x):\n    x = tf.cast(x, 'int32')\n    return tf.cast(tf.matmul(x, x, transpose_b=True), 'float32')\n" + own("return x + product(x)[:, :1]"),
+        )
+    ],
+    "L7": [  # behind a loop the batch axis is unknown, and an unknown axis is no broadcast
+        Program("loss-broadcast", "silent", own("return x").replace("L.Dense(1)", "L.Dense(3)"), "\n@tf.function\ndef within(v):\n    while tf.reduce_sum(v) < 9.0:\n        v = v + 1.0\n    return v\n" + own("return within(x)"), "crosswise"),
+    ],
 }  # fmt: skip

@@ -107,7 +107,7 @@ def _run(seen: Examined, adapter: Adapter, reached: Reached, step: Any) -> None:
         raise BadProgram(str(error)) from None
     seen.run, seen.error = traced, traced.error
     evidence.failure, evidence.where = traced.error, traced.where
-    own = traced.error is not None and (REDUCTION in str(traced.error) or facts.next_inside is not None)
+    own = traced.error is not None and (REDUCTION in str(traced.error) or facts.next_inside is not None or facts.nested is not None)
     if own:
         evidence.where = "step"  # explained by a rule of its own
     assembler = Assembler(adapter.name, place_of(seen))
@@ -170,7 +170,7 @@ def _state(seen: Examined, facts: Any, reached: Reached, found: tuple[Any, ...],
     return StepState(
         name=_name(step), where=_defined(step), strategy=name, runs=facts.runs, trains=bool(facts.gradients), graph_function=is_graph_function(step),
         eager_inside=facts.eager_inside, lambda_name=facts.lambda_name, next_inside=facts.next_inside,
-        variable_argument=facts.variable_argument,
+        variable_argument=facts.variable_argument, nested=facts.nested, static_only=facts.static_only, buckets=facts.buckets,
         variables_made=tuple(dict.fromkeys(where for _, where in facts.made if where is not None)),
         outside=tuple(dict.fromkeys(outside)), variables=len(set(every)),
         optimizers_outside=tuple(type(one).__name__ for one in optimizers.values() if name and not _its(one, given)),

@@ -8,6 +8,7 @@ from ..flow import Edge, Finding, Node, Shape, Side, show_shape
 from .evidence import Evidence
 from .registry import check, rule
 from .saved_models import LAYERS as SAVED_MODELS
+from .tpu_setup import of_scopes
 from .words import RECURRENT, axes_of, named, pair
 
 _SOURCE = "Keras' own loss functions, run symbolically"
@@ -139,7 +140,7 @@ def cause_of_axes(evidence: Evidence, predictions: Edge) -> tuple[str, Node] | N
 def loss_failed(evidence: Evidence) -> Iterator[Finding]:
     """The loss or a metric raised."""
     node = evidence.failed
-    if node is None or node.failure is None or evidence.where not in ("loss", "metric"):
+    if node is None or node.failure is None or evidence.where not in ("loss", "metric") or of_scopes(str(evidence.failure)):
         return
     loss = node if node.kind == "loss" else _loss_above(evidence, node)
     labels, predictions = ends(evidence, loss if loss is not None else node)

@@ -107,7 +107,8 @@ def loss_broadcast(evidence: Evidence) -> Iterator[Finding]:
         ):
             continue
         y, p = aligned(labels.spec.shape, predictions.spec.shape)
-        if y == p:
+        # An unknown axis may have any size: nothing is said of it.
+        if len(y) == len(p) and all(None in (a, b) or a == b for a, b in zip(y, p, strict=True)):
             continue
         cause = (
             cause_of_axes(evidence, predictions)

@@ -20,6 +20,8 @@ class StepState:
         graph_function: whether the step is a ``tf.function``. ``lambda_name``: whether it was made from a lambda.
         outside: paths of variables made outside the strategy's scope, of ``variables`` in all.
         optimizers_outside: classes of optimizers made outside. ``bare_outside``: names of ``tf.Variable`` objects made outside.
+        nested: line that calls ``strategy.run`` inside ``strategy.run``.
+        static_only: line that calls it with ``experimental_enable_dynamic_batch_size=False``. ``buckets``: whether it pads to powers of two.
         variables_made: lines that make a new variable in every call. ``refused``: what the step raised.
         scales: what does not fit the number of replicas (:class:`jupyter_tpushape.scaling.Scale`).
     """
@@ -34,6 +36,9 @@ class StepState:
     lambda_name: bool = False
     next_inside: Location | None = None
     variable_argument: Location | None = None
+    nested: Location | None = None
+    static_only: Location | None = None
+    buckets: bool = False
     variables_made: tuple[Location, ...] = ()
     outside: tuple[str, ...] = ()
     variables: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..flow import Finding, Node, Severity, Side, show_shape
+from ..flow import Finding, Node, Severity, Shape, Side, show_shape
 from .evidence import Evidence
 from .registry import check, rule
 from .words import count, named
@@ -275,11 +275,60 @@ def inner_axes(evidence: Evidence) -> Iterator[Finding]:
             )  # fmt: skip
         elif None in leaf.shape[1:] and evidence.sample.kind in ("dataset", "specs"):
             axes = [index for index, n in enumerate(leaf.shape) if n is None and index]
+            buckets = bool(getattr(evidence.facts.get("step"), "buckets", False))
+            programs = (
+                "A program is compiled for each power of two that lengths are padded to."
+                if buckets
+                else "Every new length is another program to compile."
+            )
             yield Finding(
-                AXIS.id, "slow", f"Axis {', '.join(map(str, axes))} of {path} changes from batch to batch: {show_shape(leaf.shape)}.",
-                "Every new length is another program to compile. Pad to one length (padded_shapes), resize to one size, or use a few buckets (bucket_by_sequence_length).",
+                AXIS.id, "note" if buckets else "slow", f"Axis {', '.join(map(str, axes))} of {path} changes from batch to batch: {show_shape(leaf.shape)}.",
+                f"{programs} Pad to one length (padded_shapes), resize to one size, or use a few buckets (bucket_by_sequence_length).",
                 Side("known axes"), Side(show_shape(leaf.shape)), split_nodes(evidence),
             )  # fmt: skip
+
+
+def _refusal(evidence: Evidence, node: Node, batch: bool, inner: bool) -> str:
+    """What users report that the compiler says where an unknown axis reaches this node; ``""`` where it takes one."""
+    if node.op in RESIZES or (node.op == "UpSampling2D" and node.config.get("interpolation", "nearest") != "nearest"):
+        return "CustomCall is not supported to have a dynamic dimension" if batch or inner else ""
+    if node.op.startswith(WINDOWS):
+        conv = (
+            "Dynamic Spatial Convolution is not supported" if "Conv" in node.op else "Dynamic shape is not supported for non trivial window"
+        )
+        return conv if inner else ""
+    given = [edge.spec.shape for edge in evidence.flow.into(node.id) if edge.spec.shape]
+    made = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
+    if not batch or not given or not made or any(None in shape for shape in (*given, made)):
+        return ""
+    if not all(_carries(evidence, edge.id) for edge in evidence.flow.into(node.id)):
+        return ""
+    if node.op.startswith("Concat"):
+        return "Dynamic concatenation is not supported yet" if made[0] != given[0][0] else ""
+    if node.op.lower() == "reshape":
+        return "Dynamic input dimension to reshape that is both splitted and combined is not supported" if crossed(given[0], made) else ""
+    return ""
+
+
+def _carries(evidence: Evidence, edge: str) -> bool:
+    """Whether the first axis of an edge is the batch, as a trace with one row more has shown."""
+    known = getattr(evidence.facts.get("probe"), "axes", {}).get(edge)
+    return bool(known) and 0 in known
+
+
+def crossed(before: Shape, after: Shape) -> bool:
+    """Whether a reshape cuts the first axis and joins it with another in one: (6, 4) to (8, 3), and not (6, 4) to (24,) or (3, 2, 4)."""
+    left = right = 0
+    one, two = 1, 1
+    while True:
+        if one <= two and left < len(before):
+            one, left = one * (before[left] or 1), left + 1
+        elif right < len(after):
+            two, right = two * (after[right] or 1), right + 1
+        else:
+            return False
+        if one == two and left and right:
+            return left > 1 and right > 1
 
 
 @check(order=65)
@@ -296,14 +345,10 @@ def dynamic_reaches(evidence: Evidence) -> Iterator[Finding]:
     for node in evidence.flow.nodes:
         if node.kind not in ("layer", "op") or node.status == "not-reached":
             continue
-        resize = node.op in RESIZES or (node.op == "UpSampling2D" and node.config.get("interpolation", "nearest") != "nearest")
-        window = inner and node.op.startswith(WINDOWS)
-        if not ((resize and (batch or inner)) or window):
+        said = _refusal(evidence, node, batch, inner)
+        if not said:
             continue
-        said = "CustomCall is not supported to have a dynamic dimension" if resize else (
-            "Dynamic Spatial Convolution is not supported" if "Conv" in node.op else "Dynamic shape is not supported for non trivial window"
-        )  # fmt: skip
-        axis = "the batch axis" if resize and batch else "a spatial axis"
+        axis = "the batch axis" if batch and not node.op.startswith(WINDOWS) else "a spatial axis"
         # A spec that leaves an axis open says nothing of the data: only data can be dynamic.
         severity: Severity = "note" if evidence.sample.kind == "specs" else "tpu"
         yield Finding(

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..flow import Finding, Node, Side
 from .evidence import Evidence
+from .loss import ancestors
 from .registry import check, rule
 from .words import named
 
@@ -74,11 +75,13 @@ DROPPED = rule(
     doc="tf.debugging.assert_* and check_numerics are dropped when the step is compiled: a value that they would have stopped goes on. "
     "Check on the host, in the pipeline.",
 )  # fmt: skip
+_LOOP = "return tf.while_loop(lambda v: tf.reduce_sum(v) < 9.0, lambda v: (tf.sin(v) + v + 1.0,), (x,){})[0]"
 LOOP = rule(
     "endless-loop-gradient", "A loop without maximum_iterations in a model that trains", severity="tpu", source="tpu-rules O8", tpu="v3-8",
-    fails=_layer("return tf.while_loop(lambda v: tf.reduce_sum(v) < 9.0, lambda v: (v + 1.0,), (x,))[0]"),
-    passes=_layer("return tf.while_loop(lambda v: tf.reduce_sum(v) < 9.0, lambda v: (v + 1.0,), (x,), maximum_iterations=9)[0]"),
-    doc="Its gradient keeps a value of each turn: `XLA compilation requires a fixed tensor list size. Set the max number of elements`.",
+    fails=_layer(_LOOP.format("")).replace("Own()]", "L.Dense(8), Own()]"),
+    passes=_layer(_LOOP.format(", maximum_iterations=9")).replace("Own()]", "L.Dense(8), Own()]"),
+    doc="""Its gradient keeps a value of each turn: `XLA compilation requires a fixed tensor list size. Set the max number of elements`. A loop whose
+gradient keeps nothing (`v + 1.0`), or through which no gradient flows, compiles.""",
 )  # fmt: skip
 SIZE = rule(
     "batch-size-as-number", "The size of an unknown batch axis is computed with", severity="silent",
@@ -87,6 +90,11 @@ SIZE = rule(
     passes=_layer('return x / tf.cast(tf.shape(x)[0], "float32")'),
     doc="A TPU pads a batch of unknown size. Users report that tf.shape(x)[0] was the padded size there and not the true one; with a "
     "static batch it is a constant.",
+)  # fmt: skip
+UNFED = rule(
+    "placeholder-in-step", "A placeholder that nothing feeds", severity="error", source="tpu-rules O4; tensorflow/python/tpu/tpu_replication.py:43", tpu="v3-8",
+    fails=_layer("return x + tf.compat.v1.placeholder(tf.float32, ())"), passes=_layer("return x + tf.constant(1.0)"),
+    doc="Left over from TensorFlow 1: a CPU says `You must feed a value for placeholder tensor`, a TPU that Placeholder is not supported.",
 )  # fmt: skip
 UNSAFE = {
     "PyFunc": "Python code", "EagerPyFunc": "Python code", "LookupTableFindV2": "a table of words", "StringSplitV2": "text",
@@ -142,6 +150,8 @@ def operations(evidence: Evidence) -> Iterator[Finding]:
         if text and (use.op in TEXT or "String" in use.op):
             continue  # what is wrong with text is said of the text itself
         node = _node_of(evidence, use)
+        if use.what == "loop" and "step" not in evidence.facts and not _learns(evidence, node):
+            continue
         key = (use.what, node.id if node is not None else use.op)
         if key in told:
             continue
@@ -149,6 +159,15 @@ def operations(evidence: Evidence) -> Iterator[Finding]:
         finding = _finding(use, node, program.soft)
         if finding is not None:
             yield finding
+
+
+def _learns(evidence: Evidence, node: Node | None) -> bool:
+    """Whether a gradient flows through a node: it has weights to train, or what feeds it has."""
+    if node is None:
+        return True
+    layer = evidence.flow.node(node.parent) if node.kind == "op" and node.parent else node
+    around = [layer, *ancestors(evidence, node.id), *ancestors(evidence, layer.id)]
+    return any(weight.trainable for one in around for weight in one.weights)
 
 
 def _finding(use: Any, node: Node | None, soft: bool) -> Finding | None:
@@ -209,6 +228,12 @@ def _finding(use: Any, node: Node | None, soft: bool) -> Finding | None:
             "A TPU pads such a batch, and users report the padded size here; that is not reproduced without a TPU. With drop_remainder=True and a "
             "batch that the replicas can share it is a constant.",
             Side("a static batch axis"), Side("an unknown one"), nodes, location=location,
+        )  # fmt: skip
+    if use.what == "placeholder":
+        return Finding(
+            UNFED.id, "error", f"{where} makes a placeholder, which nothing feeds.",
+            "It raises `You must feed a value for placeholder tensor` when it runs, and a TPU does not take placeholders at all. Use the layer's input, or a constant.",
+            Side("a tensor with a value"), Side("tf.compat.v1.placeholder"), nodes, location=location,
         )  # fmt: skip
     if use.what == "loop":
         return Finding(

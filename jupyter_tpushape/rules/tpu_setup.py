@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..flow import Finding, Side
 from .evidence import Evidence
 from .registry import check, rule
-from .tpu_scope import OUTSIDE
+from .tpu_scope import METRIC, OPTIMIZER, OUTSIDE
 
 _BUILD = """
 def build():
@@ -51,23 +51,54 @@ _TELL = {
 }
 
 
+_INSIDE = "Make model, optimizer and metrics, and call compile, inside one `with strategy.scope():`."
+# What TensorFlow and Keras say of scopes: words, rule, message, reason.
+_SCOPES = (
+    (
+        "was not created in the distribution strategy scope of", OUTSIDE,
+        "A variable was made outside the strategy's scope, and the model is compiled inside.",
+        "Each replica needs its own copy. Make every layer inside `with strategy.scope():`, layers loaded from a hub included.",
+    ),
+    (
+        "was created inside a different distribution strategy scope than the model", METRIC,
+        "A metric was made outside the strategy's scope, and the model inside.",
+        "tf_keras refuses it at compile. Make it inside `with strategy.scope():`, or pass its name.",
+    ),
+    *(
+        (
+            words, OUTSIDE, "The optimizer's state is made in a strategy's scope, and the model's variables were made outside of it.", _INSIDE,
+        )
+        for words in (
+            "Trying to create optimizer slot variable under the scope for tf.distribute.Strategy",
+            "must only be passed a variable created in this tf.distribute.Strategy.scope()",
+        )
+    ),
+    (
+        "Mixing different tf.distribute.Strategy objects", OPTIMIZER,
+        "What belongs to one strategy is used in the scope of another: model, optimizer and loss are to be of the same.", _INSIDE,
+    ),
+)  # fmt: skip
+
+
+def of_scopes(said: str) -> bool:
+    """Whether an exception speaks of scopes, and not of what the program computes."""
+    return any(words in said for words, *_ in _SCOPES)
+
+
 def told(evidence: Evidence) -> Finding | None:
     """The finding for a set-up that raised, or ``None`` where something else did."""
-    if evidence.where != "build" or evidence.failure is None:
+    if evidence.failure is None:
         return None
     said = str(evidence.failure)
     node = evidence.failed
     nodes, where = ((node.id,), node.location or node.called) if node is not None else ((), None)
     for words, (message, why) in _TELL.items():
         line = where.text if where is not None else ""
-        if words in said and (not words.startswith("index 0") or "TPU" in line):
+        if evidence.where == "build" and words in said and (not words.startswith("index 0") or "TPU" in line):
             return Finding(NO_TPU.id, "tpu", message, why, Side("a TPU, or a planned slice"), Side("no TPU"), nodes, location=where)
-    if "was not created in the distribution strategy scope of" in said:
-        return Finding(
-            OUTSIDE.id, "tpu", "A variable was made outside the strategy's scope, and the model is compiled inside.",
-            "Each replica needs its own copy. Make every layer inside `with strategy.scope():`, layers loaded from a hub included.",
-            Side("made in the scope"), Side("made outside"), nodes, location=where,
-        )  # fmt: skip
+    for words, entry, message, why in _SCOPES:
+        if words in said:
+            return Finding(entry.id, "tpu", message, why, Side("made in the scope"), Side("made outside"), nodes, location=where)
     return None
 
 
@@ -75,5 +106,6 @@ def told(evidence: Evidence) -> Finding | None:
 def set_up(evidence: Evidence) -> Iterator[Finding]:
     """A set-up that raised."""
     finding = told(evidence)
-    if finding is not None:
+    known = getattr(evidence.facts.get("scope"), "outside", ()) and evidence.where != "build"  # said of the variables themselves
+    if finding is not None and not known:
         yield finding

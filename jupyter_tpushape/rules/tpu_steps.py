@@ -110,6 +110,34 @@ def step(x, y):
     return strategy.run(scaled, args=(x, y, factor))
 """),
 )  # fmt: skip
+NESTED = rule(
+    "nested-run", "strategy.run inside strategy.run", severity="tpu", source="tpu-rules O4", tpu="v5e-8",
+    fails=_example(step="""
+def outer_step(x, y):
+    return strategy.run(replica_step, args=(x, y))
+@tf.function
+def step(batch):
+    return strategy.run(outer_step, args=batch)
+"""),
+    passes=_example(step="""
+def outer_step(x, y):
+    return replica_step(x, y)
+@tf.function
+def step(batch):
+    return strategy.run(outer_step, args=batch)
+"""),
+    doc="What runs inside is one replica's program already. TensorFlow's Python raises `Method requires being in cross-replica context`; where it is got "
+    "past, the TPU says that TPU computations cannot be nested.",
+)  # fmt: skip
+STATIC = rule(
+    "static-shapes-only", "Padding of unknown shapes is switched off, and the batch axis is unknown", severity="tpu",
+    source="tpu-rules B6; tensorflow/python/distribute/distribute_lib.py RunOptions (from the documentation; not verified on a TPU)", tpu="v5e-8",
+    fails=_example(step=_RUN.replace("args=batch", "args=batch, options=OPTIONS")).replace(", drop_remainder=True", "").replace("64", "72")
+    + "\nOPTIONS = tf.distribute.RunOptions(experimental_enable_dynamic_batch_size=False)\n",
+    passes=_example(step=_RUN.replace("args=batch", "args=batch, options=OPTIONS"))
+    + "\nOPTIONS = tf.distribute.RunOptions(experimental_enable_dynamic_batch_size=False)\n",
+    doc="With experimental_enable_dynamic_batch_size=False TPUStrategy takes static shapes only: nothing pads a smaller last batch.",
+)  # fmt: skip
 BARE = rule(
     "variable-outside", "A tf.Variable from outside the scope is read in the step", severity="tpu",
     source="tpu-rules V10 (from the source; the error's text is not verified)", tpu="v5e-8",
@@ -197,6 +225,19 @@ def refused(evidence: Evidence) -> Iterator[Finding]:
             ARGUMENT.id, "A variable is handed to strategy.run for a function that takes *args.",
             "It raises `TPUStrategy.run() cannot handle Variables passed to *args`. Name the parameter, or use the variable from outside.",
             "a named parameter", "*args", (), state.variable_argument,
+        )  # fmt: skip
+    if state.nested is not None:
+        yield _at(
+            NESTED.id, "strategy.run is called inside strategy.run, where there is one replica and nothing to distribute.",
+            "It raises `Method requires being in cross-replica context`. Call the inner function directly.",
+            "a plain call", "strategy.run", failed, state.nested,
+        )  # fmt: skip
+    if tpu and state.static_only is not None and evidence.split is not None and evidence.split.dynamic:
+        yield _at(
+            STATIC.id, "strategy.run is told to take static shapes only, and the batch axis of each replica is unknown.",
+            "TensorFlow's documentation rules it out; what a TPU says is not verified. Leave the option out, or make every batch of one size: drop_remainder=True "
+            f"and a multiple of {evidence.target.replicas}.",
+            "static shapes", "an unknown batch axis", (), state.static_only,
         )  # fmt: skip
     for where in state.variables_made[:1]:
         made = _at(

@@ -27,6 +27,8 @@ from .tensorflow import spec_of
 
 NEXT_INSIDE = "next(iterator) should be called from outside of replica_fn. Getting PerReplica from inside of replica_fn is not supported."
 
+NESTED = "Method requires being in cross-replica context, use get_replica_context().merge_call()"
+
 
 @dataclass
 class Gradient:
@@ -68,6 +70,9 @@ class StepFacts:
     lambda_name: bool = False
     looped: bool = False
     variable_argument: Location | None = None
+    nested: Location | None = None
+    static_only: Location | None = None
+    buckets: bool = False
     gradients: list[Gradient] = field(default_factory=list)
     updates: list[Update] = field(default_factory=list)
     reduces: list[Reduce] = field(default_factory=list)
@@ -170,7 +175,13 @@ class Doors:
             if not self._ours():
                 return original(strategy, fn, args, kwargs, options)
             facts = self.facts
+            if self.inside:
+                facts.nested = location(user_frame(depth=2))
+                raise RuntimeError(NESTED)
             facts.runs += 1
+            if getattr(options, "experimental_enable_dynamic_batch_size", True) is False:
+                facts.static_only = location(user_frame(depth=2))
+            facts.buckets = facts.buckets or bool(getattr(options, "experimental_bucketizing_dynamic_shape", False))
             facts.strategy = strategy
             facts.eager_inside = facts.eager_inside or not isinstance(fn, Function)
             if _varargs(fn) and any(isinstance(item, (tf.Variable, DistributedVariable)) for item in args or ()):
