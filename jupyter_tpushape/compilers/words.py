@@ -53,13 +53,18 @@ def scope_node(flow: Any, scope: str) -> Node | None:
 
 
 def _line(program: Lowered, scope: str) -> Any:
-    """The user's own line that made the operation of this name."""
+    """The user's own line that made the operation of this name; ``None`` where it is a gradient's."""
     from ..program import user_line
+    from ..trace.locations import is_user_file
 
     try:
-        return user_line(program.graph.get_operation_by_name(scope))
+        operation = program.graph.get_operation_by_name(scope)
+        files = [frame.filename for frame in operation.traceback]
     except (AttributeError, KeyError, ValueError):
         return None
+    # The lines before the lowering are those that asked for it.
+    begin = next((i for i, name in enumerate(files) if name.endswith("compilers/lowering.py")), 0)
+    return user_line(operation) if any(is_user_file(name) for name in files[begin:]) else None
 
 
 def _plain(message: str) -> str:
