@@ -145,7 +145,11 @@ def test_what_lives_at_the_worst_moment_is_told_once(tmp_path):
     (tmp_path / "m.after_optimizations.txt").write_text(PROGRAM)
     found = buffers.of_dump(tmp_path)
     assert found == {
-        "live": [["model/dense/MatMul", 4096, "f32[8,128]{1,0:T(8,128)}"], ["parameter:0", 4000, "f32[8,125]{1,0}"], ["model/lstm/while", 800, "f32[200]{0}"]],
+        "live": [
+            ["model/dense/MatMul", 4096, "f32[8,128]{1,0:T(8,128)}"],
+            ["parameter:0", 4000, "f32[8,125]{1,0}"],
+            ["model/lstm/while", 800, "f32[200]{0}"],
+        ],
         "room": 9000,
     }
     assert buffers.of_dump(tmp_path / "nothing") is None

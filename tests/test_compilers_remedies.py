@@ -91,7 +91,9 @@ def test_what_does_not_fit_in_float32_is_seen_to_fit_in_mixed_bfloat16_and_remat
     data = tf.TensorSpec((8 * 40960, 128)), tf.TensorSpec((8 * 40960, 10))
     report = tpushape.trace(refining(framework), data, tpu="v2-8", compiler="tpu")
     (finding,) = [finding for finding in report.findings if finding.rule == "hbm-oom"]
-    assert finding.message == "The train step does not fit into the memory of a v2-8 core: temporaries need 7.59 GiB and there are 7.48 GiB."
+    assert (
+        finding.message == "The train step does not fit into the memory of a v2-8 core: temporaries need 7.59 GiB and there are 7.48 GiB."
+    )
     assert finding.why.startswith("Most is taken by r0 1.88 GiB, r1 1.88 GiB, r2 1.88 GiB, when most is in use at once.")
     fixes = {fix.title.split(":")[0]: fix for fix in finding.fixes if fix.verified}
     scopes = {"Compute in mixed_bfloat16": lambda: mixed(keras)}
