@@ -85,8 +85,6 @@ def main() -> None:
     options = parser.parse_args()
     keep = Path(options.keep or tempfile.mkdtemp(prefix="tpushape-bench-"))
     keep.mkdir(parents=True, exist_ok=True)
-    # A cache of its own: every program is compiled, none read.
-    os.environ["TPUSHAPE_CACHE"] = tempfile.mkdtemp(prefix="tpushape-bench-")
     import tensorflow as tf
 
     import jupyter_tpushape as tpushape
@@ -101,6 +99,8 @@ def main() -> None:
                     report = tpushape.Report.from_json(place.read_text(encoding="utf-8"))
                 else:
                     model, data = programs(importlib.import_module(framework), tf)[name](options.rows * REPLICAS)
+                    # A cache of its own: the two frameworks' programs may be one.
+                    os.environ["TPUSHAPE_CACHE"] = tempfile.mkdtemp(prefix="tpushape-bench-")
                     start = time.perf_counter()
                     report = tpushape.trace(model, data, tpu=tpu, compiler="tpu", fixes=False)
                     report.seconds = time.perf_counter() - start

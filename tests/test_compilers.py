@@ -14,9 +14,10 @@ from programs import example
 
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.compilers import bridge, cache, process
+from jupyter_tpushape.compilers.exchange import exchange
 from jupyter_tpushape.compilers.lowering import lower
 from jupyter_tpushape.examine import Program, examine
-from jupyter_tpushape.replicas import target
+from jupyter_tpushape.replicas import SLICES, target
 
 needs_libtpu = pytest.mark.skipif(bool(bridge.check()), reason=bridge.check() or "installed")
 FRAMEWORKS = ["keras", "tf_keras"]
@@ -119,10 +120,25 @@ def test_a_known_program_has_known_layouts():
 
 
 @needs_libtpu
-@pytest.mark.parametrize("name", ["v2-8", "v3-8", "v4-8", "v4-32", "v5e-1", "v5e-256", "v5p-8", "v6e-8"])
-def test_every_generation_compiles(name):
+@pytest.mark.parametrize("name", ["v2-8", "v3-8", "v5e-1", "v5p-8", "v6e-8", *(one.name for one in SLICES.values() if one.hosts > 1), "v4-8"])
+def test_every_generation_and_every_slice_of_many_hosts_compiles(name):
     report = tpushape.trace(planted("keras", 128), tf.TensorSpec((2048, 128)), tpu=name, compiler="tpu")
     assert [verdict.ok for verdict in report.verdicts] == [True], report
+    assert report.verdicts[0].target == name
+
+
+@pytest.mark.parametrize("one", SLICES.values(), ids=SLICES)
+def test_the_sum_of_gradients_is_an_estimate_on_every_slice(one):
+    seen = examine(Program(classifier("keras"), (tf.TensorSpec((2048, 16)), tf.TensorSpec((2048,), tf.int32)), target=target(one.name)))
+    found = exchange(seen, "train")
+    assert exchange(seen, "forward") is None
+    if one.replicas == 1:
+        assert found is None
+        return
+    # Kernels, biases, and the scale and shift of the normalisation, in float32.
+    gradients = 4 * (16 * 32 + 32 + 32 * 4 + 4 + 2 * 32)
+    assert (found.gradients, found.sent) == (gradients, round(2 * gradients * (one.replicas - 1) / one.replicas))
+    assert str(found).startswith("the sum of gradients over the replicas is not in it: estimated, ")
 
 
 @needs_libtpu

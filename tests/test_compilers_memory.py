@@ -109,6 +109,7 @@ HloLiveRange (max 9):
     b{}:2-5
     c{0}:4-6
     same{}:2-5
+    loop{1}:3-9
 """
 ASSIGNED = """\
 BufferAssignment:
@@ -121,6 +122,7 @@ allocation 2: size 9000, page 0, preallocated-temp:
  value: <4 b @0> (size=4096,offset=4096): f32[8,128]{1,0:T(8,128)}
  value: <5 same @0> (size=4096,offset=4096): f32[8,128]{1,0:T(8,128)}
  value: <6 c{0} @0> (size=1000,offset=0): f32[250]{0}
+ value: <7 loop{1} (phi) @0> (size=800,offset=8192): f32[200]{0}
 """
 PROGRAM = """\
 %inside (q: f32[3]) -> f32[8,128] {
@@ -131,6 +133,7 @@ PROGRAM = """\
 ENTRY %main (p: f32[3]) -> f32[8,128] {
   %p = f32[3]{0:T(128)} parameter(0), metadata={op_name="XLA_Args"}
   %a = f32[8,125]{1,0} copy(%p), metadata={op_name="XLA_Args"}
+  %loop = (s32[], f32[200]{0}) while(%a), condition=%c, body=%d, metadata={op_name="model/lstm/while"}
   ROOT %b = f32[8,128]{1,0:T(8,128)} fusion(%a), kind=kLoop, calls=%inside
 }
 """
@@ -142,7 +145,11 @@ def test_what_lives_at_the_worst_moment_is_told_once(tmp_path):
     (tmp_path / "m.after_optimizations.txt").write_text(PROGRAM)
     found = buffers.of_dump(tmp_path)
     assert found == {
-        "live": [["model/dense/MatMul", 4096, "f32[8,128]{1,0:T(8,128)}"], ["parameter:0", 4000, "f32[8,125]{1,0}"]],
+        "live": [
+            ["model/dense/MatMul", 4096, "f32[8,128]{1,0:T(8,128)}"],
+            ["parameter:0", 4000, "f32[8,125]{1,0}"],
+            ["model/lstm/while", 800, "f32[200]{0}"],
+        ],
         "room": 9000,
     }
     assert buffers.of_dump(tmp_path / "nothing") is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -63,6 +64,56 @@ def test_a_batch_that_fits_is_found_by_compiling(monkeypatch):
     assert "an idea, not compiled" in idea.reason
     assert any(words.startswith("out of memory: trying ") for words in said)
     assert all((a == b).all() for a, b in zip(before, model.get_weights(), strict=True)) and not model.optimizer.built
+
+
+def refining(framework):
+    """Layers that keep much of what they compute for the backward pass: a step that is taken 64 times."""
+    keras = importlib.import_module(framework)
+
+    class Refine(keras.layers.Layer):
+        def build(self, shape):
+            self.w = self.add_weight(shape=(shape[-1], shape[-1]), name="w")
+
+        def call(self, x):
+            step = lambda i, h: (i + 1, tf.tanh(tf.matmul(h, self.w) + x))  # noqa: E731
+            return tf.while_loop(lambda i, h: i < 64, step, (0, x), maximum_iterations=64)[1]
+
+    model = keras.Sequential([keras.Input((128,)), *(Refine(name=f"r{i}") for i in range(4)), keras.layers.Dense(10)])
+    model.compile("sgd", "mse")
+    return model
+
+
+@needs_libtpu
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+def test_what_does_not_fit_in_float32_is_seen_to_fit_in_mixed_bfloat16_and_rematerialised(framework, monkeypatch):
+    monkeypatch.setattr(remedies, "MOST", 1)
+    keras = importlib.import_module(framework)
+    data = tf.TensorSpec((8 * 40960, 128)), tf.TensorSpec((8 * 40960, 10))
+    report = tpushape.trace(refining(framework), data, tpu="v2-8", compiler="tpu")
+    (finding,) = [finding for finding in report.findings if finding.rule == "hbm-oom"]
+    assert (
+        finding.message == "The train step does not fit into the memory of a v2-8 core: temporaries need 7.59 GiB and there are 7.48 GiB."
+    )
+    assert finding.why.startswith("Most is taken by r0 1.88 GiB, r1 1.88 GiB, r2 1.88 GiB, when most is in use at once.")
+    fixes = {fix.title.split(":")[0]: fix for fix in finding.fixes if fix.verified}
+    scopes = {"Compute in mixed_bfloat16": lambda: mixed(keras)}
+    if framework == "keras":
+        scopes["Rematerialise 4 layers"] = lambda: keras.RematScope(mode="list_of_layers", layer_names=["r0", "r1", "r2", "r3"])
+        assert "RematScope(mode='list_of_layers', layer_names=['r0', 'r1', 'r2', 'r3'])" in fixes["Rematerialise 4 layers"].patch
+    assert set(scopes) <= set(fixes)
+    for title, scope in scopes.items():
+        # What the fix says is what comes of a model that is built so.
+        with scope():
+            model = refining(framework)
+        verdict = tpushape.trace(model, data, tpu="v2-8", compiler="tpu", fixes=False).verdicts[-1]
+        assert verdict.ok and fixes[title].effect.text.removeprefix("compiles: ") in verdict.message
+
+
+@contextmanager
+def mixed(keras):
+    keras.mixed_precision.set_global_policy("mixed_bfloat16")
+    yield
+    keras.mixed_precision.set_global_policy("float32")
 
 
 @pytest.mark.parametrize("framework", ["keras", "tf_keras"])

@@ -12,7 +12,7 @@ import jupyter_tpushape as tpushape
 FRAMEWORKS = ["keras", "tf_keras"]
 
 
-def refused(framework, body):
+def refused(framework, body, trains=False):
     keras = importlib.import_module(framework)
 
     class Own(keras.layers.Layer):
@@ -23,9 +23,11 @@ def refused(framework, body):
             return shape
 
     model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(8), Own(name="own")])
-    report = tpushape.trace(model, tf.TensorSpec((64, 8)), tpu="v5e-8", compiler="xla", fixes=False)
+    model.compile("sgd", "mse")
+    data = (tf.TensorSpec((64, 8)), tf.TensorSpec((64, 8))) if trains else tf.TensorSpec((64, 8))
+    report = tpushape.trace(model, data, tpu="v5e-8", compiler="xla", fixes=False)
     (finding,) = [finding for finding in report.findings if finding.rule == "xla-refused"]
-    (verdict,) = report.verdicts
+    *_, verdict = report.verdicts
     assert not verdict.ok and verdict.message == finding.message
     assert finding.severity == "tpu" and "Failed getting" not in finding.message + finding.why
     return report, finding
@@ -39,6 +41,33 @@ def test_an_operation_without_a_kernel(framework):
     assert "tf.strings.as_string" in finding.location.text
     # TensorFlow's own list for TPUs says it too.
     assert "tpu-kernel" in [other.rule for other in report.findings]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_loop_whose_gradient_has_no_end(framework):
+    def body(x):
+        return tf.while_loop(lambda h: tf.reduce_sum(h) < 10.0, lambda h: [h * 2.0], [x])[0]
+
+    _, finding = refused(framework, body, trains=True)
+    assert finding.message == "own: XLA refuses accumulator: XLA compilation requires a fixed tensor list size."
+    assert finding.why == "Give the loop maximum_iterations, or loop over tf.range(n)."
+    # The gradient has no line of its own: the layer's stands for it, and not the one that asked.
+    assert "tpushape.trace" not in finding.location.text
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("EagerPyFunc", lambda x: tf.ensure_shape(tf.py_function(lambda a: a, [x], tf.float32), x.shape)),
+        ("HistogramFixedWidth", lambda x: x + tf.cast(tf.reduce_sum(tf.histogram_fixed_width(x, [0.0, 1.0])), tf.float32)),
+        ("Eig", lambda x: x + tf.math.real(tf.linalg.eigvals(tf.matmul(x, x, transpose_a=True)))),
+    ],
+)
+def test_other_operations_without_a_kernel(framework, kind, body):
+    _, finding = refused(framework, body)
+    assert finding.message == f"own: XLA has no kernel for {kind}."
+    assert "lambda x: " in finding.location.text
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)

@@ -14,7 +14,8 @@ from typing import Any
 # So many are told one by one; the smaller ones are added up by operation.
 MOST = 64
 _ALLOCATION = re.compile(r"^allocation \d+: size (\d+)(.*)$")
-_VALUE = re.compile(r"^ value: <\d+ (\S+?)(?:\{([\d,]*)\})? @0> \(size=(\d+),offset=(\d+)\): (.*)$")
+# What a loop carries is marked (phi).
+_VALUE = re.compile(r"^ value: <\d+ (\S+?)(?:\{([\d,]*)\})?(?: \(phi\))? @0> \(size=(\d+),offset=(\d+)\): (.*)$")
 _RANGE = re.compile(r"^\s+(\S+?)\{([\d,]*)\}:(\d+)-(\d+)$")
 _INSTRUCTION = re.compile(r"^\s*(?:ROOT )?%?([\w.\-]+) = .*?[\s})]([a-z][\w\-]*)\(([^)]*)\)(.*)$")
 _COMPUTATION = re.compile(r"^(?:ENTRY )?%?([\w.\-]+) \(.*\{$")

@@ -13,7 +13,7 @@ from typing import Any
 
 MOST = 256
 # Of an answer: one that was kept in another form is not read.
-FORMAT = "2"
+FORMAT = "3"
 _METADATA = re.compile(r", metadata=\{[^{}]*\}")
 _OP_NAME = re.compile(r'op_name="([^"]*)"')
 _NAME = re.compile(r"%[\w.\-]+")

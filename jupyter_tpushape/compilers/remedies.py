@@ -147,15 +147,17 @@ def _others(seen: Any, program: Lowered) -> Iterator[Other]:
     scope = getattr(_module(seen), "RematScope", None)
     if scope is not None and program.program == "train":
         # Keras 3.15 on TensorFlow cannot do it in a compiled step for layers that are told training=...: these are left out.
-        names = [layer.name for layer in _layers(seen.model) if not seen.adapter.is_model(layer) and not _told_training(layer)]
-        for words, options in (
-            ("every layer", {"mode": "full"}),
-            (f"{len(names)} layers", {"mode": "list_of_layers", "layer_names": names}),
-        ):
+        names = [layer.name for layer in _layers(seen.model) if _computes(seen.adapter, layer) and not _told_training(layer)]
+        build = "model = ...  # build the model in here"
+        ways: list[tuple[str, dict[str, Any], str]] = [("every layer", {"mode": "full"}, build)]
+        if names:
+            words = f"{len(names)} layer{'s' * (len(names) > 1)}"
+            ways.append((words, {"mode": "list_of_layers", "layer_names": names}, f"{build}; layers are found by these names"))
+        for words, options, inside in ways:
             arguments = ", ".join(f"{key}={value!r}" for key, value in options.items())
             yield (
                 f"Rematerialise {words}: their activations are computed again in the backward pass",
-                f"with {package}.RematScope({arguments}):\n    model = ...  # build the model in here\n",
+                f"with {package}.RematScope({arguments}):\n    {inside}\n",
                 "each step takes longer",
                 lambda options=options: _again(seen, "", lambda: scope(**options)),  # type: ignore[misc]
             )
@@ -172,6 +174,10 @@ def _layers(model: Any) -> list[Any]:
         return list(model._flatten_layers(include_self=False, recursive=True))
     except AttributeError:
         return list(getattr(model, "layers", ()))
+
+
+def _computes(adapter: Any, layer: Any) -> bool:
+    return not adapter.is_model(layer) and type(layer).__name__ != "InputLayer"
 
 
 def _told_training(layer: Any) -> bool:

@@ -53,13 +53,18 @@ def scope_node(flow: Any, scope: str) -> Node | None:
 
 
 def _line(program: Lowered, scope: str) -> Any:
-    """The user's own line that made the operation of this name."""
+    """The user's own line that made the operation of this name; ``None`` where it is a gradient's."""
     from ..program import user_line
+    from ..trace.locations import is_user_file
 
     try:
-        return user_line(program.graph.get_operation_by_name(scope))
+        operation = program.graph.get_operation_by_name(scope)
+        files = [frame.filename for frame in operation.traceback]
     except (AttributeError, KeyError, ValueError):
         return None
+    # The lines before the lowering are those that asked for it.
+    begin = next((i for i, name in enumerate(files) if name.endswith("compilers/lowering.py")), 0)
+    return user_line(operation) if any(is_user_file(name) for name in files[begin:]) else None
 
 
 def _plain(message: str) -> str:
@@ -187,15 +192,17 @@ def _out_of_memory(seen: Any, program: Lowered, answer: dict[str, Any]) -> Findi
     flow = seen.evidence.flow
     arguments = held(program, entry_layout(program.text))
     # What the plan does not account for must not be laid at the door of the layers that it names.
-    told = answer.get("buffers") or {}
-    explained = told.get("room", 0) >= 0.5 * needs > 0
-    layers = [layer for layer in by_layer([], live(program, arguments, told), node_names(flow)) if layer.temporaries and explained]
-    most = ", ".join(f"{layer.name} {size(layer.bytes)}" for layer in layers[:3])
+    layers = [layer for layer in by_layer([], live(program, arguments, answer.get("buffers")), node_names(flow)) if layer.temporaries]
+    if sum(layer.bytes for layer in layers) < 0.5 * needs or not needs:
+        layers = []
+    first = layers[:3]
+    most = ", ".join(f"{layer.name} {size(layer.bytes)}" for layer in first)
+    begins = "Most is taken by" if sum(layer.bytes for layer in first) >= 0.5 * needs else "The largest parts are"
     why = [
-        f"Most is taken by {most}, when most is in use at once." if most else "The compiler does not say by which layers.",
+        f"{begins} {most}, when most is in use at once." if most else "The compiler does not say by which layers.",
         f"The TPU compiler's answer: {_plain(message)}",
     ]
-    nodes = tuple(layer.node for layer in layers[:3])
+    nodes = tuple(layer.node for layer in first)
     where = flow.node(nodes[0]) if nodes else None
     return Finding(
         OOM.id, "tpu", said, " ".join(filter(None, why)), Side(f"at most {size(has or target.hbm_bytes)}"), Side(size(needs) if needs else "more"),
