@@ -16,6 +16,9 @@ export interface DetailActions {
 }
 
 function table(head: readonly string[], rows: readonly (readonly (Node | string)[])[], odd: ReadonlySet<number> = new Set()): HTMLElement {
+  // Short words are not broken to make room for long ones.
+  const words = (cell: Node | string | undefined): number => (typeof cell === "string" ? cell : (cell?.textContent ?? "")).length;
+  const least = head.map((_, column) => Math.min(12, 1 + Math.max(...rows.map((row) => words(row[column])))));
   return h(
     "div",
     {},
@@ -26,7 +29,17 @@ function table(head: readonly string[], rows: readonly (readonly (Node | string)
       h(
         "tbody",
         {},
-        ...rows.map((row, i) => h("tr", { class: odd.has(i) ? "odd" : undefined }, ...row.map((cell) => h("td", { class: "mono" }, cell)))),
+        ...rows.map((row, i) =>
+          h(
+            "tr",
+            { class: odd.has(i) ? "odd" : undefined },
+            ...row.map((cell, column) => {
+              const td = h("td", { class: "mono" }, cell);
+              td.style.minWidth = `calc(${least[column]!}ch + 8px)`;
+              return td;
+            }),
+          ),
+        ),
       ),
     ),
   );
@@ -184,7 +197,15 @@ function tensors(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions)
       }
       return [button(doc.node(far).name, { class: "link mono" }, () => act.goTo(far)), words, edge.label ?? ""];
     });
-    section(pane, title, table([other === "source" ? "from" : "to", "tensor", "as"], rows));
+    const named = rows.some(([, , as]) => as);
+    section(
+      pane,
+      title,
+      table(
+        [other === "source" ? "from" : "to", "tensor", ...(named ? ["as"] : [])],
+        rows.map((row) => (named ? row : row.slice(0, 2))),
+      ),
+    );
     if (list.length > 60) {
       pane.append(h("p", { class: "muted" }, `and ${list.length - 60} more`));
     }
