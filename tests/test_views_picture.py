@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_tpushape.flow import Edge, Finding, Flow, Node, Report, Spec
-from jupyter_tpushape.views.picture import Picture, picture
+from jupyter_tpushape.views.picture import Picture, label, picture
 
 spec = importlib.util.spec_from_file_location("view_flows", Path(__file__).parent / "view_browser" / "flows.py")
 assert spec
@@ -55,7 +55,8 @@ def test_a_long_flow_shows_its_ends_and_what_is_next_to_a_problem() -> None:
     report.findings = [Finding("r", "error", "m", nodes=("n500",))]
     drawn = picture(report, 24)
     shown = {box.nodes[0].id for box in drawn.boxes if not box.left_out}
-    assert {"n0", "n999", *(f"n{i}" for i in range(497, 504))} <= shown
+    assert {"n0", *(f"n{i}" for i in range(497, 504))} <= shown
+    assert drawn.boxes[-1].nodes[-1].id == "n999"
     assert sum(len(box.nodes) for box in drawn.boxes) == 1000
     assert len(drawn.boxes) <= 30
 
@@ -79,3 +80,34 @@ def test_the_composite_around_a_problem_is_open() -> None:
     edges = [Edge(f"e{i}", f"a{i}", f"a{i + 1}", Spec((1,), "float32")) for i in range(3)]
     assert names(picture(Report(Flow(nodes, edges), []), 2))[:3] != ["model"]
     assert "a2" in names(picture(Report(Flow(nodes, edges), []), 4))
+
+
+def test_repeated_blocks_stand_in_one_box() -> None:
+    drawn = picture(flows.chain(1000), 24)
+    folds = [label(box) for box in drawn.boxes if box.times > 1]
+    assert folds == [("conv2d_1 … add_995", "199 × 5 layers, identical")]
+    assert sum(len(box.nodes) for box in drawn.boxes) == 1000
+    assert not any(box.left_out for box in drawn.boxes)
+
+
+def test_parts_that_share_a_numbered_name_stand_in_one_box() -> None:
+    nodes, edges = [Node("x", "input", "input", "InputLayer")], []
+    for block in range(3):
+        for i, op in enumerate(["Conv2D", "BatchNormalization", "ReLU"] * (2 + block)):
+            nodes.append(Node(f"b{block}{i}", f"block{block}_{op.lower()}_{i}", "layer", op, params=block * i))
+            edges.append(Edge(f"e{len(edges)}", nodes[-2].id, nodes[-1].id, Spec((8, 4), "float32")))
+    report = Report(Flow(nodes, edges), [])
+    assert [label(box) for box in picture(report, 10).boxes] == [
+        ("input", "InputLayer"),
+        ("block0", "6 layers"),
+        ("block1", "9 layers"),
+        ("block2", "12 layers"),
+    ]
+    # What a finding speaks of, and what stands next to it, is never in a group.
+    report.findings = [Finding("r", "error", "m", nodes=("b14",))]
+    alone = {box.nodes[0].id for box in picture(report, 20).boxes if not box.title}
+    assert {f"b1{i}" for i in range(1, 8)} <= alone
+
+
+def test_blocks_that_differ_are_not_called_identical() -> None:
+    assert not [box for box in picture(flows.chain(1000, folded=False), 24).boxes if box.times > 1]

@@ -10,8 +10,16 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from ..flow import Edge, Flow, Node, Report
+from .folds import Unit, folded
+from .words import short_dtype
 
 GAP, APART, ROUND = 44.0, 28.0, 4
+#: The least width of a box that stands alone in its row, and the room for a line beside a box.
+COLUMN, TURN = 250.0, 14.0
+#: What is off by so little is drawn straight.
+NEARLY = 12.0
+#: How much more than others a broken edge wishes to be straight.
+BROKEN = 30
 NEAR = 3
 
 
@@ -29,10 +37,14 @@ class Box:
     room: float = 0.0
     #: What a stage gives.
     gives: str = ""
+    #: What is written on a group, how often its block stands in it, and how many nodes it has.
+    title: str = ""
+    times: int = 1
+    size: int = 0
 
     @property
     def left_out(self) -> bool:
-        return len(self.nodes) > 1
+        return len(self.nodes) > 1 and not self.title
 
 
 @dataclass
@@ -60,7 +72,8 @@ def picture(report: Report, most: int) -> Picture:
     lines = _lines(flow, boxes, shown)
     for line in lines:
         if line.source.nodes[0].kind == "stage" and line.edges[0].spec.shape is not None:
-            line.source.gives = str(line.edges[0].spec)
+            spec = line.edges[0].spec
+            line.source.gives = f"{'×'.join('?' if n is None else str(n) for n in spec.shape or ())} {short_dtype(spec.dtype)}".strip()
     for box in boxes:
         box.width, box.height = _size(box)
     _make_room(report, lines)
@@ -119,7 +132,7 @@ def _visible(flow: Flow, marked: set[str], most: int) -> dict[str, Node]:
 
 
 def _elide(flow: Flow, shown: dict[str, Node], marked: set[str], most: int) -> list[Box]:
-    """Boxes in the order of the flow; long runs that no finding speaks of become one box."""
+    """Boxes in the order of the flow; where they are too many, groups and folds, and at last one box for a long run that no finding speaks of."""
     kept: dict[str, Box] = {}
     for node in flow.nodes:
         if node.id in shown:
@@ -130,6 +143,12 @@ def _elide(flow: Flow, shown: dict[str, Node], marked: set[str], most: int) -> l
     if len(order) <= most:
         return order
     place = {box.nodes[0].id: i for i, box in enumerate(order)}
+    near = {place[shown[mark].id] + d for mark in marked if mark in shown for d in range(-NEAR, NEAR + 1)}
+    units = [Unit(box.nodes, box.hidden, kept=i in near) for i, box in enumerate(order)]
+    order = [Box(unit.nodes, unit.hidden, title=unit.title, times=unit.times, size=unit.size) for unit in folded(flow, units)]
+    if len(order) <= most:
+        return order
+    place = {node.id: i for i, box in enumerate(order) for node in box.nodes}
     near = {place[shown[mark].id] for mark in marked if mark in shown}
     wanted = {i + d for i in near for d in range(-NEAR, NEAR + 1)}
     edge = max(3, (most - len(wanted)) // 2)
@@ -162,8 +181,13 @@ def _lines(flow: Flow, boxes: list[Box], shown: dict[str, Node]) -> list[Line]:
 def label(box: Box) -> tuple[str, str]:
     """The two lines of words in a box."""
     first = box.nodes[0]
+    if box.title:
+        layers = box.size // box.times
+        return box.title, f"{box.times} × {layers} layers, identical" if box.times > 1 else f"{layers} layers"
     if box.left_out:
         return f"… {len(box.nodes)} more …", f"{first.name} to {box.nodes[-1].name}"
+    if first.kind == "split" and first.note:
+        return first.name, first.note
     words = [first.op] if first.op and first.op != first.name else []
     if box.gives:
         words.append(box.gives)
@@ -171,7 +195,7 @@ def label(box: Box) -> tuple[str, str]:
         words.append(f"{box.hidden} inside")
     if first.location and first.kind != "stage":
         words.append(str(first.location))
-    return first.name or first.op, " · ".join(words) or first.note
+    return first.name or first.op, " · ".join(words) or first.note or first.kind
 
 
 def _make_room(report: Report, lines: list[Line]) -> None:
@@ -209,6 +233,9 @@ def _layered(boxes: list[Box], lines: list[Line]) -> tuple[float, float]:
     rows: list[list[Box]] = [[] for _ in range(max(rank.values()) + 1)]
     for box in boxes:
         rows[rank[id(box)]].append(box)
+    for row in rows:
+        if len(row) == 1:
+            row[0].width = max(row[0].width, COLUMN)
     chains: list[tuple[Line, list[Box]]] = []
     up: dict[int, list[Box]] = {}
     down: dict[int, list[Box]] = {}
@@ -220,7 +247,8 @@ def _layered(boxes: list[Box], lines: list[Line]) -> tuple[float, float]:
             chain.append(bend)
         chain.append(line.target)
         chains.append((line, chain))
-        for a, b in pairwise(chain):
+        broken = any(edge.status == "failed" for edge in line.edges) and len(chain) == 2
+        for a, b in list(pairwise(chain)) * (BROKEN if broken else 1):
             down.setdefault(id(a), []).append(b)
             up.setdefault(id(b), []).append(a)
     for sweep in range(2 * ROUND):
@@ -239,18 +267,71 @@ def _layered(boxes: list[Box], lines: list[Line]) -> tuple[float, float]:
     tops = []
     for row in rows:
         tops.append(y)
-        broken = any(edge.status == "failed" for line in lines if line.source in row for edge in line.edges)
+        here = {id(box) for box in row}
+        broken = any(edge.status == "failed" for line, chain in chains if id(chain[-2]) in here for edge in line.edges)
         tall = max(box.height for box in row)
         for box in row:
             box.x, box.y = box.x - left, y
         y += tall + (GAP + 26 if broken else GAP)
     for line, chain in chains:
-        line.points = [(line.source.x + line.source.width / 2, line.source.y + line.source.height)]
-        for bend in chain[1:-1]:
-            x = bend.x + bend.width / 2
-            line.points += [(x, bend.y), (x, bend.y + 48.0)]
-        line.points.append((line.target.x + line.target.width / 2, line.target.y))
-    return right - left, y - GAP
+        line.points = _through(line, chain[1:-1], rows[rank[id(line.source)]], rows[rank[id(line.target)]])
+    for row in rows:
+        _square(row, [line for line, _ in chains])
+    most = max((x for line in lines for x, _ in line.points), default=0.0)
+    return max(right - left, most), y - GAP
+
+
+def _through(line: Line, bends: list[Box], first: list[Box], last: list[Box]) -> list[tuple[float, float]]:
+    """The way of a line: a long one leaves and arrives at a side, where nothing stands in between."""
+    a, b = line.source, line.target
+    begin = [(a.x + a.width / 2, a.y + a.height)]
+    end = [(b.x + b.width / 2, b.y)]
+    if not bends and abs(begin[0][0] - end[0][0]) <= NEARLY:
+        end = [(begin[0][0], b.y)]
+    if bends:
+        x = _beside(a, bends[0], first)
+        if x is not None:
+            begin = [(a.x + (a.width if x > a.x else 0.0), a.y + a.height / 2), (x, a.y + a.height / 2), (x, a.y + a.height)]
+        x = _beside(b, bends[-1], last)
+        if x is not None:
+            end = [(x, b.y), (x, b.y + b.height / 2), (b.x + (b.width if x > b.x else 0.0), b.y + b.height / 2)]
+    middle = [(bend.x + bend.width / 2, bend.y + down) for bend in bends for down in (0.0, 48.0)]
+    return begin + middle + end
+
+
+def _square(row: list[Box], lines: list[Line]) -> None:
+    """Right angles for what leaves one box of a row, where nothing else moves aside at that height."""
+    bottom = row[0].y + max(box.height for box in row)
+    aside: dict[int, list[Line]] = {}
+    spans: list[tuple[int, float, float]] = []
+    for line in lines:
+        for (ax, ay), (bx, by) in pairwise(line.points):
+            if ay <= bottom < by and abs(ax - bx) > 2:
+                spans.append((id(line.source), min(ax, bx), max(ax, bx)))
+                if len(line.points) == 2:
+                    aside.setdefault(id(line.source), []).append(line)
+    for source, leaving in aside.items():
+        own = [span for span in spans if span[0] == source]
+        low, high = min(span[1] for span in own), max(span[2] for span in own)
+        broken = any(edge.status == "failed" for line in lines if id(line.source) == source for edge in line.edges)
+        if broken or any(span[0] != source and span[1] < high and span[2] > low for span in spans):
+            continue
+        for line in leaving:
+            (ax, ay), (bx, by) = line.points
+            if by - ay > 30:
+                line.points = [(ax, ay), (ax, by - 14), (bx, by - 14), (bx, by)]
+
+
+def _beside(box: Box, bend: Box, row: list[Box]) -> float | None:
+    """Where a line to a bend stands beside a box; none where the bend runs under the box or another box is in between."""
+    at = bend.x + bend.width / 2
+    right = at > box.x + box.width / 2
+    away = at - box.x - box.width if right else box.x - at
+    x = at if away > TURN / 2 else box.x + box.width + TURN if right else box.x - TURN
+    if box.x + 48 < at < box.x + box.width - 48:
+        return None
+    low, high = sorted((x, box.x))
+    return None if any(one is not box and one.nodes and one.x < high + 6 and one.x + one.width > low - 6 for one in row) else x
 
 
 def _mean(values: list[float], other: float) -> float:
@@ -266,7 +347,7 @@ def _settle(row: list[Box], near: dict[int, list[Box]]) -> None:
         others = near.get(id(box), [])
         straight = [other for other in others if other.nodes] or others
         middle = _mean([other.x + other.width / 2 for other in straight], box.x + box.width / 2)
-        weight = 1000.0 if box.nodes and others else 1.0
+        weight = 1000.0 * len(straight) if box.nodes and others else 1.0
         offset += box.room
         offsets[-1] = offset
         total, mass, size = (middle - box.width / 2 - offset) * weight, weight, 1
@@ -297,4 +378,8 @@ def _straight(line: Line) -> list[tuple[float, float]]:
     a, b = line.source, line.target
     if a.y == b.y and b.x > a.x:
         return [(a.x + a.width, a.y + a.height / 2), (b.x, b.y + b.height / 2)]
-    return [(a.x + a.width / 2, a.y + a.height), (b.x + b.width / 2, b.y)]
+    begin, end = (a.x + a.width / 2, a.y + a.height), (b.x + b.width / 2, b.y)
+    if a.nodes[0].kind == "stage" and abs(begin[0] - end[0]) > 2 and end[1] - begin[1] > 20:
+        middle = (begin[1] + end[1]) / 2
+        return [begin, (begin[0], middle), (end[0], middle), end]
+    return [begin, end]

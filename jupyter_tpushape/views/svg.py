@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cache
 from importlib import resources
 from xml.sax.saxutils import escape, quoteattr
 
-from ..flow import Finding, Report, Side, Spec, show_shape
+from ..flow import Finding, Report, Side, show_shape
 from .picture import Box, Line, Picture, label, picture
+from .words import short_dtype
 
-WHOLE, STILL = 400, 20
-PAD = 20.0
+WHOLE, STILL = 60, 24
+PAD, ROUND = 20.0, 8.0
 
 SIGNS = {"error": "✖", "tpu": "✖", "silent": "≠", "slow": "◔", "note": "i"}
-SHORT = {"float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "string": "str"}
 
 
 @cache
@@ -32,7 +33,7 @@ def to_svg(report: Report, *, most: int = WHOLE) -> str:
     """The flow of a report as one SVG document with about ``most`` boxes at most."""
     drawn = picture(report, most)
     found = _by_edge(report)
-    parts = [_line(line, found) for line in drawn.lines]
+    parts = [_line(line, found) for line in sorted(drawn.lines, key=lambda line: _state(line, found)[0] not in ("ok", "not-reached"))]
     parts += [_box(box) for box in drawn.stages + drawn.boxes]
     parts += _labels(drawn, found)
     if drawn.stages:
@@ -109,50 +110,76 @@ def _state(line: Line, found: dict[str, Finding]) -> tuple[str, Finding | None]:
 
 
 def _way(points: list[tuple[float, float]]) -> str:
-    (x, y), path = points[0], ""
+    """The path through some points: corners rounded, what lies between two heights curved, short of its tip at the end."""
+    (px, py), (tip_x, tip_y) = points[-2:]
+    tip = (tip_x - math.copysign(6, tip_x - px), tip_y) if py == tip_y else (tip_x, tip_y - 6)
+    (x, y), last = points[0], len(points) - 1
     path = f"M{x:g} {y:g}"
-    for i, (to_x, to_y) in enumerate(points[1:], 1):
-        end = to_y - (6 if i == len(points) - 1 and y != to_y else 0)
-        middle = (y + end) / 2
-        straight = abs(to_x - x) < 0.5 or y == to_y
-        path += f"L{to_x - (6 if y == to_y else 0):g} {end:g}" if straight else f"C{x:g} {middle:g} {to_x:g} {middle:g} {to_x:g} {end:g}"
+    for i, (to_x, to_y) in enumerate([*points[1:-1], tip], 1):
+        level, upright = y == to_y, abs(to_x - x) < 0.5
+        if not level and not upright:
+            middle = (y + to_y) / 2
+            path += f"C{x:g} {middle:g} {to_x:g} {middle:g} {to_x:g} {to_y:g}"
+        elif i < last and (level or points[i + 1][1] == to_y):
+            next_x, next_y = points[i + 1]
+            back = (to_x - math.copysign(ROUND, to_x - x), to_y) if level else (to_x, to_y - ROUND)
+            on = (to_x, to_y + ROUND) if level else (to_x + math.copysign(ROUND, next_x - to_x), next_y)
+            path += f"L{back[0]:g} {back[1]:g}Q{to_x:g} {to_y:g} {on[0]:g} {on[1]:g}"
+        else:
+            path += f"L{to_x:g} {to_y:g}"
         x, y = to_x, to_y
     return path
+
+
+def _middle(points: list[tuple[float, float]]) -> tuple[float, float]:
+    """Where the sign of a line stands: the middle of its last part that goes down."""
+    (ax, ay), (bx, by) = points[-2:]
+    if ay == by and len(points) > 3:
+        (ax, ay), (bx, by) = points[-4], points[-3]
+    return (ax + bx) / 2, (ay + by) / 2
 
 
 def _line(line: Line, found: dict[str, Finding]) -> str:
     state, finding = _state(line, found)
     way = _way(line.points)
     (px, py), (x, y) = line.points[-2:]
-    tip = f"M{x - 7:g} {y - 4:g}V{y + 4:g}L{x:g} {y:g}Z" if py == y else f"M{x - 4:g} {y - 7.5:g}H{x + 4:g}L{x:g} {y - 0.5:g}Z"
+    tip = (
+        f"M{x - math.copysign(7, x - px):g} {y - 4:g}V{y + 4:g}L{x:g} {y:g}Z"
+        if py == y
+        else f"M{x - 4:g} {y - 7.5:g}H{x + 4:g}L{x:g} {y - 0.5:g}Z"
+    )
     core = f'<path class="core" d="{way}"/>' if state == "silent" else ""
-    badge = _badge(finding.severity if finding else "error", (px + x) / 2, (py + y) / 2) if state not in ("ok", "not-reached") else ""
+    badge = _badge(finding.severity if finding else "error", *_middle(line.points)) if state not in ("ok", "not-reached") else ""
     spec = line.edges[0].spec
     return f'<g class="line {_family(spec.dtype)} {state}"><path class="edge" d="{way}"/>{core}<path class="tip" d="{tip}"/>{badge}</g>'
 
 
 def _labels(drawn: Picture, found: dict[str, Finding]) -> list[str]:
-    told: set[tuple[int, Spec]] = set()
+    # What is said of a broken line is not said again of another with the same tensor.
+    broken = [line for line in drawn.lines if _state(line, found)[0] not in ("ok", "not-reached")]
+    told = {(id(line.source), line.edges[0].spec) for line in broken if (finding := _state(line, found)[1]) and finding.expected}
     taken: set[int] = set()
     parts = []
     for line in drawn.lines:
         state, finding = _state(line, found)
-        (px, py), (x, y) = line.points[-2:]
         if state not in ("ok", "not-reached"):
             rows = [(word, side) for word, side in (("wants", finding.expected), ("gets", finding.found)) if side] if finding else []
             for i, (word, side) in enumerate(rows):
-                at = f'x="{(px + x) / 2 + 17:g}" y="{(py + y) / 2 - 4 + 17 * i:g}"'
+                x, y = _middle(line.points)
+                at = f'x="{x + 17:g}" y="{y - 4 + 17 * i:g}"'
                 parts.append(f'<text class="mono" {at}>{word.ljust(6)}{side_words(side)}</text>')
             if rows:
                 continue
         spec = line.edges[0].spec
-        if py == y or (id(line.source), spec) in told:
+        if line.source.nodes[0].kind == "stage" or (id(line.source), spec) in told:
             continue
         told.add((id(line.source), spec))
-        sx, sy = line.points[0]
-        if len(line.points) > 2:
+        (sx, sy), (bx, by) = line.points[:2]
+        if by == sy:
             # A long edge is written where it runs alone.
-            sx, sy = line.points[1][0], line.points[1][1] - 6
+            sx, sy = line.points[2]
+        elif bx != sx and len(line.points) > 2:
+            sx, sy = bx, by - 6
         elif id(line.source) in taken:
             continue
         else:
@@ -162,10 +189,6 @@ def _labels(drawn: Picture, found: dict[str, Finding]) -> list[str]:
         more = f" {line.edges[0].label}" if line.edges[0].label and not line.edges[0].label.isdigit() else ""
         parts.append(f'<text class="mono" x="{sx + 9:g}" y="{sy + 16:g}">{dtype}{clean(words + more)}</text>')
     return parts
-
-
-def short_dtype(dtype: str) -> str:
-    return SHORT.get(dtype) or re.sub(r"^(u?)int(\d+)$", lambda found: f"{found[1] or 'i'}{found[2]}", dtype)
 
 
 def side_words(side: Side) -> str:

@@ -160,7 +160,15 @@ function tensors(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions)
       }
       return [button(doc.node(far).name, { class: "link mono" }, () => act.goTo(far)), words, edge.label ?? ""];
     });
-    section(pane, title, table([other === "source" ? "from" : "to", "tensor", "as"], rows));
+    const named = rows.some(([, , as]) => as);
+    section(
+      pane,
+      title,
+      table(
+        [other === "source" ? "from" : "to", "tensor", ...(named ? ["as"] : [])],
+        rows.map((row) => (named ? row : row.slice(0, 2))),
+      ),
+    );
     if (list.length > 60) {
       pane.append(h("p", { class: "muted" }, `and ${list.length - 60} more`));
     }

@@ -103,7 +103,12 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
   g.append(s("text", { class: "name", x: left, y: 22 }, clip(item.label, right - left, NAME_GLYPH)));
   const sub = box.open ? "" : subtitle(doc, item);
   if (box.open) {
-    const after = left + Math.min(item.label.length, (right - left) / NAME_GLYPH) * NAME_GLYPH + 12;
+    let after = left + Math.min(item.label.length, (right - left) / NAME_GLYPH) * NAME_GLYPH + 12;
+    // What comes in comes in at the middle: the words stand on either side of it.
+    const reach = after + subtitle(doc, item).length * WORD_GLYPH;
+    if (after < w / 2 + 12 && reach > w / 2 - 6) {
+      after = w / 2 + 12;
+    }
     g.append(s("text", { class: "sub", x: after, y: 22 }, clip(subtitle(doc, item), w - after - 8, WORD_GLYPH)));
   } else {
     g.append(

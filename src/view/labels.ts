@@ -58,7 +58,8 @@ export function labelsOf(doc: FlowDoc, scene: Scene, was: ReadonlyMap<string, st
   }
   for (const line of scene.lines) {
     if (line.labelled && known(doc, line) && !line.corners.length && !line.severity && line.status !== "failed") {
-      offer(tensor(doc, line, was));
+      const label = tensor(doc, line, was, 1);
+      offer(was.size && crossed(scene, label) ? tensor(doc, line, was, -1) : label);
     }
   }
   return kept;
@@ -131,10 +132,10 @@ function shared(doc: FlowDoc, edge: WireEdge): boolean {
   return doc.outOf[doc.byId.get(edge.source)!]!.some((e) => doc.edges[e]!.spec === edge.spec && doc.edges[e]!.label !== edge.label);
 }
 
-function tensor(doc: FlowDoc, line: Line, was: ReadonlyMap<string, string>): Label {
+function tensor(doc: FlowDoc, line: Line, was: ReadonlyMap<string, string>, side: 1 | -1): Label {
   // Where a long edge leaves aside, its words stand where it runs alone.
   const aside = !line.out && line.parts.length > 6 && line.parts[5]! > line.parts[4]! && Math.abs(line.parts[3]! - line.parts[0]!) > 30;
-  const x = (aside ? line.parts[3]! : line.parts[0]!) + 9;
+  const from = aside ? line.parts[3]! : line.parts[0]!;
   const y = aside ? line.parts[4]! - 2 : line.parts[2]! + 3;
   const edge = doc.edges[line.edges[0]!]!;
   const spec = doc.spec(edge);
@@ -150,11 +151,13 @@ function tensor(doc: FlowDoc, line: Line, was: ReadonlyMap<string, string>): Lab
   const old = before && before !== shapeText(spec.shape) ? `was ${before}` : "";
   const first = differ > 1 || unreached ? "" : dtype;
   const axes = differ > 1 ? "" : axesText(spec);
+  const w = (first.length + 1 + shape.length + (old ? old.length + 2 : 0)) * GLYPH + 6;
+  const x = side > 0 ? from + 9 : from - 7 - w;
   return {
     line,
     x,
     y,
-    w: (first.length + 1 + shape.length + (old ? old.length + 2 : 0)) * GLYPH + 6,
+    w,
     h: 18,
     draw: () =>
       s(

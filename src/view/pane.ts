@@ -9,6 +9,9 @@ export function table(
   rows: readonly (readonly (Node | string)[])[],
   odd: ReadonlySet<number> = new Set(),
 ): HTMLElement {
+  // Short words are not broken to make room for long ones.
+  const words = (cell: Node | string | undefined): number => (typeof cell === "string" ? cell : (cell?.textContent ?? "")).length;
+  const least = head.map((_, column) => Math.min(12, 1 + Math.max(...rows.map((row) => words(row[column])))));
   return h(
     "div",
     {},
@@ -19,7 +22,17 @@ export function table(
       h(
         "tbody",
         {},
-        ...rows.map((row, i) => h("tr", { class: odd.has(i) ? "odd" : undefined }, ...row.map((cell) => h("td", { class: "mono" }, cell)))),
+        ...rows.map((row, i) =>
+          h(
+            "tr",
+            { class: odd.has(i) ? "odd" : undefined },
+            ...row.map((cell, column) => {
+              const td = h("td", { class: "mono" }, cell);
+              td.style.minWidth = `calc(${least[column]!}ch + 8px)`;
+              return td;
+            }),
+          ),
+        ),
       ),
     ),
   );

@@ -184,7 +184,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .sev.error,.sev.tpu{background:var(--badge);border-color:var(--badge);color:var(--on-accent)}.sev.silent{border-color:var(--wrong);color:var(--wrong-text)}
 table{color:inherit;border-collapse:collapse;width:100%;font-size:12px;margin-top:6px}
 th,td{text-align:left;padding:3px 8px 3px 0;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
-th{color:var(--muted);font-weight:600}tr.odd td{color:var(--wrong-text);font-weight:700}
+th{color:var(--muted);font-weight:600;white-space:nowrap}tr.odd td{color:var(--wrong-text);font-weight:700}
 .message{white-space:pre-wrap;overflow-wrap:anywhere;font-family:${MONO};font-size:11.5px;background:var(--soft);border:1px solid var(--line);border-radius:6px;padding:8px;margin-top:6px;max-height:240px;overflow:auto}
 .bar{display:grid;grid-template-columns:92px 1fr auto;gap:8px;align-items:center;font-size:12px;margin-top:4px;min-height:21px}
 .bar svg{display:block;width:100%;height:12px}.bar .used{fill:var(--blue)}.bar .pad{fill:url(#bar-hatch);stroke:var(--blue)}.bar .room{fill:var(--soft);stroke:var(--line)}
@@ -201,6 +201,7 @@ th{color:var(--muted);font-weight:600}tr.odd td{color:var(--wrong-text);font-wei
 .narrow .body{flex-direction:column}
 .narrow .canvas{flex:0 0 auto;height:min(420px,58vh)}
 .narrow .side{flex:1 1 auto;max-width:none;border-left:0;border-top:1px solid var(--line)}
+.narrow .grow{flex-basis:100%;height:0;margin-top:-8px}.list+.why{margin-top:10px}
 .narrow .chip{font-size:11px;padding:1px 7px}
 .narrow .search{flex:1 1 120px}.narrow .search input{width:100%;min-width:60px}
 .narrow .map{display:none}.narrow .tools{position:static;flex-direction:row;justify-content:flex-end;padding:6px 10px;border-top:1px solid var(--line)}

@@ -88,6 +88,11 @@ export class Lines {
         line.labelled = true;
       }
     });
+    // A broken line shares its way with no other.
+    const broken = new Set(scene.lines.flatMap((line) => ((line.severity ?? line.status === "failed") ? [line.source] : [])));
+    for (const line of broken.size ? scene.lines : []) {
+      line.elbow &&= !broken.has(line.source);
+    }
   }
 
   /** The upright parts of an edge, through every open level between its ends. */

@@ -79,7 +79,7 @@ export function noteOf(doc: FlowDoc, item: Item): string {
 
 /** The least width of an open part: its name and what it is stand in one line. */
 export function headWidth(doc: FlowDoc, item: Item): number {
-  return Math.min(420, item.label.length * NAME_GLYPH + subtitle(doc, item).length * WORD_GLYPH + 84);
+  return Math.min(420, Math.max(item.label.length * NAME_GLYPH + 50, subtitle(doc, item).length * WORD_GLYPH + 40) * 2);
 }
 
 export function boxSize(doc: FlowDoc, item: Item, pills: number): { w: number; h: number } {
