@@ -1,7 +1,7 @@
 """What a trace costs, beside what a user would do instead, in one run.
 
-Per model: the trace; one bare ``tf.function(model).get_concrete_function(spec)``; ``model.summary()``; an eager forward pass on one row.
-Medians of interleaved repetitions. ``python benchmarks/trace.py [--repeat N] [MODEL ...]``
+Per model: the trace; one bare ``tf.function(model).get_concrete_function(spec)``; ``model.summary()``; ``plot_model`` with shapes (where
+Graphviz and pydot are there); an eager forward pass on one row. Medians of interleaved repetitions. ``python benchmarks/trace.py [--repeat N] [MODEL ...]``
 """
 
 from __future__ import annotations
@@ -9,11 +9,15 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import importlib.util
 import io
 import os
+import shutil
 import statistics
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -37,6 +41,15 @@ def quiet_summary(model: Any) -> None:
         model.summary()
 
 
+def plotted(keras: Any, model: Any) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        keras.utils.plot_model(model, str(Path(folder) / "model.svg"), show_shapes=True, show_dtype=True)
+
+
+def can_plot() -> bool:
+    return shutil.which("dot") is not None and importlib.util.find_spec("pydot") is not None
+
+
 def measure(framework: str, name: str, repeat: int) -> dict[str, float]:
     """Median seconds of each way to learn a model's shapes."""
     keras = importlib.import_module(framework)
@@ -51,6 +64,10 @@ def measure(framework: str, name: str, repeat: int) -> dict[str, float]:
         "summary": lambda: quiet_summary(model),
         "eager forward": lambda: model(row, training=False),
     }
+    with contextlib.suppress(Exception):  # Graphviz of some versions stops on large graphs with orthogonal lines
+        if can_plot():
+            plotted(keras, model)
+            ways["plot_model"] = lambda: plotted(keras, model)
     found: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(repeat):
         for way, work in ways.items():
@@ -63,15 +80,16 @@ def main() -> None:
     parser.add_argument("models", nargs="*", default=list(MODELS))
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
-    print("| model | framework | trace | concrete function | trace ÷ function | summary | eager forward, 1 row |")
-    print("|---|---|---|---|---|---|---|")
+    print("| model | framework | trace | concrete function | trace ÷ function | summary | plot_model | eager forward, 1 row |")
+    print("|---|---|---|---|---|---|---|---|")
     for name in options.models:
         for framework in ("keras", "tf_keras"):
             it = measure(framework, name, options.repeat)
             ratio = it["trace"] / it["concrete function"]
+            plot = f"{it['plot_model']:.2f} s" if "plot_model" in it else "Graphviz stops" if can_plot() else "no Graphviz here"
             print(
                 f"| {name} | {framework} | {it['trace']:.2f} s | {it['concrete function']:.2f} s | {ratio:.2f} "
-                f"| {it['summary']:.2f} s | {it['eager forward']:.2f} s |",
+                f"| {it['summary']:.2f} s | {plot} | {it['eager forward']:.2f} s |",
                 flush=True,
             )
 
