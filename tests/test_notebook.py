@@ -114,6 +114,23 @@ def test_loading_twice_changes_nothing(notebook):
     assert notebook.err == ""
 
 
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+def test_a_framework_that_is_imported_after_us_is_watched_all_the_same(framework):
+    program = f"""
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_line_magic("load_ext", "jupyter_tpushape")
+assert "tensorflow" not in sys.modules
+shell.run_cell("import tensorflow as tf, {framework} as keras")
+shell.run_cell("model = keras.Sequential([keras.Input((28, 28, 3)), keras.layers.LSTM(4)])")
+"""
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stderr
+    hint = [line for line in said.splitlines() if "%tpushape" in line]
+    assert len(hint) == 1, said
+    assert "lstm wants (batch, time, features), and input gives (?, 28, 28, 3)" in hint[0], hint
+
+
 # -- the line under a traceback --------------------------------------------------------------------
 
 
