@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .flow import Location
@@ -29,6 +29,7 @@ class Scale:
     Attributes:
         what: ``"gradient"``, ``"weights"`` (a loss of the weights alone), ``"reported"`` (only a number that is shown).
         times: by how much it is too large (8.0) or too small (0.125).
+        detail: of a reported loss the reduction; of a gradient ``"mask"`` where only some rows are counted, ``"clip"`` where it is clipped.
     """
 
     what: str
@@ -39,13 +40,15 @@ class Scale:
 
 @dataclass(frozen=True)
 class Term:
-    """One summand of a loss. ``rows``: whether it sums over the batch; ``sizes``: other axes that it reduces; ``factors``: one by one."""
+    """One summand of a loss. ``rows``: whether it sums over the batch; ``sizes``: other axes that it reduces; ``factors``: one by one.
+    ``masked``: whether what it is divided by counts only some of the rows."""
 
     factor: float
     rows: bool
     sizes: tuple[int, ...] = ()
     operation: Any = None
     factors: tuple[float, ...] = ()
+    masked: bool = False
 
 
 def value_of(tensor: Any, depth: int = 0) -> float | list[float] | None:
@@ -89,17 +92,19 @@ _FOLDED: dict[str, Any] = {
 }  # fmt: skip
 
 
-def terms(tensor: Any, batch: int) -> list[Term] | None:
+def terms(tensor: Any, batch: int, whole: dict[int, int] | None = None) -> list[Term] | None:
     """The summands of a scalar loss, or ``None`` where one of them cannot be followed.
 
     Args:
         batch: rows of this replica: an axis 0 of that size is the batch.
+        whole: sums over all replicas, by id, with the number of replicas.
     """
     found: list[Term] = []
+    masked = False
     pending: list[tuple[Any, tuple[float, ...], tuple[int, ...]]] = [(tensor, (), ())]
     for _ in range(400):
         if not pending:
-            return found
+            return [replace(term, masked=masked or term.masked) for term in found]
         current, factors, sizes = pending.pop()
         operation = current.op
         kind = operation.type
@@ -118,6 +123,9 @@ def terms(tensor: Any, batch: int) -> list[Term] | None:
             pending.append((operation.inputs[1 - number], (*factors, float(values[number])), sizes))  # type: ignore[arg-type]
         elif kind in _QUOTIENTS:
             divisor = value_of(operation.inputs[1])
+            if divisor is None:
+                # The mean over those rows that a mask leaves, of this replica or of all.
+                divisor, masked = float(batch * counted(operation.inputs[1], batch, whole or {})), True
             if not isinstance(divisor, float) or not divisor:
                 return None
             pending.append((operation.inputs[0], (*factors, 1.0 / divisor), sizes))
@@ -138,6 +146,29 @@ def terms(tensor: Any, batch: int) -> list[Term] | None:
     return None
 
 
+def counted(tensor: Any, batch: int, whole: dict[int, int]) -> int:
+    """Of how many replicas a divisor adds up something of the rows, such as a mask, with or without a guard against zero; 0 where it does not."""
+    replicas = 1
+    for _ in range(20):
+        operation = tensor.op
+        replicas = whole.get(id(tensor), replicas)
+        if operation.type in _THROUGH:
+            tensor = operation.inputs[0]
+        elif operation.type in ("Maximum", "AddV2", "Add"):
+            rest = [one for one in operation.inputs if value_of(one) is None]
+            if len(rest) != 1:
+                return 0
+            tensor = rest[0]
+        elif operation.type == "Sum":
+            given, axes = operation.inputs[0], value_of(operation.inputs[1])
+            rows = bool(given.shape.rank) and given.shape[0] in (batch, None)
+            over = axes is not None and 0 in (axes if isinstance(axes, list) else [axes])
+            return replicas if rows and over and _reads_data(given) else 0
+        else:
+            return 0
+    return 0
+
+
 def _weights_alone(found: list[Term], tensor: Any, factors: tuple[float, ...], pending: list[Any]) -> list[Term] | None:
     if _reads_data(tensor):
         return None
@@ -152,17 +183,37 @@ def _reduction(
     if not _reads_data(given):
         return Term(math.prod(factors), False, operation=operation, factors=factors)
     axes = value_of(operation.inputs[1])
-    if given.shape.rank is None or None in given.shape.as_list() or axes is None:
+    if given.shape.rank is None or axes is None:
         return None
     shape = given.shape.as_list()
+    chosen = bool(shape) and shape[0] is None and None not in shape[1:] and _chosen(given)
+    if chosen:
+        shape = [batch, *shape[1:]]  # the rows of this replica that a mask has chosen
+    if None in shape:
+        return None
     reduced = {int(axis) % max(1, len(shape)) for axis in (axes if isinstance(axes, list) else [axes])} if shape else set()
     if operation.type == "Mean":
         factors = (*factors, 1.0 / math.prod(shape[axis] for axis in reduced))
     others = sizes + tuple(shape[axis] for axis in reduced if not (axis == 0 and shape[0] == batch))
     if 0 in reduced and shape[0] == batch:
         # What was reduced before this one (a mean over the steps of each row) only adds to the divisors that may be meant.
-        return Term(math.prod(factors), True, others + _before(given), operation, factors)
+        return Term(math.prod(factors), True, others + _before(given), operation, factors, chosen)
     return given, factors, others
+
+
+def _chosen(tensor: Any) -> bool:
+    """Whether a tensor's rows were chosen by ``tf.boolean_mask`` or ``tf.gather`` of ``tf.where``."""
+    pending: list[Any] = [tensor.op]
+    seen: set[int] = set()
+    while pending:
+        operation = pending.pop()
+        if id(operation) in seen or len(seen) > 200:
+            continue
+        seen.add(id(operation))
+        if operation.type == "Where":
+            return True
+        pending.extend(one.op for one in operation.inputs)
+    return False
 
 
 def _before(tensor: Any) -> tuple[int, ...]:
@@ -219,8 +270,9 @@ def scales(facts: Any, batch: int, replicas: int) -> tuple[list[Scale], list[str
         return [], []
     found: list[Scale] = []
     unknown = False
+    whole = {id(tensor): replicas for op, tensor in facts.reduced if op == "SUM"}
     for update in facts.updates:
-        gradient, factor, reduced = _source(update, facts)
+        gradient, factor, reduced, clipped = _source(update, facts)
         if gradient is None or gradient.target is None or batch < 2:
             unknown = True
             continue
@@ -228,18 +280,19 @@ def scales(facts: Any, batch: int, replicas: int) -> tuple[list[Scale], list[str
         if not reduced and not update.summed:
             unknown = True
             continue
-        parts = terms(gradient.target, batch)
+        parts = terms(gradient.target, batch, whole)
         for term in parts or []:
             times = _times(Term(term.factor * factor * after, term.rows, term.sizes, None, (*term.factors, factor, after)), batch, replicas)
             if times is None:
                 unknown = unknown or term.rows
             elif times != 1.0:
-                found.append(Scale("gradient" if term.rows else "weights", times, _line(term.operation) or gradient.location))
+                how = "mask" if term.masked else "clip" if clipped else ""
+                found.append(Scale("gradient" if term.rows else "weights", times, _line(term.operation) or gradient.location, how))
         unknown = unknown or parts is None
     for reduce in facts.reduces:
         if batch < 2 or not reduce.value.dtype.is_floating:
             continue
-        for term in terms(reduce.value, batch) or []:
+        for term in terms(reduce.value, batch, whole) or []:
             times = _times(Term(term.factor * (1.0 if reduce.op == "SUM" else 1.0 / replicas), term.rows, term.sizes), batch, replicas)
             if term.rows and times not in (None, 1.0):
                 found.append(Scale("reported", times, reduce.location, reduce.op))
@@ -249,21 +302,21 @@ def scales(facts: Any, batch: int, replicas: int) -> tuple[list[Scale], list[str
     return list(dict.fromkeys(found)), said if unknown else []
 
 
-def _source(update: Any, facts: Any) -> tuple[Any, float, str]:
-    """The gradient that an update was given, by which factor it was changed on the way, and how it was reduced over replicas."""
+def _source(update: Any, facts: Any) -> tuple[Any, float, str, bool]:
+    """The gradient that an update was given, by which factor it was changed on the way, how it was reduced over replicas, and whether it was clipped."""
     first = next((one for one in update.gradients if one is not None), None)
     made = {id(one): gradient for gradient in facts.gradients for one in gradient.results if one is not None}
     made.update({id(one.values): gradient for gradient in facts.gradients for one in gradient.results if hasattr(one, "values")})
     reduced = {id(tensor): op for op, tensor in facts.reduced}
-    how, factor = "", 1.0
+    how, factor, clipped = "", 1.0, False
     for _ in range(40):
         if first is None:
             break
         if id(first) in made:
-            return made[id(first)], factor, how
+            return made[id(first)], factor, how, clipped
         first = getattr(first, "values", first)
         if id(first) in made:
-            return made[id(first)], factor, how
+            return made[id(first)], factor, how, clipped
         if id(first) in reduced and not how:
             how = reduced[id(first)]
             if how not in ("SUM", "MEAN"):
@@ -275,13 +328,54 @@ def _source(update: Any, facts: Any) -> tuple[Any, float, str]:
             numbers = [value_of(one) for one in operation.inputs]
             at = 1 if operation.type in _QUOTIENTS else next((i for i, one in enumerate(numbers) if isinstance(one, float)), -1)
             number = numbers[at] if at >= 0 else None
+            if number is None:
+                (at, number), clipped = _limit(operation, made), True
             if not isinstance(number, float) or not number:
                 break
             factor = factor / number if operation.type in _QUOTIENTS else factor * number
             first = operation.inputs[1 - at]
+        elif operation.type in ("Minimum", "Maximum", "ClipByValue"):
+            first, clipped = operation.inputs[0], True  # what a clip leaves as it is
+        elif operation.type == "SelectV2":
+            first = next((one for one in operation.inputs[1:] if _reads(one, made)), operation.inputs[1])
         else:
             break
-    return None, 1.0, ""
+    return None, 1.0, "", False
+
+
+def _limit(operation: Any, made: dict[int, Any]) -> tuple[int, float | None]:
+    """Which operand of a product or quotient limits a gradient to a norm, and what it is where the norm is below the limit.
+
+    ``tf.clip_by_norm`` multiplies by the limit and divides by the larger of limit and norm; ``tf.clip_by_global_norm`` multiplies by a
+    number that is 1 there.
+    """
+    for at, one in reversed(list(enumerate(operation.inputs))):
+        if at == 0 and operation.type in _QUOTIENTS:
+            break
+        if one.shape.num_elements() != 1 or not _reads(one, made):
+            continue
+        if operation.type in _PRODUCTS:
+            return at, 1.0
+        held = one
+        while held.op.type in _THROUGH:
+            held = held.op.inputs[0]
+        if held.op.type == "Maximum":
+            known = [value_of(each) for each in held.op.inputs]
+            return at, next((each for each in known if isinstance(each, float)), None)
+    return -1, None
+
+
+def _reads(tensor: Any, made: dict[int, Any]) -> bool:
+    """Whether a value is computed from gradients."""
+    pending, seen = [tensor], set()
+    while pending:
+        current = pending.pop()
+        if id(current) in made:
+            return True
+        if id(current.op) not in seen:
+            seen.add(id(current.op))
+            pending.extend(current.op.inputs)
+    return False
 
 
 def _line(operation: Any) -> Location | None:

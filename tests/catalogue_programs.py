@@ -192,6 +192,13 @@ with other.scope():
     m.compile(optimizer, "mse")
 """
 LOOP = "return tf.while_loop(lambda v: tf.reduce_sum(v) < 9.0, lambda v: ({},), (x,))[0]"
+WHILE = """
+@tf.function
+def within(v):
+    while tf.reduce_sum(v) < 9.0:
+        v = v + 1.0
+    return v
+"""
 PRINT = "tf.print(tf.reduce_sum(x))\nreturn x"
 
 PROGRAMS: dict[str, list[Program]] = {
@@ -277,7 +284,10 @@ PROGRAMS: dict[str, list[Program]] = {
     "P6": [Program("no-prefetch", "slow", model() + slices(".cache().prefetch(1).batch(16, drop_remainder=True)"), model() + slices(".cache()" + GOOD), "not prepared ahead")],
     "T5": [Program("data-dependent-size", "slow", own("return tf.boolean_mask(x, x[:, 0] > 0)"), own("return tf.where(x > 0, x, 0.0)"), "reserves the largest possible number")],
     "B2": [
-        Program("dynamic-unsupported", "tpu", own("return tf.concat([x, x], 0)[:1] + x").replace("64", "72"), own("return tf.concat([x, x], 1)[:, :8]").replace("64", "72"), "Dynamic concatenation is not supported"),
+        Program(
+            "dynamic-unsupported", "tpu", own("return tf.concat([x, x], 0)[:1] + x").replace("64", "72"),
+            own("return tf.concat([x, x], 1)[:, :8]").replace("64", "72"), "Dynamic concatenation is not supported",
+        ),
         Program(
             "dynamic-unsupported", "tpu", own("return tf.reshape(tf.reshape(x, (2, -1)), (-1, 8))").replace("64", "72"),
             own("return tf.reshape(tf.reshape(x, (-1, 4, 2)), (-1, 8))").replace("64", "72"), "splitted and combined",
@@ -316,6 +326,6 @@ PROGRAMS: dict[str, list[Program]] = {
         )
     ],
     "L7": [  # behind a loop the batch axis is unknown, and an unknown axis is no broadcast
-        Program("loss-broadcast", "silent", own("return x").replace("L.Dense(1)", "L.Dense(3)"), "\n@tf.function\ndef within(v):\n    while tf.reduce_sum(v) < 9.0:\n        v = v + 1.0\n    return v\n" + own("return within(x)"), "crosswise"),
+        Program("loss-broadcast", "silent", own("return x").replace("L.Dense(1)", "L.Dense(3)"), WHILE + own("return within(x)"), "crosswise"),
     ],
 }  # fmt: skip

@@ -254,13 +254,12 @@ def test_a_step_names_its_own_target():
     assert tpushape.trace(step, batches(), tpu=None).target is None
 
 
-def test_a_mask_that_divides_the_loss_is_not_followed_and_that_is_said():
+def test_a_weight_computed_from_the_data_is_not_followed_and_that_is_said():
     model, optimizer, _ = setup(keras)
 
     def step(x, y):
         with tf.GradientTape() as tape:
-            mask = tf.cast(y > 0, tf.float32)
-            loss = tf.reduce_sum(tf.square(model(x) - y) * mask) / tf.reduce_sum(mask)
+            loss = tf.reduce_mean(tf.square(model(x) - y)) * tf.reduce_max(x)
         optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables, strict=True))
 
     report = tpushape.trace(step, batches(), tpu="v5e-8")
@@ -268,6 +267,53 @@ def test_a_mask_that_divides_the_loss_is_not_followed_and_that_is_said():
     assert report.limits == (
         "How the loss is scaled over the replicas could not be followed to the rows, so nothing is said about the size of the gradients",
     )
+
+
+CLIPS = {
+    "global norm": "g, _ = tf.clip_by_global_norm(g, 1.0)",
+    "norm": "g = [tf.clip_by_norm(one, 2.0) for one in g]",
+    "value": "g = [tf.clip_by_value(one, -1.0, 1.0) for one in g]",
+    "finite": "g = [tf.where(tf.math.is_nan(one), tf.zeros_like(one), one) for one in g]",
+}
+
+
+@BOTH
+@pytest.mark.parametrize("clip", CLIPS)
+def test_clipped_gradients_are_followed(framework, clip):
+    said = []
+    for loss in ("tf.reduce_mean(tf.square(p - y))", "tf.reduce_sum(tf.square(p - y)) / 16"):
+        text = SHAPES.format(layers="L.Dense(1)", loss=loss).replace("    optimizer.apply", f"    {CLIPS[clip]}\n    optimizer.apply")
+        report = tpushape.trace(example(text, framework.__name__)["step"], batches(), tpu="v5e-8", fixes=False)
+        said.append([finding.message for finding in report.findings])
+        assert report.limits == ()
+    where = "The gradients are" if clip == "finite" else "Where they are not clipped, the gradients are"
+    assert said == [[f"{where} 8 times too large on 8 replicas, and nothing raises."], []]
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("loss", "clean"),
+    [
+        ("tf.reduce_sum(tf.square(p - y) * mask) / tf.reduce_sum(mask)", False),
+        ("tf.math.divide_no_nan(tf.reduce_sum(tf.square(p - y) * mask), tf.reduce_sum(mask))", False),
+        ("tf.reduce_sum(tf.square(p - y) * mask) / tf.maximum(tf.reduce_sum(mask), 1.0)", False),
+        ("tf.reduce_mean(tf.boolean_mask(tf.square(p - y), y > 0))", False),
+        ("tf.reduce_sum(tf.boolean_mask(tf.square(p - y), y > 0)) / 16", True),
+        ("tf.reduce_sum(tf.square(p - y) * mask) / tf.reduce_sum(mask) / 8", True),
+        ("tf.reduce_sum(tf.square(p - y) * mask) / tf.distribute.get_replica_context().all_reduce('sum', tf.reduce_sum(mask))", True),
+    ],
+)
+def test_a_mask_that_divides_the_loss_is_followed(framework, loss, clean):
+    text = SHAPES.format(layers="L.Dense(1)", loss=loss).replace(
+        "        p = model(x)", "        p, mask = model(x), tf.cast(y > 0, tf.float32)"
+    )
+    report = tpushape.trace(example(text, framework.__name__)["step"], batches(), tpu="v5e-8", fixes=False)
+    found = [finding for finding in report.findings if finding.rule == "gradient-scale"]
+    assert report.limits == ()
+    assert [one.message for one in found] == (
+        [] if clean else ["The gradients are about 8 times too large on 8 replicas, and nothing raises."]
+    )
+    assert all("Divide by the mask's sum over all of them" in one.why for one in found)
 
 
 @pytest.mark.parametrize(

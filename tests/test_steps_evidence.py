@@ -24,8 +24,11 @@ def weight(framework, replicas, scaled, compiled=None):
         with tf.GradientTape() as tape:
             p = model(x)
             loss = {"mean": lambda: tf.reduce_mean(per_row(y, p)), "average": lambda: tf.nn.compute_average_loss(per_row(y, p), global_batch_size=8),
+                    "masked": lambda: tf.reduce_sum(per_row(y, p) * y[:, 0]) / tf.reduce_sum(y), "clipped": lambda: tf.reduce_mean(per_row(y, p)),
                     "object": lambda: mean(y, p)}[scaled]()
-        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        gradients = tf.clip_by_global_norm(gradients, 9.0)[0] if scaled == "clipped" else gradients
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
     @tf.function
     def step(batch):
         strategy.run(replica, args=(batch,))
@@ -60,7 +63,7 @@ def gamma_is_finite(framework):
     return bool(np.isfinite(np.array(model.layers[0].gamma)).all())
 for name, framework in (("keras", keras), ("tf_keras", tf_keras)):
     out["finite " + name] = gamma_is_finite(framework)
-    out[name] = {how: weight(framework, 2, how) for how in ("mean", "average", "object")}
+    out[name] = {how: weight(framework, 2, how) for how in ("mean", "average", "object", "masked", "clipped")}
     out[name].update({how + "-fit": compiled(framework, 2, how) for how in ("none", "sum", "sum_over_batch_size")})
 strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
 with strategy.scope():
@@ -88,7 +91,7 @@ def test_l1_l2_l3_l4_b10_what_replicas_really_learn():
     for framework in ("keras", "tf_keras"):
         one = held[framework]
         assert (one["average"], one["sum_over_batch_size-fit"]) == (0.2, 0.2)
-        assert one["mean"] == 0.4, "L3: as many times too large as there are replicas"
+        assert one["mean"] == one["masked"] == one["clipped"] == 0.4, "L3: as many times too large as there are replicas"
         assert (one["none-fit"], one["sum-fit"]) == (1.6, 1.6), "L4: the sum over the rows"
     assert held["keras"]["object"] == 0.2, "L2: a Keras 3 loss divides by the replicas itself"
     assert held["tf_keras"]["object"] == "Reduction", "L1"

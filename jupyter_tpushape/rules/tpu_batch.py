@@ -312,8 +312,8 @@ def _refusal(evidence: Evidence, node: Node, batch: bool, inner: bool) -> str:
 
 def _carries(evidence: Evidence, edge: str) -> bool:
     """Whether the first axis of an edge is the batch, as a trace with one row more has shown."""
-    known = getattr(evidence.facts.get("probe"), "axes", {}).get(edge)
-    return known is not None and 0 in known
+    known: dict[int, float] = getattr(evidence.facts.get("probe"), "axes", {}).get(edge) or {}
+    return 0 in known
 
 
 def crossed(before: Shape, after: Shape) -> bool:

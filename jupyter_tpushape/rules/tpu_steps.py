@@ -168,8 +168,14 @@ def sizes(evidence: Evidence) -> Iterator[Finding]:
                 if scale.times > 1
                 else f"The loss is divided by the {replicas} replicas once too often. A Keras 3 loss object already does it under a strategy."
             )
+            if scale.detail == "mask" and scale.times > 1:
+                why = (
+                    f"Each replica divides by what the mask leaves of its own rows, and the optimizer adds the {replicas} replicas' gradients. Divide by the "
+                    "mask's sum over all of them: tf.distribute.get_replica_context().all_reduce('sum', ...)."
+                )
+            said = {"mask": f"The gradients are about {much}", "clip": f"Where they are not clipped, the gradients are {much}"}
             yield Finding(
-                SCALE.id, "silent", f"The gradients are {much} on {replicas} replicas, and nothing raises.", why,
+                SCALE.id, "silent", f"{said.get(scale.detail, f'The gradients are {much}')} on {replicas} replicas, and nothing raises.", why,
                 Side("the sum over the rows, divided by the whole batch"), Side("divided by each replica's rows" if scale.times > 1 else "divided twice"),
                 nodes, location=scale.location,
             )  # fmt: skip
