@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ..flow import Edge, Finding, Node, Shape, Side, elements, show_shape
+from ..trace.axes import RECURRENT
 from .data import NUMPY_RESHAPE, reshape_of
 from .entry import mismatches, names_apart
 from .evidence import Evidence
@@ -13,7 +14,7 @@ from .messages import meanings
 from .registry import check, fallback, rule
 from .saved_models import finding_of as saved_model_finding
 from .tpu_setup import told as set_up_finding
-from .words import MERGES, RECURRENT, axes_of, giver, named, pair, side
+from .words import MERGES, axes_of, giver, named, pair, side
 
 _SOURCE = "Keras' input checks and TensorFlow's shape inference, from the inputs recorded at the call"
 

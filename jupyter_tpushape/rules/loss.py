@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..flow import Edge, Finding, Node, Shape, Side, show_shape
+from ..trace.axes import RECURRENT
 from .evidence import Evidence
 from .registry import check, rule
 from .saved_models import LAYERS as SAVED_MODELS
 from .tpu_setup import of_scopes
-from .words import RECURRENT, axes_of, named, pair
+from .words import axes_of, named, pair
 
 _SOURCE = "Keras' own loss functions, run symbolically"
 

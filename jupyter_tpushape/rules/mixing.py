@@ -7,6 +7,7 @@ from typing import Any
 
 from ..flow import Edge, Finding, Node, Shape, Side, show_shape
 from .evidence import Evidence
+from .examples import sequential
 from .loss import ancestors
 from .registry import check, rule
 from .words import named, pair
@@ -14,20 +15,10 @@ from .words import named, pair
 _SOURCE = "which axes carry the batch is found by tracing with one row more"
 
 
-def _model(layers: str, x: str = "(8, 6)", y: str = "np.zeros((8, 1), 'float32')", loss: str = "'mse'", more: str = "") -> str:
-    return f"""
-{more}
-def build():
-    m = keras.Sequential([keras.Input({x}[1:]), {layers}]); m.compile("sgd", {loss}); return m
-def data():
-    return np.zeros({x}, "float32"), {y}
-"""
-
-
 PAIRWISE = rule(
     "batch-broadcast", "Every sample is combined with every other by a broadcast", severity="silent", source=_SOURCE,
-    fails=_model("L.Dense(1)", y="np.zeros((8,), 'float32')", loss="lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1,)) - p))"),
-    passes=_model("L.Dense(1)", y="np.zeros((8,), 'float32')", loss="lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1, 1)) - p))"),
+    fails=sequential("L.Dense(1)", y="np.zeros((8,), 'float32')", loss="lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1,)) - p))"),
+    passes=sequential("L.Dense(1)", y="np.zeros((8,), 'float32')", loss="lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1, 1)) - p))"),
     doc="""Two tensors whose *first* axes both carry the batch, with a different number of axes, meet element by
 element: (B,) with (B, 1) gives (B, B). A broadcast is meant, and not reported, where only one side carries the
 batch (bias, mask, positional code, per-channel scale), where both have the same number of axes (squeeze and
@@ -36,8 +27,8 @@ pairs. Limits: operations inside built-in layers and compiled functions are not 
 )  # fmt: skip
 LOST = rule(
     "batch-axis-lost", "The batch axis does not reach the output", severity="silent", source=_SOURCE,
-    fails=_model("L.Dense(4), Mean()", more="class Mean(L.Layer):\n    def call(self, x):\n        return tf.reduce_mean(x, axis=0, keepdims=True)"),
-    passes=_model("L.Dense(4), Mean()", more="class Mean(L.Layer):\n    def call(self, x):\n        return tf.reduce_mean(x, axis=1, keepdims=True)"),
+    fails=sequential("L.Dense(4), Mean()", more="class Mean(L.Layer):\n    def call(self, x):\n        return tf.reduce_mean(x, axis=0, keepdims=True)"),
+    passes=sequential("L.Dense(4), Mean()", more="class Mean(L.Layer):\n    def call(self, x):\n        return tf.reduce_mean(x, axis=1, keepdims=True)"),
     doc="""Reported at the model's output, and at a built-in layer with weights whose first axis is no longer the
 batch while another one is. Batch statistics taken aside (a mean over the batch that is subtracted again) keep the
 batch on the output and are not reported.""",
@@ -45,12 +36,12 @@ batch on the output and are not reported.""",
 _SPLIT = "class Split(L.Layer):\n    def call(self, x):\n        return tf.reshape(x, (-1, %d))"
 MERGED = rule(
     "batch-axis-merged", "Samples are torn apart or merged by a reshape", severity="silent", source=_SOURCE,
-    fails=_model("Split(), L.Dense(1)", y="np.zeros((16, 1), 'float32')[:8]", loss="lambda t, p: tf.reduce_mean(p)", more=_SPLIT % 3),
-    passes=_model("Split(), L.Dense(1)", loss="lambda t, p: tf.reduce_mean(p)", more=_SPLIT % 6),
+    fails=sequential("Split(), L.Dense(1)", y="np.zeros((16, 1), 'float32')[:8]", loss="lambda t, p: tf.reduce_mean(p)", more=_SPLIT % 3),
+    passes=sequential("Split(), L.Dense(1)", loss="lambda t, p: tf.reduce_mean(p)", more=_SPLIT % 6),
 )  # fmt: skip
 INTERLEAVED = rule(
     "reshape-interleaves", "A reshape is used where a transpose is meant", severity="silent", source=_SOURCE,
-    fails=_model("L.Reshape((5, 4, 1)), L.Flatten(), L.Dense(1)", "(8, 4, 5, 1)"), passes=_model("L.Permute((2, 1, 3)), L.Flatten(), L.Dense(1)", "(8, 4, 5, 1)"),
+    fails=sequential("L.Reshape((5, 4, 1)), L.Flatten(), L.Dense(1)", "(8, 4, 5, 1)"), passes=sequential("L.Permute((2, 1, 3)), L.Flatten(), L.Dense(1)", "(8, 4, 5, 1)"),
     doc="""A reshape keeps the order of the numbers in memory. Where its target has exactly the axes of its input in
 another order, the sizes look right and rows and columns are mixed: a transpose (Permute) was meant. Reshapes that
 split or merge axes are not reported, nor those of tensors whose axes beyond one are all 1. A reshape that puts the batch
@@ -58,15 +49,15 @@ behind another axis, as (batch, time) to (time, batch), mixes samples in the sam
 )  # fmt: skip
 SOFTMAX = rule(
     "softmax-over-batch", "A softmax over the samples of a batch", severity="silent", source=_SOURCE,
-    fails=_model("Gate(), L.Dense(1)", more="class Gate(L.Layer):\n    def call(self, x):\n        return x * tf.nn.softmax(x, axis=0)"),
-    passes=_model("Gate(), L.Dense(1)", more="class Gate(L.Layer):\n    def call(self, x):\n        return x * tf.nn.softmax(x, axis=1)"),
+    fails=sequential("Gate(), L.Dense(1)", more="class Gate(L.Layer):\n    def call(self, x):\n        return x * tf.nn.softmax(x, axis=0)"),
+    passes=sequential("Gate(), L.Dense(1)", more="class Gate(L.Layer):\n    def call(self, x):\n        return x * tf.nn.softmax(x, axis=1)"),
     doc="""Reported inside a model where the axis that a softmax sums over is the batch and no other axis is. A table of every
 sample against every other (contrastive learning) has two such axes and is meant; so is what a loss does with its own values.""",
 )  # fmt: skip
 FIXED = rule(
     "fixed-batch", "The number of rows is written into the program", severity="error", source="found by tracing with one row more",
-    fails=_model("Fold(), L.Dense(1)", "(40, 6)", "np.zeros((40, 1), 'float32')", more="class Fold(L.Layer):\n    def call(self, x):\n        return tf.reshape(x, (32, 6))"),
-    passes=_model("Fold(), L.Dense(1)", "(40, 6)", "np.zeros((40, 1), 'float32')", more="class Fold(L.Layer):\n    def call(self, x):\n        return tf.reshape(x, (-1, 6))"),
+    fails=sequential("Fold(), L.Dense(1)", "(40, 6)", "np.zeros((40, 1), 'float32')", more="class Fold(L.Layer):\n    def call(self, x):\n        return tf.reshape(x, (32, 6))"),
+    passes=sequential("Fold(), L.Dense(1)", "(40, 6)", "np.zeros((40, 1), 'float32')", more="class Fold(L.Layer):\n    def call(self, x):\n        return tf.reshape(x, (-1, 6))"),
     doc="Serious where a batch of another size is known to come: the last one of an array whose rows do not divide, or batches of several sizes.",
 )  # fmt: skip
 

@@ -5,48 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..flow import Finding, Node, Shape, Side, Spec, show_shape
+from ..trace.axes import RECURRENT
 from .evidence import Evidence
+from .examples import sequential
 from .loss import cause_of_axes, cut_sequence, ends, kind_of
 from .registry import check, rule
-from .words import RECURRENT, axes_of, named, pair
+from .words import axes_of, named, pair
 
 _SOURCE = "Keras' own losses, and how it aligns labels with predictions"
 
 
-def _model(layers: str, x: str = "(8, 6)", y: str = "np.zeros((8, 1), 'float32')", loss: str = "'mse'", more: str = "") -> str:
-    return f"""
-{more}
-def build():
-    m = keras.Sequential([keras.Input({x}[1:]), {layers}]); m.compile("sgd", {loss}); return m
-def data():
-    return np.zeros({x}, "float32"), {y}
-"""
-
-
 BROADCAST = rule(
     "loss-broadcast", "The loss repeats labels or predictions to make them fit", severity="silent", source=f"tpu-rules L7; {_SOURCE}",
-    fails=_model("L.LSTM(4, return_sequences=True), L.Dense(1)", "(8, 5, 6)"), passes=_model("L.LSTM(4), L.Dense(1)", "(8, 5, 6)"),
+    fails=sequential("L.LSTM(4, return_sequences=True), L.Dense(1)", "(8, 5, 6)"), passes=sequential("L.LSTM(4), L.Dense(1)", "(8, 5, 6)"),
     doc="""Regression losses subtract labels from predictions, and subtraction repeats an axis of size 1. Keras first
 removes or adds one trailing axis of size 1, which is meant; what still differs after that is compared crosswise.""",
 )  # fmt: skip
 LOGITS = rule(
     "logits-twice", "from_logits=True behind a softmax or sigmoid", severity="silent", source=_SOURCE,
-    fails=_model("L.Dense(3, activation='softmax')", y="np.arange(8) % 3", loss="keras.losses.SparseCategoricalCrossentropy(from_logits=True)"),
-    passes=_model("L.Dense(3)", y="np.arange(8) % 3", loss="keras.losses.SparseCategoricalCrossentropy(from_logits=True)"),
+    fails=sequential("L.Dense(3, activation='softmax')", y="np.arange(8) % 3", loss="keras.losses.SparseCategoricalCrossentropy(from_logits=True)"),
+    passes=sequential("L.Dense(3)", y="np.arange(8) % 3", loss="keras.losses.SparseCategoricalCrossentropy(from_logits=True)"),
 )  # fmt: skip
 PROBABILITIES = rule(
     "logits-missing", "A cross-entropy on values that may be no probabilities", severity="note", source=_SOURCE,
-    fails=_model("L.Dense(3)", y="np.arange(8) % 3", loss="'sparse_categorical_crossentropy'"),
-    passes=_model("L.Dense(3, activation='softmax')", y="np.arange(8) % 3", loss="'sparse_categorical_crossentropy'"),
+    fails=sequential("L.Dense(3)", y="np.arange(8) % 3", loss="'sparse_categorical_crossentropy'"),
+    passes=sequential("L.Dense(3, activation='softmax')", y="np.arange(8) % 3", loss="'sparse_categorical_crossentropy'"),
 )  # fmt: skip
 ONE_UNIT = rule(
     "one-unit-softmax", "A softmax or categorical cross-entropy over a single unit", severity="note", source="tpu-rules L8",
-    fails=_model("L.Dense(1, activation='softmax')", loss="'binary_crossentropy'"), passes=_model("L.Dense(1, activation='sigmoid')", loss="'binary_crossentropy'"),
+    fails=sequential("L.Dense(1, activation='softmax')", loss="'binary_crossentropy'"), passes=sequential("L.Dense(1, activation='sigmoid')", loss="'binary_crossentropy'"),
 )  # fmt: skip
 LABEL_RANGE = rule(
     "label-range", "A class number that the output has no unit for", severity="error", source="tpu-rules O11",
-    fails=_model("L.Dense(3, activation='softmax')", y="np.arange(8) % 5", loss="'sparse_categorical_crossentropy'"),
-    passes=_model("L.Dense(5, activation='softmax')", y="np.arange(8) % 5", loss="'sparse_categorical_crossentropy'"),
+    fails=sequential("L.Dense(3, activation='softmax')", y="np.arange(8) % 5", loss="'sparse_categorical_crossentropy'"),
+    passes=sequential("L.Dense(5, activation='softmax')", y="np.arange(8) % 5", loss="'sparse_categorical_crossentropy'"),
 )  # fmt: skip
 ID_RANGE = rule(
     "embedding-range", "An id beyond the embedding's table", severity="error", source="tpu-rules O10",

@@ -5,42 +5,22 @@ from __future__ import annotations
 import re
 
 from ..flow import Edge, Flow, Node, Shape, Side, show_shape
+from ..trace.axes import GRID, RECURRENT, SEQUENCE, SPATIAL
 
-_AXES = {
-    "rnn": ("batch", "time", "features"),
-    "1D": ("batch", "steps", "channels"),
-    "2D": ("batch", "height", "width", "channels"),
-    "3D": ("batch", "depth", "height", "width", "channels"),
-    "LSTM2D": ("batch", "time", "height", "width", "channels"),
-}
-RECURRENT = frozenset({"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "CuDNNLSTM", "CuDNNGRU"})
+_MOVING_PICTURES = ("batch", "time", "height", "width", "channels")
 MERGES = frozenset({"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot"})
 
 
 def axes_of(op: str) -> tuple[str, ...]:
     """The axes that a layer class works on, in its own terms; ``()`` where any will do."""
     if op in RECURRENT:
-        return _AXES["rnn"]
+        return SEQUENCE[3]
     if "LSTM2D" in op:
-        return _AXES["LSTM2D"]
-    if op.startswith(
-        (
-            "Conv",
-            "SeparableConv",
-            "DepthwiseConv",
-            "MaxPool",
-            "AveragePool",
-            "GlobalMaxPool",
-            "GlobalAveragePool",
-            "UpSampling",
-            "ZeroPadding",
-            "Cropping",
-            "SpatialDropout",
-        )
-    ):
-        for suffix in ("1D", "2D", "3D"):
+        return _MOVING_PICTURES
+    if op.startswith((*SPATIAL, "SpatialDropout")):
+        for suffix, rank in (("1D", 3), ("2D", 4), ("3D", 5)):
             if suffix in op:
-                return _AXES[suffix]
+                return GRID[rank]
     return ()
 
 

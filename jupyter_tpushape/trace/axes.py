@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from ..flow import Edge, Flow, Node, Spec
 
-_GRID = {
+# By rank, what convolutions and pools, and what recurrent layers, call the axes they work on.
+GRID = {
     2: ("batch", "features"),
     3: ("batch", "steps", "channels"),
     4: ("batch", "height", "width", "channels"),
     5: ("batch", "depth", "height", "width", "channels"),
 }
-_SEQUENCE = {2: ("batch", "features"), 3: ("batch", "time", "features")}
-_SPATIAL = (
+SEQUENCE = {2: ("batch", "features"), 3: ("batch", "time", "features")}
+SPATIAL = (
     "Conv",
     "SeparableConv",
     "DepthwiseConv",
@@ -27,7 +28,7 @@ _SPATIAL = (
     "ZeroPadding",
     "Cropping",
 )
-_RECURRENT = frozenset({"LSTM", "GRU", "SimpleRNN", "Bidirectional"})
+RECURRENT = frozenset({"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "CuDNNLSTM", "CuDNNGRU"})
 _KEEPS = frozenset({
     "BatchNormalization", "LayerNormalization", "Dropout", "Activation", "ReLU", "LeakyReLU", "PReLU", "ELU", "Softmax", "SpatialDropout1D",
     "SpatialDropout2D", "Rescaling", "Normalization", "Add", "Multiply", "Average", "Maximum", "Subtract", "Dense", "Concatenate",
@@ -57,10 +58,10 @@ def _into(node: Node, edge: Edge) -> tuple[str, ...]:
         or node.config.get("data_format") == "channels_first"
     ):
         return ()
-    if node.kind == "layer" and node.op.startswith(_SPATIAL):
-        return _GRID.get(rank, ()) if rank > 2 else ()
-    if node.kind == "layer" and node.op in _RECURRENT:
-        return _SEQUENCE.get(rank, ()) if rank == 3 else ()
+    if node.kind == "layer" and node.op.startswith(SPATIAL):
+        return GRID.get(rank, ()) if rank > 2 else ()
+    if node.kind == "layer" and node.op in RECURRENT:
+        return SEQUENCE.get(rank, ()) if rank == 3 else ()
     return ()
 
 
@@ -76,10 +77,10 @@ def _out_of(node: Node, edge: Edge, given: dict[str, tuple[str, ...]]) -> tuple[
         return ()
     if node.op.startswith(("GlobalMaxPool", "GlobalAveragePool")):
         return ("batch", "channels") if rank == 2 else ()
-    if node.op.startswith(_SPATIAL):
-        return _GRID.get(rank, ()) if rank > 2 else ()
-    if node.op in _RECURRENT:
-        return _SEQUENCE.get(rank, ())
+    if node.op.startswith(SPATIAL):
+        return GRID.get(rank, ()) if rank > 2 else ()
+    if node.op in RECURRENT:
+        return SEQUENCE.get(rank, ())
     if node.op == "Flatten" or (node.op == "Dense" and rank == 2):
         return ("batch", "features") if rank == 2 else ()
     known = given.get(node.id, ())

@@ -7,7 +7,8 @@ from typing import Any
 from ...flow import Edge, Edit, Finding, Node, Shape, elements
 from ...rules.evidence import Evidence
 from ...rules.loss import cause_of_axes, kind_of
-from ...rules.words import RECURRENT, axes_of
+from ...rules.words import axes_of
+from ...trace.axes import RECURRENT
 from .edits import SAME_SHAPE, Made, append, configure, given, insert, known, upstream
 from .ends import ends_of, head_of, highest_of, loss_node, several, snake
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from ...flow import Edit, Finding, Node, Shape, elements
 from ...rules.evidence import Evidence
-from ...rules.words import RECURRENT, axes_of
+from ...rules.words import axes_of
+from ...trace.axes import RECURRENT
 from .edits import SAME_SHAPE, Made, at, configure, failing, given, insert, insert_at_call, known, upstream
 from .operations import free_rows
 
