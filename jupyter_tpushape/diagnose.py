@@ -84,10 +84,10 @@ def trace(
     findings = run_rules(seen.evidence)
     if target is not None and seen.evidence.where in ("call", "loss", "metric") and not timed_out(seen.error):
         _only_on_target(program.with_(data=seen.data, sample=seen.sample), findings, target)
-    if fixes and not step and not timed_out(seen.error) and any(finding.serious for finding in findings):
-        from .repair import propose
+    if fixes and not timed_out(seen.error) and any(finding.serious for finding in findings):
+        from .repair import propose, suggest
 
-        propose(seen, findings)
+        (suggest if step else propose)(seen, findings)
     verdicts: list[Verdict] = []
     if compiler is not None:
         from .compilers import verdicts as ask

@@ -1,5 +1,5 @@
 """Findings -> candidate edits -> fixes that were tried, ranked."""
 
-from .search import propose
+from .search import propose, suggest
 
-__all__ = ["propose"]
+__all__ = ["propose", "suggest"]

@@ -91,7 +91,31 @@ _TEXT = (
     "Turn the text into numbers in the pipeline: a TextVectorization or StringLookup, adapted to the data, in ds.map",
     "not tried: which words are to be known is not known here",
 )
+_STEP = "not tried: the text of a step is not changed here; trace it again afterwards"
+
+
+def _average(evidence: Evidence, finding: Finding) -> Ideas:
+    """How the loss of a step is divided by the whole batch."""
+    batch = evidence.split.batch if evidence.split is not None else None
+    size = f"global_batch_size={batch}" if batch else "global_batch_size=..."
+    if "too small" in finding.message:
+        yield "Divide once: leave out one of the two divisions by the number of replicas", _STEP
+    elif "mask" in finding.why:
+        yield (
+            "Divide by the mask's sum over all replicas: tf.distribute.get_replica_context().all_reduce('sum', tf.reduce_sum(mask))",
+            _STEP,
+        )
+    else:
+        yield f"Keep one loss a row and average over the whole batch: tf.nn.compute_average_loss(losses, {size})", _STEP
+        if evidence.framework == "keras":
+            yield (
+                "Or call a Keras 3 loss object, keras.losses.MeanSquaredError()(y, prediction), which divides by the replicas itself",
+                _STEP,
+            )
+
+
 _BY_RULE = {
+    "regularization-scale": ("Wrap it: tf.nn.scale_regularization_loss(the loss of the weights)", _STEP),
     "tpu-kernel": _KERNEL,
     "tpu-kernel-dtype": _KERNEL,
     "endless-loop-gradient": ("Give the loop maximum_iterations=N", "not tried: how many turns are enough is not known here"),
@@ -112,5 +136,7 @@ _BY_RULE = {
 
 def ideas(evidence: Evidence, finding: Finding) -> list[tuple[str, str]]:
     """``(title, why it is not verified)`` for a finding without a verified fix."""
+    if finding.rule == "gradient-scale":
+        return list(_average(evidence, finding))
     found = [idea for make in _BY_PROGRAM.get(finding.rule, ()) for idea in make(evidence)]
     return found or ([_BY_RULE[finding.rule]] if finding.rule in _BY_RULE else [])

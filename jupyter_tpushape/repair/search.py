@@ -51,6 +51,13 @@ def propose(seen: Examined, findings: list[Finding]) -> None:
             finding.fixes = search.ideas(finding)
 
 
+def suggest(seen: Examined, findings: list[Finding]) -> None:
+    """Puts ideas into the serious findings of a step, whose text is not changed for a trial."""
+    for finding in findings:
+        if finding.serious:
+            finding.fixes = [Fix(title, reason=why) for title, why in ideas(seen.evidence, finding)][:MOST_SHOWN]
+
+
 class Search:
     """One search over the faults of one program, within a time."""
 

@@ -159,12 +159,17 @@ def sizes(evidence: Evidence) -> Iterator[Finding]:
         return
     replicas = evidence.target.replicas
     nodes = tuple(node.id for node in evidence.flow.nodes if node.op == "GradientTape.gradient")
+    off = {scale.times for scale in state.scales if scale.what == "gradient"}
+    averaged = any(node.op == "reduce" and node.config.get("op") == "MEAN" for node in evidence.flow.nodes)
     for scale in state.scales:
+        if scale.what == "reported" and scale.times in off:
+            continue  # right once the loss is
         much = f"{scale.times:g} times too large" if scale.times > 1 else f"{1 / scale.times:g} times too small"
         if scale.what == "gradient":
             why = (
                 f"Each replica takes the mean over its own rows, and the optimizer adds the {replicas} replicas' gradients. Divide by the whole batch: "
                 "tf.nn.compute_average_loss(per_row_loss, global_batch_size=...)."
+                + (" What is shown is then reduced by SUM." if averaged else "")
                 if scale.times > 1
                 else f"The loss is divided by the {replicas} replicas once too often. A Keras 3 loss object already does it under a strategy."
             )
