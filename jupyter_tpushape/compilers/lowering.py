@@ -21,7 +21,6 @@ from ..trace.restore import left_as_found
 from ..trace.run import Leaf, leaves, map_structure
 from .scopes import Scopes, noted
 
-
 _ERRORS = threading.Lock()
 
 

@@ -69,7 +69,7 @@ def batches(of: Any) -> Any:
         )  # fmt: skip
     limit = f"memory of one {of.target} core: {size(of.hbm_bytes)}"
     if refused or of.hbm_bytes < 4 * max(one.bytes for one in tried):
-        figure.add_hline(y=of.hbm_bytes / MIB, line={"color": _LINE, "dash": "dash"}, annotation_text=limit)
+        figure.add_hline(y=of.hbm_bytes / MIB, line={"color": _LINE, "dash": "dash"}, annotation_text=limit, annotation_position="top left")
     else:
         # A line so far above would press the points to the floor.
         figure.add_annotation(text=f"{limit}, far above", xref="paper", yref="paper", x=1, y=1, showarrow=False)
