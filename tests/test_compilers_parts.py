@@ -83,6 +83,17 @@ def test_the_extra_installs_what_is_pinned_and_no_jax():
     assert "jax" not in bridge.PINS
 
 
+def test_a_part_of_jaxlib_that_is_gone_is_one_line(monkeypatch):
+    monkeypatch.setattr(bridge.importlib, "import_module", lambda _: object())
+    assert bridge.doors() == f"jaxlib._jax has no get_default_c_api_topology any more: {bridge.INSTALL}"
+
+    def absent(name):
+        raise ImportError(f"no {name} here")
+
+    monkeypatch.setattr(bridge.importlib, "import_module", absent)
+    assert bridge.doors() == f"jaxlib._jax cannot be imported (no jaxlib._jax here): {bridge.INSTALL}"
+
+
 def test_limits_that_are_no_numbers_are_a_line(monkeypatch):
     monkeypatch.setenv("TPUSHAPE_COMPILE_TIMEOUT", "soon")
     with pytest.raises(ValueError, match="are numbers"):
