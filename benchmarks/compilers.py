@@ -21,7 +21,6 @@ from typing import Any
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 os.environ.setdefault("TPUSHAPE_COMPILE_TIMEOUT", "900")
-REPLICAS = 8
 Build = Callable[[int], tuple[Any, Any]]
 
 
@@ -88,6 +87,7 @@ def main() -> None:
     import tensorflow as tf
 
     import jupyter_tpushape as tpushape
+    from jupyter_tpushape.replicas import target
 
     print("| model | framework | target | program | compile s | arguments | temporaries | code | estimated ÷ compiled | verdict |")
     print("|---|---|---|---|---|---|---|---|---|---|")
@@ -98,7 +98,7 @@ def main() -> None:
                 if place.exists():
                     report = tpushape.Report.from_json(place.read_text(encoding="utf-8"))
                 else:
-                    model, data = programs(importlib.import_module(framework), tf)[name](options.rows * REPLICAS)
+                    model, data = programs(importlib.import_module(framework), tf)[name](options.rows * target(tpu).replicas)
                     # A cache of its own: the two frameworks' programs may be one.
                     os.environ["TPUSHAPE_CACHE"] = tempfile.mkdtemp(prefix="tpushape-bench-")
                     start = time.perf_counter()

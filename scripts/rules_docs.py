@@ -71,7 +71,8 @@ def page(rule: Rule) -> str:
             parts += [f"- gets: `{found.found}`"] if found.found is not None else []
             parts += [""]
     else:
-        parts += ["Only a compiler's answer gives this finding: `%tpushape model data --compile xla`, or `--compile tpu`.", ""]
+        asked = "`%tpushape model data --compile tpu`" + (", or `--compile xla`" if rule.compiler == "xla" else "")
+        parts += [f"Only a compiler's answer gives this finding: {asked}.", ""]
     parts += ["## A program that it finds", "", GIVEN, "", "```python", textwrap.dedent(rule.fails).strip(), "```", ""]
     parts += ["## The same program, sound", "", "```python", textwrap.dedent(rule.passes).strip(), "```", ""]
     parts += ["## Source", "", rule.source, ""]

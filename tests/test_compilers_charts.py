@@ -54,6 +54,18 @@ def test_memory_against_batch():
     fits, refused = fit.chart().data
     assert (list(fits.x), list(fits.y)) == ([32, 96], [5, 14])
     assert list(refused.x) == [104, 128] and refused.name == "does not fit"
+    figure = fit.chart()
+    assert len(figure.layout.shapes) == 1 and figure.layout.annotations[0].text == "memory of one v5e-8 core: 16.00 GiB"
+
+
+def test_batches_of_both_efforts_are_lines_apart_and_a_limit_far_above_is_told():
+    tried = (Tried(8, True, 2 * MIB, "quick"), Tried(16, True, 4 * MIB, "quick"), Tried(24, True, 3 * MIB, "full"))
+    made = report()
+    made.verdicts[0].tried = tried
+    *_, figure = made.charts()
+    assert [(line.name, list(line.x)) for line in figure.data] == [("compiles at quick effort", [8, 16]), ("compiles at full effort", [24])]
+    assert not figure.layout.shapes and figure.layout.annotations[0].text.endswith("16.00 GiB, far above")
+    assert lines(made.verdicts[0])[-1] == "rows on one core: 8 (2.00 MiB), 16 (4.00 MiB), 24 (3.00 MiB) fit"
 
 
 def test_with_nothing_to_chart_one_line_says_what_to_do():

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 
 import pytest
 
 from jupyter_tpushape.compilers import bridge, cache, process, tiles
 from jupyter_tpushape.compilers.fit import Tried, search
+
+ROOT = Path(__file__).parents[1]
 
 
 def one(text):
@@ -70,6 +74,24 @@ def test_a_missing_or_wrong_version_is_one_line_with_the_command(monkeypatch):
     assert "libtpu 9 where 0.0.51 is needed" in said and "\n" not in said
     # In a folder of its own, so that a jaxlib that jax needs stays as it is.
     assert said.endswith("jaxlib==0.10.2 libtpu==0.0.51") and "pip install --upgrade --target '" in said
+
+
+def test_the_extra_installs_what_is_pinned_and_no_jax():
+    # TensorFlow imports jax wherever it is installed: it would be in the user's kernel.
+    (extra,) = re.findall(r"^tpu-compiler = \[(.*)\]$", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert extra.replace('"', "").split(", ") == [f"{name}=={pin}" for name, pin in bridge.PINS.items()]
+    assert "jax" not in bridge.PINS
+
+
+def test_a_part_of_jaxlib_that_is_gone_is_one_line(monkeypatch):
+    monkeypatch.setattr(bridge.importlib, "import_module", lambda _: object())
+    assert bridge.doors() == f"jaxlib._jax has no get_default_c_api_topology any more: {bridge.INSTALL}"
+
+    def absent(name):
+        raise ImportError(f"no {name} here")
+
+    monkeypatch.setattr(bridge.importlib, "import_module", absent)
+    assert bridge.doors() == f"jaxlib._jax cannot be imported (no jaxlib._jax here): {bridge.INSTALL}"
 
 
 def test_limits_that_are_no_numbers_are_a_line(monkeypatch):

@@ -11,9 +11,9 @@ import pytest
 import tensorflow as tf
 
 import jupyter_tpushape as tpushape
-from jupyter_tpushape.compilers import bridge, remedies, tpu
+from jupyter_tpushape.compilers import bridge, fit, remedies, tpu
 from jupyter_tpushape.compilers.lowering import lower
-from jupyter_tpushape.compilers.words import needed
+from jupyter_tpushape.compilers.words import needed, size
 from jupyter_tpushape.examine import Program, examine
 from jupyter_tpushape.replicas import target
 
@@ -215,10 +215,34 @@ def test_what_does_not_fit_loosely_packed_and_has_no_other_answer_is_open(monkey
 @needs_libtpu
 def test_the_largest_batch_can_be_asked_for_by_itself():
     model, said = pictures("keras"), []
-    fit = tpushape.fit_batch(model, specs(64), tpu="v5e-8", most=24, progress=said.append)
-    assert (fit.program, fit.rows, fit.batch, fit.too_many) == ("train", 24, 192, 0)
-    assert [step.rows for step in fit.tried] == [8, 16, 24] and said == [f"train with {rows} rows per core" for rows in (8, 16, 24)]
-    assert str(fit).startswith("v5e-8: 24 rows per core fit (192 on 8), with ") and str(fit).endswith("no larger one was tried.")
+    found = tpushape.fit_batch(model, specs(64), tpu="v5e-8", most=24, progress=said.append)
+    assert (found.program, found.rows, found.batch, found.too_many) == ("train", 24, 192, 0)
+    assert [step.rows for step in found.tried] == [8, 16, 24] and said == [f"train with {rows} rows per core" for rows in (8, 16, 24)]
+    assert str(found).startswith("v5e-8: 24 rows per core fit (192 on 8), with ") and str(found).endswith("no larger one was tried.")
     assert not model.optimizer.built
     with pytest.raises(ValueError, match="type seconds above zero"):
         tpushape.fit_batch(model, specs(64), compile_timeout=0)
+
+
+@needs_libtpu
+def test_other_batches_are_compiled_when_asked_for_and_stand_beside_the_verdict(monkeypatch):
+    monkeypatch.setattr(fit, "COMPILATIONS", 2)
+    model = pictures("keras")
+    report = tpushape.trace(model, specs(64), tpu="v5e-8", compiler="tpu", compile_batches=True)
+    forward, train = report.verdicts
+    assert [one.rows for one in forward.tried] == [8] and [(one.rows, one.fits, one.effort) for one in train.tried] == [
+        (8, True, "quick"),
+        (16, True, "quick"),
+    ]
+    assert train.tried[0].bytes < train.tried[1].bytes and size(train.tried[0].bytes) in train.message
+    assert tpushape.Report.from_json(report.to_json()).verdicts[-1].tried == train.tried
+    # What ends the search is told, and what was compiled until then is kept.
+    monkeypatch.setattr(fit, "tried_of", lambda *_: None)
+    report = tpushape.trace(model, specs(64), tpu="v5e-8", compiler="tpu", compile_batches=True)
+    (finding,) = report.findings
+    assert finding.severity == "note" and finding.message.startswith(
+        "The search for the largest batch ended early. No verdict with 16 rows per core"
+    )
+    assert [one.rows for one in report.verdicts[-1].tried] == [8]
+    with pytest.raises(ValueError, match='type compiler="tpu"'):
+        tpushape.trace(model, specs(64), compile_batches=True)

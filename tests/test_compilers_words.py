@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import os
 
 import pytest
 import tensorflow as tf
 
 import jupyter_tpushape as tpushape
+from jupyter_tpushape.compilers import lowering
 
 FRAMEWORKS = ["keras", "tf_keras"]
 
@@ -41,6 +43,21 @@ def test_an_operation_without_a_kernel(framework):
     assert "tf.strings.as_string" in finding.location.text
     # TensorFlow's own list for TPUs says it too.
     assert "tpu-kernel" in [other.rule for other in report.findings]
+
+
+def test_a_refusal_is_not_written_to_the_error_stream_as_well(capfd):
+    refused("keras", lambda x: tf.reshape(x, [tf.cast(tf.reduce_sum(x), tf.int32), -1]))
+    assert "Stack trace for op definition" not in capfd.readouterr().err
+
+    def refuses():
+        os.write(2, b"refused\n")
+        raise KeyError
+
+    with pytest.raises(KeyError), lowering._unsaid_twice():
+        refuses()
+    with lowering._unsaid_twice():
+        os.write(2, b"worth knowing\n")
+    assert capfd.readouterr().err == "worth knowing\n"
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)

@@ -601,3 +601,15 @@ def test_a_fix_near_the_top_of_a_magic_cell_leaves_the_magic_out(loaded, lib):
     fix = book.shell.user_ns["_tpushape_report"].findings[0].fixes[0]
     assert fix.patch.splitlines()[2] == "@@ -2,2 +2,2 @@"
     assert "%%tpushape" not in fix.patch
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--compile-batches", "Only the TPU compiler says which batches fit: type --compile tpu --compile-batches."),
+        ("--compile xla --compile-batches", "Only the TPU compiler says which batches fit: type --compile tpu --compile-batches."),
+        ("--compile tpu --compile-timeout 0", "A time limit of 0 s cannot be kept: type seconds above zero, such as 300."),
+    ],
+)
+def test_what_a_compiler_cannot_be_asked_with_is_one_line(loaded, options, said):
+    assert loaded("keras").said(f"%tpushape model {options}") == said

@@ -20,10 +20,10 @@ INSTALL = 'pip install "jupyter_tpushape[tpu-compiler]"'
 EFFORTS = {"quick": 9, "full": 0}
 # How hard it tries to make a program fit: O2, which is what jax asks for.
 FITTING = 29
-# What the compile-only client is told: there is no metadata server to ask and no chip to open.
+# What libtpu is told: there is no metadata server to ask, and others may have it loaded too.
 ENVIRONMENT = {
     "TPU_SKIP_MDS_QUERY": "1", "TPU_ACCELERATOR_TYPE": "v5litepod-8", "TPU_WORKER_HOSTNAMES": "localhost", "TPU_WORKER_ID": "0",
-    "JAX_PLATFORMS": "cpu", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1",
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1",
     # Flags that are meant for another XLA would end the worker: it knows its own only.
     "XLA_FLAGS": "", "LIBTPU_INIT_ARGS": "",
 }  # fmt: skip

@@ -7,6 +7,10 @@ back to layers.
 
 from __future__ import annotations
 
+import contextlib
+import os
+import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +20,8 @@ from ..trace.reach import is_step
 from ..trace.restore import left_as_found
 from ..trace.run import Leaf, leaves, map_structure
 from .scopes import Scopes, noted
+
+_ERRORS = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -158,18 +164,44 @@ def _lower(seen: Any, adapter: Any, model: Any, name: str, arguments: tuple[Any,
             concrete = function.get_concrete_function(*specs)
             made.graph = concrete.graph
             scopes.settle(concrete.graph)
-            lowered = function.experimental_get_compiler_ir(*specs)
-            made.hlo = lowered(stage="hlo_serialized")
-            if text:
-                made.text = lowered(stage="hlo")
+            with _unsaid_twice():
+                lowered = function.experimental_get_compiler_ir(*specs)
+                made.hlo = lowered(stage="hlo_serialized")
+                if text:
+                    made.text = lowered(stage="hlo")
         made.parameters = list(_parameters(seen, model, concrete, found))
     except Exception as error:
         made.error = error
     return made
 
 
+@contextlib.contextmanager
+def _unsaid_twice() -> Iterator[None]:
+    """TensorFlow writes what it refuses, with a stack of a hundred lines, to the process's error stream as well as into the exception: there
+    it is dropped. What is written without a refusal is written after all."""
+    # The stream is the process's: two threads take turns, or one would give back what the other has put there.
+    with _ERRORS, tempfile.TemporaryFile() as written:
+        try:
+            kept = os.dup(2)
+        except OSError:  # a process without an error stream
+            yield
+            return
+        os.dup2(written.fileno(), 2)
+        try:
+            yield
+        except Exception:
+            written.truncate(0)
+            raise
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+            written.seek(0)
+            text = written.read()
+            while text:
+                text = text[os.write(2, text) :]
+
+
 def _quiet() -> Any:
-    import contextlib
     import warnings
 
     @contextlib.contextmanager

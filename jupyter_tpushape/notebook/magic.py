@@ -92,6 +92,7 @@ class TpuShapeMagics(Magics):
 
         target = _target(options.tpu)
         _check_loss(options.loss)
+        _check_limits(options)
         chosen = {
             "tpu": target, "loss": options.loss, "batch_size": options.batch_size, "fixes": not options.no_fixes,
             "compiler": options.compile, "compile_timeout": options.compile_timeout, "compile_effort": options.compile_effort,
@@ -186,6 +187,20 @@ def _target(name: str | None) -> str | None:
     except (ValueError, LookupError) as error:
         raise UsageError(str(error)) from None
     return name
+
+
+def _check_limits(options: Any) -> None:
+    """What a compiler cannot be asked with is a slip of the keyboard too."""
+    if options.compile_batches and options.compile != "tpu":
+        raise UsageError("Only the TPU compiler says which batches fit: type --compile tpu --compile-batches.")
+    if options.compile is None:
+        return
+    from ..compilers.process import limits
+
+    try:
+        limits(options.compile_timeout, options.compile_effort)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def _check_loss(name: str | None) -> None:

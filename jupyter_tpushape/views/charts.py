@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..compilers.words import size
 from ..flow import Report, Verdict
 
 MOST = 20
@@ -66,8 +67,13 @@ def batches(of: Any) -> Any:
             x=refused, y=[of.hbm_bytes / MIB] * len(refused), mode="markers", name="does not fit",
             marker={"color": _LOST, "symbol": "x", "size": 9},
         )  # fmt: skip
-    figure.add_hline(y=of.hbm_bytes / MIB, line={"color": _LINE, "dash": "dash"}, annotation_text=f"memory of one {of.target} core")
-    figure.update_layout(height=420, yaxis={"rangemode": "tozero"}, showlegend=True)
+    limit = f"memory of one {of.target} core: {size(of.hbm_bytes)}"
+    if refused or of.hbm_bytes < 4 * max(one.bytes for one in tried):
+        figure.add_hline(y=of.hbm_bytes / MIB, line={"color": _LINE, "dash": "dash"}, annotation_text=limit, annotation_position="top left")
+    else:
+        # A line so far above would press the points to the floor.
+        figure.add_annotation(text=f"{limit}, far above", xref="paper", yref="paper", x=1, y=1, showarrow=False)
+    figure.update_layout(height=420, xaxis={"rangemode": "tozero"}, yaxis={"rangemode": "tozero"}, showlegend=True)
     return _titled(figure, f"Memory against batch: {of.program} on {of.target}", "rows on one core", "MiB on one core")
 
 

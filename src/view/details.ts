@@ -19,7 +19,7 @@ export interface DetailActions {
 export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions): HTMLElement {
   const pane = h("div", {});
   if (!item) {
-    pane.append(h("h2", { class: "title" }, "Nothing is selected"));
+    pane.append(h("h2", { class: "section" }, "Nothing is selected"));
     pane.append(h("p", { class: "muted" }, "Select a node: its config, tensors, weights and replicas appear here."));
     return pane;
   }

@@ -186,8 +186,8 @@ table{color:inherit;border-collapse:collapse;width:100%;font-size:12px;margin-to
 th,td{text-align:left;padding:3px 8px 3px 0;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
 th{color:var(--muted);font-weight:600;white-space:nowrap}tr.odd td{color:var(--wrong-text);font-weight:700}
 .message{white-space:pre-wrap;overflow-wrap:anywhere;font-family:${MONO};font-size:11.5px;background:var(--soft);border:1px solid var(--line);border-radius:6px;padding:8px;margin-top:6px;max-height:240px;overflow:auto}
-.bar{display:grid;grid-template-columns:92px 1fr auto;gap:8px;align-items:center;font-size:12px;margin-top:4px;min-height:21px}
-.bar svg{display:block;width:100%;height:12px}.bar .used{fill:var(--blue)}.bar .pad{fill:url(#bar-hatch);stroke:var(--blue)}.bar .room{fill:var(--soft);stroke:var(--line)}
+.bar{display:grid;grid-template-columns:112px 1fr 118px;gap:8px;align-items:center;font-size:12px;margin-top:4px;min-height:21px}
+.bar>:last-child{font-size:11px;text-align:right}.bar svg{display:block;width:100%;height:12px}.bar .used{fill:var(--blue)}.bar .pad{fill:url(#bar-hatch);stroke:var(--blue)}.bar .room{fill:var(--soft);stroke:var(--line)}
 .said+.said{margin-top:22px;padding-top:14px;border-top:1px solid var(--line)}
 .whole{white-space:nowrap}
 .curve{display:block;width:100%;height:auto;margin-top:6px}.curve text{fill:var(--muted);font-size:10.5px}.curve .limit-text{fill:var(--fg)}

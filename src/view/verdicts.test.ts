@@ -73,6 +73,7 @@ describe("a verdict", () => {
 
   test("shows its parts, its work and its largest tensors, and leads to their layers", () => {
     const pane = verdictsPane(new FlowDoc({ ...broken(), verdicts: [verdict] }), act);
+    expect(words(pane, ".bar")[0]).toBe("of one core25.0 % of 16.0 GiB");
     expect(pane.textContent).toContain("operations a byte (an estimate)2.5");
     expect(pane.textContent).toContain("f32 (64, 12) as (64, 128)32.0 KiB");
     expect(pane.textContent).toContain("4.0 GiB (3.0 GiB padding)");

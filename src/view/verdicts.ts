@@ -49,6 +49,12 @@ function totals(pane: HTMLElement, verdict: Verdict): void {
   if (verdict.intensity) {
     rows.push(["operations a byte (an estimate)", numberText(Number(verdict.intensity.toPrecision(3)))]);
   }
+  const taken = (verdict.layers ?? []).reduce((sum, layer) => sum + layer.bytes, verdict.unmapped ?? 0);
+  if (verdict.hbm_bytes && taken) {
+    const row = bar("of one core", taken, taken, verdict.hbm_bytes);
+    row.lastElementChild!.textContent = `${((100 * taken) / verdict.hbm_bytes).toFixed(1)} % of ${bytesText(verdict.hbm_bytes)}`;
+    pane.append(row);
+  }
   if (rows.length) {
     pane.append(table(["part", "size"], rows));
   }
