@@ -9,7 +9,12 @@ from pathlib import Path
 from hatch_jupyter_builder import npm_builder
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-BUILT = ("jupyter_tpushape/static/widget.js", "jupyter_tpushape/static/report.js", "jupyter_tpushape/labextension/package.json")
+BUILT = (
+    "jupyter_tpushape/static/widget.js",
+    "jupyter_tpushape/static/loader.js",
+    "jupyter_tpushape/static/report.js",
+    "jupyter_tpushape/labextension/package.json",
+)
 
 
 def built(root: Path) -> bool:

@@ -20,6 +20,8 @@ PARTS: dict[str, list[str]] = {
     "imports": ["imports.py", "--repeat", "7"],
     "repair": ["repair.py"],
     "compilers": ["compilers.py"],
+    "layout": ["view/layout.py"],
+    "paint": ["view/paint.py", "--real"],
 }
 
 

@@ -1,5 +1,5 @@
-// Bundles the two browser builds that ship inside the Python package: the anywidget ESM, which anywidget loads from a
-// blob address and which therefore may import nothing, and the script that the standalone HTML report carries inline.
+// Bundles the browser builds that ship inside the Python package: the widget's ESM, which is loaded from a blob address and
+// therefore may import nothing, the few lines that fetch it, and the script that the standalone HTML report carries inline.
 import { stat } from "node:fs/promises";
 import { build, context } from "esbuild";
 
@@ -16,6 +16,7 @@ const common = {
 };
 const bundles = [
   { ...common, entryPoints: ["src/widget.ts"], format: "esm", outfile: `${folder}/widget.js` },
+  { ...common, entryPoints: ["src/loader.ts"], format: "esm", outfile: `${folder}/loader.js` },
   {
     ...common,
     entryPoints: ["src/view/index.ts"],

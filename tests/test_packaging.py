@@ -109,6 +109,7 @@ def test_the_wheel_carries_the_extension_and_the_bundles(dist: Path) -> None:
     for name in (
         "jupyter_tpushape/py.typed",
         "jupyter_tpushape/static/widget.js",
+        "jupyter_tpushape/static/loader.js",
         "jupyter_tpushape/static/report.js",
         f"{shared}/package.json",
         f"{shared}/install.json",

@@ -32,7 +32,7 @@ PROBABILITIES = rule(
     passes=sequential("L.Dense(3, activation='softmax')", y="np.arange(8) % 3", loss="'sparse_categorical_crossentropy'"),
 )  # fmt: skip
 ONE_UNIT = rule(
-    "one-unit-softmax", "A softmax or categorical cross-entropy over a single unit", severity="note", source="tpu-rules L8",
+    "one-unit-softmax", "A softmax or categorical cross-entropy over a single unit", severity="silent", source="tpu-rules L8",
     fails=sequential("L.Dense(1, activation='softmax')", loss="'binary_crossentropy'"), passes=sequential("L.Dense(1, activation='sigmoid')", loss="'binary_crossentropy'"),
 )  # fmt: skip
 LABEL_RANGE = rule(
@@ -156,9 +156,13 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
                     "Values outside 0 to 1 are clipped. Add a softmax or sigmoid, or say from_logits=True.", None, None, (giver.id, node.id), (predictions.id,), giver.location,
                 )  # fmt: skip
         if last == 1 and (activation == "softmax" or kind == "categorical"):
+            always = (
+                "softmax over one value is always 1" if activation == "softmax" else "categorical cross-entropy over one value is always 0"
+            )
             yield Finding(
-                ONE_UNIT.id, "note", f"{named(giver)} has a single unit: a {'softmax' if activation == 'softmax' else 'categorical cross-entropy'} over one value is always 1.",
-                "The shapes agree. For two classes a sigmoid with binary_crossentropy is usual.", None, None, (giver.id,), (predictions.id,), giver.location,
+                ONE_UNIT.id, "silent", f"{named(giver)} has a single unit: a {always}.",
+                "The shapes agree, and nothing is learnt. For two classes a sigmoid with binary_crossentropy is usual; for more, one unit a class.",
+                Side("one unit a class, or a sigmoid"), Side("one unit"), (giver.id, node.id), (predictions.id,), giver.location,
             )  # fmt: skip
         if kind == "sparse" and labels is not None and last:
             yield from _label_range(evidence, node, giver, last, labels.spec)

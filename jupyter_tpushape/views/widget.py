@@ -5,16 +5,36 @@ Importing this module imports anywidget; ``report.show()`` does that when it is 
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from importlib import resources
 from typing import Any
 
 import anywidget
+import ipywidgets
 import traitlets
 
 from ..flow import Report
 from .mime import fragment
+
+STATIC = resources.files("jupyter_tpushape") / "static"
+
+
+class Code(ipywidgets.Widget):  # type: ignore[misc]
+    """The view's script: one model for all widgets of a kernel, so that it is sent, and kept in a notebook, once."""
+
+    source = traitlets.Unicode().tag(sync=True)
+    digest = traitlets.Unicode().tag(sync=True)
+
+    @classmethod
+    def shared(cls) -> Code:
+        """The one of this kernel; another where somebody closed it."""
+        held: Code | None = cls.__dict__.get("_held")
+        if held is None or held.comm is None:
+            source = (STATIC / "widget.js").read_text(encoding="utf-8")
+            held = cls._held = cls(source=source, digest=hashlib.sha256(source.encode()).hexdigest()[:16])
+        return held
 
 
 class ReportWidget(anywidget.AnyWidget):  # type: ignore[misc]
@@ -26,7 +46,8 @@ class ReportWidget(anywidget.AnyWidget):  # type: ignore[misc]
         report: the wire document as a dict; set it (or call :meth:`update`) to show another report in place.
     """
 
-    _esm = resources.files("jupyter_tpushape") / "static" / "widget.js"
+    _esm = STATIC / "loader.js"
+    code = traitlets.Instance(Code).tag(sync=True, **ipywidgets.widget_serialization)
     report = traitlets.Dict().tag(sync=True)
     selected = traitlets.Unicode("").tag(sync=True)
     finding = traitlets.Int(0).tag(sync=True)
@@ -36,7 +57,7 @@ class ReportWidget(anywidget.AnyWidget):  # type: ignore[misc]
         self._still = ""
         self._source = report
         self._shown_in: int | None = None
-        super().__init__(report=json.loads(report.to_json()), **more)
+        super().__init__(report=json.loads(report.to_json()), code=Code.shared(), **more)
 
     def update(self, report: Report) -> None:
         """Shows another report where this one stands; what is open and selected stays so where it still exists."""

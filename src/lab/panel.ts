@@ -216,7 +216,7 @@ export class TracerPanel extends Widget {
     this.addClass("tpushape-Panel");
     const layout = new PanelLayout();
     layout.addWidget(new Controls(_tracer, trans, host));
-    layout.addWidget(new ReportView(locator).follow(_tracer));
+    layout.addWidget(new ReportView(locator, trans).follow(_tracer));
     this.layout = layout;
   }
 

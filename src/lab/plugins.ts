@@ -143,7 +143,7 @@ export const panel: JupyterFrontEndPlugin<void> = {
           app.shell.activateById(open.id);
           return;
         }
-        const main = new MainAreaWidget({ content: new ReportView(code).follow(state) });
+        const main = new MainAreaWidget({ content: new ReportView(code, trans).follow(state) });
         state.look(main, true);
         main.disposed.connect(() => {
           state.look(main, false);

@@ -2,7 +2,7 @@ import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/applica
 import { MimeDocumentFactory } from "@jupyterlab/docregistry";
 import { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
-import { ITranslator, nullTranslator } from "@jupyterlab/translation";
+import { ITranslator, nullTranslator, type TranslationBundle } from "@jupyterlab/translation";
 import { Widget } from "@lumino/widgets";
 
 import { mount } from "../view";
@@ -18,7 +18,7 @@ class ReportRenderer extends Widget implements IRenderMime.IRenderer {
 
   constructor(
     private readonly _locator: ILocator | null,
-    private readonly _wrong: string,
+    private readonly _trans: TranslationBundle,
   ) {
     super();
     this.addClass("tpushape-Report");
@@ -34,21 +34,18 @@ class ReportRenderer extends Widget implements IRenderMime.IRenderer {
     if (report?.version !== VERSION) {
       this._view?.();
       this._view = null;
-      this.node.textContent = this._wrong;
+      this.node.textContent = this._trans.__("This report was written by another version of jupyter_tpushape: trace the model again.");
     } else if (this._view) {
       this._view.update(report);
     } else {
       const locator = this._locator;
-      this._view = mount(
-        this.node,
-        report,
-        locator
-          ? {
-              locate: (location) => void locator.open(location),
-              apply: (finding, fix) => void locator.apply(model.data[MIME] as unknown as WireReport, finding, fix),
-            }
-          : {},
-      );
+      this._view = mount(this.node, report, {
+        trans: this._trans,
+        ...(locator && {
+          locate: (location) => void locator.open(location),
+          apply: (finding, fix) => void locator.apply(model.data[MIME] as unknown as WireReport, finding, fix),
+        }),
+      });
     }
     return Promise.resolve();
   }
@@ -62,11 +59,10 @@ export const renderer: JupyterFrontEndPlugin<void> = {
   optional: [ILocator, ITranslator],
   activate: (app: JupyterFrontEnd, registry: IRenderMimeRegistry, locator: ILocator | null, translator: ITranslator | null) => {
     const trans = (translator ?? nullTranslator).load("jupyter_tpushape");
-    const wrong = trans.__("This report was written by another version of jupyter_tpushape: trace the model again.");
     const factory: IRenderMime.IRendererFactory = {
       safe: true,
       mimeTypes: [MIME],
-      createRenderer: () => new ReportRenderer(locator, wrong),
+      createRenderer: () => new ReportRenderer(locator, trans),
     };
     // Before HTML and text, which the same output carries for other front ends.
     registry.addFactory(factory, 0);

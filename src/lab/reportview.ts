@@ -1,3 +1,4 @@
+import type { TranslationBundle } from "@jupyterlab/translation";
 import { MessageLoop } from "@lumino/messaging";
 import { Widget } from "@lumino/widgets";
 
@@ -12,7 +13,10 @@ export class ReportView extends Widget {
   private _finding = -1;
   private _asked = 0;
 
-  constructor(private readonly _locator: ILocator | null) {
+  constructor(
+    private readonly _locator: ILocator | null,
+    private readonly _trans: TranslationBundle,
+  ) {
     super();
     this.addClass("tpushape-Report");
     this.addClass("tpushape-mod-fill");
@@ -58,10 +62,11 @@ export class ReportView extends Widget {
   private _callbacks(): Callbacks {
     const locator = this._locator;
     if (!locator) {
-      return { fill: true };
+      return { fill: true, trans: this._trans };
     }
     return {
       fill: true,
+      trans: this._trans,
       locate: (location) => void locator.open(location),
       apply: (finding, fix) => {
         if (this._report) {

@@ -1,7 +1,7 @@
 /** The view as a whole: it owns what is open, selected and shown, and keeps its parts in step. */
 
 import { detailsPane, replicas } from "./details";
-import { FlowDoc, SEVERITY_WORD } from "./doc";
+import { FlowDoc, severityWord } from "./doc";
 import { addStyle, h } from "./dom";
 import { exportList, exportSvg } from "./exporting";
 import { frameOf } from "./frame";
@@ -26,6 +26,7 @@ import { followTheme, type Theme } from "./theme";
 import { verdictsPane } from "./verdicts";
 import { idOf, Viewport } from "./viewport";
 import type { WireReport } from "./wire";
+import { trans } from "./words";
 
 /** What stays when another report comes in. */
 interface Before {
@@ -203,12 +204,12 @@ export class App {
     });
     const canvas = frameOf(viewport, this.minimap, doc.report.title, (open) => this.openAll(open));
     const names: [Tab, string][] = [
-      ["problems", doc.findings.length ? `Findings ${doc.findings.length}` : "Findings"],
-      ["details", "Details"],
-      ["outline", "Outline"],
+      ["problems", doc.findings.length ? trans.__("Findings %1", doc.findings.length) : trans.__("Findings")],
+      ["details", trans.__("Details")],
+      ["outline", trans.__("Outline")],
     ];
     if (doc.report.verdicts?.length) {
-      names.push(["compiler", "Compiler"]);
+      names.push(["compiler", trans.__("Compiler")]);
     }
     this.side = new Sidebar(this.uid, names);
     this.side.pane("outline")!.append(this.outline.element);
@@ -328,7 +329,9 @@ export class App {
     this.side.show("details");
     const line = viewport.scene?.lines.find((one) => one.key === key);
     if (line) {
-      this.say(`Tensor from ${line.source.label} to ${line.target.label}: ${this.doc.edgeText(this.doc.edges[line.edges[0]!]!)}`);
+      this.say(
+        trans.__("Tensor from %1 to %2: %3", line.source.label, line.target.label, this.doc.edgeText(this.doc.edges[line.edges[0]!]!)),
+      );
     }
   }
 
@@ -364,7 +367,7 @@ export class App {
     if (!this.open.delete(item.id)) {
       this.open.add(item.id);
     }
-    this.say(`${item.label} ${this.open.has(item.id) ? "opened" : "closed"}`);
+    this.say(this.open.has(item.id) ? trans.__("%1 opened", item.label) : trans.__("%1 closed", item.label));
     void this.draw(item);
     this.fillDetails();
   }
@@ -399,10 +402,10 @@ export class App {
           this.viewport.center(box, 0.55);
         }
         this.select(item);
-        this.say(`${SEVERITY_WORD[finding.severity]}: ${finding.message}`);
+        this.say(`${severityWord(finding.severity)}: ${finding.message}`);
       });
     } else {
-      this.say(`${SEVERITY_WORD[finding.severity]}: ${finding.message}`);
+      this.say(`${severityWord(finding.severity)}: ${finding.message}`);
     }
   }
 

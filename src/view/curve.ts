@@ -3,6 +3,7 @@
 import { s } from "./dom";
 import { bytesText } from "./text";
 import type { Tried } from "./wire";
+import { trans } from "./words";
 
 const WIDE = 360;
 const HIGH = 190;
@@ -34,7 +35,7 @@ export function curve(tried: readonly Tried[], limit: number): SVGSVGElement {
     class: "curve",
     viewBox: `0 0 ${WIDE} ${HIGH}`,
     role: "img",
-    "aria-label": "Memory of one core against the rows on it; the table below holds the same figures",
+    "aria-label": trans.__("Memory of one core against the rows on it; the table below holds the same figures"),
   });
   for (const step of steps(top / unit, 4)) {
     const at = y(step * unit);
@@ -46,15 +47,17 @@ export function curve(tried: readonly Tried[], limit: number): SVGSVGElement {
   for (const rows of steps(most, 4)) {
     svg.append(s("text", { x: x(rows), y: HIGH - LOW + 15, "text-anchor": "middle" }, rows.toLocaleString("en")));
   }
-  svg.append(s("text", { x: (LEFT + WIDE - RIGHT) / 2, y: HIGH - 4, "text-anchor": "middle" }, "rows on one core"));
+  svg.append(s("text", { x: (LEFT + WIDE - RIGHT) / 2, y: HIGH - 4, "text-anchor": "middle" }, trans.__("rows on one core")));
   if (limit && near) {
     const at = y(limit);
     svg.append(
       s("line", { class: "limit", x1: LEFT, x2: WIDE - RIGHT, y1: at, y2: at }),
-      s("text", { class: "limit-text", x: LEFT + 4, y: at - 5 }, `memory of one core, ${bytesText(limit)}`),
+      s("text", { class: "limit-text", x: LEFT + 4, y: at - 5 }, trans.__("memory of one core, %1", bytesText(limit))),
     );
   } else if (limit) {
-    svg.append(s("text", { class: "limit-text", x: LEFT + 4, y: TOP - 5 }, `memory of one core: ${bytesText(limit)}, far above`));
+    svg.append(
+      s("text", { class: "limit-text", x: LEFT + 4, y: TOP - 5 }, trans.__("memory of one core: %1, far above", bytesText(limit))),
+    );
   }
   // Both efforts in one line would bend where nothing but the effort changes.
   for (const effort of new Set(fitting.map((one) => one.effort))) {
@@ -77,7 +80,7 @@ export function curve(tried: readonly Tried[], limit: number): SVGSVGElement {
       s(
         "path",
         { class: "refused", d: `M${cx - 4},${cy - 4}l8,8m0,-8l-8,8` },
-        s("title", {}, `${one.rows.toLocaleString("en")} rows: do not fit`),
+        s("title", {}, trans.__("%1 rows: do not fit", one.rows.toLocaleString("en"))),
       ),
     );
   }

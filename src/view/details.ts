@@ -6,6 +6,7 @@ import type { Item } from "./groups";
 import { axesText, count, numberText, placeText, plain, shapeText, shortDtype } from "./text";
 import { bar, section, table } from "./pane";
 import type { Location } from "./wire";
+import { trans } from "./words";
 
 export interface DetailActions {
   goTo(node: number): void;
@@ -19,8 +20,8 @@ export interface DetailActions {
 export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions): HTMLElement {
   const pane = h("div", {});
   if (!item) {
-    pane.append(h("h2", { class: "section" }, "Nothing is selected"));
-    pane.append(h("p", { class: "muted" }, "Select a node: its config, tensors, weights and replicas appear here."));
+    pane.append(h("h2", { class: "section" }, trans.__("Nothing is selected")));
+    pane.append(h("p", { class: "muted" }, trans.__("Select a node: its config, tensors, weights and replicas appear here.")));
     return pane;
   }
   const node = item.node >= 0 ? doc.node(item.node) : undefined;
@@ -28,7 +29,9 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
     h(
       "div",
       { class: "eyebrow" },
-      node ? `${node.kind}${item.status === "ok" ? "" : ` · ${item.status === "failed" ? "✖ raises" : "not reached"}`}` : "group",
+      node
+        ? `${node.kind}${item.status === "ok" ? "" : ` · ${item.status === "failed" ? trans.__("✖ raises") : trans.__("not reached")}`}`
+        : trans.__("group"),
     ),
   );
   pane.append(h("h2", { class: "title" }, item.label));
@@ -40,8 +43,8 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
         "p",
         { class: "muted" },
         item.times > 1
-          ? `${item.times} identical blocks, ${count(item.leaves, "layer")} in all`
-          : `${count(item.leaves, "layer")}, grouped by the picture`,
+          ? trans.__("%1 identical blocks, %2 in all", item.times, count(item.leaves, "layer"))
+          : trans.__("%1, grouped by the picture", count(item.leaves, "layer")),
       ),
     );
   }
@@ -50,7 +53,7 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
       h(
         "div",
         { class: "row way" },
-        button(act.isOpen(item) ? "Close" : "Open", {}, () => act.toggle(item)),
+        button(act.isOpen(item) ? trans.__("Close") : trans.__("Open"), {}, () => act.toggle(item)),
       ),
     );
   }
@@ -69,10 +72,14 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
       );
       list.append(h("li", {}, entry));
     }
-    section(pane, "Found here", list);
+    section(pane, trans.__("Found here"), list);
   }
   if (node.failure) {
-    section(pane, `What the framework said (${node.failure.type})`, h("pre", { class: "message", tabindex: "0" }, node.failure.message));
+    section(
+      pane,
+      trans.__("What the framework said (%1)", node.failure.type),
+      h("pre", { class: "message", tabindex: "0" }, node.failure.message),
+    );
   }
   if (node.note) {
     pane.append(h("p", { class: "why" }, node.note));
@@ -83,9 +90,9 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
   if (config.length) {
     section(
       pane,
-      "Config",
+      trans.__("Config"),
       table(
-        ["setting", "value"],
+        [trans.__("setting"), trans.__("value")],
         config.map(([key, value]) => [key, plain(value)]),
       ),
     );
@@ -94,11 +101,11 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
   if (weights.length) {
     section(
       pane,
-      `Weights · ${numberText(node.params ?? 0)} parameters`,
+      trans.__("Weights · %1 parameters", numberText(node.params ?? 0)),
       table(
-        ["name", "shape", "dtype", "copies"],
+        [trans.__("name"), trans.__("shape"), trans.__("dtype"), trans.__("copies")],
         weights.map((w) => [
-          w.name + (w.trainable === false ? " (fixed)" : ""),
+          w.name + (w.trainable === false ? ` ${trans.__("(fixed)")}` : ""),
           shapeText(w.shape),
           shortDtype(w.dtype),
           String(w.copies ?? 1),
@@ -130,9 +137,9 @@ function places(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions):
   };
   const made = doc.madeAt(i);
   const called = doc.calledAt(i);
-  add("made at", made);
+  add(trans.__("made at"), made);
   if (placeText(called) !== placeText(made)) {
-    add("called at", called);
+    add(trans.__("called at"), called);
   }
   pane.append(row);
   if (made?.text) {
@@ -142,8 +149,8 @@ function places(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions):
 
 function tensors(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions): void {
   for (const [title, list, other] of [
-    ["Takes", doc.into[i]!, "source"],
-    ["Gives", doc.outOf[i]!, "target"],
+    [trans.__("Takes"), doc.into[i]!, "source"],
+    [trans.__("Gives"), doc.outOf[i]!, "target"],
   ] as const) {
     if (!list.length) {
       continue;
@@ -152,7 +159,11 @@ function tensors(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions)
       const edge = doc.edges[e]!;
       const spec = doc.spec(edge);
       const far = doc.byId.get(edge[other])!;
-      const sign = doc.edgeSeverity[e] ? ` ${SEVERITY_SIGN[doc.edgeSeverity[e]]}` : edge.status === "not-reached" ? " (not reached)" : "";
+      const sign = doc.edgeSeverity[e]
+        ? ` ${SEVERITY_SIGN[doc.edgeSeverity[e]]}`
+        : edge.status === "not-reached"
+          ? ` (${trans.__("not reached")})`
+          : "";
       const words = h("span", {}, `${shortDtype(spec.dtype)} ${shapeText(spec.shape)}${sign}`);
       const axes = axesText(spec);
       if (axes) {
@@ -165,12 +176,12 @@ function tensors(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions)
       pane,
       title,
       table(
-        [other === "source" ? "from" : "to", "tensor", ...(named ? ["as"] : [])],
+        [other === "source" ? trans.__("from") : trans.__("to"), trans.__("tensor"), ...(named ? [trans.__("as")] : [])],
         rows.map((row) => (named ? row : row.slice(0, 2))),
       ),
     );
     if (list.length > 60) {
-      pane.append(h("p", { class: "muted" }, `and ${list.length - 60} more`));
+      pane.append(h("p", { class: "muted" }, trans.__("and %1 more", list.length - 60)));
     }
   }
 }
@@ -184,8 +195,8 @@ export function replicas(pane: HTMLElement, held: readonly Held[], doc: FlowDoc)
   const rows = held.map((one) => [String(one.index), shapeText(one.shape) + (odd.has(one.index) ? " ≠" : ""), one.device]);
   section(
     pane,
-    `Replicas · ${odd.size ? `${odd.size} of ${held.length} differ` : `${held.length}, all alike`}`,
-    table(["#", "holds", "device"], rows, odd),
+    odd.size ? trans.__("Replicas · %1 of %2 differ", odd.size, held.length) : trans.__("Replicas · %1, all alike", held.length),
+    table(["#", trans.__("holds"), trans.__("device")], rows, odd),
   );
 }
 
@@ -195,5 +206,5 @@ function memory(pane: HTMLElement, doc: FlowDoc, id: string): void {
     return;
   }
   const most = Math.max(...list.map((one) => one.bytes));
-  section(pane, "Memory as compiled", ...list.map((one) => bar(one.program, one.bytes, one.logical ?? one.bytes, most)));
+  section(pane, trans.__("Memory as compiled"), ...list.map((one) => bar(one.program, one.bytes, one.logical ?? one.bytes, most)));
 }

@@ -2,16 +2,24 @@
 
 import { shapeText, specText } from "./text";
 import type { Finding, LayerMemory, Location, Severity, Shape, Spec, Status, Weight, WireEdge, WireNode, WireReport } from "./wire";
+import { trans } from "./words";
 
 const RANK: Record<Severity, number> = { error: 4, tpu: 3, silent: 2, slow: 1, note: 0 };
 
-export const SEVERITY_WORD: Record<Severity, string> = {
-  error: "breaks",
-  tpu: "breaks on the TPU",
-  silent: "runs, computes something else",
-  slow: "runs, wastes the target",
-  note: "worth knowing",
-};
+export function severityWord(severity: Severity): string {
+  switch (severity) {
+    case "error":
+      return trans.__("breaks");
+    case "tpu":
+      return trans.__("breaks on the TPU");
+    case "silent":
+      return trans.__("runs, computes something else");
+    case "slow":
+      return trans.__("runs, wastes the target");
+    case "note":
+      return trans.__("worth knowing");
+  }
+}
 
 /** Signs that tell severities apart without colour. */
 export const SEVERITY_SIGN: Record<Severity, string> = { error: "✖", tpu: "✖", silent: "≠", slow: "◔", note: "i" };

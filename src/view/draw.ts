@@ -6,6 +6,7 @@ import { NAME_GLYPH, noteOf, subtitle, WORD_GLYPH } from "./layout/sizes";
 import type { Box, Line } from "./layout/scene";
 import { clip, dtypeClass, placeText, shapeText } from "./text";
 import type { Severity, Side } from "./wire";
+import { trans } from "./words";
 
 export function badge(severity: Severity, x: number, y: number): SVGGElement {
   return s(
@@ -42,8 +43,8 @@ function strip(doc: FlowDoc, node: number, right: number, y: number): SVGGElemen
       "title",
       {},
       shapes.size === 1
-        ? `${held.length} replicas, each ${[...shapes][0]}`
-        : `${held.length} replicas, not alike: ${[...shapes].join(" and ")}`,
+        ? trans.__("%1 replicas, each %2", held.length, [...shapes][0])
+        : trans.__("%1 replicas, not alike: %2", held.length, [...shapes].join(trans.__(" and "))),
     ),
   );
   return group;
@@ -92,7 +93,7 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
     }
   }
   if (item.times > 1 && !box.open) {
-    const words = `×${item.times} identical`;
+    const words = trans.__("×%1 identical", item.times);
     const wide = words.length * 6.2 + 12;
     g.append(
       s("rect", { class: "times", x: right - wide, y: 8, width: wide, height: 18, rx: 9 }),
@@ -128,7 +129,7 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
       y += 17;
     }
     box.pills.slice(0, 3).forEach((source, i) => {
-      const more = i === 2 && box.pills.length > 3 ? ` and ${box.pills.length - 3} more` : "";
+      const more = i === 2 && box.pills.length > 3 ? ` ${trans.__("and %1 more", box.pills.length - 3)}` : "";
       const words = clip(`${doc.node(source).name}${more}`, w - left - 30, WORD_GLYPH);
       const wide = words.length * WORD_GLYPH + 24;
       g.append(

@@ -8,6 +8,7 @@ import type { Scene } from "./layout/scene";
 import { DARK, DRAWING, LIGHT } from "./style";
 import type { Theme } from "./theme";
 import { hatch } from "./viewport";
+import { trans } from "./words";
 
 export interface Area {
   x: number;
@@ -66,7 +67,7 @@ export function exportSvg(doc: FlowDoc, scene: Scene, theme: Theme, area?: Area)
     }
   }
   if (scene.lane) {
-    svg.append(s("text", { class: "lane-title", x: scene.lane.x, y: 14 }, "PIPELINE"));
+    svg.append(s("text", { class: "lane-title", x: scene.lane.x, y: 14 }, trans.__("PIPELINE")));
   }
   return svg;
 }
@@ -125,17 +126,17 @@ export function exportList(
         download(`${name}.png`, blob);
       },
       () => {
-        say("The browser could not draw this picture as PNG; SVG works.");
+        say(trans.__("The browser could not draw this picture as PNG; SVG works."));
       },
     );
   };
   const list: [string, () => void][] = [
-    ["SVG of all that is open", svg(true)],
-    ["SVG of the present view", svg(false)],
-    ["PNG of all that is open", png(true)],
-    ["PNG of the present view", png(false)],
+    [trans.__("SVG of all that is open"), svg(true)],
+    [trans.__("SVG of the present view"), svg(false)],
+    [trans.__("PNG of all that is open"), png(true)],
+    [trans.__("PNG of the present view"), png(false)],
     [
-      "JSON of the report",
+      trans.__("JSON of the report"),
       () => {
         download(`${name}.json`, JSON.stringify(doc.report), "application/json");
       },
@@ -143,7 +144,7 @@ export function exportList(
   ];
   if (page) {
     list.push([
-      "Standalone HTML",
+      trans.__("Standalone HTML"),
       () => {
         void Promise.resolve(page()).then((text) => {
           download(`${name}.html`, text, "text/html");

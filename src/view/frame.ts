@@ -3,30 +3,33 @@
 import { button, h } from "./dom";
 import type { Minimap } from "./minimap";
 import type { Viewport } from "./viewport";
+import { trans } from "./words";
 
-const HELP =
-  "arrows walk along the flow, Enter shows details, Space opens and closes, n and p go through the problems, slash searches, f fits.";
+const help = (): string =>
+  trans.__(
+    "arrows walk along the flow, Enter shows details, Space opens and closes, n and p go through the problems, slash searches, f fits.",
+  );
 
 export function frameOf(viewport: Viewport, minimap: Minimap, title: string, openAll: (open: boolean) => void): HTMLElement {
   const { svg } = viewport;
   svg.setAttribute("tabindex", "0");
   svg.setAttribute("role", "application");
-  svg.setAttribute("aria-roledescription", "graph of the flow");
-  svg.setAttribute("aria-label", `${title || "The flow"}: ${HELP}`);
+  svg.setAttribute("aria-roledescription", trans.__("graph of the flow"));
+  svg.setAttribute("aria-label", `${title || trans.__("The flow")}: ${help()}`);
   const tools: [string, string, () => void][] = [
-    ["+", "Zoom in (+)", () => viewport.zoom(1.3)],
-    ["−", "Zoom out (-)", () => viewport.zoom(1 / 1.3)],
-    ["⤢", "Fit everything (f)", () => viewport.fit()],
+    ["+", trans.__("Zoom in (+)"), () => viewport.zoom(1.3)],
+    ["−", trans.__("Zoom out (-)"), () => viewport.zoom(1 / 1.3)],
+    ["⤢", trans.__("Fit everything (f)"), () => viewport.fit()],
     [
       "⊞",
-      "Open everything",
+      trans.__("Open everything"),
       () => {
         openAll(true);
       },
     ],
     [
       "⊟",
-      "Close everything",
+      trans.__("Close everything"),
       () => {
         openAll(false);
       },

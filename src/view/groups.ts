@@ -198,12 +198,12 @@ function regroup(doc: FlowDoc, pairs: readonly Pair[], path: string, children: I
     return children;
   }
   const position = new Map(list.map((one, i) => [one, i]));
-  const before: [number, number][][] = list.map(() => []);
-  for (const [a, b, e] of pairs) {
+  const before: number[][] = list.map(() => []);
+  for (const [a, b] of pairs) {
     const i = position.get(a);
     const j = position.get(b);
     if (i !== undefined && j !== undefined) {
-      before[j]!.push([i, e]);
+      before[j]!.push(i);
     }
   }
   let groups = list;
@@ -286,11 +286,13 @@ function byName(doc: FlowDoc, list: Item[], skip: number, path: string): Item[] 
 }
 
 /** What lies between a fork and its join, as one group that has the join's name. */
-function byBranches(doc: FlowDoc, list: Item[], before: readonly (readonly (readonly [number, number])[])[], path: string): Item[] {
+function byBranches(doc: FlowDoc, list: Item[], before: readonly (readonly number[])[], path: string): Item[] {
   // A place in the order is a cut where one tensor alone crosses it.
   const last = list.map(() => -1);
   before.forEach((edges, j) => {
-    edges.forEach(([i]) => (last[i] = Math.max(last[i]!, j)));
+    for (const i of edges) {
+      last[i] = Math.max(last[i]!, j);
+    }
   });
   const result: Item[] = [];
   let open = 0;
@@ -328,7 +330,7 @@ function fold(
   doc: FlowDoc,
   list: Item[],
   position: ReadonlyMap<Item, number>,
-  before: readonly (readonly (readonly [number, number])[])[],
+  before: readonly (readonly number[])[],
   path: string,
 ): Item[] {
   // Numbers compare faster than the words they stand for; 0: like no other.
@@ -409,7 +411,7 @@ function signature(
   doc: FlowDoc,
   one: Item,
   position: ReadonlyMap<Item, number>,
-  before: readonly (readonly (readonly [number, number])[])[],
+  before: readonly (readonly number[])[],
   first = -1,
 ): string {
   if (one.node >= 0) {
@@ -420,10 +422,15 @@ function signature(
     const out = doc.outOf[one.node]![0];
     const at = position.get(one) ?? -1;
     const least = first < 0 ? at - REACH : first;
-    const near = at < 0 ? [] : before[at]!.map(([i]) => (i < least ? "outside" : at - i));
-    const inner = one.children.length ? one.children.map((child) => signature(doc, child, position, before)).join(";") : near.join();
     const spec = out === undefined ? "" : doc.alike[doc.edges[out]!.spec];
-    return `${node.op}/${node.params ?? 0}/${node.status ?? ""}/${spec}/${one.children.length ? "in" : ""}[${inner}]`;
+    let words = `${node.op}/${node.params ?? 0}/${node.status ?? ""}/${spec}/`;
+    if (one.children.length) {
+      return `${words}in[${one.children.map((child) => signature(doc, child, position, before)).join(";")}]`;
+    }
+    for (const i of at < 0 ? [] : before[at]!) {
+      words += i < least ? "outside," : `${at - i},`;
+    }
+    return words;
   }
   const start = first < 0 ? firstOf(one, position) : first;
   const inner = one.children.map((child) => signature(doc, child, position, before, start));

@@ -3,6 +3,7 @@
 import type { FlowDoc } from "./doc";
 import { button, h } from "./dom";
 import { count, numberText } from "./text";
+import { trans } from "./words";
 
 export interface HeaderActions {
   find(words: string): string;
@@ -21,8 +22,8 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
   const { report } = doc;
   const input = h("input", {
     type: "search",
-    placeholder: "/ name, type, ?x128, bf16",
-    "aria-label": "Search by name, layer type, shape or dtype",
+    placeholder: trans.__("/ name, type, ?x128, bf16"),
+    "aria-label": trans.__("Search by name, layer type, shape or dtype"),
   });
   const hits = h("span", { class: "hits", "aria-live": "polite" });
   input.addEventListener("input", () => (hits.textContent = act.find(input.value)));
@@ -40,8 +41,8 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
     event.preventDefault();
   });
 
-  const list = h("ul", { role: "menu", "aria-label": "Export", hidden: true });
-  const opener = button("⤓ Export", { "aria-haspopup": "menu", "aria-expanded": "false" }, () => {
+  const list = h("ul", { role: "menu", "aria-label": trans.__("Export"), hidden: true });
+  const opener = button(trans.__("⤓ Export"), { "aria-haspopup": "menu", "aria-expanded": "false" }, () => {
     show(list.hidden);
   });
   const items = act.exports.map(([words, run]) =>
@@ -89,9 +90,10 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
   const [much = "", ...rest] = report.summary.split(" · ");
   const chips = [
     report.flow.framework,
-    target && `${target.name}${target.replicas > 1 ? ` · ${target.replicas} replicas` : ""}${target.live ? " · live" : ""}`,
+    target &&
+      `${target.name}${target.replicas > 1 ? ` · ${count(target.replicas, "replica")}` : ""}${target.live ? ` · ${trans.__("live")}` : ""}`,
     count(doc.nodes.length, "node"),
-    params ? `${numberText(params)} parameters` : "",
+    params ? trans.__("%1 parameters", numberText(params)) : "",
   ];
   const element = h(
     "header",

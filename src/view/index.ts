@@ -2,6 +2,7 @@
 
 import { App } from "./app";
 import type { Location, WireReport } from "./wire";
+import { speak, type Translator } from "./words";
 
 export { charts } from "./charts";
 export type * from "./wire";
@@ -18,6 +19,8 @@ export interface Callbacks {
   page?: () => string | Promise<string>;
   /** Opens plotly's charts of the compiler's verdicts. */
   charts?: () => void;
+  /** The host's translator for the view's own words; English otherwise. */
+  trans?: Translator;
   /** Fills the element's height; otherwise the view has a height of its own, as in a cell's output. */
   fill?: boolean;
 }
@@ -34,6 +37,9 @@ export interface Mounted {
 }
 
 export function mount(el: HTMLElement, report: WireReport, callbacks: Callbacks = {}): Mounted {
+  if (callbacks.trans) {
+    speak(callbacks.trans);
+  }
   const app = new App(el, report, callbacks);
   return Object.assign(
     () => {

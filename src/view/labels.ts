@@ -7,6 +7,7 @@ import { SIDE_ROOM } from "./layout/sizes";
 import type { Line, Scene } from "./layout/scene";
 import type { WireEdge } from "./wire";
 import { axesText, count, shortDtype, shapeText } from "./text";
+import { trans } from "./words";
 
 export interface Label {
   line: Line;
@@ -90,18 +91,18 @@ function wrong(doc: FlowDoc, line: Line, side: 1 | -1): Label {
   const [mx, my] = middleOf(line);
   const e = line.edges.find((edge) => doc.edgeSeverity[edge]) ?? line.edges[0]!;
   const finding = doc.disagreement(e);
-  const rows: [string, SVGTSpanElement[]][] = [];
+  const rows: [string, string, SVGTSpanElement[]][] = [];
   const room = SIDE_ROOM;
   if (finding?.expected) {
-    rows.push(["wants", sideSpans(finding.expected, room)]);
+    rows.push([trans.__("wants"), "wants", sideSpans(finding.expected, room)]);
   }
   if (finding?.found) {
-    rows.push(["gets", sideSpans(finding.found, room)]);
+    rows.push([trans.__("gets"), "gets", sideSpans(finding.found, room)]);
   }
   if (!rows.length) {
-    rows.push(["", [s("tspan", {}, doc.edgeText(doc.edges[e]!))]]);
+    rows.push(["", "", [s("tspan", {}, doc.edgeText(doc.edges[e]!))]]);
   }
-  const longest = Math.max(...rows.map(([word, spans]) => (word ? 6 : 0) + spans.map((span) => span.textContent).join("").length));
+  const longest = Math.max(...rows.map(([word, , spans]) => (word ? 6 : 0) + spans.map((span) => span.textContent).join("").length));
   const w = longest * WRONG_GLYPH + 4;
   const x = side > 0 ? mx + 17 : mx - 17 - w;
   const y = my - 9 * rows.length;
@@ -115,10 +116,10 @@ function wrong(doc: FlowDoc, line: Line, side: 1 | -1): Label {
       s(
         "g",
         { class: `label wrong ${line.severity ?? "error"}` },
-        ...rows.map(([word, spans], i) =>
+        ...rows.map(([word, kind, spans], i) =>
           s(
             "text",
-            { x, y: y + 14 + 18 * i, class: word },
+            { x, y: y + 14 + 18 * i, class: kind },
             word ? s("tspan", { class: "word" }, word.padEnd(6, "\u00a0")) : null,
             ...spans.map((span) => span.cloneNode(true)),
           ),
@@ -143,12 +144,12 @@ function tensor(doc: FlowDoc, line: Line, was: ReadonlyMap<string, string>, side
   const unreached = line.status === "not-reached" && !spec.shape;
   const dtype = shortDtype(spec.dtype);
   const shape = unreached
-    ? "not reached"
+    ? trans.__("not reached")
     : differ > 1
       ? count(differ, "tensor")
       : shapeText(spec.shape) + (edge.label && !shared(doc, edge) ? ` ${edge.label}` : "");
   const before = differ > 1 ? undefined : was.get(edge.id);
-  const old = before && before !== shapeText(spec.shape) ? `was ${before}` : "";
+  const old = before && before !== shapeText(spec.shape) ? trans.__("was %1", before) : "";
   const first = differ > 1 || unreached ? "" : dtype;
   const axes = differ > 1 ? "" : axesText(spec);
   const w = (first.length + 1 + shape.length + (old ? old.length + 2 : 0)) * GLYPH + 6;

@@ -6,17 +6,19 @@ import { button, h } from "./dom";
 import type { Line } from "./layout/scene";
 import { sidesOf } from "./problems";
 import { axesText, count, shapeText } from "./text";
+import { trans } from "./words";
 
 export function linePane(doc: FlowDoc, line: Line, act: DetailActions): HTMLElement {
   const pane = h("div", {});
-  pane.append(h("div", { class: "eyebrow" }, line.edges.length > 1 ? count(line.edges.length, "tensor") : "tensor"));
+  pane.append(h("div", { class: "eyebrow" }, line.edges.length > 1 ? count(line.edges.length, "tensor") : trans.__("tensor")));
   pane.append(h("h2", { class: "title" }, `${line.source.label} → ${line.target.label}`));
   for (const e of line.edges.slice(0, 40)) {
     const edge = doc.edges[e]!;
     const spec = doc.spec(edge);
     const from = doc.byId.get(edge.source)!;
     const to = doc.byId.get(edge.target)!;
-    const status = edge.status === "failed" ? " · ✖ breaks here" : edge.status === "not-reached" ? " · not reached" : "";
+    const status =
+      edge.status === "failed" ? ` · ${trans.__("✖ breaks here")}` : edge.status === "not-reached" ? ` · ${trans.__("not reached")}` : "";
     pane.append(
       h(
         "div",
@@ -42,7 +44,7 @@ export function linePane(doc: FlowDoc, line: Line, act: DetailActions): HTMLElem
     }
   }
   if (line.edges.length > 40) {
-    pane.append(h("p", { class: "muted" }, `and ${line.edges.length - 40} more`));
+    pane.append(h("p", { class: "muted" }, trans.__("and %1 more", line.edges.length - 40)));
   }
   return pane;
 }

@@ -1,10 +1,11 @@
 /** The same graph as a tree of words: the screen reader's view, in step with the picture. */
 
-import { SEVERITY_WORD, serious, type FlowDoc } from "./doc";
+import { severityWord, serious, type FlowDoc } from "./doc";
 import { h } from "./dom";
 import type { Item } from "./groups";
 import { subtitle } from "./layout/sizes";
 import { specText } from "./text";
+import { trans } from "./words";
 
 export interface OutlineActions {
   select(item: Item): void;
@@ -18,7 +19,7 @@ const SHOWN = 120;
 const MOST = 400;
 
 export class Outline {
-  readonly element = h("ul", { class: "tree", role: "tree", "aria-label": "The flow as a list" });
+  readonly element = h("ul", { class: "tree", role: "tree", "aria-label": trans.__("The flow as a list") });
   private readonly rows = new Map<Item, HTMLElement>();
   private current: Item | null = null;
 
@@ -39,27 +40,27 @@ export class Outline {
   private more(item: Item): string[] {
     const parts: string[] = [];
     if (item.times > 1) {
-      parts.push("identical");
+      parts.push(trans.__("identical"));
     }
     if (item.node >= 0) {
       const specs = (list: readonly number[]): string =>
-        [...new Set(list.map((e) => specText(this.doc.spec(this.doc.edges[e]!))))].slice(0, 3).join(" and ");
+        [...new Set(list.map((e) => specText(this.doc.spec(this.doc.edges[e]!))))].slice(0, 3).join(trans.__(" and "));
       const takes = specs(this.doc.into[item.node]!);
       const gives = specs(this.doc.outOf[item.node]!);
       if (takes) {
-        parts.push(`takes ${takes}`);
+        parts.push(trans.__("takes %1", takes));
       }
       if (gives && item.status === "ok") {
-        parts.push(`gives ${gives}`);
+        parts.push(trans.__("gives %1", gives));
       }
     }
     if (item.status === "failed") {
-      parts.push("raises here");
+      parts.push(trans.__("raises here"));
     } else if (item.status === "not-reached") {
-      parts.push("not reached");
+      parts.push(trans.__("not reached"));
     }
     if (item.severity && item.status !== "failed") {
-      parts.push(SEVERITY_WORD[item.severity]);
+      parts.push(severityWord(item.severity));
     }
     return parts;
   }

@@ -3,6 +3,7 @@
 import { h, s } from "./dom";
 import { bytesText } from "./text";
 import { hatch } from "./viewport";
+import { trans } from "./words";
 
 export function table(
   head: readonly string[],
@@ -62,6 +63,6 @@ export function bar(name: string, bytes: number, logical: number, most: number):
     s("rect", { class: "pad", width: full, height: 12 }),
     s("rect", { class: "used", width: used, height: 12 }),
   );
-  const pad = bytes > logical ? ` (${bytesText(bytes - logical)} padding)` : "";
+  const pad = bytes > logical ? ` ${trans.__("(%1 padding)", bytesText(bytes - logical))}` : "";
   return h("div", { class: "bar" }, h("span", {}, name), picture, h("span", { class: "mono" }, bytesText(bytes) + pad));
 }

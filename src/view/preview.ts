@@ -9,6 +9,7 @@ import { button, h } from "./dom";
 import { plain } from "./text";
 import { traced } from "./traced";
 import type { Edit, Fix, Spec, WireEdge, WireNode, WireReport } from "./wire";
+import { trans } from "./words";
 
 export interface Preview {
   report: WireReport;
@@ -80,7 +81,7 @@ export function after(report: WireReport, finding: number, fix: Fix): Preview | 
       kind: "layer",
       status: "ok",
       op: layer,
-      note: `+ ${words || "added by the fix"}`,
+      note: `+ ${words || trans.__("added by the fix")}`,
       ...(target.parent ? { parent: target.parent } : {}),
     };
     const first = edges.find((edge) => edge.source === target.id);
@@ -154,7 +155,7 @@ export class Compare {
     this.changed = next?.changed ?? new Set();
     this.was = next?.was ?? new Map<string, string>();
     this.at = next ? { finding, fix } : null;
-    return next && one ? `Shown after the fix: ${one.title}` : "Shown as it is now";
+    return next && one ? trans.__("Shown after the fix: %1", one.title) : trans.__("Shown as it is now");
   }
 
   /** A line over the graph that says that this is not the flow of now. */
@@ -164,8 +165,8 @@ export class Compare {
     if (at) {
       const title = this.base.findings[at.finding]?.fixes?.[at.fix]?.title ?? "";
       line.append(
-        h("span", {}, `After: ${title}`),
-        button("Back to before", {}, () => turn(at.finding, at.fix)),
+        h("span", {}, trans.__("After: %1", title)),
+        button(trans.__("Back to before"), {}, () => turn(at.finding, at.fix)),
       );
     }
     return line;

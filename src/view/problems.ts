@@ -1,9 +1,10 @@
 /** The problems in words: what was wanted, what came, why, and the fixes that were tried. */
 
-import { SEVERITY_SIGN, SEVERITY_WORD, type FlowDoc } from "./doc";
+import { SEVERITY_SIGN, severityWord, type FlowDoc } from "./doc";
 import { button, copyText, h } from "./dom";
 import { count, placeText, shapeText } from "./text";
 import type { Finding, Fix, Location, Side } from "./wire";
+import { trans } from "./words";
 
 export interface ProblemActions {
   choose(finding: number): void;
@@ -22,17 +23,22 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions)
   const { findings } = doc;
   const finding = findings[current];
   if (!finding) {
-    pane.append(h("h2", { class: "title" }, doc.report.summary), h("p", { class: "muted" }, "Nothing was found that is worth your time."));
+    pane.append(
+      h("h2", { class: "title" }, doc.report.summary),
+      h("p", { class: "muted" }, trans.__("Nothing was found that is worth your time.")),
+    );
     limits(pane, doc);
     return pane;
   }
   const steps = h("span", { class: "row" });
   if (findings.length > 1) {
     steps.append(
-      button("‹", { "aria-label": "Previous problem", title: "Previous problem (p)" }, () =>
+      button("‹", { "aria-label": trans.__("Previous problem"), title: trans.__("Previous problem (p)") }, () =>
         act.choose((current + findings.length - 1) % findings.length),
       ),
-      button("›", { "aria-label": "Next problem", title: "Next problem (n)" }, () => act.choose((current + 1) % findings.length)),
+      button("›", { "aria-label": trans.__("Next problem"), title: trans.__("Next problem (n)") }, () =>
+        act.choose((current + 1) % findings.length),
+      ),
     );
   }
   pane.append(
@@ -40,7 +46,11 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions)
       "div",
       { class: "eyebrow" },
       h("span", { class: `sev ${finding.severity}`, "aria-hidden": "true" }, SEVERITY_SIGN[finding.severity]),
-      h("span", {}, `${findings.length > 1 ? `${current + 1} of ${findings.length} · ` : ""}${SEVERITY_WORD[finding.severity]}`),
+      h(
+        "span",
+        {},
+        `${findings.length > 1 ? `${trans.__("%1 of %2", current + 1, findings.length)} · ` : ""}${severityWord(finding.severity)}`,
+      ),
       h("span", { class: "grow" }),
       steps,
     ),
@@ -57,7 +67,7 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions)
   fixes(pane, finding, current, act);
   if (finding.rejected?.length) {
     pane.append(
-      h("h3", { class: "section" }, "Tried and rejected"),
+      h("h3", { class: "section" }, trans.__("Tried and rejected")),
       h("ul", { class: "rejected" }, ...finding.rejected.map((words) => h("li", {}, words))),
     );
   }
@@ -67,11 +77,11 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions)
       const entry = button("", { class: "entry", "aria-current": i === current ? "true" : "false" }, () => act.choose(i));
       entry.append(
         h("span", { class: `sev ${one.severity}`, "aria-hidden": "true" }, SEVERITY_SIGN[one.severity]),
-        h("span", {}, h("span", { class: "offscreen" }, SEVERITY_WORD[one.severity] + ": "), one.message),
+        h("span", {}, h("span", { class: "offscreen" }, severityWord(one.severity) + ": "), one.message),
       );
       list.append(h("li", {}, entry));
     });
-    pane.append(h("h3", { class: "section" }, "All that was found"), list);
+    pane.append(h("h3", { class: "section" }, trans.__("All that was found")), list);
   }
   limits(pane, doc);
   return pane;
@@ -81,7 +91,7 @@ function limits(pane: HTMLElement, doc: FlowDoc): void {
   const words = doc.report.limits ?? [];
   if (words.length) {
     pane.append(
-      h("h3", { class: "section" }, "What was not looked at"),
+      h("h3", { class: "section" }, trans.__("What was not looked at")),
       h("ul", { class: "rejected" }, ...words.map((one) => h("li", {}, one))),
     );
   }
@@ -108,10 +118,10 @@ function side(name: string, one: Side): HTMLElement {
 export function sidesOf(finding: Finding): HTMLElement | null {
   const list = h("dl", { class: "sides" });
   if (finding.expected) {
-    list.append(h("dt", {}, "wants"), side("wants", finding.expected));
+    list.append(h("dt", {}, trans.__("wants")), side("wants", finding.expected));
   }
   if (finding.found) {
-    list.append(h("dt", {}, "gets"), side("gets", finding.found));
+    list.append(h("dt", {}, trans.__("gets")), side("gets", finding.found));
   }
   return list.childElementCount ? list : null;
 }
@@ -143,7 +153,7 @@ function wayOf(doc: FlowDoc, finding: Finding, act: ProblemActions): HTMLElement
     row.append(button(doc.node(i).name, { class: "link mono" }, () => act.goTo(i)));
   });
   if (nodes.length > 6) {
-    row.append(h("span", { class: "muted" }, `and ${nodes.length - 6} more`));
+    row.append(h("span", { class: "muted" }, trans.__("and %1 more", nodes.length - 6)));
   }
   const { location } = finding;
   if (location) {
@@ -164,7 +174,7 @@ function wayOf(doc: FlowDoc, finding: Finding, act: ProblemActions): HTMLElement
   if (docs.startsWith("https://")) {
     row.append(
       h("span", { class: "muted", "aria-hidden": "true" }, "·"),
-      h("a", { class: "link", href: docs, target: "_blank", rel: "noopener noreferrer" }, `why: ${finding.rule}`),
+      h("a", { class: "link", href: docs, target: "_blank", rel: "noopener noreferrer" }, trans.__("why: %1", finding.rule)),
     );
   } else {
     row.append(h("span", { class: "muted" }, finding.rule));
@@ -178,7 +188,7 @@ function fixes(pane: HTMLElement, finding: Finding, index: number, act: ProblemA
     return;
   }
   const tried = list.some((fix) => fix.verified);
-  pane.append(h("h3", { class: "section" }, tried ? "Fixes that were tried" : "What could be done"));
+  pane.append(h("h3", { class: "section" }, tried ? trans.__("Fixes that were tried") : trans.__("What could be done")));
   list.forEach((fix, i) => {
     pane.append(card(fix, i, index, act));
   });
@@ -186,13 +196,15 @@ function fixes(pane: HTMLElement, finding: Finding, index: number, act: ProblemA
 
 function card(fix: Fix, i: number, finding: number, act: ProblemActions): HTMLElement {
   const effect = effectWords(fix);
-  const box = h("section", { class: fix.verified ? "card verified" : "card", "aria-label": `Fix ${i + 1}: ${fix.title}` });
+  const box = h("section", { class: fix.verified ? "card verified" : "card", "aria-label": trans.__("Fix %1: %2", i + 1, fix.title) });
   box.append(
     h("h4", {}, fix.title),
     h(
       "p",
       { class: "result" },
-      fix.verified ? h("span", { class: "tried" }, "✓ tried, and holds") : h("span", { class: "untried" }, fix.reason ?? "not tried"),
+      fix.verified
+        ? h("span", { class: "tried" }, trans.__("✓ tried, and holds"))
+        : h("span", { class: "untried" }, fix.reason ?? trans.__("not tried")),
       effect ? h("span", { class: "muted" }, ` · ${effect}`) : null,
     ),
   );
@@ -203,18 +215,22 @@ function card(fix: Fix, i: number, finding: number, act: ProblemActions): HTMLEl
   const { apply } = act;
   if (apply) {
     actions.append(
-      button(fix.cell ? "Apply to the cell" : "Apply", { class: "primary", "aria-label": `Apply: ${fix.title}` }, () => {
-        apply(finding, i);
-        act.say(`Asked to apply: ${fix.title}`);
-      }),
+      button(
+        fix.cell ? trans.__("Apply to the cell") : trans.__("Apply"),
+        { class: "primary", "aria-label": trans.__("Apply: %1", fix.title) },
+        () => {
+          apply(finding, i);
+          act.say(trans.__("Asked to apply: %1", fix.title));
+        },
+      ),
     );
   }
   if (fix.patch) {
-    const copy = button("Copy", { "aria-label": `Copy: ${fix.title}` }, () => {
+    const copy = button(trans.__("Copy"), { "aria-label": trans.__("Copy: %1", fix.title) }, () => {
       void copyText(insertable(fix.patch ?? ""), box).then((done) => {
-        copy.textContent = done ? "Copied" : "Not copied";
-        act.say(done ? `Copied: ${fix.title}` : "The browser did not allow copying.");
-        setTimeout(() => (copy.textContent = "Copy"), 1600);
+        copy.textContent = done ? trans.__("Copied") : trans.__("Not copied");
+        act.say(done ? trans.__("Copied: %1", fix.title) : trans.__("The browser did not allow copying."));
+        setTimeout(() => (copy.textContent = trans.__("Copy")), 1600);
       });
     });
     actions.append(copy);
@@ -222,7 +238,7 @@ function card(fix: Fix, i: number, finding: number, act: ProblemActions): HTMLEl
   const shown = act.previewed(finding, i);
   if (shown !== null) {
     actions.append(
-      button("Before / after", { "aria-pressed": String(shown), "aria-label": `Before / after: ${fix.title}` }, () =>
+      button(trans.__("Before / after"), { "aria-pressed": String(shown), "aria-label": trans.__("Before / after: %1", fix.title) }, () =>
         act.preview(finding, i),
       ),
     );
@@ -241,7 +257,7 @@ export function insertable(patch: string): string {
 }
 
 function diff(patch: string): HTMLElement {
-  const box = h("div", { class: "diff", tabindex: "0", role: "group", "aria-label": "What the fix changes" });
+  const box = h("div", { class: "diff", tabindex: "0", role: "group", "aria-label": trans.__("What the fix changes") });
   const lines = patch
     .trimEnd()
     .split("\n")
@@ -252,7 +268,7 @@ function diff(patch: string): HTMLElement {
   for (const full of lines) {
     const line = less && !full.startsWith("@@") ? full.slice(0, 1) + full.slice(1 + less) : full;
     const kind = line.startsWith("@@") ? "hunk" : line.startsWith("+") ? "add" : line.startsWith("-") ? "del" : "same";
-    const words = kind === "hunk" ? line.replace(/^@@ -(\d+).*$/, "line $1") : line || " ";
+    const words = kind === "hunk" ? trans.__("line %1", /^@@ -(\d+)/.exec(line)?.[1] ?? "") : line || " ";
     const row = h("div", { class: kind }, words);
     // What does not fit goes on below, indented a little further than where the line began.
     const depth = kind === "hunk" ? 0 : Math.min(24, words.slice(1).search(/\S|$/) + 3);

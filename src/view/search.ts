@@ -4,6 +4,7 @@ import type { FlowDoc } from "./doc";
 import type { Item, Tree } from "./groups";
 import { shortDtype } from "./text";
 import type { Shape } from "./wire";
+import { trans } from "./words";
 
 /** A shape as it is typed: axes by `x`, `*` for any run of them; the whole shape or its end. */
 export function shapeMatches(shape: Shape, typed: string): boolean {
@@ -64,7 +65,7 @@ export class Hits {
     if (!words.trim()) {
       return "";
     }
-    return this.items.length ? `${this.items.length} found` : "none";
+    return this.items.length ? trans.__("%1 found", this.items.length) : trans.__("none");
   }
 
   next(back: boolean): Item | undefined {

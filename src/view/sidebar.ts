@@ -1,6 +1,7 @@
 /** The tabs beside the graph. */
 
 import { button, h } from "./dom";
+import { trans } from "./words";
 
 export type Tab = "problems" | "details" | "outline" | "compiler";
 
@@ -11,7 +12,7 @@ export class Sidebar {
   private readonly heads = new Map<Tab, HTMLButtonElement>();
 
   constructor(uid: string, names: readonly (readonly [Tab, string])[]) {
-    const list = h("div", { class: "tabs", role: "tablist", "aria-label": "About the flow" });
+    const list = h("div", { class: "tabs", role: "tablist", "aria-label": trans.__("About the flow") });
     this.element.append(list);
     for (const [tab, words] of names) {
       const id = `${uid}-${tab}`;

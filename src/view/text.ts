@@ -1,6 +1,7 @@
 /** Words for shapes, dtypes, numbers and places. */
 
 import type { Location, Shape, Spec, WireNode } from "./wire";
+import { trans } from "./words";
 
 const SHORT: Record<string, string> = {
   float16: "f16",
@@ -73,8 +74,27 @@ export function placeText(at: Location | null | undefined): string {
   return `${at.file.split("/").pop() ?? at.file}:${at.line}`;
 }
 
-export function count(n: number, one: string, many = one + "s"): string {
-  return `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+type Thing = "layer" | "node" | "op" | "parameter" | "part" | "replica" | "tensor";
+
+/** `1,234 layers`. */
+export function count(n: number, thing: Thing): string {
+  const shown = n.toLocaleString("en");
+  switch (thing) {
+    case "layer":
+      return trans._n("%2 layer", "%2 layers", n, shown);
+    case "node":
+      return trans._n("%2 node", "%2 nodes", n, shown);
+    case "op":
+      return trans._n("%2 op", "%2 ops", n, shown);
+    case "parameter":
+      return trans._n("%2 parameter", "%2 parameters", n, shown);
+    case "part":
+      return trans._n("%2 part", "%2 parts", n, shown);
+    case "replica":
+      return trans._n("%2 replica", "%2 replicas", n, shown);
+    case "tensor":
+      return trans._n("%2 tensor", "%2 tensors", n, shown);
+  }
 }
 
 export function bytesText(n: number): string {

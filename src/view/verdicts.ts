@@ -7,17 +7,18 @@ import { button, h } from "./dom";
 import { bar, section, table } from "./pane";
 import { bytesText, numberText, shapeText } from "./text";
 import type { Tried, Verdict } from "./wire";
+import { trans } from "./words";
 
 export function verdictsPane(doc: FlowDoc, act: DetailActions): HTMLElement {
   const all = h("div", {});
   if (act.charts) {
-    all.append(h("div", { class: "row way" }, button("Charts to zoom into", {}, act.charts)));
+    all.append(h("div", { class: "row way" }, button(trans.__("Charts to zoom into"), {}, act.charts)));
   }
   for (const verdict of doc.report.verdicts ?? []) {
     const pane = h("section", { class: "said" });
     all.append(pane);
     pane.append(h("div", { class: "eyebrow" }, `${verdict.compiler} · ${verdict.program}${verdict.target ? ` · ${verdict.target}` : ""}`));
-    pane.append(h("h2", { class: "title" }, verdict.ok ? "✓ compiles" : "✖ does not compile"));
+    pane.append(h("h2", { class: "title" }, verdict.ok ? trans.__("✓ compiles") : trans.__("✖ does not compile")));
     if (verdict.message) {
       pane.append(h("pre", { class: "message", tabindex: "0" }, verdict.message));
     }
@@ -36,18 +37,18 @@ function totals(pane: HTMLElement, verdict: Verdict): void {
       rows.push([name, bytesText(value)]);
     }
   };
-  add("arguments", verdict.arguments);
-  add("outputs", verdict.outputs);
-  add("temporaries", verdict.temporaries);
-  add("code", verdict.code);
-  add("of these no layer's", verdict.unmapped);
-  add("HBM of one core", verdict.hbm_bytes);
+  add(trans.__("arguments"), verdict.arguments);
+  add(trans.__("outputs"), verdict.outputs);
+  add(trans.__("temporaries"), verdict.temporaries);
+  add(trans.__("code"), verdict.code);
+  add(trans.__("of these no layer's"), verdict.unmapped);
+  add(trans.__("HBM of one core"), verdict.hbm_bytes);
   if (verdict.flops) {
-    rows.push(["operations a step", numberText(verdict.flops)]);
+    rows.push([trans.__("operations a step"), numberText(verdict.flops)]);
   }
-  add("read and written a step", verdict.moved);
+  add(trans.__("read and written a step"), verdict.moved);
   if (verdict.intensity) {
-    rows.push(["operations a byte (an estimate)", numberText(Number(verdict.intensity.toPrecision(3)))]);
+    rows.push([trans.__("operations a byte (an estimate)"), numberText(Number(verdict.intensity.toPrecision(3)))]);
   }
   const taken = (verdict.layers ?? []).reduce((sum, layer) => sum + layer.bytes, verdict.unmapped ?? 0);
   if (verdict.hbm_bytes && taken) {
@@ -56,7 +57,7 @@ function totals(pane: HTMLElement, verdict: Verdict): void {
     pane.append(row);
   }
   if (rows.length) {
-    pane.append(table(["part", "size"], rows));
+    pane.append(table([trans.__("part"), trans.__("size")], rows));
   }
 }
 
@@ -66,7 +67,7 @@ function layers(pane: HTMLElement, doc: FlowDoc, verdict: Verdict, act: DetailAc
     return;
   }
   const most = Math.max(1, ...list.map((layer) => layer.bytes));
-  section(pane, "Memory by layer, padding hatched");
+  section(pane, trans.__("Memory by layer, padding hatched"));
   for (const layer of list) {
     const row = bar(layer.name, layer.bytes, layer.logical ?? layer.bytes, most);
     const i = doc.byId.get(layer.node);
@@ -81,7 +82,7 @@ function layers(pane: HTMLElement, doc: FlowDoc, verdict: Verdict, act: DetailAc
 function buffers(pane: HTMLElement, doc: FlowDoc, verdict: Verdict, act: DetailActions): void {
   const rows = (verdict.buffers ?? []).slice(0, 8).map((one) => {
     const i = one.node ? doc.byId.get(one.node) : undefined;
-    const padded = one.padded.join() === one.shape.join() ? "" : ` as ${shapeText(one.padded)}`;
+    const padded = one.padded.join() === one.shape.join() ? "" : ` ${trans.__("as %1", shapeText(one.padded))}`;
     return [
       i === undefined ? one.kind : button(doc.node(i).name, { class: "link mono" }, () => act.goTo(i)),
       `${one.dtype} ${shapeText(one.shape)}${padded}`,
@@ -89,7 +90,7 @@ function buffers(pane: HTMLElement, doc: FlowDoc, verdict: Verdict, act: DetailA
     ];
   });
   if (rows.length) {
-    section(pane, "Largest tensors", table(["of", "tensor", "takes"], rows));
+    section(pane, trans.__("Largest tensors"), table([trans.__("of"), trans.__("tensor"), trans.__("takes")], rows));
   }
 }
 
@@ -100,9 +101,14 @@ function batches(pane: HTMLElement, verdict: Verdict): void {
   }
   const rows = tried.map((one) => [
     one.rows.toLocaleString("en"),
-    one.fits ? bytesText(one.bytes ?? 0) : "✖ does not fit",
+    one.fits ? bytesText(one.bytes ?? 0) : trans.__("✖ does not fit"),
     one.effort ?? "",
   ]);
   const odd = new Set(tried.flatMap((one, i) => (one.fits ? [] : [i])));
-  section(pane, "Memory against batch", curve(tried, verdict.hbm_bytes ?? 0), table(["rows on one core", "take", "effort"], rows, odd));
+  section(
+    pane,
+    trans.__("Memory against batch"),
+    curve(tried, verdict.hbm_bytes ?? 0),
+    table([trans.__("rows on one core"), trans.__("take"), trans.__("effort")], rows, odd),
+  );
 }

@@ -7,6 +7,7 @@ import { Grid } from "./grid";
 import type { Item } from "./groups";
 import { labelsOf, type Label } from "./labels";
 import type { Box, Line, Scene } from "./layout/scene";
+import { trans } from "./words";
 
 export interface View {
   x: number;
@@ -83,7 +84,7 @@ export class Viewport {
     this.labels.clear();
     this.layers.lane.replaceChildren();
     if (scene.lane) {
-      this.layers.lane.append(s("text", { class: "lane-title", x: scene.lane.x, y: 14 }, "PIPELINE"));
+      this.layers.lane.append(s("text", { class: "lane-title", x: scene.lane.x, y: 14 }, trans.__("PIPELINE")));
     }
     this.render();
   }

@@ -21,7 +21,7 @@ MODULES = ROOT / "node_modules"
 ANYWIDGET = Path(str(importlib.util.find_spec("anywidget").origin)).parent / "nbextension" / "index.js"  # type: ignore[union-attr]
 
 # Colab puts an output into a frame of its own and carries what a widget says to the kernel over its own channel.
-COLAB = """async ([source, state]) => {
+COLAB = """async ([source, state, codes]) => {
   const module = await import(URL.createObjectURL(new Blob([source], {type: 'text/javascript'})));
   const tell = (data) => window.toPython(JSON.stringify(data));
   const changed = {};
@@ -31,6 +31,7 @@ COLAB = """async ([source, state]) => {
     save_changes: () => tell({method: 'update', state: {...changed}, buffer_paths: []}),
     send: (content) => tell({method: 'custom', content}),
     on: () => {}, off: () => {},
+    widget_manager: {get_model: async (id) => ({get: (name) => codes[id][name]})},
   };
   await module.default.render({model, el: document.getElementById('output-area')});
 }"""
@@ -96,7 +97,9 @@ def test_what_happens_in_colab_s_frame_reaches_python(page: Page, flows: ModuleT
     page.expose_function("toPython", lambda text: widget._handle_msg({"content": {"data": json.loads(text)}, "buffers": []}))
     page.set_content(f"<!doctype html><html lang=en theme={theme}><body style='margin:0'><div id=output-area></div>")
     state = {name: getattr(widget, name) for name in ("report", "selected", "finding", "can_apply")}
-    page.evaluate(COLAB, [str(widget._esm), state])
+    state["code"] = f"IPY_MODEL_{widget.code.model_id}"
+    codes = {widget.code.model_id: {"source": widget.code.source, "digest": widget.code.digest}}
+    page.evaluate(COLAB, [str(widget._esm), state, codes])
     page.get_by_role("button", name="Apply: Read every position as a step").click()
     page.locator('.node[data-id="conv2d"]').click()
     page.wait_for_timeout(200)
@@ -104,6 +107,25 @@ def test_what_happens_in_colab_s_frame_reaches_python(page: Page, flows: ModuleT
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 900
     script = "() => getComputedStyle(document.querySelector('.tpushape-view').shadowRoot.querySelector('.tps')).backgroundColor"
     assert page.evaluate(script) == ground
+
+
+def test_several_widgets_of_a_saved_page_share_one_script(page: Page, flows: ModuleType, tmp_path: Path) -> None:
+    widgets = [ReportWidget(flows.conv_lstm()), ReportWidget(flows.uneven())]
+    path = tmp_path / "saved.html"
+    embed_minimal_html(path, widgets, state=dependency_state(widgets, drop_defaults=False), title="saved")
+    text = re.sub(r' (integrity|crossorigin)="[^"]*"', "", path.read_text(encoding="utf-8"))
+    path.write_text(text, encoding="utf-8")
+    assert text.count("attachShadow") == widgets[0].code.source.count("attachShadow")
+    page.goto(path.as_uri())
+    expect(page.locator(".tps .verdict")).to_have_count(2)
+    assert page.evaluate("() => Object.keys(tpushapeViews).length") == 1
+
+
+def test_a_page_that_lost_the_script_says_what_to_do(page: Page, flows: ModuleType) -> None:
+    widget = ReportWidget(flows.conv_lstm())
+    page.set_content("<!doctype html><html lang=en><body><div id=output-area></div>")
+    page.evaluate(COLAB, [str(widget._esm), {"code": "IPY_MODEL_gone"}, {}])
+    assert page.locator("#output-area").text_content() == "The picture's code is not kept in this notebook: run the cell again."
 
 
 def test_the_page_asks_for_the_module_that_python_has(flows: ModuleType, tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def _head_layer(evidence: Evidence, finding: Finding) -> tuple[str, dict[str, An
         # One class seen says nothing of how many there are.
         wanted = int(highest) + 1 if highest else None
     activation = {"categorical": "softmax", "sparse": "softmax", "binary": "sigmoid"}.get(kind)
-    if not wanted:
+    if not wanted or (kind == "categorical" and wanted == 1):  # over one unit nothing is learnt
         return None
     config: dict[str, Any] = {"units": wanted, **({"activation": activation} if activation and not loss.config.get("from_logits") else {})}
     return f"Dense({wanted}{', ' + repr(activation) if 'activation' in config else ''})", config, evidence.flow.node(predictions.source)
@@ -213,6 +213,8 @@ def flat_head(evidence: Evidence, finding: Finding) -> Made:
     if found is None or found[2].kind != "layer":
         return
     text, config, last = found
+    if last.op == "Dense" and last.config.get("activation") not in _HIDDEN:
+        return
     shape = ends_of(evidence, finding)[1]
     rank = len(shape.spec.shape or ()) if shape is not None else 0
     for kind in ("Flatten", *([f"GlobalAveragePooling{rank - 2}D"] if rank in (3, 4, 5) else [])):
@@ -228,6 +230,27 @@ def one_unit(evidence: Evidence, finding: Finding) -> Made:
     loss = loss_node(evidence, finding)
     if loss is not None and kind_of(loss) in ("binary", "regression"):
         yield from units(evidence, finding)
+
+
+def two_classes(evidence: Evidence, finding: Finding) -> Made:
+    """One unit under a softmax: a unit for each class that was seen, or a sigmoid for two."""
+    giver, loss = evidence.flow.node(finding.nodes[0]), loss_node(evidence, finding)
+    if loss is None or several(evidence) or not isinstance(giver.config.get("units"), int):
+        return
+    kind, plain = kind_of(loss), snake(loss.op)
+    labels = ends_of(evidence, finding)[0]
+    stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one and one.maximum is not None]
+    highest = int(stats[0].maximum) if len(stats) == 1 and getattr(stats[0], "integer", False) else None
+    if highest is not None and highest > 1 and kind in ("categorical", "sparse"):
+        edits = [configure(giver.name, units=highest + 1, activation="softmax")]
+        if kind == "categorical":
+            edits.append(Edit("loss", loss.id, {"loss": "sparse_categorical_crossentropy", "options": {}, "was": plain}))
+        yield f"Give {giver.name} {highest + 1} units, for classes 0 to {highest}", edits, "as many as the labels seen have"
+    elif labels is not None and (highest is None or highest <= 1) and kind in ("categorical", "sparse", "binary"):
+        edits = [configure(giver.name, activation="sigmoid")]
+        if kind != "binary":
+            edits.append(Edit("loss", loss.id, {"loss": "binary_crossentropy", "options": {}, "was": plain}))
+        yield "End in a sigmoid, with binary_crossentropy", edits, "one unit tells two classes apart"
 
 
 def more_units(evidence: Evidence, finding: Finding) -> Made:

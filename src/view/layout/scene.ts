@@ -236,9 +236,15 @@ export class SceneBuilder {
 function aloneInRow({ ranks, starts, items }: LevelOrder, children: number): Uint8Array {
   const alone = new Uint8Array(children);
   for (let r = 0; r < ranks; r++) {
-    const row = items.subarray(starts[r], starts[r + 1]).filter((v) => v < children);
-    if (row.length === 1) {
-      alone[row[0]!] = 1;
+    let [count, one] = [0, -1];
+    for (let i = starts[r]!; i < starts[r + 1]!; i++) {
+      if (items[i]! < children) {
+        count++;
+        one = items[i]!;
+      }
+    }
+    if (count === 1) {
+      alone[one] = 1;
     }
   }
   return alone;

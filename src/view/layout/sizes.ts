@@ -3,6 +3,7 @@
 import type { FlowDoc } from "../doc";
 import type { Item } from "../groups";
 import { brief, count, placeText, shortDtype } from "../text";
+import { trans } from "../words";
 
 /** Between two rows. */
 export const GAP = 46;
@@ -40,9 +41,11 @@ function shares(doc: FlowDoc, node: number): string {
   const even = new Set(parts).size === 1;
   const few = parts.length > 8 ? [...parts.slice(0, 7), "…"] : parts;
   if (rows === undefined) {
-    return even ? `${parts[0]!} rows on each of ${held.length}` : `rows: ${few.join(" ")}`;
+    return even ? trans.__("%1 rows on each of %2", parts[0]!, held.length) : trans.__("rows: %1", few.join(" "));
   }
-  return `${rows} rows ÷ ${held.length} ${even ? `= ${parts[0]!} each` : `: ${few.join(" ")}`}`;
+  return even
+    ? trans.__("%1 rows ÷ %2 = %3 each", rows, held.length, parts[0]!)
+    : trans.__("%1 rows ÷ %2 : %3", rows, held.length, few.join(" "));
 }
 
 /** The second line of a box. */
