@@ -148,3 +148,23 @@ def test_a_verified_fix_leaves_nothing_serious_and_says_what_it_reaches(lib):
 @BOTH
 def test_without_fixes_none_are_searched(lib):
     assert tpushape.trace(broken_model(lib), pictures(), tpu=None, fixes=False).findings[0].fixes == []
+
+
+@BOTH
+def test_no_fix_ends_in_one_unit_under_a_softmax_and_two_faults_at_once_have_two_edits(lib):
+    """Inner axes and class numbers together: a last layer of one unit would let the shapes agree, and learn nothing."""
+    L = lib.layers
+
+    def build():
+        first = [lib.Input((12, 12, 3)), L.Conv2D(4, 3, activation="relu"), L.MaxPooling2D(), L.Dense(8, activation="relu")]
+        model = lib.Sequential([*first, L.Dense(5, activation="softmax")])
+        model.compile("adam", "categorical_crossentropy", metrics=["accuracy"])
+        return model
+
+    report = tpushape.trace(build, (np.zeros((20, 12, 12, 3), "float32"), np.arange(20) % 5), tpu=None)
+    fixes = [fix for fix in report.findings[0].fixes if fix.verified]
+    assert fixes[0].title.endswith("; use sparse_categorical_crossentropy, which reads class numbers")
+    assert fixes[0].title.startswith("Flatten before dense")
+    assert not [fix for fix in fixes if "Dense(1" in fix.title]
+    model, data = fixes[0].rebuild()
+    model.fit(*data, verbose=0)

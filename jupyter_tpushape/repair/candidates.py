@@ -150,7 +150,6 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         operations.leave_out,
     ),
     "label-range": (heads.more_units,),
-    "one-unit-softmax": (heads.two_classes,),
     "embedding-range": (labels.more_rows,),
     "convolution-axes": (layers.other_dimension,),
     "logits-twice": (heads.no_logits,),

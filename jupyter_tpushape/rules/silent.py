@@ -32,7 +32,7 @@ PROBABILITIES = rule(
     passes=sequential("L.Dense(3, activation='softmax')", y="np.arange(8) % 3", loss="'sparse_categorical_crossentropy'"),
 )  # fmt: skip
 ONE_UNIT = rule(
-    "one-unit-softmax", "A softmax or categorical cross-entropy over a single unit", severity="silent", source="tpu-rules L8",
+    "one-unit-softmax", "A softmax or categorical cross-entropy over a single unit", severity="note", source="tpu-rules L8",
     fails=sequential("L.Dense(1, activation='softmax')", loss="'binary_crossentropy'"), passes=sequential("L.Dense(1, activation='sigmoid')", loss="'binary_crossentropy'"),
 )  # fmt: skip
 LABEL_RANGE = rule(
@@ -160,7 +160,7 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
                 "softmax over one value is always 1" if activation == "softmax" else "categorical cross-entropy over one value is always 0"
             )
             yield Finding(
-                ONE_UNIT.id, "silent", f"{named(giver)} has a single unit: a {always}.",
+                ONE_UNIT.id, "note", f"{named(giver)} has a single unit: a {always}.",
                 "The shapes agree, and nothing is learnt. For two classes a sigmoid with binary_crossentropy is usual; for more, one unit a class.",
                 Side("one unit a class, or a sigmoid"), Side("one unit"), (giver.id, node.id), (predictions.id,), giver.location,
             )  # fmt: skip

@@ -232,27 +232,6 @@ def one_unit(evidence: Evidence, finding: Finding) -> Made:
         yield from units(evidence, finding)
 
 
-def two_classes(evidence: Evidence, finding: Finding) -> Made:
-    """One unit under a softmax: a unit for each class that was seen, or a sigmoid for two."""
-    giver, loss = evidence.flow.node(finding.nodes[0]), loss_node(evidence, finding)
-    if loss is None or several(evidence) or not isinstance(giver.config.get("units"), int):
-        return
-    kind, plain = kind_of(loss), snake(loss.op)
-    labels = ends_of(evidence, finding)[0]
-    stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one and one.maximum is not None]
-    highest = int(stats[0].maximum) if len(stats) == 1 and getattr(stats[0], "integer", False) else None
-    if highest is not None and highest > 1 and kind in ("categorical", "sparse"):
-        edits = [configure(giver.name, units=highest + 1, activation="softmax")]
-        if kind == "categorical":
-            edits.append(Edit("loss", loss.id, {"loss": "sparse_categorical_crossentropy", "options": {}, "was": plain}))
-        yield f"Give {giver.name} {highest + 1} units, for classes 0 to {highest}", edits, "as many as the labels seen have"
-    elif labels is not None and (highest is None or highest <= 1) and kind in ("categorical", "sparse", "binary"):
-        edits = [configure(giver.name, activation="sigmoid")]
-        if kind != "binary":
-            edits.append(Edit("loss", loss.id, {"loss": "binary_crossentropy", "options": {}, "was": plain}))
-        yield "End in a sigmoid, with binary_crossentropy", edits, "one unit tells two classes apart"
-
-
 def more_units(evidence: Evidence, finding: Finding) -> Made:
     """A unit for every class that was seen; for two classes and one sigmoid, the loss that is made for it."""
     head = head_of(evidence, evidence.flow.node(finding.nodes[0]))
