@@ -106,8 +106,7 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
     ),
     ...chips.map((words) => (words ? h("span", { class: "chip" }, words) : null)),
     h("span", { class: "grow" }),
-    h("div", { class: "search", role: "search" }, input, hits),
-    h("div", { class: "menu" }, opener, list),
+    h("div", { class: "seek" }, h("div", { class: "search", role: "search" }, input, hits), h("div", { class: "menu" }, opener, list)),
   );
   return {
     element,

@@ -38,7 +38,7 @@ export class Minimap {
     });
   }
 
-  /** Hidden where everything is in sight anyway. */
+  /** Hidden where everything is in sight anyway, and where it would cover what it is an overview of. */
   draw(): void {
     const { scene, view, width, height } = this.viewport;
     if (typeof CanvasRenderingContext2D === "undefined") {
@@ -49,8 +49,8 @@ export class Minimap {
       return;
     }
     const whole = scene.height * view.k < height * 1.05 && scene.width * view.k < width * 1.05;
-    this.canvas.hidden = whole;
-    if (whole) {
+    this.canvas.hidden = whole || width < 4 * WIDE || height < 2 * TALL;
+    if (this.canvas.hidden) {
       return;
     }
     const style = getComputedStyle(this.canvas);

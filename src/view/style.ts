@@ -115,7 +115,7 @@ export const STYLE = `
 .verdict{font-size:14px;font-weight:700;display:flex;gap:7px;align-items:baseline;margin:0}
 .verdict .sign,.verdict:not(.ok) .much{color:var(--wrong-text)}.verdict.ok .sign{color:var(--good-text)}
 .chip{border:1px solid var(--line);border-radius:11px;padding:1px 9px;font-size:12px;color:var(--muted);white-space:nowrap}
-.grow{flex:1 1 0}
+.grow{flex:1 1 0}.seek{display:flex;gap:14px;align-items:center}
 .search{position:relative;display:flex;align-items:center}
 .search input{font:inherit;font-size:12px;color:var(--fg);background:var(--bg);border:1px solid var(--strong);border-radius:6px;padding:4px 8px;width:190px}
 .search .hits{font-size:12px;color:var(--muted);padding-left:6px;white-space:nowrap}
@@ -201,9 +201,9 @@ th{color:var(--muted);font-weight:600;white-space:nowrap}tr.odd td{color:var(--w
 .narrow .body{flex-direction:column}
 .narrow .canvas{flex:0 0 auto;height:min(420px,58vh)}
 .narrow .side{flex:1 1 auto;max-width:none;border-left:0;border-top:1px solid var(--line)}
-.narrow .grow{flex-basis:100%;height:0;margin-top:-8px}.list+.why{margin-top:10px}
+.list+.why{margin-top:10px}
 .narrow .chip{font-size:11px;padding:1px 7px}
-.narrow .search{flex:1 1 120px}.narrow .search input{width:100%;min-width:60px}
+.narrow .seek{flex:1 1 100%}.narrow .search{flex:1 1 120px}.narrow .search input{width:100%;min-width:60px}
 .narrow .map{display:none}.narrow .tools{position:static;flex-direction:row;justify-content:flex-end;padding:6px 10px;border-top:1px solid var(--line)}
 .tps.narrow.flowing{height:auto;overflow:visible}.narrow.flowing .pane{overflow:visible}
 .tps.short .pane{max-height:none}
