@@ -153,11 +153,11 @@ def test_without_fixes_none_are_searched(lib):
 @BOTH
 def test_no_fix_ends_in_one_unit_under_a_softmax_and_two_faults_at_once_have_two_edits(lib):
     """Inner axes and class numbers together: a last layer of one unit would let the shapes agree, and learn nothing."""
-    L = lib.layers
+    layers = lib.layers
 
     def build():
-        first = [lib.Input((12, 12, 3)), L.Conv2D(4, 3, activation="relu"), L.MaxPooling2D(), L.Dense(8, activation="relu")]
-        model = lib.Sequential([*first, L.Dense(5, activation="softmax")])
+        first = [lib.Input((12, 12, 3)), layers.Conv2D(4, 3, activation="relu"), layers.MaxPooling2D(), layers.Dense(8, activation="relu")]
+        model = lib.Sequential([*first, layers.Dense(5, activation="softmax")])
         model.compile("adam", "categorical_crossentropy", metrics=["accuracy"])
         return model
 
