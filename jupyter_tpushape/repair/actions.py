@@ -11,6 +11,7 @@ import contextlib
 from typing import Any
 
 from ..flow import CannotRebuild, Edit, Spec
+from ..trace.assemble import door_names
 from . import transforms
 
 
@@ -180,7 +181,7 @@ class Edits:
         if isinstance(value, (list, tuple)):
             return type(value)(self._behind_inputs(adapter, recorder, item) for item in value)
         made = adapter.origin(value) if adapter.is_symbolic(value) else None
-        name = getattr(made[0], "name", None) if made is not None else None
+        name = door_names([str(getattr(made[0], "name", ""))])[0] if made is not None else None
         if name not in behind:
             return value
         if id(value) not in self._read:
