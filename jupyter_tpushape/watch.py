@@ -9,8 +9,8 @@ from typing import Any
 from .examine import Examined, Program, assemble_recorded
 from .flow import Report
 from .rules import run_rules
-from .trace.adapter import loaded
 from .trace.build import watching
+from .trace.frameworks import loaded
 from .trace.recorder import Recorder
 
 

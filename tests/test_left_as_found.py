@@ -17,7 +17,7 @@ import tensorflow as tf
 import tf_keras
 
 import jupyter_tpushape as tpushape
-from jupyter_tpushape.trace.adapter import adapter
+from jupyter_tpushape.trace.frameworks import adapter
 
 BOTH = pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
 

@@ -19,7 +19,7 @@ import tf_keras
 from IPython.core.interactiveshell import InteractiveShell
 
 import jupyter_tpushape as tpushape
-from jupyter_tpushape.trace import adapter as adapters
+from jupyter_tpushape.trace import frameworks as adapters
 
 BOTH = pytest.mark.parametrize("lib", ["keras", "tf_keras"])
 

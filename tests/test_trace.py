@@ -11,7 +11,7 @@ import tensorflow as tf
 import tf_keras
 
 import jupyter_tpushape as tpushape
-from jupyter_tpushape.trace import adapter as adapters
+from jupyter_tpushape.trace import frameworks as adapters
 
 BOTH = pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
 

@@ -11,7 +11,7 @@ import tensorflow as tf
 from IPython.core.interactiveshell import InteractiveShell
 
 import jupyter_tpushape as tpushape
-from jupyter_tpushape.trace.adapter import uninstall
+from jupyter_tpushape.trace.frameworks import uninstall
 
 
 @pytest.fixture

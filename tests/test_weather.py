@@ -24,7 +24,7 @@ from weather import describe_of, programs
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.examine import BadProgram
 from jupyter_tpushape.sources import BadData
-from jupyter_tpushape.trace.adapter import adapter
+from jupyter_tpushape.trace.frameworks import adapter
 
 BOTH = pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
 SOAK = "TPUSHAPE_SOAK" in os.environ

@@ -13,9 +13,10 @@ from ..probe import probe
 from ..program import program as replica_program
 from ..rules.evidence import Evidence
 from ..sources.kinds import has
-from ..trace.adapter import Adapter, adapter_for, loaded
+from ..trace.adapter import Adapter
 from ..trace.assemble import Assembler, door_names
 from ..trace.build import build, kept_counters
+from ..trace.frameworks import adapter_for, loaded
 from ..trace.hindsight import look_back
 from ..trace.patience import ENDS, limited
 from ..trace.reach import is_step

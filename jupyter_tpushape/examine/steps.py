@@ -10,8 +10,9 @@ from ..program import program as replica_program
 from ..rules.evidence import Evidence
 from ..rules.step_facts import StepState
 from ..scaling import scales
-from ..trace.adapter import Adapter, adapter_for, loaded
+from ..trace.adapter import Adapter
 from ..trace.assemble import Assembler, failure
+from ..trace.frameworks import adapter_for, loaded
 from ..trace.locations import is_user_file, location
 from ..trace.patience import ENDS, limited
 from ..trace.reach import Reached, is_graph_function, plain, reach

@@ -39,7 +39,7 @@ class CellProgram:
 
     def build(self) -> Any:
         """The model that the cell trains, or else the last one that it leaves behind."""
-        from ..trace.adapter import adapter_for, loaded
+        from ..trace.frameworks import adapter_for, loaded
 
         names = dict(self.shell.user_ns)
         before = {key: id(value) for key, value in names.items()}

@@ -40,7 +40,8 @@ class Extension:
             cells = self.shell.__dict__.setdefault("_tpushape_cells", {})
             cells[self.running] = str(cell)
         if "keras" in sys.modules or "tf_keras" in sys.modules:
-            from ..trace.adapter import MissingBackend, listen, loaded
+            from ..trace.adapter import listen
+            from ..trace.frameworks import MissingBackend, loaded
 
             with _reported(), contextlib.suppress(MissingBackend):
                 self.counters = [(adapter, adapter.globals()) for adapter in loaded()]
@@ -191,8 +192,8 @@ def unload(shell: Any) -> None:
     delattr(shell, _NAME)
     shell.__dict__.pop("_tpushape_cells", None)
     if "jupyter_tpushape.trace.adapter" in sys.modules:
-        from ..trace import adapter, aftermath
+        from ..trace import adapter, aftermath, frameworks
 
         adapter.listen("notebook", on=False)
-        adapter.uninstall()
+        frameworks.uninstall()
         aftermath.forget()

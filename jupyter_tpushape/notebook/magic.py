@@ -205,7 +205,7 @@ def _check_limits(options: Any) -> None:
 
 def _check_loss(name: str | None) -> None:
     """A loss that no framework of this process knows is a slip of the keyboard."""
-    from ..trace.adapter import loaded
+    from ..trace.frameworks import loaded
 
     adapters = loaded() if name else []
     for adapter in adapters:

@@ -15,7 +15,7 @@ def begin(frameworks: list[str]) -> None:
     """Loads the extension and holds the doors of training: the first call through one raises, and is kept."""
     from IPython import get_ipython
 
-    from ..trace.adapter import loaded
+    from ..trace.frameworks import loaded
     from .cell import _catching
     from .extension import load
 

@@ -198,7 +198,7 @@ def edited(seen: Examined, edits: tuple[Edit, ...]) -> Program:
     made = Edits(edits)
     if seen.model is not None and all(edit.kind in _DATA_ONLY and edit.detail.get("op") != "host-layer" for edit in edits):
         return program.with_(model=seen.model, data=_data_source(seen, edits), edits=made)
-    from ..trace.adapter import adapter_for
+    from ..trace.frameworks import adapter_for
 
     builder = program.model
     if adapter_for(builder) is not None:
@@ -249,8 +249,8 @@ def _fix(seen: Examined, candidate: Candidate, again: Examined) -> Fix:
 
 def rebuild(seen: Examined, edits: tuple[Edit, ...]) -> tuple[Any, Any]:
     """Fresh model and data with the edits applied."""
-    from ..trace.adapter import adapter_for
     from ..trace.build import kept_counters
+    from ..trace.frameworks import adapter_for
 
     with kept_counters(seen.counters):
         model, made = _built_again(seen, edits)
@@ -261,8 +261,8 @@ def rebuild(seen: Examined, edits: tuple[Edit, ...]) -> tuple[Any, Any]:
 
 
 def _built_again(seen: Examined, edits: tuple[Edit, ...]) -> tuple[Any, Any]:
-    from ..trace.adapter import adapter_for
     from ..trace.build import build
+    from ..trace.frameworks import adapter_for
     from ..trace.recorder import Recorder
 
     program = edited(seen, edits)
@@ -289,7 +289,7 @@ def _fresh(seen: Examined, model: Any) -> Any:
 
 
 def adapter_is_live(seen: Examined) -> bool:
-    from ..trace.adapter import adapter_for
+    from ..trace.frameworks import adapter_for
 
     return adapter_for(seen.program.model) is not None
 

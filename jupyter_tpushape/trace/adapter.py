@@ -1,22 +1,15 @@
-"""What the tracer needs to know of a framework. One subclass each for Keras 3 and tf_keras.
-
-A framework is picked by the object's own type (:func:`adapter_for`), never by trying imports: what is
-not loaded in the process cannot be the model's framework.
-"""
+"""What the tracer needs to know of a framework. One subclass each for Keras 3 and tf_keras."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import importlib.util
 import inspect
-import sys
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..flow import Spec, Weight
-from .recorder import Call, Recorder, active, remember_line
+from .config import shown_config
+from .recorder import Recorder, active, remember_line
 
 
 class Adapter:
@@ -77,26 +70,7 @@ class Adapter:
 
     def config(self, obj: Any) -> dict[str, Any]:
         """The constructor's arguments that are not at their default, as plain values."""
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                config = dict(obj.get_config())
-        except Exception:
-            return {}
-        defaults = _defaults(type(obj))
-        plain: dict[str, Any] = {}
-        for key, value in config.items():
-            if key == "axis" and value in (-1, 3, [3], [-1]) and "Normalization" in type(obj).__name__:
-                continue
-            if (
-                key in _DULL
-                or (key in defaults and _same(value, defaults[key]))
-                or (key, value) in (("activation", "linear"), ("data_format", "channels_last"))
-            ):
-                continue
-            shown = _plain(value)
-            if shown is not None:
-                plain[key] = shown
+        plain = shown_config(obj)
         if type(obj).__name__ == "TimeDistributed" and self.is_layer(getattr(obj, "layer", None)):
             # What the wrapped layer does to each step decides the last axis and the activation.
             plain.update({key: value for key, value in self.config(obj.layer).items() if key in ("units", "filters", "activation")})
@@ -407,130 +381,3 @@ def remember(*arguments: Any) -> None:
     from .aftermath import remember as keep
 
     keep(*arguments)
-
-
-_DULL = frozenset(
-    {
-        "kernel_initializer",
-        "bias_initializer",
-        "depthwise_initializer",
-        "pointwise_initializer",
-        "gamma_initializer",
-        "beta_initializer",
-        "name",
-        "trainable",
-        "dtype",
-        "batch_input_shape",
-        "build_config",
-        "module",
-        "class_name",
-        "registered_name",
-    }
-)
-_DEFAULTS: dict[type, dict[str, Any]] = {}
-
-
-def _defaults(cls: type) -> dict[str, Any]:
-    """Default values of the constructor's arguments, those of the framework's base classes included."""
-    if cls not in _DEFAULTS:
-        found: dict[str, Any] = {}
-        for base in reversed(cls.__mro__):
-            init = base.__dict__.get("__init__")
-            if init is None:
-                continue
-            with contextlib.suppress(TypeError, ValueError):
-                for parameter in inspect.signature(init).parameters.values():
-                    if parameter.default is not inspect.Parameter.empty:
-                        found[parameter.name] = parameter.default
-        _DEFAULTS[cls] = found
-    return _DEFAULTS[cls]
-
-
-def _same(value: Any, default: Any) -> bool:
-    if value is None and default is None:
-        return True
-    if isinstance(value, dict) and isinstance(default, str):
-        name = str(value.get("class_name", value.get("config", "")))
-        return name.replace("_", "").lower() == default.replace("_", "").lower()
-    if isinstance(value, (tuple, list)) and isinstance(default, int):
-        return all(item == default for item in value)
-    if isinstance(default, (tuple, list)):
-        return isinstance(value, (tuple, list)) and list(value) == list(default)
-    try:
-        return bool(value == default)
-    except Exception:
-        return False
-
-
-def _plain(value: Any, depth: int = 0) -> Any:
-    """A value as text, number or short list; ``None`` where it is not worth showing."""
-    if isinstance(value, (bool, int, float)):
-        return value
-    if isinstance(value, str):
-        return value[:80]
-    if isinstance(value, (list, tuple)) and len(value) <= 8 and depth < 2:
-        return [None if item is None else _plain(item, depth + 1) for item in value]
-    if isinstance(value, dict) and depth < 1:
-        return str(value.get("class_name", ""))[:80] or None
-    if callable(value):
-        return str(getattr(value, "__name__", ""))[:80] or None
-    return None
-
-
-class MissingBackend(ValueError):
-    """The process lacks what tracing stands on; the message says what to type."""
-
-
-_ADAPTERS: dict[str, Adapter] = {}
-
-
-def adapter(name: str) -> Adapter:
-    """The adapter of ``"keras"`` or ``"tf_keras"``, hooks installed."""
-    if name not in _ADAPTERS:
-        if importlib.util.find_spec("tensorflow") is None:
-            raise MissingBackend('Tracing needs TensorFlow, which is not installed: type pip install "jupyter_tpushape[tensorflow]".')
-        if name == "keras":
-            backend = sys.modules["keras"].backend.backend() if "keras" in sys.modules else "tensorflow"
-            if backend != "tensorflow":
-                raise MissingBackend(
-                    f"Keras runs on its {backend} backend here, and tracing needs TensorFlow's: set KERAS_BACKEND=tensorflow before importing keras."
-                )
-            from .keras3 import Keras3
-
-            _ADAPTERS[name] = Keras3()
-        else:
-            from .tfkeras import TfKeras
-
-            _ADAPTERS[name] = TfKeras()
-    found = _ADAPTERS[name]
-    found.install()
-    return found
-
-
-def adapter_for(obj: Any) -> Adapter | None:
-    """The adapter of the object's own framework, or ``None`` where it belongs to neither."""
-    for base in type(obj).__mro__:
-        root = (base.__module__ or "").split(".")[0]
-        if root in ("keras", "tf_keras") and root in sys.modules:
-            return adapter(root)
-    return None
-
-
-def loaded() -> list[Adapter]:
-    """Adapters of the frameworks that this process has loaded."""
-    return [adapter(name) for name in ("keras", "tf_keras") if _ready(name)]
-
-
-def _ready(name: str) -> bool:
-    # A framework in the middle of its own import is not ready to be hooked.
-    module = sys.modules.get(name)
-    return module is not None and hasattr(module, "Model") and hasattr(module, "layers")
-
-
-def uninstall() -> None:
-    """Takes the hooks of every framework away."""
-    for one in _ADAPTERS.values():
-        one.uninstall()
-
-
-__all__ = ["Adapter", "Call", "adapter", "adapter_for", "loaded", "uninstall"]

@@ -87,7 +87,7 @@ def forget() -> None:
 
 def attempted(error: BaseException) -> Attempt | None:
     """The training call that an exception came out of, read off Keras' own frames."""
-    from .adapter import adapter_for
+    from .frameworks import adapter_for
 
     trace, where = error.__traceback__, None
     while trace is not None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..sources.state import kept_random_state
-from .adapter import adapter_for, loaded
+from .frameworks import adapter_for, loaded
 from .patience import ENDS, limited
 from .recorder import Call, Port, Recorder, Source, recording
 

@@ -106,7 +106,7 @@ def _attempt(
 
 
 def _adapters(adapter: Any, reached: Reached) -> list[Any]:
-    from .adapter import adapter_for
+    from .frameworks import adapter_for
 
     found = [adapter]
     for obj in reached.keras:

@@ -1,0 +1,101 @@
+"""What of a layer's configuration is worth showing: arguments that are not at their defaults, as plain values."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import warnings
+from typing import Any
+
+
+def shown_config(obj: Any) -> dict[str, Any]:
+    """The constructor's arguments that are not at their default; ``{}`` where a layer cannot say them."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            config = dict(obj.get_config())
+    except Exception:
+        return {}
+    defaults = _defaults(type(obj))
+    plain: dict[str, Any] = {}
+    for key, value in config.items():
+        if key == "axis" and value in (-1, 3, [3], [-1]) and "Normalization" in type(obj).__name__:
+            continue
+        if (
+            key in _DULL
+            or (key in defaults and _same(value, defaults[key]))
+            or (key, value) in (("activation", "linear"), ("data_format", "channels_last"))
+        ):
+            continue
+        shown = _plain(value)
+        if shown is not None:
+            plain[key] = shown
+    return plain
+
+
+_DULL = frozenset(
+    {
+        "kernel_initializer",
+        "bias_initializer",
+        "depthwise_initializer",
+        "pointwise_initializer",
+        "gamma_initializer",
+        "beta_initializer",
+        "name",
+        "trainable",
+        "dtype",
+        "batch_input_shape",
+        "build_config",
+        "module",
+        "class_name",
+        "registered_name",
+    }
+)
+_DEFAULTS: dict[type, dict[str, Any]] = {}
+
+
+def _defaults(cls: type) -> dict[str, Any]:
+    """Default values of the constructor's arguments, those of the framework's base classes included."""
+    if cls not in _DEFAULTS:
+        found: dict[str, Any] = {}
+        for base in reversed(cls.__mro__):
+            init = base.__dict__.get("__init__")
+            if init is None:
+                continue
+            with contextlib.suppress(TypeError, ValueError):
+                for parameter in inspect.signature(init).parameters.values():
+                    if parameter.default is not inspect.Parameter.empty:
+                        found[parameter.name] = parameter.default
+        _DEFAULTS[cls] = found
+    return _DEFAULTS[cls]
+
+
+def _same(value: Any, default: Any) -> bool:
+    if value is None and default is None:
+        return True
+    if isinstance(value, dict) and isinstance(default, str):
+        name = str(value.get("class_name", value.get("config", "")))
+        return name.replace("_", "").lower() == default.replace("_", "").lower()
+    if isinstance(value, (tuple, list)) and isinstance(default, int):
+        return all(item == default for item in value)
+    if isinstance(default, (tuple, list)):
+        return isinstance(value, (tuple, list)) and list(value) == list(default)
+    try:
+        return bool(value == default)
+    except Exception:
+        return False
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """A value as text, number or short list; ``None`` where it is not worth showing."""
+    if isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, str):
+        return value[:80]
+    if isinstance(value, (list, tuple)) and len(value) <= 8 and depth < 2:
+        return [None if item is None else _plain(item, depth + 1) for item in value]
+    if isinstance(value, dict) and depth < 1:
+        return str(value.get("class_name", ""))[:80] or None
+    if callable(value):
+        return str(getattr(value, "__name__", ""))[:80] or None
+    return None
