@@ -17,17 +17,17 @@ from typing import Any
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 
-from jupyter_tpushape.trace import adapter as adapters
+from jupyter_tpushape.trace import adapter, frameworks
 
 
 def build(keras: Any, hooked: bool) -> float:
     """Processor seconds of one build: what else the machine does is not counted."""
     if hooked:
-        adapters.loaded()
-        adapters.listen("benchmark")
+        frameworks.loaded()
+        adapter.listen("benchmark")
     else:
-        adapters.listen("benchmark", on=False)
-        adapters.uninstall()
+        adapter.listen("benchmark", on=False)
+        frameworks.uninstall()
     keras.backend.clear_session()
     gc.collect()
     gc.disable()
