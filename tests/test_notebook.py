@@ -115,6 +115,29 @@ def test_loading_twice_changes_nothing(notebook):
 
 
 @pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+def test_a_cell_that_imports_and_breaks_is_watched_from_the_import_on(framework):
+    program = f"""
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_cell('''%load_ext jupyter_tpushape
+import {framework} as keras
+layers = keras.layers
+model = keras.Sequential([
+    keras.Input((28, 28, 1)),
+    layers.Conv2D(32, 3),
+    layers.LSTM(64),
+    layers.Dense(10),
+])''', store_history=True)
+shell.run_cell("%tpushape", store_history=True)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    (hint,) = [line for line in done.stderr.splitlines() if line.startswith("tpushape")]
+    assert hint.startswith("tpushape ▸ lstm wants (batch, time, features), and conv2d gives (?, 26, 26, 32): 1 axis too many. (In[1]:")
+    assert "✓ fix, tried and holds: Read the rows as time steps" in done.stdout
+    assert "+    layers.Reshape((26, 832))," in done.stdout
+
+
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
 def test_a_framework_that_is_imported_after_us_is_watched_all_the_same(framework):
     program = f"""
 import sys
@@ -473,6 +496,10 @@ def test_in_a_real_kernel_the_front_ends_cell_ids_and_numbers_are_right(kernel):
 # -- unloading -------------------------------------------------------------------------------------
 
 
+# What Python itself adds to a class when it is first asked for.
+LAZY = ("_abc", "__dict", "__weak", "__annotations")
+
+
 def doors():
     """Every attribute of the classes that the hooks touch, as it stands."""
     found = {}
@@ -488,9 +515,7 @@ def doors():
         functional = type(lib.Model(sample.inputs, sample.outputs))
         for owner in owners | set(functional.__mro__):
             if owner is not object:
-                found.update(
-                    {(owner, name): value for name, value in vars(owner).items() if not name.startswith(("_abc", "__dict", "__weak"))}
-                )
+                found.update({(owner, name): value for name, value in vars(owner).items() if not name.startswith(LAZY)})
     return found
 
 
@@ -513,6 +538,7 @@ def test_unloading_takes_everything_away(notebook):
     assert {event: list(found) for event, found in shell.events.callbacks.items()} == callbacks
     assert "showtraceback" not in vars(shell)
     assert not {name for name in set(vars(shell)) - names if "tpushape" in name}
+    assert not [finder for finder in sys.meta_path if type(finder).__module__.startswith("jupyter_tpushape")]
     assert "tpushape" not in shell.magics_manager.magics["line"]
     assert "tpushape" not in shell.magics_manager.magics["cell"]
     assert "%tpushape" not in shell.strdispatchers["complete_command"].strs

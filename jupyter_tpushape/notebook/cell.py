@@ -11,6 +11,7 @@ import ast
 import contextlib
 import io
 import linecache
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -134,13 +135,17 @@ def _trace_cell(shell: Any, source: str, chosen: dict[str, Any], count: int | No
     return report, program
 
 
+_LOADING = re.compile(r"^%load_ext[ \t]+jupyter_tpushape[ \t]*$", re.MULTILINE)
+
+
 def rerun_report(extension: Any, chosen: dict[str, Any]) -> Any:
     """The report of the cell that failed, where it may safely be run again; ``None`` for any other cell.
 
     Layers get the names that they had in the failed run.
     """
     shell, source = extension.shell, extension.source
-    if not source.strip() or not is_pure(source, shell.user_ns):
+    # Loading us once more changes nothing.
+    if not source.strip() or not is_pure(_LOADING.sub("", source), shell.user_ns):
         return None
     now = [(adapter, adapter.globals()) for adapter, _ in extension.failed_counters]
     try:

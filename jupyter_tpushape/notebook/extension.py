@@ -1,7 +1,6 @@
 """Loading into a kernel, and unloading without a trace.
 
-Nothing heavy is imported here. The hooks of a framework are installed before the first cell that runs
-after the framework was imported.
+Nothing heavy is imported here. The hooks of a framework are installed when its import ends, and before each cell.
 """
 
 from __future__ import annotations
@@ -10,6 +9,8 @@ import contextlib
 import re
 import sys
 from typing import Any
+
+from .arrivals import Arrivals
 
 _NAME = "_tpushape"
 
@@ -31,6 +32,7 @@ class Extension:
         self.reported: tuple[str, Any] = ("", None)
         self.counters: list[tuple[Any, Any]] = []
         self.failed_counters: list[tuple[Any, Any]] = []
+        self.arrivals = Arrivals(self.hook)
 
     def before(self, info: Any = None) -> None:
         """Before a cell: the hooks of what was imported meanwhile; which cell this is."""
@@ -39,6 +41,10 @@ class Extension:
         if cell:
             cells = self.shell.__dict__.setdefault("_tpushape_cells", {})
             cells[self.running] = str(cell)
+        self.hook()
+
+    def hook(self) -> None:
+        """The hooks of the frameworks that are there, and the names that they had given when the cell began."""
         if "keras" in sys.modules or "tf_keras" in sys.modules:
             from ..trace.adapter import listen
             from ..trace.frameworks import MissingBackend, loaded
@@ -123,6 +129,7 @@ def load(shell: Any) -> None:
 
     register(shell)
     comm.register(shell)
+    sys.meta_path.insert(0, extension.arrivals)
     extension.show = vars(shell).get("showtraceback")
     shell.showtraceback = _plain(shell.showtraceback)
     extension.before()
@@ -176,6 +183,8 @@ def unload(shell: Any) -> None:
     for event, callback in (("pre_run_cell", extension.before), ("post_run_cell", extension.after)):
         with contextlib.suppress(ValueError):
             shell.events.unregister(event, callback)
+    with contextlib.suppress(ValueError):
+        sys.meta_path.remove(extension.arrivals)
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("tpushape", None)
     shell.magics_manager.registry.pop("TpuShapeMagics", None)
