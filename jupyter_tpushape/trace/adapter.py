@@ -9,6 +9,7 @@ from typing import Any
 
 from ..flow import Spec, Weight
 from .config import shown_config
+from .locations import user_frame
 from .recorder import Recorder, active, remember_line
 
 
@@ -311,6 +312,7 @@ class Adapter:
                 if recorder.edits is not None:
                     args, kwargs = recorder.edits.compile(self, recorder, model, args, kwargs)
                 recorder.compiled.append((model, dict(kwargs)))
+                recorder.compile_places[id(model)] = user_frame(depth=2, outer=True)
             return original(model, *args, **kwargs)
 
         return compile
