@@ -5,11 +5,22 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..flow import Spec, Weight
 from .config import shown_config
+from .doors import Door, Feeds
 from .recorder import Recorder, active, remember_line
+
+
+class GraphNode(NamedTuple):
+    """One call in a functional graph. ``first`` is the call's first argument, nested as it was written."""
+
+    operation: Any
+    inputs: list[Any]
+    outputs: list[Any]
+    is_input: bool
+    first: Any
 
 
 class Adapter:
@@ -97,12 +108,36 @@ class Adapter:
         """Gives global state back."""
         raise TypeError
 
-    def declared(self, model: Any) -> list[tuple[str, Spec]] | None:
+    def doors(self, model: Any) -> list[Door] | None:
         """The inputs that a model declares, ``None`` where it declares none."""
         raise TypeError
 
-    def structure(self, model: Any) -> Any:
-        """The declared inputs in their nesting: names at the leaves."""
+    def feeds(self, model: Any, declared: list[Door], x: Any) -> Feeds:
+        """Which leaf of ``x``, nested as the data is, each declared input gets."""
+        raise TypeError
+
+    def flatten(self, tree: Any) -> list[Any]:
+        """The leaves in the framework's own order."""
+        raise TypeError
+
+    def map_structure(self, change: Any, tree: Any) -> Any:
+        """The nest with each leaf changed, as the framework walks it."""
+        raise TypeError
+
+    def graph_network(self, model: Any) -> Any:
+        """The functional graph inside a model, or ``None``."""
+        raise TypeError
+
+    def graph_nodes(self, network: Any) -> Iterator[GraphNode]:
+        """The calls of a functional graph, in the order of execution."""
+        raise TypeError
+
+    def input_structure(self, model: Any, inputs: list[Any]) -> Any:
+        """The declared inputs as the model nests them, or as given where it has no nest."""
+        raise TypeError
+
+    def graph_ends(self, network: Any) -> tuple[list[Any], Any]:
+        """The functional graph's input tensors, flat, and its outputs nested as a call returns them."""
         raise TypeError
 
     def compiled(self, model: Any) -> bool:
