@@ -139,7 +139,7 @@ class TraceGraph(Graph):
         trace = jax.lax.full((), 0)._trace
         # Before 0.4.36 a trace is made anew at every use, and its main says of which class.
         self._trace = getattr(trace, "main", None) or trace
-        setattr(self._trace, "__class__" if self._trace is trace else "trace_type", _listening(type(trace)))
+        setattr(self._trace, "__class__" if self._trace is trace else "trace_type", _listening(type(trace)))  # type: ignore[arg-type]
         _GRAPHS[id(self._trace)] = self
 
     def close(self) -> None:
