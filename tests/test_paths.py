@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict
+from typing import NamedTuple
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_tpushape.flow.paths import flatten, get, map_leaves, map_paths, replace, show, subscript, to_wire
 
-Pair = namedtuple("Pair", "left right")
+
+class Pair(NamedTuple):
+    left: object
+    right: object
+
 
 KEYS = st.one_of(st.text(max_size=6), st.integers(-3, 3))
 LEAVES = st.integers(0, 99).map(lambda n: f"leaf {n}")

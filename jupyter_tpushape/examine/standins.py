@@ -7,8 +7,8 @@ from typing import Any
 
 from ..flow import Shape
 from ..flow.paths import map_leaves
-from ..trace.adapter import Adapter
 from ..trace.doors import Door
+from ..trace.framework import Framework
 from .program import BadProgram
 
 
@@ -33,7 +33,7 @@ class _DeclaredLeaf:
     concrete: Any = None
 
 
-def from_declared(adapter: Adapter, model: Any, doors: list[Door] | None, batch: int | None) -> Any:
+def from_declared(adapter: Framework, model: Any, doors: list[Door] | None, batch: int | None) -> Any:
     """One batch of what the model declares, nested as its inputs are.
 
     Raises:

@@ -19,7 +19,7 @@ from .recorder import Recorder, recording
 from .restore import left_as_found
 from .run import Leaf, Run, leaves
 from .strategies import Batches, Doors, StepFacts
-from .tensorflow import graph_for, placeholder
+from .tensorflow import graph_for
 
 
 class BadStep(ValueError):
@@ -62,8 +62,8 @@ def run_step(
         doors = Doors(recorder, adapter, strategy, replicas, converted)
         doors.facts.lambda_name = getattr(plain(function), "__name__", "") == "<lambda>"
         with (
-            left_as_found(adapters, roots), _given_back(reached), recording(recorder), adapter.scope(),
-            graph_for(recorder, adapter) as graph, _watched(adapter, recorder, reached), doors, _making(recorder, doors.facts),
+            left_as_found(adapters, roots), _given_back(reached), recording(recorder), adapter.scope(), graph_for(recorder, adapter) as graph,
+            _watched(adapter, recorder, reached), doors, _making(recorder, doors.facts),
         ):  # fmt: skip
             run.graph = recorder.graph = graph
             _attempt(run, doors, function, bind, iterates, element, outer)
@@ -82,7 +82,7 @@ def _attempt(
     recorder, adapter = run.recorder, run.adapter
 
     def feed(leaf: Leaf) -> Any:
-        tensor = placeholder(leaf.spec.shape, leaf.spec.dtype, leaf.name, leaf.spec.kind)
+        tensor = run.graph.placeholder(leaf.spec, leaf.name)
         recorder.produce(id(tensor), leaf.source, tensor)
         return tensor
 

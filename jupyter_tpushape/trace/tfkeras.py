@@ -25,12 +25,11 @@ from tf_keras.src.optimizers.legacy.optimizer_v2 import OptimizerV2
 from tf_keras.src.optimizers.optimizer import _BaseOptimizer
 
 from ..flow import Spec
-from .adapter import Adapter, GraphNode
 from .doors import Door, Feeds, doors, feeds
-from .tensorflow import is_tf_tensor, spec_of
+from .framework import Framework, GraphNode
 
 
-class TfKeras(Adapter):
+class TfKeras(Framework):
     """tf_keras: operations between layers are layers too (``TFOpLambda``), losses align ranks before they compute."""
 
     name = "tf_keras"
@@ -44,14 +43,8 @@ class TfKeras(Adapter):
     Functional = Functional
     InputLayer = InputLayer
 
-    def is_tensor(self, obj: Any) -> bool:
-        return isinstance(obj, KerasTensor) or is_tf_tensor(obj)
-
     def is_symbolic(self, obj: Any) -> bool:
         return isinstance(obj, KerasTensor)
-
-    def spec(self, tensor: Any) -> Spec:
-        return spec_of(tensor)
 
     def kind(self, obj: Any) -> str:
         return (
@@ -68,6 +61,9 @@ class TfKeras(Adapter):
 
     def takes_mask(self, obj: Any) -> bool:
         return bool(getattr(obj, "_expects_mask_arg", False))
+
+    def install_more(self) -> None:
+        """There are none: operations between layers are layers."""
 
     @contextlib.contextmanager
     def scope(self) -> Iterator[None]:
@@ -125,11 +121,6 @@ class TfKeras(Adapter):
         from tf_keras.src.engine.compile_utils import LossesContainer
 
         return LossesContainer(loss, output_names=getattr(model, "output_names", None))
-
-    def overrides(self, model: Any, method: str) -> bool:
-        """Whether the user's class replaces a method of the trainer."""
-        owner = next((base for base in type(model).__mro__ if method in base.__dict__), None)
-        return owner is not None and not (owner.__module__ or "").startswith("tf_keras.")
 
     def doors(self, model: Any) -> list[Door] | None:
         """The inputs that the model declares, in the order in which tf_keras flattens them."""
