@@ -10,8 +10,8 @@ from ..program import program as replica_program
 from ..rules.evidence import Evidence
 from ..rules.step_facts import StepState
 from ..scaling import scales
-from ..trace.adapter import Adapter
 from ..trace.assemble import Assembler, failure
+from ..trace.framework import Framework
 from ..trace.frameworks import adapter_for, loaded
 from ..trace.locations import is_user_file, location
 from ..trace.patience import ENDS, limited
@@ -79,7 +79,7 @@ def _defined(step: Any) -> Location | None:
     return location((code.co_filename, code.co_firstlineno)) if code is not None and is_user_file(code.co_filename) else None
 
 
-def _adapter(reached: Reached) -> Adapter:
+def _adapter(reached: Reached) -> Framework:
     for obj in reached.keras:
         found = adapter_for(obj)
         if found is not None:
@@ -90,7 +90,7 @@ def _adapter(reached: Reached) -> Adapter:
     return found
 
 
-def _run(seen: Examined, adapter: Adapter, reached: Reached, step: Any) -> None:
+def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any) -> None:
     from ..trace.step import BadStep, run_step
 
     evidence, program = seen.evidence, seen.program
@@ -113,7 +113,7 @@ def _run(seen: Examined, adapter: Adapter, reached: Reached, step: Any) -> None:
         evidence.where = "step"  # explained by a rule of its own
     assembler = Assembler(adapter.name, place_of(seen))
     feeder = front(seen, assembler)
-    assembler.inputs(traced.x, [], feeder)
+    assembler.inputs(traced.x, None, feeder)
     assembler.labels(traced.y + traced.weight, feeder)
     assembler.calls(adapter, seen.recorder)
     if traced.called:
@@ -122,7 +122,7 @@ def _run(seen: Examined, adapter: Adapter, reached: Reached, step: Any) -> None:
         node = assembler.node(None, name=_name(step), kind="op", op="python", status="failed", location=error_line(traced.error))
         node.failure = failure(traced.error, "call")
     evidence.outputs = [(path, port.spec) for path, port in traced.outputs]
-    evidence.flow = assembler.flow
+    evidence.flow, evidence.paths = assembler.flow, assembler.paths
     seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
     split = evidence.split
     batch = split.rows(global_batch(seen))[0] if split is not None else global_batch(seen)

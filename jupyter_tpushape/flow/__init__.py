@@ -2,6 +2,7 @@
 
 from .findings import SERIOUS, SEVERITIES, After, AfterEdge, CannotRebuild, Edit, EditKind, Effect, Finding, Fix, Severity, Side
 from .graph import Edge, Failure, Flow, Location, Node, NodeKind, Status, Target, Weight
+from .paths import KeyPath
 from .report import Report
 from .spec import Replica, Shape, Spec, elements, show_shape
 from .wire import MIME, VERSION, Buffer, LayerMemory, Tried, Verdict, WireReport, pack, schema, unpack
@@ -23,6 +24,7 @@ __all__ = [
     "Finding",
     "Fix",
     "Flow",
+    "KeyPath",
     "LayerMemory",
     "Location",
     "Node",

@@ -33,5 +33,3 @@ def _parameters(seen: Examined) -> int | None:
     with contextlib.suppress(Exception):
         return int(seen.model.count_params())
     return sum(node.params for node in seen.evidence.flow.nodes)
-
-

@@ -18,7 +18,9 @@ from typing import Any
 from .text.program import Text, namespace_of
 from .text.source import NoPlace, Source, parsed
 
-_TRAINING = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "fit_generator", "summary", "save"})
+_TRAINING = frozenset(
+    {"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "fit_generator", "summary", "save"}
+)
 _COUNT = itertools.count(1)
 # Of a text that ran under another name: the file that it is a version of, and that file's own text.
 _ORIGINS: dict[str, tuple[str, str]] = {}
@@ -181,7 +183,8 @@ class Overlay:
             more = {
                 name
                 for item in self.statements
-                if found & set(used(item)) and isinstance(item, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.Assign, ast.AnnAssign))
+                if found & set(used(item))
+                and isinstance(item, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.Assign, ast.AnnAssign))
                 for name in bound(item)
             }
             if more <= found:
@@ -191,8 +194,10 @@ class Overlay:
     def reaches(self, function: Any, others: list[Overlay]) -> bool:
         code = self._code(function)
         touched = self.dirty(self._replaced(others))
-        return code.co_code != function.__code__.co_code or _constants(code) != _constants(function.__code__) or bool(
-            touched & (set(_globals_of(code)) | {function.__name__})
+        return (
+            code.co_code != function.__code__.co_code
+            or _constants(code) != _constants(function.__code__)
+            or bool(touched & (set(_globals_of(code)) | {function.__name__}))
         )
 
     def _replaced(self, others: list[Overlay]) -> list[str]:
@@ -251,7 +256,12 @@ class Slice:
         new = _added(parsed(source.original).body, self.statements)
         self.dirty = {name for item in new for name in (*bound(item), *touched(item)) if not trains(item)}
         while True:
-            more = {name for item in self.statements if self.dirty & set(used(item)) and not trains(item) for name in (*bound(item), *touched(item))}
+            more = {
+                name
+                for item in self.statements
+                if self.dirty & set(used(item)) and not trains(item)
+                for name in (*bound(item), *touched(item))
+            }
             if more <= self.dirty:
                 break
             self.dirty |= more
@@ -299,13 +309,16 @@ class Slice:
         if value is None or inspect.ismodule(value) or inspect.isclass(value):
             return False
         return bool(
-            adapter.is_layer(value) or adapter.is_model(value) or adapter.is_symbolic(value) or isinstance(value, adapter.optimizer_classes())
+            adapter.is_layer(value)
+            or adapter.is_model(value)
+            or adapter.is_symbolic(value)
+            or isinstance(value, adapter.optimizer_classes())
         )
 
     def arguments(self, where: Any) -> Callable[[], Any] | None:
         """What the changed text hands over at a training call, or to ``trace``; ``None`` where that is what it was."""
-        from .text.handed import FITTING, TRACING, Handed, _called
         from .text.arguments import argument
+        from .text.handed import FITTING, TRACING, Handed, _called
 
         handed = Handed(self.rerun.text)
         call = handed.call
@@ -419,7 +432,10 @@ def trains(statement: ast.AST) -> bool:
         return False
     return any(
         isinstance(node, ast.Call)
-        and ((isinstance(node.func, ast.Attribute) and node.func.attr in _TRAINING) or (isinstance(node.func, ast.Name) and node.func.id == "print"))
+        and (
+            (isinstance(node.func, ast.Attribute) and node.func.attr in _TRAINING)
+            or (isinstance(node.func, ast.Name) and node.func.id == "print")
+        )
         for node in _own(statement)
     )
 
@@ -481,7 +497,9 @@ def code_of(code: types.CodeType, source: Source, alias: str) -> types.CodeType:
         old, new = alike(source.original, source.file), alike(source.text, alias)
     except SyntaxError as error:
         raise NoPlace from error
-    index = next((i for i, item in enumerate(old) if item.co_firstlineno == code.co_firstlineno and item.co_varnames == code.co_varnames), 0)
+    index = next(
+        (i for i, item in enumerate(old) if item.co_firstlineno == code.co_firstlineno and item.co_varnames == code.co_varnames), 0
+    )
     if index >= len(new):
         raise NoPlace
     return new[index]

@@ -31,6 +31,10 @@ DEPTH = 4
 TRIALS, NODES = 40, 4000
 
 
+# How far a program comes before it raises.
+_PHASES = {"data": 0, "build": 1, "call": 2, "step": 3, "loss": 3, "metric": 4, "": 5}
+
+
 def propose(seen: Examined, findings: list[Finding]) -> None:
     """Searches fixes for the serious findings and puts them into ``finding.fixes``; what is met behind them joins ``findings``.
 
@@ -38,7 +42,7 @@ def propose(seen: Examined, findings: list[Finding]) -> None:
     looked for with the first ones made. A fault without a fix gets ideas.
     """
     serious = [finding for finding in findings if finding.serious]
-    search = Search(seen)
+    search = Search(seen, serious)
     try:
         for number, finding in enumerate(serious):
             whole = next((fix for fix in serious[0].fixes if fix.verified), None) if number else None
@@ -65,8 +69,8 @@ def suggest(seen: Examined, findings: list[Finding]) -> None:
 class Search:
     """One search over the faults of one program."""
 
-    def __init__(self, seen: Examined) -> None:
-        self.seen = seen
+    def __init__(self, seen: Examined, known: list[Finding]) -> None:
+        self.seen, self.known = seen, known
         self.start = time.perf_counter()
         self.left = max(8, min(TRIALS, NODES // max(1, len(seen.evidence.flow.nodes))))
         self.untried: dict[int, list[tuple[Candidate, str]]] = {}
@@ -118,7 +122,9 @@ class Search:
                     if self.left <= 0:
                         return []
                     again = self._try(trial, candidate)
-                    both = Candidate(f"{done.title}; {candidate.title[:1].lower()}{candidate.title[1:]}", (), "one edit alone leaves a second fault")
+                    both = Candidate(
+                        f"{done.title}; {candidate.title[:1].lower()}{candidate.title[1:]}", (), "one edit alone leaves a second fault"
+                    )
                     if again.holds:
                         return [(both, again)]
                     if again.seen is not None and not any(_same(other, fault) for other in again.left) and len(further) < 3:
@@ -127,10 +133,24 @@ class Search:
         return []
 
     def _steps(self, partial: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:
-        """What mends this finding and no more: worth offering as a first step, with what comes next."""
-        for candidate, trial in partial:
+        """What mends this finding and no more: worth offering as a first step, with what comes next.
+
+        Only where the program comes further with it, or what is left was there before: an edit after which the same place
+        fails in another way went in a wrong direction.
+        """
+        known = {(other.rule, other.nodes) for other in self.known}
+        steps = [
+            (candidate, trial)
+            for candidate, trial in partial
+            if trial.seen is not None
+            and (
+                _PHASES[trial.seen.evidence.where] > _PHASES[self.seen.evidence.where]
+                or all((other.rule, other.nodes) in known for other in trial.left)
+            )
+        ][:ENOUGH]
+        for candidate, trial in steps:
             self._met += [(finding, candidate.title) for finding in trial.left]
-        return partial[:ENOUGH]
+        return steps
 
     def behind(self, known: list[Finding]) -> list[Finding]:
         """The faults that were met behind a fix, as findings of their own."""

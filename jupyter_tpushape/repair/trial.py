@@ -83,7 +83,14 @@ def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
     if len(texts) != 1:
         raise NoPlace
     rerun = Rerun(start.seen, text)
-    made = Trial(None, (*start.edits, *edits), proof="source", texts=texts, remarks=(*start.remarks, *text.remarks), aliases=tuple(rerun.aliases.values()))
+    made = Trial(
+        None,
+        (*start.edits, *edits),
+        proof="source",
+        texts=texts,
+        remarks=(*start.remarks, *text.remarks),
+        aliases=tuple(rerun.aliases.values()),
+    )
     return _looked_at(made, rerun.program)
 
 
@@ -144,7 +151,11 @@ def edited(seen: Examined, edits: tuple[Edit, ...]) -> Program:
 
         builder = run.scoped(builder, strategy_of(seen.model, program.strategy))
     # A layer that moves to the host changes both.
-    if seen.sample is not None and seen.data is not None and not any(edit.kind in ("data-transform", "label-transform", "batching") for edit in edits):
+    if (
+        seen.sample is not None
+        and seen.data is not None
+        and not any(edit.kind in ("data-transform", "label-transform", "batching") for edit in edits)
+    ):
         return program.with_(model=builder, data=seen.data, sample=seen.sample, **changed)
     return program.with_(model=builder, data=_source(seen), **changed)
 

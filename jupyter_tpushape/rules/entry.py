@@ -7,11 +7,11 @@ integers that are cast, an unknown axis.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..flow import Finding, Severity, Shape, Side, Spec, elements, show_shape
+from ..flow import Finding, KeyPath, Severity, Shape, Side, Spec, elements, show_shape
+from ..flow.paths import show, subscript
 from .evidence import Evidence
 from .registry import check, rule
 from .saved_models import finding_of as saved_model_finding
@@ -238,8 +238,6 @@ def _order(name: str, want: Shape, row: Shape, expected: Side, found: Side) -> M
     )  # fmt: skip
 
 
-# The paths of data that is one array, or a list of them.
-_PLACE = re.compile(r"x(\[\d+\])*")
 _SINGULAR = {"channels": "channel", "features": "feature", "numbers a row": "number a row"}
 
 
@@ -259,31 +257,43 @@ def _sizes(name: str, want: Shape, row: Shape, rows: int | None, expected: Side,
 
 
 def names_apart(evidence: Evidence) -> tuple[list[str], list[str]]:
-    """Declared inputs that a dict of data lacks, and keys that no declared input has."""
-    declared = [name for name, _ in evidence.declared or []]
-    given = [path for path, _ in evidence.x if not _PLACE.fullmatch(path)]
-    if not given or not declared:
+    """Declared inputs that a dict of data lacks, and keys of the data under which the model has no input."""
+    declared = [evidence.doors[path].keys for path, _ in evidence.declared or []]
+    given = [path[1:] for path, _ in evidence.x]
+    if not declared or not any(isinstance(key, str) for keys in given for key in keys):
         return [], []
-    return [name for name in declared if name not in given], [path for path in given if path not in declared]
+    return [_shown(keys) for keys in declared if keys not in given], [_shown(keys) for keys in given if keys not in declared]
 
 
-def mismatches(evidence: Evidence) -> Iterator[tuple[int, Mismatch]]:
-    """Every declared input that the data does not fit."""
-    if not evidence.declared or not evidence.x or len(evidence.declared) != len(evidence.x):
-        return
+def _shown(keys: KeyPath) -> str:
+    return str(keys[0]) if len(keys) == 1 else subscript(keys)
+
+
+def crossed(evidence: Evidence) -> list[tuple[KeyPath, KeyPath]]:
+    """Inputs that are fed from under the key of another one."""
+    given = {path[1:] for path, _ in evidence.x}
+    return [
+        (door, leaf)
+        for door, leaf in evidence.feeds
+        if any(isinstance(key, str) for key in leaf[1:]) and leaf[1:] != evidence.doors[door].keys and evidence.doors[door].keys in given
+    ]
+
+
+def mismatches(evidence: Evidence) -> Iterator[tuple[KeyPath, Mismatch]]:
+    """Every declared input that the data does not fit, with the place of that data."""
     rows = getattr(evidence.sample, "rows", None)
-    for index, (want, got) in enumerate(matched(evidence)):
+    for (door, want), (path, got) in matched(evidence):
         found = compare(
-            f"the model's input {want[0]}" if len(evidence.declared) > 1 else "the model's input",
-            want[1],
-            got[1],
+            f"the model's input {evidence.doors[door].word}" if len(evidence.doors) > 1 else "the model's input",
+            want,
+            got,
             rows,
             building=evidence.where == "build",
-            labelled=_labelled(evidence, got[1]),
+            labelled=_labelled(evidence, got),
         )
         if found is not None:
             found.message = found.message[:1].upper() + found.message[1:]
-            yield index, found
+            yield path, found
 
 
 def _labelled(evidence: Evidence, got: Spec) -> bool:
@@ -292,13 +302,10 @@ def _labelled(evidence: Evidence, got: Spec) -> bool:
     return bool(firsts) and bool(got.shape) and got.shape is not None and all(n is not None and n > 1 and n == got.shape[0] for n in firsts)
 
 
-def matched(evidence: Evidence) -> list[tuple[tuple[str, Spec], tuple[str, Spec]]]:
-    """Declared inputs and the data's tensors side by side: by name where the data is a dict."""
-    declared, x = evidence.declared or [], evidence.x
-    by_name = dict(x)
-    if all(name in by_name for name, _ in declared):
-        return [((name, spec), (name, by_name[name])) for name, spec in declared]
-    return list(zip(declared, x, strict=False))
+def matched(evidence: Evidence) -> list[tuple[tuple[KeyPath, Spec], tuple[KeyPath, Spec]]]:
+    """Declared inputs and the tensors of the data that feed them, side by side."""
+    declared, x = dict(evidence.declared or []), dict(evidence.x)
+    return [((door, declared[door]), (path, x[path])) for door, path in evidence.feeds]
 
 
 @check(order=10)
@@ -310,35 +317,38 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
     if evidence.where == "build" and saved_model_finding(evidence) is not None:
         return  # the break stands behind the door, and the data never came that far
     missing, unknown = names_apart(evidence)
-    # tf_keras ignores keys that no input has; Keras 3 feeds what is there in alphabetical order.
-    if unknown and (evidence.where == "call" or evidence.framework == "keras") and (missing or evidence.framework == "keras"):
-        ran = not evidence.where
+    swapped = crossed(evidence) if not evidence.where else []
+    if swapped or (unknown and missing and evidence.where == "call"):
         yield Finding(
             STRUCTURE.id,
-            "silent" if ran else "error",
-            f"The data brings {', '.join(unknown)}, and the model has no input of that name.",
-            "Keras 3 only warns, and feeds the arrays in the alphabetical order of their keys, whatever they mean."
-            if ran
+            "silent" if swapped else "error",
+            "; ".join(f"{evidence.doors[door].word} is fed with {show(path)}" for door, path in swapped) + "."
+            if swapped
+            else f"The data brings {', '.join(unknown)}, and the model has no input of that name.",
+            "Keras only warns where keys do not agree, and feeds the arrays in the order of their keys, whatever they mean."
+            if swapped
             else "A dict of arrays is matched by name. Rename its keys to the inputs' names, or give a list in the declared order.",
-            Side(", ".join(name for name, _ in evidence.declared)),
-            Side(", ".join(path for path, _ in evidence.x)),
+            Side(", ".join(evidence.doors[path].word for path, _ in evidence.declared)),
+            Side(", ".join(map(show_given, evidence.x))),
             tuple(inputs),
         )
         return
-    if len(evidence.declared) != len(evidence.x):
+    if len(evidence.declared) != len(evidence.x) and not evidence.feeds:
         if evidence.where == "call":
             want, got = len(evidence.declared), len(evidence.x)
             yield Finding(
                 STRUCTURE.id, "error", f"The model takes {want} input{'s' * (want > 1)} and the data brings {got}.",
                 "Each declared input needs its own array, in the declared order or by name in a dict.",
-                Side(", ".join(name for name, _ in evidence.declared)), Side(", ".join(path for path, _ in evidence.x)), tuple(inputs),
+                Side(", ".join(evidence.doors[path].word for path, _ in evidence.declared)), Side(", ".join(map(show_given, evidence.x))), tuple(inputs),
             )  # fmt: skip
         return
-    for index, found in mismatches(evidence):
-        nodes = tuple(inputs[index : index + 1]) + tuple(node.id for node in evidence.flow.failed())
+    for path, found in mismatches(evidence):
+        door = evidence.input_at(path)
+        own = (door.id,) if door is not None else ()
+        nodes = own + tuple(node.id for node in evidence.flow.failed())
         # Axes in another order run where nothing depends on their sizes, and mean something else.
         severity: Severity = "error" if evidence.where else "silent" if found.rule in (SWAPPED.id, CHANNELS_ORDER.id) else "note"
-        edges = tuple(edge.id for edge in evidence.flow.edges if edge.target in inputs[index : index + 1])
+        edges = tuple(edge.id for edge in evidence.flow.edges if edge.target in own)
         failed = evidence.failed
         broke = f" It breaks at {failed.name}." if failed is not None and failed.kind != "input" else ""
         yield Finding(
@@ -346,14 +356,20 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
+def show_given(leaf: tuple[KeyPath, Spec]) -> str:
+    """A tensor of the data as a user names it: its key in a dict, else its place."""
+    path, _ = leaf
+    return str(path[1]) if len(path) == 2 and isinstance(path[1], str) else show(path)
+
+
 @check(order=60)
 def entry_notes(evidence: Evidence) -> Iterator[Finding]:
     """What Keras does at the door without a word."""
-    if evidence.where or not evidence.declared or len(evidence.declared) != len(evidence.x):
+    if evidence.where:
         return
-    inputs = [node.id for node in evidence.flow.nodes if node.kind == "input"]
-    for index, ((_, want), (_, got)) in enumerate(matched(evidence)):
-        node = tuple(inputs[index : index + 1])
+    for (_, want), (path, got) in matched(evidence):
+        door = evidence.input_at(path)
+        node = (door.id,) if door is not None else ()
         if want.dtype.startswith(("float", "bfloat")) and got.dtype.startswith(("int", "uint")):
             yield Finding(
                 CAST.id, "note", f"The data is {got.dtype} and is cast to {want.dtype} at the model's input.",

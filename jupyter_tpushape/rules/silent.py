@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..flow import Finding, Node, Shape, Side, Spec, show_shape
+from ..flow import Edge, Finding, Node, Shape, Side, show_shape
+from ..flow.paths import show
 from ..trace.axes import RECURRENT
 from .evidence import Evidence
 from .examples import sequential
@@ -165,21 +166,19 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
                 Side("one unit a class, or a sigmoid"), Side("one unit"), (giver.id, node.id), (predictions.id,), giver.location,
             )  # fmt: skip
         if kind == "sparse" and labels is not None and last:
-            yield from _label_range(evidence, node, giver, last, labels.spec)
+            yield from _label_range(evidence, node, giver, last, labels)
 
 
-def _label_range(evidence: Evidence, node: Node, giver: Node, classes: int, spec: Spec) -> Iterator[Finding]:
-    # Of several labels the ones that this loss reads, where their spec tells them apart.
-    own = [path.replace("y[", "y/").replace("]", "") for path, other in evidence.y if other == spec]
+def _label_range(evidence: Evidence, node: Node, giver: Node, classes: int, labels: Edge) -> Iterator[Finding]:
+    own = evidence.carried(labels)
     for path, stats in (getattr(evidence.sample, "label_stats", None) or {}).items():
-        mine = len(evidence.y) == 1 or (len(own) == 1 and path in (own[0], f"y/{own[0]}"))
-        if not mine or stats is None or not getattr(stats, "integer", False) or stats.maximum is None:
+        if path != own or stats is None or not getattr(stats, "integer", False) or stats.maximum is None:
             continue
         if stats.maximum >= classes or (stats.minimum is not None and stats.minimum < 0):
             bad = int(stats.maximum if stats.maximum >= classes else stats.minimum)
             yield Finding(
                 LABEL_RANGE.id, "error", f"A label is {bad}, and {named(giver)} has {classes} units: classes 0 to {classes - 1}.",
-                f"{node.name} refuses it on a CPU and turns the loss into NaN on a TPU. {path} was seen from {int(stats.minimum)} to {int(stats.maximum)}.",
+                f"{node.name} refuses it on a CPU and turns the loss into NaN on a TPU. {show(path)} was seen from {int(stats.minimum)} to {int(stats.maximum)}.",
                 Side(f"0 to {classes - 1}"), Side(f"{int(stats.minimum)} to {int(stats.maximum)}"), (giver.id, node.id), location=giver.location,
             )  # fmt: skip
 
@@ -196,8 +195,7 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
             source = evidence.flow.node(edge.source)
             while source.kind == "op" and source.op == "Cast" and evidence.flow.into(source.id):
                 source = evidence.flow.node(evidence.flow.into(source.id)[0].source)
-            path = source.role.replace("[", "/").replace("]", "") if source.kind == "input" else ""
-            seen = next((stats[key] for key in (path, f"x/{path}", f"x/{source.name}") if key in stats), None)
+            seen = stats.get(evidence.carried(edge))
             if seen is None or seen.maximum is None or not (seen.maximum >= size or (seen.minimum is not None and seen.minimum < 0)):
                 continue
             yield Finding(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..flow import Finding, Node, Severity, Shape, Side, show_shape
+from ..flow.paths import show
 from .evidence import Evidence
 from .registry import check, rule
 from .words import count, named
@@ -235,11 +236,13 @@ def _unbatched(evidence: Evidence) -> bool:
         return False
     if any("Batch" in op for stage in sample.stages for op in stage.detail.get("ops", ())):
         return False
-    ranks = [len(leaf.shape) for path, leaf in sample.leaves() if path.startswith("x") and leaf.shape is not None]
-    if not ranks or not ranks[0]:
-        return bool(ranks)  # a single number is no batch
-    declared = [spec.rank for _, spec in evidence.declared or [] if spec.rank is not None]
-    return ranks[0] < 2 if not declared or len(declared) != len(ranks) else ranks[0] == declared[0] - 1
+    ranks = {path: len(leaf.shape) for path, leaf in sample.leaves("x") if leaf.shape is not None}
+    first = next(iter(ranks.values()), None)
+    if not first:
+        return first is not None  # a single number is no batch
+    declared = dict(evidence.declared or [])
+    wanted = [(ranks[path], declared[door].rank) for door, path in evidence.feeds if path in ranks and declared[door].rank is not None]
+    return all(rank == (want or 0) - 1 for rank, want in wanted) if wanted else first < 2
 
 
 @check(order=63)
@@ -247,7 +250,7 @@ def unbatched(evidence: Evidence) -> Iterator[Finding]:
     """A dataset whose elements are single samples."""
     if evidence.split is None or not _unbatched(evidence):
         return
-    leaf = next(leaf for path, leaf in evidence.sample.leaves() if path.startswith("x"))
+    leaf = next(leaf for _, leaf in evidence.sample.leaves("x"))
     if not leaf.shape:
         said = "single numbers, and the strategy raises `IndexError: list index out of range`"
     else:
@@ -269,7 +272,7 @@ def inner_axes(evidence: Evidence) -> Iterator[Finding]:
             continue
         if leaf.shape is None:
             yield Finding(
-                RANK.id, "tpu", f"The rank of {path} is unknown, which TPUStrategy does not take.",
+                RANK.id, "tpu", f"The rank of {show(path)} is unknown, which TPUStrategy does not take.",
                 "It raises `input tensor ... to TPUStrategy.run() has unknown rank, which is not allowed`. Python functions lose the shape: type tf.ensure_shape(x, (...)) after them, or give output_signature.",
                 Side("a known rank"), Side("unknown"), split_nodes(evidence),
             )  # fmt: skip
@@ -282,7 +285,7 @@ def inner_axes(evidence: Evidence) -> Iterator[Finding]:
                 else "Every new length is another program to compile."
             )
             yield Finding(
-                AXIS.id, "note" if buckets else "slow", f"Axis {', '.join(map(str, axes))} of {path} changes from batch to batch: {show_shape(leaf.shape)}.",
+                AXIS.id, "note" if buckets else "slow", f"Axis {', '.join(map(str, axes))} of {show(path)} changes from batch to batch: {show_shape(leaf.shape)}.",
                 f"{programs} Pad to one length (padded_shapes), resize to one size, or use a few buckets (bucket_by_sequence_length).",
                 Side("known axes"), Side(show_shape(leaf.shape)), split_nodes(evidence),
             )  # fmt: skip
@@ -339,8 +342,8 @@ def dynamic_reaches(evidence: Evidence) -> Iterator[Finding]:
     batch = evidence.split.dynamic or evidence.sample.dynamic
     inner = any(
         leaf.shape is not None and None in leaf.shape[1:-1]
-        for path, leaf in evidence.sample.leaves()
-        if path.startswith("x") and leaf.kind == "dense" and len(leaf.shape or ()) > 3
+        for _, leaf in evidence.sample.leaves("x")
+        if leaf.kind == "dense" and len(leaf.shape or ()) > 3
     )
     for node in evidence.flow.nodes:
         if node.kind not in ("layer", "op") or node.status == "not-reached":

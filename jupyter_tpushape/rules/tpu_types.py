@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..flow import Finding, Node, Side
+from ..flow.paths import show
 from .evidence import Evidence
 from .registry import check, rule
 from .saved_models import LAYERS as SAVED_MODELS
@@ -125,7 +126,7 @@ def inputs(evidence: Evidence) -> Iterator[Finding]:
         if leaf.kind != "dense":
             cure = "to_tensor()" if leaf.kind == "ragged" else "tf.sparse.to_dense"
             yield Finding(
-                COMPOSITE.id, "tpu", f"{path} is a {leaf.kind} tensor, and TPUStrategy does not distribute those.",
+                COMPOSITE.id, "tpu", f"{show(path)} is a {leaf.kind} tensor, and TPUStrategy does not distribute those.",
                 "It raises `TPUStrategy does not support distributed datasets with device prefetch when using sparse or ragged tensors`. "
                 f"Make it dense in the pipeline: map with {cure}.",
                 Side("a dense tensor"), Side(f"{leaf.kind} {leaf.dtype}"), split_nodes(evidence),
@@ -138,7 +139,7 @@ def inputs(evidence: Evidence) -> Iterator[Finding]:
             )
             first = next((node for node in evidence.flow.nodes if node.kind == "layer" and _reads_text(evidence, node)), None)
             yield Finding(
-                STRING.id, "tpu", f"{path} is text, which a TPU cannot hold, {how}.",
+                STRING.id, "tpu", f"{show(path)} is text, which a TPU cannot hold, {how}.",
                 "Turn text into numbers in the pipeline, on the host: dataset.map"
                 + (f" with {first.name}, which then leaves the model." if first else "."),
                 Side("numbers"), Side("string"), (*((first.id,) if first else ()), *split_nodes(evidence)),

@@ -45,7 +45,7 @@ def is_user_file(filename: str) -> bool:
 Span = tuple[int, int, int, int]
 
 
-class Place(tuple[str, int]):
+class Place(tuple[str, int]):  # noqa: SLOT001
     """A running line of the user's source: ``(file, line)``, and where in it, as far as the interpreter tells.
 
     ``direct``: the line itself made the call, with no library in between. ``outer``: the user's lines that
@@ -58,7 +58,7 @@ class Place(tuple[str, int]):
     outer: tuple[Place, ...] = ()
     names: dict[str, Any] | None = None
 
-    def __new__(cls, file: str, line: int) -> Place:
+    def __new__(cls, file: str, line: int) -> Place:  # noqa: PYI034
         return super().__new__(cls, (file, line))
 
     @property
@@ -85,7 +85,7 @@ def place_of(frame: FrameType, *, direct: bool = False, names: bool = False) -> 
     return place
 
 
-def user_frame(skip: Any = None, depth: int = 2, *, outer: bool = False) -> Place | tuple[str, int] | None:
+def user_frame(skip: Any = None, depth: int = 2, *, outer: bool = False) -> Place | None:
     """The innermost user line on the stack, a :class:`Place` where its frame is there.
 
     ``skip``: an object being constructed; frames of its own ``__init__`` are passed over, so that a
@@ -119,14 +119,17 @@ def _outer(frame: FrameType | None) -> Iterator[Place]:
         frame = frame.f_back
 
 
-def _converted() -> tuple[str, int] | None:
+def _converted() -> Place | None:
     """The user's line behind one that autograph generated; TensorFlow keeps the map."""
     module = sys.modules.get("tensorflow.python.util.tf_stack")
     if module is None:
         return None
     for frame in reversed(module.extract_stack()):
         if is_user_file(frame.filename):
-            return frame.filename, int(frame.lineno)
+            place = Place(frame.filename, int(frame.lineno))
+            # The call that autograph wrote stands for the user's own.
+            place.direct = True
+            return place
     return None
 
 

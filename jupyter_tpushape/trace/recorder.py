@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..flow import Spec
+from ..flow import KeyPath, Spec
 from .locations import user_frame
 
 _ACTIVE = threading.local()
@@ -71,6 +71,7 @@ class Source:
 
     name: str
     role: str = "x"
+    path: KeyPath = ()
 
 
 class Recorder:
@@ -163,7 +164,7 @@ class Recorder:
     def fail(self, call: Call, error: BaseException) -> None:
         self._pop(call)
         call.failure = error
-        if self.failed is None or (self.failed.failure is not error and not _caused(error, self.failed.failure)):
+        if self.failed is None or (self.failed.failure is not error and not caused(error, self.failed.failure)):
             self.failed = call
 
     def _pop(self, call: Call) -> None:
@@ -176,7 +177,7 @@ class Recorder:
         return bool(self.stack) and self.stack[-1].opaque
 
 
-def _caused(error: BaseException, earlier: BaseException | None) -> bool:
+def caused(error: BaseException, earlier: BaseException | None) -> bool:
     """Whether ``error`` is ``earlier`` re-raised in other words (Keras and autograph wrap errors)."""
     seen: BaseException | None = error
     for _ in range(10):

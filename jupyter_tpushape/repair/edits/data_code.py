@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-from ...flow import CannotRebuild
+from ...flow import CannotRebuild, EditKind
 from ..text.arguments import Change
 from ..text.program import Text
 from ..text.source import NoPlace, Source, nodes
@@ -20,7 +20,7 @@ from .run import Run
 class DataCode(Edit):
     """A change of the function that makes the data."""
 
-    kind = "data-transform"
+    kind: ClassVar[EditKind] = "data-transform"
     op = "source"
     data_only = True
 
@@ -39,7 +39,7 @@ class DataCode(Edit):
         raise CannotRebuild("A pipeline that is there already cannot be put in another order: hand over the function that makes it.")
 
 
-def _reshapes(source: Source, scope: ast.AST) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
+def _reshapes(scope: ast.AST) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
     """Every call of ``reshape`` with the parts of its shape."""
     for call in nodes(scope, ast.Call):
         if called(call) != "reshape" or not call.args or call.keywords:
@@ -59,7 +59,7 @@ class CountRows(DataCode):
         wanted = [str(n) for n in self.shape]
         return [
             (source.start(parts[0]), source.end(parts[0]), "-1")
-            for _, parts in _reshapes(source, scope)
+            for _, parts in _reshapes(scope)
             if [source.of(part) for part in parts][-len(wanted) :] == wanted and len(parts) == len(wanted)
         ]
 
@@ -80,7 +80,7 @@ class WholeWindows(DataCode):
 
     def changes(self, source: Source, scope: ast.AST) -> list[Change]:
         found = []
-        for call, parts in _reshapes(source, scope):
+        for call, parts in _reshapes(scope):
             owner = call.func.value if isinstance(call.func, ast.Attribute) else None
             if isinstance(owner, (ast.Name, ast.Attribute)) and [source.of(part) for part in parts] == ["-1", *map(str, self.shape)]:
                 name, end = source.of(owner), source.end(owner)
@@ -104,7 +104,7 @@ class LastAxis(DataCode):
         inner = [str(n) for n in self.shape[1:]]
         return [
             (source.start(parts[-1]), source.end(parts[-1]), str(self.last))
-            for _, parts in _reshapes(source, scope)
+            for _, parts in _reshapes(scope)
             if [source.of(part) for part in parts[-len(inner) :]] == inner and len(parts) > len(inner)
         ]
 

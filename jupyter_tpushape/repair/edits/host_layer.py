@@ -49,7 +49,7 @@ class HostLayer(Edit):
         if handed.source is not source:
             raise NoPlace
         # The data first: the lines of the model are where they were, and the layer's line moves last.
-        handed.transform(self.path, lambda value, spec, *, tensor: f"{name}({value})")
+        handed.transform(self.path, lambda value, *_, **__: f"{name}({value})")
         self._moved(text, source, obj, name)
 
     def _moved(self, text: Text, source: Source, obj: Any, name: str) -> None:
@@ -61,7 +61,9 @@ class HostLayer(Edit):
         if self.input is not None:
             gives = self._gives(text)
             _, _, door = text.made(InputShape(self.target, self.input)._declaring(text))
-            shaped = InputShape(self.target, self.input, list((gives.shape or ())[1:]))._shaped(source, door, positions_of(names.value(door.func)))
+            shaped = InputShape(self.target, self.input, list((gives.shape or ())[1:]))._shaped(
+                source, door, positions_of(names.value(door.func))
+            )
             typed = with_argument(source, names, door, "dtype", literal(gives.dtype), [])
             changes += [shaped, typed]
         for use in _uses(scope, above, name):
@@ -141,7 +143,9 @@ def _uses(scope: ast.AST, above: dict[ast.AST, ast.AST], name: str) -> list[ast.
     for node in nodes(scope, ast.Name):
         if node.id != name or not isinstance(node.ctx, ast.Load) or enclosing(above, node) is not scope:
             continue
-        if isinstance(above[node], (ast.Call, ast.List)) and (getattr(above[node], "func", None) is node or isinstance(above[node], ast.List)):
+        if isinstance(above[node], (ast.Call, ast.List)) and (
+            getattr(above[node], "func", None) is node or isinstance(above[node], ast.List)
+        ):
             found.append(node)
     return found
 

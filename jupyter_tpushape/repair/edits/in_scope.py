@@ -51,7 +51,9 @@ class InScope(Edit):
         name = _strategy(source)
         for body in bodies:
             made = [i for i, item in enumerate(body) if makes(item)]
-            compiled = [i for i, item in enumerate(body) if not isinstance(item, (ast.FunctionDef, ast.ClassDef)) and ".compile(" in source.of(item)]
+            compiled = [
+                i for i, item in enumerate(body) if not isinstance(item, (ast.FunctionDef, ast.ClassDef)) and ".compile(" in source.of(item)
+            ]
             if made and compiled and made[0] <= compiled[-1]:
                 self._around(source, body[made[0] : compiled[-1] + 1], name)
                 return

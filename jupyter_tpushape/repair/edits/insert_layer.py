@@ -69,8 +69,10 @@ class InsertLayer(Edit):
         return func
 
     def _at_call(self, text: Text, place: Place) -> None:
-        source, names, call = text.call_of(place)
-        shared = [other for other in text.seen.recorder.calls if other.called == place and getattr(other.called, "span", None) == place.span]
+        source, names, call = text.call_of(place, called=self.target)
+        shared = [
+            other for other in text.seen.recorder.calls if other.called == place and getattr(other.called, "span", None) == place.span
+        ]
         if len({other.name for other in shared}) > 1:
             outer = self._outside(text, source, call, place)
             if outer is not None:
@@ -121,7 +123,7 @@ class InsertLayer(Edit):
         if isinstance(parent, (ast.List, ast.Tuple)):
             source.splice([*changes, _element(source, parent, spot, new, self.position)])
         elif isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and parent.func.attr == "add" and spot in parent.args:
-            source.splice([*changes, _statement(source, above, parent, spot, new, self.position)])
+            source.splice([*changes, _statement(source, above, parent, new, self.position)])
         else:
             sequential, more = names.spell(text.package().Sequential, call)
             before = f"{sequential}([{new}, " if self.position == "before" else f"{sequential}(["
@@ -191,7 +193,7 @@ def _named_spot(source: Source, above: dict[ast.AST, ast.AST], call: ast.Call) -
 def _element(source: Source, owner: Any, spot: ast.AST, new: str, position: str) -> Change:
     """One more element of a list, on a line of its own where its neighbours stand so."""
     start, end = source.start(spot), source.end(spot)
-    own_line = source.first_in_line(spot) and spot is not owner.elts[0] or (
+    own_line = (source.first_in_line(spot) and spot is not owner.elts[0]) or (
         source.first_in_line(spot) and (len(owner.elts) == 1 or source.first_in_line(owner.elts[1]))
     )
     if position == "before":
@@ -199,7 +201,7 @@ def _element(source: Source, owner: Any, spot: ast.AST, new: str, position: str)
     return end, end, f",\n{source.indent(spot)}{new}" if own_line else f", {new}"
 
 
-def _statement(source: Source, above: dict[ast.AST, ast.AST], add: ast.Call, spot: ast.AST, new: str, position: str) -> Change:
+def _statement(source: Source, above: dict[ast.AST, ast.AST], add: ast.Call, new: str, position: str) -> Change:
     """One more ``model.add`` in front of this one or behind it."""
     statement = statement_of(above, add)
     if not isinstance(statement, ast.Expr) or statement.value is not add:

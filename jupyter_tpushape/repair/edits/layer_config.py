@@ -93,7 +93,11 @@ def reconfigured(adapter: Any, layer: Any, changes: dict[str, Any]) -> Any:
     own = {key: value for key, value in changes.items() if key in takes}
     inner = {key: value for key, value in changes.items() if key not in takes}
     if inner:
-        held = [key for key, value in config.items() if isinstance(value, dict) and isinstance(value.get("config"), dict) and "class_name" in value]
+        held = [
+            key
+            for key, value in config.items()
+            if isinstance(value, dict) and isinstance(value.get("config"), dict) and "class_name" in value
+        ]
         held = [key for key in held if adapter.is_layer(getattr(layer, key, None)) or key.endswith("layer")]
         for key in held:
             config[key] = {**config[key], "config": {**config[key]["config"], **inner}}
@@ -135,10 +139,9 @@ def _turn(text: Text, obj: Any, loop: Any, name: str) -> ast.expr | None:
         return None
     element = loop.iter.elts[next(i for i, item in enumerate(order) if item is obj)]
     if isinstance(loop.target, ast.Name) and loop.target.id == name:
-        return element  # type: ignore[no-any-return]
+        return element
     if isinstance(loop.target, ast.Tuple) and isinstance(element, (ast.Tuple, ast.List)):
         names = [item.id if isinstance(item, ast.Name) else "" for item in loop.target.elts]
         if name in names and len(names) == len(element.elts):
             return element.elts[names.index(name)]
     return None
-

@@ -91,7 +91,7 @@ class Loss(Edit):
     def shown(self, dataset: bool) -> Iterator[str]:
         yield "# in compile():"
         given = ", ".join(f"{key}={literal(item)}" for key, item in self._said.items())
-        yield f'+loss={f"keras.losses.{self._class}({given})" if given else literal(self.loss)},'
+        yield f"+loss={f'keras.losses.{self._class}({given})' if given else literal(self.loss)},"
 
     def made(self, package: Any) -> Any:
         """The loss as ``compile`` takes it."""
@@ -119,4 +119,3 @@ class Loss(Edit):
         if isinstance(before, (list, tuple)) and any(map(named, before)):
             return [loss if named(value) else value for value in before]
         return loss
-

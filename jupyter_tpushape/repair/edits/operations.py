@@ -46,7 +46,7 @@ def _writer(form: str | Write) -> Write:
     if callable(form):
         return form
 
-    def write(x: str, spec: Spec | None, **arguments: Any) -> str:
+    def write(x: str, _: Spec | None, **arguments: Any) -> str:
         values = {key: tuple(value) if isinstance(value, list) else value for key, value in arguments.items()}
         return form.format(x=x, a=atom(x), **values)
 
@@ -80,7 +80,7 @@ def _tensor_one_hot(x: str, spec: Spec | None, depth: int) -> str:
 
 
 def _rows(module: str) -> Write:
-    def write(x: str, spec: Spec | None, shape: list[int]) -> str:
+    def write(x: str, _: Spec | None, shape: list[int]) -> str:
         return f"{module}.reshape({x}, (-1, {', '.join(map(str, shape))}))"
 
     return write
@@ -91,7 +91,7 @@ def _flat(x: str, spec: Spec | None) -> str:
     return f"tf.reshape({x}, (-1, {elements(shape[1:]) or -1 if shape is not None else -1}))"
 
 
-def _by(x: str, spec: Spec | None, by: int) -> str:
+def _by(x: str, _: Spec | None, by: int) -> str:
     # A negative number is no number of an unsigned dtype, and less by one is.
     return f"{atom(x)} {'-' if by < 0 else '+'} {abs(by)}"
 
@@ -100,7 +100,7 @@ def _cut(x: str, axis: int, size: int) -> str:
     return f"{atom(x)}[{', '.join([':'] * axis + [f':{size}'])}]"
 
 
-def _pad(x: str, spec: Spec | None, axis: int, size: int, value: float = 0, cut: bool = False, lengths: bool = False) -> str:
+def _pad(x: str, spec: Spec | None, axis: int, size: int, value: float = 0, cut: bool = False, **_: Any) -> str:
     shape = _shape(spec)
     if cut:
         return _cut(x, axis, size)
@@ -132,11 +132,11 @@ def _tensor_pad(x: str, spec: Spec | None, axis: int, size: int, value: float = 
     return f"tf.ensure_shape({made}, ({whole}))"
 
 
-def _dense(x: str, spec: Spec | None, sparse: bool = False, shape: Any = None) -> str:
+def _dense(x: str, _: Spec | None, sparse: bool = False, shape: Any = None) -> str:
     return f"tf.sparse.to_dense({x})" if sparse else f"{atom(x)}.to_tensor({f'shape={tuple(shape)}' if shape else ''})"
 
 
-def _none(x: str, spec: Spec | None, **arguments: Any) -> str:
+def _none(*_: Any, **__: Any) -> str:
     return ""
 
 

@@ -34,7 +34,9 @@ class ReplaceLayer(Edit):
         if not self.keep:
             prefix = name[: -len(self.layer_class)] if name.endswith(self.layer_class) else ""
             made = written(text.package(), prefix, self.layer_class, self.config)
-            source.splice([*changes, (source.start(call), source.end(call), made if made.startswith(name) else name + made[made.index("(") :])])
+            source.splice(
+                [*changes, (source.start(call), source.end(call), made if made.startswith(name) else name + made[made.index("(") :])]
+            )
             return
         order = positions_of(names.value(call.func, call) or type(obj))
         given = {key: value for key in order if (value := argument(call, key, order)) is not None}
@@ -84,4 +86,3 @@ def _scalar(value: Any, wanted: Any) -> str:
     """A single number stands for every axis, so it stays as it is written."""
     constant = getattr(value, "value", None)
     return str(constant) if isinstance(constant, int) and isinstance(wanted, list) and set(wanted) == {constant} else ""
-

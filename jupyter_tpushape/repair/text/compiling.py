@@ -33,9 +33,11 @@ def compile_call(text: Text, argument: str = "") -> tuple[Source, Names, ast.Cal
             source = text.source(file)
         except NoPlace:
             continue
-        for call in nodes(source.tree, ast.Call):
-            if isinstance(call.func, ast.Attribute) and call.func.attr == "compile" and (call.args or call.keywords):
-                found.append((source, call))
+        found += [
+            (source, call)
+            for call in nodes(source.tree, ast.Call)
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "compile" and (call.args or call.keywords)
+        ]
     if len(found) > 1 and argument:
         found = [(source, call) for source, call in found if any(item.arg == argument for item in call.keywords)]
     if len(found) != 1:

@@ -7,7 +7,7 @@ where it is written. What stands under a name is looked up where the name is giv
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from ...flow import Spec
@@ -56,7 +56,9 @@ class Handed:
                 return [scope.body], None
             above = parents(self.source.tree)
             return [node.value for node in nodes(scope, ast.Return) if enclosing(above, node) is scope and node.value is not None], None
-        if program.handed is None or callable(program.data) and not hasattr(program.data, "element_spec") and not hasattr(program.data, "shape"):
+        if program.handed is None or (
+            callable(program.data) and not hasattr(program.data, "element_spec") and not hasattr(program.data, "shape")
+        ):
             raise NoPlace
         call = self._call(program.handed)
         self.scope = enclosing(parents(self.source.tree), call)
@@ -179,7 +181,9 @@ class Handed:
             raise NoPlace
         self._replace(node, self._rebuilt(self.source.of(node), path[: len(path) - len(rest)], rest, expression, spec, tensor=False))
 
-    def _rebuilt(self, name: str, above: tuple[Any, ...], path: tuple[Any, ...], expression: Expression, spec: Spec | None, *, tensor: bool) -> str:
+    def _rebuilt(
+        self, name: str, above: tuple[Any, ...], path: tuple[Any, ...], expression: Expression, spec: Spec | None, *, tensor: bool
+    ) -> str:
         """The text of a nested value whose leaf at ``path`` is changed."""
         if not path:
             made = expression(name, spec, tensor=tensor)
@@ -265,11 +269,16 @@ class Handed:
         elif self.call is not None and _called(self.call) not in TRACING:
             self._arrays_batched(self.call, batch, drop, again)
         else:
-            for value in self.values or [argument(self.call, "data", ["model", "data"])] if self.call is not None else self.values:
+            for value in self._wholes():
                 if value is None:
                     raise NoPlace
                 self._replace(value, self._sliced(self._given(value), batch, drop, again))
         self._finish()
+
+    def _wholes(self) -> list[ast.expr | None]:
+        if self.call is None:
+            return list(self.values)
+        return [argument(self.call, "data", ["model", "data"])]
 
     def _rebatched(self, value: ast.expr, batch: int, drop: bool, again: str) -> None:
         batches = self._batches(value)
@@ -288,7 +297,12 @@ class Handed:
     def _batches(self, value: ast.expr) -> list[ast.Call]:
         root = _root(value)
         where = [*([] if isinstance(value, ast.Name) else [value]), *(self._named(root) if root else [])]
-        return [call for chain in where for call in nodes(chain, ast.Call) if _called(call) in _BATCHING and isinstance(call.func, ast.Attribute)]
+        return [
+            call
+            for chain in where
+            for call in nodes(chain, ast.Call)
+            if _called(call) in _BATCHING and isinstance(call.func, ast.Attribute)
+        ]
 
     def batch_once(self) -> None:
         """The second ``batch`` taken out of the chain; ``unbatch()`` behind it where only one is in sight."""

@@ -80,7 +80,7 @@ class Names:
     def _scopes(self, node: ast.AST) -> list[ast.AST]:
         """The functions that a node stands in, the innermost first."""
         above = parents(self.source.tree)
-        found = []
+        found: list[ast.AST] = []
         while node in above:
             node = above[node]
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):

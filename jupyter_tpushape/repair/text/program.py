@@ -35,8 +35,8 @@ class Text:
     def globals(self, file: str) -> dict[str, Any]:
         """The globals that the code of a file ran with."""
         program = self.seen.program
-        for function in (program.model, program.data):
-            function = inspect.unwrap(getattr(function, "func", function)) if function is not None else None
+        for given in (program.model, program.data):
+            function = inspect.unwrap(getattr(given, "func", given)) if given is not None else None
             if getattr(getattr(function, "__code__", None), "co_filename", None) == file:
                 return function.__globals__  # type: ignore[no-any-return, union-attr]
         for place in self._places():
@@ -93,13 +93,18 @@ class Text:
             raise NoPlace
         return self.call_of(where, obj)
 
-    def call_of(self, where: Where, obj: Any = None) -> tuple[Source, Names, ast.Call]:
-        """The call that ran at a place; on an interpreter that tells the line alone, the one there that can have made the object."""
+    def call_of(self, where: Where, obj: Any = None, called: str | None = None) -> tuple[Source, Names, ast.Call]:
+        """The call that ran at a place.
+
+        Where the interpreter tells the line alone: the one call there that can have made ``obj``, or calls the layer ``called``.
+        """
         source = self.source(where[0])
         names = self.names(where[0])
         span = where.span if isinstance(where, Place) else None
         if span is not None:
             return source, names, source.call_at(span)
+        if isinstance(where, Place) and where.direct and called is not None:
+            return source, names, self._call_on_line(source, names, where[1], called)
         found = [call for call in nodes(source.tree, ast.Call) if call.lineno <= where[1] <= (call.end_lineno or call.lineno)]
         if obj is not None:
             found = [call for call in found if _makes(names, call, obj)]
@@ -108,6 +113,21 @@ class Text:
         if len(found) != 1:
             raise NoPlace
         return source, names, found[0]
+
+    def _call_on_line(self, source: Source, names: Names, line: int, called: str) -> ast.Call:
+        """The one call on a line of the layer of a name, by the attribute or the variable that holds it."""
+        layer = self.object(called)
+        holders = {key for owner in self.objects() for key, value in vars(owner).items() if value is layer}
+        found = []
+        for call in nodes(source.tree, ast.Call):
+            if not call.lineno <= line <= (call.end_lineno or call.lineno):
+                continue
+            func = call.func
+            if (isinstance(func, ast.Attribute) and func.attr in holders) or names.value(func) is layer:
+                found.append(call)
+        if len(found) != 1:
+            raise NoPlace
+        return found[0]
 
     def twins(self, obj: Any) -> list[Any]:
         """Other objects that the very same call made, in a loop or a function of the user's."""
@@ -238,7 +258,11 @@ def parameter(source: Source, node: ast.AST) -> tuple[ast.AST, int, str] | None:
     if node.id not in everything:
         return None
     stored = [item for item in nodes(scope, ast.Name) if item.id == node.id and isinstance(item.ctx, ast.Store)]
-    before = [item for item in stored if (item.lineno, item.col_offset) < (node.lineno, node.col_offset) and not _same_statement(above, item, node)]
+    before = [
+        item
+        for item in stored
+        if (item.lineno, item.col_offset) < (node.lineno, node.col_offset) and not _same_statement(above, item, node)
+    ]
     if before:
         return None
     return scope, names.index(node.id) if node.id in names else -1, node.id

@@ -7,7 +7,7 @@ import bisect
 import linecache
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ...flow import CannotRebuild
 from ...trace.locations import Span
@@ -165,7 +165,7 @@ def _starts(text: str) -> list[int]:
     return starts
 
 
-def nodes(tree: ast.AST, kind: type[N] | tuple[type[N], ...]) -> Iterator[N]:
+def nodes(tree: ast.AST, kind: type[N] | tuple[type[N], ...]) -> Iterator[Any]:
     """Every node of a kind in a tree, outer ones first."""
     pending: list[ast.AST] = [tree]
     while pending:
