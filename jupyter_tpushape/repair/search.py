@@ -9,6 +9,7 @@ not timed.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from ..examine import Examined
 from ..flow import Edit as Value
@@ -69,7 +70,7 @@ def suggest(seen: Examined, findings: list[Finding]) -> None:
 class Search:
     """One search over the faults of one program."""
 
-    def __init__(self, seen: Examined, known: list[Finding]) -> None:
+    def __init__(self, seen: Examined, known: Sequence[Finding] = ()) -> None:
         self.seen, self.known = seen, known
         self.start = time.perf_counter()
         self.left = max(8, min(TRIALS, NODES // max(1, len(seen.evidence.flow.nodes))))

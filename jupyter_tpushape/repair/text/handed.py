@@ -71,7 +71,7 @@ class Handed:
             found = self.source.call_at(where.span)
             if _called(found) in FITTING | TRACING:
                 return found
-        every = [
+        every: list[ast.Call] = [
             call
             for call in nodes(self.source.tree, ast.Call)
             if _called(call) in FITTING | TRACING and call.lineno <= where[1] <= (call.end_lineno or call.lineno)

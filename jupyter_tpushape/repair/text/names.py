@@ -158,12 +158,14 @@ def _bound(scope: ast.AST, name: str) -> ast.AST | None:
         item.arg for item in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg) if item
     ]:
         return arguments  # type: ignore[no-any-return]
-    for node in nodes(scope, (ast.Import, ast.ImportFrom)):
-        if any((alias.asname or alias.name.split(".")[0]) == name for alias in node.names):
-            return node
-    for node in nodes(scope, ast.Name):
-        if node.id == name and isinstance(node.ctx, ast.Store):
-            return node
+    statement: ast.Import | ast.ImportFrom
+    for statement in nodes(scope, (ast.Import, ast.ImportFrom)):
+        if any((alias.asname or alias.name.split(".")[0]) == name for alias in statement.names):
+            return statement
+    stored: ast.Name
+    for stored in nodes(scope, ast.Name):
+        if stored.id == name and isinstance(stored.ctx, ast.Store):
+            return stored
     return None
 
 

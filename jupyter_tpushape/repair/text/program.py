@@ -118,7 +118,7 @@ class Text:
         """The one call on a line of the layer of a name, by the attribute or the variable that holds it."""
         layer = self.object(called)
         holders = {key for owner in self.objects() for key, value in vars(owner).items() if value is layer}
-        found = []
+        found: list[ast.Call] = []
         for call in nodes(source.tree, ast.Call):
             if not call.lineno <= line <= (call.end_lineno or call.lineno):
                 continue

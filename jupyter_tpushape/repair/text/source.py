@@ -122,7 +122,7 @@ class Source:
         # What was put right in front of it, or behind it, may have become a part of it.
         starts = self._moved(first, start=True), self._moved(first, start=False)
         ends = self._moved(last, start=False), self._moved(last, start=True)
-        found = {(self.start(node), self.end(node)): node for node in nodes(self.tree, ast.Call)}
+        found: dict[tuple[int, int], ast.Call] = {(self.start(node), self.end(node)): node for node in nodes(self.tree, ast.Call)}
         for key in ((start, end) for end in ends for start in starts):
             if key in found:
                 return found[key]
