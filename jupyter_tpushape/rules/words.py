@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..flow import Edge, Flow, Node, Shape, Side, show_shape
+from ..flow import Edge, Flow, Node, Shape, Side, Who, show_shape
 from ..trace.axes import GRID, RECURRENT, SEQUENCE, SPATIAL
 
 _MOVING_PICTURES = ("batch", "time", "height", "width", "channels")
@@ -66,20 +66,25 @@ def side(shape: Shape | None) -> Side:
     return Side(show_shape(shape), tokens(shape))
 
 
-def named(node: Node) -> str:
+def named(node: Node | Who) -> str:
     """``dense_1 (Dense)``, or the bare name where it says the class already."""
     plain = re.sub(r"_\d+$", "", node.name).replace("_", "").lower()
     return node.name if plain == node.op.replace("_", "").lower() else f"{node.name} ({node.op})"
 
 
-def giver(flow: Flow, edges: list[Edge]) -> str:
+def givers(flow: Flow, edges: list[Edge]) -> tuple[str, ...]:
     """The names of what the edges come from."""
-    names: list[str] = []
-    for edge in edges:
-        name = flow.node(edge.source).name
-        if name not in names and edge.label != "mask":
-            names.append(name)
+    return tuple(dict.fromkeys(flow.node(edge.source).name for edge in edges if edge.label != "mask"))
+
+
+def listed(names: tuple[str, ...]) -> str:
+    """``a, b and c``."""
     return " and ".join(names) if len(names) < 3 else ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def placed(node: Node | Who) -> str:
+    """The line that called a node, for the middle of a sentence; ``""`` where it is not known."""
+    return f" at {node.called}" if node.called is not None else ""
 
 
 def article(noun: str) -> str:
