@@ -155,6 +155,10 @@ class Finding(msgspec.Struct, dict=True, omit_defaults=True):
         """Whether two findings say the same of the same nodes."""
         return (self.rule, self.fact, self.nodes) == (other.rule, other.fact, other.nodes)
 
+    def __str__(self) -> str:
+        """The fact in one sentence, to be shown."""
+        return self.message
+
     def _say(self) -> None:
         fact = self.fact
         if fact is not None:

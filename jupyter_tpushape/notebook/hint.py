@@ -41,7 +41,7 @@ def hint_for(error: BaseException) -> str:
     finding = next((item for item in report.findings if item.serious), None) if report is not None else None
     if finding is not None:
         where = f" ({finding.location})" if finding.location is not None else ""
-        return f"tpushape ▸ {finding.message}{where} Type %tpushape to see it."
+        return f"tpushape ▸ {finding}{where} Type %tpushape to see it."
     return _numpy(error)
 
 

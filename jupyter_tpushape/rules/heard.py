@@ -275,7 +275,7 @@ _SEVERAL = re.compile(r"expects 1 input\(s\), but it received \d+ input tensors"
 def _saved_models(text: str) -> Iterator[Heard]:
     if "tensorflow_hub.keras_layer.KerasLayer" in text and "Only instances of" in text:
         yield HeardHub(False)
-    if "<KerasTensor" in text:
+    elif "<KerasTensor" in text:
         yield HeardHub(True)
     names, one = _NAMED.search(text), _ONE.search(text)
     if names:

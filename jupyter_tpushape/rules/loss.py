@@ -153,7 +153,7 @@ def cause_of_axes(evidence: Evidence, predictions: Edge) -> tuple[Through, Node]
 def loss_failed(evidence: Evidence) -> Iterator[Finding]:
     """The loss or a metric raised."""
     node = evidence.failed
-    if node is None or node.failure is None or evidence.where not in ("loss", "metric") or of_scopes(str(evidence.failure)):
+    if node is None or node.failure is None or evidence.where not in ("loss", "metric") or of_scopes(evidence.failure):
         return
     loss = node if node.kind == "loss" else _loss_above(evidence, node)
     labels, predictions = ends(evidence, loss if loss is not None else node)

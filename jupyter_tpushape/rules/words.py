@@ -1,4 +1,4 @@
-"""Words for shapes: what a layer calls its axes, and two shapes side by side with only what differs marked."""
+"""Words for shapes, nodes and sizes: what a layer calls its axes, two shapes side by side with only what differs marked."""
 
 from __future__ import annotations
 
@@ -87,13 +87,18 @@ def placed(node: Node | Who) -> str:
     return f" at {node.called}" if node.called is not None else ""
 
 
-def article(noun: str) -> str:
-    return (
-        f"an {noun}"
-        if (noun[:1].upper() in "AEIOULSRMN" and noun[:1].isupper() and noun[1:2].isupper()) or noun[:1].lower() in "aeio"
-        else f"a {noun}"
-    )
-
-
 def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def size(number: float) -> str:
+    """Bytes for people: ``18.26 GiB``; exact below a MiB."""
+    for unit, step in (("GiB", 2**30), ("MiB", 2**20)):
+        if number >= step:
+            return f"{number / step:.2f} {unit}"
+    return f"{int(number):,} bytes"
+
+
+def called(program: str) -> str:
+    """A program's name in a sentence."""
+    return {"forward": "forward pass", "train": "train step", "predict": "predict step"}.get(program, program)

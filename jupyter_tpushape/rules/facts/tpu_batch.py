@@ -220,3 +220,12 @@ class DynamicReaches(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("static axes"), Side(f"{self._axis} unknown")
+
+
+class ShareOnly(Fact, frozen=True):
+    """Beside another fact: the whole batch on one device works, and a replica's share of it does not."""
+
+    replicas: int
+
+    def message(self) -> str:
+        return f"With the whole batch on one device this works; each of {self.replicas} replicas gets its share of the rows only."
