@@ -25,9 +25,8 @@ Sides = tuple[Side | None, Side | None]
 
 
 class Who(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A node, as a fact names it. ``called``: the line that called it."""
+    """A node, as a fact names it: not by its id, which is another one in the next trace. ``called``: the line that called it."""
 
-    id: str
     name: str
     op: str
     kind: str = "layer"
@@ -35,7 +34,7 @@ class Who(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of(cls, node: Node) -> Who:
-        return cls(node.id, node.name, node.op, node.kind, node.called)
+        return cls(node.name, node.op, node.kind, node.called)
 
 
 class Fact(msgspec.Struct, frozen=True):

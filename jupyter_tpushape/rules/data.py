@@ -100,5 +100,5 @@ def data_sampled(evidence: Evidence) -> Iterator[Finding]:
 def data_misfit(evidence: Evidence) -> Iterator[Finding]:
     """What the sampler knows that ``fit`` refuses."""
     for problem in getattr(evidence.sample, "problems", ()) or ():
-        fact = Refused(problem.code, problem.text, str(problem.expected or ""), str(problem.found or ""))
+        fact = Refused(problem.code, problem.text, str(problem.expected or ""), str(problem.found or ""), problem.counts)
         yield Finding.of(DATA_MISFIT.id, "error", fact)

@@ -28,16 +28,20 @@ def tokens(shape: Shape | None) -> tuple[str, ...]:
     return ("...",) if shape is None else tuple("?" if n is None else str(n) for n in shape)
 
 
+def differing(one: Shape, other: Shape) -> tuple[int, ...]:
+    """The axes of ``one`` that differ from the other shape; of the longer one, those that the shorter lacks."""
+    if len(one) != len(other):
+        return _extra(list(tokens(one)), list(tokens(other)))
+    return tuple(i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a is not None and b is not None and a != b)
+
+
 def pair(expected: Shape | None, found: Shape | None, *, names: bool = True) -> tuple[Side, Side]:
     """Two shapes as sides, with the axes that differ marked; an unknown axis agrees with any."""
     left, right = list(tokens(expected)), list(tokens(found))
     if names and expected and expected[0] is None:
         left[0] = "batch"
-    same_rank = expected is not None and found is not None and len(expected) == len(found)
-    if same_rank:
-        differs = tuple(
-            i for i, (a, b) in enumerate(zip(expected or (), found or (), strict=True)) if a is not None and b is not None and a != b
-        )
+    if expected is not None and found is not None and len(expected) == len(found):
+        differs = differing(expected, found)
         return Side(_join(left), tuple(left), differs), Side(_join(right), tuple(right), differs)
     return Side(_join(left), tuple(left), _extra(left, right)), Side(_join(right), tuple(right), _extra(right, left))
 

@@ -58,6 +58,7 @@ class Refused(Fact, frozen=True):
     text: str
     wanted: str = ""
     given: str = ""
+    counts: tuple[int, ...] = ()
 
     def message(self) -> str:
         return self.text.rstrip(".") + "."

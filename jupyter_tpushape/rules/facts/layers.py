@@ -7,7 +7,7 @@ import msgspec
 from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
 from ...trace.axes import RECURRENT
 from ..heard import Bound
-from ..words import axes_of, listed, named, pair, placed, side
+from ..words import axes_of, differing, listed, named, pair, placed, side
 
 
 class WrongRank(Fact, frozen=True):
@@ -215,6 +215,15 @@ class OperationRaised(Fact, frozen=True):
     said: str
     node: Who | None = None
     layer: Who | None = None
+
+    @property
+    def apart(self) -> tuple[tuple[int, int], ...]:
+        """Sizes of the second tensor, each with one of the first that it might have been meant to be: of the axes that differ."""
+        if len(self.shapes) < 2 or self.shapes[0] is None or self.shapes[1] is None:
+            return ()
+        first, second = self.shapes[0], self.shapes[1]
+        off = differing(first, second)
+        return tuple((b, a) for i in off if (a := first[i]) is not None for b in second if b is not None)
 
     def message(self) -> str:
         given = " and ".join(show_shape(shape) for shape in self.shapes) or "its inputs"
