@@ -17,16 +17,16 @@ from typing import Any
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 
-from jupyter_tpushape.trace import adapter, frameworks
+from jupyter_tpushape.trace import frameworks, hooks
 
 
 def build(keras: Any, hooked: bool) -> float:
     """Processor seconds of one build: what else the machine does is not counted."""
     if hooked:
         frameworks.loaded()
-        adapter.listen("benchmark")
+        hooks.listen("benchmark")
     else:
-        adapter.listen("benchmark", on=False)
+        hooks.listen("benchmark", on=False)
         frameworks.uninstall()
     keras.backend.clear_session()
     gc.collect()

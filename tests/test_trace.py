@@ -201,11 +201,9 @@ def test_training_and_inference_can_both_be_traced(lib):
 
 def test_keras_on_another_backend_is_told_in_one_sentence(monkeypatch):
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
-    monkeypatch.delitem(adapters._ADAPTERS, "keras", raising=False)
-    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
-    with pytest.raises(
-        ValueError, match="Keras runs on its jax backend here, and tracing needs TensorFlow's: set KERAS_BACKEND=tensorflow"
-    ):
+    monkeypatch.delitem(adapters._FRAMEWORKS, "keras", raising=False)
+    monkeypatch.setattr(keras.backend, "backend", lambda: "torch")
+    with pytest.raises(ValueError, match="Keras runs on its torch backend here, and tracing needs TensorFlow's or JAX's"):
         tpushape.trace(model, tpu=None)
 
 

@@ -13,9 +13,9 @@ from ..probe import probe
 from ..program import program as replica_program
 from ..rules.evidence import Evidence
 from ..sources.kinds import has
-from ..trace.adapter import Adapter
 from ..trace.assemble import Assembler, door_names
 from ..trace.build import build, kept_counters
+from ..trace.framework import Framework
 from ..trace.frameworks import adapter_for, loaded
 from ..trace.hindsight import look_back
 from ..trace.patience import ENDS, limited
@@ -117,7 +117,7 @@ def is_builder(data: Any) -> bool:
     return callable(data) and not any(has(data, name) for name in ("element_spec", "__getitem__", "__next__"))
 
 
-def _guess(recorder: Recorder) -> Adapter | None:
+def _guess(recorder: Recorder) -> Framework | None:
     for call in reversed(recorder.calls):
         for adapter in loaded():
             if adapter.name == call.framework:

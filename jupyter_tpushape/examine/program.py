@@ -9,8 +9,8 @@ from typing import Any
 
 from ..flow import Target
 from ..rules.evidence import Evidence
-from ..trace.adapter import Adapter
 from ..trace.build import Counters
+from ..trace.framework import Framework
 from ..trace.recorder import Recorder
 from ..trace.run import Run
 
@@ -54,7 +54,7 @@ class Examined:
     evidence: Evidence
     program: Program
     recorder: Recorder
-    adapter: Adapter | None = None
+    adapter: Framework | None = None
     model: Any = None
     data: Any = None
     sample: Any = None

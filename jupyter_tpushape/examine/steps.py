@@ -10,8 +10,8 @@ from ..program import program as replica_program
 from ..rules.evidence import Evidence
 from ..rules.step_facts import StepState
 from ..scaling import scales
-from ..trace.adapter import Adapter
 from ..trace.assemble import Assembler, failure
+from ..trace.framework import Framework
 from ..trace.frameworks import adapter_for, loaded
 from ..trace.locations import is_user_file, location
 from ..trace.patience import ENDS, limited
@@ -79,7 +79,7 @@ def _defined(step: Any) -> Location | None:
     return location((code.co_filename, code.co_firstlineno)) if code is not None and is_user_file(code.co_filename) else None
 
 
-def _adapter(reached: Reached) -> Adapter:
+def _adapter(reached: Reached) -> Framework:
     for obj in reached.keras:
         found = adapter_for(obj)
         if found is not None:
@@ -90,7 +90,7 @@ def _adapter(reached: Reached) -> Adapter:
     return found
 
 
-def _run(seen: Examined, adapter: Adapter, reached: Reached, step: Any) -> None:
+def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any) -> None:
     from ..trace.step import BadStep, run_step
 
     evidence, program = seen.evidence, seen.program

@@ -46,8 +46,8 @@ class Extension:
     def hook(self) -> None:
         """The hooks of the frameworks that are there, and the names that they had given when the cell began."""
         if "keras" in sys.modules or "tf_keras" in sys.modules:
-            from ..trace.adapter import listen
             from ..trace.frameworks import MissingBackend, loaded
+            from ..trace.hooks import listen
 
             with _reported(), contextlib.suppress(MissingBackend):
                 self.counters = [(adapter, adapter.globals()) for adapter in loaded()]
@@ -200,9 +200,9 @@ def unload(shell: Any) -> None:
         shell.showtraceback = extension.show
     delattr(shell, _NAME)
     shell.__dict__.pop("_tpushape_cells", None)
-    if "jupyter_tpushape.trace.adapter" in sys.modules:
-        from ..trace import adapter, aftermath, frameworks
+    if "jupyter_tpushape.trace.hooks" in sys.modules:
+        from ..trace import aftermath, frameworks, hooks
 
-        adapter.listen("notebook", on=False)
+        hooks.listen("notebook", on=False)
         frameworks.uninstall()
         aftermath.forget()

@@ -47,7 +47,7 @@ def hint_for(error: BaseException) -> str:
 
 def report_for(error: BaseException, *, fixes: bool = True) -> Report | None:
     """The flow of a failure: the training call traced again, or what was kept of the layer that raised."""
-    if "jupyter_tpushape.trace.adapter" not in sys.modules:
+    if "jupyter_tpushape.trace.hooks" not in sys.modules:
         return None
     from ..diagnose import trace
     from ..examine import HANDED

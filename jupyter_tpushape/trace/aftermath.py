@@ -13,7 +13,7 @@ from typing import Any
 
 from .build import history
 from .locations import is_user_file
-from .recorder import Made, Recorder, _caused, line_of
+from .recorder import Made, Recorder, caused, line_of
 
 _LAST = threading.local()
 _FITTING = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"})
@@ -33,7 +33,7 @@ class Attempt:
 def remember(adapter: Any, layer: Any, args: Any, kwargs: Any, error: BaseException, kind: str = "") -> None:
     """Keeps what a failing call was given; the innermost call of an error wins."""
     before = getattr(_LAST, "kept", None)
-    if before is not None and (before[1] is error or _caused(error, before[1])):
+    if before is not None and (before[1] is error or caused(error, before[1])):
         return
     recorder = Recorder()
     recorder.walk = history(recorder)
@@ -77,7 +77,7 @@ def kept(error: BaseException) -> Recorder | None:
     if found is None:
         return None
     recorder, earlier = found
-    return recorder if earlier is error or _caused(error, earlier) else None
+    return recorder if earlier is error or caused(error, earlier) else None
 
 
 def forget() -> None:

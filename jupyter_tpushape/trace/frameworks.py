@@ -1,4 +1,4 @@
-"""The frameworks of this process, each with its adapter.
+"""The frameworks of this process, each over its backend.
 
 A framework is picked by the object's own type (:func:`adapter_for`), never by trying imports: what is
 not loaded in the process cannot be the model's framework.
@@ -10,41 +10,68 @@ import importlib.util
 import sys
 from typing import Any
 
-from .adapter import Adapter
+from .backend import Backend
+from .framework import Framework
 
 
 class MissingBackend(ValueError):
     """The process lacks what tracing stands on; the message says what to type."""
 
 
-_ADAPTERS: dict[str, Adapter] = {}
+_FRAMEWORKS: dict[str, Framework] = {}
+_BACKENDS: dict[str, Backend] = {}
 
 
-def adapter(name: str) -> Adapter:
-    """The adapter of ``"keras"`` or ``"tf_keras"``, hooks installed."""
-    if name not in _ADAPTERS:
-        if importlib.util.find_spec("tensorflow") is None:
-            raise MissingBackend('Tracing needs TensorFlow, which is not installed: type pip install "jupyter_tpushape[tensorflow]".')
+def backend(name: str) -> Backend:
+    """The backend of that name.
+
+    Raises:
+        MissingBackend: where it is not installed, or where nothing here speaks its language.
+    """
+    if name not in ("tensorflow", "jax"):
+        raise MissingBackend(
+            f"Keras runs on its {name} backend here, and tracing needs TensorFlow's or JAX's: set KERAS_BACKEND=jax or "
+            "KERAS_BACKEND=tensorflow before importing keras. A model that uses keras.ops alone is the same program there."
+        )
+    if importlib.util.find_spec(name) is None:
+        title = {"tensorflow": "TensorFlow", "jax": "JAX"}[name]
+        raise MissingBackend(f'Tracing needs {title}, which is not installed: type pip install "jupyter_tpushape[{name}]".')
+    if name not in _BACKENDS:
+        if name == "jax":
+            from .jax import Jax
+
+            _BACKENDS[name] = Jax()
+        else:
+            from .tensorflow import TensorFlow
+
+            _BACKENDS[name] = TensorFlow()
+    return _BACKENDS[name]
+
+
+def adapter(name: str) -> Framework:
+    """The framework ``"keras"`` or ``"tf_keras"`` on the backend that this process runs it on, hooks installed.
+
+    Raises:
+        MissingBackend: where nothing here speaks its backend's language.
+    """
+    if name not in _FRAMEWORKS:
         if name == "keras":
-            backend = sys.modules["keras"].backend.backend() if "keras" in sys.modules else "tensorflow"
-            if backend != "tensorflow":
-                raise MissingBackend(
-                    f"Keras runs on its {backend} backend here, and tracing needs TensorFlow's: set KERAS_BACKEND=tensorflow before importing keras."
-                )
+            below = backend(sys.modules["keras"].backend.backend() if "keras" in sys.modules else "tensorflow")
             from .keras3 import Keras3
 
-            _ADAPTERS[name] = Keras3()
+            _FRAMEWORKS[name] = Keras3(below)
         else:
+            below = backend("tensorflow")
             from .tfkeras import TfKeras
 
-            _ADAPTERS[name] = TfKeras()
-    found = _ADAPTERS[name]
+            _FRAMEWORKS[name] = TfKeras(below)
+    found = _FRAMEWORKS[name]
     found.install()
     return found
 
 
-def adapter_for(obj: Any) -> Adapter | None:
-    """The adapter of the object's own framework, or ``None`` where it belongs to neither."""
+def adapter_for(obj: Any) -> Framework | None:
+    """The object's own framework, or ``None`` where it belongs to neither."""
     for base in type(obj).__mro__:
         root = (base.__module__ or "").split(".")[0]
         if root in ("keras", "tf_keras") and root in sys.modules:
@@ -52,8 +79,8 @@ def adapter_for(obj: Any) -> Adapter | None:
     return None
 
 
-def loaded() -> list[Adapter]:
-    """Adapters of the frameworks that this process has loaded."""
+def loaded() -> list[Framework]:
+    """The frameworks that this process has loaded."""
     return [adapter(name) for name in ("keras", "tf_keras") if _ready(name)]
 
 
@@ -65,7 +92,7 @@ def _ready(name: str) -> bool:
 
 def uninstall() -> None:
     """Takes the hooks of every framework away."""
-    for one in _ADAPTERS.values():
+    for one in _FRAMEWORKS.values():
         one.uninstall()
 
 

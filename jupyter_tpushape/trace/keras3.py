@@ -1,4 +1,4 @@
-"""Keras 3 on the TensorFlow backend."""
+"""Keras 3, on any backend that has a file here."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ from keras.src.ops.operation import Operation
 from keras.src.optimizers.base_optimizer import BaseOptimizer
 
 from ..flow import Spec
-from .adapter import Adapter
+from .framework import Framework
 from .recorder import active
-from .tensorflow import is_tf_tensor, spec_of
 
 
-class Keras3(Adapter):
+class Keras3(Framework):
     """Keras 3: symbolic calls on ``KerasTensor``, a stateless scope of its own, losses without tf_keras' rank repair."""
 
     name = "keras"
@@ -40,9 +39,6 @@ class Keras3(Adapter):
     Functional = Functional
     InputLayer = InputLayer
 
-    def is_tensor(self, obj: Any) -> bool:
-        return isinstance(obj, KerasTensor) or is_tf_tensor(obj)
-
     def is_symbolic(self, obj: Any) -> bool:
         return isinstance(obj, KerasTensor)
 
@@ -51,7 +47,7 @@ class Keras3(Adapter):
             kind = "sparse" if getattr(tensor, "sparse", False) else "ragged" if getattr(tensor, "ragged", False) else "dense"
             shape = None if tensor.shape is None else tuple(tensor.shape)
             return Spec(shape, str(tensor.dtype), kind)  # type: ignore[arg-type]
-        return spec_of(tensor)
+        return self.backend.spec(tensor)
 
     def takes_mask(self, obj: Any) -> bool:
         return bool(getattr(obj, "_call_has_mask_arg", False))
@@ -61,7 +57,7 @@ class Keras3(Adapter):
         return bool(in_symbolic_scope())
 
     def install_more(self) -> None:
-        self._patch(Operation, "symbolic_call", self._around_symbolic)
+        self.hooks.patch(Operation, "symbolic_call", self._around_symbolic)
 
     def _around_symbolic(self, original: Any) -> Any:
         def symbolic_call(operation: Any, *args: Any, **kwargs: Any) -> Any:
@@ -90,10 +86,19 @@ class Keras3(Adapter):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with keras.StatelessScope(initialize_variables=False) as stateless:
-                stateless.get_current_value = _values(stateless.get_current_value)
+                stateless.get_current_value = self._values(stateless.get_current_value)
                 yield
         if global_state.get_global_attribute("uninitialized_variables") is not None:
             global_state.set_global_attribute("uninitialized_variables", known)
+
+    def _values(self, written: Any) -> Any:
+        """What a variable holds in a stateless scope: what was written, else its own; regularizers ask the scope and nothing else."""
+
+        def current(variable: Any) -> Any:
+            value = written(variable)
+            return self.backend.read(variable) if value is None else value
+
+        return current
 
     def globals(self) -> dict[str, Any]:
         """Keras' global state: name counters and the like, copied one level deep."""
@@ -140,11 +145,6 @@ class Keras3(Adapter):
         from keras.src.trainers.compile_utils import CompileLoss
 
         return CompileLoss(loss, output_names=getattr(model, "output_names", None))
-
-    def overrides(self, model: Any, method: str) -> bool:
-        """Whether the user's class replaces a method of the trainer."""
-        owner = next((base for base in type(model).__mro__ if method in base.__dict__), None)
-        return owner is not None and not (owner.__module__ or "").startswith("keras.")
 
     def declared(self, model: Any) -> list[tuple[str, Spec]] | None:
         """The inputs that the model declares, in the order of its flattened structure."""
@@ -234,18 +234,6 @@ class Keras3(Adapter):
         if isinstance(model, Functional):
             return keras.tree.map_structure(lambda tensor: str(tensor.name), model._inputs_struct)
         return None
-
-
-def _values(written: Any) -> Any:
-    """What a variable holds in a stateless scope: what was written, else its own; regularizers ask the scope and nothing else."""
-
-    def current(variable: Any) -> Any:
-        value = written(variable)
-        if value is None:
-            value = variable._value
-        return variable._initializer(variable._shape, dtype=variable._dtype) if value is None else value
-
-    return current
 
 
 def _copy(value: Any) -> Any:

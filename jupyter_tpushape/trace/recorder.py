@@ -158,7 +158,7 @@ class Recorder:
     def fail(self, call: Call, error: BaseException) -> None:
         self._pop(call)
         call.failure = error
-        if self.failed is None or (self.failed.failure is not error and not _caused(error, self.failed.failure)):
+        if self.failed is None or (self.failed.failure is not error and not caused(error, self.failed.failure)):
             self.failed = call
 
     def _pop(self, call: Call) -> None:
@@ -171,7 +171,7 @@ class Recorder:
         return bool(self.stack) and self.stack[-1].opaque
 
 
-def _caused(error: BaseException, earlier: BaseException | None) -> bool:
+def caused(error: BaseException, earlier: BaseException | None) -> bool:
     """Whether ``error`` is ``earlier`` re-raised in other words (Keras and autograph wrap errors)."""
     seen: BaseException | None = error
     for _ in range(10):

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..flow import Spec
+from .backend import Graph
 from .declared import Unsettled, declared
+from .framework import Framework
 from .patience import ENDS, limited
 from .recorder import Call, Port, Recorder, Source, recording
 from .restore import left_as_found
@@ -28,7 +30,7 @@ class Run:
     """What a trace recorded, before it becomes a flow."""
 
     recorder: Recorder
-    adapter: Any
+    adapter: Framework
     model: Any
     x: list[Leaf] = field(default_factory=list)
     y: list[Leaf] = field(default_factory=list)
@@ -74,7 +76,7 @@ def map_structure(structure: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def run(
-    adapter: Any,
+    adapter: Framework,
     model: Any,
     sample: Any,
     *,
@@ -115,7 +117,7 @@ def run(
     return run
 
 
-def _in_order(adapter: Any, model: Any, x: Any, found: list[Leaf]) -> list[Leaf]:
+def _in_order(adapter: Framework, model: Any, x: Any, found: list[Leaf]) -> list[Leaf]:
     """Leaves in the order of the declared inputs: a dict is matched by name, whatever its own order.
 
     Raises:
@@ -139,41 +141,45 @@ def _loss_roots(model: Any) -> list[Any]:
     return [vars(model)[name] for name in names if name in vars(model)]
 
 
-def _trace(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, training: bool, loss: Any) -> None:
-    from .tensorflow import graph_for, placeholder
+def _trace(run: Run, *program: Any) -> None:
+    with run.adapter.scope():
+        run.adapter.backend.trace(run.recorder, run.adapter, lambda graph: _inside(run, graph, *program))
 
+
+def _inside(run: Run, graph: Graph, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, training: bool, loss: Any) -> None:
+    """The program, from its placeholders to the metrics, inside the graph of the trace."""
     adapter, recorder = run.adapter, run.recorder
-    with adapter.scope(), graph_for(recorder, adapter) as graph:
-        run.graph = recorder.graph = graph
-        recorder.walk = _entry(run)
+    run.graph = recorder.graph = graph
+    recorder.walk = _entry(run)
 
-        def feed(leaf: Leaf) -> Any:
-            tensor = placeholder(leaf.spec.shape, leaf.spec.dtype, leaf.path, leaf.spec.kind)
-            recorder.produce(id(tensor), leaf.source, tensor)
+    def feed(leaf: Leaf) -> Any:
+        tensor = graph.placeholder(leaf.spec, leaf.path)
+        recorder.produce(adapter.key(tensor), leaf.source, tensor)
+        return tensor
+
+    x_tensors, y_tensors, w_tensors = map_structure(x, feed), map_structure(y, feed), map_structure(weight, feed)
+    if y_pred is _UNKNOWN:
+        try:
+            with limited("The model's call"):
+                y_pred = adapter.call_model(model, x_tensors, training)
+        except ENDS as error:
+            adapter.backend.explain(recorder, adapter, error)
+            run.error, run.where = error, "call"
+            return
+        run.called = True
+        run.outputs = [(path, recorder.port(adapter, tensor)) for path, tensor in _paths(y_pred) if adapter.is_tensor(tensor)]
+    else:
+
+        def stand_in(made: tuple[Spec, Any]) -> Any:
+            spec, producer = made
+            tensor = graph.placeholder(spec, "y_pred")
+            recorder.produce(adapter.key(tensor), producer, tensor)
             return tensor
 
-        x_tensors, y_tensors, w_tensors = map_structure(x, feed), map_structure(y, feed), map_structure(weight, feed)
-        if y_pred is _UNKNOWN:
-            try:
-                with limited("The model's call"):
-                    y_pred = adapter.call_model(model, x_tensors, training)
-            except ENDS as error:
-                run.error, run.where = error, "call"
-                return
-            run.called = True
-            run.outputs = [(path, recorder.port(adapter, tensor)) for path, tensor in _paths(y_pred) if adapter.is_tensor(tensor)]
-        else:
-
-            def stand_in(made: tuple[Spec, Any]) -> Any:
-                spec, producer = made
-                tensor = placeholder(spec.shape, spec.dtype, "y_pred")
-                recorder.produce(id(tensor), producer, tensor)
-                return tensor
-
-            y_pred = _map_pairs(y_pred, stand_in)
-        if not run.has_loss:
-            return
-        _loss(run, model, x_tensors, y_tensors, y_pred, w_tensors, loss)
+        y_pred = _map_pairs(y_pred, stand_in)
+    if not run.has_loss:
+        return
+    _loss(run, model, x_tensors, y_tensors, y_pred, w_tensors, loss)
 
 
 def _entry(run: Run) -> Callable[[Any, Any], Any]:
@@ -198,6 +204,7 @@ def _loss(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any, loss: 
                 adapter.compute_loss(model, x, y, y_pred, weight)
         run.reached_loss = True
     except ENDS as error:
+        adapter.backend.explain(recorder, adapter, error)
         run.error, run.where = error, "loss"
         if recorder.failed is None:
             recorder.failed = _end(run, "loss", "loss", "compile", error, y, y_pred)
@@ -216,12 +223,13 @@ def _metrics(run: Run, model: Any, y: Any, y_pred: Any, weight: Any) -> None:
             with limited("A metric"):
                 adapter.update_metrics(model, y, y_pred, weight)
     except ENDS as error:
+        adapter.backend.explain(recorder, adapter, error)
         run.error, run.where = error, "metric"
         if recorder.failed is None:
             recorder.failed = _end(run, "metric", "metrics", "compile", error, y, y_pred)
 
 
-def _watched(adapter: Any, recorder: Recorder, metric: Any, original: Any) -> Any:
+def _watched(adapter: Framework, recorder: Recorder, metric: Any, original: Any) -> Any:
     def update_state(y_true: Any, y_pred: Any, sample_weight: Any = None, **kwargs: Any) -> Any:
         pairs = [("labels", y_true), ("predictions", y_pred), ("weights", sample_weight)]
         tensors = [(label, tensor) for label, value in pairs for _, tensor in adapter.tensors_of((value,), {})]

@@ -18,7 +18,7 @@ from .recorder import Recorder, recording
 from .restore import left_as_found
 from .run import Leaf, Run, leaves, map_structure
 from .strategies import Batches, Doors, StepFacts
-from .tensorflow import graph_for, placeholder
+from .tensorflow import graph_for
 
 
 class BadStep(ValueError):
@@ -64,8 +64,8 @@ def run_step(
         doors = Doors(recorder, adapter, strategy, replicas, converted)
         doors.facts.lambda_name = getattr(plain(function), "__name__", "") == "<lambda>"
         with (
-            left_as_found(adapters, roots), _given_back(reached), recording(recorder), adapter.scope(),
-            graph_for(recorder, adapter) as graph, _watched(adapter, recorder, reached), doors, _making(recorder, doors.facts),
+            left_as_found(adapters, roots), _given_back(reached), recording(recorder), adapter.scope(), graph_for(recorder, adapter) as graph,
+            _watched(adapter, recorder, reached), doors, _making(recorder, doors.facts),
         ):  # fmt: skip
             run.graph = recorder.graph = graph
             _attempt(run, doors, function, bind, iterates, element, outer)
@@ -84,7 +84,7 @@ def _attempt(
     recorder, adapter = run.recorder, run.adapter
 
     def feed(leaf: Leaf) -> Any:
-        tensor = placeholder(leaf.spec.shape, leaf.spec.dtype, leaf.path, leaf.spec.kind)
+        tensor = run.graph.placeholder(leaf.spec, leaf.path)
         recorder.produce(id(tensor), leaf.source, tensor)
         return tensor
 

@@ -1,18 +1,21 @@
-"""What both Kerases share on TensorFlow: tensors, and a graph that knows who made which operation."""
+"""TensorFlow as a backend: tensors, and a graph that knows who made which operation."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 from tensorflow.python.eager import context
 from tensorflow.python.framework.func_graph import FuncGraph
 
 from ..flow import Spec
+from .backend import Backend, Graph
 from .recorder import Call, Port, Recorder
+
+if TYPE_CHECKING:
+    from .framework import Framework
 
 # Operations that only rename, guard or copy a tensor: the data goes straight through.
 _TRANSPARENT = frozenset({"Identity", "IdentityN", "StopGradient", "PreventGradient", "EnsureShape", "Snapshot", "CheckNumerics"})
@@ -37,22 +40,17 @@ def is_tf_tensor(value: Any) -> bool:
     return isinstance(value, (tf.Tensor, tf.Variable, tf.RaggedTensor, tf.SparseTensor))
 
 
-@dataclass(eq=False)
-class RawOp:
-    """One operation that the user's own code made, between layers."""
-
-    operation: Any
-    call: Call | None
-    attributes: dict[str, Any] = field(default_factory=dict)
-
-
-class TraceGraph(FuncGraph):  # type: ignore[misc]
+class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
     """A function graph that tells the recorder of every operation made outside built-in layers."""
 
-    def __init__(self, recorder: Recorder, adapter: Any) -> None:
+    def __init__(self, recorder: Recorder, adapter: Framework) -> None:
         super().__init__("tpushape")
         self.recorder = recorder
         self.adapter = adapter
+
+    def placeholder(self, spec: Spec, name: str) -> Any:
+        """A tensor of this spec that stands for data."""
+        return placeholder(spec.shape, spec.dtype, name, spec.kind)
 
     def _create_op_internal(self, op_type: str, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         recorder = self.recorder
@@ -128,7 +126,7 @@ def _operands(inputs: Any) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def graph_for(recorder: Recorder, adapter: Any) -> Iterator[TraceGraph]:
+def graph_for(recorder: Recorder, adapter: Framework) -> Iterator[TraceGraph]:
     """A graph to trace in: eager state outside stays as it is, new variables take no memory."""
     # A runtime that first starts inside a graph has soft placement off for good: start it here, eagerly.
     context.context().ensure_initialized()
@@ -163,3 +161,26 @@ def placeholder(shape: tuple[int | None, ...] | None, dtype: str, name: str, kin
         rank = len(shape or ()) - 1
         return tf.compat.v1.ragged.placeholder(tf.as_dtype(dtype), ragged_rank=max(1, rank), value_shape=(), name=safe)
     return tf.compat.v1.placeholder(tf.as_dtype(dtype), shape=shape, name="t_" + safe)
+
+
+class TensorFlow(Backend):
+    """Graphs of TensorFlow: an axis may stay unknown, and every replica runs the program on its own rows."""
+
+    name = "tensorflow"
+
+    def is_tensor(self, value: Any) -> bool:
+        """Whether this is a tensor or variable of TensorFlow's, ragged and sparse ones included."""
+        return is_tf_tensor(value)
+
+    def spec(self, tensor: Any) -> Spec:
+        """The spec of a tensor or variable."""
+        return spec_of(tensor)
+
+    def trace(self, recorder: Recorder, framework: Framework, body: Callable[[Any], None]) -> Any:
+        """Calls ``body`` inside a function graph of its own."""
+        with graph_for(recorder, framework) as graph:
+            body(graph)
+        return graph
+
+    def explain(self, recorder: Recorder, framework: Framework, error: BaseException) -> None:
+        """There is nothing to add: TensorFlow checks shapes where it makes an operation, and the graph notes what fails."""

@@ -23,11 +23,10 @@ from tf_keras.src.optimizers.legacy.optimizer_v2 import OptimizerV2
 from tf_keras.src.optimizers.optimizer import _BaseOptimizer
 
 from ..flow import Spec
-from .adapter import Adapter
-from .tensorflow import is_tf_tensor, spec_of
+from .framework import Framework
 
 
-class TfKeras(Adapter):
+class TfKeras(Framework):
     """tf_keras: operations between layers are layers too (``TFOpLambda``), losses align ranks before they compute."""
 
     name = "tf_keras"
@@ -41,14 +40,8 @@ class TfKeras(Adapter):
     Functional = Functional
     InputLayer = InputLayer
 
-    def is_tensor(self, obj: Any) -> bool:
-        return isinstance(obj, KerasTensor) or is_tf_tensor(obj)
-
     def is_symbolic(self, obj: Any) -> bool:
         return isinstance(obj, KerasTensor)
-
-    def spec(self, tensor: Any) -> Spec:
-        return spec_of(tensor)
 
     def kind(self, obj: Any) -> str:
         return (
@@ -65,6 +58,9 @@ class TfKeras(Adapter):
 
     def takes_mask(self, obj: Any) -> bool:
         return bool(getattr(obj, "_expects_mask_arg", False))
+
+    def install_more(self) -> None:
+        """There are none: operations between layers are layers."""
 
     @contextlib.contextmanager
     def scope(self) -> Iterator[None]:
@@ -122,11 +118,6 @@ class TfKeras(Adapter):
         from tf_keras.src.engine.compile_utils import LossesContainer
 
         return LossesContainer(loss, output_names=getattr(model, "output_names", None))
-
-    def overrides(self, model: Any, method: str) -> bool:
-        """Whether the user's class replaces a method of the trainer."""
-        owner = next((base for base in type(model).__mro__ if method in base.__dict__), None)
-        return owner is not None and not (owner.__module__ or "").startswith("tf_keras.")
 
     def declared(self, model: Any) -> list[tuple[str, Spec]] | None:
         """The inputs that the model declares, in the order of its flattened structure."""

@@ -1,0 +1,280 @@
+"""What the tracer needs to know of a framework: layers, models and losses. One subclass each for Keras 3 and tf_keras.
+
+What depends on what a tensor is stands in its :class:`~jupyter_tpushape.trace.backend.Backend`; the doors that are wrapped stand in
+``hooks.py``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+from ..flow import Spec, Weight
+from .backend import Backend
+from .config import shown_config
+from .hooks import Hooks
+
+
+class Framework(ABC):
+    """Keras as all versions share it: a layer class, a loss class, and models made of them, on one backend."""
+
+    name = ""
+    package = ""
+
+    Layer: Any
+    Loss: Any
+    Metric: Any
+    Model: Any
+    Sequential: Any
+    Functional: Any
+    InputLayer: Any
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.hooks = Hooks(self)
+
+    def install(self) -> None:
+        """Wraps the base classes' doors once; idle, a wrapper costs a thread-local look-up."""
+        self.hooks.install()
+
+    def uninstall(self) -> None:
+        """Takes every hook away again."""
+        self.hooks.uninstall()
+
+    # -- what things are ---------------------------------------------------------------------------
+
+    def is_layer(self, obj: Any) -> bool:
+        """Whether this is a layer; a model is one too."""
+        return isinstance(obj, self.Layer)
+
+    def is_model(self, obj: Any) -> bool:
+        """Whether this is a model."""
+        return isinstance(obj, self.Model)
+
+    @abstractmethod
+    def is_symbolic(self, obj: Any) -> bool:
+        """Whether this is the framework's own placeholder, as ``Input`` gives it."""
+
+    def is_tensor(self, obj: Any) -> bool:
+        """Whether this is a tensor of the backend's or a placeholder of the framework's."""
+        return self.is_symbolic(obj) or self.backend.is_tensor(obj)
+
+    def spec(self, tensor: Any) -> Spec:
+        """The spec of what :meth:`is_tensor` holds for."""
+        return self.backend.spec(tensor)
+
+    def key(self, tensor: Any) -> int:
+        """What identifies a tensor on its way from call to call."""
+        return self.backend.key(tensor)
+
+    def mask(self, tensor: Any) -> Any:
+        """The mask that a tensor carries, or ``None``."""
+        return self.backend.mask(tensor)
+
+    def builtin(self, obj: Any) -> bool:
+        """Whether the class is the framework's own (its insides are not the user's business)."""
+        module = type(obj).__module__ or ""
+        return module.startswith((f"{self.package}.", "tensorflow_hub."))
+
+    def opaque(self, obj: Any) -> bool:
+        """Whether nothing inside a call of this layer is shown."""
+        return self.builtin(obj) and not self.is_model(obj)
+
+    def kind(self, obj: Any) -> str:
+        """The kind of node that a call of this layer is: ``layer``, or ``op`` where a framework wraps operations in layers."""
+        return "layer"
+
+    def op_name(self, obj: Any) -> str:
+        """The layer's class, or the operation that it wraps."""
+        return type(obj).__name__
+
+    @abstractmethod
+    def takes_mask(self, obj: Any) -> bool:
+        """Whether a layer reads the mask of its input."""
+
+    @abstractmethod
+    def optimizer_classes(self) -> tuple[Any, ...]:
+        """The base classes of the framework's optimizers."""
+
+    def tensors_of(self, args: Any, kwargs: Any) -> Iterator[tuple[str, Any]]:
+        """Every tensor in nested arguments, with the keyword's name as its label."""
+        for value in args:
+            yield from self._flat("", value)
+        for key, value in kwargs.items():
+            yield from self._flat(key, value)
+
+    def _flat(self, label: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
+        if self.is_tensor(value):
+            yield label, value
+        elif depth < 6:
+            if isinstance(value, (list, tuple)):
+                for item in value:
+                    yield from self._flat(label, item, depth + 1)
+            elif isinstance(value, dict):
+                for key, item in value.items():
+                    yield from self._flat(str(key), item, depth + 1)
+
+    # -- facts -------------------------------------------------------------------------------------
+
+    def config(self, obj: Any) -> dict[str, Any]:
+        """The constructor's arguments that are not at their default, as plain values."""
+        plain = shown_config(obj)
+        if type(obj).__name__ == "TimeDistributed" and self.is_layer(getattr(obj, "layer", None)):
+            # What the wrapped layer does to each step decides the last axis and the activation.
+            plain.update({key: value for key, value in self.config(obj.layer).items() if key in ("units", "filters", "activation")})
+        return plain
+
+    def weights(self, obj: Any) -> tuple[Weight, ...]:
+        """The weights that the object itself holds, its sub-layers' included."""
+        found = []
+        for variable in getattr(obj, "weights", ()) or ():
+            shape = getattr(variable, "shape", None)
+            name = str(getattr(variable, "name", "") or "").rsplit("/", 1)[-1].removesuffix(":0")
+            dtype = getattr(variable, "dtype", "")
+            dims = None if shape is None or getattr(shape, "rank", 0) is None else tuple(shape)
+            found.append(Weight(name, dims, str(getattr(dtype, "name", dtype)), bool(getattr(variable, "trainable", True))))
+        return tuple(found)
+
+    def overrides(self, model: Any, method: str) -> bool:
+        """Whether the user's class replaces a method of the framework's."""
+        owner = next((base for base in type(model).__mro__ if method in base.__dict__), None)
+        return owner is not None and not (owner.__module__ or "").startswith(f"{self.package}.")
+
+    # -- global state ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def globals(self) -> dict[str, Any]:
+        """Global state: name counters and seeds, as copies."""
+
+    @abstractmethod
+    def restore_globals(self, saved: dict[str, Any]) -> None:
+        """Gives global state back."""
+
+    @abstractmethod
+    def scope(self) -> AbstractContextManager[None]:
+        """Around a trace: no variable is written, and no warning reaches the user."""
+
+    def scratch(self) -> bool:
+        """Whether the framework is running a call a second time on a scratch graph of its own."""
+        return False
+
+    @abstractmethod
+    def install_more(self) -> None:
+        """Wraps doors that only this framework has."""
+
+    # -- models and their declared graphs ----------------------------------------------------------
+
+    @abstractmethod
+    def declared(self, model: Any) -> list[tuple[str, Spec]] | None:
+        """The inputs that a model declares, in the order of its flattened structure; ``None`` where it declares none."""
+
+    @abstractmethod
+    def structure(self, model: Any) -> Any:
+        """The declared inputs in their nesting: names at the leaves; ``None`` where a model declares none."""
+
+    @abstractmethod
+    def origin(self, tensor: Any) -> tuple[Any, list[Any]] | None:
+        """The operation that made a symbolic tensor, and that operation's own inputs."""
+
+    @abstractmethod
+    def graph_network(self, model: Any) -> Any:
+        """The functional graph inside a model, or ``None``."""
+
+    @abstractmethod
+    def graph_nodes(self, network: Any) -> Iterator[tuple[Any, list[Any], list[Any], bool]]:
+        """``(operation, inputs, outputs, is_input)`` of a functional graph, in the order of execution."""
+
+    @abstractmethod
+    def graph_ends(self, network: Any) -> tuple[list[Any], Any]:
+        """The functional graph's input tensors, flat, and its outputs as nested."""
+
+    @abstractmethod
+    def node_arguments(self, operation: Any, results: list[Any], made: dict[int, Any]) -> tuple[Any, Any]:
+        """The arguments of the call that gave ``results``, with tensors exchanged for ``made`` ones (by identity)."""
+
+    # -- making things anew ------------------------------------------------------------------------
+
+    @abstractmethod
+    def new_input(self, spec: Spec, name: str) -> Any:
+        """A symbolic input of this spec."""
+
+    @abstractmethod
+    def input_layer(self, spec: Spec, name: str) -> Any:
+        """An ``InputLayer`` of this spec."""
+
+    @abstractmethod
+    def input_layer_like(self, layer: Any) -> Any:
+        """A fresh ``InputLayer`` that declares what ``layer`` declares."""
+
+    @abstractmethod
+    def functional_class(self, model: Any) -> Any:
+        """The class that a functional model is rebuilt by."""
+
+    @abstractmethod
+    def input_structure(self, model: Any, inputs: list[Any]) -> Any:
+        """``inputs``, which are flat, or the nesting of symbolic tensors that ``model`` declares."""
+
+    @abstractmethod
+    def compile_arguments(self, model: Any) -> dict[str, Any]:
+        """What the model was compiled with; the optimizer and the metrics anew, from their configurations."""
+
+    # -- running a model ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def call_model(self, model: Any, x: Any, training: bool) -> Any:
+        """Calls the model as its training step does."""
+
+    @abstractmethod
+    def compiled(self, model: Any) -> bool:
+        """Whether ``compile`` was called."""
+
+    @abstractmethod
+    def has_loss(self, model: Any) -> bool:
+        """Whether ``compile`` was given a loss."""
+
+    @abstractmethod
+    def compile_loss(self, loss: Any, model: Any) -> Any:
+        """A loss as ``compile`` would take it, as a callable of labels, predictions and weights."""
+
+    @abstractmethod
+    def compute_loss(self, model: Any, x: Any, y: Any, y_pred: Any, weight: Any) -> Any:
+        """The model's own loss, as its training step computes it."""
+
+    @abstractmethod
+    def metric_objects(self, model: Any, y: Any, y_pred: Any) -> list[Any]:
+        """The compiled metrics, built for these tensors."""
+
+    @abstractmethod
+    def update_metrics(self, model: Any, y: Any, y_pred: Any, weight: Any) -> None:
+        """Updates every compiled metric."""
+
+    # -- losses ------------------------------------------------------------------------------------
+
+    def loss_name(self, loss: Any) -> str:
+        """The loss function's name where one is wrapped, the class's name otherwise."""
+        fn = getattr(loss, "fn", None)
+        return str(getattr(fn, "__name__", "") or type(fn).__name__) if fn is not None else type(loss).__name__
+
+    def metric_name(self, metric: Any) -> str:
+        """The metric function's name where one is wrapped, the class's name otherwise."""
+        fn = getattr(metric, "_fn", None)
+        return str(getattr(fn, "__name__", "") or type(metric).__name__)
+
+    def loss_config(self, loss: Any) -> dict[str, Any]:
+        """What of a loss is worth showing."""
+        config: dict[str, Any] = {"class": type(loss).__name__, "builtin": self.builtin_loss(loss)}
+        config.update(
+            {key: value for key, value in (getattr(loss, "_fn_kwargs", None) or {}).items() if isinstance(value, (str, int, float, bool))}
+        )
+        reduction = getattr(loss, "reduction", None)
+        if isinstance(reduction, str):
+            config["reduction"] = reduction
+        return config
+
+    def builtin_loss(self, loss: Any) -> bool:
+        """Whether a loss is the framework's own."""
+        fn = getattr(loss, "fn", None)
+        module = (getattr(fn, "__module__", "") if fn is not None else type(loss).__module__) or ""
+        return module.startswith(f"{self.package}.")

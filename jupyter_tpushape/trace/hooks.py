@@ -1,0 +1,232 @@
+"""The doors of a framework that are wrapped: each tells the recorder of its thread what goes through, and costs one look-up without one."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .recorder import Call, Recorder, active, remember_line
+
+if TYPE_CHECKING:
+    from .framework import Framework
+
+
+class Hooks:
+    """The wrapped doors of one framework, and the way back."""
+
+    def __init__(self, framework: Framework) -> None:
+        self.framework = framework
+        self._originals: list[tuple[Any, str, Any]] = []
+
+    def install(self) -> None:
+        """Wraps the base classes' doors once; idle, a wrapper costs a thread-local look-up."""
+        if self._originals:
+            return
+        self.patch(self.framework.Layer, "__call__", self._around_call)
+        self.patch(self.framework.Layer, "__init__", self._around_init)
+        self.patch(self.framework.Loss, "__call__", self._around_loss)
+        self.patch(self.framework.InputLayer, "__init__", self._around_input)
+        self.patch(self.framework.Functional, "__init__", self._around_functional)
+        self.patch(self.framework.Sequential, "__init__", self._around_sequential)
+        self.patch(self.framework.Sequential, "add", self._around_add)
+        self.patch(self.framework.Model, "compile", self._around_compile)
+        self.framework.install_more()
+
+    def uninstall(self) -> None:
+        """Takes every hook away again."""
+        for owner, attribute, original in reversed(self._originals):
+            setattr(owner, attribute, original)
+        self._originals.clear()
+
+    def patch(self, owner: Any, attribute: str, around: Callable[[Any], Any]) -> None:
+        """Exchanges a method for ``around(method)``, which keeps its name and signature."""
+        # The method may stand in a base class: Keras 3 keeps compile in its trainer.
+        owner = next((base for base in owner.__mro__ if attribute in base.__dict__), None)
+        if owner is None:
+            return
+        original = owner.__dict__[attribute]
+        wrapper = around(original)
+        functools.update_wrapper(wrapper, original)
+        # Keras reads argument names with getfullargspec, which does not follow __wrapped__.
+        wrapper.__signature__ = inspect.signature(original)
+        self._originals.append((owner, attribute, original))
+        setattr(owner, attribute, wrapper)
+
+    def _around_init(self, original: Any) -> Any:
+        def __init__(layer: Any, *args: Any, **kwargs: Any) -> Any:
+            recorder = active()
+            if recorder is None:
+                remember_line(layer)
+            elif not recorder.muted:
+                recorder.construct(layer)
+                if recorder.edits is not None:
+                    args, kwargs = recorder.edits.construct(self.framework, recorder, layer, args, kwargs)
+            return original(layer, *args, **kwargs)
+
+        return __init__
+
+    def _around_input(self, original: Any) -> Any:
+        def __init__(layer: Any, *args: Any, **kwargs: Any) -> Any:
+            recorder = active()
+            if recorder is not None and recorder.edits is not None and not recorder.muted:
+                args, kwargs = recorder.edits.declare(args, kwargs)
+            return original(layer, *args, **kwargs)
+
+        return __init__
+
+    def _around_functional(self, original: Any) -> Any:
+        def __init__(model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+            recorder = active()
+            if recorder is not None and recorder.edits is not None:
+                inputs = recorder.edits.inputs(inputs)
+            return original(model, inputs, *args, **kwargs)
+
+        return __init__
+
+    def _around_call(self, original: Any) -> Any:
+        def __call__(layer: Any, *args: Any, **kwargs: Any) -> Any:
+            recorder = active()
+            if recorder is None:
+                try:
+                    return original(layer, *args, **kwargs)
+                except Exception as error:
+                    if listening():
+                        remember(self.framework, layer, args, kwargs, error)
+                    raise
+            if recorder.muted or recorder.inside_opaque or self.framework.scratch():
+                try:
+                    return original(layer, *args, **kwargs)
+                except BaseException:
+                    if recorder.stack and not recorder.stack[-1].inner:
+                        recorder.stack[-1].inner = type(layer).__name__
+                    raise
+            if recorder.graph is not None and self.symbolic(args):
+                return self._shadow(recorder, original, layer, args, kwargs)
+            if recorder.edits is not None and recorder.graph is None:
+                if recorder.edits.hosts(layer) and args and self.framework.is_symbolic(args[0]):
+                    return recorder.edits.host(self.framework, recorder, args[0], original(layer, *args, **kwargs))
+                new, args, kwargs = recorder.edits.call(self.framework, recorder, layer, args, kwargs)
+                if new is not layer:
+                    # Through its own door, which prepares it: a recurrent layer for the state it is given.
+                    return recorder.edits.after_call(self.framework, recorder, new, new(*args, **kwargs))
+            outputs = self.record(recorder, original, layer, args, kwargs)
+            if recorder.edits is not None and recorder.graph is None:
+                outputs = recorder.edits.after_call(self.framework, recorder, layer, outputs)
+            return outputs
+
+        return __call__
+
+    def record(self, recorder: Recorder, original: Any, layer: Any, args: Any, kwargs: Any) -> Any:
+        """Calls a layer, and tells the recorder what went in and came out."""
+        call = self._enter(recorder, layer, args, kwargs, self.framework.opaque(layer))
+        try:
+            outputs = original(layer, *args, **kwargs)
+        except BaseException as error:
+            self.framework.backend.explain(recorder, self.framework, error)
+            recorder.fail(call, error)
+            raise
+        recorder.leave(self.framework, call, [tensor for _, tensor in self.framework.tensors_of((outputs,), {})])
+        return outputs
+
+    def _shadow(self, recorder: Recorder, original: Any, layer: Any, args: Any, kwargs: Any) -> Any:
+        """A model that builds itself inside the trace calls its layers once more: only a failure counts."""
+        try:
+            return original(layer, *args, **kwargs)
+        except BaseException as error:
+            if recorder.failed is None:
+                recorder.fail(self._enter(recorder, layer, args, kwargs, opaque=True), error)
+            raise
+
+    def _enter(self, recorder: Recorder, layer: Any, args: Any, kwargs: Any, opaque: bool) -> Call:
+        framework = self.framework
+        name = str(getattr(layer, "name", "") or type(layer).__name__)
+        tensors = list(framework.tensors_of(args, kwargs))
+        return recorder.enter(framework, framework.kind(layer), layer, framework.op_name(layer), name, opaque, tensors)
+
+    def symbolic(self, args: Any) -> bool:
+        """Whether the first tensor is a placeholder of the framework's own."""
+        return any(self.framework.is_symbolic(tensor) for _, tensor in self.framework.tensors_of(args[:1], {}))
+
+    def _around_loss(self, original: Any) -> Any:
+        def __call__(loss: Any, y_true: Any, y_pred: Any, sample_weight: Any = None, **kwargs: Any) -> Any:
+            recorder = active()
+            if recorder is None or recorder.muted or recorder.inside_opaque:
+                return original(loss, y_true, y_pred, sample_weight, **kwargs)
+            tensors = [("labels", y_true), ("predictions", y_pred), ("weights", sample_weight)]
+            framework = self.framework
+            flat = [(label, tensor) for label, value in tensors for _, tensor in framework.tensors_of((value,), {})]
+            name = str(getattr(loss, "name", "") or "loss")
+            call = recorder.enter(framework, "loss", loss, framework.loss_name(loss), name, framework.builtin_loss(loss), flat)
+            call.config = framework.loss_config(loss)
+            try:
+                value = original(loss, y_true, y_pred, sample_weight, **kwargs)
+            except BaseException as error:
+                self.framework.backend.explain(recorder, self.framework, error)
+                recorder.fail(call, error)
+                raise
+            recorder.leave(self.framework, call, [tensor for _, tensor in self.framework.tensors_of((value,), {})])
+            return value
+
+        return __call__
+
+    def _around_sequential(self, original: Any) -> Any:
+        def __init__(model: Any, layers: Any = None, *args: Any, **kwargs: Any) -> Any:
+            recorder = active()
+            if recorder is not None and not recorder.muted and isinstance(layers, (list, tuple)):
+                recorder.sequences.append((model, list(layers)))
+            return original(model, layers, *args, **kwargs)
+
+        return __init__
+
+    def _around_add(self, original: Any) -> Any:
+        def add(model: Any, layer: Any, *args: Any, **kwargs: Any) -> Any:
+            recorder = active()
+            if recorder is None or recorder.muted:
+                return original(model, layer, *args, **kwargs)
+            if not any(model is known for known in recorder.containers):
+                recorder.containers.append(model)
+            if recorder.edits is not None:
+                if recorder.edits.hosts(layer):
+                    return None
+                for extra in recorder.edits.before_add(self.framework, recorder, model, layer):
+                    original(model, extra, *args, **kwargs)
+                layer = recorder.edits.replaced(self.framework, recorder, layer)
+            result = original(model, layer, *args, **kwargs)
+            if recorder.edits is not None:
+                for extra in recorder.edits.after_add(self.framework, recorder, model, layer):
+                    original(model, extra, *args, **kwargs)
+            return result
+
+        return add
+
+    def _around_compile(self, original: Any) -> Any:
+        def compile(model: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A001
+            recorder = active()
+            if recorder is not None and not recorder.muted:
+                if recorder.edits is not None:
+                    args, kwargs = recorder.edits.compile(self.framework, recorder, model, args, kwargs)
+                recorder.compiled.append((model, dict(kwargs)))
+            return original(model, *args, **kwargs)
+
+        return compile
+
+
+_LISTENERS: set[str] = set()
+
+
+def listen(who: str, on: bool = True) -> None:
+    """Whether failing calls are kept for somebody who may ask (the notebook extension)."""
+    (_LISTENERS.add if on else _LISTENERS.discard)(who)
+
+
+def listening() -> bool:
+    """Whether somebody may ask for the call that failed."""
+    return bool(_LISTENERS)
+
+
+def remember(*arguments: Any) -> None:
+    from .aftermath import remember as keep
+
+    keep(*arguments)

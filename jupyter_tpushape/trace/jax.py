@@ -1,0 +1,388 @@
+"""JAX as a backend: tracers, and a trace that knows who made which equation.
+
+A program runs once under ``jax.make_jaxpr``. The trace's own door for primitives (``process_primitive`` and its likes) tells the recorder of each
+equation as it is made, so the line, the layer around it and the tensors by identity are at hand. Equations that one call of a
+library's function makes (``keras.ops.subtract``, ``jnp.mean``, an operator) are one operation: what the user wrote.
+A function with a program of its own (``jit``, ``cond``, ``while_loop``, ``scan``) is one closed operation.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import inspect
+import os
+import sys
+import sysconfig
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from ..flow import Spec
+from .backend import Backend, Graph
+from .locations import HERE, is_user_file, user_frame
+from .recorder import Call, Port, Recorder, caused
+
+if TYPE_CHECKING:
+    from .framework import Framework
+
+# Equations that hand their operand on: the data goes straight through.
+_TRANSPARENT = frozenset({"copy", "stop_gradient", "optimization_barrier", "sharding_constraint", "name", "device_put"})
+# What rules call an operation; every other one bears its function's name in capitals.
+_NAMES = {
+    "sub": "Sub", "subtract": "Sub", "mul": "Mul", "multiply": "Mul", "div": "RealDiv", "divide": "RealDiv", "true_divide": "RealDiv",
+    "max": "Maximum", "min": "Minimum", "eq": "Equal", "lt": "Less", "gt": "Greater", "le": "LessEqual", "ge": "GreaterEqual", "ne": "NotEqual",
+    "power": "Pow", "pow": "Pow", "integer_pow": "Pow", "where": "SelectV2", "select_n": "SelectV2", "squared_difference": "SquaredDifference",
+    "dot_general": "MatMul", "dot": "MatMul", "matmul": "MatMul", "astype": "Cast", "cast": "Cast", "convert_element_type": "Cast",
+    "value_and_grad_f": "Gradient", "grad_f": "Gradient", "log_softmax": "LogSoftmax", "concatenate": "Concat", "getitem": "Slice", "rewriting_take": "Slice",
+}  # fmt: skip
+# Functions that lead to the one that was meant: those of operators and methods, and of calls that are compiled.
+_PASSED = frozenset({"op", "meth", "method", "deferring_binary_op", "__call__", "bind", "bind_with_trace", "_true_bind"})
+_PASSED_FILES = ("traceback_util.py", "pjit.py", "partial_eval.py", "ufunc_api.py", "linear_util.py")
+
+
+class Jax(Backend):
+    """Programs of JAX: every axis is known, and one program runs on the whole batch, over a mesh where there is one."""
+
+    name = "jax"
+    replicated = False
+    open_axes = False
+
+    def __init__(self) -> None:
+        self._here = threading.local()
+
+    def is_tensor(self, value: Any) -> bool:
+        """Whether this is an array of JAX's, traced or not, or a sparse one."""
+        return isinstance(value, jax.Array) or _is_sparse(value)
+
+    def spec(self, tensor: Any) -> Spec:
+        """The spec of an array."""
+        return Spec(tuple(int(n) for n in tensor.shape), str(tensor.dtype), "sparse" if _is_sparse(tensor) else "dense")
+
+    def key(self, tensor: Any) -> int:
+        """The identity of the tracer underneath, whatever gradients and maps have wrapped it."""
+        return id(_base(tensor))
+
+    def mask(self, tensor: Any) -> Any:
+        """The Keras mask that a tensor carries; tracers take no attributes, so Keras keeps a table."""
+        found = getattr(tensor, "_keras_mask", None)
+        if found is None and (masking := sys.modules.get("keras.src.backend.common.masking")) is not None:
+            ask = getattr(masking, "get_keras_mask", None)
+            found = ask(tensor) if ask is not None else None
+        return found
+
+    def dtype(self, name: str) -> str:
+        """JAX has 32 bits unless it was told otherwise."""
+        try:
+            return str(jax.dtypes.canonicalize_dtype(name))
+        except TypeError:
+            return name
+
+    def read(self, variable: Any) -> Any:
+        """A tracer that stands for the variable: a program cannot look at a value, as in a compiled step."""
+        graph: TraceGraph = self._here.graph
+        key = id(variable)
+        if key not in graph.variables:
+            made = graph.placeholder(Spec(tuple(variable._shape), str(variable._dtype)), "")
+            graph.variables[key] = (made, variable)
+        return graph.variables[key][0]
+
+    def trace(self, recorder: Recorder, framework: Framework, body: Callable[[Any], None]) -> Any:
+        """Calls ``body`` under ``jax.make_jaxpr``; the graph holds the program afterwards."""
+        graph = TraceGraph(recorder, framework)
+        before = getattr(self._here, "graph", None)
+        filtering = jax.config.jax_traceback_filtering
+
+        def program() -> Any:
+            graph.open()
+            body(graph)
+            return graph.results
+
+        self._here.graph = graph
+        # The frames between the user's line and the error hold what the failing operation was given.
+        jax.config.update("jax_traceback_filtering", "off")
+        try:
+            graph.program = jax.make_jaxpr(program)()
+        finally:
+            jax.config.update("jax_traceback_filtering", filtering)
+            self._here.graph = before
+            graph.close()
+        return graph
+
+    def explain(self, recorder: Recorder, framework: Framework, error: BaseException) -> None:
+        """Reads the operation that raised off the traceback: a shape that does not fit raises before any equation is made."""
+        graph = getattr(self._here, "graph", None)
+        if graph is not None:
+            graph.note_failure(error)
+
+
+class TraceGraph(Graph):
+    """One run under ``make_jaxpr``."""
+
+    def __init__(self, recorder: Recorder, framework: Framework) -> None:
+        self.recorder, self.framework = recorder, framework
+        self.variables: dict[int, tuple[Any, Any]] = {}
+        self.results: Any = ()
+        self.program: Any = None
+        self._frame: FrameType | None = None
+        self._call: Call | None = None
+        self._hidden = 0
+
+    # -- open and closed ---------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Listens to the trace that runs now."""
+        trace = jax.lax.full((), 0)._trace
+        # Before 0.4.36 a trace is made anew at every use, and its main says of which class.
+        self._trace = getattr(trace, "main", None) or trace
+        setattr(self._trace, "__class__" if self._trace is trace else "trace_type", _listening(type(trace)))  # type: ignore[arg-type]
+        _GRAPHS[id(self._trace)] = self
+
+    def close(self) -> None:
+        """Lets go of everything but the program."""
+        if hasattr(self, "_trace"):
+            _GRAPHS.pop(id(self._trace), None)
+            del self._trace
+        self._frame = None
+        self.variables.clear()
+
+    def placeholder(self, spec: Spec, name: str) -> Any:
+        """A tracer of this spec, which no computation is known of."""
+        if spec.shape is None or None in spec.shape:
+            raise ValueError(f"{name or 'The data'} has an axis of unknown size, {spec.shape}: a program of JAX knows every axis.")
+        if spec.kind == "sparse":
+            from jax.experimental import sparse
+
+            return sparse.empty(spec.shape, dtype=spec.dtype)
+        self._hidden += 1
+        try:
+            made = jax.lax.full(spec.shape, 0, spec.dtype)
+        finally:
+            self._hidden -= 1
+        return made
+
+    # -- what runs ---------------------------------------------------------------------------------
+
+    def note(self, primitive: Any, operands: Any, made: Any, params: dict[str, Any]) -> None:
+        """One equation: part of the operation that the user called, or an operation by itself."""
+        recorder = self.recorder
+        if self._hidden or recorder.muted or recorder.inside_opaque:
+            return
+        tensors = [_base(value) for value in operands if isinstance(value, jax.core.Tracer)]
+        results = [value for value in (made if isinstance(made, (list, tuple)) else [made]) if isinstance(value, jax.core.Tracer)]
+        name = str(primitive.name)
+        if name in _TRANSPARENT and len(tensors) == 1:
+            producer = recorder.producers.get(id(tensors[0]))
+            if producer is not None:
+                for result in results:
+                    recorder.produce(id(result), producer, result)
+            return
+        producers = recorder.producers
+        ports = [Port(self.framework.spec(one), producers[id(one)], "", id(one)) for one in tensors if id(one) in producers]
+        if not ports or not results:
+            return
+        callee, function = _callee(sys._getframe(2))
+        parent = recorder.stack[-1] if recorder.stack else None
+        call = self._call
+        if call is None or callee is None or callee is not self._frame or call.parent is not parent:
+            call = self._new(callee, parent)
+            self._frame, self._call = callee, call
+            call.op = call.name = _named(function or _equation(name, params))
+            call.values = _operands(callee)
+            call.done = True
+        elif not function and name not in _HELPERS:
+            call.op = call.name = _named(_equation(name, params))
+        known = {port.key for port in call.inputs}
+        call.inputs += [port for port in ports if port.producer is not call and port.key not in known]
+        call.outputs = [Port(self.framework.spec(one), call, "", id(one)) for one in results]
+        for result in results:
+            recorder.produce(id(result), call, result)
+
+    def note_failure(self, error: BaseException) -> None:
+        """The operation that raised, where one did between layers: the function that the innermost line of the program called."""
+        recorder = self.recorder
+        if recorder.failed is not None and caused(error, recorder.failed.failure):
+            return
+        callee, function, line = _raised(error.__traceback__)
+        if callee is None or self._hidden or recorder.muted:
+            return
+        name = _named(function)
+        if recorder.inside_opaque:
+            recorder.stack[-1].inner = recorder.stack[-1].inner or name
+            return
+        tensors = [tensor for _, tensor in self.framework.tensors_of(_arguments(callee), {})]
+        if not tensors or callee.f_code.co_filename.startswith(HERE):
+            return
+        call = self._new(None, recorder.stack[-1] if recorder.stack else None)
+        call.op = call.name = name
+        call.inputs = [port for port in (recorder.port(self.framework, one) for one in tensors) if port.producer is not None]
+        call.values = _operands(callee)
+        call.called = line or call.called
+        call.failure = error
+        recorder.failed = call
+
+    def _new(self, callee: FrameType | None, parent: Call | None) -> Call:
+        recorder = self.recorder
+        call = Call(len(recorder.calls), "op", "", "", None, parent, True, framework=self.framework.name)
+        call.called = user_frame(depth=4)
+        if parent is not None:
+            parent.children += 1
+        recorder.calls.append(call)
+        return call
+
+
+# -- the trace's own doors -------------------------------------------------------------------------
+
+_GRAPHS: dict[int, TraceGraph] = {}
+
+
+@functools.cache
+def _listening(kind: Any) -> Any:
+    """A trace of this kind that tells its graph of each equation."""
+
+    def around(original: Callable[..., Any]) -> Callable[..., Any]:
+        def process(self: Any, primitive: Any, *args: Any, **kwargs: Any) -> Any:
+            made = original(self, primitive, *args, **kwargs)
+            graph = _GRAPHS.get(id(getattr(self, "main", None) or self))
+            if graph is not None:
+                flat = [item for one in args for item in (one if isinstance(one, (list, tuple)) else (one,))]
+                graph.note(primitive, flat, made, next((one for one in reversed(args) if isinstance(one, dict)), {}))
+            return made
+
+        return process
+
+    doors = {name for base in kind.__mro__ for name in vars(base) if name.startswith("process_")}
+    return type(kind.__name__, (kind,), {"__slots__": (), **{name: around(getattr(kind, name)) for name in doors}})
+
+
+# -- tensors ---------------------------------------------------------------------------------------
+
+
+def _base(value: Any) -> Any:
+    """The tracer of the program underneath those of gradients and maps."""
+    for _ in range(16):
+        inner = getattr(value, "primal", None)
+        if not isinstance(inner, jax.core.Tracer):
+            inner = getattr(value, "val", None)
+        if not isinstance(inner, jax.core.Tracer):
+            break
+        value = inner
+    return value
+
+
+def _is_sparse(value: Any) -> bool:
+    module = sys.modules.get("jax.experimental.sparse")
+    return module is not None and isinstance(value, module.JAXSparse)
+
+
+# -- which line called which function --------------------------------------------------------------
+
+_HELPERS = frozenset({"broadcast_in_dim", "convert_element_type", "reshape", "squeeze"})
+_LIBRARIES = tuple(
+    str(Path(found.origin).resolve().parent) + os.sep
+    for name in ("jax", "jaxlib", "keras", "numpy", "ml_dtypes", "tensorflow")
+    if (found := importlib.util.find_spec(name)) is not None and found.origin
+)
+_STANDARD = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
+# Whoever stands above these called the layer, or asked for the trace.
+_BOUNDS = frozenset(HERE + os.path.join("trace", name) for name in ("hooks.py", "run.py", "build.py"))  # noqa: PTH118
+_OPERATION = os.path.join("ops", "operation.py")  # noqa: PTH118
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_library(filename: str) -> bool:
+    """Whether a file belongs to those who compute, and not to a program that calls them."""
+    if filename.startswith((HERE, "<frozen", *_LIBRARIES)):
+        return True
+    return filename.startswith(_STANDARD) and "-packages" not in filename
+
+
+def _callee(frame: FrameType | None) -> tuple[FrameType | None, str]:
+    """The function that the program's innermost line called, with its name; none where a framework called it by itself.
+
+    The name is ``""`` where the equation tells more: behind an operator.
+    """
+    callee = operation = None
+    function = ""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename in _BOUNDS:
+            callee = None
+            break
+        if not _is_library(code.co_filename):
+            break
+        if _is_operation(frame):
+            operation = frame
+        function = _function(frame) or function
+        callee, frame = frame, frame.f_back
+    if operation is not None:
+        return operation, type(operation.f_locals["self"]).__name__
+    return callee, function if callee is not None and frame is not None else ""
+
+
+def _raised(trace: TracebackType | None) -> tuple[FrameType | None, str, tuple[str, int] | None]:
+    """The function that the program's innermost line called before something raised, its name, and the user's line.
+
+    Where no line of the program stands in the traceback, its first function counts as called.
+    """
+    callee, function, line, inside = None, "", None, False
+    while trace is not None:
+        frame, filename = trace.tb_frame, trace.tb_frame.f_code.co_filename
+        if not _is_library(filename):
+            callee, function, inside = None, "", True
+            if is_user_file(filename):
+                line = (filename, trace.tb_lineno)
+        elif callee is None and (inside or not filename.startswith(HERE)):
+            callee = frame
+        if callee is not None:
+            function = function or (type(frame.f_locals["self"]).__name__ if _is_operation(frame) else _function(frame))
+        trace = trace.tb_next
+    return callee, function, line
+
+
+def _is_operation(frame: FrameType) -> bool:
+    """Whether Keras calls an operation of a functional graph here."""
+    code = frame.f_code
+    return code.co_name == "__call__" and code.co_filename.endswith(_OPERATION) and not hasattr(frame.f_locals.get("self"), "weights")
+
+
+def _function(frame: FrameType) -> str:
+    """The name of the function that runs in a frame, ``""`` for one that only leads on."""
+    name = frame.f_code.co_name
+    return "" if name in _PASSED or frame.f_code.co_filename.endswith(_PASSED_FILES) else name.removeprefix("_operator_")
+
+
+def _equation(name: str, params: dict[str, Any]) -> str:
+    """A compiled function goes by its own name."""
+    return str(params.get("name") or name) if name in ("jit", "pjit") else name
+
+
+def _named(name: str) -> str:
+    plain = name.strip("_").lower() or "operation"
+    if plain in _NAMES:
+        return _NAMES[plain]
+    return "".join(word[:1].upper() + word[1:] for word in name.strip("_<>").split("_"))
+
+
+def _arguments(frame: FrameType) -> list[Any]:
+    """What a running function was called with, as far as it has not been exchanged."""
+    code, values = frame.f_code, frame.f_locals
+    count = code.co_argcount + code.co_kwonlyargcount
+    found = [values[name] for name in code.co_varnames[:count] if name in values]
+    if code.co_flags & inspect.CO_VARARGS and code.co_varnames[count] in values:
+        found += list(values[code.co_varnames[count]])
+    return found
+
+
+def _operands(frame: FrameType | None) -> dict[str, Any]:
+    """Constant arguments worth knowing: the shape of a reshape, the axes of a reduction."""
+    values: dict[str, Any] = {}
+    for position, value in enumerate(_arguments(frame) if frame is not None else []):
+        items = value if isinstance(value, (list, tuple)) else [value]
+        if position and 0 < len(items) <= 16 and all(isinstance(item, int) and not isinstance(item, bool) for item in items):
+            values[f"operand{position}"] = list(items) if isinstance(value, (list, tuple)) else value
+    return values
