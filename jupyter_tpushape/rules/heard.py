@@ -111,6 +111,10 @@ class HeardNoTpu(Heard, frozen=True):
     cause: Literal["unnamed", "missing", "empty", "versions"]
 
 
+class HeardReduction(Heard, frozen=True):
+    """A loss object of tf_keras has its default reduction under a strategy."""
+
+
 class HeardHub(Heard, frozen=True):
     """A layer of TensorFlow Hub was handed to Keras 3. ``symbolic``: it was called on a symbolic tensor of Keras 3."""
 
@@ -251,6 +255,12 @@ def _scopes(text: str) -> Iterator[Heard]:
         yield HeardScope("slots")
     elif "Mixing different tf.distribute.Strategy objects" in text:
         yield HeardScope("mixed")
+
+
+@_reads
+def _reductions(text: str) -> Iterator[Heard]:
+    if "Reduction.SUM" in text:
+        yield HeardReduction()
 
 
 @_reads

@@ -21,6 +21,7 @@ from .facts.tpu_steps import (
     VariableMade,
     WeightLossScale,
 )
+from .heard import HeardReduction, hear
 from .registry import check, rule
 from .step_facts import StepState
 from .tpu_scope import OPTIMIZER, OUTSIDE
@@ -197,7 +198,7 @@ def refused(evidence: Evidence) -> Iterator[Finding]:
         return
     failed = tuple(node.id for node in evidence.flow.failed())
     tpu = not evidence.target.live or "TPU" in evidence.target.strategy
-    if "Reduction.SUM" in state.refused:
+    if hear(state.refused, HeardReduction) is not None:
         node = evidence.failed
         yield Finding.of(REDUCTION.id, "tpu", LossReduction(), failed, location=(node.called or node.location) if node else None)
     if state.next_inside is not None:
