@@ -66,7 +66,7 @@ def probe(seen: Any, rerun: Callable[[Callable[[Any], Shape | None], Recorder], 
     )  # fmt: skip
     second = again(grown, recorder)
     assembler = Assembler(seen.adapter.name)
-    assembler.inputs(second.x, [], None)
+    assembler.inputs(second.x, None, None)
     assembler.calls(seen.adapter, recorder, seen.model if rerun is None else None, door=seen.evidence.declared is not None)
     result = Probe(rows)
     before = [call for call in seen.recorder.calls if id(call) in seen.call_ids]

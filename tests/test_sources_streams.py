@@ -264,7 +264,7 @@ def test_pydatasets_and_sequences_are_asked_by_index():
         3,
         "Batches",
     )
-    assert seen.label_stats["y"].maximum == 5
+    assert seen.label_stats["y",].maximum == 5
     legacy = sample(Legacy(), framework="tf_keras")
     assert (legacy.x.shape, legacy.x.dtype, legacy.replacement) == ((None, None), "float32", None)
 

@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..flow import CannotRebuild
+from ..flow.paths import map_leaves, to_wire
 from ..trace.reach import is_step
 from ..trace.restore import left_as_found
-from ..trace.run import Leaf, leaves, map_structure
+from ..trace.run import Leaf, leaves
 from .scopes import Scopes, noted
 
 _ERRORS = threading.Lock()
@@ -68,9 +69,9 @@ def lower(seen: Any, *, text: bool = True, rows: int | None = None, only: str = 
     from ..examine import shape_of
 
     shape = _with_rows(shape_of(seen), rows)
-    x, doors = leaves(seen.sample.x, shape, "x", "x")
-    y, labels = leaves(seen.sample.y, shape, "labels", "y")
-    weight, weights = leaves(seen.sample.weight, shape, "weights", "sample_weight")
+    x, doors = leaves(seen.sample.x, shape, "x")
+    y, labels = leaves(seen.sample.y, shape, "y")
+    weight, weights = leaves(seen.sample.weight, shape, "weight")
     model = _plain(adapter, seen.model)
     trains = adapter.is_model(model) and adapter.compiled(model) and adapter.has_loss(model) and y is not None
     wanted = [name for name in _programs(adapter, model, trains) if only in ("", name)]
@@ -103,9 +104,9 @@ def _with_rows(shape: Callable[[Any], Any], rows: int | None) -> Callable[[Any],
 def _settled(found: list[Leaf]) -> None:
     for leaf in found:
         if leaf.spec.kind != "dense":
-            raise CannotLower(f"{leaf.path} is {leaf.spec.kind}: XLA compiles dense tensors only.")
+            raise CannotLower(f"{leaf.name} is {leaf.spec.kind}: XLA compiles dense tensors only.")
         if leaf.spec.shape is None or any(n is None for n in leaf.spec.shape):
-            raise CannotLower(f"{leaf.path} has an axis of unknown size, {leaf.spec}: XLA compiles for sizes that it knows.")
+            raise CannotLower(f"{leaf.name} has an axis of unknown size, {leaf.spec}: XLA compiles for sizes that it knows.")
 
 
 def _plain(adapter: Any, model: Any) -> Any:
@@ -150,7 +151,7 @@ def _lower(seen: Any, adapter: Any, model: Any, name: str, arguments: tuple[Any,
     autograph = adapter.name == "tf_keras"
 
     def packed(flat: tuple[Any, ...]) -> list[Any]:
-        return [map_structure(argument, lambda leaf: flat[places[id(leaf)]]) for argument in arguments]
+        return [map_leaves(lambda leaf: flat[places[id(leaf)]], argument) for argument in arguments]
 
     try:
         with _quiet(), noted(adapter, scopes):
@@ -232,10 +233,10 @@ def _step(adapter: Any, model: Any, name: str) -> Callable[..., Any]:
 def _parameters(seen: Any, model: Any, concrete: Any, found: list[Leaf]) -> Iterator[Parameter]:
     """The program's parameters in their order: the data's tensors, then what the function captured."""
     flow = seen.evidence.flow
-    inputs = [node for node in flow.nodes if node.kind == "input"]
-    for i, leaf in enumerate(found):
-        node = inputs[i].id if i < len(inputs) and leaf.source.role == inputs[i].role else ""
-        yield Parameter(leaf.path, node, tuple(n or 0 for n in leaf.spec.shape or ()), True)
+    inputs = {node.path: node.id for node in flow.nodes if node.kind == "input"}
+    for leaf in found:
+        node = inputs.get(to_wire(leaf.path), "")
+        yield Parameter(leaf.name, node, tuple(n or 0 for n in leaf.spec.shape or ()), True)
     owners = _owners(seen, model)
     handles = {id(variable.handle): variable for variable in concrete.graph.variables}
     for outer, inner in concrete.graph.captures:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from ..flow import Location, Spec
+from ..flow.paths import to_wire
 from ..trace.assemble import Assembler, clean_message, door_names, failure
+from ..trace.doors import Door, Feeds
 from ..trace.locations import is_user_file, location
-from ..trace.recorder import Call, Recorder
+from ..trace.recorder import Call, Recorder, Source
 from ..trace.remainder import not_reached
-from ..trace.run import Leaf, Run
-from .fronts import front, place_of
+from ..trace.run import Leaf, Run, leaves
+from .fronts import front, place_of, shape_of
+from .inputs import declare
+from .making import makes
 from .program import Examined
 
 
@@ -37,14 +41,16 @@ def assemble_broken(seen: Examined, error: BaseException) -> None:
     name = adapter.name if adapter is not None else ""
     assembler = Assembler(name, place_of(seen) if seen.sample is not None else None)
     feeder = front(seen, assembler)
-    inputs = _upstream_inputs(recorder)
-    evidence.declared = [(source.name, spec) for source, spec in inputs] or None
-    doors = [Leaf(source.name, spec, source) for source, spec in inputs]
-    shown = door_names([leaf.path for leaf in doors])
-    for leaf, name, (_, spec) in zip(doors, shown, evidence.x or [(leaf.path, leaf.spec) for leaf in doors], strict=False):
-        node = assembler.node(leaf.source, name=name, kind="input", op="Input", role="x")
-        if feeder is not None:
-            assembler.edge(feeder, node.id, spec, key=id(leaf))
+    sources = _upstream_inputs(recorder)
+    doors = _as_declared(sources)
+    pairs = _sure(seen, doors)
+    declare(evidence, doors or None, recorder, Feeds(pairs))
+    fed = dict(evidence.feeds)
+    for (source, _), name, door in zip(sources, door_names([source.name for source, _ in sources]), doors, strict=True):
+        path = fed.get(door.path)
+        node = assembler.node(source, name=name, kind="input", op="Input", path=to_wire(path or ()))
+        if feeder is not None and path is not None:
+            assembler.edge(feeder, node.id, evidence.leaf(path) or door.spec, key=id(door))
     _drop_repeats(recorder)
     if adapter is not None:
         assembler.calls(adapter, recorder)
@@ -100,6 +106,30 @@ def _upstream_inputs(recorder: Recorder) -> list[tuple[Any, Spec]]:
     return [pair for pair in every if id(pair[0]) in seen] or every
 
 
+def _as_declared(sources: list[tuple[Source, Spec]]) -> list[Door]:
+    """The inputs of a model that is not made yet, known by their names alone."""
+    return [Door(("x", source.name) if len(sources) > 1 else ("x",), source.name, spec) for source, spec in sources]
+
+
+def _sure(seen: Examined, doors: list[Door]) -> list[tuple[Door, Leaf]]:
+    """Which of the data's leaves are for these inputs beyond doubt, though no model was made.
+
+    By name, where the data is a dict; else the one leaf for the one input of the one model that the builder makes.
+    """
+    if seen.sample is None:
+        return []
+    _, found = leaves(seen.sample.x, shape_of(seen), "x")
+    by_name = {leaf.path[1:]: leaf for leaf in found}
+    named = [(door, by_name[(door.name,)]) for door in doors if (door.name,) in by_name]
+    if named:
+        return named
+    every = len(seen.recorder.inputs)
+    models = sum(seen.adapter.is_model(obj) for obj in seen.recorder.alive) if seen.adapter is not None else 0
+    if len(doors) == len(found) == every == 1 and models <= 1 and makes(seen.program.model).one:
+        return [(doors[0], found[0])]
+    return []
+
+
 def data_failed(seen: Examined, error: BaseException) -> None:
     """The data code raised: a failed source, and the model as declared behind it."""
     adapter = seen.adapter
@@ -108,7 +138,7 @@ def data_failed(seen: Examined, error: BaseException) -> None:
     node.failure = failure(error, "data")
     seen.evidence.where, seen.evidence.failure, seen.error = "data", error, error
     if adapter is not None and seen.model is not None:
-        seen.evidence.declared = adapter.declared(seen.model) if adapter.is_model(seen.model) else None
+        declare(seen.evidence, adapter.doors(seen.model) if adapter.is_model(seen.model) else None, seen.recorder)
     not_reached(assembler, seen, [])
     seen.evidence.flow = assembler.flow
 

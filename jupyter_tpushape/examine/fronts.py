@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..flow import Location, Shape, Spec
+from ..flow import KeyPath, Location, Shape, Spec
+from ..flow.paths import flatten, subscript
 from ..trace.assemble import Assembler
 from ..trace.locations import location
 from ..trace.run import leaves
@@ -47,7 +48,7 @@ def place_of(seen: Examined) -> Callable[[Shape | None], tuple[Any, ...]]:
 
 
 def global_batch(seen: Examined) -> int:
-    _, found = leaves(seen.sample.x, lambda leaf: leaf.concrete if leaf.concrete is not None else leaf.shape, "x", "x")
+    _, found = leaves(seen.sample.x, lambda leaf: leaf.concrete if leaf.concrete is not None else leaf.shape, "x")
     return next((leaf.spec.shape[0] or 0 for leaf in found if leaf.spec.shape), 0)
 
 
@@ -66,8 +67,8 @@ def front(seen: Examined, assembler: Assembler) -> str | None:
         for name in stage.inputs:
             if name in made:
                 source, before = made[name]
-                for path, leaf in stage_specs(before):
-                    assembler.edge(source, node.id, Spec(leaf.shape, leaf.dtype, leaf.kind), label=path, placed=False)
+                for path, leaf in flatten(before.spec):
+                    assembler.edge(source, node.id, Spec(leaf.shape, leaf.dtype, leaf.kind), label=_element(path), placed=False)
         made[stage.name] = (node.id, stage)
         feeder = node.id
     if evidence.split is not None and evidence.target is not None:
@@ -78,11 +79,11 @@ def front(seen: Examined, assembler: Assembler) -> str | None:
         even = len(set(held)) == 1
         node.note = f"{batch} rows ÷ {target.replicas} replicas = {f'{held[0]} each' if even else ', '.join(map(str, held[:16]))}"
         for role, label in (("x", ""), ("y", "labels"), ("weight", "weights")):
-            _, found = leaves(getattr(sample, role), lambda leaf: leaf.shape, role, role)
+            _, found = leaves(getattr(sample, role), lambda leaf: leaf.shape, role)
             for leaf in found:
                 if feeder is not None:
                     assembler.edge(
-                        feeder, node.id, leaf.spec, key=id(leaf), label=label or (leaf.path if len(found) > 1 else ""), placed=False
+                        feeder, node.id, leaf.spec, key=id(leaf), label=label or (leaf.name if len(found) > 1 else ""), placed=False
                     )
         feeder = node.id
     return feeder
@@ -94,20 +95,6 @@ def _line_of(stage: Any) -> Location | None:
     return None if made is None else location((made.file, made.line))
 
 
-def stage_specs(stage: Any) -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-
-    def walk(value: Any, path: str) -> None:
-        if value is None:
-            return
-        if isinstance(value, dict):
-            for key in value:
-                walk(value[key], str(key))
-        elif isinstance(value, (list, tuple)) and not hasattr(value, "dtype"):
-            for i, item in enumerate(value):
-                walk(item, f"{path}[{i}]" if path else str(i))
-        else:
-            found.append((path, value))
-
-    walk(stage.spec, "")
-    return found
+def _element(path: KeyPath) -> str:
+    """A place in a pipeline's element: its key alone, or its subscripts."""
+    return path[0] if len(path) == 1 and isinstance(path[0], str) else subscript(path)

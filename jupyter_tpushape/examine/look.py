@@ -9,6 +9,7 @@ import contextlib
 from typing import Any
 
 from ..flow import CannotRebuild, Spec
+from ..flow.paths import flatten
 from ..probe import probe
 from ..program import program as replica_program
 from ..rules.evidence import Evidence
@@ -24,9 +25,10 @@ from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
 from ..trace.run import leaves, run
 from .breaks import assemble_broken, data_failed, entry_failed
-from .fronts import front, place_of, shape_of, stage_specs
+from .fronts import front, place_of, shape_of
+from .inputs import declare
 from .program import BadProgram, Examined, Program
-from .standins import Holder, from_declared
+from .standins import from_declared
 
 
 def examine(program: Program) -> Examined:
@@ -101,7 +103,7 @@ def _own_step(seen: Examined) -> bool:
         return False
     if not adapter.is_model(model) or not adapter.overrides(model, "train_step") or not adapter.compiled(model):
         return False
-    seen.evidence.declared, seen.evidence.structure = adapter.declared(model), adapter.structure(model)
+    declare(seen.evidence, adapter.doors(model), seen.recorder)
     if not trace_train_step(seen):
         return False
     seen.evidence.facts = {**_model_facts(seen), **seen.evidence.facts}
@@ -143,7 +145,7 @@ def take_sample(seen: Examined, framework: str) -> None:
         evidence.split = replicas.plan(seen.sample, program.target, strategy=program.strategy, dataset=seen.data)
     sample = seen.sample
     for role in ("x", "y", "weight"):
-        _, found = leaves(getattr(sample, role), shape_of(seen), role, role)
+        _, found = leaves(getattr(sample, role), shape_of(seen), role)
         setattr(evidence, role, [(leaf.path, leaf.spec) for leaf in found])
 
 
@@ -151,20 +153,18 @@ def _trace(seen: Examined) -> None:
     """A model that was built: run it on the sample, or draw what it declares where there is no data."""
     evidence, adapter, program = seen.evidence, seen.adapter, seen.program
     assert adapter is not None
-    evidence.declared = adapter.declared(seen.model) if adapter.is_model(seen.model) else None
-    evidence.structure = adapter.structure(seen.model) if adapter.is_model(seen.model) else None
+    doors = adapter.doors(seen.model) if adapter.is_model(seen.model) else None
     if seen.sample is None:
-        seen.sample = from_declared(seen)
-        for path, leaf in stage_specs(Holder(seen.sample.x)):
-            evidence.x.append((path or "x", Spec(leaf.shape, leaf.dtype)))
+        seen.sample = from_declared(adapter, seen.model, doors, program.batch_size)
+        evidence.x = [(path, Spec(leaf.shape, leaf.dtype)) for path, leaf in flatten(seen.sample.x, "x")]
     traced = seen.run = run(
         adapter, seen.model, seen.sample, shape=shape_of(seen), training=program.training, loss=program.loss, recorder=seen.recorder
     )
+    declare(evidence, doors, seen.recorder, traced.feeds)
     seen.error, evidence.failure, evidence.where = traced.error, traced.error, traced.where
     assembler = Assembler(adapter.name, place_of(seen))
     feeder = front(seen, assembler)
-    names = [name for name, _ in evidence.declared or []]
-    assembler.inputs(traced.x, names if len(names) == len(traced.x) else [], feeder)
+    assembler.inputs(traced.x, traced.feeds, feeder)
     assembler.labels(traced.y + traced.weight, feeder)
     assembler.calls(adapter, seen.recorder, seen.model, door=evidence.declared is not None)
     output_names = list(getattr(seen.model, "output_names", None) or [])
@@ -175,7 +175,7 @@ def _trace(seen: Examined) -> None:
         if seen.recorder.failed is None or id(seen.recorder.failed) not in assembler.ids:
             entry_failed(assembler, traced)
         not_reached(assembler, seen, output_names)
-    evidence.flow = assembler.flow
+    evidence.flow, evidence.paths = assembler.flow, assembler.paths
     evidence.facts.update(_model_facts(seen))
     seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
     evidence.facts["probe"] = probe(seen)
@@ -198,7 +198,7 @@ def assemble_recorded(program: Program, recorder: Recorder, error: BaseException
         return seen
     assembler = Assembler(name)
     for (source, _, _), shown in zip(recorder.inputs, door_names([source.name for source, _, _ in recorder.inputs]), strict=True):
-        assembler.node(source, name=shown, kind="input", op="Input", role="x")
+        assembler.node(source, name=shown, kind="input", op="Input")
     if adapter is not None:
         assembler.calls(adapter, recorder)
     evidence.flow = assembler.flow

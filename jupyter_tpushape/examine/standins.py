@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..flow import Shape
-from .program import BadProgram, Examined
-
-
-@dataclass
-class Holder:
-    spec: Any
+from ..flow.paths import map_leaves
+from ..trace.doors import Door
+from ..trace.framework import Framework
+from .program import BadProgram
 
 
 @dataclass
@@ -35,27 +33,25 @@ class _DeclaredLeaf:
     concrete: Any = None
 
 
-def from_declared(seen: Examined) -> Any:
-    declared = seen.evidence.declared
-    if not declared:
+def from_declared(adapter: Framework, model: Any, doors: list[Door] | None, batch: int | None) -> Any:
+    """One batch of what the model declares, nested as its inputs are.
+
+    Raises:
+        BadProgram: where it declares none.
+    """
+    if not doors:
         raise BadProgram(
             "This model declares no input, so a trace needs data or specs: type trace(model, (x, y)), or trace(model, tf.TensorSpec((32, 10)))."
         )
-    batch = seen.program.batch_size or 32
-    found = {
-        name: _DeclaredLeaf((batch if spec.shape[0] is None else spec.shape[0], *spec.shape[1:]), spec.dtype, spec.kind)
-        for name, spec in declared
-        if spec.shape
-    }
-    structure = seen.evidence.structure
-    if structure is None or isinstance(structure, str):
-        return _DeclaredSample(next(iter(found.values())))
+    rows = batch or 32
+    by_tensor = {id(door.tensor): door.spec for door in doors}
+    tensors = [door.tensor for door in doors]
+    alone = len(doors) == 1 and len(doors[0].path) == 1
+    structure = tensors[0] if alone else adapter.input_structure(adapter.graph_network(model), tensors)
 
-    def nest(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: nest(item) for key, item in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [nest(item) for item in value]
-        return found[value]
+    def leaf(tensor: Any) -> _DeclaredLeaf:
+        spec = by_tensor[id(tensor)]
+        shape = spec.shape or ()
+        return _DeclaredLeaf((rows if shape[:1] == (None,) else (shape or (rows,))[0], *shape[1:]), spec.dtype, spec.kind)
 
-    return _DeclaredSample(nest(structure))
+    return _DeclaredSample(map_leaves(leaf, structure))

@@ -114,7 +114,7 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any) -> Non
         evidence.where = "step"  # explained by a rule of its own
     assembler = Assembler(adapter.name, place_of(seen))
     feeder = front(seen, assembler)
-    assembler.inputs(traced.x, [], feeder)
+    assembler.inputs(traced.x, None, feeder)
     assembler.labels(traced.y + traced.weight, feeder)
     assembler.calls(adapter, seen.recorder)
     if traced.called:
@@ -123,7 +123,7 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any) -> Non
         node = assembler.node(None, name=_name(step), kind="op", op="python", status="failed", location=error_line(traced.error))
         node.failure = failure(traced.error, "call")
     evidence.outputs = [(path, port.spec) for path, port in traced.outputs]
-    evidence.flow = assembler.flow
+    evidence.flow, evidence.paths = assembler.flow, assembler.paths
     seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
     split = evidence.split
     batch = split.rows(global_batch(seen))[0] if split is not None else global_batch(seen)

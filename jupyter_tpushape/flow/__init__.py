@@ -3,6 +3,7 @@
 from .facts import Fact, Side, Sides, Who
 from .findings import SERIOUS, SEVERITIES, After, AfterEdge, CannotRebuild, Edit, EditKind, Effect, Finding, Fix, Severity
 from .graph import Edge, Failure, Flow, Location, Node, NodeKind, Status, Target, Weight
+from .paths import KeyPath
 from .report import Report
 from .spec import Replica, Shape, Spec, elements, show_shape
 from .wire import MIME, VERSION, Buffer, LayerMemory, Tried, Verdict, WireReport, pack, schema, unpack
@@ -25,6 +26,7 @@ __all__ = [
     "Finding",
     "Fix",
     "Flow",
+    "KeyPath",
     "LayerMemory",
     "Location",
     "Node",

@@ -63,7 +63,10 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Node(msgspec.Struct, omit_defaults=True):
-    """One part of the program. ``location`` is the line that made it, ``called`` the one that called it."""
+    """One part of the program. ``location`` is the line that made it, ``called`` the one that called it.
+
+    ``path`` of an input or an output is its place in the nest of the data or of the outputs.
+    """
 
     id: str
     name: str
@@ -78,7 +81,7 @@ class Node(msgspec.Struct, omit_defaults=True):
     params: int = 0
     failure: Failure | None = None
     note: str = ""
-    role: str = ""
+    path: tuple[str | int, ...] = ()
 
 
 class Edge(msgspec.Struct, omit_defaults=True):

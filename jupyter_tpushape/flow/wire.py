@@ -34,7 +34,7 @@ class WireNode(msgspec.Struct, omit_defaults=True):
     params: int = 0
     failure: Failure | None = None
     note: str = ""
-    role: str = ""
+    path: tuple[str | int, ...] = ()
 
 
 class WireEdge(msgspec.Struct, omit_defaults=True):
@@ -192,7 +192,7 @@ def pack(flow: Flow) -> WireFlow:
     nodes = [
         WireNode(
             node.id, node.name, node.kind, node.op, node.parent, node.status, place(node.location), place(node.called),
-            node.config, tuple(weights.add(weight) for weight in node.weights), node.params, node.failure, node.note, node.role,
+            node.config, tuple(weights.add(weight) for weight in node.weights), node.params, node.failure, node.note, node.path,
         )
         for node in flow.nodes
     ]  # fmt: skip
@@ -217,7 +217,7 @@ def unpack(wire: WireFlow) -> Flow:
     nodes = [
         Node(
             node.id, node.name, node.kind, node.op, node.parent, node.status, place(node.location), place(node.called),
-            node.config, tuple(wire.weights[i] for i in node.weights), node.params, node.failure, node.note, node.role,
+            node.config, tuple(wire.weights[i] for i in node.weights), node.params, node.failure, node.note, node.path,
         )
         for node in wire.nodes
     ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ..flow import Finding, show_shape
+from ..flow.paths import show
 from ..rules.evidence import Evidence
 from ..rules.facts.tpu_steps import GradientScale
 
@@ -16,7 +17,7 @@ def _labels(evidence: Evidence) -> Ideas:
     outputs, labels = evidence.outputs, evidence.y
     if labels and 1 <= len(labels) < len(outputs):
         known = [node.name for node in evidence.flow.nodes if node.kind == "output"]
-        shown = known if len(known) == len(outputs) else [name for name, _ in outputs]
+        shown = known if len(known) == len(outputs) else [show(path) for path, _ in outputs]
         names = ", ".join(f"{name} {show_shape(spec.shape)}" for name, (_, spec) in zip(shown, outputs, strict=True))
         yield (
             f"Bring labels for every output, in this order: {names}",
@@ -31,7 +32,7 @@ def _labels(evidence: Evidence) -> Ideas:
 def _inputs(evidence: Evidence) -> Ideas:
     declared, given = evidence.declared or [], evidence.x
     if len(given) < len(declared):
-        names = ", ".join(f"{name} {show_shape(spec.shape)}" for name, spec in declared)
+        names = ", ".join(f"{evidence.doors[path].word} {show_shape(spec.shape)}" for path, spec in declared)
         yield f"Bring an array for every input, in this order: {names}", "not tried: data cannot be made up"
     elif declared and len(given) > len(declared):
         yield (
@@ -42,7 +43,7 @@ def _inputs(evidence: Evidence) -> Ideas:
 
 def _rows(evidence: Evidence) -> Ideas:
     declared = [spec for _, spec in evidence.declared or [] if spec.shape is not None]
-    whole = [leaf for path, leaf in (evidence.sample.leaves() if evidence.sample is not None else ()) if path.startswith("x")]
+    whole = [leaf for _, leaf in (evidence.sample.leaves("x") if evidence.sample is not None else ())]
     ranks = [len(leaf.shape) for leaf in whole if leaf.shape is not None]
     if (
         declared

@@ -33,9 +33,9 @@ def _again(adapter: Any, model: Any) -> Any:
         layers = [layer for layer in getattr(model, "_layers", None) or model.layers if not _inner(layer, model)]
         made = [_clone(adapter, layer) for layer in layers if adapter.is_layer(layer)]
         if not any(isinstance(layer, adapter.InputLayer) for layer in made):
-            declared = adapter.declared(model)
-            if declared and declared[0][1].shape:
-                made.insert(0, adapter.input_layer(declared[0][1], declared[0][0]))
+            declared = adapter.doors(model)
+            if declared and declared[0].spec.shape:
+                made.insert(0, adapter.input_layer(declared[0].spec, declared[0].name))
         return type(model)(made, name=model.name)
     network = adapter.graph_network(model)
     if network is not None and not adapter.overrides(model, "call"):
@@ -67,7 +67,7 @@ def _functional(adapter: Any, model: Any, network: Any) -> Any:
     for tensor in inputs:
         operation, _ = adapter.origin(tensor)
         made[id(tensor)] = adapter.new_input(adapter.spec(tensor), str(operation.name))
-    for operation, _, results, is_input in adapter.graph_nodes(network):
+    for operation, _, results, is_input, _ in adapter.graph_nodes(network):
         if is_input or all(id(result) in made for result in results):
             continue
         if id(operation) not in clones:

@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..flow import Edit, Spec
+from ..flow import Edit, KeyPath, Spec
+from ..flow.paths import get
 from ..trace.locations import MAGIC, is_user_file
 from . import text
+from .makers.edits import where
 from .snippets import snippet
 from .text.handed import Form
 
@@ -283,19 +285,16 @@ def _layers(model: Any) -> list[Any]:
     return found
 
 
-def _key(path: str) -> Any:
-    inside = re.search(r"\[(\d+)\]", path)
-    return int(inside[1]) if inside else path
+def _key(path: KeyPath) -> Any:
+    """What tells a leaf from the others of its part, in a form that can be looked up."""
+    key = where(path).get("key")
+    return tuple(key) if isinstance(key, list) else key
 
 
-def _widest(sample: Any, role: str, path: str, spec: Spec) -> Spec:
+def _widest(sample: Any, role: str, path: KeyPath, spec: Spec) -> Spec:
     """A leaf's spec with the axes open that differ from batch to batch."""
-    tree = getattr(sample, role, None)
-    key = _key(path)
-    leaf = tree
-    if isinstance(tree, dict):
-        leaf = tree.get(key)
-    elif isinstance(tree, (list, tuple)) and isinstance(key, int) and key < len(tree):
-        leaf = tree[key]
-    shape = getattr(leaf, "shape", None)
+    try:
+        shape = getattr(get(getattr(sample, role, None), path[1:]), "shape", None)
+    except LookupError:
+        shape = None
     return Spec(tuple(shape), spec.dtype, spec.kind) if isinstance(shape, tuple) else spec

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..flow import Edit
+from ..flow.paths import subscript
 from . import text
 
 
@@ -107,6 +108,7 @@ def _data_snippet(edit: Edit, dataset: bool) -> Iterator[str]:
         yield f"+ds = ds{text.map_code(edit)}"
     else:
         name = detail.get("role", "y" if edit.kind == "label-transform" else "x")
-        target = f"{name}[{detail['key']!r}]" if "key" in detail else name
+        key = detail.get("key")
+        target = name if key is None else name + subscript(tuple(key) if isinstance(key, list) else (key,))
         yield "# before fit():"
         yield f"+{target} = {text.code(edit, target)}"

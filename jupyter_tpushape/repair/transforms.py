@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..flow import CannotRebuild, Edit
+from ..flow.paths import get, replace
 
 
 def apply(data: Any, edit: Edit) -> Any:
@@ -48,11 +49,8 @@ def _at(value: Any, edit: Edit, change: Callable[[Any], Any]) -> Any:
             return {new: value[old] for new, old in order.items()}
         return type(value)([value[i] for i in order])
     key = edit.detail.get("key")
-    if key is None:
-        return change(value)
-    if isinstance(value, dict):
-        return {name: change(item) if name == key else item for name, item in value.items()}
-    return type(value)(change(item) if i == key else item for i, item in enumerate(value))
+    keys = () if key is None else tuple(key) if isinstance(key, list) else (key,)
+    return replace(value, keys, change(get(value, keys)))
 
 
 def _array_function(edit: Edit) -> Callable[[Any], Any]:

@@ -7,12 +7,12 @@ integers that are cast, an unknown axis.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from ..flow import Finding, Severity, Shape, Spec, elements
+from ..flow import Finding, KeyPath, Severity, Shape, Spec, elements
+from ..flow.paths import show, subscript
 from .evidence import Evidence
-from .facts.entry import AxisAdded, CastAtDoor, Door, Fault, Misfit, UnknownNames, WrongInputs
+from .facts.entry import AxisAdded, CastAtDoor, Door, Fault, Misfit, WrongInputs, WrongNames
 from .registry import check, rule
 from .saved_models import finding_of as saved_model_finding
 
@@ -206,31 +206,39 @@ _RULES: dict[Fault, str] = {
 }
 
 
-# The paths of data that is one array, or a list of them.
-_PLACE = re.compile(r"x(\[\d+\])*")
-
-
 def names_apart(evidence: Evidence) -> tuple[list[str], list[str]]:
-    """Declared inputs that a dict of data lacks, and keys that no declared input has."""
-    declared = [name for name, _ in evidence.declared or []]
-    given = [path for path, _ in evidence.x if not _PLACE.fullmatch(path)]
-    if not given or not declared:
+    """Declared inputs that a dict of data lacks, and keys of the data under which the model has no input."""
+    declared = [evidence.doors[path].keys for path, _ in evidence.declared or []]
+    given = [path[1:] for path, _ in evidence.x]
+    if not declared or not any(isinstance(key, str) for keys in given for key in keys):
         return [], []
-    return [name for name in declared if name not in given], [path for path in given if path not in declared]
+    return [_shown(keys) for keys in declared if keys not in given], [_shown(keys) for keys in given if keys not in declared]
 
 
-def mismatches(evidence: Evidence) -> Iterator[tuple[int, str, Misfit]]:
-    """Every declared input that the data does not fit, by its index, with the rule that says so."""
-    if not evidence.declared or not evidence.x or len(evidence.declared) != len(evidence.x):
-        return
+def _shown(keys: KeyPath) -> str:
+    return str(keys[0]) if len(keys) == 1 else subscript(keys)
+
+
+def crossed(evidence: Evidence) -> list[tuple[KeyPath, KeyPath]]:
+    """Inputs that are fed from under the key of another one."""
+    given = {path[1:] for path, _ in evidence.x}
+    return [
+        (door, leaf)
+        for door, leaf in evidence.feeds
+        if any(isinstance(key, str) for key in leaf[1:]) and leaf[1:] != evidence.doors[door].keys and evidence.doors[door].keys in given
+    ]
+
+
+def mismatches(evidence: Evidence) -> Iterator[tuple[KeyPath, str, Misfit]]:
+    """Every declared input that the data does not fit, with the place of that data and the rule that says so."""
     rows, failed = getattr(evidence.sample, "rows", None), evidence.failed
-    for index, (want, got) in enumerate(matched(evidence)):
+    for (door, want), (path, got) in matched(evidence):
         found = compare(
-            want[0], want[1], got[1], rows, several=len(evidence.declared) > 1, building=evidence.where == "build",
-            labelled=_labelled(evidence, got[1]), breaks_at=failed.name if failed is not None and failed.kind != "input" else "",
+            evidence.doors[door].word, want, got, rows, several=len(evidence.doors) > 1, building=evidence.where == "build",
+            labelled=_labelled(evidence, got), breaks_at=failed.name if failed is not None and failed.kind != "input" else "",
         )  # fmt: skip
         if found is not None:
-            yield index, *found
+            yield path, *found
 
 
 def _labelled(evidence: Evidence, got: Spec) -> bool:
@@ -239,13 +247,10 @@ def _labelled(evidence: Evidence, got: Spec) -> bool:
     return bool(firsts) and bool(got.shape) and got.shape is not None and all(n is not None and n > 1 and n == got.shape[0] for n in firsts)
 
 
-def matched(evidence: Evidence) -> list[tuple[tuple[str, Spec], tuple[str, Spec]]]:
-    """Declared inputs and the data's tensors side by side: by name where the data is a dict."""
-    declared, x = evidence.declared or [], evidence.x
-    by_name = dict(x)
-    if all(name in by_name for name, _ in declared):
-        return [((name, spec), (name, by_name[name])) for name, spec in declared]
-    return list(zip(declared, x, strict=False))
+def matched(evidence: Evidence) -> list[tuple[tuple[KeyPath, Spec], tuple[KeyPath, Spec]]]:
+    """Declared inputs and the tensors of the data that feed them, side by side."""
+    declared, x = dict(evidence.declared or []), dict(evidence.x)
+    return [((door, declared[door]), (path, x[path])) for door, path in evidence.feeds]
 
 
 @check(order=10)
@@ -257,36 +262,48 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
     if evidence.where == "build" and saved_model_finding(evidence) is not None:
         return  # the break stands behind the door, and the data never came that far
     missing, unknown = names_apart(evidence)
-    # tf_keras ignores keys that no input has; Keras 3 feeds what is there in alphabetical order.
-    if unknown and (evidence.where == "call" or evidence.framework == "keras") and (missing or evidence.framework == "keras"):
-        ran = not evidence.where
-        fact = UnknownNames(_names(evidence.declared), _names(evidence.x), tuple(unknown), tuple(missing), ran)
-        yield Finding.of(STRUCTURE.id, "silent" if ran else "error", fact, tuple(inputs))
+    swapped = crossed(evidence) if not evidence.where else []
+    if swapped or (unknown and missing and evidence.where == "call"):
+        pairs = tuple((evidence.doors[door].word, path) for door, path in swapped)
+        fact = WrongNames(_doors(evidence), _given(evidence), tuple(unknown), tuple(missing), pairs)
+        yield Finding.of(STRUCTURE.id, "silent" if swapped else "error", fact, tuple(inputs))
         return
-    if len(evidence.declared) != len(evidence.x):
+    if len(evidence.declared) != len(evidence.x) and not evidence.feeds:
         if evidence.where == "call":
-            yield Finding.of(STRUCTURE.id, "error", WrongInputs(_names(evidence.declared), _names(evidence.x)), tuple(inputs))
+            yield Finding.of(STRUCTURE.id, "error", WrongInputs(_doors(evidence), _given(evidence)), tuple(inputs))
         return
-    for index, rule_id, fault in mismatches(evidence):
-        nodes = tuple(inputs[index : index + 1]) + tuple(node.id for node in evidence.flow.failed())
+    for path, rule_id, fault in mismatches(evidence):
+        door = evidence.input_at(path)
+        own = (door.id,) if door is not None else ()
+        nodes = own + tuple(node.id for node in evidence.flow.failed())
         # Axes in another order run where nothing depends on their sizes, and mean something else.
         severity: Severity = "error" if evidence.where else "silent" if fault.fault in ("order", "channels") else "note"
-        edges = tuple(edge.id for edge in evidence.flow.edges if edge.target in inputs[index : index + 1])
+        edges = tuple(edge.id for edge in evidence.flow.edges if edge.target in own)
         yield Finding.of(rule_id, severity, fault, tuple(dict.fromkeys(nodes)), edges)
 
 
-def _names(leaves: list[tuple[str, Spec]]) -> tuple[str, ...]:
-    return tuple(name for name, _ in leaves)
+def _doors(evidence: Evidence) -> tuple[str, ...]:
+    return tuple(evidence.doors[path].word for path, _ in evidence.declared or [])
+
+
+def _given(evidence: Evidence) -> tuple[str, ...]:
+    return tuple(map(show_given, evidence.x))
+
+
+def show_given(leaf: tuple[KeyPath, Spec]) -> str:
+    """A tensor of the data as a user names it: its key in a dict, else its place."""
+    path, _ = leaf
+    return str(path[1]) if len(path) == 2 and isinstance(path[1], str) else show(path)
 
 
 @check(order=60)
 def entry_notes(evidence: Evidence) -> Iterator[Finding]:
     """What Keras does at the door without a word."""
-    if evidence.where or not evidence.declared or len(evidence.declared) != len(evidence.x):
+    if evidence.where:
         return
-    inputs = [node.id for node in evidence.flow.nodes if node.kind == "input"]
-    for index, ((_, want), (_, got)) in enumerate(matched(evidence)):
-        node = tuple(inputs[index : index + 1])
+    for (_, want), (path, got) in matched(evidence):
+        door = evidence.input_at(path)
+        node = (door.id,) if door is not None else ()
         if want.dtype.startswith(("float", "bfloat")) and got.dtype.startswith(("int", "uint")):
             yield Finding.of(CAST.id, "note", CastAtDoor(want.dtype, got.dtype), node)
         if want.shape is not None and got.shape is not None and len(got.shape) == len(want.shape) - 1 and accepted(want, got):

@@ -5,15 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..flow import Edge, Flow, Node, Shape, Spec, Target
+from ..flow import Edge, Flow, KeyPath, Node, Shape, Spec, Target
+from ..flow.paths import to_wire
+
+
+@dataclass(frozen=True)
+class Door:
+    """What a declared input is called.
+
+    Attributes:
+        name: its layer's name. place: its place among the inputs as they were made.
+        word: what a user calls it: its key in a dict of inputs, else its name.
+        keys: by which keys the framework looks for it in a dict of data.
+    """
+
+    name: str
+    place: int
+    word: str
+    keys: KeyPath
 
 
 @dataclass
 class Evidence:
     """Everything that a rule may use.
 
-    ``x``, ``y``, ``weight``: ``(path, spec)`` of one replica's tensors, batch axis first.
-    ``declared``: ``(name, spec)`` of the inputs that the model declares, or ``None``.
+    ``x``, ``y``, ``weight``, ``outputs``: ``(path, spec)`` of one replica's tensors, batch axis first.
+    ``declared``: ``(path, spec)`` of the inputs that the model declares, or ``None``; ``doors`` says what they are called.
+    ``feeds``: the declared input's path and the data's, of each input that gets a tensor; empty where that is not known for sure.
+    ``paths``: which leaf of the data an edge carries, by the edge's id.
     ``where``: the phase that raised (``data``, ``build``, ``call``, ``loss``, ``metric``), or ``""``.
     ``sample``: the sampled data (see :mod:`jupyter_tpushape.sources`), or ``None``.
     """
@@ -22,12 +41,14 @@ class Evidence:
     target: Target | None = None
     sample: Any = None
     split: Any = None
-    x: list[tuple[str, Spec]] = field(default_factory=list)
-    y: list[tuple[str, Spec]] = field(default_factory=list)
-    weight: list[tuple[str, Spec]] = field(default_factory=list)
-    outputs: list[tuple[str, Spec]] = field(default_factory=list)
-    declared: list[tuple[str, Spec]] | None = None
-    structure: Any = None
+    x: list[tuple[KeyPath, Spec]] = field(default_factory=list)
+    y: list[tuple[KeyPath, Spec]] = field(default_factory=list)
+    weight: list[tuple[KeyPath, Spec]] = field(default_factory=list)
+    outputs: list[tuple[KeyPath, Spec]] = field(default_factory=list)
+    declared: list[tuple[KeyPath, Spec]] | None = None
+    doors: dict[KeyPath, Door] = field(default_factory=dict)
+    feeds: list[tuple[KeyPath, KeyPath]] = field(default_factory=list)
+    paths: dict[str, KeyPath] = field(default_factory=dict)
     where: str = ""
     failure: Any = None
     framework: str = ""
@@ -41,6 +62,25 @@ class Evidence:
     def failed_inputs(self) -> list[Edge]:
         failed = self.failed
         return [] if failed is None else self.flow.into(failed.id)
+
+    def input_at(self, path: KeyPath) -> Node | None:
+        """The input node that holds this leaf of the data."""
+        return next((node for node in self.flow.nodes if node.kind == "input" and node.path == to_wire(path)), None)
+
+    def leaf(self, path: KeyPath) -> Spec | None:
+        """The spec of one leaf of the data."""
+        return next((spec for found, spec in (*self.x, *self.y, *self.weight) if found == path), None)
+
+    def carried(self, edge: Edge) -> KeyPath | None:
+        """The leaf of the data that comes along this edge, as it is or changed on its way; ``None`` where several meet."""
+        seen: set[str] = set()
+        while edge.id not in self.paths:
+            before = self.flow.into(edge.source)
+            if len(before) != 1 or edge.id in seen:
+                return None
+            seen.add(edge.id)
+            edge = before[0]
+        return self.paths[edge.id]
 
     def rows(self, index: int = 0) -> Shape | None:
         """The shape of one sample of input ``index``: its spec without the batch axis."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
-from .entry import mismatches, names_apart
+from .entry import entry
 from .evidence import Evidence
 from .facts.data import Unfilled
 from .facts.layers import (
@@ -178,11 +178,7 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
         return
     if saved_model_finding(evidence) is not None or set_up_finding(evidence) is not None:
         return
-    if (
-        any(True for _ in mismatches(evidence))
-        or names_apart(evidence)[1]
-        or (len(evidence.declared or []) != len(evidence.x) and evidence.x and evidence.declared and evidence.where == "call")
-    ):
+    if any(True for _ in entry(evidence)):
         return
     edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
     finding = _explain(evidence, node, edges)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from ..flow import Finding, Node, Shape, Spec, Who
+from ..flow import Edge, Finding, Node, Shape, Who
 from ..trace.axes import RECURRENT
 from .evidence import Evidence
 from .examples import sequential
@@ -157,15 +157,13 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
                 giver.location,
             )
         if kind == "sparse" and labels is not None and last:
-            yield from _label_range(evidence, node, giver, last, labels.spec)
+            yield from _label_range(evidence, node, giver, last, labels)
 
 
-def _label_range(evidence: Evidence, node: Node, giver: Node, classes: int, spec: Spec) -> Iterator[Finding]:
-    # Of several labels the ones that this loss reads, where their spec tells them apart.
-    own = [path.replace("y[", "y/").replace("]", "") for path, other in evidence.y if other == spec]
+def _label_range(evidence: Evidence, node: Node, giver: Node, classes: int, labels: Edge) -> Iterator[Finding]:
+    own = evidence.carried(labels)
     for path, stats in (getattr(evidence.sample, "label_stats", None) or {}).items():
-        mine = len(evidence.y) == 1 or (len(own) == 1 and path in (own[0], f"y/{own[0]}"))
-        if not mine or stats is None or not getattr(stats, "integer", False) or stats.maximum is None:
+        if path != own or stats is None or not getattr(stats, "integer", False) or stats.maximum is None:
             continue
         if stats.maximum >= classes or (stats.minimum is not None and stats.minimum < 0):
             lowest = int(stats.minimum) if stats.minimum is not None else 0
@@ -185,8 +183,7 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
             source = evidence.flow.node(edge.source)
             while source.kind == "op" and source.op == "Cast" and evidence.flow.into(source.id):
                 source = evidence.flow.node(evidence.flow.into(source.id)[0].source)
-            path = source.role.replace("[", "/").replace("]", "") if source.kind == "input" else ""
-            seen = next((stats[key] for key in (path, f"x/{path}", f"x/{source.name}") if key in stats), None)
+            seen = stats.get(evidence.carried(edge))
             if seen is None or seen.maximum is None or not (seen.maximum >= size or (seen.minimum is not None and seen.minimum < 0)):
                 continue
             fact = IdOutOfRange(Who.of(node), size, int(seen.minimum), int(seen.maximum))

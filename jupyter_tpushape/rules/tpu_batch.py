@@ -205,11 +205,13 @@ def _unbatched(evidence: Evidence) -> bool:
         return False
     if any("Batch" in op for stage in sample.stages for op in stage.detail.get("ops", ())):
         return False
-    ranks = [len(leaf.shape) for path, leaf in sample.leaves() if path.startswith("x") and leaf.shape is not None]
-    if not ranks or not ranks[0]:
-        return bool(ranks)  # a single number is no batch
-    declared = [spec.rank for _, spec in evidence.declared or [] if spec.rank is not None]
-    return ranks[0] < 2 if not declared or len(declared) != len(ranks) else ranks[0] == declared[0] - 1
+    ranks = {path: len(leaf.shape) for path, leaf in sample.leaves("x") if leaf.shape is not None}
+    first = next(iter(ranks.values()), None)
+    if not first:
+        return first is not None  # a single number is no batch
+    declared = dict(evidence.declared or [])
+    wanted = [(ranks[path], declared[door].rank) for door, path in evidence.feeds if path in ranks and declared[door].rank is not None]
+    return all(rank == (want or 0) - 1 for rank, want in wanted) if wanted else first < 2
 
 
 @check(order=63)
@@ -217,7 +219,7 @@ def unbatched(evidence: Evidence) -> Iterator[Finding]:
     """A dataset whose elements are single samples."""
     if evidence.split is None or not _unbatched(evidence):
         return
-    leaf = next(leaf for path, leaf in evidence.sample.leaves() if path.startswith("x"))
+    leaf = next(leaf for _, leaf in evidence.sample.leaves("x"))
     rows = evidence.split.rows((leaf.shape[0] or 0) if leaf.shape else 0)
     yield Finding.of(NO_BATCH.id, "tpu", Unbatched(leaf.shape, tuple(rows)), split_nodes(evidence))
 
@@ -290,8 +292,8 @@ def dynamic_reaches(evidence: Evidence) -> Iterator[Finding]:
     batch = evidence.split.dynamic or evidence.sample.dynamic
     inner = any(
         leaf.shape is not None and None in leaf.shape[1:-1]
-        for path, leaf in evidence.sample.leaves()
-        if path.startswith("x") and leaf.kind == "dense" and len(leaf.shape or ()) > 3
+        for _, leaf in evidence.sample.leaves("x")
+        if leaf.kind == "dense" and len(leaf.shape or ()) > 3
     )
     for node in evidence.flow.nodes:
         if node.kind not in ("layer", "op") or node.status == "not-reached":

@@ -150,11 +150,7 @@ def operations(evidence: Evidence) -> Iterator[Finding]:
     program = evidence.facts.get("program")
     if program is None or evidence.target is None:
         return
-    text = (
-        any(leaf.dtype == "string" for path, leaf in evidence.sample.leaves() if path.startswith("x"))
-        if evidence.split is not None
-        else False
-    )
+    text = any(leaf.dtype == "string" for _, leaf in evidence.sample.leaves("x")) if evidence.split is not None else False
     told: set[tuple[str, str]] = set()
     for use in program.uses:
         if text and (use.op in TEXT or "String" in use.op):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..flow.paths import flatten, is_nested
 from .arrays import all_arrays, describe, sample_arrays
 from .datasets import sample_dataset, sample_generator, sample_pydataset
 from .draw import Progress
 from .kinds import has, is_dataset, is_distributed_dataset, is_pydataset, is_sequence, type_name
-from .nested import flatten, is_nested, map_leaves
 from .specs import all_specs, sample_specs
 from .values import BadData, LeafSpec, Problem, Sample, Stage, Stats
 
-__all__ = ["BadData", "LeafSpec", "Problem", "Sample", "Stage", "Stats", "flatten", "map_leaves", "sample"]
+__all__ = ["BadData", "LeafSpec", "Problem", "Sample", "Stage", "Stats", "sample"]
 
 TAKES = (
     "arrays, (x, y), (x, y, sample_weight), a dict, a tf.data.Dataset, a generator, a PyDataset, or specs such as tf.TensorSpec((32, 10))"

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..flow.paths import flatten, is_nested, map_leaves, show
 from .kinds import dtype_name, floatx, is_array, is_number, is_pandas, is_ragged, is_scipy, is_sparse, is_tf_tensor, tensor_kind, type_name
-from .nested import flatten, is_nested, map_leaves
 from .stats import all_stats, kept
 from .values import LeafSpec, Problem, Sample, Stage
 
@@ -84,11 +84,11 @@ def _texts(value: Any) -> bool:
 def _refused(data: tuple[Any, Any, Any], raw: tuple[Any, Any, Any], framework: str) -> list[Problem]:
     """What the framework's data adapter says no to, beside row counts."""
     problems = []
-    for name, tree, original in zip(("x", "y", "sample_weight"), data, raw, strict=True):
+    for name, tree, original in zip(("x", "y", "weight"), data, raw, strict=True):
         plain = any(is_number(leaf) for _, leaf in flatten(original))
         if plain and framework == "keras":
             problems.append(
-                Problem("plain-lists", f"`{name}` is made of plain Python numbers, and Keras 3 takes arrays only: type np.asarray({name})",
+                Problem("plain-lists", f"`{show((name,))}` is made of plain Python numbers, and Keras 3 takes arrays only: type np.asarray({show((name,))})",
                         "arrays", "a list of numbers")
             )  # fmt: skip
         for path, leaf in flatten(tree, name):
@@ -96,12 +96,15 @@ def _refused(data: tuple[Any, Any, Any], raw: tuple[Any, Any, Any], framework: s
             if not shape:
                 problems.append(
                     Problem(
-                        "scalar-data", f"`{path}` is a single value without a batch axis: type np.asarray([value])", "(rows, ...)", "()"
+                        "scalar-data",
+                        f"`{show(path)}` is a single value without a batch axis: type np.asarray([value])",
+                        "(rows, ...)",
+                        "()",
                     )
                 )
             if isinstance(leaf, np.ndarray) and leaf.dtype == object and not _texts(leaf):
                 problems.append(
-                    Problem("object-array", f"`{path}` is an array of Python objects (rows of unequal length, or mixed types), which "
+                    Problem("object-array", f"`{show(path)}` is an array of Python objects (rows of unequal length, or mixed types), which "
                     "no tensor "
                             "can hold: pad the rows to one length, or use tf.ragged.constant", "one dtype and one length", "dtype object")
                 )  # fmt: skip

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..flow import KeyPath
+from ..flow.paths import flatten, is_nested, map_leaves, map_paths
 from .draw import Drawn, Progress, draw
 from .kinds import dtype_name, floatx, is_pandas, is_ragged, is_scipy, is_sequence, is_sparse, is_tf_tensor, tensor_kind, type_name
-from .nested import flatten, is_nested, map_leaves, unpack
 from .pipeline import function_name, inputs_of, location_of, op_name, plain, spec_tree, stages_of, variables_of
 from .rebuild import CannotRemake, without_memory
 from .state import kept_random_state
@@ -50,31 +51,19 @@ def _with_concrete(specs: Any, values: Any) -> Any:
     if specs is None or values is None or not _same_structure(specs, values):
         return specs
     shapes = {path: leaf_shape(leaf) for path, leaf in flatten(values)}
-    paths = iter([path for path, _ in flatten(specs)])
-
-    def fill(leaf: LeafSpec) -> LeafSpec:
-        return LeafSpec(leaf.shape, leaf.dtype, leaf.kind, shapes[next(paths)])
-
-    return _ordered(fill, specs)
+    return map_paths(lambda path, leaf: LeafSpec(leaf.shape, leaf.dtype, leaf.kind, shapes[path]), specs)
 
 
-def _ordered(change: Any, tree: Any) -> Any:
-    """Like ``map_leaves`` with the leaves visited in the order of ``flatten``."""
-    found = {path: change(leaf) for path, leaf in flatten(tree, "t")}
-
-    def walk(part: Any, path: str) -> Any:
-        if part is None:
-            return None
-        if isinstance(part, dict):
-            return {key: walk(part[key], f"{path}/{key}") for key in part}
-        if isinstance(part, (list, tuple)):
-            items = [walk(item, f"{path}/{index}") for index, item in enumerate(part)]
-            if hasattr(part, "_fields"):
-                return type(part)(*items)
-            return type(part)(items)
-        return found[path]
-
-    return walk(tree, "t")
+def unpack(element: Any) -> tuple[Any, Any, Any] | None:
+    """One element of a dataset as ``(x, y, weight)``, or ``None`` where it has more than three parts."""
+    if isinstance(element, list):
+        element = tuple(element)
+    if not isinstance(element, tuple) or hasattr(element, "_fields"):
+        return element, None, None
+    if len(element) not in (1, 2, 3):
+        return None
+    x, y, weight = (*element, None, None)[:3]
+    return x, y, weight
 
 
 def fill(sample: Sample, drawn: Drawn) -> list[tuple[Any, Any, Any]]:
@@ -188,33 +177,26 @@ def _merged(batches: list[tuple[Any, Any, Any]], framework: str) -> tuple[Any, A
     Keras 3 looks at two batches and keeps the axes on which they agree, the batch axis open;
     tf_keras looks at one and keeps ranks alone.
     """
-    shapes: dict[str, list[tuple[int | None, ...]]] = {}
+    shapes: dict[KeyPath, list[tuple[int | None, ...]]] = {}
     for batch in batches[: 2 if framework == "keras" else 1]:
         for name, part in zip(PARTS, batch, strict=True):
             for path, leaf in flatten(part, name) if part is not None else ():
                 shapes.setdefault(path, []).append(leaf_shape(leaf))
 
-    def build(tree: Any, name: str) -> Any:
-        if tree is None:
-            return None
-        paths = iter([path for path, _ in flatten(tree, name)])
+    def merged(path: KeyPath, value: Any) -> LeafSpec:
+        seen = shapes[path]
+        concrete = seen[0]
+        if framework == "tf_keras" or len({len(shape) for shape in seen}) > 1:
+            shape: tuple[int | None, ...] = (None,) * len(concrete)
+        else:
+            shape = tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*seen, strict=True))
+            shape = (None, *shape[1:]) if shape else ()
+        dtype = dtype_name(getattr(value, "dtype", np.asarray(value).dtype))
+        if framework == "tf_keras" and isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            dtype = floatx(framework)
+        return LeafSpec(shape, dtype, tensor_kind(value), concrete)
 
-        def leaf(value: Any) -> LeafSpec:
-            seen = shapes[next(paths)]
-            concrete = seen[0]
-            if framework == "tf_keras" or len({len(shape) for shape in seen}) > 1:
-                shape: tuple[int | None, ...] = (None,) * len(concrete)
-            else:
-                shape = tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*seen, strict=True))
-                shape = (None, *shape[1:]) if shape else ()
-            dtype = dtype_name(getattr(value, "dtype", np.asarray(value).dtype))
-            if framework == "tf_keras" and isinstance(value, np.ndarray) and value.dtype.kind == "f":
-                dtype = floatx(framework)
-            return LeafSpec(shape, dtype, tensor_kind(value), concrete)
-
-        return _ordered(leaf, tree)
-
-    x, y, weight = (build(part, name) for part, name in zip(batches[0], PARTS, strict=True))
+    x, y, weight = (map_paths(merged, part, name) for part, name in zip(batches[0], PARTS, strict=True))
     return x, y, weight
 
 

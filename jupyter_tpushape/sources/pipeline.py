@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..flow import Location
+from ..flow.paths import map_leaves
 from .kinds import dtype_name, tensor_kind
-from .nested import map_leaves
 from .values import FILES, READERS, LeafSpec, Stage
 
 # Ops whose result differs from run to run (stateless ones differ only where fed so, and are left out).

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..flow.paths import flatten, map_leaves
 from .kinds import dtype_name, has_base, is_spec
-from .nested import flatten, map_leaves
 from .values import LeafSpec, Sample, Stage, TensorKind
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .nested import flatten
+from ..flow import KeyPath
+from ..flow.paths import flatten
 from .values import Stats
 
 DISTINCT = 1000
@@ -49,9 +50,9 @@ def stats_of(arrays: list[np.ndarray[Any, Any]]) -> Stats | None:
     return Stats(integer, whole, low, high, distinct, one_hot, binary, integer or len(good) == len(numbers), rows)
 
 
-def all_stats(batches: list[tuple[Any, Any, Any]]) -> dict[str, Stats]:
+def all_stats(batches: list[tuple[Any, Any, Any]]) -> dict[KeyPath, Stats]:
     """Statistics by leaf path: every label, and those inputs that hold whole-numbered ids."""
-    found: dict[str, list[np.ndarray[Any, Any]]] = {}
+    found: dict[KeyPath, list[np.ndarray[Any, Any]]] = {}
     for batch in batches:
         for name, tree in zip(("x", "y", "weight"), batch, strict=True):
             for path, leaf in flatten(tree, name) if tree is not None else ():
@@ -59,7 +60,7 @@ def all_stats(batches: list[tuple[Any, Any, Any]]) -> dict[str, Stats]:
                     found.setdefault(path, []).append(leaf)
     out = {}
     for path, arrays in found.items():
-        if path.startswith("x") and arrays[0].dtype.kind not in "bui":
+        if path[0] == "x" and arrays[0].dtype.kind not in "bui":
             continue
         result = stats_of(arrays)
         if result is not None:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ..flow import Location, Shape, Spec, show_shape
-from .nested import flatten, map_leaves
+from ..flow import KeyPath, Location, Shape, Spec, show_shape
+from ..flow.paths import flatten, map_leaves
 
 Kind = Literal["arrays", "dataset", "generator", "pydataset", "specs"]
 TensorKind = Literal["dense", "ragged", "sparse"]
@@ -126,7 +126,7 @@ class Sample:
         sampled: ``(x, y, weight)`` of the batches drawn, as nested NumPy arrays. Large leaves keep
             their first rows only: shapes are told by ``concrete`` and ``batch_sizes``.
         batch_sizes: distinct numbers of rows a batch was seen to have, in the order seen.
-        stats: by leaf path (``"y"``, ``"x/name"``, ``"x/0"``).
+        stats: by leaf path (``("y",)``, ``("x", "name")``, ``("x", 0)``).
         stages: the pipeline, from its sources to its end.
         notes: ``(code, text)`` of what should be said about how the sample was taken.
         problems: what ``fit`` will refuse.
@@ -145,7 +145,7 @@ class Sample:
     cardinality: int | None = None
     sampled: list[tuple[Any, Any, Any]] = field(default_factory=list)
     batch_sizes: tuple[int, ...] = ()
-    stats: dict[str, Stats] = field(default_factory=dict)
+    stats: dict[KeyPath, Stats] = field(default_factory=dict)
     stages: list[Stage] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -154,14 +154,14 @@ class Sample:
     dataset: Any = None
 
     @property
-    def label_stats(self) -> dict[str, Stats]:
+    def label_stats(self) -> dict[KeyPath, Stats]:
         """The statistics of the labels' leaves alone."""
-        return {path: stats for path, stats in self.stats.items() if path.split("/")[0] == "y"}
+        return {path: stats for path, stats in self.stats.items() if path[0] == "y"}
 
-    def leaves(self) -> Iterator[tuple[str, LeafSpec]]:
-        """``(path, leaf)`` of every tensor of a batch, in the order of x, y, weight."""
+    def leaves(self, *roles: str) -> Iterator[tuple[KeyPath, LeafSpec]]:
+        """``(path, leaf)`` of every tensor of a batch, or of these roles alone, in the order of x, y, weight."""
         for name, tree in (("x", self.x), ("y", self.y), ("weight", self.weight)):
-            if tree is not None:
+            if tree is not None and (not roles or name in roles):
                 yield from flatten(tree, name)
 
     def mapped(self, change: Callable[[LeafSpec], LeafSpec]) -> tuple[Any, Any, Any]:

@@ -6,9 +6,11 @@ import re
 from itertools import count
 from typing import Any
 
-from ..flow import Edge, Failure, Flow, Node, Replica, Shape, Spec
+from ..flow import Edge, Failure, Flow, KeyPath, Node, Replica, Shape, Spec
+from ..flow.paths import show, to_wire
+from .doors import Feeds
 from .locations import location
-from .recorder import Call, Port, Recorder, line_of
+from .recorder import Call, Port, Recorder, Source, line_of
 from .run import Leaf, Run
 
 
@@ -22,6 +24,8 @@ class Assembler:
         self._place = place or (lambda _: ())
         self._layers_seen: dict[int, int] = {}
         self.edge_of: dict[tuple[int, int], str] = {}
+        # The leaf of the data that an edge carries as it came.
+        self.paths: dict[str, KeyPath] = {}
 
     # -- nodes -------------------------------------------------------------------------------------
 
@@ -93,6 +97,8 @@ class Assembler:
                 edge = self.edge(source, target, port.spec, key=port.key, label=port.label, status=status)
                 if edge is not None:
                     self.edge_of[id(call), port.key] = edge.id
+                    if isinstance(port.producer, Source) and port.producer.path:
+                        self.paths[edge.id] = port.producer.path
 
     def source_of(self, port: Port) -> str | None:
         """The node that a tensor comes from."""
@@ -103,16 +109,14 @@ class Assembler:
 
     # -- doors -------------------------------------------------------------------------------------
 
-    def inputs(self, leaves: list[Leaf], names: list[str], feeder: str | None, specs: dict[str, Spec] | None = None) -> list[Node]:
-        """Input nodes, fed from the split or the last stage."""
-        nodes = []
-        shown = door_names([names[i] if i < len(names) else leaf.path for i, leaf in enumerate(leaves)])
+    def inputs(self, leaves: list[Leaf], feeds: Feeds | None, feeder: str | None) -> None:
+        """Input nodes, named after the model's input that each one feeds, and fed from the split or the last stage."""
+        fed = {id(leaf): door.name for door, leaf in feeds.pairs} if feeds is not None else {}
+        shown = door_names([fed.get(id(leaf), leaf.name) for leaf in leaves])
         for leaf, name in zip(leaves, shown, strict=True):
-            node = self.node(leaf.source, name=name, kind="input", op="Input", role=leaf.path)
-            nodes.append(node)
+            node = self.node(leaf.source, name=name, kind="input", op="Input", path=to_wire(leaf.path))
             if feeder is not None:
-                self.edge(feeder, node.id, leaf.spec, key=id(leaf), label=leaf.path if len(leaves) > 1 else "")
-        return nodes
+                self.edge(feeder, node.id, leaf.spec, key=id(leaf), label=leaf.name if len(leaves) > 1 else "")
 
     def labels(self, leaves: list[Leaf], feeder: str | None) -> None:
         """Labels and weights come straight from the split or the last stage: no node of their own."""
@@ -122,8 +126,8 @@ class Assembler:
 
     def outputs(self, run: Run, names: list[str]) -> None:
         for i, (path, port) in enumerate(run.outputs):
-            name = names[i] if i < len(names) else (path or "output")
-            node = self.node(None, name=name, kind="output", op="Output", role=path)
+            name = names[i] if len(names) == len(run.outputs) else str(path[-1]) if isinstance(path[-1], str) else show(path)
+            node = self.node(None, name=name, kind="output", op="Output", path=to_wire(path))
             source = self.source_of(port)
             if source is not None:
                 edge = self.edge(source, node.id, port.spec, key=id(port))

@@ -8,9 +8,12 @@ Lambda, raw reshapes, masks) makes :func:`declared` decline, and the program is 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..flow import Spec
+from ..flow.paths import map_leaves
+from .doors import Door
 from .recorder import Call, Port, Recorder
 
 # Layers whose behaviour is not settled by their declared shapes.
@@ -31,10 +34,18 @@ class Unsettled(Exception):
     """The declared shapes do not settle what a real batch would do."""
 
 
-def declared(adapter: Any, model: Any, recorder: Recorder, x: list[tuple[Spec, Any]], *, strict: bool = True) -> Any:
-    """Records the declared calls of ``model`` for inputs ``x`` (spec and producer each).
+@dataclass(frozen=True, eq=False)
+class Made:
+    """One tensor of the declared flow: its spec, and the call or source that gives it."""
 
-    Returns the outputs, nested as the model gives them, as ``(Spec, producer)`` leaves.
+    spec: Spec
+    producer: Any
+
+
+def declared(adapter: Any, model: Any, recorder: Recorder, fed: list[tuple[Door, Made]], *, strict: bool = True) -> Any:
+    """Records the declared calls of ``model``, whose inputs are fed so.
+
+    Returns the outputs, nested as the model gives them, with a :class:`Made` at each leaf.
 
     Raises:
         Unsettled: where only a real trace can tell. With ``strict=False`` every layer is taken at its
@@ -43,47 +54,55 @@ def declared(adapter: Any, model: Any, recorder: Recorder, x: list[tuple[Spec, A
     network = adapter.graph_network(model)
     if network is None:
         raise Unsettled
-    return _walk(adapter, network, recorder, x, None, strict)
+    return _walk(adapter, network, recorder, fed, None, strict)
 
 
-def _walk(adapter: Any, network: Any, recorder: Recorder, x: list[tuple[Spec, Any]], parent: Call | None, strict: bool) -> Any:
+def _walk(adapter: Any, network: Any, recorder: Recorder, fed: list[tuple[Door, Made]], parent: Call | None, strict: bool) -> Any:
     inputs, outputs = adapter.graph_ends(network)
-    if len(inputs) != len(x):
-        raise Unsettled
-    known: dict[int, tuple[Spec, Any]] = {}
+    known: dict[int, Made] = {}
     batch: int | None = None
-    for tensor, (spec, producer) in zip(inputs, x, strict=True):
-        want = adapter.spec(tensor)
-        if strict and not _fits(want, spec):
+    for door, made in fed:
+        if strict and not _fits(door.spec, made.spec):
             raise Unsettled
-        if spec.shape:
-            batch = spec.shape[0]
-        known[id(tensor)] = (spec, producer)
-    for operation, arguments, results, is_input in adapter.graph_nodes(network):
-        if is_input or all(id(result) in known for result in results):
+        if made.spec.shape:
+            batch = made.spec.shape[0]
+        known[id(door.tensor)] = made
+    if any(id(tensor) not in known for tensor in inputs):
+        raise Unsettled
+    for node in adapter.graph_nodes(network):
+        if node.is_input or all(id(result) in known for result in node.outputs):
             continue
-        ports = []
-        for tensor in arguments:
-            if id(tensor) not in known:
-                raise Unsettled
-            spec, producer = known[id(tensor)]
-            ports.append(Port(spec, producer, "", id(tensor)))
+        if any(id(tensor) not in known for tensor in node.inputs):
+            raise Unsettled
+        operation = node.operation
+        ports = [Port(known[id(tensor)].spec, known[id(tensor)].producer, "", id(tensor)) for tensor in node.inputs]
         inner = adapter.graph_network(operation) if adapter.is_layer(operation) else None
         call = _call(adapter, recorder, operation, ports, parent, inner is None)
         if inner is not None:
-            made = _walk(adapter, inner, recorder, [(port.spec, port.producer) for port in ports], call, strict)
-            flat = [made] if isinstance(made, tuple) else list(_flat(made))
+            flat = adapter.flatten(_walk(adapter, inner, recorder, _fed(adapter, operation, node.first, known), call, strict))
         else:
             if strict and not _settled(adapter, operation):
                 raise Unsettled
-            flat = [(_with_batch(adapter.spec(result), batch, strict), call) for result in results]
+            flat = [Made(_with_batch(adapter.spec(result), batch, strict), call) for result in node.outputs]
         call.done = True
-        if len(flat) != len(results):
+        if len(flat) != len(node.outputs):
             raise Unsettled
-        for result, (spec, producer) in zip(results, flat, strict=True):
-            known[id(result)] = (spec, producer)
-            call.outputs.append(Port(spec, producer, "", id(result)))
-    return _map(outputs, adapter, known)
+        for result, made in zip(node.outputs, flat, strict=True):
+            known[id(result)] = made
+            call.outputs.append(Port(made.spec, made.producer, "", id(result)))
+    if any(id(tensor) not in known for tensor in adapter.flatten(outputs)):
+        raise Unsettled
+    return adapter.map_structure(lambda tensor: known[id(tensor)], outputs)
+
+
+def _fed(adapter: Any, model: Any, first: Any, known: dict[int, Made]) -> list[tuple[Door, Made]]:
+    """What a model inside a model is fed, as the framework matches it."""
+    doors = adapter.doors(model)
+    # A tensor may stand there twice, so each place has a value of its own.
+    found = adapter.feeds(model, doors, map_leaves(lambda tensor: replace(known[id(tensor)]) if id(tensor) in known else None, first))
+    if not found.settled:
+        raise Unsettled
+    return list(found.pairs)
 
 
 def _call(adapter: Any, recorder: Recorder, operation: Any, ports: list[Port], parent: Call | None, opaque: bool) -> Call:
@@ -138,24 +157,3 @@ def _with_batch(spec: Spec, batch: int | None, strict: bool) -> Spec:
     if strict and (spec.shape[0] not in (None, batch) or None in spec.shape[1:]):
         raise Unsettled
     return Spec((batch if spec.shape[0] is None else spec.shape[0], *spec.shape[1:]), spec.dtype, spec.kind)
-
-
-def _map(structure: Any, adapter: Any, known: dict[int, tuple[Spec, Any]]) -> Any:
-    if isinstance(structure, dict):
-        return {key: _map(value, adapter, known) for key, value in structure.items()}
-    if isinstance(structure, (list, tuple)):
-        return [_map(value, adapter, known) for value in structure]
-    if id(structure) not in known:
-        raise Unsettled
-    return known[id(structure)]
-
-
-def _flat(structure: Any) -> Any:
-    if isinstance(structure, dict):
-        for value in structure.values():
-            yield from _flat(value)
-    elif isinstance(structure, list):
-        for value in structure:
-            yield from _flat(value)
-    else:
-        yield structure

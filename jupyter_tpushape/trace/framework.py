@@ -9,12 +9,23 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..flow import Spec, Weight
 from .backend import Backend
 from .config import shown_config
+from .doors import Door, Feeds
 from .hooks import Hooks
+
+
+class GraphNode(NamedTuple):
+    """One call in a functional graph. ``first`` is the call's first argument, nested as it was written."""
+
+    operation: Any
+    inputs: list[Any]
+    outputs: list[Any]
+    is_input: bool
+    first: Any
 
 
 class Framework(ABC):
@@ -167,12 +178,20 @@ class Framework(ABC):
     # -- models and their declared graphs ----------------------------------------------------------
 
     @abstractmethod
-    def declared(self, model: Any) -> list[tuple[str, Spec]] | None:
-        """The inputs that a model declares, in the order of its flattened structure; ``None`` where it declares none."""
+    def doors(self, model: Any) -> list[Door] | None:
+        """The inputs that a model declares, in the order in which the framework flattens them; ``None`` where it declares none."""
 
     @abstractmethod
-    def structure(self, model: Any) -> Any:
-        """The declared inputs in their nesting: names at the leaves; ``None`` where a model declares none."""
+    def feeds(self, model: Any, declared: list[Door], x: Any) -> Feeds:
+        """Which leaf of ``x``, nested as the data is, each declared input gets."""
+
+    @abstractmethod
+    def flatten(self, tree: Any) -> list[Any]:
+        """The leaves in the framework's own order."""
+
+    @abstractmethod
+    def map_structure(self, change: Any, tree: Any) -> Any:
+        """The nest with each leaf changed, as the framework walks it."""
 
     @abstractmethod
     def origin(self, tensor: Any) -> tuple[Any, list[Any]] | None:
@@ -183,12 +202,12 @@ class Framework(ABC):
         """The functional graph inside a model, or ``None``."""
 
     @abstractmethod
-    def graph_nodes(self, network: Any) -> Iterator[tuple[Any, list[Any], list[Any], bool]]:
-        """``(operation, inputs, outputs, is_input)`` of a functional graph, in the order of execution."""
+    def graph_nodes(self, network: Any) -> Iterator[GraphNode]:
+        """The calls of a functional graph, in the order of execution."""
 
     @abstractmethod
     def graph_ends(self, network: Any) -> tuple[list[Any], Any]:
-        """The functional graph's input tensors, flat, and its outputs as nested."""
+        """The functional graph's input tensors, flat, and its outputs nested as a call returns them."""
 
     @abstractmethod
     def node_arguments(self, operation: Any, results: list[Any], made: dict[int, Any]) -> tuple[Any, Any]:

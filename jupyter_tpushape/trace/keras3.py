@@ -6,6 +6,7 @@ import contextlib
 import copy
 import warnings
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import keras
@@ -13,6 +14,7 @@ from keras.src.backend.common import global_state
 from keras.src.backend.common.keras_tensor import KerasTensor
 from keras.src.backend.common.symbolic_scope import in_symbolic_scope
 from keras.src.layers.core.input_layer import InputLayer
+from keras.src.layers.input_spec import assert_input_compatibility
 from keras.src.layers.layer import Layer
 from keras.src.losses.loss import Loss
 from keras.src.metrics.metric import Metric
@@ -21,7 +23,8 @@ from keras.src.ops.operation import Operation
 from keras.src.optimizers.base_optimizer import BaseOptimizer
 
 from ..flow import Spec
-from .framework import Framework
+from .doors import Door, Feeds, Refused, doors, feeds
+from .framework import Framework, GraphNode
 from .recorder import active
 
 
@@ -146,22 +149,52 @@ class Keras3(Framework):
 
         return CompileLoss(loss, output_names=getattr(model, "output_names", None))
 
-    def declared(self, model: Any) -> list[tuple[str, Spec]] | None:
-        """The inputs that the model declares, in the order of its flattened structure."""
-        inputs = None
+    def doors(self, model: Any) -> list[Door] | None:
+        """The inputs that the model declares, in the order in which Keras flattens them."""
+        network = self.graph_network(model)
+        if network is not None:
+            return doors(network._inputs_struct, network.inputs, self._described)
         # Before 3.6 an unbuilt Sequential raises when it is asked for its inputs.
-        if not isinstance(model, keras.Sequential):
-            inputs = getattr(model, "inputs", None)
-        else:
-            functional = getattr(model, "_functional", None)
-            layers = getattr(model, "_layers", [])
-            if functional is not None:
-                inputs = functional.inputs
-            elif layers and isinstance(layers[0], InputLayer):
-                inputs = [layers[0].output]
-        if not inputs:
-            return None
-        return [(str(tensor.name), self.spec(tensor)) for tensor in inputs]
+        layers = getattr(model, "_layers", []) if isinstance(model, keras.Sequential) else []
+        inputs = [layers[0].output] if layers and isinstance(layers[0], InputLayer) else []
+        return doors(inputs[0], inputs, self._described) if inputs else None
+
+    def _described(self, tensor: Any) -> tuple[str, Spec]:
+        return str(tensor.name), self.spec(tensor)
+
+    def feeds(self, model: Any, declared: list[Door], x: Any) -> Feeds:
+        """Which leaf of ``x`` each declared input gets, by Keras' own code.
+
+        A dict for a dict model goes by key: each key must be there, and more keys shift what follows them, for
+        both sides are flattened in the order of their keys. A dict for a list, or for a single input, goes by
+        the inputs' names, and more keys are ignored. Other containers go by order; a list for a dict model only
+        where the model's keys are sorted.
+        """
+        network = self.graph_network(model)
+        if network is None:
+            return feeds(declared, x, None, assert_input_compatibility, keras.tree.flatten)
+
+        def differs(_: Any, raise_exception: bool = False) -> None:
+            if raise_exception:
+                raise Refused("The structure of `inputs` doesn't match the expected structure.")
+
+        stand_in = SimpleNamespace(
+            _inputs_struct=network._inputs_struct, _inputs=network._inputs, _maybe_warn_inputs_struct_mismatch=differs,
+            _convert_inputs_to_tensors=list, _adjust_input_rank=list,
+        )  # fmt: skip
+        return feeds(
+            declared,
+            x,
+            getattr(model, "input_spec", None),
+            assert_input_compatibility,
+            lambda nest: Functional._standardize_inputs(stand_in, nest),
+        )
+
+    def flatten(self, tree: Any) -> list[Any]:
+        return list(keras.tree.flatten(tree))
+
+    def map_structure(self, change: Any, tree: Any) -> Any:
+        return keras.tree.map_structure(change, tree)
 
     def optimizer_classes(self) -> tuple[Any, ...]:
         """The base class of the optimizers."""
@@ -183,15 +216,18 @@ class Keras3(Framework):
             return getattr(model, "_functional", None)
         return model if isinstance(model, Functional) else None
 
-    def graph_nodes(self, network: Any) -> Iterator[tuple[Any, list[Any], list[Any], bool]]:
-        """``(operation, inputs, outputs, is_input)`` of a functional graph, in the order of execution."""
+    def graph_nodes(self, network: Any) -> Iterator[GraphNode]:
+        """The calls of a functional graph, in the order of execution."""
         for depth in sorted(network._nodes_by_depth, reverse=True):
             for node in network._nodes_by_depth[depth]:
-                yield node.operation, list(node.input_tensors), list(node.output_tensors), bool(node.is_input)
+                first = next(iter(node.arguments.args), None)
+                yield GraphNode(node.operation, list(node.input_tensors), list(node.output_tensors), bool(node.is_input), first)
 
     def graph_ends(self, network: Any) -> tuple[list[Any], Any]:
-        """The functional graph's input tensors, flat, and its outputs as nested."""
-        return list(network.inputs), network._outputs_struct
+        """The functional graph's input tensors, flat, and its outputs nested as a call returns them."""
+        outputs = network._outputs_struct
+        single = isinstance(outputs, (list, tuple)) and len(outputs) == 1
+        return list(network.inputs), outputs[0] if single else outputs
 
     def new_input(self, spec: Spec, name: str) -> Any:
         """A symbolic input of this spec."""
@@ -228,12 +264,6 @@ class Keras3(Framework):
             "optimizer": optimizer, "loss": getattr(loss, "_user_loss", None), "loss_weights": getattr(loss, "_user_loss_weights", None),
             "metrics": _fresh(getattr(metrics, "_user_metrics", None)), "weighted_metrics": _fresh(getattr(metrics, "_user_weighted_metrics", None)),
         }  # fmt: skip
-
-    def structure(self, model: Any) -> Any:
-        """The declared inputs in their nesting: names at the leaves."""
-        if isinstance(model, Functional):
-            return keras.tree.map_structure(lambda tensor: str(tensor.name), model._inputs_struct)
-        return None
 
 
 def _copy(value: Any) -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..flow import Spec
+from ..flow import KeyPath, Spec
 from .locations import user_frame
 
 _ACTIVE = threading.local()
@@ -71,6 +71,7 @@ class Source:
 
     name: str
     role: str = "x"
+    path: KeyPath = ()
 
 
 class Recorder:

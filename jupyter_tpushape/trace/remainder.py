@@ -47,7 +47,7 @@ def _after(adapter: Any, seen: Any, recorder: Recorder, call: Call | None) -> li
     if network is None:
         return []
     done = {id(item.obj) for item in recorder.calls}
-    return [operation for operation, _, _, is_input in adapter.graph_nodes(network) if not is_input and id(operation) not in done]
+    return [node.operation for node in adapter.graph_nodes(network) if not node.is_input and id(node.operation) not in done]
 
 
 def _ghost(assembler: Assembler, adapter: Any, recorder: Recorder, layer: Any, last: str | None) -> str:

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..flow import Spec
+from ..flow import KeyPath, Spec
+from ..flow.paths import flatten, map_leaves, map_paths, show
 from .backend import Graph
-from .declared import Unsettled, declared
+from .declared import Made, Unsettled, declared
+from .doors import Door, Feeds
 from .framework import Framework
 from .patience import ENDS, limited
 from .recorder import Call, Port, Recorder, Source, recording
@@ -20,9 +22,14 @@ from .restore import left_as_found
 class Leaf:
     """One tensor of the data at the model's door: its path in the nesting, and what one replica gets."""
 
-    path: str
+    path: KeyPath
     spec: Spec
     source: Source
+
+    @property
+    def name(self) -> str:
+        """The leaf as a user would write it."""
+        return show(self.path)
 
 
 @dataclass
@@ -35,7 +42,9 @@ class Run:
     x: list[Leaf] = field(default_factory=list)
     y: list[Leaf] = field(default_factory=list)
     weight: list[Leaf] = field(default_factory=list)
-    outputs: list[tuple[str, Port]] = field(default_factory=list)
+    outputs: list[tuple[KeyPath, Port]] = field(default_factory=list)
+    doors: list[Door] | None = None
+    feeds: Feeds | None = None
     error: BaseException | None = None
     where: str = ""
     fast: bool = False
@@ -45,34 +54,18 @@ class Run:
     called: bool = False
 
 
-def leaves(structure: Any, shape: Callable[[Any], Any], role: str, root: str) -> tuple[Any, list[Leaf]]:
-    """The structure with a :class:`Leaf` at each leaf, and those leaves in a row."""
-    found: list[Leaf] = []
-
-    def walk(value: Any, path: str) -> Any:
-        if value is None:
-            return None
-        if isinstance(value, dict):
-            return {key: walk(value[key], str(key)) for key in value}
-        if isinstance(value, (list, tuple)):
-            kind = list if isinstance(value, list) else tuple
-            return kind(walk(item, f"{path}[{i}]") for i, item in enumerate(value))
-        leaf = Leaf(path, Spec(shape(value), value.dtype, getattr(value, "kind", "dense")), Source(path, role))
-        found.append(leaf)
-        return leaf
-
-    return walk(structure, root), found
+# What a source is called by its role in the data.
+_SOURCES = {"x": "x", "y": "labels", "weight": "weights"}
 
 
-def map_structure(structure: Any, change: Callable[[Any], Any]) -> Any:
-    """The structure with ``change`` applied to each leaf; ``None`` stays ``None``."""
-    if structure is None:
-        return None
-    if isinstance(structure, dict):
-        return {key: map_structure(value, change) for key, value in structure.items()}
-    if isinstance(structure, (list, tuple)):
-        return type(structure)(map_structure(value, change) for value in structure)
-    return change(structure)
+def leaves(structure: Any, shape: Callable[[Any], Any], role: str) -> tuple[Any, list[Leaf]]:
+    """The structure with a :class:`Leaf` at each leaf, and those leaves in the order of their keys."""
+
+    def leaf(path: KeyPath, value: Any) -> Leaf:
+        return Leaf(path, Spec(shape(value), value.dtype, getattr(value, "kind", "dense")), Source(show(path), _SOURCES[role], path))
+
+    nest = map_paths(leaf, structure, role)
+    return nest, [leaf for _, leaf in flatten(nest)]
 
 
 def run(
@@ -93,19 +86,21 @@ def run(
     """
     recorder = recorder or Recorder()
     run = Run(recorder, adapter, model)
-    x, run.x = leaves(sample.x, shape, "x", "x")
-    y, run.y = leaves(sample.y, shape, "labels", "y")
-    weight, run.weight = leaves(sample.weight, shape, "weights", "sample_weight")
+    x, run.x = leaves(sample.x, shape, "x")
+    y, run.y = leaves(sample.y, shape, "y")
+    weight, run.weight = leaves(sample.weight, shape, "weight")
+    run.doors = adapter.doors(model) if adapter.is_model(model) else None
+    run.feeds = adapter.feeds(model, run.doors, x) if run.doors is not None else None
     run.has_loss = y is not None and (loss is not None or (adapter.is_model(model) and adapter.compiled(model) and adapter.has_loss(model)))
     roots = [model]
     recorder.fresh = not getattr(model, "built", True)
     y_pred: Any = _UNKNOWN
-    if fast and adapter.is_model(model) and not adapter.overrides(model, "call"):
+    if fast and run.feeds is not None and run.feeds.settled and not adapter.overrides(model, "call"):
         mark = len(recorder.calls)
         try:
-            y_pred = declared(adapter, model, recorder, [(leaf.spec, leaf.source) for leaf in _in_order(adapter, model, sample.x, run.x)])
+            y_pred = declared(adapter, model, recorder, [(door, Made(leaf.spec, leaf.source)) for door, leaf in run.feeds.pairs])
             run.fast = run.called = True
-            run.outputs = [(path, Port(spec, producer)) for path, (spec, producer) in _paths(y_pred)]
+            run.outputs = [(path, Port(made.spec, made.producer)) for path, made in flatten(y_pred, "output")]
         except Unsettled:
             del recorder.calls[mark:]
     if run.fast and not run.has_loss:
@@ -115,21 +110,6 @@ def run(
     with left_as_found([adapter], roots), recording(recorder):
         _trace(run, model, x, y, weight, y_pred, training, loss)
     return run
-
-
-def _in_order(adapter: Framework, model: Any, x: Any, found: list[Leaf]) -> list[Leaf]:
-    """Leaves in the order of the declared inputs: a dict is matched by name, whatever its own order.
-
-    Raises:
-        Unsettled: where the names are not the declared ones, so that only Keras can say what it does.
-    """
-    if not isinstance(x, dict):
-        return found
-    by_name = {leaf.path: leaf for leaf in found}
-    names = [name for name, _ in adapter.declared(model) or []]
-    if set(names) != set(by_name) or len(names) != len(found):
-        raise Unsettled
-    return [by_name[name] for name in names]
 
 
 _UNKNOWN = object()
@@ -153,11 +133,11 @@ def _inside(run: Run, graph: Graph, model: Any, x: Any, y: Any, weight: Any, y_p
     recorder.walk = _entry(run)
 
     def feed(leaf: Leaf) -> Any:
-        tensor = graph.placeholder(leaf.spec, leaf.path)
+        tensor = graph.placeholder(leaf.spec, leaf.name)
         recorder.produce(adapter.key(tensor), leaf.source, tensor)
         return tensor
 
-    x_tensors, y_tensors, w_tensors = map_structure(x, feed), map_structure(y, feed), map_structure(weight, feed)
+    x_tensors, y_tensors, w_tensors = map_leaves(feed, x), map_leaves(feed, y), map_leaves(feed, weight)
     if y_pred is _UNKNOWN:
         try:
             with limited("The model's call"):
@@ -167,16 +147,15 @@ def _inside(run: Run, graph: Graph, model: Any, x: Any, y: Any, weight: Any, y_p
             run.error, run.where = error, "call"
             return
         run.called = True
-        run.outputs = [(path, recorder.port(adapter, tensor)) for path, tensor in _paths(y_pred) if adapter.is_tensor(tensor)]
+        run.outputs = [(path, recorder.port(adapter, tensor)) for path, tensor in flatten(y_pred, "output") if adapter.is_tensor(tensor)]
     else:
 
-        def stand_in(made: tuple[Spec, Any]) -> Any:
-            spec, producer = made
-            tensor = graph.placeholder(spec, "y_pred")
-            recorder.produce(adapter.key(tensor), producer, tensor)
+        def stand_in(made: Made) -> Any:
+            tensor = graph.placeholder(made.spec, "y_pred")
+            recorder.produce(adapter.key(tensor), made.producer, tensor)
             return tensor
 
-        y_pred = _map_pairs(y_pred, stand_in)
+        y_pred = adapter.map_structure(stand_in, y_pred)
     if not run.has_loss:
         return
     _loss(run, model, x_tensors, y_tensors, y_pred, w_tensors, loss)
@@ -254,26 +233,6 @@ def _end(run: Run, kind: str, name: str, op: str, error: BaseException, y: Any, 
     call.failure = error
     recorder.calls.append(call)
     return call
-
-
-def _paths(structure: Any, path: str = "") -> list[tuple[str, Any]]:
-    if isinstance(structure, dict):
-        return [pair for key, value in structure.items() for pair in _paths(value, str(key))]
-    if isinstance(structure, list) or (isinstance(structure, tuple) and not _is_pair(structure)):
-        return [pair for i, value in enumerate(structure) for pair in _paths(value, f"{path}[{i}]")]
-    return [] if structure is None else [(path, structure)]
-
-
-def _is_pair(value: tuple[Any, ...]) -> bool:
-    return len(value) == 2 and isinstance(value[0], Spec)
-
-
-def _map_pairs(structure: Any, change: Callable[[tuple[Spec, Any]], Any]) -> Any:
-    if isinstance(structure, dict):
-        return {key: _map_pairs(value, change) for key, value in structure.items()}
-    if isinstance(structure, list):
-        return [_map_pairs(value, change) for value in structure]
-    return change(structure)
 
 
 @contextlib.contextmanager

@@ -11,12 +11,13 @@ from typing import Any
 
 import tensorflow as tf
 
+from ..flow.paths import flatten, map_leaves
 from .locations import location, user_frame
 from .patience import ENDS, limited
 from .reach import Reached, is_graph_function, names_of, plain, reach
 from .recorder import Recorder, recording
 from .restore import left_as_found
-from .run import Leaf, Run, leaves, map_structure
+from .run import Leaf, Run, leaves
 from .strategies import Batches, Doors, StepFacts
 from .tensorflow import graph_for
 
@@ -49,10 +50,7 @@ def run_step(
     """
     recorder = recorder or Recorder()
     reached = reach(function)
-    parts = [
-        leaves(value, shape, role, root)
-        for value, role, root in ((sample.x, "x", "x"), (sample.y, "labels", "y"), (sample.weight, "weights", "sample_weight"))
-    ]
+    parts = [leaves(value, shape, role) for value, role in ((sample.x, "x"), (sample.y, "y"), (sample.weight, "weight"))]
     (x, _), (y, _), (weight, _) = parts
     element = (x, y, weight) if weight is not None else (x, y) if y is not None else (x,) if alone else x
     bind, iterates = _binding(function, element)
@@ -84,11 +82,11 @@ def _attempt(
     recorder, adapter = run.recorder, run.adapter
 
     def feed(leaf: Leaf) -> Any:
-        tensor = run.graph.placeholder(leaf.spec, leaf.path)
+        tensor = run.graph.placeholder(leaf.spec, leaf.name)
         recorder.produce(id(tensor), leaf.source, tensor)
         return tensor
 
-    batch = map_structure(element, feed)
+    batch = map_leaves(feed, element)
     batch = doors.per_replica(batch) if outer else batch
     given = bind(Batches(lambda: batch, doors) if iterates else batch)
     try:
@@ -101,8 +99,7 @@ def _attempt(
         return
     run.called = True
     _forget_kept(function, doors.facts)
-    flat = [tensor for tensor in tf.nest.flatten(result) if tf.is_tensor(tensor)]
-    run.outputs = [(f"[{i}]" if len(flat) > 1 else "", recorder.port(adapter, tensor)) for i, tensor in enumerate(flat)]
+    run.outputs = [(path, recorder.port(adapter, tensor)) for path, tensor in flatten(result, "output") if tf.is_tensor(tensor)]
 
 
 def _adapters(adapter: Any, reached: Reached) -> list[Any]:

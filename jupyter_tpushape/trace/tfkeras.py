@@ -6,6 +6,7 @@ import contextlib
 import random
 import warnings
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import tensorflow as tf
@@ -15,6 +16,7 @@ from tf_keras.src import backend
 from tf_keras.src.engine.base_layer import Layer
 from tf_keras.src.engine.functional import Functional
 from tf_keras.src.engine.input_layer import InputLayer
+from tf_keras.src.engine.input_spec import assert_input_compatibility
 from tf_keras.src.engine.keras_tensor import KerasTensor
 from tf_keras.src.losses import Loss
 from tf_keras.src.metrics import Metric
@@ -23,7 +25,8 @@ from tf_keras.src.optimizers.legacy.optimizer_v2 import OptimizerV2
 from tf_keras.src.optimizers.optimizer import _BaseOptimizer
 
 from ..flow import Spec
-from .framework import Framework
+from .doors import Door, Feeds, doors, feeds
+from .framework import Framework, GraphNode
 
 
 class TfKeras(Framework):
@@ -119,11 +122,34 @@ class TfKeras(Framework):
 
         return LossesContainer(loss, output_names=getattr(model, "output_names", None))
 
-    def declared(self, model: Any) -> list[tuple[str, Spec]] | None:
-        """The inputs that the model declares, in the order of its flattened structure."""
-        if not getattr(model, "_is_graph_network", False):
+    def doors(self, model: Any) -> list[Door] | None:
+        """The inputs that the model declares, in the order in which tf_keras flattens them."""
+        if self.graph_network(model) is None:
             return None
-        return [(str(tensor.node.layer.name), self.spec(tensor)) for tensor in model.inputs]
+        return doors(model._nested_inputs, model.inputs, lambda tensor: (str(tensor.node.layer.name), self.spec(tensor)))
+
+    def feeds(self, model: Any, declared: list[Door], x: Any) -> Feeds:
+        """Which leaf of ``x`` each declared input gets, by tf_keras' own code.
+
+        A dict goes by the keys of a dict model, and by the inputs' names for a list or a single input, as long as
+        the model's inputs are not nested more deeply; more keys are ignored. Everything else goes by order.
+        """
+        nested = model._nested_inputs
+        by_key = getattr(model, "_enable_dict_to_input_mapping", False)
+        stand_in = SimpleNamespace(_nested_inputs=nested, _enable_dict_to_input_mapping=by_key)
+        return feeds(
+            declared,
+            x,
+            getattr(model, "input_spec", None),
+            assert_input_compatibility,
+            lambda nest: Functional._flatten_to_reference_inputs(stand_in, nest),
+        )
+
+    def flatten(self, tree: Any) -> list[Any]:
+        return list(tf.nest.flatten(tree))
+
+    def map_structure(self, change: Any, tree: Any) -> Any:
+        return tf.nest.map_structure(change, tree)
 
     def optimizer_classes(self) -> tuple[Any, ...]:
         """The base classes of the optimizers, the legacy ones and those that scale losses included."""
@@ -140,14 +166,15 @@ class TfKeras(Framework):
         """The functional graph inside a model, or ``None``."""
         return model if getattr(model, "_is_graph_network", False) else None
 
-    def graph_nodes(self, network: Any) -> Iterator[tuple[Any, list[Any], list[Any], bool]]:
-        """``(layer, inputs, outputs, is_input)`` of a functional graph, in the order of execution."""
+    def graph_nodes(self, network: Any) -> Iterator[GraphNode]:
+        """The calls of a functional graph, in the order of execution."""
         for depth in sorted(network._nodes_by_depth, reverse=True):
             for node in network._nodes_by_depth[depth]:
-                yield node.layer, list(node.keras_inputs), tf.nest.flatten(node.outputs), bool(node.is_input)
+                first = next(iter(node.call_args or ()), None)
+                yield GraphNode(node.layer, list(node.keras_inputs), tf.nest.flatten(node.outputs), bool(node.is_input), first)
 
     def graph_ends(self, network: Any) -> tuple[list[Any], Any]:
-        """The functional graph's input tensors, flat, and its outputs as nested."""
+        """The functional graph's input tensors, flat, and its outputs nested as a call returns them."""
         return list(network.inputs), network._nested_outputs
 
     def new_input(self, spec: Spec, name: str) -> Any:
@@ -183,13 +210,6 @@ class TfKeras(Framework):
             "optimizer": type(model.optimizer).from_config(model.optimizer.get_config()), "loss": loss._user_losses, "loss_weights": loss._user_loss_weights,
             "metrics": _fresh(metrics._user_metrics), "weighted_metrics": _fresh(metrics._user_weighted_metrics),
         }  # fmt: skip
-
-    def structure(self, model: Any) -> Any:
-        """The declared inputs in their nesting: names at the leaves."""
-        nested = getattr(model, "_nested_inputs", None)
-        if nested is None or not getattr(model, "_is_graph_network", False):
-            return None
-        return tf.nest.map_structure(lambda tensor: str(tensor.node.layer.name), nested)
 
 
 def _fresh(metrics: Any) -> Any:

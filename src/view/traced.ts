@@ -14,8 +14,8 @@ export function traced(report: WireReport, after: After): Preview {
   const was = new Map<string, string>();
 
   const made = new Map<string, WireNode>();
-  for (const { id, name, kind, op, parent, config, params, note, role } of after.nodes ?? []) {
-    made.set(id, { id, name, kind, op, status: "ok", ...definedOnly({ parent, config, params, note, role }) });
+  for (const { id, name, kind, op, parent, config, params, note, path } of after.nodes ?? []) {
+    made.set(id, { id, name, kind, op, status: "ok", ...definedOnly({ parent, config, params, note, path }) });
     if (!QUIET.has(kind)) {
       changed.add(id);
     }

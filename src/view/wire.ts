@@ -48,7 +48,7 @@ export interface WireNode {
   params?: number;
   failure?: Failure | null;
   note?: string;
-  role?: string;
+  path?: (string | number)[];
 }
 
 /**
@@ -195,7 +195,11 @@ export interface After {
   gone?: string[];
 }
 
-/** One part of the program. ``location`` is the line that made it, ``called`` the one that called it. */
+/**
+ * One part of the program. ``location`` is the line that made it, ``called`` the one that called it.
+ *
+ * ``path`` of an input or an output is its place in the nest of the data or of the outputs.
+ */
 export interface Node {
   id: string;
   name: string;
@@ -210,7 +214,7 @@ export interface Node {
   params?: number;
   failure?: Failure | null;
   note?: string;
-  role?: string;
+  path?: (string | number)[];
 }
 
 /**

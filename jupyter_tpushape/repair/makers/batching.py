@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...flow import Edit, Finding, show_shape
+from ...flow import Edit, Finding, KeyPath, show_shape
+from ...flow.paths import flatten
 from ...rules.evidence import Evidence
-from .edits import Made
+from .edits import Made, where
 from .entry import declaration
 
 _DEFAULT = 32
@@ -19,7 +20,7 @@ def unbatched(evidence: Evidence) -> bool:
         return False
     if any("batch" in stage.op or stage.op in ("generator", "window", "group_by_window") for stage in sample.stages):
         return False
-    ranks = [len(leaf.shape) for path, leaf in sample.leaves() if path.startswith("x") and leaf.shape is not None]
+    ranks = [len(leaf.shape) for _, leaf in sample.leaves("x") if leaf.shape is not None]
     declared = [spec.rank for _, spec in evidence.declared or [] if spec.rank is not None]
     if not ranks:
         return False
@@ -51,7 +52,7 @@ def batch_once(evidence: Evidence, finding: Finding) -> Made:
     if sample is None or getattr(sample, "kind", "") != "dataset":
         return
     stages = [stage for stage in sample.stages if stage.op in ("batch", "padded_batch", "ragged_batch")]
-    ranks = [len(leaf.shape) for path, leaf in sample.leaves() if path.startswith("x") and leaf.shape is not None]
+    ranks = [len(leaf.shape) for _, leaf in sample.leaves("x") if leaf.shape is not None]
     declared = [spec.rank for _, spec in evidence.declared or [] if spec.rank is not None]
     if len(stages) > 1 and ranks and (not declared or [rank - 1 for rank in ranks] == declared):
         yield (
@@ -82,19 +83,15 @@ def static_batch(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _drawn(sample: Any) -> list[int]:
-    from ...sources.nested import flatten
-
     return [int(next(iter(flatten(x, "x")))[1].shape[0]) for x, _, _ in sample.sampled]
 
 
-def _longest(evidence: Evidence) -> list[tuple[str, int, int]]:
+def _longest(evidence: Evidence) -> list[tuple[KeyPath, int, int]]:
     """``(path, axis, size)`` of axes of x that differ from batch to batch: the longest that was seen, rounded up to eights."""
-    from ...sources.nested import flatten
-
     found = []
     sample = evidence.sample
-    for path, leaf in sample.leaves() if sample is not None and getattr(sample, "kind", "") == "dataset" else ():
-        if not path.startswith("x") or leaf.shape is None:
+    for path, leaf in sample.leaves("x") if sample is not None and getattr(sample, "kind", "") == "dataset" else ():
+        if leaf.shape is None:
             continue
         seen = [dict(flatten(x, "x")) for x, _, _ in sample.sampled]
         for axis, size in enumerate(leaf.shape):
@@ -109,9 +106,7 @@ def static_lengths(evidence: Evidence, finding: Finding) -> Made:
     longest = _longest(evidence)
     edits = []
     for path, axis, size in longest:
-        key = path[1:].strip("/[]")
-        where = {"key": int(key) if key.isdigit() else key} if key else {}
-        edits.append(Edit("data-transform", "x", {"op": "pad_axis", "axis": axis, "size": size, "lengths": True, **where}))
+        edits.append(Edit("data-transform", "x", {"op": "pad_axis", "axis": axis, "size": size, "lengths": True, **where(path)}))
     if edits:
         sizes = ", ".join(str(size) for _, _, size in longest)
         yield (
@@ -127,10 +122,10 @@ def declared_lengths(evidence: Evidence, finding: Finding) -> Made:
     for title, edits, reason in static_lengths(evidence, finding):
         if len(evidence.x) != 1 or len(evidence.declared or []) != 1:
             return
-        (name, want), *_ = evidence.declared or []
+        (door, want), *_ = evidence.declared or []
         sizes = {axis: size for _, axis, size in longest}
         row = tuple(sizes.get(axis, n) for axis, n in enumerate(want.shape or ()))[1:]
-        yield f"{title}, and declare {show_shape(row)}", [*edits, declaration(0, row, name)], reason
+        yield f"{title}, and declare {show_shape(row)}", [*edits, declaration(evidence, door, row)], reason
 
 
 def static_both(evidence: Evidence, finding: Finding) -> Made:

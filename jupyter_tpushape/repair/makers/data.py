@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...flow import Edit, EditKind, Finding, elements, show_shape
 from ...rules.evidence import Evidence
 from ...rules.facts.data import Refused, Unfilled
-from .edits import Made
+from .edits import Made, where
 from .entry import declaration
 
 
@@ -67,12 +67,12 @@ def whole_windows(evidence: Evidence, finding: Finding) -> Made:
     if not rest and ratio > 1:
         last = shape[-1] * ratio
         edits = [Edit("data-transform", "data", {"op": "source", "shape": shape, "last": last})]
-        for index, (name, spec) in enumerate(evidence.declared or []):
+        for door, spec in evidence.declared or []:
             if spec.shape is not None and list(spec.shape[1:]) == shape[1:]:
                 row = (*shape[1:-1], last)
                 yield (
                     f"Read {last} channels: reshape to {show_shape((shape[0], *row))} and declare {show_shape(row)}",
-                    [*edits, declaration(index, row, name)],
+                    [*edits, declaration(evidence, door, row)],
                     f"each row holds {ratio} times as many numbers",
                 )
         yield f"Read {last} for the last axis of the reshape", edits, f"each row holds {ratio} times as many numbers"
@@ -84,12 +84,9 @@ def shared_rows(evidence: Evidence, finding: Finding) -> Made:
     if not shared or not any(problem.code == "cardinality" for problem in evidence.sample.problems):
         return
     edits: list[Edit] = []
-    for path, _ in evidence.sample.leaves():
-        role, key = path[0], path[1:].strip("/[]")
-        where = {"key": int(key) if key.isdigit() else key} if key else {}
-        if role in "xy":
-            kind: EditKind = "data-transform" if role == "x" else "label-transform"
-            edits.append(Edit(kind, role, {"op": "pad_axis", "axis": 0, "size": shared, "cut": True, **where}))
+    for path, _ in evidence.sample.leaves("x", "y"):
+        kind: EditKind = "data-transform" if path[0] == "x" else "label-transform"
+        edits.append(Edit(kind, path[0], {"op": "pad_axis", "axis": 0, "size": shared, "cut": True, **where(path)}))
     if edits:
         yield (
             f"Keep the first {shared} rows, which all the arrays have",

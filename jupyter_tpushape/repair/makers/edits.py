@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...flow import Edit, Node, Shape
+from ...flow import Edit, KeyPath, Node, Shape
 from ...rules.evidence import Evidence
 from ...rules.loss import ancestors
 
@@ -28,6 +28,14 @@ SAME_SHAPE = frozenset(
         "Softmax",
     }
 )
+
+
+def where(path: KeyPath) -> dict[str, Any]:
+    """Which leaf of a part of the data an edit is about: nothing for the whole, a key, or the way down a deeper nest."""
+    keys = path[1:]
+    if not keys:
+        return {}
+    return {"key": keys[0] if len(keys) == 1 else list(keys)}
 
 
 def insert(before: str, kind: str, **config: Any) -> Edit:

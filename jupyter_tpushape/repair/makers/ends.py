@@ -8,7 +8,7 @@ from ...flow import Edge, Finding, Node
 from ...rules.evidence import Evidence
 from ...rules.facts.loss import OutOfRange
 from ...rules.loss import ends
-from .edits import SAME_SHAPE, upstream
+from .edits import SAME_SHAPE, upstream, where
 
 
 def loss_node(evidence: Evidence, finding: Finding) -> Node | None:
@@ -26,11 +26,11 @@ def several(evidence: Evidence) -> bool:
 
 
 def label_key(evidence: Evidence, labels: Edge | None) -> dict[str, Any]:
-    if len(evidence.y) < 2:
-        return {}
-    index = next((i for i, (path, spec) in enumerate(evidence.y) if labels is not None and spec == labels.spec), 0)
-    path = evidence.y[index][0]
-    return {"key": int(path.split("[")[1].rstrip("]")) if "[" in path else path}
+    """Which of the labels this edge carries."""
+    path = evidence.carried(labels) if labels is not None else None
+    if path is None or path[0] != "y":
+        path = evidence.y[0][0] if len(evidence.y) == 1 else ("y",)
+    return where(path)
 
 
 def head_of(evidence: Evidence, node: Node) -> Node | None:

@@ -5,41 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...flow import Edit, Finding, Shape, elements, show_shape
+from ...flow import Edit, Finding, KeyPath, Shape, elements, show_shape
 from ...rules.entry import accepted, matched
 from ...rules.evidence import Evidence
 from ...rules.words import axes_of
+from .edits import where
 
 Made = Iterator[tuple[str, list[Edit], str]]
 
 
-def misfits(evidence: Evidence) -> Iterator[tuple[int, str, Any, Any]]:
-    """``(index, key path, declared spec, data's spec)`` of the inputs that do not fit."""
-    for index, ((name, want), (path, got)) in enumerate(matched(evidence)):
+def misfits(evidence: Evidence) -> Iterator[tuple[KeyPath, KeyPath, Any, Any]]:
+    """The declared input's path, the path of the data that feeds it, and both specs, where they do not fit."""
+    for (door, want), (path, got) in matched(evidence):
         if not accepted(want, got) and want.shape is not None and got.shape is not None:
-            yield index, name if _by_name(evidence) else path, want, got
+            yield door, path, want, got
 
 
-def _by_name(evidence: Evidence) -> bool:
-    return bool(evidence.declared) and all(name in dict(evidence.x) for name, _ in evidence.declared or [])
-
-
-def place(evidence: Evidence, index: int, path: str) -> dict[str, Any]:
-    """Where in a nested x the leaf stands."""
-    if len(evidence.x) < 2 and path == "x":
-        return {}
-    if "[" in path:
-        return {"key": int(path.split("[")[1].rstrip("]"))}
-    return {"key": path}
-
-
-def declaration(index: int, shape: Shape, name: str) -> Edit:
-    return Edit("input-shape", name, {"index": index, "shape": list(shape)})
+def declaration(evidence: Evidence, door: KeyPath, shape: Shape) -> Edit:
+    found = evidence.doors[door]
+    return Edit("input-shape", found.name, {"index": found.place, "shape": list(shape)})
 
 
 def declare_rows(evidence: Evidence, finding: Finding) -> Made:
     """Declare what one row of the data is."""
-    for index, name, want, got in misfits(evidence):
+    for door, _, want, got in misfits(evidence):
         row = tuple(
             None if want.shape[1:][i : i + 1] == (None,) and len(want.shape) == len(got.shape) else n for i, n in enumerate(got.shape[1:])
         )
@@ -48,7 +37,7 @@ def declare_rows(evidence: Evidence, finding: Finding) -> Made:
             continue
         yield (
             f"Declare the input as {show_shape(row)}, which is what a row of the data is",
-            [declaration(index, row, name)],
+            [declaration(evidence, door, row)],
             "the data is as it is; the declaration follows it",
         )
 
@@ -61,53 +50,53 @@ def declare_wanted(evidence: Evidence, finding: Finding) -> Made:
     if first is None:
         return
     wanted = len(axes_of(first.op))
-    for index, ((name, want), (path, got)) in enumerate(matched(evidence)):
+    for (door, want), (_, got) in matched(evidence):
         if want.shape is not None and got.shape is not None and len(want.shape) != wanted == len(got.shape):
             yield (
                 f"Declare the input as {show_shape(got.shape[1:])}, which is what a row of the data is",
-                [declaration(index, got.shape[1:], name if _by_name(evidence) else path)],
+                [declaration(evidence, door, got.shape[1:])],
                 f"the data has the axes that {first.name} reads",
             )
 
 
 def declare_known(evidence: Evidence, finding: Finding) -> Made:
     """Declare the axes that were left unknown as the data has them."""
-    for index, ((name, want), (path, got)) in enumerate(matched(evidence)):
+    for (door, want), (path, got) in matched(evidence):
         if want.shape is None or got.shape is None or len(want.shape) != len(got.shape):
             continue
         row = tuple(size if declared is None else declared for declared, size in zip(want.shape[1:], got.shape[1:], strict=True))
-        if None in want.shape[1:] and None not in row and not _varies(evidence, index):
+        if None in want.shape[1:] and None not in row and not _varies(evidence, path):
             yield (
                 f"Declare the input as {show_shape(row)}, which is what a row of the data is",
-                [declaration(index, row, name if _by_name(evidence) else path)],
+                [declaration(evidence, door, row)],
                 "the axis that was left open has this size in the data",
             )
 
 
-def _varies(evidence: Evidence, index: int) -> bool:
+def _varies(evidence: Evidence, path: KeyPath) -> bool:
     """Whether an inner axis of an input differs from batch to batch."""
-    leaves = [leaf for path, leaf in evidence.sample.leaves() if path.startswith("x")] if hasattr(evidence.sample, "leaves") else []
-    return index < len(leaves) and leaves[index].shape is not None and None in leaves[index].shape[1:]
+    leaf = dict(evidence.sample.leaves()).get(path) if hasattr(evidence.sample, "leaves") else None
+    return leaf is not None and leaf.shape is not None and None in leaf.shape[1:]
 
 
 def declare_exact(evidence: Evidence, finding: Finding) -> Made:
     """Declare the axes that the data has, where the declaration has one of size 1 more or less, which Keras accepts at the door."""
-    for index, ((name, want), (path, got)) in enumerate(matched(evidence)):
+    for (door, want), (_, got) in matched(evidence):
         if want.shape is not None and got.shape is not None and len(want.shape) != len(got.shape) and None not in got.shape[1:]:
             yield (
                 f"Declare the input as {show_shape(got.shape[1:])}, which is what a row of the data is",
-                [declaration(index, got.shape[1:], name if _by_name(evidence) else path)],
+                [declaration(evidence, door, got.shape[1:])],
                 "the axis of size 1 goes through to the merge",
             )
 
 
 def declare_inner(evidence: Evidence, finding: Finding) -> Made:
     """Drop the batch axis from the declared shape."""
-    for index, name, want, _ in misfits(evidence):
+    for door, _, want, _ in misfits(evidence):
         if want.shape and len(want.shape) > 2:
             yield (
                 f"Declare one sample only: {show_shape(want.shape[2:])}",
-                [declaration(index, want.shape[2:], name)],
+                [declaration(evidence, door, want.shape[2:])],
                 "an input shape describes one sample",
             )
 
@@ -116,10 +105,10 @@ def add_batch_axis(evidence: Evidence, finding: Finding) -> Made:
     """One sample becomes a batch of one."""
     if getattr(evidence.sample, "kind", "") == "dataset":
         return
-    for index, name, want, got in misfits(evidence):
+    for _, path, want, got in misfits(evidence):
         if len(want.shape) != len(got.shape) + 1 and finding.rule != "missing-batch-axis":
             continue
-        grow = Edit("data-transform", "x", {"op": "expand_dims", "axis": 0, **place(evidence, index, name)})
+        grow = Edit("data-transform", "x", {"op": "expand_dims", "axis": 0, **where(path)})
         yield "Give the sample a batch axis: x[None]", [grow], "predict and fit take batches"
         if len(evidence.y) == 1 and len(evidence.x) == 1:
             labels = Edit("label-transform", "y", {"op": "expand_dims", "axis": 0})
@@ -128,15 +117,15 @@ def add_batch_axis(evidence: Evidence, finding: Finding) -> Made:
 
 def transpose_data(evidence: Evidence, finding: Finding) -> Made:
     """A column becomes a row."""
-    for index, name, _, got in misfits(evidence):
+    for door, path, _, got in misfits(evidence):
         yield (
             "Transpose the data: one row instead of a column",
-            [Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0], **place(evidence, index, name)})],
+            [Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0], **where(path)})],
             "as many numbers as the model declares, in one sample",
         )
         yield (
             f"Declare the input as {show_shape(got.shape[1:])}",
-            [declaration(index, got.shape[1:], name)],
+            [declaration(evidence, door, got.shape[1:])],
             "each number is then a sample of its own",
         )
 
@@ -168,14 +157,14 @@ def _declared_for(evidence: Evidence) -> bool:
 
 def permute_data(evidence: Evidence, finding: Finding) -> Made:
     """The data's axes in the declared order."""
-    for index, name, want, got in misfits(evidence):
+    for _, path, want, got in misfits(evidence):
         row, target = got.shape[1:], want.shape[1:]
         order = permutation(row, target)
         if order is not None:
             perm = [0, *[n + 1 for n in order]]
             yield (
                 f"Transpose the data to {show_shape(target)}",
-                [Edit("data-transform", "x", {"op": "transpose", "perm": perm, **place(evidence, index, name)})],
+                [Edit("data-transform", "x", {"op": "transpose", "perm": perm, **where(path)})],
                 "the layers work on the declared axes" if _declared_for(evidence) else "every number is kept; the declaration stays",
             )
 
@@ -198,8 +187,8 @@ def permutation(row: Shape, target: Shape) -> list[int] | None:
 def cast_data(evidence: Evidence, finding: Finding) -> Made:
     """Integers or doubles that meet the floats of a layer's weights."""
     edits = [
-        Edit("data-transform", "x", {"op": "cast", "dtype": "float32", **place(evidence, index, path)})
-        for index, (path, spec) in enumerate(evidence.x)
+        Edit("data-transform", "x", {"op": "cast", "dtype": "float32", **where(path)})
+        for path, spec in evidence.x
         if spec.dtype.startswith(("int", "uint", "bool", "float64")) and not any(node.op == "Embedding" for node in evidence.flow.nodes)
     ]
     if edits:
@@ -208,42 +197,42 @@ def cast_data(evidence: Evidence, finding: Finding) -> Made:
 
 def reshape_data(evidence: Evidence, finding: Finding) -> Made:
     """The same numbers with the declared axes."""
-    for index, name, want, got in misfits(evidence):
+    for _, path, want, got in misfits(evidence):
         target = want.shape[1:]
         if None in target or elements(target) != elements(got.shape[1:]):
             continue
         if len(target) == 1:
             yield (
                 "Flatten each row of the data",
-                [Edit("data-transform", "x", {"op": "flatten_rows", **place(evidence, index, name)})],
+                [Edit("data-transform", "x", {"op": "flatten_rows", **where(path)})],
                 "the numbers stay in their order",
             )
         else:
             yield (
                 f"Reshape each row of the data to {show_shape(target)}",
-                [Edit("data-transform", "x", {"op": "reshape_rows", "shape": list(target), **place(evidence, index, name)})],
+                [Edit("data-transform", "x", {"op": "reshape_rows", "shape": list(target), **where(path)})],
                 "the numbers stay in their order",
             )
 
 
 def declare_and_reshape(evidence: Evidence, finding: Finding) -> Made:
     """Declare the rows as they are, and reshape in front of the first layer."""
-    for index, name, want, got in misfits(evidence):
-        first = _first_layer(evidence, index)
+    for door, path, want, got in misfits(evidence):
+        first = _first_layer(evidence, path)
         target = want.shape[1:]
         if first is None or None in target:
             continue
         layer = {"layer": "Flatten", "config": {}} if len(target) == 1 else {"layer": "Reshape", "config": {"target_shape": list(target)}}
         yield f"Declare {show_shape(got.shape[1:])} and put {layer['layer']} in front of {first}", [
-            declaration(index, got.shape[1:], name), Edit("insert-layer", first, {**layer, "position": "before"}),
+            declaration(evidence, door, got.shape[1:]), Edit("insert-layer", first, {**layer, "position": "before"}),
         ], "the model takes the data as it is"  # fmt: skip
 
 
-def _first_layer(evidence: Evidence, index: int) -> str | None:
-    inputs = [node for node in evidence.flow.nodes if node.kind == "input"]
-    if index >= len(inputs):
+def _first_layer(evidence: Evidence, path: KeyPath) -> str | None:
+    door = evidence.input_at(path)
+    if door is None:
         return None
-    for edge in evidence.flow.out_of(inputs[index].id):
+    for edge in evidence.flow.out_of(door.id):
         node = evidence.flow.node(edge.target)
         if node.kind == "layer":
             return node.name
@@ -253,8 +242,8 @@ def _first_layer(evidence: Evidence, index: int) -> str | None:
 
 def rank_data(evidence: Evidence, finding: Finding) -> Made:
     """An axis of size 1 more or less in the data."""
-    for index, name, want, got in misfits(evidence):
-        where = place(evidence, index, name)
+    for door, path, want, got in misfits(evidence):
+        at_leaf = where(path)
         row, target = got.shape[1:], want.shape[1:]
         if len(row) + 1 == len(target):
             for axis in range(len(target), 0, -1):
@@ -263,7 +252,7 @@ def rank_data(evidence: Evidence, finding: Finding) -> Made:
                     at = -1 if axis == len(target) else axis
                     yield (
                         f"Give the data the missing axis: rows of {show_shape(grown)}",
-                        [Edit("data-transform", "x", {"op": "expand_dims", "axis": at, **where})],
+                        [Edit("data-transform", "x", {"op": "expand_dims", "axis": at, **at_leaf})],
                         "an axis of size 1 adds no number",
                     )
         if len(row) - 1 == len(target):
@@ -272,43 +261,43 @@ def rank_data(evidence: Evidence, finding: Finding) -> Made:
                 if got.shape[axis] == 1 and all(a is None or a == b for a, b in zip(target, less, strict=True)):
                     yield (
                         f"Drop the surplus axis of the data: rows of {show_shape(less)}",
-                        [Edit("data-transform", "x", {"op": "squeeze", "axis": axis, **where})],
+                        [Edit("data-transform", "x", {"op": "squeeze", "axis": axis, **at_leaf})],
                         "an axis of size 1 holds no number of its own",
                     )
         yield from declare_rows(evidence, finding)
         if len(row) < len(target):
             grown = (*row, *([1] * (len(target) - len(row))))
             yield f"Give the data a last axis and declare {show_shape(grown)}", [
-                Edit("data-transform", "x", {"op": "expand_dims", "axis": -1, **where}), declaration(index, grown, name),
+                Edit("data-transform", "x", {"op": "expand_dims", "axis": -1, **at_leaf}), declaration(evidence, door, grown),
             ], "an axis of size 1 adds no number"  # fmt: skip
             if len(row) == 1:
                 grown = (1, *row)
                 yield f"Read each row as one time step and declare {show_shape(grown)}", [
-                    Edit("data-transform", "x", {"op": "expand_dims", "axis": 1, **where}), declaration(index, grown, name),
+                    Edit("data-transform", "x", {"op": "expand_dims", "axis": 1, **at_leaf}), declaration(evidence, door, grown),
                 ], "a sequence of one step; every number is kept"  # fmt: skip
         if len(row) > len(target):
             yield "Flatten each row of the data and declare its length", [
-                Edit("data-transform", "x", {"op": "flatten_rows", **where}), declaration(index, (elements(row),), name),
+                Edit("data-transform", "x", {"op": "flatten_rows", **at_leaf}), declaration(evidence, door, (elements(row),)),
             ], "axes are lost"  # fmt: skip
 
 
 def rank_declared(evidence: Evidence, finding: Finding) -> Made:
     """The declared shape agrees with the data, and the first layer wants more or fewer axes: both change."""
-    for index, ((name, want), (path, got)) in enumerate(matched(evidence)):
+    for (door, want), (path, got) in matched(evidence):
         if want.shape is None or got.shape is None:
             continue
-        where = place(evidence, index, name if _by_name(evidence) else path)
+        at_leaf = where(path)
         row = got.shape[1:]
         yield f"Give the data a last axis of size 1 and declare {show_shape((*row, 1))}", [
-            Edit("data-transform", "x", {"op": "expand_dims", "axis": -1, **where}), declaration(index, (*row, 1), name),
+            Edit("data-transform", "x", {"op": "expand_dims", "axis": -1, **at_leaf}), declaration(evidence, door, (*row, 1)),
         ], "an axis of size 1 adds no number"  # fmt: skip
         if len(row) == 1:
             yield f"Read each row as one time step and declare {show_shape((1, *row))}", [
-                Edit("data-transform", "x", {"op": "expand_dims", "axis": 1, **where}), declaration(index, (1, *row), name),
+                Edit("data-transform", "x", {"op": "expand_dims", "axis": 1, **at_leaf}), declaration(evidence, door, (1, *row)),
             ], "a sequence of one step; every number is kept"  # fmt: skip
         if len(row) > 1 and row[-1] == 1:
             yield f"Drop the last axis of the data and declare {show_shape(row[:-1])}", [
-                Edit("data-transform", "x", {"op": "squeeze", "axis": -1, **where}), declaration(index, row[:-1], name),
+                Edit("data-transform", "x", {"op": "squeeze", "axis": -1, **at_leaf}), declaration(evidence, door, row[:-1]),
             ], "an axis of size 1 holds no number of its own"  # fmt: skip
 
 
@@ -349,30 +338,30 @@ def image_rows(evidence: Evidence, finding: Finding) -> Made:
 
 def resize_axis(evidence: Evidence, finding: Finding) -> Made:
     """The data's last axis brought to the declared size."""
-    for index, name, want, got in misfits(evidence):
-        where = place(evidence, index, name)
+    for door, path, want, got in misfits(evidence):
+        at_leaf = where(path)
         if len(want.shape) != len(got.shape):
             continue
         if len(got.shape) == 4 and want.shape[-1] == 1:
             yield (
                 "Turn the images to grey: the mean over their channels",
-                [Edit("data-transform", "x", {"op": "mean_last", **where})],
+                [Edit("data-transform", "x", {"op": "mean_last", **at_leaf})],
                 "colour is lost",
             )
         if len(got.shape) == 4 and got.shape[-1] == 1 and want.shape[-1]:
             yield (
                 f"Repeat the single channel {want.shape[-1]} times",
-                [Edit("data-transform", "x", {"op": "repeat_last", "times": want.shape[-1], **where})],
+                [Edit("data-transform", "x", {"op": "repeat_last", "times": want.shape[-1], **at_leaf})],
                 "a grey image as a colour one",
             )
         off = [i for i in range(1, len(got.shape)) if want.shape[i] not in (None, got.shape[i])]
-        first = _first_layer(evidence, index)
+        first = _first_layer(evidence, path)
         if len(got.shape) == 4 and set(off) <= {1, 2} and first is not None and None not in want.shape[1:3]:
             size = {"height": want.shape[1], "width": want.shape[2]}
             resize = Edit("insert-layer", first, {"layer": "Resizing", "config": size, "position": "before"})
             yield (
                 f"Resize the images to {want.shape[1]} by {want.shape[2]}: Resizing in front of {first}",
-                [declaration(index, got.shape[1:], name), resize],
+                [declaration(evidence, door, got.shape[1:]), resize],
                 "the layers behind it keep their sizes; the images are scaled",
             )
         if len(off) == 1:
@@ -381,7 +370,9 @@ def resize_axis(evidence: Evidence, finding: Finding) -> Made:
                 f"{verb} axis {off[0]} of the data to {want.shape[off[0]]}",
                 [
                     Edit(
-                        "data-transform", "x", {"op": "pad_axis", "axis": off[0], "size": want.shape[off[0]], "cut": verb == "Cut", **where}
+                        "data-transform",
+                        "x",
+                        {"op": "pad_axis", "axis": off[0], "size": want.shape[off[0]], "cut": verb == "Cut", **at_leaf},
                     )
                 ],
                 "numbers are added or lost",

@@ -9,7 +9,7 @@ from ...flow import Edit, Finding, Node, elements, show_shape
 from ...rules.evidence import Evidence
 from ...rules.heard import HeardSizes, hear
 from ...rules.loss import kind_of
-from .edits import Made, configure
+from .edits import Made, configure, where
 from .ends import ends_of, highest_of, label_key, loss_node, several, snake
 
 
@@ -155,9 +155,7 @@ def rows_of_one(evidence: Evidence, finding: Finding) -> Made:
         (columns, {"op": "squeeze", "axis": -1}, "Drop the last axis of the labels: (batch,)"),
     ):
         if len(found) == 1:
-            path = found[0][0]
-            key = {} if len(evidence.y) < 2 else {"key": int(path.split("[")[1].rstrip("]")) if "[" in path else path}
-            yield title, [Edit("label-transform", "y", {**op, **key})], "both sides then have the same number of axes"
+            yield title, [Edit("label-transform", "y", {**op, **where(found[0][0])})], "both sides then have the same number of axes"
 
 
 def whole_batch(evidence: Evidence, finding: Finding) -> Made:

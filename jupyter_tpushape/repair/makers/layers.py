@@ -99,7 +99,7 @@ def embed_ids(evidence: Evidence, finding: Finding) -> Made:
     if evidence.failed is None or len(evidence.x) != 1:
         return
     (_, spec), *_ = evidence.x
-    tops = [stats.maximum for path, stats in (getattr(evidence.sample, "stats", None) or {}).items() if path.startswith("x") and stats]
+    tops = [stats.maximum for path, stats in (getattr(evidence.sample, "stats", None) or {}).items() if path[0] == "x" and stats]
     ids = int(max((top for top in tops if top is not None), default=-1))
     if not spec.dtype.startswith(("int", "uint")) or spec.shape is None or len(spec.shape) != 2 or ids < 0:
         return

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ...flow import Edit, Finding, Node, Shape, elements
+from ...flow.paths import to_wire
 from ...rules.evidence import Evidence
 from ...rules.facts.layers import OperationRaised, WrongMask
 from ...rules.facts.mixing import FixedBatch
 from ...rules.heard import HeardReshape, HeardWidths, hear
-from .edits import Made, failing, given, insert, owner_of, upstream
+from .edits import Made, failing, given, insert, owner_of, upstream, where
+from .entry import declaration
 
 
 def mask_shape(evidence: Evidence, finding: Finding) -> Made:
@@ -23,17 +24,15 @@ def mask_shape(evidence: Evidence, finding: Finding) -> Made:
     if edge is None or len(target) != 2:
         return
     source = evidence.flow.node(edge.source)
-    inputs = [item for item in evidence.flow.nodes if item.kind == "input"]
-    index = next((i for i, item in enumerate(inputs) if item.id == source.id), None)
-    if index is None or index >= len(evidence.x):
+    found = next(((door, path) for door, path in evidence.feeds if source.path and to_wire(path) == source.path), None)
+    if found is None:
         return
-    path = evidence.x[index][0]
-    key: Any = int(path.split("[")[1].rstrip("]")) if "[" in path else path
+    door, path = found
     edits = [
-        Edit("data-transform", "x", {"op": "pad_axis", "axis": axis + 1, "size": size, "value": 1, "key": key})
+        Edit("data-transform", "x", {"op": "pad_axis", "axis": axis + 1, "size": size, "value": 1, **where(path)})
         for axis, size in enumerate(target)
     ]
-    edits.append(Edit("input-shape", source.name, {"index": index, "shape": target}))
+    edits.append(declaration(evidence, door, tuple(target)))
     yield (
         f"Make the mask {tuple(target)} a sample: query steps by value steps",
         edits,
@@ -53,7 +52,9 @@ def host_layer(evidence: Evidence, finding: Finding) -> Made:
                 if layer.kind != "layer":
                     continue
                 move = Edit(
-                    "data-transform", layer.name, {"op": "host-layer", **({"input": doors.index(node.id)} if evidence.declared else {})}
+                    "data-transform",
+                    layer.name,
+                    {"op": "host-layer", **where(node.path), **({"input": doors.index(node.id)} if evidence.declared else {})},
                 )
                 for title, edits, reason in static_batch(evidence, finding):
                     yield (

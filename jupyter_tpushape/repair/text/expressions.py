@@ -128,7 +128,7 @@ def map_code(edit: Edit, x: Any = None, y: Any = None, weight: Any = None, *, sp
     elif isinstance(key, str):
         inner = tensor_code(edit, f'{name}["{key}"]', spec)
         made = f'{{**{name}, "{key}": {inner}}}' if inner else ""
-    elif isinstance(structure, (list, tuple)):
+    elif isinstance(structure, (list, tuple)) and isinstance(key, int):
         inner = tensor_code(edit, f"{name}[{key}]", spec)
         made = f"({', '.join(inner if i == key else f'{name}[{i}]' for i in range(len(structure)))})" if inner else ""
     else:

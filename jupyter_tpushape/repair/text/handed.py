@@ -43,6 +43,7 @@ class Form:
         """The spec of the leaf that an edit is about; axes that differ from batch to batch are open."""
         found = (self.specs or {}).get(role_of(edit)) or {}
         key = edit.detail.get("key")
+        key = tuple(key) if isinstance(key, list) else key
         spec = next(iter(found.values()), None) if key is None and len(found) == 1 else found.get(key)
         return spec if isinstance(spec, Spec) else None
 
@@ -203,6 +204,8 @@ class _Hands:
         if key is None:
             self._swap(value, self._written(self._text(value)))
             return
+        if isinstance(key, list):
+            raise NoPlace
         inside = self._resolved(value)
         if isinstance(inside, (cst.List, cst.Tuple)) and isinstance(key, int) and key < len(inside.elements):
             self._leaf_at(inside.elements[key].value)

@@ -6,7 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from ...flow import Fact, Shape, Side, Sides, elements, show_shape
+from ...flow import Fact, KeyPath, Shape, Side, Sides, elements, show_shape
+from ...flow.paths import show
 from ..words import pair
 
 Fault = Literal["text", "sample", "batch-declared", "flattened", "rank", "channels", "order", "column", "size"]
@@ -121,21 +122,23 @@ _WHY: dict[Fault, str] = {
 }
 
 
-class UnknownNames(Fact, frozen=True):
-    """A dict of data has keys that no input has. ``ran``: the program ran, with the arrays in the order of their keys."""
+class WrongNames(Fact, frozen=True):
+    """A dict of data whose keys are not the inputs' names. ``crossed``: the program ran, and these inputs were fed from another one's key."""
 
     declared: tuple[str, ...]
     given: tuple[str, ...]
     unknown: tuple[str, ...]
     missing: tuple[str, ...]
-    ran: bool
+    crossed: tuple[tuple[str, KeyPath], ...] = ()
 
     def message(self) -> str:
+        if self.crossed:
+            return "; ".join(f"{name} is fed with {show(path)}" for name, path in self.crossed) + "."
         return f"The data brings {', '.join(self.unknown)}, and the model has no input of that name."
 
     def why(self) -> str:
-        if self.ran:
-            return "Keras 3 only warns, and feeds the arrays in the alphabetical order of their keys, whatever they mean."
+        if self.crossed:
+            return "Keras only warns where keys do not agree, and feeds the arrays in the order of their keys, whatever they mean."
         return "A dict of arrays is matched by name. Rename its keys to the inputs' names, or give a list in the declared order."
 
     def sides(self) -> Sides:

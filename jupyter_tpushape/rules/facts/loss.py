@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...flow import Fact, Shape, Side, Sides, Who, show_shape
+from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, show_shape
+from ...flow.paths import show
 from ..words import named, pair, placed
 
 Through = Literal["sequences", "tokens", "grid", "input"]
@@ -292,7 +293,7 @@ class LabelOutOfRange(OutOfRange, frozen=True):
     """Class numbers that the last layer has no unit for."""
 
     loss: str = ""
-    path: str = "y"
+    path: KeyPath = ("y",)
 
     def message(self) -> str:
         bad = self.highest if self.highest >= self.size else self.lowest
@@ -301,7 +302,7 @@ class LabelOutOfRange(OutOfRange, frozen=True):
     def why(self) -> str:
         return (
             f"{self.loss} refuses it on a CPU and turns the loss into NaN on a TPU. "
-            f"{self.path} was seen from {self.lowest} to {self.highest}."
+            f"{show(self.path)} was seen from {self.lowest} to {self.highest}."
         )
 
 

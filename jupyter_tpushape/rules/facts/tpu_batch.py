@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...flow import Fact, Shape, Side, Sides, Who, show_shape
+from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, show_shape
+from ...flow.paths import show
 from ..words import count, named
 
 
@@ -159,10 +160,10 @@ class Unbatched(Fact, frozen=True):
 class UnknownRank(Fact, frozen=True):
     """The tensor at ``path`` has no known rank."""
 
-    path: str
+    path: KeyPath
 
     def message(self) -> str:
-        return f"The rank of {self.path} is unknown, which TPUStrategy does not take."
+        return f"The rank of {show(self.path)} is unknown, which TPUStrategy does not take."
 
     def why(self) -> str:
         return (
@@ -177,13 +178,13 @@ class UnknownRank(Fact, frozen=True):
 class DynamicAxes(Fact, frozen=True):
     """``axes`` of the tensor at ``path`` change from batch to batch. ``buckets``: they are padded to powers of two."""
 
-    path: str
+    path: KeyPath
     shape: Shape
     axes: tuple[int, ...]
     buckets: bool
 
     def message(self) -> str:
-        return f"Axis {', '.join(map(str, self.axes))} of {self.path} changes from batch to batch: {show_shape(self.shape)}."
+        return f"Axis {', '.join(map(str, self.axes))} of {show(self.path)} changes from batch to batch: {show_shape(self.shape)}."
 
     def why(self) -> str:
         programs = (

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...flow import Fact, Side, Sides, Who
+from ...flow import Fact, KeyPath, Side, Sides, Who
+from ...flow.paths import show
 from ..words import named
 
 
 class CompositeInput(Fact, frozen=True):
     """A ragged or sparse tensor of the data."""
 
-    path: str
+    path: KeyPath
     kind: Literal["dense", "ragged", "sparse"]
     dtype: str
 
     def message(self) -> str:
-        return f"{self.path} is a {self.kind} tensor, and TPUStrategy does not distribute those."
+        return f"{show(self.path)} is a {self.kind} tensor, and TPUStrategy does not distribute those."
 
     def why(self) -> str:
         cure = "to_tensor()" if self.kind == "ragged" else "tf.sparse.to_dense"
@@ -32,7 +33,7 @@ class CompositeInput(Fact, frozen=True):
 class TextInput(Fact, frozen=True):
     """Text in the data. ``reader``: the layer that would turn it into numbers; ``dynamic``: the batch axis is unknown too."""
 
-    path: str
+    path: KeyPath
     dynamic: bool
     reader: Who | None
 
@@ -42,7 +43,7 @@ class TextInput(Fact, frozen=True):
             if self.dynamic
             else "and the first operation on it has no TPU kernel"
         )
-        return f"{self.path} is text, which a TPU cannot hold, {how}."
+        return f"{show(self.path)} is text, which a TPU cannot hold, {how}."
 
     def why(self) -> str:
         which = f" with {self.reader.name}, which then leaves the model." if self.reader is not None else "."
