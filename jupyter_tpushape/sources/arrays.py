@@ -142,7 +142,7 @@ def sample_arrays(x: Any, y: Any, weight: Any, *, framework: str, batch_size: in
         found = ", ".join(f"{name}: {' and '.join(map(str, sizes))}" for name, sizes in counts.items())
         problems.insert(
             0, Problem("cardinality", "The arrays have different numbers of rows, and each sample needs one row in each of them",
-                       f"{counts[next(iter(counts))][0]} rows everywhere", found)
+                       f"{counts[next(iter(counts))][0]} rows everywhere", found, tuple(sizes[0] for sizes in counts.values()))
         )  # fmt: skip
     size = int(batch_size or 32)
     first = min(size, rows)
