@@ -224,4 +224,4 @@ def snippet(seen: Examined, edits: tuple[Edit, ...]) -> str:
 
 def _same(one: Finding, other: Finding) -> bool:
     """Whether this is the fault that was to be repaired, and not another one behind it."""
-    return one.rule == other.rule and (one.message == other.message or one.nodes == other.nodes)
+    return one.rule == other.rule and (one.fact == other.fact or one.nodes == other.nodes)
