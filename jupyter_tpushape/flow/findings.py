@@ -99,6 +99,13 @@ class Fix(msgspec.Struct, dict=True, omit_defaults=True):
     mends: bool = False
     then: tuple[str, ...] = ()
 
+    @property
+    def standing(self) -> Literal["run", "live", "step", "idea"]:
+        """What may be said of it: its text was run, the live model was rebuilt with it, it is a first step, or it is an idea."""
+        if self.verified:
+            return "run" if self.proof == "source" else "live"
+        return "step" if self.mends else "idea"
+
     def rebuild(self) -> tuple[Any, Any]:
         """Fresh ``(model, data)`` with the edits applied, ready for ``fit``.
 

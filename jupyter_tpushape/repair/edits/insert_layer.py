@@ -82,11 +82,13 @@ class InsertLayer(Edit):
                 return
             text.remarks.append(f"the line makes {len({other.name for other in shared})} layers, and all of them get it")
         new, changes = self._new(text, source, names, call)
-        if self.position == "after":
-            source.splice([*changes, *_around(source, call, f"{new}(", ")")])
-            return
-        argument = self._argument(call)
-        source.splice([*changes, *_around(source, argument, f"{new}(", ")")])
+        held = _held(source, call, new, self.layer_class)
+        if held is not None:
+            # Made with the model, and not anew at each call.
+            new, made = held
+            changes.append(made)
+        around = call if self.position == "after" else self._argument(call)
+        source.splice([*changes, *_around(source, around, f"{new}(", ")")])
 
     def _argument(self, call: ast.Call) -> ast.expr:
         given = call.args[0] if call.args else next((item.value for item in call.keywords if item.arg in ("inputs", "x")), None)
@@ -150,6 +152,32 @@ class InsertLayer(Edit):
             return run.adapter.Sequential([new, layer] if self.position == "before" else [layer, new])
 
         return exchange(run.adapter, model, self.target, changed)
+
+
+def _held(source: Source, call: ast.Call, new: str, cls: str) -> tuple[str, Change] | None:
+    """In a method of the user's class: the attribute that holds the new layer, and the line of ``__init__`` that makes it.
+
+    Raises:
+        NoPlace: where the class has no ``__init__`` to make it in.
+    """
+    above = parents(source.tree)
+    method = enclosing(above, call)
+    owner = above.get(method)
+    if not isinstance(method, ast.FunctionDef) or not isinstance(owner, ast.ClassDef) or method.name in ("__init__", "build"):
+        return None
+    maker = next((item for item in owner.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"), None)
+    if maker is None or not maker.args.args or not method.args.args:
+        raise NoPlace
+    me, written = maker.args.args[0].arg, source.of(call.func)
+    lines = [item for item in maker.body if isinstance(item, ast.Assign) and any(source.of(target) == written for target in item.targets)]
+    beside: ast.stmt = lines[-1] if lines else maker.body[-1]
+    taken = {item.attr for item in nodes(owner, ast.Attribute)}
+    stem = f"{written.rsplit('.', 1)[-1]}_{cls.lower()}" if isinstance(call.func, ast.Attribute) else cls.lower()
+    name = next(name for name in (stem, *(f"{stem}_{i}" for i in range(1, 99))) if name not in taken)
+    end = source.end(beside)
+    stop = source.text.find("\n", end)
+    stop = len(source.text) if stop < 0 else stop
+    return f"{method.args.args[0].arg}.{name}", (stop, stop, f"\n{source.indent(beside)}{me}.{name} = {new}")
 
 
 def _around(source: Source, node: ast.AST, before: str, after: str) -> list[Change]:
