@@ -77,3 +77,32 @@ def test_a_recurrent_layer_returns_its_sequence_whatever_stands_between_it_and_t
         if first is None or not first.verified or first.edits[0].target != "first" or "return_sequences" not in str(first.edits[0]):
             wrong.append((text, finding.rule, first.title if first is not None else ""))
     assert wrong == []
+
+
+LABELS = """
+def build():
+    m = keras.Sequential([keras.Input((4,)), L.Dense(3, activation="softmax")]); m.compile("sgd", "{loss}"); return m
+def data():
+    return np.zeros((6, 4), "float32"), {labels}
+"""
+
+
+@pytest.mark.parametrize(
+    ("loss", "labels", "values", "edits"),
+    [
+        ("sparse_categorical_crossentropy", "np.eye(3)[[0, 1, 2, 0, 1, 2]]", "one-hot", ["loss", "label-transform"]),
+        ("sparse_categorical_crossentropy", "np.full((6, 3), 1 / 3, 'float32')", "shares", ["loss"]),
+        ("sparse_categorical_crossentropy", "np.zeros((6, 3), 'float32')", "zeros", ["loss"]),
+        ("sparse_categorical_crossentropy", "np.ones((6, 3), 'int32')", "marks", []),
+        ("sparse_categorical_crossentropy", "np.arange(18.0).reshape(6, 3)", "numbers", []),
+        ("categorical_crossentropy", "np.arange(6) % 3", "classes", ["loss", "label-transform"]),
+        ("categorical_crossentropy", "np.arange(6) / 7", "numbers", []),
+    ],
+)
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+def test_what_labels_are_is_said_by_their_values(framework: str, loss: str, labels: str, values: str, edits: list[str]) -> None:
+    program = example(LABELS.format(loss=loss, labels=labels), framework)
+    finding = tpushape.trace(program["build"], program["data"], tpu=None).findings[0]
+    assert finding.rule in ("one-hot-labels", "integer-labels")
+    assert finding.fact.values == values
+    assert [fix.edits[0].kind for fix in finding.fixes if fix.verified] == edits
