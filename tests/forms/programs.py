@@ -280,15 +280,12 @@ def comprehension(layers, s):
         return None
     return (
         "\n\ndef build():\n    model = keras.Sequential(["
-        + f"{first}, *[Dense(n, name=f'hidden_{{n}}') for n in (16, 12)], "
-        + ", ".join(parts[1:])
-        + "])\n"
-        + _compile(loss)
+        f"{first}, *[Dense(n, name=f'hidden_{{n}}') for n in (16, 12)], " + ", ".join(parts[1:]) + "])\n" + _compile(loss)
     )
 
 
 def subclass(layers, s):
-    first, *parts, loss = layers
+    _, *parts, loss = layers
     made = "".join(f"        self.part{i} = {part}\n" for i, part in enumerate(parts))
     calls = "".join(f"        x = self.part{i}(x)\n" for i in range(len(parts)))
     return (
