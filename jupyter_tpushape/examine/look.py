@@ -54,7 +54,7 @@ def _look(program: Program) -> Examined:
             "type trace(model, data), or trace(build, data) with a function build()."
         )
     if adapter is None:
-        model, error = build(program.model, recorder)
+        model, error = build(program.model, recorder, hollow=True)
         if isinstance(error, CannotRebuild):
             raise error
         if error is None:

@@ -50,6 +50,7 @@ class Jax(Backend):
 
     name = "jax"
     replicated = False
+    slow_values = True
     open_axes = False
 
     def __init__(self) -> None:

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import keras
+from keras.src.backend import Variable
 from keras.src.backend.common import global_state
 from keras.src.backend.common.keras_tensor import KerasTensor
 from keras.src.backend.common.symbolic_scope import in_symbolic_scope
@@ -60,7 +61,21 @@ class Keras3(Framework):
         return bool(in_symbolic_scope())
 
     def install_more(self) -> None:
+        """Operations on symbolic tensors are calls too; variables of a builder that is only traced get no values."""
         self.hooks.patch(Operation, "symbolic_call", self._around_symbolic)
+        if self.backend.slow_values:
+            self.hooks.patch(Variable, "_initialize_with_initializer", self._around_initial)
+
+    def _around_initial(self, original: Any) -> Any:
+        def _initialize_with_initializer(variable: Any, initializer: Any) -> Any:
+            recorder = active()
+            if recorder is None or not recorder.hollow:
+                return original(variable, initializer)
+            # As Keras itself leaves a variable that is made in a stateless scope.
+            variable._initializer = initializer
+            return None
+
+        return _initialize_with_initializer
 
     def _around_symbolic(self, original: Any) -> Any:
         def symbolic_call(operation: Any, *args: Any, **kwargs: Any) -> Any:

@@ -94,6 +94,8 @@ class Recorder:
         self.edits: Any = None
         self.graph: Any = None
         self.fresh = False
+        # Whether variables that are made now need no values: what is built is traced and never trained.
+        self.hollow = False
 
     def drop_calls(self) -> None:
         """Forgets the calls and keeps who made what: what a builder called is not what the data runs through."""
