@@ -72,7 +72,7 @@ class Keras3(Framework):
             if recorder is None or not recorder.hollow:
                 return original(variable, initializer)
             # As Keras itself leaves a variable that is made in a stateless scope.
-            variable._initializer = initializer
+            variable._value, variable._initializer = None, initializer
             return None
 
         return _initialize_with_initializer
@@ -138,6 +138,25 @@ class Keras3(Framework):
         if getattr(model, "_call_has_training_arg", False):
             return model(x, training=training)
         return model(x)
+
+    def build_step(self, model: Any, x: Any, y: Any, weight: Any) -> None:
+        """Builds the model, its metrics and its optimizer by Keras' own shape inference."""
+
+        def symbolic(spec: Any) -> Any:
+            return KerasTensor(spec.shape, spec.dtype) if isinstance(spec, Spec) else spec
+
+        batch = tuple(keras.tree.map_structure(symbolic, part) for part in (x, y, weight))
+        if not all(layer.built for layer in model._flatten_layers()):
+            model._symbolic_build(data_batch=batch)
+        if model.optimizer is not None and not model.optimizer.built:
+            model.optimizer.build(model.trainable_variables)
+
+    def train_step(self, model: Any, x: Any, y: Any, weight: Any) -> Any:
+        """Runs the model's own step as ``fit`` does on JAX: with its variables' values and a batch, for logs and new values."""
+        groups = (model.trainable_variables, model.non_trainable_variables, model.optimizer.variables, model.metrics_variables)
+        state = tuple([self.backend.read(variable) for variable in group] for group in groups)
+        batch = (x,) if y is None else (x, y) if weight is None else (x, y, weight)
+        return model.train_step(state, batch)
 
     def compute_loss(self, model: Any, x: Any, y: Any, y_pred: Any, weight: Any) -> Any:
         return model._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=weight, training=True)
