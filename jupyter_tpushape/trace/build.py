@@ -15,8 +15,9 @@ from .recorder import Call, Port, Recorder, Source, recording
 def build(builder: Callable[[], Any], recorder: Recorder, *, hollow: bool = False) -> tuple[Any, BaseException | None]:
     """Calls ``builder`` with the recorder on; returns what it made, or what it raised.
 
-    With ``hollow`` the model is for tracing only: where the framework can put that off, its variables have no values. Name counters and random states are given back afterwards, so that a traced builder leaves no mark
-    on the names and seeds of what the user makes next.
+    With ``hollow`` the model is for tracing only: where the framework can put that off, its variables have no values.
+    Name counters and random states are given back afterwards, so that a traced builder leaves no mark on the names and seeds of
+    what the user makes next.
     """
     recorder.hollow = hollow
     with watching(recorder):
