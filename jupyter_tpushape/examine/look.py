@@ -79,7 +79,7 @@ def _look(program: Program) -> Examined:
     if program.edits is not None and data_error is None:
         data = program.edits.data(data)
     framework = adapter.name if adapter is not None else "keras"
-    evidence = Evidence(flow=Assembler(framework).flow, target=program.target, framework=framework)
+    evidence = Evidence(flow=Assembler(framework).flow, target=program.target, framework=framework, backend=_backend(adapter))
     evidence.facts["batch_size"] = program.batch_size
     seen = Examined(evidence, program, recorder, adapter, model, data, error=error)
     if data_error is not None:
@@ -114,6 +114,10 @@ def _own_step(seen: Examined) -> bool:
         return False
     seen.evidence.facts = {**_model_facts(seen), **seen.evidence.facts}
     return True
+
+
+def _backend(adapter: Framework | None) -> str:
+    return adapter.backend.name if adapter is not None else ""
 
 
 def _kind(value: Any) -> str:
@@ -200,7 +204,7 @@ def assemble_recorded(program: Program, recorder: Recorder, error: BaseException
     """What was recorded without a model to show for it: a watched block, or the call that broke."""
     adapter = _guess(recorder)
     name = adapter.name if adapter is not None else "keras"
-    evidence = Evidence(flow=Assembler(name).flow, framework=name)
+    evidence = Evidence(flow=Assembler(name).flow, framework=name, backend=_backend(adapter))
     seen = Examined(evidence, program, recorder, adapter, error=error)
     if error is not None:
         evidence.where, evidence.failure = "build", error

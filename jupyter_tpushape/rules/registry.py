@@ -41,6 +41,7 @@ class Rule:
 RULES: dict[str, Rule] = {}
 CHECKS: list[tuple[int, Check]] = []
 FALLBACKS: list[Check] = []
+BACKENDS: dict[Check, str] = {}
 
 
 def rule(
@@ -64,10 +65,12 @@ def rule(
     return made
 
 
-def check(order: int = 50) -> Callable[[Check], Check]:
-    """Registers a function that looks at the evidence; lower ``order`` runs earlier."""
+def check(order: int = 50, *, backend: str = "") -> Callable[[Check], Check]:
+    """Registers a function that looks at the evidence; lower ``order`` runs earlier. ``backend``: the only one that its facts are of."""
 
     def register(function: Check) -> Check:
+        if backend:
+            BACKENDS[function] = backend
         CHECKS.append((order, function))
         CHECKS.sort(key=lambda pair: pair[0])
         return function
@@ -88,6 +91,8 @@ def run_rules(evidence: Evidence) -> list[Finding]:
     findings: list[Finding] = []
     for order, function in [*CHECKS, *((-1, function) for function in FALLBACKS)]:
         if order < 0 and any(finding.serious for finding in findings):
+            continue
+        if evidence.backend and BACKENDS.get(function, evidence.backend) != evidence.backend:
             continue
         for finding in function(evidence):
             if not finding.docs:

@@ -144,7 +144,7 @@ def multiples(batch: int, replicas: int) -> str:
     return f"{below} or {above}" if below else str(above)
 
 
-@check(order=60)
+@check(order=60, backend="tensorflow")
 def varying_or_dynamic(evidence: Evidence) -> Iterator[Finding]:
     """An unknown batch axis: what makes it so, and how bad it is."""
     split, sample = evidence.split, evidence.sample
@@ -186,7 +186,7 @@ def varying_or_dynamic(evidence: Evidence) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-@check(order=61)
+@check(order=61, backend="tensorflow")
 def uneven(evidence: Evidence) -> Iterator[Finding]:
     """A full batch that the replicas cannot share evenly."""
     split = evidence.split
@@ -206,7 +206,7 @@ def uneven(evidence: Evidence) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-@check(order=62)
+@check(order=62, backend="tensorflow")
 def empty_norm(evidence: Evidence) -> Iterator[Finding]:
     """Keras 3's BatchNormalization where a replica gets no row."""
     split = evidence.split
@@ -245,7 +245,7 @@ def _unbatched(evidence: Evidence) -> bool:
     return all(rank == (want or 0) - 1 for rank, want in wanted) if wanted else first < 2
 
 
-@check(order=63)
+@check(order=63, backend="tensorflow")
 def unbatched(evidence: Evidence) -> Iterator[Finding]:
     """A dataset whose elements are single samples."""
     if evidence.split is None or not _unbatched(evidence):
@@ -262,7 +262,7 @@ def unbatched(evidence: Evidence) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-@check(order=64)
+@check(order=64, backend="tensorflow")
 def inner_axes(evidence: Evidence) -> Iterator[Finding]:
     """Unknown axes beyond the batch, and unknown ranks."""
     if evidence.split is None:
@@ -334,7 +334,7 @@ def crossed(before: Shape, after: Shape) -> bool:
             return left > 1 and right > 1
 
 
-@check(order=65)
+@check(order=65, backend="tensorflow")
 def dynamic_reaches(evidence: Evidence) -> Iterator[Finding]:
     """What an unknown axis reaches that cannot take it."""
     if evidence.split is None:

@@ -190,7 +190,7 @@ def host_work(evidence: Evidence) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-@check(order=82)
+@check(order=82, backend="tensorflow")
 def hosts(evidence: Evidence) -> Iterator[Finding]:
     """Sharding over several hosts."""
     split, target, stages = evidence.split, evidence.target, _stages(evidence)

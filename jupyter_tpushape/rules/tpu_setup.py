@@ -102,7 +102,7 @@ def told(evidence: Evidence) -> Finding | None:
     return None
 
 
-@check(order=17)
+@check(order=17, backend="tensorflow")
 def set_up(evidence: Evidence) -> Iterator[Finding]:
     """A set-up that raised."""
     finding = told(evidence)
