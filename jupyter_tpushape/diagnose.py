@@ -9,6 +9,7 @@ from typing import Any
 from .examine import HANDED, BadProgram, Examined, Program, examine, strategy_of_step
 from .flow import Finding, Report, Target, Verdict
 from .rules import run_rules
+from .rules.facts.tpu_batch import ShareOnly
 from .trace.axes import name_axes
 from .trace.locations import user_frame
 from .trace.patience import timed_out
@@ -110,7 +111,7 @@ def _only_on_target(program: Program, findings: list[Finding], target: Target) -
     for finding in findings:
         if finding.severity == "error":
             finding.severity = "tpu"
-            finding.why = f"With the whole batch on one device this works; each of {target.replicas} replicas gets its share of the rows only. {finding.why}".strip()
+            finding.add(ShareOnly(target.replicas))
 
 
 def _target(tpu: str | None, strategy: Any) -> tuple[Target | None, Any]:

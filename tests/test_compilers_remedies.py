@@ -13,9 +13,10 @@ import tensorflow as tf
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.compilers import bridge, fit, remedies, tpu
 from jupyter_tpushape.compilers.lowering import lower
-from jupyter_tpushape.compilers.words import needed, size
+from jupyter_tpushape.compilers.words import needed
 from jupyter_tpushape.examine import Program, examine
 from jupyter_tpushape.replicas import target
+from jupyter_tpushape.rules.words import size
 
 needs_libtpu = pytest.mark.skipif(bool(bridge.check()), reason=bridge.check() or "installed")
 

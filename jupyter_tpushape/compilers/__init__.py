@@ -11,6 +11,7 @@ from typing import Any
 
 from ..flow import Finding, Tried, Verdict
 from ..rules.compilers import OOM, SILENT
+from ..rules.facts.compilers import NotAsked
 from ..rules.registry import RULES
 
 Progress = Callable[[str], None] | None
@@ -105,4 +106,6 @@ def _merge(findings: list[Finding], finding: Finding) -> None:
 
 
 def _silent(message: str) -> Finding:
-    return Finding(SILENT.id, "note", message, docs=RULES[SILENT.id].page)
+    finding = Finding.of(SILENT.id, "note", NotAsked(message))
+    finding.docs = RULES[SILENT.id].page
+    return finding

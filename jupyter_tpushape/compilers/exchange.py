@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from .words import size
+from ..rules.words import size
 
 # Gigabytes a second into and out of one chip together, as the generation's own page states them
 # (https://cloud.google.com/tpu/docs/v5e, .../v5p). Of the others only bytes are told.

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..flow import Target, Tried
+from ..rules.words import size
 from .lowering import Lowered, lower
 from .process import Limits, Progress, limits
 from .tpu import answer_of, tried_of
-from .words import size
 
 # A row more or less costs the TPU nothing below this.
 STEP = 8

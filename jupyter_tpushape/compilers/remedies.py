@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from ..flow import CannotRebuild, Edit, Effect, Finding, Fix, Tried
+from ..rules.facts.compilers import OutOfMemory
+from ..rules.words import size
 from . import process
 from .fit import search
 from .lowering import CannotLower, Lowered, lower
 from .tpu import answer_of, tried_of
-from .words import needed, size
 
 # Compilations for the batch; the gap between what fits and what does not is a few per cent by then.
 MOST = 5
@@ -104,7 +105,7 @@ def _batch(
         tell(f"out of memory: trying {count} rows per core")
         return _compiled(seen, target, program.program, count, asked)
 
-    needs, has = needed(finding.why)
+    needs, has = (finding.fact.needs, finding.fact.has) if isinstance(finding.fact, OutOfMemory) else (0.0, 0.0)
     guess = int(rows * min(0.95, 0.95 * has / needs)) if needs and has else rows // 2
     with contextlib.suppress(_NoAnswer):
         search(compiles, max(1, guess // 8 * 8 or guess), rows - 1, MOST, too_many=rows, into=tried)

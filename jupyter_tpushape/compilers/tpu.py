@@ -7,11 +7,12 @@ from typing import Any
 
 from ..flow import Finding, Tried, Verdict
 from ..replicas.targets import slice_named
+from ..rules.words import size
 from . import cache, process
 from .exchange import exchange
 from .lowering import Lowered
 from .memory import by_layer, held, largest, live, node_names
-from .words import answer_finding, needed, oom, padding, size
+from .words import answer_finding, needed, oom, padding
 
 
 def topology_of(target: Any) -> str:
@@ -81,7 +82,7 @@ def verdict_of(seen: Any, program: Lowered, asked: process.Limits, progress: pro
     }  # fmt: skip
     if not answer["ok"]:
         finding = answer_finding(seen, program, answer)
-        return Verdict(program.program, "tpu", False, target.name, finding.message, tried=_tried(program, answer), **common), [finding]
+        return Verdict(program.program, "tpu", False, target.name, str(finding), tried=_tried(program, answer), **common), [finding]
     arguments = held(program, answer["layout"])
     temporaries = live(program, arguments, answer.get("buffers"))
     layers = by_layer(arguments, temporaries, node_names(seen.evidence.flow))

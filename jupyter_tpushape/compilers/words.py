@@ -1,13 +1,13 @@
-"""A compiler's answer in words: which layer, which line, why, what to do."""
+"""A compiler's answer as facts: which layer, which line, how much. The one place that reads what compilers say."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from ..flow import Finding, Node, Side, Verdict
+from ..flow import Finding, Node, Verdict, Who
 from ..rules.compilers import OOM, PADDING, REFUSED, SILENT, XLA
-from ..rules.words import named
+from ..rules.facts.compilers import NoVerdict, OutOfMemory, Padded, Refusal
 from .bridge import entry_layout
 from .lowering import Lowered
 from .memory import Held, by_layer, held, live, node_names, totals
@@ -23,14 +23,6 @@ _ADVICE = [
     (re.compile(r"tensor list size|maximum_iteration"), "Give the loop maximum_iterations, or loop over tf.range(n)."),
     (re.compile(r"X\{64\|128\}"), "Cast to int32 or float32 first."),
 ]  # fmt: skip
-
-
-def size(number: float) -> str:
-    """Bytes for people: ``18.26 GiB``; exact below a MiB."""
-    for unit, step in (("GiB", 2**30), ("MiB", 2**20)):
-        if number >= step:
-            return f"{number / step:.2f} {unit}"
-    return f"{int(number):,} bytes"
 
 
 def oom(message: str) -> bool:
@@ -100,21 +92,12 @@ def refusal(seen: Any, program: Lowered, compiler: str, target: str) -> tuple[Ve
     layer = node
     while layer is not None and layer.kind == "op":
         layer = flow.node(layer.parent) if layer.parent else None
-    where = f"{named(layer)}: " if layer is not None else ""
-    said = f"{where}XLA has no kernel for {what}." if kernel else f"{where}XLA refuses {what}: {_first(message)}"
-    why = " ".join(filter(None, [_first(message) if kernel else "", _advice(message)]))
-    location = _line(program, scope) or ((node.location or node.called) if node is not None else None)
-    finding = Finding(
-        XLA.id,
-        "tpu",
-        said,
-        why,
-        Side("operations that XLA compiles"),
-        Side(what),
-        (node.id,) if node is not None else (),
-        location=location,
+    fact = Refusal(
+        "xla", program.program, Who.of(layer) if layer is not None else None, what, _first(message), _advice(message), kernel is not None
     )
-    return Verdict(program.program, compiler, False, target, said), finding
+    location = _line(program, scope) or ((node.location or node.called) if node is not None else None)
+    finding = Finding.of(XLA.id, "tpu", fact, (node.id,) if node is not None else (), location=location)
+    return Verdict(program.program, compiler, False, target, str(finding)), finding
 
 
 def answer_finding(seen: Any, program: Lowered, answer: dict[str, Any]) -> Finding:
@@ -123,43 +106,28 @@ def answer_finding(seen: Any, program: Lowered, answer: dict[str, Any]) -> Findi
     if answer["kind"] == "crash":
         return _crash(seen, program, message)
     if answer["kind"] != "refused":
-        why = "This says nothing of the program itself."
-        if answer.get("loosely"):
-            needs, has = (size(number) for number in needed(str(answer["loosely"])))
-            why = f"At quick effort, which packs memory loosely, it needs {needs} and there are {has}; whether it fits at full effort is open."
+        needs, has = needed(str(answer.get("loosely") or ""))
         if answer["kind"] == "broke":
-            message = f"the TPU compiler failed on a check of its own: {_plain(message)}"
-        return Finding(SILENT.id, "note", f"No verdict on the {called(program.program)}: {message}", why)
+            return Finding.of(SILENT.id, "note", NoVerdict(program.program, "broke", _plain(message), needs, has))
+        return Finding.of(SILENT.id, "note", NoVerdict(program.program, "silent", message, needs, has))
     if oom(message):
         return _out_of_memory(seen, program, answer)
     match = _OPNAME.search(message)
     owner = program.scopes.node(match.group(1)) if match and program.scopes is not None else ""
     node = seen.evidence.flow.node(owner) if owner else scope_node(seen.evidence.flow, match.group(1)) if match else None
-    where = f"{named(node)}: the" if node is not None else "The"
-    return Finding(
-        REFUSED.id, "tpu", f"{where} TPU compiler refuses the {called(program.program)}: {_plain(message)}", _advice(message),
-        Side("a program that compiles"), Side("refused"), (node.id,) if node is not None else (),
-        location=_line(program, match.group(1) if match else "") or ((node.location or node.called) if node is not None else None),
-    )  # fmt: skip
+    fact = Refusal("tpu", program.program, Who.of(node) if node is not None else None, "", _plain(message), _advice(message))
+    location = _line(program, match.group(1) if match else "") or ((node.location or node.called) if node is not None else None)
+    return Finding.of(REFUSED.id, "tpu", fact, (node.id,) if node is not None else (), location=location)
 
 
 def _crash(seen: Any, program: Lowered, message: str) -> Finding:
     """libtpu died. Where its last words are of a kind of operation, and the program has one such that may be meant, that one is named."""
-    why = "This says nothing of the program itself."
     operation = _suspect(program, message)
     owner = program.scopes.node(operation) if program.scopes is not None else ""
     node = seen.evidence.flow.node(owner) if owner else None
-    where = ""
-    if operation:
-        where = f"{named(node) if node is not None else operation}: "
-        why = (
-            f"It died on a convolution, and {operation.rsplit('/', 1)[-1]} is the only one there over sizes that are known when it runs and "
-            "not before. Pad to a fixed size, and mask what is not wanted."
-        )
-    return Finding(
-        SILENT.id, "note", f"{where}No verdict on the {called(program.program)}: {message}", why, nodes=(node.id,) if node is not None else (),
-        location=(_line(program, operation) or ((node.location or node.called) if node is not None else None)) if operation else None,
-    )  # fmt: skip
+    fact = NoVerdict(program.program, "crash", message, operation=operation, node=Who.of(node) if node is not None else None)
+    location = (_line(program, operation) or ((node.location or node.called) if node is not None else None)) if operation else None
+    return Finding.of(SILENT.id, "note", fact, (node.id,) if node is not None else (), location=location)
 
 
 def _suspect(program: Lowered, message: str) -> str:
@@ -169,11 +137,6 @@ def _suspect(program: Lowered, message: str) -> str:
     lines = [line for line in program.text.splitlines() if 'custom_call_target="DynamicConvolution' in line]
     found = {match.group(1) for match in map(_OPNAME.search, lines) if match}
     return found.pop() if len(found) == 1 else ""
-
-
-def called(program: str) -> str:
-    """A program's name in a sentence."""
-    return {"forward": "forward pass", "train": "train step", "predict": "predict step"}.get(program, program)
 
 
 def needed(message: str) -> tuple[float, float]:
@@ -186,9 +149,6 @@ def needed(message: str) -> tuple[float, float]:
 def _out_of_memory(seen: Any, program: Lowered, answer: dict[str, Any]) -> Finding:
     message, target = str(answer["message"]), seen.program.target
     needs, has = needed(message)
-    said = f"The {called(program.program)} does not fit into the memory of a {target.name} core"
-    # The refusal may speak of temporaries alone: what they are is in its own words below.
-    said += f": {'temporaries need' if 'temporaries' in message else 'it needs'} {size(needs)} and there are {size(has)}." if needs else "."
     flow = seen.evidence.flow
     arguments = held(program, entry_layout(program.text))
     # What the plan does not account for must not be laid at the door of the layers that it names.
@@ -196,18 +156,14 @@ def _out_of_memory(seen: Any, program: Lowered, answer: dict[str, Any]) -> Findi
     if sum(layer.bytes for layer in layers) < 0.5 * needs or not needs:
         layers = []
     first = layers[:3]
-    most = ", ".join(f"{layer.name} {size(layer.bytes)}" for layer in first)
-    begins = "Most is taken by" if sum(layer.bytes for layer in first) >= 0.5 * needs else "The largest parts are"
-    why = [
-        f"{begins} {most}, when most is in use at once." if most else "The compiler does not say by which layers.",
-        f"The TPU compiler's answer: {_plain(message)}",
-    ]
+    fact = OutOfMemory(
+        program.program, target.name, needs, has,
+        "temporaries" in message,  # the refusal may speak of temporaries alone: what they are is in its own words
+        tuple((layer.name, layer.bytes) for layer in first), sum(layer.bytes for layer in first) >= 0.5 * needs, _plain(message), target.hbm_bytes,
+    )  # fmt: skip
     nodes = tuple(layer.node for layer in first)
     where = flow.node(nodes[0]) if nodes else None
-    return Finding(
-        OOM.id, "tpu", said, " ".join(filter(None, why)), Side(f"at most {size(has or target.hbm_bytes)}"), Side(size(needs) if needs else "more"),
-        nodes, location=(where.location or where.called) if where is not None else None,
-    )  # fmt: skip
+    return Finding.of(OOM.id, "tpu", fact, nodes, location=(where.location or where.called) if where is not None else None)
 
 
 def padding(program: Lowered, arguments: list[Held]) -> Finding | None:
@@ -218,11 +174,8 @@ def padding(program: Lowered, arguments: list[Held]) -> Finding | None:
     if most is None or logical < 64 * 1024 or laid < 1.5 * logical:
         return None
     laid, logical = totals(arguments)
-    return Finding(
-        PADDING.id, "slow",
-        f"The arguments of the {called(program.program)} take {laid:,} bytes as the TPU lays them out, {logical:,} as counted by shape: "
-        f"{laid / max(1, logical):.1f} times.",
-        f"Most is lost in {most.name or 'an argument'}, {most.laid.dtype}{list(most.laid.shape)}, which takes the room of "
-        f"{list(most.laid.padded)}: {most.laid.bytes:,} bytes for {most.laid.logical:,}. Sizes in multiples of 128 waste nothing.",
-        Side(f"{logical:,} bytes"), Side(f"{laid:,} bytes"), (most.node,) if most.node else (),
+    fact = Padded(
+        program.program, laid, logical, most.name or "", most.laid.dtype, tuple(most.laid.shape), tuple(most.laid.padded), most.laid.bytes,
+        most.laid.logical,
     )  # fmt: skip
+    return Finding.of(PADDING.id, "slow", fact, (most.node,) if most.node else ())

@@ -8,6 +8,7 @@ from ..flow import Location
 from ..probe import probe
 from ..program import program as replica_program
 from ..rules.evidence import Evidence
+from ..rules.heard import HeardReduction, hear
 from ..rules.step_facts import StepState
 from ..scaling import scales
 from ..trace.assemble import Assembler, failure
@@ -20,8 +21,6 @@ from ..trace.recorder import Recorder
 from .breaks import data_failed, error_line
 from .fronts import front, global_batch, place_of, shape_of
 from .program import BadProgram, Examined, Program
-
-REDUCTION = "Reduction.SUM"
 
 
 def strategy_of_step(step: Any) -> Any:
@@ -113,7 +112,9 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any) -> Non
         raise BadProgram(str(error)) from None
     seen.run, seen.error = traced, traced.error
     evidence.failure, evidence.where = traced.error, traced.where
-    own = traced.error is not None and (REDUCTION in str(traced.error) or facts.next_inside is not None or facts.nested is not None)
+    own = traced.error is not None and (
+        hear(traced.error, HeardReduction) is not None or facts.next_inside is not None or facts.nested is not None
+    )
     if own:
         evidence.where = "step"  # explained by a rule of its own
     assembler = Assembler(adapter.name, place_of(seen))

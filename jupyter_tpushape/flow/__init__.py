@@ -1,6 +1,7 @@
 """What a flow, a finding, a fix and a report are: pure values and their wire form."""
 
-from .findings import SERIOUS, SEVERITIES, After, AfterEdge, CannotRebuild, Edit, EditKind, Effect, Finding, Fix, Severity, Side
+from .facts import Fact, Side, Sides, Who
+from .findings import SERIOUS, SEVERITIES, After, AfterEdge, CannotRebuild, Edit, EditKind, Effect, Finding, Fix, Severity
 from .graph import Edge, Failure, Flow, Location, Node, NodeKind, Status, Target, Weight
 from .paths import KeyPath
 from .report import Report
@@ -20,6 +21,7 @@ __all__ = [
     "Edit",
     "EditKind",
     "Effect",
+    "Fact",
     "Failure",
     "Finding",
     "Fix",
@@ -34,12 +36,14 @@ __all__ = [
     "Severity",
     "Shape",
     "Side",
+    "Sides",
     "Spec",
     "Status",
     "Target",
     "Tried",
     "Verdict",
     "Weight",
+    "Who",
     "WireReport",
     "elements",
     "pack",

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from .facts import Fact, Side, say
 from .graph import Location, Node
 from .spec import Shape, Spec
 
@@ -29,20 +30,6 @@ EditKind = Literal[
 
 class CannotRebuild(Exception):
     """A fix cannot give fresh objects; the message says why and what to do by hand."""
-
-
-class Side(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One side of a disagreement: words, and where it is a shape, its axes.
-
-    ``axes`` holds the axes as shown, ``differs`` the indices of those that differ from the other side.
-    """
-
-    text: str
-    axes: tuple[str, ...] = ()
-    differs: tuple[int, ...] = ()
-
-    def __str__(self) -> str:
-        return self.text
 
 
 class Edit(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -118,8 +105,12 @@ class Fix(msgspec.Struct, dict=True, omit_defaults=True):
         return maker()  # type: ignore[no-any-return]
 
 
-class Finding(msgspec.Struct, omit_defaults=True):
-    """One fact worth the user's time."""
+class Finding(msgspec.Struct, dict=True, omit_defaults=True):
+    """One fact worth the user's time.
+
+    A rule makes it of a :class:`Fact` (:meth:`of`), and everything that decides or compares reads :attr:`fact`. ``message``,
+    ``why``, ``expected`` and ``found`` are that fact in words, for views; they travel with the document, and the fact does not.
+    """
 
     rule: str
     severity: Severity
@@ -133,6 +124,46 @@ class Finding(msgspec.Struct, omit_defaults=True):
     fixes: list[Fix] = msgspec.field(default_factory=list)
     rejected: tuple[str, ...] = ()
     docs: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        rule: str,
+        severity: Severity,
+        fact: Fact,
+        nodes: tuple[str, ...] = (),
+        edges: tuple[str, ...] = (),
+        location: Location | None = None,
+    ) -> Finding:
+        """The finding that a fact is."""
+        made = cls(rule, severity, "", nodes=nodes, edges=edges, location=location)
+        made.__dict__.update(fact=fact, beside=())
+        made._say()
+        return made
+
+    @property
+    def fact(self) -> Fact | None:
+        """What was found; ``None`` where the finding was read from a document."""
+        return self.__dict__.get("fact")
+
+    def add(self, fact: Fact) -> None:
+        """Puts what is known beside the fact in front of the reason."""
+        self.__dict__["beside"] = (*self.__dict__.get("beside", ()), fact)
+        self._say()
+
+    def same(self, other: Finding) -> bool:
+        """Whether two findings say the same of the same nodes."""
+        return (self.rule, self.fact, self.nodes) == (other.rule, other.fact, other.nodes)
+
+    def __str__(self) -> str:
+        """The fact in one sentence, to be shown."""
+        return self.message
+
+    def _say(self) -> None:
+        fact = self.fact
+        if fact is not None:
+            words = say(fact, self.__dict__["beside"])
+            self.message, self.why, self.expected, self.found = words.message, words.why, words.expected, words.found
 
     @property
     def serious(self) -> bool:

@@ -52,7 +52,7 @@ def map_leaves(change: Callable[..., Any], tree: Any, *others: Any) -> Any:
         return None
     if not is_nested(tree):
         return change(tree, *others)
-    return _like(tree, {key: map_leaves(change, value, *(other[key] for other in others)) for key, value in children(tree)})
+    return like(tree, {key: map_leaves(change, value, *(other[key] for other in others)) for key, value in children(tree)})
 
 
 def map_paths(change: Callable[[KeyPath, Any], Any], tree: Any, *root: Any) -> Any:
@@ -61,7 +61,7 @@ def map_paths(change: Callable[[KeyPath, Any], Any], tree: Any, *root: Any) -> A
         return None
     if not is_nested(tree):
         return change(root, tree)
-    return _like(tree, {key: map_paths(change, value, *root, key) for key, value in children(tree)})
+    return like(tree, {key: map_paths(change, value, *root, key) for key, value in children(tree)})
 
 
 def get(tree: Any, keys: KeyPath) -> Any:
@@ -91,10 +91,10 @@ def replace(tree: Any, keys: KeyPath, value: Any) -> Any:
     held = dict(children(tree))
     if first not in held:
         raise LookupError(first)
-    return _like(tree, {**held, first: replace(held[first], tuple(rest), value)})
+    return like(tree, {**held, first: replace(held[first], tuple(rest), value)})
 
 
-def _like(tree: Any, held: dict[Any, Any]) -> Any:
+def like(tree: Any, held: dict[Any, Any]) -> Any:
     """A container of the same kind with other values; the keys of a dict keep their order."""
     if isinstance(tree, Mapping):
         ordered = {key: held[key] for key in tree}

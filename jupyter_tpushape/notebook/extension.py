@@ -64,14 +64,14 @@ class Extension:
                 self.watched.again()
 
     def _hint(self, error: BaseException, source: str) -> None:
-        from .hint import hint_for
+        from .hint import hint_for, line
 
-        line = hint_for(error)
-        if line:
-            self.error, self.source, self.count, self.said = error, source, self.running, line
+        said = hint_for(error)
+        if said:
+            self.error, self.source, self.count, self.said = error, source, self.running, said
             self.failed_counters = self.counters
             if self.hints:
-                print(line, file=sys.stderr)
+                print(line(said), file=sys.stderr)
 
 
 def _running(shell: Any) -> int:

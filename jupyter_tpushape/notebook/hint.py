@@ -33,15 +33,20 @@ def is_ours(error: BaseException) -> bool:
     return any(base.__name__ in _TYPES for base in type(error).__mro__) and bool(_OURS.search(str(error)) or _NUMPY.search(str(error)))
 
 
+def line(said: str) -> str:
+    """A hint as it stands under a traceback."""
+    return f"tpushape ▸ {said} Type %tpushape to see it."
+
+
 def hint_for(error: BaseException) -> str:
-    """One line about an exception, ``""`` where it is not about shapes or dtypes."""
+    """One sentence about an exception, ``""`` where it is not about shapes or dtypes."""
     if not is_ours(error):
         return ""
     report = report_for(error, fixes=False)
     finding = next((item for item in report.findings if item.serious), None) if report is not None else None
     if finding is not None:
         where = f" ({finding.location})" if finding.location is not None else ""
-        return f"tpushape ▸ {finding.message}{where} Type %tpushape to see it."
+        return f"{finding}{where}"
     return _numpy(error)
 
 
@@ -86,7 +91,7 @@ def _numpy(error: BaseException) -> str:
         return ""
     said = [line.strip() for line in str(error).splitlines() if line.strip()][-1:]
     text = f", `{where.text}`" if where.text else ""
-    return f"tpushape ▸ The shapes part at {where}{text}: {(said[0][:200] if said else type(error).__name__).rstrip('.')}. Type %tpushape to see it."
+    return f"The shapes part at {where}{text}: {(said[0][:200] if said else type(error).__name__).rstrip('.')}."
 
 
 def _by_framework(error: BaseException) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from ..flow import Finding
+
 
 class Live:
     """Traces two names again when what they stand for has changed, and says what changed."""
@@ -62,16 +64,21 @@ def changed(before: Any, now: Any) -> str:
     """What changed between two reports, in a sentence or two; ``""`` where nothing did."""
     if before is None:
         return ""
-    old = {(finding.rule, finding.message): finding for finding in before.findings if finding.serious}
-    new = {(finding.rule, finding.message): finding for finding in now.findings if finding.serious}
-    gone = [finding for key, finding in old.items() if key not in new]
-    come = [finding for key, finding in new.items() if key not in old]
+    old = [finding for finding in before.findings if finding.serious]
+    new = [finding for finding in now.findings if finding.serious]
+    gone = [finding for finding in old if not any(_alike(finding, other) for other in new)]
+    come = [finding for finding in new if not any(_alike(finding, other) for other in old)]
     if come:
-        return str(come[0].message)
+        return str(come[0])
     if gone:
         left = f" {len(new)} problem{'s' * (len(new) != 1)} left." if new else " Nothing serious is left."
         return f"{_mended(before, gone[0])}{left}"
     return _moved(before.flow, now.flow)
+
+
+def _alike(one: Finding, other: Finding) -> bool:
+    """Whether two reports say the same of a program, whatever its nodes are numbered."""
+    return one.rule == other.rule and one.fact == other.fact
 
 
 def _mended(before: Any, finding: Any) -> str:
@@ -81,7 +88,7 @@ def _mended(before: Any, finding: Any) -> str:
     broken = [edges[edge] for edge in finding.edges if edge in edges] or [edge for edge in edges.values() if edge.status == "failed"]
     if broken and finding.severity != "silent":
         return f"The edge {names.get(broken[0].source, '')} → {names.get(broken[0].target, '')} was broken, and flows now."
-    return f"No longer so: {finding.message}"
+    return f"No longer so: {finding}"
 
 
 def _moved(before: Any, now: Any) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from ..flow import Finding, show_shape
 from ..flow.paths import show
 from ..rules.evidence import Evidence
+from ..rules.facts.tpu_steps import GradientScale
 
 Ideas = Iterator[tuple[str, str]]
 
@@ -99,9 +100,12 @@ def _average(evidence: Evidence, finding: Finding) -> Ideas:
     """How the loss of a step is divided by the whole batch."""
     batch = evidence.split.batch if evidence.split is not None else None
     size = f"global_batch_size={batch}" if batch else "global_batch_size=..."
-    if "too small" in finding.message:
+    fact = finding.fact
+    if not isinstance(fact, GradientScale):
+        return
+    if fact.times < 1:
         yield "Divide once: leave out one of the two divisions by the number of replicas", _STEP
-    elif "mask" in finding.why:
+    elif fact.by == "mask":
         yield (
             "Divide by the mask's sum over all replicas: tf.distribute.get_replica_context().all_reduce('sum', tf.reduce_sum(mask))",
             _STEP,

@@ -140,7 +140,7 @@ _NO_PLACE, _BY_HAND = "there is no place for it", "by hand: "
 
 def _same(one: Finding, other: Finding) -> bool:
     """Whether this is the fault that was to be repaired, and not another one behind it."""
-    return one.rule == other.rule and (one.message == other.message or one.nodes == other.nodes)
+    return one.rule == other.rule and (one.fact == other.fact or one.nodes == other.nodes)
 
 
 def attempt(seen: Examined, edits: tuple[Edit, ...]) -> tuple[Examined | None, list[Finding], str]:

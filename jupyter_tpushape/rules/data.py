@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from ..flow import Finding, Side, elements
+from ..flow import Finding
 from .evidence import Evidence
+from .facts.data import DataRaised, Refused, Sampled, Unfilled
+from .heard import HeardReshape, hear
 from .registry import check, rule
 
 DATA_RAISES = rule(
@@ -47,13 +48,6 @@ def data():
 """,
 )
 
-NUMPY_RESHAPE = re.compile(r"cannot reshape array of size (\d+) into shape \(?([\d, ?-]+)\)?")
-
-
-def reshape_of(match: re.Match[str]) -> tuple[int, tuple[int, ...]]:
-    """How many numbers there are, and the shape that NumPy was asked for."""
-    return int(match[1]), tuple(int(n) for n in match[2].replace(" ", "").split(",") if n)
-
 
 @check(order=1)
 def data_raises(evidence: Evidence) -> Iterator[Finding]:
@@ -67,19 +61,9 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
         said, where, nodes = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__, None, ()
     else:
         return
-    match = NUMPY_RESHAPE.search(said)
-    if match:
-        size, wanted = reshape_of(match)
-        yield Finding(
-            DATA_RAISES.id, "error", f"The data code asks for an array of {wanted}, and {size} numbers do not fill it.",
-            "A reshape keeps every number. Writing -1 for the first axis lets NumPy count the rows itself.",
-            Side(f"{elements(wanted)} numbers") if all(n > 0 for n in wanted) else Side(f"shape {wanted}"), Side(f"{size} numbers"), nodes, location=where,
-        )  # fmt: skip
-        return
-    yield Finding(
-        DATA_RAISES.id, "error", "The code that prepares the data raises, so there is nothing to feed to the model.",
-        f"It says: {said}", None, None, nodes, location=where,
-    )  # fmt: skip
+    reshape = hear(said, HeardReshape)
+    fact = Unfilled(reshape.have, reshape.wanted, "data") if reshape is not None and reshape.by == "numpy" else DataRaised(said)
+    yield Finding.of(DATA_RAISES.id, "error", fact, nodes, location=where)
 
 
 SAMPLED = rule(
@@ -109,15 +93,12 @@ def data_sampled(evidence: Evidence) -> Iterator[Finding]:
         # Leaving a shuffle alone takes nothing from the user and changes no shape.
         if code == "unshuffled":
             continue
-        yield Finding(SAMPLED.id, "note", text)
+        yield Finding.of(SAMPLED.id, "note", Sampled(code, text))
 
 
 @check(order=2)
 def data_misfit(evidence: Evidence) -> Iterator[Finding]:
     """What the sampler knows that ``fit`` refuses."""
     for problem in getattr(evidence.sample, "problems", ()) or ():
-        both = bool(problem.expected and problem.found)
-        yield Finding(
-            DATA_MISFIT.id, "error", problem.text.rstrip(".") + ".", "",
-            Side(str(problem.expected)) if both else None, Side(str(problem.found)) if both else None,
-        )  # fmt: skip
+        fact = Refused(problem.code, problem.text, str(problem.expected or ""), str(problem.found or ""), problem.counts)
+        yield Finding.of(DATA_MISFIT.id, "error", fact)

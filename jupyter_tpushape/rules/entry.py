@@ -8,14 +8,13 @@ integers that are cast, an unknown axis.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from ..flow import Finding, KeyPath, Severity, Shape, Side, Spec, elements, show_shape
+from ..flow import Finding, KeyPath, Severity, Shape, Spec, elements
 from ..flow.paths import show, subscript
 from .evidence import Evidence
+from .facts.entry import AxisAdded, CastAtDoor, Door, Fault, Misfit, WrongInputs, WrongNames
 from .registry import check, rule
 from .saved_models import finding_of as saved_model_finding
-from .words import pair
 
 _SOURCE = "Keras' input checks (tpu-rules L9); the declared shape is compared with the data directly"
 
@@ -133,17 +132,6 @@ EXPANDED = rule(
 )  # fmt: skip
 
 
-@dataclass
-class Mismatch:
-    """One input that does not fit, in words."""
-
-    rule: str
-    message: str
-    why: str
-    expected: Side
-    found: Side
-
-
 def fits(declared: Shape, shape: Shape) -> bool:
     """Whether a shape is one that the declaration allows; an unknown axis allows any."""
     return len(declared) == len(shape) and all(a is None or b is None or a == b for a, b in zip(declared, shape, strict=True))
@@ -164,96 +152,58 @@ def accepted(want: Spec, got: Spec) -> bool:
 
 
 def compare(
-    name: str, want: Spec, got: Spec, rows: int | None = None, *, building: bool = False, labelled: bool = False
-) -> Mismatch | None:
-    """What is wrong between a declared input and the tensor that the data brings; ``None`` if nothing.
+    name: str,
+    want: Spec,
+    got: Spec,
+    rows: int | None = None,
+    *,
+    several: bool = False,
+    building: bool = False,
+    labelled: bool = False,
+    breaks_at: str = "",
+) -> tuple[str, Misfit] | None:
+    """The rule and the fact of what is wrong between a declared input and the tensor that the data brings; ``None`` if nothing.
 
     ``rows``: how many rows the data has in all, to recognise a sample count that was declared as a size.
     ``building``: the declaration already broke the model, so the data is not at fault.
     ``labelled``: there are as many labels as rows, so each row is a sample.
     """
-    if (got.dtype == "string") != (want.dtype == "string") and got.dtype == "string":
-        return Mismatch(
-            DTYPE.id, f"The data brings text to {name}, which takes {want.dtype} numbers.",
-            'Turn text into numbers in the pipeline, for example with TextVectorization in ds.map, or declare the input with dtype="string".',
-            Side(want.dtype), Side("string"),
-        )  # fmt: skip
-    if accepted(want, got) or want.shape is None or got.shape is None:
+    text = got.dtype == "string" != want.dtype
+    if not text and (accepted(want, got) or want.shape is None or got.shape is None):
         return None
-    declared: Shape = (None, *want.shape[1:])
-    row_want, row = declared[1:], got.shape[1:]
-    expected, found = pair(declared, got.shape)
-    whole = (rows, *got.shape[1:]) if rows else got.shape
-    if row_want and not building and not (labelled and len(row_want) > 1) and fits(row_want, whole):
-        return Mismatch(
-            BATCH_MISSING.id, f"The data is a single sample {show_shape(got.shape)}: {name} expects a batch of them.",
-            "Keras reads the first axis as the batch, so one sample needs an axis of size 1 in front: x[None].",
-            *pair(declared, got.shape),
-        )  # fmt: skip
-    if len(row_want) == len(row) + 1 and fits(row_want[1:], row) and (row_want[0] in (None, *got.shape[:1], rows) or building):
-        return Mismatch(
-            BATCH_DECLARED.id, f"{name} declares {show_shape(row_want)}, which counts the batch axis: one sample is {show_shape(row)}.",
-            "An input shape describes one sample; Keras puts the batch axis in front of it.", *pair(declared, got.shape),
-        )  # fmt: skip
-    if len(row_want) != len(row):
-        return _rank(name, declared, got.shape, expected, found)
-    if sorted(map(str, row_want)) == sorted(map(str, row)):
-        return _order(name, row_want, row, expected, found)
-    if len(got.shape) == 2 and got.shape[0] == row_want[0] and got.shape[1] == 1:
-        return Mismatch(
-            TRANSPOSED.id, f"The data is a column {show_shape(got.shape)}: {name} reads it as {got.shape[0]} samples of one number, not one sample of {got.shape[0]}.",
-            "The first axis is the batch. Transposing gives one row.", expected, found,
-        )  # fmt: skip
-    return _sizes(name, row_want, row, rows, expected, found)
+    declared: Shape = (None, *(want.shape or ())[1:])
+    fault = "text" if text else _fault(declared[1:], got.shape or (), rows, building, labelled)
+    return _RULES[fault], Misfit(fault, Door(name, declared, want.dtype, several), got.shape or (), rows, breaks_at)
 
 
-def _rank(name: str, declared: Shape, shape: Shape, expected: Side, found: Side) -> Mismatch:
-    size = elements(declared[1:])
-    if size is not None and size == elements(shape[1:]):
-        flat = len(shape) == 2
-        return Mismatch(
-            FLATTENED.id,
-            f"Each row of the data is {'flat, ' + str(size) + ' numbers' if flat else show_shape(shape[1:])}: {name} declares {show_shape(declared[1:])}.",
-            "The numbers are all there, only the axes differ: a reshape of the data, or a layer that reshapes, brings them together.", expected, found,
-        )  # fmt: skip
-    gap = len(shape) - len(declared)
-    lacks = f"{abs(gap)} {'axis' if abs(gap) == 1 else 'axes'} {'more' if gap > 0 else 'fewer'}"
-    return Mismatch(
-        RANK.id, f"The data has {lacks} than {name} declares: {show_shape(shape[1:])} a row against {show_shape(declared[1:])}.",
-        "The declared shape and one row of the data must have the same axes.", expected, found,
-    )  # fmt: skip
+def _fault(want: Shape, shape: Shape, rows: int | None, building: bool, labelled: bool) -> Fault:
+    row = shape[1:]
+    whole = (rows, *row) if rows else shape
+    if want and not building and not (labelled and len(want) > 1) and fits(want, whole):
+        return "sample"
+    if len(want) == len(row) + 1 and fits(want[1:], row) and (want[0] in (None, *shape[:1], rows) or building):
+        return "batch-declared"
+    if len(want) != len(row):
+        size = elements(want)
+        return "flattened" if size is not None and size == elements(row) else "rank"
+    if sorted(map(str, want)) == sorted(map(str, row)):
+        return "channels" if len(want) >= 3 and want in ((row[-1], *row[:-1]), (*row[1:], row[0])) else "order"
+    if len(shape) == 2 and shape[0] == want[0] and shape[1] == 1:
+        return "column"
+    return "size"
 
 
-def _order(name: str, want: Shape, row: Shape, expected: Side, found: Side) -> Mismatch:
-    if len(want) >= 3 and (want == (row[-1], *row[:-1]) or want == (*row[1:], row[0])):
-        first = "channels first" if want == (row[-1], *row[:-1]) else "channels last"
-        other = "channels last" if first == "channels first" else "channels first"
-        return Mismatch(
-            CHANNELS_ORDER.id, f"{name} declares {show_shape(want)}, {first}; the data is {show_shape(row)}, {other}.",
-            "Keras' layers and TPUs work channels last unless told otherwise.", expected, found,
-        )  # fmt: skip
-    return Mismatch(
-        SWAPPED.id, f"The axes stand in another order: {name} declares {show_shape(want)}, a row of the data is {show_shape(row)}.",
-        "The sizes are the same, their order is not.", expected, found,
-    )  # fmt: skip
-
-
-_SINGULAR = {"channels": "channel", "features": "feature", "numbers a row": "number a row"}
-
-
-def _sizes(name: str, want: Shape, row: Shape, rows: int | None, expected: Side, found: Side) -> Mismatch:
-    off = [i for i, (a, b) in enumerate(zip(want, row, strict=True)) if a is not None and b is not None and a != b]
-    last = len(want) - 1
-    if off == [last]:
-        noun = "channels" if len(want) >= 3 else "features" if len(want) == 2 else "numbers a row"
-        extra = f" {want[last]} is the number of rows in the data." if rows is not None and want[last] == rows else ""
-        return Mismatch(
-            AXIS.id, f"{name} declares {want[last]} {noun if want[last] != 1 else _SINGULAR[noun]}, the data brings {row[last]}.",
-            f"The layers behind it were made for {want[last]}.{extra}", expected, found,
-        )  # fmt: skip
-    return Mismatch(
-        AXIS.id, f"{name} declares {show_shape(want)} a row, the data brings {show_shape(row)}.", "The sizes of these axes differ.", expected, found,
-    )  # fmt: skip
+_RULES: dict[Fault, str] = {
+    "text": DTYPE.id,
+    "sample": BATCH_MISSING.id,
+    "batch-declared": BATCH_DECLARED.id,
+    "flattened": FLATTENED.id,
+    "rank": RANK.id,
+    "channels": CHANNELS_ORDER.id,
+    "order": SWAPPED.id,
+    "column": TRANSPOSED.id,
+    "size": AXIS.id,
+}
 
 
 def names_apart(evidence: Evidence) -> tuple[list[str], list[str]]:
@@ -279,21 +229,16 @@ def crossed(evidence: Evidence) -> list[tuple[KeyPath, KeyPath]]:
     ]
 
 
-def mismatches(evidence: Evidence) -> Iterator[tuple[KeyPath, Mismatch]]:
-    """Every declared input that the data does not fit, with the place of that data."""
-    rows = getattr(evidence.sample, "rows", None)
+def mismatches(evidence: Evidence) -> Iterator[tuple[KeyPath, str, Misfit]]:
+    """Every declared input that the data does not fit, with the place of that data and the rule that says so."""
+    rows, failed = getattr(evidence.sample, "rows", None), evidence.failed
     for (door, want), (path, got) in matched(evidence):
         found = compare(
-            f"the model's input {evidence.doors[door].word}" if len(evidence.doors) > 1 else "the model's input",
-            want,
-            got,
-            rows,
-            building=evidence.where == "build",
-            labelled=_labelled(evidence, got),
-        )
+            evidence.doors[door].word, want, got, rows, several=len(evidence.doors) > 1, building=evidence.where == "build",
+            labelled=_labelled(evidence, got), breaks_at=failed.name if failed is not None and failed.kind != "input" else "",
+        )  # fmt: skip
         if found is not None:
-            found.message = found.message[:1].upper() + found.message[1:]
-            yield path, found
+            yield path, *found
 
 
 def _labelled(evidence: Evidence, got: Spec) -> bool:
@@ -319,41 +264,30 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
     missing, unknown = names_apart(evidence)
     swapped = crossed(evidence) if not evidence.where else []
     if swapped or (unknown and missing and evidence.where == "call"):
-        yield Finding(
-            STRUCTURE.id,
-            "silent" if swapped else "error",
-            "; ".join(f"{evidence.doors[door].word} is fed with {show(path)}" for door, path in swapped) + "."
-            if swapped
-            else f"The data brings {', '.join(unknown)}, and the model has no input of that name.",
-            "Keras only warns where keys do not agree, and feeds the arrays in the order of their keys, whatever they mean."
-            if swapped
-            else "A dict of arrays is matched by name. Rename its keys to the inputs' names, or give a list in the declared order.",
-            Side(", ".join(evidence.doors[path].word for path, _ in evidence.declared)),
-            Side(", ".join(map(show_given, evidence.x))),
-            tuple(inputs),
-        )
+        pairs = tuple((evidence.doors[door].word, path) for door, path in swapped)
+        fact = WrongNames(_doors(evidence), _given(evidence), tuple(unknown), tuple(missing), pairs)
+        yield Finding.of(STRUCTURE.id, "silent" if swapped else "error", fact, tuple(inputs))
         return
     if len(evidence.declared) != len(evidence.x) and not evidence.feeds:
         if evidence.where == "call":
-            want, got = len(evidence.declared), len(evidence.x)
-            yield Finding(
-                STRUCTURE.id, "error", f"The model takes {want} input{'s' * (want > 1)} and the data brings {got}.",
-                "Each declared input needs its own array, in the declared order or by name in a dict.",
-                Side(", ".join(evidence.doors[path].word for path, _ in evidence.declared)), Side(", ".join(map(show_given, evidence.x))), tuple(inputs),
-            )  # fmt: skip
+            yield Finding.of(STRUCTURE.id, "error", WrongInputs(_doors(evidence), _given(evidence)), tuple(inputs))
         return
-    for path, found in mismatches(evidence):
+    for path, rule_id, fault in mismatches(evidence):
         door = evidence.input_at(path)
         own = (door.id,) if door is not None else ()
         nodes = own + tuple(node.id for node in evidence.flow.failed())
         # Axes in another order run where nothing depends on their sizes, and mean something else.
-        severity: Severity = "error" if evidence.where else "silent" if found.rule in (SWAPPED.id, CHANNELS_ORDER.id) else "note"
+        severity: Severity = "error" if evidence.where else "silent" if fault.fault in ("order", "channels") else "note"
         edges = tuple(edge.id for edge in evidence.flow.edges if edge.target in own)
-        failed = evidence.failed
-        broke = f" It breaks at {failed.name}." if failed is not None and failed.kind != "input" else ""
-        yield Finding(
-            found.rule, severity, found.message, found.why + broke, found.expected, found.found, tuple(dict.fromkeys(nodes)), edges
-        )
+        yield Finding.of(rule_id, severity, fault, tuple(dict.fromkeys(nodes)), edges)
+
+
+def _doors(evidence: Evidence) -> tuple[str, ...]:
+    return tuple(evidence.doors[path].word for path, _ in evidence.declared or [])
+
+
+def _given(evidence: Evidence) -> tuple[str, ...]:
+    return tuple(map(show_given, evidence.x))
 
 
 def show_given(leaf: tuple[KeyPath, Spec]) -> str:
@@ -371,12 +305,6 @@ def entry_notes(evidence: Evidence) -> Iterator[Finding]:
         door = evidence.input_at(path)
         node = (door.id,) if door is not None else ()
         if want.dtype.startswith(("float", "bfloat")) and got.dtype.startswith(("int", "uint")):
-            yield Finding(
-                CAST.id, "note", f"The data is {got.dtype} and is cast to {want.dtype} at the model's input.",
-                "This is allowed everywhere. Casting in the pipeline instead says what is meant.", Side(want.dtype), Side(got.dtype), node,
-            )  # fmt: skip
+            yield Finding.of(CAST.id, "note", CastAtDoor(want.dtype, got.dtype), node)
         if want.shape is not None and got.shape is not None and len(got.shape) == len(want.shape) - 1 and accepted(want, got):
-            yield Finding(
-                EXPANDED.id, "note", f"The rows have no trailing axis; Keras adds one of size 1 to make {show_shape((None, *want.shape[1:]))}.",
-                "This is allowed. np.expand_dims(x, -1) makes it explicit.", *pair((None, *want.shape[1:]), got.shape), node,
-            )  # fmt: skip
+            yield Finding.of(EXPANDED.id, "note", AxisAdded((None, *want.shape[1:]), got.shape), node)

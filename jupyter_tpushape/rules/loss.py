@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..flow import Edge, Finding, Node, Shape, Side, show_shape
+from ..flow import Edge, Fact, Finding, Node, Shape, Who
 from ..trace.axes import RECURRENT
 from .evidence import Evidence
+from .facts.loss import (
+    ClassNumbers,
+    LabelRank,
+    LastStepOnly,
+    LossRaised,
+    NoLoss,
+    OneHotRows,
+    RowsLost,
+    SurplusAxes,
+    Through,
+    WrongUnits,
+)
 from .registry import check, rule
 from .saved_models import LAYERS as SAVED_MODELS
 from .tpu_setup import of_scopes
-from .words import axes_of, named, pair
+from .words import axes_of
 
 _SOURCE = "Keras' own loss functions, run symbolically"
 
@@ -118,7 +130,7 @@ def ancestors(evidence: Evidence, start: str) -> Iterator[Node]:
                 yield evidence.flow.node(edge.source)
 
 
-def cause_of_axes(evidence: Evidence, predictions: Edge) -> tuple[str, Node] | None:
+def cause_of_axes(evidence: Evidence, predictions: Edge) -> tuple[Through, Node] | None:
     """The layer upstream that let surplus axes through: a recurrent layer that returns sequences, or a grid without a Flatten."""
     source = evidence.flow.node(predictions.source)
     for node in [source, *ancestors(evidence, source.id)]:
@@ -141,16 +153,14 @@ def cause_of_axes(evidence: Evidence, predictions: Edge) -> tuple[str, Node] | N
 def loss_failed(evidence: Evidence) -> Iterator[Finding]:
     """The loss or a metric raised."""
     node = evidence.failed
-    if node is None or node.failure is None or evidence.where not in ("loss", "metric") or of_scopes(str(evidence.failure)):
+    if node is None or node.failure is None or evidence.where not in ("loss", "metric") or of_scopes(evidence.failure):
         return
     loss = node if node.kind == "loss" else _loss_above(evidence, node)
     labels, predictions = ends(evidence, loss if loss is not None else node)
-    finding = _explain(evidence, node, loss or node, labels, predictions)
-    finding.nodes = tuple(dict.fromkeys((*finding.nodes, node.id)))
-    finding.edges = finding.edges or tuple(edge.id for edge in (predictions, labels) if edge is not None)[:1]
-    if finding.location is None:
-        finding.location = evidence.flow.node(finding.nodes[0]).location or node.called
-    yield finding
+    rule_id, fact, blamed = _explain(evidence, node, loss or node, labels, predictions)
+    nodes = tuple(dict.fromkeys((*blamed, node.id)))
+    edges = tuple(edge.id for edge in (predictions, labels) if edge is not None)[:1]
+    yield Finding.of(rule_id, "error", fact, nodes, edges, evidence.flow.node(nodes[0]).location or node.called)
 
 
 def _loss_above(evidence: Evidence, node: Node) -> Node | None:
@@ -161,39 +171,29 @@ def _loss_above(evidence: Evidence, node: Node) -> Node | None:
     return None
 
 
-def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, predictions: Edge | None) -> Finding:
+# The rule, the fact, and the nodes that it blames.
+Explained = tuple[str, Fact, tuple[str, ...]]
+
+
+def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, predictions: Edge | None) -> Explained:
     assert node.failure is not None
     y = labels.spec.shape if labels is not None else None
     p = predictions.spec.shape if predictions is not None else None
     if labels is not None and predictions is not None and y and p:
         kind = kind_of(loss) if loss.kind == "loss" else "metric"
-        assert labels is not None
         integer = labels.spec.dtype.startswith(("int", "uint"))
         for explain in (_folded, _last_only, _surplus, _encoding, _units):
-            found = explain(evidence, loss, kind, y, p, integer, predictions, _path(evidence, labels))
+            found = explain(evidence, loss, kind, y, p, integer, predictions)
             if found is not None:
                 return found
         if len(y) != len(p) and not (kind == "custom" and y == p[:-1]):
-            expected, got = pair(p, y, names=False)
-            return Finding(
-                RANK.id, "error", f"{loss.name} compares labels {show_shape(y)} with predictions {show_shape(p)}: {len(y)} axes against {len(p)}.",
-                f"It says: {node.failure.last_line}", expected, got,
-            )  # fmt: skip
-    what = f"labels {show_shape(y)} and predictions {show_shape(p)}" if y is not None and p is not None else "these labels and predictions"
-    rule_id = METRIC.id if node.kind == "metric" else CUSTOM.id
-    sides: tuple[Side | None, Side | None] = (
-        pair(p, y, names=False) if p is not None and y is not None and y not in (p, p[:-1]) else (None, None)
-    )
-    noun = "The metric" if node.kind == "metric" else "The loss"
+            return RANK.id, LabelRank(loss.name, y, p, node.failure.last_line), ()
     name = loss.name if loss.kind in ("loss", "metric") else node.name
-    return Finding(rule_id, "error", f"{noun} {name} raises on {what}.", f"It says: {node.failure.last_line}", *sides)
+    metric = node.kind == "metric"
+    return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.last_line), ()
 
 
-def _path(evidence: Evidence, labels: Edge) -> str:
-    return labels.label or "y"
-
-
-def _folded(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, path: str) -> Finding | None:
+def _folded(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge) -> Explained | None:
     """As many rows as there are labels went in, and another number came out."""
     rows = {spec.shape[0] for _, spec in evidence.x if spec.shape}
     if rows != {y[0]} or p[0] is None or p[0] == y[0]:
@@ -202,13 +202,7 @@ def _folded(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integ
     for node in [start, *ancestors(evidence, start.id)]:
         given = next((edge.spec.shape for edge in evidence.flow.into(node.id) if edge.spec.shape and edge.spec.shape[0] == y[0]), None)
         if given is not None and node.kind != "input":
-            expected, found = pair(y, p, names=False)
-            at = f" at {node.called}" if node.called is not None else ""
-            return Finding(
-                "batch-axis-merged", "error", f"{y[0]} samples go in and {p[0]} predictions come out: {named(node)}{at} does not keep the batch axis.",
-                "The first axis is the batch, and each label needs one prediction. Reshapes and reductions must leave that axis as it is.",
-                expected, found, (node.id, loss.id),
-            )  # fmt: skip
+            return "batch-axis-merged", RowsLost(Who.of(node), y, p), (node.id, loss.id)
     return None
 
 
@@ -224,25 +218,16 @@ def cut_sequence(evidence: Evidence, y: Shape, predictions: Edge) -> Node | None
     return None
 
 
-def _last_only(
-    evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, path: str
-) -> Finding | None:
+def _last_only(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge) -> Explained | None:
     """One label for every step, and a recurrent layer that gives only its last one."""
     steps = (
         (len(y) == len(p) == 2 and kind == "sparse" and integer) or (len(y) == len(p) + 1 and y[-1] != 1) or (len(y) == 3 and len(p) == 2)
     )
     node = cut_sequence(evidence, y, predictions) if steps and len(y) > 1 else None
-    if node is None:
-        return None
-    wanted = (*y[:2], *p[1:])
-    return Finding(
-        LAST_ONLY.id, "error",
-        f"{named(node)} returns only its last step, and there is one label for every step: the predictions are {show_shape(p)}, the labels {show_shape(y)}.",
-        "A recurrent layer gives one vector a sample unless return_sequences=True asks for one at each step.", *pair(wanted, p, names=False), (node.id,),
-    )  # fmt: skip
+    return None if node is None else (LAST_ONLY.id, LastStepOnly(Who.of(node), p, y), (node.id,))
 
 
-def _surplus(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, path: str) -> Finding | None:
+def _surplus(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge) -> Explained | None:
     """Inner axes that the labels do not have: their cause is a layer upstream."""
     labelled = len(y) + 1 if kind == "sparse" and not (len(y) > 1 and y[-1] == 1) else len(y)
     if kind == "sparse" and not integer and len(y) == 2 and y[-1] == p[-1]:
@@ -257,55 +242,26 @@ def _surplus(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, inte
     cause = cause_of_axes(evidence, predictions)
     if cause is None:
         return None
-    word, node = cause
-    expected, found = pair((p[0], *p[len(p) - labelled + 1 :]), p, names=False)
-    surplus = len(p) - labelled
-    axes = "axis" if surplus == 1 else "axes"
-    if word == "sequences":
-        return Finding(
-            SEQUENCES.id, "error",
-            f"{named(node)} returns one vector for every time step, and there is one label a sample: the predictions are {show_shape(p)}, the labels {show_shape(y)}.",
-            f"Dense works on the last axis and lets the time axis through, so the two meet at {loss.name}. return_sequences=False keeps only the last step; pooling over time keeps them all.",
-            expected, found, (node.id,),
-        )  # fmt: skip
-    if word == "tokens":
-        return Finding(
-            FLATTEN.id, "error",
-            f"{named(node)} gives one vector for every token, and there is one label a sample: the predictions are {show_shape(p)}, the labels {show_shape(y)}.",
-            "Of BERT's outputs sequence_output has one vector a token, and pooled_output one a sentence. Take that, or pool over the tokens.", expected, found, (node.id,),
-        )  # fmt: skip
-    through = f"The inner {axes} of {named(node)}" if word == "grid" else f"The input's inner {axes}"
-    return Finding(
-        FLATTEN.id, "error",
-        f"{through} survive{'s' if surplus == 1 else ''} to {loss.name}: the predictions are {show_shape(p)}, the labels {show_shape(y)}.",
-        "Dense works on the last axis and lets all others through. A Flatten or a global pooling before it leaves one vector a sample.", expected, found, (node.id,),
-    )  # fmt: skip
+    through, node = cause
+    wanted = (p[0], *p[len(p) - labelled + 1 :])
+    rule_id = SEQUENCES.id if through == "sequences" else FLATTEN.id
+    return rule_id, SurplusAxes(through, Who.of(node), loss.name, p, y, wanted), (node.id,)
 
 
-def _encoding(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, path: str) -> Finding | None:
+def _encoding(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge) -> Explained | None:
     """Class numbers against one-hot rows."""
     if kind == "categorical" and len(p) >= 2 and (len(y) == len(p) - 1 or (len(y) == len(p) and y[-1] == 1)) and p[-1] != 1:
-        return Finding(
-            INT_LABELS.id, "error", f"The labels {show_shape(y)} are class numbers, and {loss.name} reads one-hot rows of {p[-1]}.",
-            "sparse_categorical_crossentropy is the same loss for class numbers; to_categorical turns the numbers into rows.", *pair((*p[:-1], p[-1]), y, names=False),
-        )  # fmt: skip
+        return INT_LABELS.id, ClassNumbers(loss.name, y, p), ()
     if kind == "sparse" and len(y) == len(p) and y[-1] is not None and y[-1] > 1 and y[:-1] == p[:-1]:
-        return Finding(
-            ONE_HOT.id, "error", f"The labels {show_shape(y)} are one-hot rows, and {loss.name} reads one class number a sample.",
-            "categorical_crossentropy is the same loss for one-hot rows; argmax over the last axis turns the rows into numbers.", *pair(p[:-1], y, names=False),
-        )  # fmt: skip
+        return ONE_HOT.id, OneHotRows(loss.name, y, p), ()
     return None
 
 
-def _units(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, path: str) -> Finding | None:
+def _units(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge) -> Explained | None:
     if len(y) != len(p) or y[:-1] != p[:-1] or y[-1] == p[-1] or kind == "sparse":
         return None
     giver = evidence.flow.node(predictions.source)
-    expected, found = pair(y, p, names=False)
-    return Finding(
-        UNITS.id, "error", f"{named(giver)} gives {p[-1]} value{'s' * (p[-1] != 1)} a sample, and each label has {y[-1]}.",
-        f"{loss.name} compares them one by one, so the last layer needs as many units as a label has values.", expected, found, (giver.id,),
-    )  # fmt: skip
+    return UNITS.id, WrongUnits(Who.of(giver), loss.name, p, y), (giver.id,)
 
 
 @check(order=70)
@@ -319,7 +275,4 @@ def no_loss(evidence: Evidence) -> Iterator[Finding]:
         and not evidence.facts.get("has_loss")
         and not evidence.facts.get("overrides")
     ):
-        yield Finding(
-            NO_LOSS.id, "note", "The data has labels, and the model has no loss to compare them with.",
-            "Shapes were followed to the model's outputs. compile(loss=...) or --loss takes them to the end.",
-        )  # fmt: skip
+        yield Finding.of(NO_LOSS.id, "note", NoLoss())

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..flow import Edge, Finding, Node, Shape, Side, show_shape
+from ..flow import Edge, Finding, Node, Shape, Who
 from .evidence import Evidence
 from .examples import sequential
+from .facts.mixing import BatchLost, BatchMerged, EveryPair, FixedBatch, Interleaved, SoftmaxOverBatch
 from .loss import ancestors
 from .registry import check, rule
-from .words import named, pair
 
 _SOURCE = "which axes carry the batch is found by tracing with one row more"
 
@@ -102,22 +102,8 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
         carries = [_axes(evidence, edge) for edge in edges]
         if len(a) == len(b) or any(not found or 0 not in found or len(found) != 1 for found in carries):
             continue
-        short, long = (a, b) if len(a) < len(b) else (b, a)
-        expected, found = pair(long, short, names=False)
-        result = (
-            *long[: len(long) - len(short)],
-            *(max(x or 1, y or 1) for x, y in zip(long[len(long) - len(short) :], short, strict=True)),
-        )
-        yield Finding(
-            PAIRWISE.id, "silent",
-            f"{node.op}{_at(node)} combines {show_shape(a)} with {show_shape(b)} into {show_shape(result)}: every sample with every other.",
-            "Shapes are matched from the right, so the batch axis of the one meets an inner axis of the other. Give both the same number of axes.",
-            expected, found, (node.id,), tuple(edge.id for edge in edges), node.called,
-        )  # fmt: skip
-
-
-def _at(node: Node) -> str:
-    return f" at {node.called}" if node.called is not None else ""
+        fact = EveryPair(Who.of(node), a, b)
+        yield Finding.of(PAIRWISE.id, "silent", fact, (node.id,), tuple(edge.id for edge in edges), node.called)
 
 
 @check(order=42)
@@ -158,35 +144,16 @@ def _maker(evidence: Evidence, start: Node) -> Node:
 
 def _lost(evidence: Evidence, edge: Edge, source: Node, node: Node, grown: dict[int, float]) -> Finding:
     maker = _maker(evidence, source)
-    where = "is gone" if not grown else f"stands on axis {min(grown)}"
-    at = "at the model's output" if node.kind == "output" else f"where {named(node)} reads {show_shape(edge.spec.shape)}"
-    return Finding(
-        LOST.id, "silent", f"The batch axis {where} {at}: {named(maker)}{_at(maker)} took it away.",
-        "Keras reads the first axis as the batch. What stands there now are not samples, so labels, losses and weights meet the wrong values.",
-        Side("(batch, ...)"), Side(show_shape(edge.spec.shape)), (maker.id, node.id), (edge.id,), maker.called or maker.location,
-    )  # fmt: skip
-
-
-_MEANT = {
-    False: "A -1 in a reshape takes up whatever is left, samples included. Write the inner axes so that they hold exactly one sample.",
-    True: "Joined along axis 0, the batch, one branch stands under the other, and half of the rows have no label of their own. The last axis joins features.",
-}
-
-
-def _did(maker: Node) -> str:
-    return "joined its branches along the batch" if maker.op.startswith("Concat") else "folded another axis into the batch"
+    reader = None if node.kind == "output" else Who.of(node)
+    fact = BatchLost(Who.of(maker), edge.spec.shape or (), min(grown) if grown else None, reader)
+    return Finding.of(LOST.id, "silent", fact, (maker.id, node.id), (edge.id,), maker.called or maker.location)
 
 
 def _merged(evidence: Evidence, edge: Edge, source: Node, node: Node) -> Finding:
     maker = _maker(evidence, source)
     probe: Any = evidence.facts["probe"]
-    grown = probe.axes[edge.id]
-    return Finding(
-        MERGED.id, "silent",
-        f"The output {show_shape(edge.spec.shape)} has {grown[0]:g} rows for every sample: {named(maker)}{_at(maker)} {_did(maker)}.",
-        _MEANT[maker.op == "Concatenate" or maker.op.startswith("Concat")],
-        Side("(batch, ...)"), Side(show_shape(edge.spec.shape)), (maker.id, node.id), (edge.id,), maker.called or maker.location,
-    )  # fmt: skip
+    fact = BatchMerged(Who.of(maker), edge.spec.shape or (), probe.axes[edge.id][0], maker.op.startswith("Concat"))
+    return Finding.of(MERGED.id, "silent", fact, (maker.id, node.id), (edge.id,), maker.called or maker.location)
 
 
 @check(order=43)
@@ -200,22 +167,11 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
             after = next((out.spec.shape for out in evidence.flow.out_of(node.id)), None)
             if not given or not after:
                 continue
-            if _moved(evidence, node, edge, after):
-                expected, found = pair(given, after, names=False)
-                yield Finding(
-                    INTERLEAVED.id, "silent", f"{named(node)}{_at(node)} turns {show_shape(given)} into {show_shape(after)}: the batch stands on another axis, and no number was moved.",
-                    "A reshape keeps the order in memory, so each position now holds pieces of several samples. To exchange axes, transpose is what moves the numbers.",
-                    expected, found, (node.id,), (edge.id,), node.called or node.location,
-                )  # fmt: skip
-                continue
             before, then = [n for n in given[1:] if n != 1], [n for n in after[1:] if n != 1]
-            if before != then and len(before) > 1 and sorted(map(str, before)) == sorted(map(str, then)):
-                expected, found = pair(given, after, names=False)
-                yield Finding(
-                    INTERLEAVED.id, "silent", f"{named(node)}{_at(node)} turns {show_shape(given)} into {show_shape(after)} without moving a number: rows and columns are mixed.",
-                    "A reshape keeps the order in memory and only renames positions. To exchange axes, Permute or transpose is what moves the numbers.",
-                    expected, found, (node.id,), (edge.id,), node.called or node.location,
-                )  # fmt: skip
+            batch = _moved(evidence, node, edge, after)
+            if batch or (before != then and len(before) > 1 and sorted(map(str, before)) == sorted(map(str, then))):
+                fact = Interleaved(Who.of(node), given, after, batch)
+                yield Finding.of(INTERLEAVED.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)
 
 
 def _moved(evidence: Evidence, node: Node, edge: Edge, after: Shape) -> bool:
@@ -243,12 +199,8 @@ def softmax_over_batch(evidence: Evidence) -> Iterator[Finding]:
             if not isinstance(axis, int) or axis % len(shape) not in grown or len(shape) < 2:
                 continue
             where = next((item for item in [node, *_above(evidence, node)] if item.kind == "layer"), node)
-            inside = f" inside {named(where)}" if where is not node else ""
-            yield Finding(
-                SOFTMAX.id, "silent", f"A softmax{inside}{_at(node)} runs over the batch: the weights of one sample depend on the others beside it.",
-                "Its values sum to 1 over the samples of a batch, and not within a sample, so a sample alone gets another result. Axis 0 is the batch: take the axis that is meant.",
-                Side("an axis of the sample"), Side("the batch axis"), (node.id,), (edge.id,), node.called or node.location,
-            )  # fmt: skip
+            fact = SoftmaxOverBatch(Who.of(node), Who.of(where) if where is not node else None)
+            yield Finding.of(SOFTMAX.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)
 
 
 def _above(evidence: Evidence, node: Node) -> Iterator[Node]:
@@ -270,12 +222,8 @@ def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
     node = evidence.flow.node(probe.failure[0])
     batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
     others = _other_batches(evidence, batch)
-    comes = f" A batch of {others[0]} rows comes, too." if others else " As long as every batch has this size, it works."
-    yield Finding(
-        FIXED.id, "error" if others else "note", f"{named(node)}{_at(node)} works for {batch} rows only: the size of the batch is written into it.",
-        f"With {probe.rows} rows it says: {probe.failure[1].splitlines()[-1][:200]}.{comes}", Side("any number of rows"), Side(f"{batch} rows"), (node.id,),
-        location=node.called or node.location,
-    )  # fmt: skip
+    fact = FixedBatch(Who.of(node), batch, probe.rows, probe.failure[1].splitlines()[-1][:200], others[0] if others else None)
+    yield Finding.of(FIXED.id, "error" if others else "note", fact, (node.id,), location=node.called or node.location)
 
 
 def _other_batches(evidence: Evidence, batch: int | None) -> list[int]:

@@ -97,8 +97,6 @@ def run_rules(evidence: Evidence) -> list[Finding]:
         for finding in function(evidence):
             if not finding.docs:
                 finding.docs = RULES[finding.rule].page
-            if not any(
-                known.rule == finding.rule and known.nodes == finding.nodes and known.message == finding.message for known in findings
-            ):
+            if not any(known.same(finding) for known in findings):
                 findings.append(finding)
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))

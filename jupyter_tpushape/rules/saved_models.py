@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from ..flow import Edge, Finding, Node, Side, show_shape
+from ..flow import Edge, Fact, Finding, Node, Who
 from .evidence import Evidence
+from .facts.saved_models import DictOutput, HubLayer, NamedEndpoint, SeveralOutputs, WrongStructure
+from .heard import HeardHub, HeardNames, HeardSeveral, HeardSignature, hear
 from .registry import check, rule
-from .words import count, named
 
 LAYERS = frozenset({"KerasLayer", "TFSMLayer"})
 _MAKE = """
@@ -71,30 +71,21 @@ OUTPUT = rule(
     "functional model can.",
 )  # fmt: skip
 
-_FIELDS = re.compile(r"\['(\w+)', TensorSpec\(shape=(\([^)]*\)|None), dtype=tf\.(\w+)")
-_ONE = re.compile(r"for signature: \(\w+: TensorSpec\(shape=(\([^)]*\)|None), dtype=tf\.(\w+)")
-_NAMED = re.compile(r"signature_wrapper\(([\w, ]*)\) takes 0 positional arguments")
-_SEVERAL = re.compile(r"expects 1 input\(s\), but it received \d+ input tensors")
-
 
 def finding_of(evidence: Evidence) -> Finding | None:
     """What is wrong around a SavedModel's layer, or ``None`` where it is not that."""
-    node = evidence.failed
-    if node is None or evidence.failure is None:
+    node, said = evidence.failed, evidence.failure
+    if node is None or said is None:
         return None
-    said = str(evidence.failure)
     # A SavedModel has no Keras mask: an input of that name is one of its own.
     edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" or node.op in LAYERS]
-    if "tensorflow_hub.keras_layer.KerasLayer" in said and "Only instances of" in said:
-        return _foreign(node)
-    if node.op == "KerasLayer" and "<KerasTensor" in said:
-        return _foreign(node)
+    hub, several = hear(said, HeardHub), hear(said, HeardSeveral)
+    if hub is not None and (not hub.symbolic or node.op == "KerasLayer"):
+        return Finding.of(FOREIGN.id, "error", HubLayer(), (node.id,), location=node.called or node.location)
     if node.op in LAYERS and node.kind == "layer":
         return _input(node, edges, said)
-    if "All layers in a Sequential model should have a single output tensor" in said:
-        return _several(evidence, node)
-    if _SEVERAL.search(said):
-        return _output(evidence, node, edges)
+    if several is not None:
+        return _several(evidence, node) if several.sequential else _output(evidence, node, edges)
     return None
 
 
@@ -107,80 +98,34 @@ def saved_models(evidence: Evidence) -> Iterator[Finding]:
             yield finding
 
 
-def _foreign(node: Node) -> Finding:
-    return Finding(
-        FOREIGN.id, "error", "hub.KerasLayer is a layer of tf_keras and has no place in a Keras 3 model.",
-        "Make the whole model with tf_keras (TF_USE_LEGACY_KERAS=1), or load it by keras.layers.TFSMLayer, which is for inference.",
-        Side("keras.layers.TFSMLayer"), Side("hub.KerasLayer"), (node.id,), location=node.called or node.location,
-    )  # fmt: skip
-
-
-def _input(node: Node, edges: list[Edge], said: str) -> Finding | None:
-    by_name = _NAMED.search(said)
-    if by_name:
-        names = by_name[1]
-        return Finding(
-            INPUT.id, "error", f"{named(node)} calls an endpoint that takes its inputs by name: {names}.",
-            "TFSMLayer hands over one value, and a signature takes none by position. Name another endpoint, such as call_endpoint='__call__', or save "
-            "the model with a function of one dict.",
-            Side("an endpoint of one dict"), Side("a signature of names"), (node.id,), tuple(edge.id for edge in edges), node.location or node.called,
-        )  # fmt: skip
-    fields = {name: (shape, dtype) for name, shape, dtype in sorted(_FIELDS.findall(said))}
-    one = _ONE.search(said)
-    if "Binding inputs to tf.function failed" not in said or not (fields or one):
-        return None
-    given = {edge.label: edge for edge in edges}
-    if one and not fields:
-        wanted, got = f"one tensor {one[1]} {one[2]}", _shown(edges)
-        why = f"Its signature takes {wanted}."
+def _input(node: Node, edges: list[Edge], said: BaseException) -> Finding | None:
+    by_name, signature = hear(said, HeardNames), hear(said, HeardSignature)
+    fact: Fact
+    if by_name is not None:
+        fact = NamedEndpoint(Who.of(node), by_name.names)
+    elif signature is not None:
+        given = tuple((edge.label, edge.spec.shape, edge.spec.dtype) for edge in edges)
+        fact = WrongStructure(Who.of(node), signature.fields, given)
     else:
-        wanted = f"a dict of {', '.join(fields)}"
-        off = [name for name, (_, dtype) in fields.items() if name in given and given[name].spec.dtype != dtype]
-        if off:
-            wanted = f"{fields[off[0]][1]} for {off[0]}"
-            got = f"{given[off[0]].spec.dtype}"
-            why = f"A SavedModel casts nothing: its signature says {fields[off[0]][1]}. Declare the input so: Input(..., dtype='{fields[off[0]][1]}')."
-        elif set(given) - {""} and set(given) != set(fields):
-            got = f"a dict of {', '.join(given)}"
-            why = "The signature's names are fixed when the model is saved. Pass a dict with exactly those keys."
-        else:
-            got = f"a list of {count(len(edges), 'tensor')}" if len(edges) > 1 else _shown(edges)
-            why = f"The order says nothing to a signature of names. Pass a dict: {{{', '.join(repr(name) + ': ...' for name in list(fields)[:3])}}}."
-    return Finding(
-        INPUT.id, "error", f"{named(node)} takes {wanted}, and gets {got}.", why, Side(wanted), Side(got), (node.id,),
-        tuple(edge.id for edge in edges), node.location or node.called,
-    )  # fmt: skip
-
-
-def _shown(edges: list[Edge]) -> str:
-    return f"one tensor {show_shape(edges[0].spec.shape)} {edges[0].spec.dtype}" if len(edges) == 1 else f"{len(edges)} tensors"
+        return None
+    return Finding.of(INPUT.id, "error", fact, (node.id,), tuple(edge.id for edge in edges), node.location or node.called)
 
 
 def _output(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding | None:
     # A SavedModel gives its outputs in no order.
     edges = sorted(edges, key=lambda edge: edge.label)
-    labels = [edge.label for edge in edges]
     sources = {edge.source for edge in edges}
-    if len(sources) != 1 or len(edges) < 2 or not all(labels):
+    if len(sources) != 1 or len(edges) < 2 or not all(edge.label for edge in edges):
         return None
     giver = evidence.flow.node(next(iter(sources)))
     if giver.kind == "input":
         return None
-    parts = ", ".join(f"{edge.label} {show_shape(edge.spec.shape)}" for edge in edges)
-    first = "pooled_output" if "pooled_output" in labels else labels[0]
-    return Finding(
-        OUTPUT.id, "error", f"{named(giver)} gives a dict ({parts}), and {named(node)} takes one tensor.",
-        f"Take one of them: {giver.name}(inputs)['{first}']. A Sequential cannot choose, so write it as a functional model.",
-        Side("one tensor"), Side(f"a dict of {', '.join(labels)}"), (node.id, giver.id), tuple(edge.id for edge in edges), node.location or node.called,
-    )  # fmt: skip
+    fact = DictOutput(Who.of(giver), Who.of(node), tuple((edge.label, edge.spec.shape) for edge in edges))
+    return Finding.of(OUTPUT.id, "error", fact, (node.id, giver.id), tuple(edge.id for edge in edges), node.location or node.called)
 
 
 def _several(evidence: Evidence, node: Node) -> Finding | None:
     giver = next((one for one in reversed(evidence.flow.nodes) if one.kind == "layer" and one.status == "ok" and not one.parent), None)
     if giver is None:
         return None
-    return Finding(
-        OUTPUT.id, "error", f"{named(giver)} gives more than one tensor, and a Sequential hands on only one.",
-        f"Write it as a functional model, where {giver.name}(inputs) is a dict to take from.",
-        Side("one tensor"), Side("several"), (giver.id, node.id), location=giver.location or giver.called,
-    )  # fmt: skip
+    return Finding.of(OUTPUT.id, "error", SeveralOutputs(Who.of(giver)), (giver.id, node.id), location=giver.location or giver.called)

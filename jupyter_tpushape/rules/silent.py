@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
-from ..flow import Edge, Finding, Node, Shape, Side, show_shape
-from ..flow.paths import show
+from ..flow import Edge, Finding, Node, Shape, Who
 from ..trace.axes import RECURRENT
 from .evidence import Evidence
 from .examples import sequential
+from .facts.loss import Crosswise, IdOutOfRange, LabelOutOfRange, LogitsMissing, LogitsTwice, RowsConvolvedAlone, SingleUnit, Through
 from .loss import cause_of_axes, cut_sequence, ends, kind_of
 from .registry import check, rule
-from .words import axes_of, named, pair
+from .words import axes_of
 
 _SOURCE = "Keras' own losses, and how it aligns labels with predictions"
 
@@ -103,32 +104,15 @@ def loss_broadcast(evidence: Evidence) -> Iterator[Finding]:
         # An unknown axis may have any size: nothing is said of it.
         if len(y) == len(p) and all(None in (a, b) or a == b for a, b in zip(y, p, strict=True)):
             continue
-        cause = (
-            cause_of_axes(evidence, predictions)
-            if len(predictions.spec.shape) > 2 and len(predictions.spec.shape) > len(labels.spec.shape)
-            else None
-        )
+        surplus = len(predictions.spec.shape) > max(2, len(labels.spec.shape))
+        cause: tuple[Through | Literal["last"], Node] | None = cause_of_axes(evidence, predictions) if surplus else None
         giver = evidence.flow.node(predictions.source)
         if cause is None and len(labels.spec.shape) > 2:
             cut = cut_sequence(evidence, labels.spec.shape, predictions)
             cause = ("last", cut) if cut is not None else None
-        expected, found = pair(predictions.spec.shape, labels.spec.shape, names=False)
-        hint = ""
-        blamed = giver
-        if cause is not None:
-            blamed = cause[1]
-            hint = {
-                "sequences": f" {named(blamed)} returns one vector for every time step.",
-                "last": f" {named(blamed)} returns only its last step, and there is one label for every step.",
-                "grid": f" The inner axes of {named(blamed)} are never flattened or pooled.",
-                "input": " The inner axes of the input are never flattened.",
-            }[cause[0]]
-        yield Finding(
-            BROADCAST.id, "silent",
-            f"{node.name} compares predictions {show_shape(predictions.spec.shape)} with labels {show_shape(labels.spec.shape)} crosswise: nothing raises and the model learns something else.",
-            f"An axis of size 1 is repeated until the shapes match, so each label is held against values that are not its own.{hint}",
-            expected, found, (blamed.id, node.id), (predictions.id, labels.id), blamed.location or blamed.called,
-        )  # fmt: skip
+        blamed = cause[1] if cause is not None else giver
+        fact = Crosswise(node.name, predictions.spec.shape, labels.spec.shape, Who.of(blamed), cause[0] if cause is not None else "")
+        yield Finding.of(BROADCAST.id, "silent", fact, (blamed.id, node.id), (predictions.id, labels.id), blamed.location or blamed.called)
 
 
 @check(order=45)
@@ -146,25 +130,32 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
         if kind in ("sparse", "categorical", "binary"):
             logits = bool(node.config.get("from_logits"))
             if logits and activation in ("softmax", "sigmoid"):
-                yield Finding(
-                    LOGITS.id, "silent", f"{named(giver)} ends in a {activation}, and {node.name} with from_logits=True applies it a second time.",
-                    "from_logits=True expects raw values. Twice squashed, the gradients shrink and the model hardly learns.",
-                    Side("raw values (no activation)"), Side(activation), (giver.id, node.id), (predictions.id,), giver.location,
-                )  # fmt: skip
+                yield Finding.of(
+                    LOGITS.id,
+                    "silent",
+                    LogitsTwice(Who.of(giver), node.name, activation),
+                    (giver.id, node.id),
+                    (predictions.id,),
+                    giver.location,
+                )
             elif not logits and giver.op == "Dense" and not activation:
-                yield Finding(
-                    PROBABILITIES.id, "note", f"{named(giver)} has no activation, and {node.name} reads its values as probabilities.",
-                    "Values outside 0 to 1 are clipped. Add a softmax or sigmoid, or say from_logits=True.", None, None, (giver.id, node.id), (predictions.id,), giver.location,
-                )  # fmt: skip
+                yield Finding.of(
+                    PROBABILITIES.id,
+                    "note",
+                    LogitsMissing(Who.of(giver), node.name),
+                    (giver.id, node.id),
+                    (predictions.id,),
+                    giver.location,
+                )
         if last == 1 and (activation == "softmax" or kind == "categorical"):
-            always = (
-                "softmax over one value is always 1" if activation == "softmax" else "categorical cross-entropy over one value is always 0"
+            yield Finding.of(
+                ONE_UNIT.id,
+                "note",
+                SingleUnit(Who.of(giver), activation == "softmax"),
+                (giver.id, node.id),
+                (predictions.id,),
+                giver.location,
             )
-            yield Finding(
-                ONE_UNIT.id, "note", f"{named(giver)} has a single unit: a {always}.",
-                "The shapes agree, and nothing is learnt. For two classes a sigmoid with binary_crossentropy is usual; for more, one unit a class.",
-                Side("one unit a class, or a sigmoid"), Side("one unit"), (giver.id, node.id), (predictions.id,), giver.location,
-            )  # fmt: skip
         if kind == "sparse" and labels is not None and last:
             yield from _label_range(evidence, node, giver, last, labels)
 
@@ -175,12 +166,9 @@ def _label_range(evidence: Evidence, node: Node, giver: Node, classes: int, labe
         if path != own or stats is None or not getattr(stats, "integer", False) or stats.maximum is None:
             continue
         if stats.maximum >= classes or (stats.minimum is not None and stats.minimum < 0):
-            bad = int(stats.maximum if stats.maximum >= classes else stats.minimum)
-            yield Finding(
-                LABEL_RANGE.id, "error", f"A label is {bad}, and {named(giver)} has {classes} units: classes 0 to {classes - 1}.",
-                f"{node.name} refuses it on a CPU and turns the loss into NaN on a TPU. {show(path)} was seen from {int(stats.minimum)} to {int(stats.maximum)}.",
-                Side(f"0 to {classes - 1}"), Side(f"{int(stats.minimum)} to {int(stats.maximum)}"), (giver.id, node.id), location=giver.location,
-            )  # fmt: skip
+            lowest = int(stats.minimum) if stats.minimum is not None else 0
+            fact = LabelOutOfRange(Who.of(giver), classes, lowest, int(stats.maximum), node.name, path)
+            yield Finding.of(LABEL_RANGE.id, "error", fact, (giver.id, node.id), location=giver.location)
 
 
 @check(order=46)
@@ -198,11 +186,8 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
             seen = stats.get(evidence.carried(edge))
             if seen is None or seen.maximum is None or not (seen.maximum >= size or (seen.minimum is not None and seen.minimum < 0)):
                 continue
-            yield Finding(
-                ID_RANGE.id, "error", f"{named(node)} has {size} rows, and the data brings ids from {int(seen.minimum)} to {int(seen.maximum)}.",
-                f"A CPU raises at the first id beyond {size - 1}; a TPU silently takes the last row instead. input_dim is the number of ids, the largest one plus 1.",
-                Side(f"0 to {size - 1}"), Side(f"{int(seen.minimum)} to {int(seen.maximum)}"), (node.id,), (edge.id,), node.location,
-            )  # fmt: skip
+            fact = IdOutOfRange(Who.of(node), size, int(seen.minimum), int(seen.maximum))
+            yield Finding.of(ID_RANGE.id, "error", fact, (node.id,), (edge.id,), node.location)
 
 
 @check(order=47)
@@ -216,8 +201,5 @@ def convolution_axes(evidence: Evidence) -> Iterator[Finding]:
             shape = edge.spec.shape
             source = evidence.flow.node(edge.source)
             if source.kind == "input" and shape and len(shape) == len(names) + 1 and evidence.declared is None:
-                yield Finding(
-                    CONV_AXES.id, "silent", f"{named(node)} slides over one axis, and the data {show_shape(shape)} has {len(shape) - 2}: each row of it is convolved alone.",
-                    "An extra axis is read as more batch. For images, Conv2D sees neighbours in both directions.", Side(f"({', '.join(names)})", names),
-                    Side(show_shape(shape)), (node.id,), (edge.id,), node.location,
-                )  # fmt: skip
+                fact = RowsConvolvedAlone(Who.of(node), names, shape)
+                yield Finding.of(CONV_AXES.id, "silent", fact, (node.id,), (edge.id,), node.location)

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..flow import Finding, Node, Severity, Shape, Side, show_shape
-from ..flow.paths import show
+from ..flow import Finding, Node, Severity, Shape, Who
 from .evidence import Evidence
+from .facts.tpu_batch import (
+    DynamicAxes,
+    DynamicBatch,
+    DynamicReaches,
+    EmptyReplica,
+    Unbatched,
+    UnevenReplicas,
+    UnknownRank,
+    VaryingBatches,
+)
 from .registry import check, rule
-from .words import count, named
 
 _MODEL = """
 def build():
@@ -134,16 +142,6 @@ def batch_stages(evidence: Evidence) -> list[Node]:
     ]
 
 
-def each(rows: tuple[int, ...]) -> str:
-    return f"{count(rows[0], 'row')} each" if len(set(rows)) == 1 else ", ".join(map(str, rows))
-
-
-def multiples(batch: int, replicas: int) -> str:
-    """The multiples of ``replicas`` next to ``batch``, in words."""
-    below, above = batch // replicas * replicas, -(-batch // replicas) * replicas
-    return f"{below} or {above}" if below else str(above)
-
-
 @check(order=60, backend="tensorflow")
 def varying_or_dynamic(evidence: Evidence) -> Iterator[Finding]:
     """An unknown batch axis: what makes it so, and how bad it is."""
@@ -156,34 +154,19 @@ def varying_or_dynamic(evidence: Evidence) -> Iterator[Finding]:
     late = sizes[-1] < sizes[0] and len(sizes) == 2 if sizes else False
     last_only = late and list(sample.batch_sizes)[-1:] == sizes[-1:]
     if len(sizes) > 1 and not last_only:
-        shown = ", ".join(map(str, sizes[:5]))
-        multiple = -(-max(sizes) // split.replicas) * split.replicas
-        yield Finding(
-            VARYING.id, "tpu", f"Batches come with {shown} rows: every size is another TPU program, and none of them has a static batch axis.",
-            f"A TPU runs programs compiled for fixed shapes. Rebatch to one size: unbatch().batch({multiple}, drop_remainder=True).",
-            Side(f"one size, a multiple of {split.replicas}"), Side(f"{shown} rows"), nodes, location=location,
-        )  # fmt: skip
+        yield Finding.of(VARYING.id, "tpu", VaryingBatches(tuple(sizes), split.replicas), nodes, location=location)
         return
-    if sample.kind == "arrays":
-        cause = f"{count(sample.rows, 'row')} {'does' if sample.rows == 1 else 'do'} not fill batches of {sample.stages[-1].detail.get('batch_size', sample.batch)}"
-        cure = "Trim the arrays to a multiple of the batch, or feed a tf.data.Dataset with drop_remainder=True."
-    elif sample.kind in ("generator", "pydataset"):
-        cause = f"fit knows no batch size in advance of a {'generator' if sample.kind == 'generator' else 'PyDataset'}"
-        cure = "Feed a tf.data.Dataset with batch(n, drop_remainder=True), which also keeps Python off the critical path."
-    elif sample.kind == "specs":
-        cause, cure = "the spec leaves it open", "Give the global batch as the spec's first axis."
-    else:
-        cause, cure = "batch() keeps a smaller last batch", "Type batch(n, drop_remainder=True)."
-    weights = ""
-    if split.partial:
-        cause += f", and the last batch of {split.partial} goes to the replicas as {each(split.last)}"
-        if len(set(split.last)) > 1 and evidence.trains:
-            weights = " The rows of that last batch weigh unequally in its gradient."
-    yield Finding(
-        DYNAMIC.id, "slow", f"The batch axis of each replica's program is unknown: {cause}.",
-        f"TPUStrategy pads each replica and compiles a program for every padded size; training runs, slower at each new one.{weights} {cure}",
-        Side("a static batch axis"), Side(show_shape(next((leaf.shape for _, leaf in sample.leaves()), None))), nodes, location=location,
-    )  # fmt: skip
+    arrays = sample.kind == "arrays"
+    fact = DynamicBatch(
+        sample.kind if sample.kind in ("arrays", "generator", "pydataset", "specs") else "dataset",
+        next((leaf.shape for _, leaf in sample.leaves()), None),
+        sample.rows if arrays else 0,
+        int(sample.stages[-1].detail.get("batch_size", sample.batch)) if arrays else 0,
+        split.partial or 0,
+        tuple(split.last),
+        evidence.trains,
+    )
+    yield Finding.of(DYNAMIC.id, "slow", fact, nodes, location=location)
 
 
 @check(order=61, backend="tensorflow")
@@ -192,18 +175,8 @@ def uneven(evidence: Evidence) -> Iterator[Finding]:
     split = evidence.split
     if split is None or split.batch is None or not split.uneven or _unbatched(evidence):
         return
-    severity, wrong = (
-        ("silent", "A row on a replica with fewer rows weighs more in the gradient")
-        if evidence.trains
-        else ("slow", "The replicas' shapes differ")
-    )
-    idle = sum(1 for rows in split.full if rows == 0)
-    alone = f", and {idle} of {split.replicas} replicas {'has' if idle == 1 else 'have'} nothing to do" if idle else ""
-    yield Finding(
-        UNEVEN.id, severity, f"A batch of {split.batch} does not divide by {split.replicas} replicas: they get {each(split.full)}{alone}.",  # type: ignore[arg-type]
-        f"Nothing raises. {wrong}, and each replica's batch axis becomes dynamic, drop_remainder=True or not. Use a global batch of {multiples(split.batch, split.replicas)}.",
-        Side(f"a multiple of {split.replicas}"), Side(f"{split.batch} rows"), split_nodes(evidence),
-    )  # fmt: skip
+    fact = UnevenReplicas(split.batch, tuple(split.full), evidence.trains)
+    yield Finding.of(UNEVEN.id, "silent" if fact.trains else "slow", fact, split_nodes(evidence))
 
 
 @check(order=62, backend="tensorflow")
@@ -216,14 +189,10 @@ def empty_norm(evidence: Evidence) -> Iterator[Finding]:
     norm = next((node for node in norms if any(weight.trainable for weight in node.weights)), None)
     if norm is None:
         return
-    rows, which = (
-        (split.full, f"Of each batch of {split.batch}") if 0 in split.full else (split.last, f"Of the last batch of {split.partial}")
-    )
-    yield Finding(
-        EMPTY_NORM.id, "silent", f"{which} some replicas get no row ({each(rows)}), and {named(norm)} makes NaN of that.",
-        "Keras 3 divides by the rows a replica has: gamma's gradient becomes NaN, and every weight after it. Seen with MirroredStrategy; not verified on a TPU. Drop the remainder.",
-        Side("at least 1 row on each replica"), Side(each(rows)), (norm.id, *split_nodes(evidence)), location=norm.location,
-    )  # fmt: skip
+    last = 0 not in split.full
+    rows, batch = (split.last, split.partial) if last else (split.full, split.batch)
+    fact = EmptyReplica(Who.of(norm), batch, tuple(rows), last)
+    yield Finding.of(EMPTY_NORM.id, "silent", fact, (norm.id, *split_nodes(evidence)), location=norm.location)
 
 
 def _unbatched(evidence: Evidence) -> bool:
@@ -251,15 +220,8 @@ def unbatched(evidence: Evidence) -> Iterator[Finding]:
     if evidence.split is None or not _unbatched(evidence):
         return
     leaf = next(leaf for _, leaf in evidence.sample.leaves("x"))
-    if not leaf.shape:
-        said = "single numbers, and the strategy raises `IndexError: list index out of range`"
-    else:
-        said = f"{show_shape(leaf.shape)}, and the replicas get {each(evidence.split.rows(leaf.shape[0] or 0))} of that first axis"
-    yield Finding(
-        NO_BATCH.id, "tpu", f"The dataset has no batch(): its elements are {said}.",
-        f"The strategy cuts the first axis, whatever it means. Add batch(n, drop_remainder=True) with n a multiple of {evidence.split.replicas}.",
-        Side("(batch, ...)"), Side(show_shape(leaf.shape)), split_nodes(evidence),
-    )  # fmt: skip
+    rows = evidence.split.rows((leaf.shape[0] or 0) if leaf.shape else 0)
+    yield Finding.of(NO_BATCH.id, "tpu", Unbatched(leaf.shape, tuple(rows)), split_nodes(evidence))
 
 
 @check(order=64, backend="tensorflow")
@@ -271,24 +233,12 @@ def inner_axes(evidence: Evidence) -> Iterator[Finding]:
         if leaf.kind != "dense":
             continue
         if leaf.shape is None:
-            yield Finding(
-                RANK.id, "tpu", f"The rank of {show(path)} is unknown, which TPUStrategy does not take.",
-                "It raises `input tensor ... to TPUStrategy.run() has unknown rank, which is not allowed`. Python functions lose the shape: type tf.ensure_shape(x, (...)) after them, or give output_signature.",
-                Side("a known rank"), Side("unknown"), split_nodes(evidence),
-            )  # fmt: skip
+            yield Finding.of(RANK.id, "tpu", UnknownRank(path), split_nodes(evidence))
         elif None in leaf.shape[1:] and evidence.sample.kind in ("dataset", "specs"):
-            axes = [index for index, n in enumerate(leaf.shape) if n is None and index]
+            axes = tuple(index for index, n in enumerate(leaf.shape) if n is None and index)
             buckets = bool(getattr(evidence.facts.get("step"), "buckets", False))
-            programs = (
-                "A program is compiled for each power of two that lengths are padded to."
-                if buckets
-                else "Every new length is another program to compile."
-            )
-            yield Finding(
-                AXIS.id, "note" if buckets else "slow", f"Axis {', '.join(map(str, axes))} of {show(path)} changes from batch to batch: {show_shape(leaf.shape)}.",
-                f"{programs} Pad to one length (padded_shapes), resize to one size, or use a few buckets (bucket_by_sequence_length).",
-                Side("known axes"), Side(show_shape(leaf.shape)), split_nodes(evidence),
-            )  # fmt: skip
+            fact = DynamicAxes(path, leaf.shape, axes, buckets)
+            yield Finding.of(AXIS.id, "note" if buckets else "slow", fact, split_nodes(evidence))
 
 
 def _refusal(evidence: Evidence, node: Node, batch: bool, inner: bool) -> str:
@@ -351,12 +301,8 @@ def dynamic_reaches(evidence: Evidence) -> Iterator[Finding]:
         said = _refusal(evidence, node, batch, inner)
         if not said:
             continue
-        axis = "the batch axis" if batch and not node.op.startswith(WINDOWS) else "a spatial axis"
+        fact = DynamicReaches(Who.of(node), batch and not node.op.startswith(WINDOWS), said, evidence.split.replicas)
         # A spec that leaves an axis open says nothing of the data: only data can be dynamic.
         severity: Severity = "note" if evidence.sample.kind == "specs" else "tpu"
-        yield Finding(
-            UNSUPPORTED.id, severity, f"{named(node)} is reached by a tensor of which {axis} is unknown, and the TPU compiler refuses that.",
-            f"Users report `{said}` here; it is not reproduced without a TPU. Make every axis static: drop_remainder=True and a batch that divides by {evidence.split.replicas}, one size for all images.",
-            Side("static axes"), Side(f"{axis} unknown"), (node.id, *split_nodes(evidence)), location=node.location,
-        )  # fmt: skip
+        yield Finding.of(UNSUPPORTED.id, severity, fact, (node.id, *split_nodes(evidence)), location=node.location)
         return

@@ -6,11 +6,21 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..flow import Finding, Node, Side
+from ..flow import Fact, Finding, Node, Severity, Who
 from .evidence import Evidence
+from .facts.tpu_ops import (
+    AssertDropped,
+    BatchSizeUsed,
+    BoundedSize,
+    EndlessLoop,
+    Int64Product,
+    MixedSizes,
+    NoKernel,
+    SizeFromData,
+    Unfed,
+)
 from .loss import ancestors
-from .registry import check, rule
-from .words import named
+from .registry import Rule, check, rule
 
 
 def _layer(body: str, dtype: str = "float32", x: str = "np.zeros((64, 8), 'float32')", more: str = "") -> str:
@@ -152,9 +162,11 @@ def operations(evidence: Evidence) -> Iterator[Finding]:
         if key in told:
             continue
         told.add(key)
-        finding = _finding(use, node, program.soft)
-        if finding is not None:
-            yield finding
+        found = _fact(use, node, program.soft)
+        if found is not None:
+            entry, severity, fact = found
+            location = use.location or ((node.location or node.called) if node is not None else None)
+            yield Finding.of(entry.id, severity, fact, (node.id,) if node is not None else (), location=location)
 
 
 def _learns(evidence: Evidence, node: Node | None) -> bool:
@@ -166,76 +178,27 @@ def _learns(evidence: Evidence, node: Node | None) -> bool:
     return any(weight.trainable for one in around for weight in one.weights)
 
 
-def _finding(use: Any, node: Node | None, soft: bool) -> Finding | None:
-    nodes = (node.id,) if node is not None else ()
-    where = named(node) if node is not None and node.kind != "op" else use.op
-    location = use.location or ((node.location or node.called) if node is not None else None)
-    if use.what in ("kernel", "dtype"):
-        what = f"{use.op} for {use.detail}" if use.what == "dtype" else use.op + (f" ({UNSAFE[use.op]})" if use.op in UNSAFE else "")
-        does = f"{where} runs {what}" if where != use.op else f"The program runs {what}"
-        if soft:
-            message = f"{does}, which a TPU has no kernel for: soft placement sends it to the host in each step."
-            why = "It works and each step waits for the host. Move it into dataset.map."
-        else:
-            message = f"{does}, which a TPU has no kernel for."
-            why = (
-                "It raises `Detected unsupported operations when trying to compile graph ... on XLA_TPU_JIT`. Move it into dataset.map, "
-                "where the host runs it, or replace it."
-            )
-        entry = KERNEL if use.what == "kernel" else DTYPE
-        expected = Side("an operation with a TPU kernel")
-        return Finding(entry.id, "slow" if soft else "tpu", message, why, expected, Side(use.op), nodes, location=location)
-    if use.what == "product":
-        return Finding(
-            PRODUCT.id, "tpu", f"{where} multiplies int64 matrices, which the TPU compiler does not implement.",
-            "It answers `UNIMPLEMENTED: While rewriting computation to not contain X{64|128} element types`. Cast to int32 or "
-            "float32 first.", Side("int32"), Side("int64"), nodes, location=location,
-        )  # fmt: skip
-    if use.what == "constant":
-        return Finding(
-            CONSTANT.id, "tpu", f"{use.op} takes a size, an axis or a count that is computed from the data (by {use.detail}).",
-            "XLA compiles for sizes that it knows beforehand: `must be a compile-time constant`. Take it from static shapes, or pad to a "
-            "fixed size and mask.",
-            Side("a constant"), Side("computed from data"), nodes, location=location,
-        )  # fmt: skip
-    if use.what == "bounded":
-        return Finding(
-            BOUNDED.id, "slow", f"{use.op} gives as many rows as the data says, and a TPU reserves the largest possible number.",
-            "It compiles. tf.where(condition, x, 0) with all three arguments, or weights, keep the shape.", Side("a fixed size"),
-            Side("a size known only from the data"), nodes, location=location,
-        )  # fmt: skip
-    if use.what == "mixed":
-        return Finding(
-            MIXED.id, "silent", f"{use.op} combines {use.detail.replace('None', '?')}: one axis has a size that only the data tells, the "
-            "other a fixed one.",
-            "A CPU raises where they differ. The TPU pads to the bound and goes on, with other numbers and no error. Bring both to one "
-            "size first.",
-            Side("equal sizes"), Side(use.detail.replace("None", "?")), nodes, location=location,
-        )  # fmt: skip
-    if use.what == "assert":
-        return Finding(
-            DROPPED.id, "note", f"{use.op} is left out when the step is compiled for a TPU.",
-            "What it would have stopped goes on. Check values on the host, in dataset.map.",
-            Side("a check on the host"), Side(use.op), nodes, location=location,
-        )  # fmt: skip
-    if use.what == "size":
-        return Finding(
-            SIZE.id, "silent", f"{where} computes with tf.shape(...)[0], the size of a batch axis that is unknown.",
-            "A TPU pads such a batch, and users report the padded size here; that is not reproduced without a TPU. With drop_remainder=True and a "
-            "batch that the replicas can share it is a constant.",
-            Side("a static batch axis"), Side("an unknown one"), nodes, location=location,
-        )  # fmt: skip
-    if use.what == "placeholder":
-        return Finding(
-            UNFED.id, "error", f"{where} makes a placeholder, which nothing feeds.",
-            "It raises `You must feed a value for placeholder tensor` when it runs, and a TPU does not take placeholders at all. Use the layer's input, or a constant.",
-            Side("a tensor with a value"), Side("tf.compat.v1.placeholder"), nodes, location=location,
-        )  # fmt: skip
-    if use.what == "loop":
-        return Finding(
-            LOOP.id, "tpu", "A loop has no maximum_iterations, and its gradient cannot be compiled for a TPU.",
-            "The gradient keeps a value of each turn: `XLA compilation requires a fixed tensor list size`. Give tf.while_loop a "
-            "maximum_iterations, or loop over tf.range(n).",
-            Side("maximum_iterations"), Side("none"), nodes, location=location,
-        )  # fmt: skip
+def _fact(use: Any, node: Node | None, soft: bool) -> tuple[Rule, Severity, Fact] | None:
+    who = Who.of(node) if node is not None else None
+    match use.what:
+        case "kernel":
+            return KERNEL, "slow" if soft else "tpu", NoKernel(use.op, who, soft, does=UNSAFE.get(use.op, ""))
+        case "dtype":
+            return DTYPE, "slow" if soft else "tpu", NoKernel(use.op, who, soft, dtype=use.detail)
+        case "product":
+            return PRODUCT, "tpu", Int64Product(use.op, who)
+        case "constant":
+            return CONSTANT, "tpu", SizeFromData(use.op, who, use.detail)
+        case "bounded":
+            return BOUNDED, "slow", BoundedSize(use.op, who)
+        case "mixed":
+            return MIXED, "silent", MixedSizes(use.op, who, use.detail.replace("None", "?"))
+        case "assert":
+            return DROPPED, "note", AssertDropped(use.op, who)
+        case "size":
+            return SIZE, "silent", BatchSizeUsed(use.op, who)
+        case "placeholder":
+            return UNFED, "error", Unfed(use.op, who)
+        case "loop":
+            return LOOP, "tpu", EndlessLoop(use.op, who)
     return None

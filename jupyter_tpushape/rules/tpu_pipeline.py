@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..flow import Finding, Location, Side
+from ..flow import Finding, Location
 from .evidence import Evidence
+from .facts.tpu_pipeline import (
+    BatchesShuffled,
+    HostsReadAll,
+    NoFiles,
+    NoPrefetch,
+    PythonStage,
+    RandomCached,
+    SerialMap,
+    ShuffleCached,
+)
 from .registry import check, rule
 
 _PIPE = """
@@ -123,13 +133,8 @@ def cached_noise(evidence: Evidence) -> Iterator[Finding]:
     for cache in (stage for stage in stages if stage.op in ("cache", "snapshot")):
         noisy = next((stage for stage in _feeds(stages, cache.name) if stage.detail.get("random") and stage.op != "shuffle"), None)
         if noisy is not None:
-            yield Finding(
-                CACHED.id, "silent", f"{_what(noisy)} draws random numbers in front of {cache.op}(): every epoch gets the first "
-                "one's values.",
-                f"What is cached is the augmented data. Put {cache.op}() before the random stage.",
-                Side(f"{cache.op}, then {_what(noisy)}"), Side(f"{_what(noisy)}, then {cache.op}"), _nodes(evidence, noisy, cache),
-                location=_place(evidence, noisy),
-            )  # fmt: skip
+            fact = RandomCached(_what(noisy), cache.op)
+            yield Finding.of(CACHED.id, "silent", fact, _nodes(evidence, noisy, cache), location=_place(evidence, noisy))
 
 
 @check(order=80)
@@ -141,30 +146,18 @@ def order(evidence: Evidence) -> Iterator[Finding]:
     for stage in stages:
         before = _feeds(stages, stage.name)
         if stage.op == "cache" and any(other.op == "shuffle" for other in before):
-            yield Finding(
-                SHUFFLED.id, "note", "shuffle() stands in front of cache(): all epochs come in the first one's order.",
-                "Put cache() first and shuffle() after it.",
-                Side("cache, then shuffle"), Side("shuffle, then cache"), _nodes(evidence, stage),
-            )  # fmt: skip
+            yield Finding.of(SHUFFLED.id, "note", ShuffleCached(), _nodes(evidence, stage))
         if (
             stage.op == "shuffle"
             and any(other.op in ("batch", "padded_batch") for other in before)
             and not any(other.op == "unbatch" for other in before)
         ):
-            yield Finding(
-                WHOLE.id, "note", "shuffle() stands behind batch(): it shuffles whole batches, and their rows stay together.",
-                "Put shuffle() before batch().",
-                Side("shuffle, then batch"), Side("batch, then shuffle"), _nodes(evidence, stage),
-            )  # fmt: skip
+            yield Finding.of(WHOLE.id, "note", BatchesShuffled(), _nodes(evidence, stage))
     working = [stage for stage in stages if stage.op not in ("options", "repeat", "take", "skip", "assert_cardinality", "finalize")]
     if working and working[-1].op != "prefetch":
         early = any(stage.op == "prefetch" for stage in working)
-        yield Finding(
-            PREFETCH.id, "slow", f"The pipeline ends with {_what(working[-1])} and not with "
-            "prefetch()" + (": what comes after the prefetch is not prepared ahead." if early else "."),
-            "The TPU waits while the host makes each batch. End the pipeline with prefetch(tf.data.AUTOTUNE).",
-            Side("prefetch last"), Side(f"{working[-1].op} last"), _nodes(evidence, working[-1]),
-        )  # fmt: skip
+        fact = NoPrefetch(_what(working[-1]), working[-1].op, early)
+        yield Finding.of(PREFETCH.id, "slow", fact, _nodes(evidence, working[-1]))
 
 
 @check(order=81)
@@ -175,19 +168,11 @@ def host_work(evidence: Evidence) -> Iterator[Finding]:
         return
     for stage in sample.stages:
         if stage.detail.get("python"):
-            yield Finding(
-                PYTHON.id, "slow", f"{_what(stage)} runs Python code for every element, on one thread of the host.",
-                "Eight replicas wait for one Python thread. Use TensorFlow operations or TFRecord files; with a TPU node instead of a TPU "
-                "VM Python in the pipeline does not run at all.",
-                Side("TensorFlow operations"), Side("Python"), _nodes(evidence, stage), location=_place(evidence, stage),
-            )  # fmt: skip
+            yield Finding.of(PYTHON.id, "slow", PythonStage(_what(stage)), _nodes(evidence, stage), location=_place(evidence, stage))
         elif stage.op == "map" and not stage.detail.get("parallel") and not any(
             later.op in ("batch", "padded_batch") for later in _feeds(sample.stages, stage.name)
         ):  # fmt: skip
-            yield Finding(
-                SERIAL.id, "slow", f"{_what(stage)} takes one element after the other.", "Type num_parallel_calls=tf.data.AUTOTUNE.",
-                Side("num_parallel_calls=tf.data.AUTOTUNE"), Side("one thread"), _nodes(evidence, stage), location=_place(evidence, stage),
-            )  # fmt: skip
+            yield Finding.of(SERIAL.id, "slow", SerialMap(_what(stage)), _nodes(evidence, stage), location=_place(evidence, stage))
 
 
 @check(order=82, backend="tensorflow")
@@ -202,22 +187,8 @@ def hosts(evidence: Evidence) -> Iterator[Finding]:
     reads = split.by_file or bool(readers)
     nodes = tuple(node.id for node in evidence.flow.nodes if node.kind == "split")
     if split.policy == "FILE" and not readers and not any(stage.op in ("interleave", "flat_map") for stage in stages):
-        yield Finding(
-            SHARDS.id, "tpu", f"The pipeline is to be sharded by file over {target.hosts} hosts, and it reads no files.",
-            "It raises `Found an unshardable source dataset`. Use AutoShardPolicy.DATA.", Side("AutoShardPolicy.DATA"),
-            Side("AutoShardPolicy.FILE"), nodes,
-        )  # fmt: skip
+        yield Finding.of(SHARDS.id, "tpu", NoFiles(target.hosts, 0), nodes)
     elif split.by_file and files is not None and 0 < files < target.hosts:
-        yield Finding(
-            SHARDS.id, "tpu", f"{files} {'file is' if files == 1 else 'files are'} not enough for {target.hosts} hosts, which "
-            "shard by file.",
-            "It raises `Could not apply FILE based sharding`. Write more files, or use AutoShardPolicy.DATA.",
-            Side(f"at least {target.hosts} files"), Side(str(files)), nodes,
-        )  # fmt: skip
+        yield Finding.of(SHARDS.id, "tpu", NoFiles(target.hosts, files), nodes)
     elif not reads and split.policy in ("AUTO", "DATA"):
-        yield Finding(
-            EVERYTHING.id, "slow", f"Each of {target.hosts} hosts makes the whole dataset and keeps its share of it.",
-            "Without files there is nothing to divide beforehand. Read from at least as many files as hosts. From TensorFlow's "
-            "documentation; not verified here.",
-            Side("sharding by file"), Side("sharding by data"), nodes,
-        )  # fmt: skip
+        yield Finding.of(EVERYTHING.id, "slow", HostsReadAll(target.hosts), nodes)

@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..flow import Finding, Side
+from ..flow import Finding
 from .evidence import Evidence
+from .facts.tpu_scope import (
+    JitCompile,
+    MetricsOutside,
+    ModelOutside,
+    OptimizerOfAnother,
+    OptimizerOutside,
+    RoundTrips,
+    RunEagerly,
+    SummedLoss,
+    VariablesOutside,
+)
 from .registry import check, rule
 
 _MODEL = "keras.Sequential([keras.Input((4,)), L.Dense(1)])"
@@ -127,60 +138,25 @@ def scope(evidence: Evidence) -> Iterator[Finding]:
     state = _state(evidence)
     if state is None:
         return
-    rebuild = (
-        "Build and compile inside `with strategy.scope():`; for a model with weights: keras.models.clone_model(model) there, "
-        "then set_weights."
-    )
     if state.optimizer_foreign:
-        yield Finding(
-            FOREIGN.id, "error", f"The optimizer ({state.optimizer_class}) was built for another model's variables.",
-            "It keeps state for each variable that it was built for, and raises at the first unknown one. Give each model a new optimizer.",
-            Side("an optimizer of its own"), Side("another model's"),
-        )  # fmt: skip
+        yield Finding.of(FOREIGN.id, "error", OptimizerOfAnother(state.optimizer_class))
     strategy = state.strategy
     if not strategy or evidence.target is None:
         return
     if state.outside and not state.model and not state.optimizer:
         if state.current:
-            yield Finding(
-                OUTSIDE.id, "tpu", f"The model was made outside the scope of {strategy}, and this was asked inside it: a fit here raises.",
-                "The scope counts where variables are made. A fit inside it finds variables without the replicas' copies, and one outside of it "
-                f"trains on the default device. {rebuild}",
-                Side(f"made in {strategy}.scope()"), Side("made outside"),
-            )  # fmt: skip
+            yield Finding.of(OUTSIDE.id, "tpu", ModelOutside(strategy, True))
         elif state.given:
-            yield Finding(
-                NOWHERE.id, "silent", f"There is a {strategy}, and neither the model nor its optimizer was made in its scope: fit will "
-                "not use it.",
-                f"Nothing raises. Training runs on the default device and the TPU stands idle. {rebuild}",
-                Side(f"made in {strategy}.scope()"), Side("made outside"),
-            )  # fmt: skip
+            yield Finding.of(NOWHERE.id, "silent", ModelOutside(strategy, False))
         return
     if state.outside:
+        every = len(state.outside) + len(state.inside)
         first = state.outside[0].removesuffix(":0")
-        yield Finding(
-            OUTSIDE.id, "tpu", f"{len(state.outside)} of {len(state.outside) + len(state.inside)} variables ({first}, ...) were made "
-            f"outside the scope of {strategy}, which trains them.",
-            "Each replica needs its own copy, and these have one. Keras 3 says it by `'ResourceVariable' object has no attribute "
-            "'_packed_variable'`, "
-            f"or by `colocate_vars_with`. {rebuild}",
-            Side("made in the scope"), Side("made outside"),
-        )  # fmt: skip
+        yield Finding.of(OUTSIDE.id, "tpu", VariablesOutside(strategy, len(state.outside), every, first, step=False))
     elif state.model and state.compiled and not state.optimizer and state.optimizer_slots and evidence.framework == "keras":
-        yield Finding(
-            OPTIMIZER.id, "tpu", f"The optimizer ({state.optimizer_class}) was made outside the scope of {strategy}, the model inside.",
-            "Keras 3 raises `Mixing different tf.distribute.Strategy objects` when it makes the optimizer's state. Make it inside the "
-            "scope, or pass its name: compile('adam', ...).",
-            Side("made in the scope"), Side("made outside"),
-        )  # fmt: skip
+        yield Finding.of(OPTIMIZER.id, "tpu", OptimizerOutside(strategy, state.optimizer_class, step=False))
     if state.metrics_outside and not state.outside:
-        names = ", ".join(state.metrics_outside)
-        yield Finding(
-            METRIC.id, "note", f"{names} was made outside the scope of {strategy}: its numbers may not cover all replicas.",
-            "Keras 3 takes it without a word, and its variables are not among those that each replica holds. Not verified on a TPU. Pass "
-            "its name, or make it in the scope.",
-            Side("made in the scope"), Side("made outside"),
-        )  # fmt: skip
+        yield Finding.of(METRIC.id, "note", MetricsOutside(strategy, tuple(state.metrics_outside)))
 
 
 @check(order=51, backend="tensorflow")
@@ -190,17 +166,9 @@ def compiled(evidence: Evidence) -> Iterator[Finding]:
     if state is None or evidence.target is None or (evidence.target.live and "TPU" not in evidence.target.strategy):
         return
     if state.run_eagerly:
-        yield Finding(
-            EAGER.id, "tpu", "The model is compiled with run_eagerly=True, and TPUStrategy runs compiled programs only.",
-            "It raises `TPUStrategy.run(fn, ...) does not support pure eager execution`. Leave run_eagerly out.", Side("run_eagerly=False"),
-            Side("run_eagerly=True"),
-        )  # fmt: skip
+        yield Finding.of(EAGER.id, "tpu", RunEagerly())
     if state.jit_asked and evidence.framework == "keras":
-        yield Finding(
-            JIT.id, "tpu", "The model is compiled with jit_compile=True, which Keras 3 puts around the distributed step.",
-            "A TPU compiles the step anyway, and inside another XLA function its own operations are refused. Leave jit_compile at 'auto'.",
-            Side("jit_compile='auto'"), Side("jit_compile=True"),
-        )  # fmt: skip
+        yield Finding.of(JIT.id, "tpu", JitCompile())
 
 
 @check(order=56, backend="tensorflow")
@@ -209,13 +177,10 @@ def averaged(evidence: Evidence) -> Iterator[Finding]:
     state = _state(evidence)
     if state is None or not state.compiled:
         return
-    how = next((item.lower() for item in state.reductions if item.lower() in ("none", "sum")), None)
-    if how is not None:
-        yield Finding(
-            SUMMED.id, "silent" if how == "none" else "note", f"The compiled loss has reduction='{how}': its gradient is that of the sum over all rows.",
-            "It grows with the batch, and so does each step of the optimizer. Leave the reduction out for the mean.",
-            Side("reduction='sum_over_batch_size'"), Side(f"reduction='{how}'"), tuple(node.id for node in evidence.losses()),
-        )  # fmt: skip
+    if any(item.lower() in ("none", "sum") for item in state.reductions):
+        none = next(item.lower() for item in state.reductions if item.lower() in ("none", "sum")) == "none"
+        fact = SummedLoss("none" if none else "sum")
+        yield Finding.of(SUMMED.id, "silent" if none else "note", fact, tuple(node.id for node in evidence.losses()))
 
 
 @check(order=83, backend="tensorflow")
@@ -226,9 +191,4 @@ def round_trips(evidence: Evidence) -> Iterator[Finding]:
         return
     batches = getattr(sample, "cardinality", None)
     if sample.kind == "dataset" and batches is not None and (batches == -1 or batches >= 1000):
-        many = "without an end" if batches == -1 else f"of {batches} batches"
-        yield Finding(
-            ROUND_TRIPS.id, "note", f"The dataset is one {many}, and Python starts each step by itself.",
-            "A TPU waits for the host between steps. compile(steps_per_execution=16) puts sixteen into one program.",
-            Side("steps_per_execution above 1"), Side("steps_per_execution=1"),
-        )  # fmt: skip
+        yield Finding.of(ROUND_TRIPS.id, "note", RoundTrips(None if batches == -1 else batches))

@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
-from ..flow import Finding, Location, Side
+from ..flow import Finding
 from .evidence import Evidence
+from .facts.tpu_scope import BareOutside, OptimizerOutside, VariablesOutside
+from .facts.tpu_steps import (
+    EagerStep,
+    GradientScale,
+    LambdaStep,
+    LossReduction,
+    NestedRun,
+    NextInside,
+    ReportedScale,
+    StaticOnly,
+    VariableArgument,
+    VariableMade,
+    WeightLossScale,
+)
+from .heard import HeardReduction, hear
 from .registry import check, rule
 from .step_facts import StepState
 from .tpu_scope import OPTIMIZER, OUTSIDE
@@ -164,39 +180,14 @@ def sizes(evidence: Evidence) -> Iterator[Finding]:
     for scale in state.scales:
         if scale.what == "reported" and scale.times in off:
             continue  # right once the loss is
-        much = f"{scale.times:g} times too large" if scale.times > 1 else f"{1 / scale.times:g} times too small"
         if scale.what == "gradient":
-            why = (
-                f"Each replica takes the mean over its own rows, and the optimizer adds the {replicas} replicas' gradients. Divide by the whole batch: "
-                "tf.nn.compute_average_loss(per_row_loss, global_batch_size=...)."
-                + (" What is shown is then reduced by SUM." if averaged else "")
-                if scale.times > 1
-                else f"The loss is divided by the {replicas} replicas once too often. A Keras 3 loss object already does it under a strategy."
-            )
-            if scale.detail == "mask" and scale.times > 1:
-                why = (
-                    f"Each replica divides by what the mask leaves of its own rows, and the optimizer adds the {replicas} replicas' gradients. Divide by the "
-                    "mask's sum over all of them: tf.distribute.get_replica_context().all_reduce('sum', ...)."
-                )
-            said = {"mask": f"The gradients are about {much}", "clip": f"Where they are not clipped, the gradients are {much}"}
-            yield Finding(
-                SCALE.id, "silent", f"{said.get(scale.detail, f'The gradients are {much}')} on {replicas} replicas, and nothing raises.", why,
-                Side("the sum over the rows, divided by the whole batch"), Side("divided by each replica's rows" if scale.times > 1 else "divided twice"),
-                nodes, location=scale.location,
-            )  # fmt: skip
+            by: Literal["", "mask", "clip"] = "mask" if scale.detail == "mask" else "clip" if scale.detail == "clip" else ""
+            yield Finding.of(SCALE.id, "silent", GradientScale(scale.times, replicas, by, averaged), nodes, location=scale.location)
         elif scale.what == "weights":
-            yield Finding(
-                WEIGHTS.id, "silent", f"The loss of the weights counts {scale.times:g} times on {replicas} replicas.",
-                "Every replica adds the whole of it, and gradients are added up: tf.nn.scale_regularization_loss divides it.",
-                Side(f"divided by {replicas}"), Side("added by each replica"), nodes, location=scale.location,
-            )  # fmt: skip
+            yield Finding.of(WEIGHTS.id, "silent", WeightLossScale(scale.times, replicas), nodes, location=scale.location)
         else:
-            other = "MEAN" if scale.detail == "SUM" else "SUM"
-            yield Finding(
-                REPORTED.id, "note", f"The loss that strategy.reduce gives is {much}: only what is shown, not what is learned.",
-                f"Reduce it by {other}.", Side(f"ReduceOp.{other}"), Side(f"ReduceOp.{scale.detail}"),
-                tuple(node.id for node in evidence.flow.nodes if node.op == "reduce"), location=scale.location,
-            )  # fmt: skip
+            reduces = tuple(node.id for node in evidence.flow.nodes if node.op == "reduce")
+            yield Finding.of(REPORTED.id, "note", ReportedScale(scale.times, scale.detail), reduces, location=scale.location)
 
 
 @check(order=53, backend="tensorflow")
@@ -207,61 +198,23 @@ def refused(evidence: Evidence) -> Iterator[Finding]:
         return
     failed = tuple(node.id for node in evidence.flow.failed())
     tpu = not evidence.target.live or "TPU" in evidence.target.strategy
-    if "Reduction.SUM" in state.refused:
+    if hear(state.refused, HeardReduction) is not None:
         node = evidence.failed
-        yield Finding(
-            REDUCTION.id, "tpu", "A tf_keras loss object with its default reduction raises in a custom step under a strategy.",
-            "It says `Please use tf.keras.losses.Reduction.SUM or .NONE`. Give it reduction='none' and take tf.nn.compute_average_loss.",
-            Side("reduction='none'"), Side("the default reduction"), failed, location=(node.called or node.location) if node else None,
-        )  # fmt: skip
+        yield Finding.of(REDUCTION.id, "tpu", LossReduction(), failed, location=(node.called or node.location) if node else None)
     if state.next_inside is not None:
-        yield _at(
-            NEXT.id, "next(iterator) is called inside strategy.run, where there is one replica and no iterator.",
-            "It raises `next(iterator) should be called from outside of replica_fn`. Take the batch before: strategy.run(step, args=(next(iterator),)).",
-            "next outside strategy.run", "next inside", failed, state.next_inside,
-        )  # fmt: skip
+        yield Finding.of(NEXT.id, "tpu", NextInside(), failed, location=state.next_inside)
     if tpu and state.runs and not state.graph_function and state.eager_inside:
-        yield _at(
-            EAGER.id, f"{state.name} is no tf.function and calls strategy.run with a plain function: called as it is, TPUStrategy refuses it.",
-            "It raises `TPUStrategy.run(fn, ...) does not support pure eager execution`. Put @tf.function over it.",
-            "@tf.function", "a plain function", (), state.where,
-        )  # fmt: skip
+        yield Finding.of(EAGER.id, "tpu", EagerStep(state.name), location=state.where)
     if tpu and state.runs and state.graph_function and state.lambda_name:
-        yield _at(
-            LAMBDA.id, "The tf.function that calls strategy.run is made of a lambda, whose name is no name for a TPU's scope.",
-            "It raises `'cluster_<lambda>/pivot' is not a valid root scope name`. Write it with def.", "def step(...)", "a lambda", (), state.where,
-        )  # fmt: skip
+        yield Finding.of(LAMBDA.id, "tpu", LambdaStep(), location=state.where)
     if tpu and state.variable_argument is not None:
-        yield _at(
-            ARGUMENT.id, "A variable is handed to strategy.run for a function that takes *args.",
-            "It raises `TPUStrategy.run() cannot handle Variables passed to *args`. Name the parameter, or use the variable from outside.",
-            "a named parameter", "*args", (), state.variable_argument,
-        )  # fmt: skip
+        yield Finding.of(ARGUMENT.id, "tpu", VariableArgument(), location=state.variable_argument)
     if state.nested is not None:
-        yield _at(
-            NESTED.id, "strategy.run is called inside strategy.run, where there is one replica and nothing to distribute.",
-            "It raises `Method requires being in cross-replica context`. Call the inner function directly.",
-            "a plain call", "strategy.run", failed, state.nested,
-        )  # fmt: skip
+        yield Finding.of(NESTED.id, "tpu", NestedRun(), failed, location=state.nested)
     if tpu and state.static_only is not None and evidence.split is not None and evidence.split.dynamic:
-        yield _at(
-            STATIC.id, "strategy.run is told to take static shapes only, and the batch axis of each replica is unknown.",
-            "TensorFlow's documentation rules it out; what a TPU says is not verified. Leave the option out, or make every batch of one size: drop_remainder=True "
-            f"and a multiple of {evidence.target.replicas}.",
-            "static shapes", "an unknown batch axis", (), state.static_only,
-        )  # fmt: skip
+        yield Finding.of(STATIC.id, "tpu", StaticOnly(evidence.target.replicas), location=state.static_only)
     for where in state.variables_made[:1]:
-        made = _at(
-            MADE.id, "The step makes a tf.Variable in every call.",
-            "It raises `tf.function only supports singleton tf.Variables created on the first call`. Make it before, in the scope.",
-            "made once, outside the step", "made in the step", (), where,
-        )  # fmt: skip
-        made.severity = "error" if state.graph_function else "tpu"
-        yield made
-
-
-def _at(rule_id: str, message: str, why: str, expected: str, found: str, nodes: tuple[str, ...], where: Location | None) -> Finding:
-    return Finding(rule_id, "tpu", message, why, Side(expected), Side(found), nodes, location=where)
+        yield Finding.of(MADE.id, "error" if state.graph_function else "tpu", VariableMade(), location=where)
 
 
 @check(order=54, backend="tensorflow")
@@ -270,27 +223,12 @@ def scopes(evidence: Evidence) -> Iterator[Finding]:
     state = _state(evidence)
     if state is None or not state.strategy:
         return
-    rebuild = "Make model, optimizer and variables inside `with strategy.scope():`."
     if state.outside:
-        yield Finding(
-            OUTSIDE.id, "tpu", f"{len(state.outside)} of {state.variables} variables ({state.outside[0].removesuffix(':0')}, ...) were made outside the scope "
-            f"of {state.strategy}, which runs this step.",
-            f"Each replica needs its own copy, and these have one. {rebuild}", Side("made in the scope"), Side("made outside"),
-        )  # fmt: skip
+        first = state.outside[0].removesuffix(":0")
+        fact = VariablesOutside(state.strategy, len(state.outside), state.variables, first, step=True)
+        yield Finding.of(OUTSIDE.id, "tpu", fact)
     for optimizer in state.optimizers_outside:
-        severity = "tpu" if evidence.framework == "keras" else "note"
-        says = (
-            "Keras 3 raises `Mixing different tf.distribute.Strategy objects` when it makes the optimizer's state."
-            if severity == "tpu"
-            else "tf_keras takes one that has no state yet."
-        )
-        yield Finding(
-            OPTIMIZER.id, severity, f"The optimizer ({optimizer}) was made outside the scope of {state.strategy}, which runs this step.",  # type: ignore[arg-type]
-            f"{says} {rebuild}", Side("made in the scope"), Side("made outside"),
-        )  # fmt: skip
+        keras3 = evidence.framework == "keras"
+        yield Finding.of(OPTIMIZER.id, "tpu" if keras3 else "note", OptimizerOutside(state.strategy, optimizer, True, keras3))
     if state.bare_outside:
-        yield Finding(
-            BARE.id, "tpu", f"The step reads {', '.join(state.bare_outside[:3])}, made outside the scope of {state.strategy}.",
-            f"It stands on the host alone, where the TPU's program cannot read it; how that is worded on a TPU is not verified. {rebuild}",
-            Side("made in the scope"), Side("made outside"),
-        )  # fmt: skip
+        yield Finding.of(BARE.id, "tpu", BareOutside(state.strategy, tuple(state.bare_outside)))

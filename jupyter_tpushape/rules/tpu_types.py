@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..flow import Finding, Node, Side
-from ..flow.paths import show
+from ..flow import Finding, Node, Who
 from .evidence import Evidence
+from .facts.tpu_types import CompositeInput, Float64, MixedFloat16, TextInput, UnsupportedDtype
 from .registry import check, rule
 from .saved_models import LAYERS as SAVED_MODELS
 from .tpu_batch import split_nodes
-from .words import named
 
 # core/tpu/tpu_defs.h, kTpuAllTypes; the names are TensorFlow's.
 TPU_TYPES = frozenset({
@@ -124,27 +123,12 @@ def inputs(evidence: Evidence) -> Iterator[Finding]:
         return
     for path, leaf in evidence.sample.leaves():
         if leaf.kind != "dense":
-            cure = "to_tensor()" if leaf.kind == "ragged" else "tf.sparse.to_dense"
-            yield Finding(
-                COMPOSITE.id, "tpu", f"{show(path)} is a {leaf.kind} tensor, and TPUStrategy does not distribute those.",
-                "It raises `TPUStrategy does not support distributed datasets with device prefetch when using sparse or ragged tensors`. "
-                f"Make it dense in the pipeline: map with {cure}.",
-                Side("a dense tensor"), Side(f"{leaf.kind} {leaf.dtype}"), split_nodes(evidence),
-            )  # fmt: skip
+            yield Finding.of(COMPOSITE.id, "tpu", CompositeInput(path, leaf.kind, leaf.dtype), split_nodes(evidence))
         elif leaf.dtype == "string":
-            how = (
-                "and its batch axis is unknown, so already the padder fails: `Unsupported data type for TPU: string, caused by output Pad`"
-                if evidence.split.dynamic
-                else "and the first operation on it has no TPU kernel"
-            )
             first = next((node for node in evidence.flow.nodes if node.kind == "layer" and _reads_text(evidence, node)), None)
-            yield Finding(
-                STRING.id, "tpu", f"{show(path)} is text, which a TPU cannot hold, {how}.",
-                "Turn text into numbers in the pipeline, on the host: dataset.map"
-                + (f" with {first.name}, which then leaves the model." if first else "."),
-                Side("numbers"), Side("string"), (*((first.id,) if first else ()), *split_nodes(evidence)),
-                location=first.location if first else None,
-            )  # fmt: skip
+            fact = TextInput(path, bool(evidence.split.dynamic), Who.of(first) if first is not None else None)
+            nodes = (*((first.id,) if first else ()), *split_nodes(evidence))
+            yield Finding.of(STRING.id, "tpu", fact, nodes, location=first.location if first else None)
 
 
 def _reads_text(evidence: Evidence, node: Node) -> bool:
@@ -167,20 +151,11 @@ def dtypes(evidence: Evidence) -> Iterator[Finding]:
             continue
         if dtype not in TPU_TYPES:
             told.add(dtype)
-            yield Finding(
-                DTYPE.id, "tpu", f"{named(source)} gives {dtype}, which is not among the types a TPU has.",
-                "TensorFlow's TPU kernels are registered for a fixed list of types: `No registered ... OpKernel for XLA_TPU_JIT`. "
-                "complex64 is on the list.",
-                Side("complex64" if dtype.startswith("complex") else "float32"), Side(dtype), (source.id,), (edge.id,),
-                source.called or source.location,
-            )  # fmt: skip
+            fact = UnsupportedDtype(Who.of(source), dtype)
+            yield Finding.of(DTYPE.id, "tpu", fact, (source.id,), (edge.id,), source.called or source.location)
         elif dtype == "float64" and source.kind in ("layer", "op"):
             told.add(dtype)
-            yield Finding(
-                WIDE.id, "slow", f"{named(source)} computes in float64, which a TPU emulates with pairs of float32.",
-                "It works, in twice the memory and many times the time.", Side("float32"), Side("float64"), (source.id,), (edge.id,),
-                source.called or source.location,
-            )  # fmt: skip
+            yield Finding.of(WIDE.id, "slow", Float64(Who.of(source)), (source.id,), (edge.id,), source.called or source.location)
 
 
 @check(order=72)
@@ -189,11 +164,4 @@ def policy(evidence: Evidence) -> Iterator[Finding]:
     if evidence.target is None or "mixed_float16" not in str(evidence.facts.get("policy", "")):
         return
     legacy = evidence.framework == "tf_keras"
-    yield Finding(
-        HALF.id, "tpu" if legacy else "slow",
-        "The model runs under mixed_float16" + (", which tf_keras refuses under TPUStrategy." if legacy else ", the policy for GPUs."),
-        "Type mixed_bfloat16: the TPU's own 16-bit type has float32's range, so no loss scaling is needed."
-        + (" tf_keras raises `Mixed precision is not supported with the tf.distribute.Strategy: "
-        "TPUStrategyV2`." if legacy else " Keras 3 adds a LossScaleOptimizer for it."),
-        Side("mixed_bfloat16"), Side("mixed_float16"),
-    )  # fmt: skip
+    yield Finding.of(HALF.id, "tpu" if legacy else "slow", MixedFloat16(legacy))

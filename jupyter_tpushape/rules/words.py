@@ -1,10 +1,10 @@
-"""Words for shapes: what a layer calls its axes, and two shapes side by side with only what differs marked."""
+"""Words for shapes, nodes and sizes: what a layer calls its axes, two shapes side by side with only what differs marked."""
 
 from __future__ import annotations
 
 import re
 
-from ..flow import Edge, Flow, Node, Shape, Side, show_shape
+from ..flow import Edge, Flow, Node, Shape, Side, Who, show_shape
 from ..trace.axes import GRID, RECURRENT, SEQUENCE, SPATIAL
 
 _MOVING_PICTURES = ("batch", "time", "height", "width", "channels")
@@ -28,16 +28,20 @@ def tokens(shape: Shape | None) -> tuple[str, ...]:
     return ("...",) if shape is None else tuple("?" if n is None else str(n) for n in shape)
 
 
+def differing(one: Shape, other: Shape) -> tuple[int, ...]:
+    """The axes of ``one`` that differ from the other shape; of the longer one, those that the shorter lacks."""
+    if len(one) != len(other):
+        return _extra(list(tokens(one)), list(tokens(other)))
+    return tuple(i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a is not None and b is not None and a != b)
+
+
 def pair(expected: Shape | None, found: Shape | None, *, names: bool = True) -> tuple[Side, Side]:
     """Two shapes as sides, with the axes that differ marked; an unknown axis agrees with any."""
     left, right = list(tokens(expected)), list(tokens(found))
     if names and expected and expected[0] is None:
         left[0] = "batch"
-    same_rank = expected is not None and found is not None and len(expected) == len(found)
-    if same_rank:
-        differs = tuple(
-            i for i, (a, b) in enumerate(zip(expected or (), found or (), strict=True)) if a is not None and b is not None and a != b
-        )
+    if expected is not None and found is not None and len(expected) == len(found):
+        differs = differing(expected, found)
         return Side(_join(left), tuple(left), differs), Side(_join(right), tuple(right), differs)
     return Side(_join(left), tuple(left), _extra(left, right)), Side(_join(right), tuple(right), _extra(right, left))
 
@@ -66,29 +70,39 @@ def side(shape: Shape | None) -> Side:
     return Side(show_shape(shape), tokens(shape))
 
 
-def named(node: Node) -> str:
+def named(node: Node | Who) -> str:
     """``dense_1 (Dense)``, or the bare name where it says the class already."""
     plain = re.sub(r"_\d+$", "", node.name).replace("_", "").lower()
     return node.name if plain == node.op.replace("_", "").lower() else f"{node.name} ({node.op})"
 
 
-def giver(flow: Flow, edges: list[Edge]) -> str:
+def givers(flow: Flow, edges: list[Edge]) -> tuple[str, ...]:
     """The names of what the edges come from."""
-    names: list[str] = []
-    for edge in edges:
-        name = flow.node(edge.source).name
-        if name not in names and edge.label != "mask":
-            names.append(name)
+    return tuple(dict.fromkeys(flow.node(edge.source).name for edge in edges if edge.label != "mask"))
+
+
+def listed(names: tuple[str, ...]) -> str:
+    """``a, b and c``."""
     return " and ".join(names) if len(names) < 3 else ", ".join(names[:-1]) + " and " + names[-1]
 
 
-def article(noun: str) -> str:
-    return (
-        f"an {noun}"
-        if (noun[:1].upper() in "AEIOULSRMN" and noun[:1].isupper() and noun[1:2].isupper()) or noun[:1].lower() in "aeio"
-        else f"a {noun}"
-    )
+def placed(node: Node | Who) -> str:
+    """The line that called a node, for the middle of a sentence; ``""`` where it is not known."""
+    return f" at {node.called}" if node.called is not None else ""
 
 
 def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def size(number: float) -> str:
+    """Bytes for people: ``18.26 GiB``; exact below a MiB."""
+    for unit, step in (("GiB", 2**30), ("MiB", 2**20)):
+        if number >= step:
+            return f"{number / step:.2f} {unit}"
+    return f"{int(number):,} bytes"
+
+
+def called(program: str) -> str:
+    """A program's name in a sentence."""
+    return {"forward": "forward pass", "train": "train step", "predict": "predict step"}.get(program, program)

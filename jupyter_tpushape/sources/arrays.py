@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..flow.paths import flatten, is_nested, map_leaves, show
+from ..flow.paths import children, flatten, is_nested, like, map_leaves, show
 from .kinds import dtype_name, floatx, is_array, is_number, is_pandas, is_ragged, is_scipy, is_sparse, is_tf_tensor, tensor_kind, type_name
 from .stats import all_stats, kept
 from .values import LeafSpec, Problem, Sample, Stage
@@ -33,10 +33,8 @@ def collapse(tree: Any) -> Any:
             return np.asarray(tree)
         except ValueError:
             return np.asarray([np.asarray(item, dtype=object) for item in tree], dtype=object)
-    if isinstance(tree, dict):
-        return {key: collapse(value) for key, value in tree.items()}
-    if isinstance(tree, (list, tuple)) and not hasattr(tree, "_fields"):
-        return type(tree)(collapse(item) for item in tree)
+    if is_nested(tree):
+        return like(tree, {key: collapse(value) for key, value in children(tree)})
     return np.asarray(tree) if is_number(tree) else tree
 
 
@@ -144,7 +142,7 @@ def sample_arrays(x: Any, y: Any, weight: Any, *, framework: str, batch_size: in
         found = ", ".join(f"{name}: {' and '.join(map(str, sizes))}" for name, sizes in counts.items())
         problems.insert(
             0, Problem("cardinality", "The arrays have different numbers of rows, and each sample needs one row in each of them",
-                       f"{counts[next(iter(counts))][0]} rows everywhere", found)
+                       f"{counts[next(iter(counts))][0]} rows everywhere", found, tuple(sizes[0] for sizes in counts.values()))
         )  # fmt: skip
     size = int(batch_size or 32)
     first = min(size, rows)

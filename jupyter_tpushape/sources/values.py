@@ -106,12 +106,13 @@ class Stats:
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that ``fit`` will refuse, known from the data alone."""
+    """Something that ``fit`` will refuse, known from the data alone. ``counts``: rows of each array, where those disagree."""
 
     code: str
     text: str
     expected: str = ""
     found: str = ""
+    counts: tuple[int, ...] = ()
 
 
 @dataclass

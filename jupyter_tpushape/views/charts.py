@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compilers.words import size
 from ..flow import Report, Verdict
+from ..rules.words import size
 
 MOST = 20
 INSTALL = 'Charts need plotly: pip install "jupyter_tpushape[plot]"'

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..compilers.words import called, size
 from ..flow import Verdict
+from ..rules.words import called, size
 
 WIDE = 24
 

@@ -115,7 +115,7 @@ class Controls extends Widget {
     this._failed.hidden = !inventory.failed;
     this._explain.disabled = running;
     // What to type is for those who have no button.
-    this._said.textContent = (inventory.failed ?? "").replace(/^tpushape ▸ /, "").replace(/ Type %tpushape to see it\.$/, "");
+    this._said.textContent = inventory.failed ?? "";
     this._chosen.hidden = state !== "ready" && !inventory.models.length;
     this._list(
       this._models,

@@ -121,7 +121,12 @@ export interface Location {
   text?: string;
 }
 
-/** One fact worth the user's time. */
+/**
+ * One fact worth the user's time.
+ *
+ * A rule makes it of a :class:`Fact` (:meth:`of`), and everything that decides or compares reads :attr:`fact`. ``message``,
+ * ``why``, ``expected`` and ``found`` are that fact in words, for views; they travel with the document, and the fact does not.
+ */
 export interface Finding {
   rule: string;
   severity: Severity;

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from ...flow import Edit, EditKind, Finding, elements, show_shape
 from ...rules.evidence import Evidence
+from ...rules.facts.data import Refused, Unfilled
 from .edits import Made, where
 from .entry import declaration
 
 
 def recount(evidence: Evidence, finding: Finding) -> Made:
     """Let NumPy count the rows of a reshape in the data code."""
-    text = finding.message
-    inside = text[text.find("(") + 1 : text.find(")")] if "(" in text else ""
-    shape = [int(n) for n in inside.replace(" ", "").split(",") if n.lstrip("-").isdigit()]
+    shape = list(finding.fact.wanted) if isinstance(finding.fact, Unfilled) else []
     if len(shape) > 1 and shape[0] > 0:
         yield (
             f"Let NumPy count the rows: reshape(-1, {', '.join(map(str, shape[1:]))})",
@@ -42,9 +39,7 @@ def transpose_all(evidence: Evidence, finding: Finding) -> Made:
     if len(leaves) != 2 or len(declared) != 1 or any(shape is None or len(shape) != 2 for shape in shapes):
         return
     x, y = shapes
-    counts = [
-        int(n) for problem in evidence.sample.problems if problem.code == "cardinality" for n in re.findall(r": (\d+)", problem.found)
-    ]
+    counts = finding.fact.counts if isinstance(finding.fact, Refused) else ()
     if len(counts) == 2 and x[1] == y[1] and declared[0] is not None and len(declared[0]) == 2 and declared[0][1] == counts[0]:
         edits = [
             Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0]}),
@@ -59,18 +54,16 @@ def transpose_all(evidence: Evidence, finding: Finding) -> Made:
 
 def whole_windows(evidence: Evidence, finding: Finding) -> Made:
     """Rows that fill no whole window are left out before a reshape; or each row holds more than the reshape says."""
-    text = finding.message
-    inside = text[text.find("(") + 1 : text.find(")")] if "(" in text else ""
-    shape = [int(n) for n in inside.replace(" ", "").split(",") if n.lstrip("-").isdigit()]
-    count = re.search(r"and (\d+) numbers", text)
-    if len(shape) < 2 or count is None or any(n < 1 for n in shape):
+    fact = finding.fact
+    if not isinstance(fact, Unfilled) or len(fact.wanted) < 2 or any(n < 1 for n in fact.wanted):
         return
+    shape = list(fact.wanted)
     yield (
         f"Leave out the last rows, which fill no window of {shape[0]}",
         [Edit("data-transform", "data", {"op": "source", "shape": shape, "fill": True})],
         "the windows before them stay as they are",
     )
-    ratio, rest = divmod(int(count[1]), elements(tuple(shape)) or 1)
+    ratio, rest = divmod(fact.have, elements(tuple(shape)) or 1)
     if not rest and ratio > 1:
         last = shape[-1] * ratio
         edits = [Edit("data-transform", "data", {"op": "source", "shape": shape, "last": last})]

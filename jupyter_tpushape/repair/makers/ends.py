@@ -6,6 +6,7 @@ from typing import Any
 
 from ...flow import Edge, Finding, Node
 from ...rules.evidence import Evidence
+from ...rules.facts.loss import OutOfRange
 from ...rules.loss import ends
 from .edits import SAME_SHAPE, upstream, where
 
@@ -43,9 +44,8 @@ def head_of(evidence: Evidence, node: Node) -> Node | None:
 
 
 def highest_of(finding: Finding) -> int | None:
-    text = finding.found.text if finding.found else ""
-    last = text.rsplit(" ", 1)[-1]
-    return int(last) if last.lstrip("-").isdigit() else None
+    """The highest value that was seen of what is out of range."""
+    return finding.fact.highest if isinstance(finding.fact, OutOfRange) else None
 
 
 def snake(name: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...flow import Edge, Edit, Finding, Node, Shape, elements
 from ...rules.evidence import Evidence
+from ...rules.facts.loss import Crosswise
 from ...rules.loss import cause_of_axes, kind_of
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT
@@ -127,11 +128,12 @@ def flatten_cause(evidence: Evidence, finding: Finding) -> Made:
 def broadcast_cause(evidence: Evidence, finding: Finding) -> Made:
     """A silent broadcast has the same causes as a loud one."""
     node = evidence.flow.node(finding.nodes[0])
+    cut = isinstance(finding.fact, Crosswise) and finding.fact.cause == "last"
     sequences = node.config.get("return_sequences") or node.op == "Bidirectional"
-    if node.op in RECURRENT and sequences and "only its last step" not in finding.why:
+    if node.op in RECURRENT and sequences and not cut:
         yield from last_step(evidence, finding)
         yield from pool_steps(evidence, finding)
-    elif node.op in RECURRENT and "only its last step" in finding.why:
+    elif node.op in RECURRENT and cut:
         yield from whole_sequence(evidence, finding)
     elif axes_of(node.op) or node.kind == "input":
         yield from flatten_cause(evidence, finding)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...flow import Edit, Finding, Node, elements, show_shape
 from ...rules.evidence import Evidence
+from ...rules.heard import HeardSizes, hear
 from ...rules.loss import kind_of
 from .edits import Made, configure, where
 from .ends import ends_of, highest_of, label_key, loss_node, several, snake
@@ -162,8 +163,8 @@ def whole_batch(evidence: Evidence, finding: Finding) -> Made:
     rows = getattr(evidence.sample, "rows", None)
     batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
     node = evidence.failed
-    text = node.failure.message if node is not None and node.failure is not None else ""
-    if rows and batch and rows != batch and f"{rows}" in text and f"{batch}" in text:
+    said = hear(node.failure, HeardSizes) if node is not None else None
+    if rows and batch and rows != batch and said is not None and {rows, batch} <= set(said.sizes):
         yield (
             f"Feed all {rows} rows as one batch",
             [Edit("batching", "data", {"batch": rows, "drop_remainder": True})],

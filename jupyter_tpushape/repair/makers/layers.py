@@ -7,6 +7,7 @@ from typing import Any
 
 from ...flow import Edit, Finding, Node, Shape, elements
 from ...rules.evidence import Evidence
+from ...rules.facts.layers import WrongRank, WrongWidth
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT
 from .edits import SAME_SHAPE, Made, at, configure, failing, given, insert, insert_at_call, known, upstream
@@ -240,7 +241,8 @@ def reshape_before(evidence: Evidence, finding: Finding) -> Made:
             )
         return
     row = [int(n or 0) for n in shape[1:]]
-    wanted = len(finding.expected.axes) if finding.expected is not None and finding.expected.axes else len(axes_of(node.op)) or 3
+    fact = finding.fact
+    wanted = fact.wanted if isinstance(fact, WrongRank) and not fact.bound else len(axes_of(node.op)) or 3
     name = node.name
     if wanted == 3 and len(row) == 3:
         yield (
@@ -293,14 +295,7 @@ def reshape_before(evidence: Evidence, finding: Finding) -> Made:
 def project_before(evidence: Evidence, finding: Finding) -> Made:
     """A Dense that brings the width to what the weights were made for."""
     node, _ = failing(evidence)
-    wanted = next(
-        (
-            int(finding.expected.axes[i])
-            for i in (finding.expected.differs if finding.expected else ())
-            if finding.expected and finding.expected.axes[i].isdigit()
-        ),
-        None,
-    )
+    wanted = finding.fact.wanted if isinstance(finding.fact, WrongWidth) else None
     if wanted is None:
         kernel = next((weight.shape for weight in node.weights if weight.name == "kernel"), None)
         wanted = kernel[-2] if kernel and len(kernel) > 1 else None

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-import re
 
 from ...flow import Edit, Finding, Node, Shape, elements
 from ...flow.paths import to_wire
 from ...rules.evidence import Evidence
+from ...rules.facts.layers import OperationRaised, WrongMask
+from ...rules.facts.mixing import FixedBatch
+from ...rules.heard import HeardReshape, HeardWidths, hear
 from .edits import Made, failing, given, insert, owner_of, upstream, where
 from .entry import declaration
 
 
 def mask_shape(evidence: Evidence, finding: Finding) -> Made:
     """A mask of query steps by value steps."""
-    if finding.expected is None or not finding.expected.axes or not finding.found:
+    if not isinstance(finding.fact, WrongMask):
         return
-    target = [int(n) for n in finding.expected.axes[1:] if n.isdigit()]
+    target = [n for n in finding.fact.wanted[1:] if n is not None]
     _node, _ = failing(evidence)
     edge = next((edge for edge in evidence.failed_inputs() if edge.label == "attention_mask"), None)
     if edge is None or len(target) != 2:
@@ -111,14 +113,14 @@ def leave_out(evidence: Evidence, finding: Finding) -> Made:
 def free_batch(evidence: Evidence, finding: Finding) -> Made:
     """-1 for a batch size that is written into the code."""
     node = evidence.flow.node(finding.nodes[0])
-    batch = finding.found.text.split()[0] if finding.found else ""
+    batch = finding.fact.batch if isinstance(finding.fact, FixedBatch) else None
     owner = node
     while owner.parent:
         owner = evidence.flow.node(owner.parent)
-    if batch.isdigit():
+    if batch is not None:
         yield (
             f"Let TensorFlow count the rows: -1 for {batch}",
-            [Edit("replace-op", owner.name, {"find": int(batch), "replace": -1, "line": node.called.line if node.called else 0})],
+            [Edit("replace-op", owner.name, {"find": batch, "replace": -1, "line": node.called.line if node.called else 0})],
             "works for every batch size",
         )
 
@@ -208,21 +210,15 @@ def transpose_for_reshape(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
-_DEPTH = re.compile(r"Depth of input \((\d+)\) is not a multiple of input depth of filter \((\d+)\)")
-_MATRICES = re.compile(r"\(MatMul of \[[\d?,]*?(\d+)\], ?\[(\d+),\d+\]\)")
-
-
 def own_weights(evidence: Evidence, finding: Finding) -> Made:
     """A layer of the user's own whose weights were made for another width: a projection in front of it."""
     node = evidence.failed
-    text = node.failure.message if node is not None and node.failure is not None else ""
     owner = _own(evidence, node) if node is not None else None
-    depth, matrices = _DEPTH.search(text), _MATRICES.search(text)
-    said = depth or matrices
+    said = hear(node.failure, HeardWidths) if node is not None else None
     before = through(evidence, owner)[0] if owner is not None else None
-    if owner is None or said is None or not before or before[-1] != int(said[1]):
+    if owner is None or said is None or not before or before[-1] != said.given:
         return
-    width = int(said[2])
+    width, depth = said.wanted, said.of == "channels"
     if depth and before[-1] == 1 and len(evidence.x) == 1 and evidence.x[0][1].shape == before:
         yield (
             f"Repeat the single channel of the data {width} times",
@@ -236,7 +232,7 @@ def own_weights(evidence: Evidence, finding: Finding) -> Made:
             [insert(owner.name, f"Conv{rank}D", filters=width, kernel_size=[1] * rank)],
             "its weights were made for so many; adds weights of its own",
         )
-    elif matrices:
+    elif not depth:
         yield (
             f"Project to {width} in front of {owner.name}: Dense({width})",
             [insert(owner.name, "Dense", units=width)],
@@ -244,17 +240,13 @@ def own_weights(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
-_RESHAPED = re.compile(r"tensor with (\d+) elements to shape \[([\d,]+)\]")
-
-
 def count_rows(evidence: Evidence, finding: Finding) -> Made:
     """-1 for a batch size in a reshape that raised, where the other axes hold whole samples."""
     node = evidence.failed
-    said = _RESHAPED.search(node.failure.message) if node is not None and node.failure is not None else None
-    if node is None or said is None:
+    said = hear(node.failure, HeardReshape) if node is not None else None
+    if node is None or said is None or said.by != "tensorflow":
         return
-    owner, size = owner_of(evidence, node) or node, int(said[1])
-    target = [int(n) for n in said[2].split(",") if n]
+    owner, size, target = owner_of(evidence, node) or node, said.have, said.wanted
     rest = math.prod(target[1:])
     if len(target) > 1 and rest and size % rest == 0:
         yield (
@@ -266,15 +258,7 @@ def count_rows(evidence: Evidence, finding: Finding) -> Made:
 
 def other_number(evidence: Evidence, finding: Finding) -> Made:
     """A size that is written into the code of a layer of the user's own, where the data has another."""
-    expected, found = finding.expected, finding.found
-    if expected is None or found is None:
-        return
-    pairs = [
-        (int(b), int(a))
-        for i in expected.differs
-        for j in range(len(found.axes))
-        if i < len(expected.axes) and j < len(found.axes) and (a := expected.axes[i]).isdigit() and (b := found.axes[j]).isdigit()
-    ]
+    pairs = finding.fact.apart if isinstance(finding.fact, OperationRaised) else ()
     nodes = [evidence.flow.node(name) for name in finding.nodes]
     for owner in (node if node.kind == "layer" else owner_of(evidence, node) for node in nodes):
         for old, new in pairs if owner is not None else ():

@@ -1,0 +1,67 @@
+"""What is found in the code and the structure of the data."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ...flow import Fact, Side, Sides, elements
+
+
+class Unfilled(Fact, frozen=True):
+    """An array of ``wanted`` was asked for, and there are ``have`` numbers."""
+
+    have: int
+    wanted: tuple[int, ...]
+    where: Literal["data", "program"]
+    said: str = ""
+
+    def message(self) -> str:
+        who = "The data code" if self.where == "data" else "A line"
+        return f"{who} asks for an array of {self.wanted}, and {self.have} numbers do not fill it."
+
+    def why(self) -> str:
+        if self.where == "data":
+            return "A reshape keeps every number. Writing -1 for the first axis lets NumPy count the rows itself."
+        return f"A reshape keeps every number. Writing -1 for one axis lets NumPy work out its size. It says: {self.said}"
+
+    def sides(self) -> Sides:
+        whole = all(n > 0 for n in self.wanted)
+        return Side(f"{elements(self.wanted)} numbers" if whole else f"shape {self.wanted}"), Side(f"{self.have} numbers")
+
+
+class DataRaised(Fact, frozen=True):
+    """The data code raised; ``said`` is its own message."""
+
+    said: str
+
+    def message(self) -> str:
+        return "The code that prepares the data raises, so there is nothing to feed to the model."
+
+    def why(self) -> str:
+        return f"It says: {self.said}"
+
+
+class Sampled(Fact, frozen=True):
+    """How the sample was taken; ``text`` is the sampler's."""
+
+    code: str
+    text: str
+
+    def message(self) -> str:
+        return self.text
+
+
+class Refused(Fact, frozen=True):
+    """What the sampler knows that ``fit`` refuses, in the sampler's words."""
+
+    code: str
+    text: str
+    wanted: str = ""
+    given: str = ""
+    counts: tuple[int, ...] = ()
+
+    def message(self) -> str:
+        return self.text.rstrip(".") + "."
+
+    def sides(self) -> Sides:
+        return (Side(self.wanted), Side(self.given)) if self.wanted and self.given else (None, None)

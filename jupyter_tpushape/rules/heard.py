@@ -1,0 +1,300 @@
+"""What frameworks say when they raise, as typed values. The one place of rules and repairs that reads their sentences.
+
+Patterns are taken from the texts of Keras, TensorFlow and NumPy and hold for every program. A message may say several things at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Literal, TypeVar
+
+import msgspec
+
+from ..flow import Failure, Shape
+
+Bound = Literal["", "min", "max"]
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """One thing that a message says."""
+
+
+class HeardRank(Heard, frozen=True):
+    """A layer wants ``wanted`` axes, or at least or at most so many. ``got``: ``None`` where the message does not tell it."""
+
+    wanted: int
+    got: int | None = None
+    bound: Bound = ""
+
+
+class HeardKernelRank(Heard, frozen=True):
+    """A convolution's kernel has another number of axes than its input."""
+
+
+class HeardWidth(Heard, frozen=True):
+    """A layer was built for ``wanted`` on ``axis``."""
+
+    axis: int
+    wanted: int
+
+
+class HeardUnequal(Heard, frozen=True):
+    """Two sizes that were to be equal."""
+
+    left: int
+    right: int
+
+
+class HeardOperation(Heard, frozen=True):
+    """An operation and the shapes that it was given; ``said`` is what stands before them."""
+
+    operation: str
+    shapes: tuple[Shape, ...]
+    said: str
+
+
+class HeardReshape(Heard, frozen=True):
+    """``have`` numbers that do not fill ``wanted``; -1 stands for an axis that is to be worked out."""
+
+    have: int
+    wanted: tuple[int, ...]
+    by: Literal["numpy", "tensorflow"] = "numpy"
+
+
+class HeardWidths(Heard, frozen=True):
+    """A kernel made for ``wanted`` and given ``given``: channels of a convolution, or rows of a matrix."""
+
+    given: int
+    wanted: int
+    of: Literal["channels", "matrix"]
+
+
+class HeardWindow(Heard, frozen=True):
+    """A window larger than what it slides over."""
+
+
+class HeardUnknown(Heard, frozen=True):
+    """A layer needs an axis that has no size."""
+
+
+class HeardNone(Heard, frozen=True):
+    """The message shows an unknown size."""
+
+
+class HeardShape(Heard, frozen=True):
+    """The shape that a message quotes as received."""
+
+    shape: Shape
+
+
+class HeardDepth(Heard, frozen=True):
+    """Calls nested deeper than Python allows."""
+
+
+class HeardSizes(Heard, frozen=True):
+    """Every whole number that the message names."""
+
+    sizes: tuple[int, ...]
+
+
+class HeardScope(Heard, frozen=True):
+    """Something was made in another strategy's scope than what it is used with."""
+
+    what: Literal["variable", "metric", "slots", "mixed"]
+
+
+class HeardNoTpu(Heard, frozen=True):
+    """A set-up found no TPU: none was named, none is in the cluster, the cluster is ``empty``, or the versions differ."""
+
+    cause: Literal["unnamed", "missing", "empty", "versions"]
+
+
+class HeardReduction(Heard, frozen=True):
+    """A loss object of tf_keras has its default reduction under a strategy."""
+
+
+class HeardHub(Heard, frozen=True):
+    """A layer of TensorFlow Hub was handed to Keras 3. ``symbolic``: it was called on a symbolic tensor of Keras 3."""
+
+    symbolic: bool
+
+
+class HeardNames(Heard, frozen=True):
+    """An endpoint of a SavedModel takes its inputs by these names only."""
+
+    names: str
+
+
+class HeardSignature(Heard, frozen=True):
+    """What a SavedModel's signature takes: fields of a dict, ``(name, shape, dtype)``, or one tensor under the name ``""``."""
+
+    fields: tuple[tuple[str, str, str], ...]
+
+
+class HeardSeveral(Heard, frozen=True):
+    """One tensor was wanted and several came. ``sequential``: a Sequential says so of a layer of its own."""
+
+    sequential: bool
+
+
+Reader = Callable[[str], Iterator[Heard]]
+_READERS: list[Reader] = []
+
+
+def _reads(reader: Reader) -> Reader:
+    _READERS.append(reader)
+    return reader
+
+
+@lru_cache(maxsize=256)
+def heard(text: str) -> tuple[Heard, ...]:
+    """Everything that a message is known to say."""
+    return tuple(one for reader in _READERS for one in reader(text))
+
+
+Kind = TypeVar("Kind", bound=Heard)
+
+
+def hear(said: Failure | BaseException | str | None, kind: type[Kind]) -> Kind | None:
+    """The first thing of this kind that a failure says, or ``None``."""
+    if said is None:
+        return None
+    text = said.message if isinstance(said, Failure) else str(said)
+    return next((one for one in heard(text) if isinstance(one, kind)), None)
+
+
+def _sizes(text: str) -> Shape:
+    return tuple(int(part) if part.strip().isdigit() else None for part in text.split(",") if part.strip())
+
+
+_NDIM = re.compile(r"expected (?:(min|max)_)?ndim=(\d+), found ndim=(\d+)")
+_LAST = re.compile(r"expected axis (-?\d+) of input shape to have value (\d+)")
+_EQUAL = re.compile(r"Dimensions must be equal, but are (\d+) and (\d+)")
+_INSIDE = re.compile(r"\((\w+) of ((?:\[[^\]]*\](?:, )?)+)\)")
+_QUOTED = re.compile(r"(?:Full shape received|received input with shape|input_shape=):? ?\(([^)]*)\)")
+
+
+@_reads
+def _layers(text: str) -> Iterator[Heard]:
+    rank, width, equal, quoted = _NDIM.search(text), _LAST.search(text), _EQUAL.search(text), _QUOTED.search(text)
+    if rank:
+        bound: Bound = "min" if rank[1] == "min" else "max" if rank[1] == "max" else ""
+        yield HeardRank(int(rank[2]), int(rank[3]), bound)
+    elif "with at least 3 dimensions" in text:
+        yield HeardRank(3)
+    elif "Kernel shape must have the same length" in text:
+        yield HeardKernelRank()
+    if width:
+        yield HeardWidth(int(width[1]), int(width[2]))
+    if equal:
+        yield HeardUnequal(int(equal[1]), int(equal[2]))
+    if any(words in text for words in ("egative dimension", "zero or negative", "must be smaller")):
+        yield HeardWindow()
+    if "should be defined" in text:
+        yield HeardUnknown()
+    if "None" in text:
+        yield HeardNone()
+    if quoted:
+        parts = [part.strip() for part in quoted[1].split(",") if part.strip()]
+        yield HeardShape(tuple(None if part == "None" else int(part) for part in parts if part == "None" or part.isdigit()))
+
+
+@_reads
+def _operation(text: str) -> Iterator[Heard]:
+    inside = _INSIDE.search(text)
+    if inside:
+        shapes = tuple(_sizes(part) for part in re.findall(r"\[([^\]]*)\]", inside[2]))
+        yield HeardOperation(inside[1], shapes, text.splitlines()[-1].split(" (" + inside[1])[0])
+
+
+_NUMPY_RESHAPE = re.compile(r"cannot reshape array of size (\d+) into shape \(?([\d, -]+)\)?")
+_RESHAPE = re.compile(r"tensor with (\d+) elements to shape \[([\d,]+)\]")
+
+
+@_reads
+def _reshape(text: str) -> Iterator[Heard]:
+    numpy, tensor = _NUMPY_RESHAPE.search(text), _RESHAPE.search(text)
+    if numpy:
+        yield HeardReshape(int(numpy[1]), tuple(int(n) for n in numpy[2].replace(" ", "").split(",") if n))
+    if tensor:
+        yield HeardReshape(int(tensor[1]), tuple(int(n) for n in tensor[2].split(",") if n), "tensorflow")
+
+
+_DEPTH = re.compile(r"Depth of input \((\d+)\) is not a multiple of input depth of filter \((\d+)\)")
+_MATRICES = re.compile(r"\(MatMul of \[[\d?,]*?(\d+)\], ?\[(\d+),\d+\]\)")
+
+
+@_reads
+def _widths(text: str) -> Iterator[Heard]:
+    depth, matrices = _DEPTH.search(text), _MATRICES.search(text)
+    if depth:
+        yield HeardWidths(int(depth[1]), int(depth[2]), "channels")
+    if matrices:
+        yield HeardWidths(int(matrices[1]), int(matrices[2]), "matrix")
+
+
+@_reads
+def _python(text: str) -> Iterator[Heard]:
+    if "maximum recursion depth exceeded" in text:
+        yield HeardDepth()
+    yield HeardSizes(tuple(dict.fromkeys(int(n) for n in re.findall(r"(?<![\w.])\d{1,9}(?![\w.]\d)", text))))
+
+
+@_reads
+def _scopes(text: str) -> Iterator[Heard]:
+    if "was not created in the distribution strategy scope of" in text:
+        yield HeardScope("variable")
+    elif "was created inside a different distribution strategy scope than the model" in text:
+        yield HeardScope("metric")
+    elif (
+        "Trying to create optimizer slot variable under the scope for tf.distribute.Strategy" in text
+        or "must only be passed a variable created in this tf.distribute.Strategy.scope()" in text
+    ):
+        yield HeardScope("slots")
+    elif "Mixing different tf.distribute.Strategy objects" in text:
+        yield HeardScope("mixed")
+
+
+@_reads
+def _reductions(text: str) -> Iterator[Heard]:
+    if "Reduction.SUM" in text:
+        yield HeardReduction()
+
+
+@_reads
+def _set_up(text: str) -> Iterator[Heard]:
+    if "Please provide a TPU Name to connect to" in text:
+        yield HeardNoTpu("unnamed")
+    elif "TPUs not found in the cluster" in text:
+        yield HeardNoTpu("missing")
+    elif "index 0 is out of bounds for axis 0 with size 0" in text:
+        yield HeardNoTpu("empty")
+    elif "__inference__tpu_init_fn_" in text:
+        yield HeardNoTpu("versions")
+
+
+_FIELDS = re.compile(r"\['(\w+)', TensorSpec\(shape=(\([^)]*\)|None), dtype=tf\.(\w+)")
+_ONE = re.compile(r"for signature: \(\w+: TensorSpec\(shape=(\([^)]*\)|None), dtype=tf\.(\w+)")
+_NAMED = re.compile(r"signature_wrapper\(([\w, ]*)\) takes 0 positional arguments")
+_SEVERAL = re.compile(r"expects 1 input\(s\), but it received \d+ input tensors")
+
+
+@_reads
+def _saved_models(text: str) -> Iterator[Heard]:
+    if "tensorflow_hub.keras_layer.KerasLayer" in text and "Only instances of" in text:
+        yield HeardHub(False)
+    elif "<KerasTensor" in text:
+        yield HeardHub(True)
+    names, one = _NAMED.search(text), _ONE.search(text)
+    if names:
+        yield HeardNames(names[1])
+    if "Binding inputs to tf.function failed" in text:
+        fields = tuple((str(name), str(shape), str(dtype)) for name, shape, dtype in sorted(_FIELDS.findall(text)))
+        if fields or one:
+            yield HeardSignature(fields or (("", one[1], one[2]),) if one else fields)
+    if "All layers in a Sequential model should have a single output tensor" in text:
+        yield HeardSeveral(True)
+    elif _SEVERAL.search(text):
+        yield HeardSeveral(False)
