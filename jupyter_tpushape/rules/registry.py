@@ -18,7 +18,8 @@ Check = Callable[[Evidence], Iterable[Finding]]
 
 @dataclass(frozen=True)
 class Rule:
-    """One entry of the catalogue. ``tpu``: the target that its examples need, or ``""``; ``compiler``: the one that says it, or ``""``."""
+    """One entry of the catalogue. ``tpu``: the target that its examples need, or ``""``; ``compiler``: the one that says it, or ``""``;
+    ``backend``: the only one that it speaks of, or ``""``."""
 
     id: str
     title: str
@@ -31,6 +32,7 @@ class Rule:
     doc: str = ""
     frameworks: tuple[str, ...] = ("keras", "tf_keras")
     compiler: str = ""
+    backend: str = ""
 
     @property
     def page(self) -> str:
@@ -56,9 +58,10 @@ def rule(
     frameworks: tuple[str, ...] = ("keras", "tf_keras"),
     doc: str = "",
     compiler: str = "",
+    backend: str = "",
 ) -> Rule:
     """Registers what a rule is; a check function reports under its id."""
-    made = Rule(id, title, severity, source, fails, passes, tpu=tpu, doc=doc, frameworks=frameworks, compiler=compiler)
+    made = Rule(id, title, severity, source, fails, passes, tpu=tpu, doc=doc, frameworks=frameworks, compiler=compiler, backend=backend)
     if id in RULES:
         raise ValueError(f"There are two rules called {id!r}.")
     RULES[id] = made
