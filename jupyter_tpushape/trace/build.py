@@ -9,7 +9,7 @@ from typing import Any
 from ..sources.state import kept_random_state
 from .frameworks import adapter_for, loaded
 from .patience import ENDS, limited
-from .recorder import Call, Port, Recorder, Source, recording
+from .recorder import Call, Port, Recorder, Source, recording, unmasked
 
 
 def build(builder: Callable[[], Any], recorder: Recorder, *, hollow: bool = False) -> tuple[Any, BaseException | None]:
@@ -25,7 +25,7 @@ def build(builder: Callable[[], Any], recorder: Recorder, *, hollow: bool = Fals
             with limited("The function that builds the model"):
                 return builder(), None
         except ENDS as error:
-            return None, error
+            return None, unmasked(error)
         finally:
             recorder.hollow = False
 

@@ -25,7 +25,7 @@ import jax
 from ..flow import Spec
 from .backend import Backend, Graph
 from .locations import HERE, is_user_file, user_frame
-from .recorder import Call, Port, Recorder, caused
+from .recorder import Call, Port, Recorder, caused, unmasked
 
 if TYPE_CHECKING:
     from .framework import Framework
@@ -205,7 +205,7 @@ class TraceGraph(Graph):
 
     def note_failure(self, error: BaseException) -> None:
         """The operation that raised, where one did between layers: the function that the innermost line of the program called."""
-        recorder = self.recorder
+        recorder, error = self.recorder, unmasked(error)
         if recorder.failed is not None and caused(error, recorder.failed.failure):
             return
         callee, function, line = _raised(error.__traceback__)

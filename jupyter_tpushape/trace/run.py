@@ -16,7 +16,7 @@ from .declared import Made, Unsettled, declared
 from .doors import Door, Feeds
 from .framework import Framework
 from .patience import ENDS, limited
-from .recorder import Call, Port, Recorder, Source, recording
+from .recorder import Call, Port, Recorder, Source, recording, unmasked
 from .restore import left_as_found
 
 
@@ -143,7 +143,7 @@ def _trace(run: Run, program: Callable[..., None], *arguments: Any) -> None:
             program(run, *arguments)
         except ENDS as error:
             adapter.backend.explain(recorder, adapter, error)
-            run.error, run.where = error, "call"
+            run.error, run.where = unmasked(error), "call"
 
     with adapter.scope():
         adapter.backend.trace(recorder, adapter, body)
@@ -226,7 +226,7 @@ def _loss(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any, loss: 
         run.reached_loss = True
     except ENDS as error:
         adapter.backend.explain(recorder, adapter, error)
-        run.error, run.where = error, "loss"
+        run.error, run.where = unmasked(error), "loss"
         if recorder.failed is None:
             recorder.failed = _end(run, "loss", "loss", "compile", error, y, y_pred)
         return
@@ -245,7 +245,7 @@ def _metrics(run: Run, model: Any, y: Any, y_pred: Any, weight: Any) -> None:
                 adapter.update_metrics(model, y, y_pred, weight)
     except ENDS as error:
         adapter.backend.explain(recorder, adapter, error)
-        run.error, run.where = error, "metric"
+        run.error, run.where = unmasked(error), "metric"
         if recorder.failed is None:
             recorder.failed = _end(run, "metric", "metrics", "compile", error, y, y_pred)
 

@@ -8,12 +8,15 @@ import pytest
 
 import jupyter_tpushape as tpushape
 
+# What an optimizer and a loss do under a strategy is read from TensorFlow's variables.
+OF_STRATEGIES = ("loss-not-averaged", "optimizer-of-another-model")
 SHARED = [
     rule
     for rule in tpushape.rules()
     if rule.backend in ("", "jax")
     and "keras" in rule.frameworks
     and not rule.compiler
+    and rule.id not in OF_STRATEGIES
     and not any("tf." in text or "tpushape." in text or "tensorflow" in text for text in (rule.fails, rule.passes))
     and (rule.backend == "jax" or not rule.tpu)
 ]
