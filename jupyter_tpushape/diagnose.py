@@ -78,7 +78,7 @@ def trace(
         # A step that names its strategy is one of that strategy's.
         strategy = strategy_of_step(model)
     target, live = _target(tpu, strategy)
-    handed = HANDED.get() or user_frame(depth=1)
+    handed = HANDED.get() or user_frame(depth=2, outer=True)
     program = Program(model, data, target, live, batch_size, loss, training, batches, progress, handed=handed)
     seen = examine(program)
     name_axes(seen.evidence.flow)

@@ -90,6 +90,9 @@ class Recorder:
         self.inputs: list[tuple[Source, Any, Spec]] = []
         self.sequences: list[tuple[Any, list[Any]]] = []
         self.compiled: list[tuple[Any, dict[str, Any]]] = []
+        # The user's lines that called a layer, in order, and those that called ``compile``, by the object's id; a builder's, too.
+        self.call_places: dict[int, list[tuple[str, int]]] = {}
+        self.compile_places: dict[int, tuple[str, int] | None] = {}
         self.walk: Any = None
         self.edits: Any = None
         self.graph: Any = None
@@ -108,7 +111,7 @@ class Recorder:
 
     def construct(self, obj: Any) -> None:
         """Notes the user's line that makes ``obj``; called once a layer, by its base constructor."""
-        self.made[id(obj)] = Made(self.constructed, user_frame(skip=obj, depth=3), type(obj).__name__)
+        self.made[id(obj)] = Made(self.constructed, user_frame(skip=obj, depth=3, outer=True), type(obj).__name__)
         self.constructed += 1
         self.alive.append(obj)
 
@@ -132,8 +135,10 @@ class Recorder:
         call = Call(len(self.calls), kind, name, op, obj, parent, opaque, framework=adapter.name)
         if parent is not None:
             parent.children += 1
-        call.called = user_frame(depth=3)
+        call.called = user_frame(depth=3, outer=True)
         call.fresh = not getattr(obj, "built", True)
+        if kind == "layer" and call.called is not None:
+            self.call_places.setdefault(id(obj), []).append(call.called)
         masked = any(label == "mask" for label, _ in tensors)
         for label, tensor in tensors:
             call.inputs.append(self.port(adapter, tensor, label))
