@@ -65,16 +65,24 @@ def data():
 )  # fmt: skip
 
 
-@check(order=16, backend="jax")
-def refused(evidence: Evidence) -> Iterator[Finding]:
-    """What raises because the step is compiled, or is called with its state."""
+def told(evidence: Evidence) -> Finding | None:
+    """The finding for what raises because the step is compiled, or is called with its state."""
     node = evidence.failed
     nodes, where = ((node.id,), node.called or node.location) if node is not None else ((), None)
     asked, step = hear(evidence.failure, HeardTraced), hear(evidence.failure, HeardStepArguments)
     if asked is not None:
-        yield Finding.of(VALUE.id, "error", ValueAsked(asked.what), nodes, location=where)
-    elif step is not None and "train_step" in evidence.facts.get("overrides", ()):
-        yield Finding.of(STEP.id, "error", StepWithoutState(), nodes, location=where)
+        return Finding.of(VALUE.id, "error", ValueAsked(asked.what), nodes, location=where)
+    if step is not None and "train_step" in evidence.facts.get("overrides", ()):
+        return Finding.of(STEP.id, "error", StepWithoutState(), nodes, location=where)
+    return None
+
+
+@check(order=16, backend="jax")
+def refused(evidence: Evidence) -> Iterator[Finding]:
+    """What a compiled step does not take."""
+    finding = told(evidence)
+    if finding is not None:
+        yield finding
 
 
 @check(order=61, backend="jax")
