@@ -280,10 +280,7 @@ def comprehension(layers, s):
         return None
     return (
         "\n\ndef build():\n    model = keras.Sequential(["
-        + f"{first}, *[Dense(n, name=f'hidden_{{n}}') for n in (16, 12)], "
-        + ", ".join(parts[1:])
-        + "])\n"
-        + _compile(loss)
+        f"{first}, *[Dense(n, name=f'hidden_{{n}}') for n in (16, 12)], " + ", ".join(parts[1:]) + "])\n" + _compile(loss)
     )
 
 
