@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..trace.aftermath import Attempt
 
 _TRAINING = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch")
-_LIBRARIES = ("keras", "tf_keras", "tensorflow", "numpy")
+_LIBRARIES = ("keras", "tf_keras", "tensorflow", "jax", "numpy")
 
 
 class _Caught(Exception):

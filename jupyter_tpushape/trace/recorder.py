@@ -97,6 +97,8 @@ class Recorder:
         self.edits: Any = None
         self.graph: Any = None
         self.fresh = False
+        # Whether variables that are made now need no values: what is built is traced and never trained.
+        self.hollow = False
 
     def drop_calls(self) -> None:
         """Forgets the calls and keeps who made what: what a builder called is not what the data runs through."""
@@ -163,6 +165,7 @@ class Recorder:
 
     def fail(self, call: Call, error: BaseException) -> None:
         self._pop(call)
+        error = unmasked(error)
         call.failure = error
         if self.failed is None or (self.failed.failure is not error and not caused(error, self.failed.failure)):
             self.failed = call
@@ -175,6 +178,23 @@ class Recorder:
     def inside_opaque(self) -> bool:
         """Whether a built-in layer is running: its inner calls are its own business."""
         return bool(self.stack) and self.stack[-1].opaque
+
+
+def unmasked(error: BaseException) -> BaseException:
+    """The exception itself, where a framework tried to say it in other words and its class takes no words.
+
+    Keras makes a new exception of the same class with a longer message; what then raises inside that class hides what happened.
+    """
+    for _ in range(8):
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        if trace is None or error.__context__ is None or trace.tb_frame.f_code.co_name != "__init__":
+            break
+        if not isinstance(trace.tb_frame.f_locals.get("self"), BaseException):
+            break
+        error = error.__context__
+    return error
 
 
 def caused(error: BaseException, earlier: BaseException | None) -> bool:
