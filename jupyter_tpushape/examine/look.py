@@ -10,9 +10,8 @@ from typing import Any
 
 from ..flow import CannotRebuild, Spec
 from ..flow.paths import flatten
-from ..probe import probe
-from ..program import program as replica_program
-from ..rules.evidence import Evidence
+from ..graph.probe import probe
+from ..graph.program import program as replica_program
 from ..sources.kinds import has
 from ..trace.assemble import Assembler, door_names
 from ..trace.build import build, kept_counters
@@ -25,6 +24,7 @@ from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
 from ..trace.run import leaves, run
 from .breaks import assemble_broken, data_failed, entry_failed
+from .evidence import Evidence
 from .fronts import front, place_of, shape_of
 from .inputs import declare
 from .program import BadProgram, Examined, Program

@@ -7,12 +7,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..flow import Target
-from ..rules.evidence import Evidence
+from ..flow import Shape, Target
 from ..trace.build import Counters
 from ..trace.framework import Framework
 from ..trace.recorder import Recorder
 from ..trace.run import Run
+from .evidence import Evidence
 
 # The line of the training call that a trace looks at, where it is not the one that asks for the trace.
 HANDED: ContextVar[tuple[str, int] | None] = ContextVar("handed", default=None)
@@ -67,3 +67,9 @@ class Examined:
     edge_ids: dict[tuple[int, int], str] = field(default_factory=dict)
     # The frameworks' name counters when the look began.
     counters: Counters = field(default_factory=list)
+
+    def shape_of(self) -> Callable[[Any], Shape | None]:
+        """The shape that a leaf of the data has on one replica."""
+        from .fronts import shape_of
+
+        return shape_of(self)

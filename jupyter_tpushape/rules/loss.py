@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from ..examine.evidence import Evidence
 from ..flow import Edge, Fact, Finding, Node, Shape, Who
 from ..trace.axes import RECURRENT
-from .evidence import Evidence
 from .facts.loss import (
     LabelRank,
     LastStepOnly,

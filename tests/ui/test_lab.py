@@ -6,7 +6,8 @@ import re
 
 from playwright.sync_api import expect
 
-from jupyter_tpushape.flow import Edge, Finding, Fix, Flow, Location, Node, Report, Spec
+from jupyter_tpushape.flow import Edge, Finding, Fix, Flow, Location, Node, Spec
+from jupyter_tpushape.report import Report
 
 from .server import Lab, Window
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ...examine.evidence import Evidence
 from ...flow import Edit, KeyPath, Node, Shape
-from ...rules.evidence import Evidence
 from ...rules.loss import ancestors
 
 Made = Iterator[tuple[str, list[Edit], str]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ...examine.evidence import Evidence
 from ...flow import Edit, Finding, KeyPath, Shape, elements, show_shape
 from ...rules.entry import accepted, matched
-from ...rules.evidence import Evidence
 from ...rules.words import axes_of
 from .edits import where
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...examine.evidence import Evidence
 from ...flow import Edit, Finding, Node, Shape, elements
 from ...flow.observed import passes
-from ...rules.evidence import Evidence
 from ...rules.facts.layers import WrongRank, WrongWidth
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...examine.evidence import Evidence
 from ...flow import Finding, Node, Shape, elements, show_shape
-from ...rules.evidence import Evidence
 from .edits import Made, at, configure, failing, given, known, upstream
 
 

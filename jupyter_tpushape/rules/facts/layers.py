@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from ...examine.heard import Bound
 from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
 from ...trace.axes import RECURRENT
-from ..heard import Bound
 from ..words import axes_of, differing, listed, named, pair, placed, side
 
 
