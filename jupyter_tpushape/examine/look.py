@@ -12,7 +12,6 @@ from ..flow import CannotRebuild, Spec
 from ..flow.paths import flatten
 from ..graph.probe import probe
 from ..graph.program import program as replica_program
-from ..sources.kinds import has
 from ..trace.assemble import Assembler, door_names
 from ..trace.build import build, kept_counters
 from ..trace.framework import Framework
@@ -22,12 +21,13 @@ from ..trace.patience import ENDS, limited
 from ..trace.reach import is_step
 from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
-from ..trace.run import leaves, run
+from ..trace.run import run
 from .breaks import assemble_broken, data_failed, entry_failed
 from .evidence import Evidence
-from .fronts import front, place_of, shape_of
+from .fronts import front, place_of
 from .inputs import declare
-from .program import BadProgram, Examined, Program
+from .program import BadProgram, Examined, Program, shape_of
+from .sampling import is_builder, take_sample
 from .standins import from_declared
 
 
@@ -124,11 +124,6 @@ def _kind(value: Any) -> str:
     return f"{type(value).__module__}.{type(value).__name__}" if type(value).__module__ != "builtins" else type(value).__name__
 
 
-def is_builder(data: Any) -> bool:
-    """A zero-argument callable that gives data, and not data that happens to be callable."""
-    return callable(data) and not any(has(data, name) for name in ("element_spec", "__getitem__", "__next__"))
-
-
 def _guess(recorder: Recorder) -> Framework | None:
     for call in reversed(recorder.calls):
         for adapter in loaded():
@@ -139,27 +134,6 @@ def _guess(recorder: Recorder) -> Framework | None:
         if found is not None:
             return found
     return next(iter(loaded()), None)
-
-
-def take_sample(seen: Examined, framework: str) -> None:
-    """Samples the data and plans its split over the replicas."""
-    from .. import replicas, sources
-
-    program, evidence = seen.program, seen.evidence
-    if seen.data is None:
-        return
-    seen.sample = evidence.sample = program.sample or sources.sample(
-        seen.data, framework=framework, batch_size=program.batch_size, batches=program.batches, progress=program.progress
-    )
-    if program.target is not None:
-        if seen.adapter is None or seen.adapter.backend.replicated:
-            evidence.split = replicas.plan(seen.sample, program.target, strategy=program.strategy, dataset=seen.data)
-        else:
-            evidence.split = replicas.plan_mesh(seen.sample, program.target, program.strategy)
-    sample = seen.sample
-    for role in ("x", "y", "weight"):
-        _, found = leaves(getattr(sample, role), shape_of(seen), role)
-        setattr(evidence, role, [(leaf.path, leaf.spec) for leaf in found])
 
 
 def _trace(seen: Examined) -> None:

@@ -69,7 +69,18 @@ class Examined:
     counters: Counters = field(default_factory=list)
 
     def shape_of(self) -> Callable[[Any], Shape | None]:
-        """The shape that a leaf of the data has on one replica."""
-        from .fronts import shape_of
+        """What the first replica gets of a leaf: its concrete shape, the batch axis divided by the split."""
+        split = self.evidence.split
 
-        return shape_of(self)
+        def shape(leaf: Any) -> Shape | None:
+            concrete: Shape | None = leaf.concrete if leaf.concrete is not None else leaf.shape
+            if split is None or split.one_program or not concrete or concrete[0] is None:
+                return concrete
+            return (split.rows(concrete[0])[0], *concrete[1:])
+
+        return shape
+
+
+def shape_of(seen: Examined) -> Callable[[Any], Shape | None]:
+    """The shape that a leaf of the data has on one replica."""
+    return seen.shape_of()

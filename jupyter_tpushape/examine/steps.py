@@ -17,9 +17,9 @@ from ..trace.reach import Reached, is_graph_function, plain, reach
 from ..trace.recorder import Recorder
 from .breaks import data_failed, error_line
 from .evidence import Evidence
-from .fronts import front, global_batch, place_of, shape_of
+from .fronts import front, global_batch, place_of
 from .heard import HeardReduction, hear
-from .program import BadProgram, Examined, Program
+from .program import BadProgram, Examined, Program, shape_of
 from .step_facts import StepState
 
 
@@ -35,7 +35,7 @@ def examine_step(program: Program) -> Examined:
     Raises:
         BadProgram: where the step cannot be called with this data.
     """
-    from .look import is_builder, take_sample
+    from .sampling import is_builder, take_sample
 
     step, data = program.model, program.data
     recorder, reached = Recorder(), reach(step)

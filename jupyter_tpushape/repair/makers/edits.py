@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -70,3 +71,9 @@ def owner_of(evidence: Evidence, node: Node) -> Node | None:
 
 def append(after: str, kind: str, **config: Any) -> Edit:
     return Edit("insert-layer", after, {"layer": kind, "config": config, "position": "after"})
+
+
+def images(size: int) -> list[tuple[int, int]]:
+    """``(side, channels)`` of square images of so many numbers: one channel, three, then the largest ones."""
+    found = [(side, size // (side * side)) for side in range(math.isqrt(size), 1, -1) if size % (side * side) == 0]
+    return sorted(found, key=lambda pair: (pair[1] not in (1, 3), -pair[0]))[:3]
