@@ -73,7 +73,7 @@ class Program:
 @cache
 def kernels() -> dict[str, dict[str, frozenset[str]]]:
     """Ops with an XLA kernel: for each, the dtypes that an attribute is limited to."""
-    held = json.loads((Path(__file__).parent / "rules" / "tpu_kernels.json").read_text(encoding="utf-8"))
+    held = json.loads((Path(__file__).parent / "tpu_kernels.json").read_text(encoding="utf-8"))
     codes = dict(zip("abcdefghijklmnopqrstuvwxyz", held["types"], strict=False))
     known = {op: {name: frozenset(codes[c] for c in text) for name, text in limits.items()} for op, limits in held["kernels"].items()}
     known.update({op: {} for op in held["tpu_only"]})

@@ -30,7 +30,7 @@ def report(location: Location | None = None, patch: str = "") -> Report:
         ],
         [Edge("e", "i", "d", spec, status="failed")],
     )
-    fixes = [Fix("Insert Flatten", verified=True, patch=patch, cell=location.cell if location else "")] if patch else []
+    fixes = [Fix("Insert Flatten", verified=True, proof="source", patch=patch, cell=location.cell if location else "")] if patch else []
     return Report(flow, [Finding("dense-rank", "error", "The shapes part here", nodes=("d",), location=location, fixes=fixes)])
 
 
