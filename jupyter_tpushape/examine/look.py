@@ -94,14 +94,22 @@ def _look(program: Program) -> Examined:
     return seen
 
 
+def _runs_own_step(seen: Examined) -> bool:
+    """Whether a batch goes to a step of the user's own, as it is."""
+    adapter, model = seen.adapter, seen.model
+    if is_step(seen.program.model):
+        return True
+    if adapter is None or seen.error is not None or not seen.program.training or seen.program.loss is not None:
+        return False
+    return bool(adapter.is_model(model) and adapter.overrides(model, "train_step") and adapter.compiled(model))
+
+
 def _own_step(seen: Examined) -> bool:
     """Whether ``fit`` would run a ``train_step`` of the model's own class; then that is what was traced."""
     from .steps import trace_train_step
 
     adapter, model = seen.adapter, seen.model
-    if adapter is None or seen.sample is None or not seen.program.training or seen.program.loss is not None:
-        return False
-    if not adapter.is_model(model) or not adapter.overrides(model, "train_step") or not adapter.compiled(model):
+    if adapter is None or seen.sample is None or not _runs_own_step(seen):
         return False
     declare(seen.evidence, adapter.doors(model), seen.recorder)
     if not trace_train_step(seen):
@@ -138,14 +146,14 @@ def take_sample(seen: Examined, framework: str) -> None:
     program, evidence = seen.program, seen.evidence
     if seen.data is None:
         return
-    seen.sample = evidence.sample = program.sample or sources.sample(
+    sample = program.sample or sources.sample(
         seen.data, framework=framework, batch_size=program.batch_size, batches=program.batches, progress=program.progress
     )
+    seen.sample = evidence.sample = sample.whole() if _runs_own_step(seen) else sample
     if program.target is not None:
         evidence.split = replicas.plan(seen.sample, program.target, strategy=program.strategy, dataset=seen.data)
-    sample = seen.sample
     for role in ("x", "y", "weight"):
-        _, found = leaves(getattr(sample, role), shape_of(seen), role)
+        _, found = leaves(getattr(seen.sample, role), shape_of(seen), role)
         setattr(evidence, role, [(leaf.path, leaf.spec) for leaf in found])
 
 
