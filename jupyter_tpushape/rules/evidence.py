@@ -34,6 +34,7 @@ class Evidence:
     ``feeds``: the declared input's path and the data's, of each input that gets a tensor; empty where that is not known for sure.
     ``paths``: which leaf of the data an edge carries, by the edge's id.
     ``where``: the phase that raised (``data``, ``build``, ``call``, ``loss``, ``metric``), or ``""``.
+    ``backend``: what the framework runs on; checks of one backend's facts are silent elsewhere.
     ``sample``: the sampled data (see :mod:`jupyter_tpushape.sources`), or ``None``.
     """
 
@@ -52,6 +53,7 @@ class Evidence:
     where: str = ""
     failure: Any = None
     framework: str = ""
+    backend: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
 
     @property

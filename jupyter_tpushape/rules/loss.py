@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from ..flow import Edge, Fact, Finding, Node, Shape, Who
 from ..trace.axes import RECURRENT
 from .evidence import Evidence
 from .facts.loss import (
-    ClassNumbers,
     LabelRank,
     LastStepOnly,
     LossRaised,
     NoLoss,
-    OneHotRows,
     RowsLost,
+    RowsOfValues,
+    SingleValues,
     SurplusAxes,
     Through,
     WrongUnits,
@@ -183,7 +184,7 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         kind = kind_of(loss) if loss.kind == "loss" else "metric"
         integer = labels.spec.dtype.startswith(("int", "uint"))
         for explain in (_folded, _last_only, _surplus, _encoding, _units):
-            found = explain(evidence, loss, kind, y, p, integer, predictions)
+            found = explain(evidence, loss, kind, y, p, integer, predictions, labels)
             if found is not None:
                 return found
         if len(y) != len(p) and not (kind == "custom" and y == p[:-1]):
@@ -193,7 +194,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.last_line), ()
 
 
-def _folded(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge) -> Explained | None:
+def _folded(
+    evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
+) -> Explained | None:
     """As many rows as there are labels went in, and another number came out."""
     rows = {spec.shape[0] for _, spec in evidence.x if spec.shape}
     if rows != {y[0]} or p[0] is None or p[0] == y[0]:
@@ -218,7 +221,9 @@ def cut_sequence(evidence: Evidence, y: Shape, predictions: Edge) -> Node | None
     return None
 
 
-def _last_only(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge) -> Explained | None:
+def _last_only(
+    evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
+) -> Explained | None:
     """One label for every step, and a recurrent layer that gives only its last one."""
     steps = (
         (len(y) == len(p) == 2 and kind == "sparse" and integer) or (len(y) == len(p) + 1 and y[-1] != 1) or (len(y) == 3 and len(p) == 2)
@@ -227,7 +232,9 @@ def _last_only(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, in
     return None if node is None else (LAST_ONLY.id, LastStepOnly(Who.of(node), p, y), (node.id,))
 
 
-def _surplus(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge) -> Explained | None:
+def _surplus(
+    evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
+) -> Explained | None:
     """Inner axes that the labels do not have: their cause is a layer upstream."""
     labelled = len(y) + 1 if kind == "sparse" and not (len(y) > 1 and y[-1] == 1) else len(y)
     if kind == "sparse" and not integer and len(y) == 2 and y[-1] == p[-1]:
@@ -248,16 +255,30 @@ def _surplus(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, inte
     return rule_id, SurplusAxes(through, Who.of(node), loss.name, p, y, wanted), (node.id,)
 
 
-def _encoding(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge) -> Explained | None:
-    """Class numbers against one-hot rows."""
+def _encoding(
+    evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
+) -> Explained | None:
+    """One value a label against a row of them. What the values are is looked at, not concluded from their shape."""
+    stats = (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.carried(labels))
     if kind == "categorical" and len(p) >= 2 and (len(y) == len(p) - 1 or (len(y) == len(p) and y[-1] == 1)) and p[-1] != 1:
-        return INT_LABELS.id, ClassNumbers(loss.name, y, p), ()
+        single: Literal["", "classes", "numbers"] = ""
+        if stats is not None:
+            single = "classes" if stats.whole and (stats.minimum or 0) >= 0 else "numbers"
+        return INT_LABELS.id, SingleValues(loss.name, y, p, single), ()
     if kind == "sparse" and len(y) == len(p) and y[-1] is not None and y[-1] > 1 and y[:-1] == p[:-1]:
-        return ONE_HOT.id, OneHotRows(loss.name, y, p), ()
+        rows: Literal["", "one-hot", "shares", "marks", "zeros", "numbers"] = ""
+        if stats is not None:
+            blank = stats.minimum == stats.maximum == 0
+            rows = (
+                "zeros" if blank else "one-hot" if stats.one_hot else "shares" if stats.shares else "marks" if stats.binary else "numbers"
+            )
+        return ONE_HOT.id, RowsOfValues(loss.name, y, p, rows), ()
     return None
 
 
-def _units(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge) -> Explained | None:
+def _units(
+    evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
+) -> Explained | None:
     if len(y) != len(p) or y[:-1] != p[:-1] or y[-1] == p[-1] or kind == "sparse":
         return None
     giver = evidence.flow.node(predictions.source)

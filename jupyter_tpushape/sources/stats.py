@@ -42,12 +42,13 @@ def stats_of(arrays: list[np.ndarray[Any, Any]]) -> Stats | None:
     binary = bool(good.size and np.all((good == 0) | (good == 1)))
     distinct = min(len(np.unique(good[:UNIQUE])), DISTINCT + 1) if whole or whole_size <= 10_000 else None
     last = parts[0].shape[-1] if parts[0].ndim > 1 else 0
-    one_hot = False
-    if binary and last > 1 and len(ranks) == 1:
-        first = numbers[: min(len(numbers), LOOK_AT // 2) // last * last]
-        one_hot = bool(len(first) and np.all(first.reshape(-1, last).sum(axis=-1) == 1))
     low, high = (float(good.min()), float(good.max())) if good.size else (None, None)
-    return Stats(integer, whole, low, high, distinct, one_hot, binary, integer or len(good) == len(numbers), rows)
+    shares = False
+    if last > 1 and len(ranks) == 1 and low is not None and low >= 0 and len(good) == len(numbers):
+        first = numbers[: min(len(numbers), LOOK_AT // 2) // last * last].reshape(-1, last)
+        shares = bool(len(first)) and bool(np.allclose(first.sum(axis=-1, dtype=np.float64), 1, atol=1e-3))
+    one_hot = shares and binary
+    return Stats(integer, whole, low, high, distinct, one_hot, binary, integer or len(good) == len(numbers), rows, shares)
 
 
 def all_stats(batches: list[tuple[Any, Any, Any]]) -> dict[KeyPath, Stats]:

@@ -89,6 +89,7 @@ class Stats:
         minimum, maximum: over the finite values, ``None`` where there is none.
         distinct: number of distinct values, at most 1001; ``None`` for large float leaves.
         one_hot: last axis longer than 1, all values 0 or 1 and each row sums to 1.
+        shares: last axis longer than 1, no value below 0, and each row sums to 1.
         binary: all values 0 or 1. ``finite``: no NaN and no infinity.
         rows: how many rows were looked at.
     """
@@ -102,6 +103,7 @@ class Stats:
     binary: bool
     finite: bool
     rows: int
+    shares: bool = False
 
 
 @dataclass(frozen=True)

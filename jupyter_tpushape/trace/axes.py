@@ -7,6 +7,7 @@ recurrent layer, a convolution or pooling, an embedding, and the first axis wher
 from __future__ import annotations
 
 from ..flow import Edge, Flow, Node, Spec
+from ..flow.observed import passes
 
 # By rank, what convolutions and pools, and what recurrent layers, call the axes they work on.
 GRID = {
@@ -29,10 +30,6 @@ SPATIAL = (
     "Cropping",
 )
 RECURRENT = frozenset({"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "CuDNNLSTM", "CuDNNGRU"})
-_KEEPS = frozenset({
-    "BatchNormalization", "LayerNormalization", "Dropout", "Activation", "ReLU", "LeakyReLU", "PReLU", "ELU", "Softmax", "SpatialDropout1D",
-    "SpatialDropout2D", "Rescaling", "Normalization", "Add", "Multiply", "Average", "Maximum", "Subtract", "Dense", "Concatenate",
-})  # fmt: skip
 
 
 def name_axes(flow: Flow) -> None:
@@ -44,7 +41,7 @@ def name_axes(flow: Flow) -> None:
         if names:
             given.setdefault(edge.source, names)
             edge.spec = Spec(edge.spec.shape, edge.spec.dtype, edge.spec.kind, names)
-            if nodes[edge.target].op in _KEEPS and nodes[edge.target].kind == "layer":
+            if passes(flow, nodes[edge.target]):
                 given.setdefault(edge.target, names)
 
 

@@ -12,24 +12,6 @@ from ...rules.loss import ancestors
 Made = Iterator[tuple[str, list[Edit], str]]
 
 
-SAME_SHAPE = frozenset(
-    {
-        "Dropout",
-        "Activation",
-        "ReLU",
-        "LeakyReLU",
-        "BatchNormalization",
-        "LayerNormalization",
-        "SpatialDropout1D",
-        "GaussianNoise",
-        "Masking",
-        "PReLU",
-        "ELU",
-        "Softmax",
-    }
-)
-
-
 def where(path: KeyPath) -> dict[str, Any]:
     """Which leaf of a part of the data an edit is about: nothing for the whole, a key, or the way down a deeper nest."""
     keys = path[1:]

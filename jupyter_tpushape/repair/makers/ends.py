@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...flow import Edge, Finding, Node
+from ...flow.observed import keeps
 from ...rules.evidence import Evidence
 from ...rules.facts.loss import OutOfRange
 from ...rules.loss import ends
-from .edits import SAME_SHAPE, upstream, where
+from .edits import upstream, where
 
 
 def loss_node(evidence: Evidence, finding: Finding) -> Node | None:
@@ -38,7 +39,7 @@ def head_of(evidence: Evidence, node: Node) -> Node | None:
     for item in [node, *upstream(evidence, node)]:
         if isinstance(item.config.get("units"), int) or isinstance(item.config.get("filters"), int):
             return item
-        if item.op not in SAME_SHAPE:
+        if not keeps(evidence.flow, item):
             return None
     return None
 

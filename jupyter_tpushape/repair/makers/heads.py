@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ...flow import Edge, Edit, Finding, Node, Shape, elements
+from ...flow.observed import keeps
 from ...rules.evidence import Evidence
 from ...rules.facts.loss import Crosswise
 from ...rules.loss import cause_of_axes, kind_of
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT
-from .edits import SAME_SHAPE, Made, append, configure, given, insert, known, upstream
+from .edits import Made, append, configure, given, insert, known, upstream
 from .ends import ends_of, head_of, highest_of, loss_node, several, snake
 
 
@@ -20,7 +21,7 @@ def _first_dense(evidence: Evidence, cause: Node, predictions: Edge) -> str | No
     names = [node.id for node in way]
     below = way[: names.index(cause.id)] if cause.id in names else way
     for node in reversed(below):
-        if node.kind == "layer" and (node.op == "Dense" or node.op not in SAME_SHAPE):
+        if node.kind == "layer" and (not keeps(evidence.flow, node) or isinstance(node.config.get("units"), int)):
             return node.name
     return below[0].name if below and below[0].kind == "layer" else None
 

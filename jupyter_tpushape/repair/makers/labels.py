@@ -7,6 +7,7 @@ from typing import Any
 
 from ...flow import Edit, Finding, Node, elements, show_shape
 from ...rules.evidence import Evidence
+from ...rules.facts.loss import RowsOfValues, SingleValues
 from ...rules.heard import HeardSizes, hear
 from ...rules.loss import kind_of
 from .edits import Made, configure, where
@@ -29,7 +30,7 @@ def _twin(evidence: Evidence, finding: Finding, table: dict[str, str]) -> Iterat
 
 def sparse_loss(evidence: Evidence, finding: Finding) -> Made:
     """The same loss for class numbers."""
-    if several(evidence):
+    if several(evidence) or (isinstance(finding.fact, SingleValues) and finding.fact.values == "numbers"):
         return
     for name, options, node in _twin(evidence, finding, {"categorical_crossentropy": "sparse_categorical_crossentropy"}):
         yield (
@@ -41,7 +42,7 @@ def sparse_loss(evidence: Evidence, finding: Finding) -> Made:
 
 def dense_loss(evidence: Evidence, finding: Finding) -> Made:
     """The same loss for one-hot rows."""
-    if several(evidence):
+    if several(evidence) or (isinstance(finding.fact, RowsOfValues) and finding.fact.values in ("marks", "numbers")):
         return
     for name, options, node in _twin(evidence, finding, {"sparse_categorical_crossentropy": "categorical_crossentropy"}):
         yield (
@@ -53,6 +54,8 @@ def dense_loss(evidence: Evidence, finding: Finding) -> Made:
 
 def one_hot_labels(evidence: Evidence, finding: Finding) -> Made:
     """Class numbers become rows."""
+    if isinstance(finding.fact, SingleValues) and finding.fact.values == "numbers":
+        return
     labels, predictions = ends_of(evidence, finding)
     if labels is None or predictions is None or not predictions.spec.shape:
         return
@@ -67,6 +70,8 @@ def one_hot_labels(evidence: Evidence, finding: Finding) -> Made:
 
 def label_numbers(evidence: Evidence, finding: Finding) -> Made:
     """Rows become class numbers."""
+    if isinstance(finding.fact, RowsOfValues) and finding.fact.values not in ("", "one-hot"):
+        return
     labels, _ = ends_of(evidence, finding)
     yield (
         "Turn the one-hot rows into class numbers: argmax",

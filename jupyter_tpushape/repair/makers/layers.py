@@ -6,11 +6,12 @@ import math
 from typing import Any
 
 from ...flow import Edit, Finding, Node, Shape, elements
+from ...flow.observed import passes
 from ...rules.evidence import Evidence
 from ...rules.facts.layers import WrongRank, WrongWidth
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT
-from .edits import SAME_SHAPE, Made, at, configure, failing, given, insert, insert_at_call, known, upstream
+from .edits import Made, at, configure, failing, given, insert, insert_at_call, known, upstream
 from .operations import free_rows
 
 
@@ -36,7 +37,7 @@ def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
         if above.op == "Flatten" and node.op != "Dense":
             yield from _undo_flatten(node, above, given(evidence, above))
             return
-        if above.op not in SAME_SHAPE:
+        if not passes(evidence.flow, above):
             return
 
 
@@ -56,7 +57,7 @@ def end_sequence(evidence: Evidence, finding: Finding) -> Made:
                 [configure(above.name, return_sequences=False)],
                 f"{node.name} reads one step",
             )
-        if above.op not in SAME_SHAPE:
+        if not passes(evidence.flow, above):
             return
 
 
@@ -165,7 +166,7 @@ def reshape_upstream(evidence: Evidence, finding: Finding) -> Made:
                     [configure(above.name, target_shape=made)],
                     f"{shape[1]} positions are {side} by {side}",
                 )
-        if above.op not in SAME_SHAPE:
+        if not passes(evidence.flow, above):
             return
 
 

@@ -71,36 +71,54 @@ class LastStepOnly(Fact, frozen=True):
         return pair((*self.labels[:2], *self.predictions[1:]), self.predictions, names=False)
 
 
-class ClassNumbers(Fact, frozen=True):
-    """Labels are class numbers, and the loss reads one-hot rows of ``classes``. ``seen``: their values were looked at."""
+class SingleValues(Fact, frozen=True):
+    """One value a label, and the loss reads a row of ``predictions[-1]``. ``values``: what was seen of them; ``""``: nothing."""
 
     loss: str
     labels: Shape
     predictions: Shape
-    seen: bool = False
+    values: Literal["", "classes", "numbers"] = ""
 
     def message(self) -> str:
-        return f"The labels {show_shape(self.labels)} are class numbers, and {self.loss} reads one-hot rows of {self.predictions[-1]}."
+        what = {"": "hold one value each", "classes": "are class numbers", "numbers": "are single numbers, and not those of classes"}
+        return f"The labels {show_shape(self.labels)} {what[self.values]}, and {self.loss} reads one-hot rows of {self.predictions[-1]}."
 
     def why(self) -> str:
+        if self.values == "numbers":
+            return "A categorical loss compares shares of classes. Numbers are compared by a loss such as mse, with one unit for each."
         return "sparse_categorical_crossentropy is the same loss for class numbers; to_categorical turns the numbers into rows."
 
     def sides(self) -> Sides:
         return pair(self.predictions, self.labels, names=False)
 
 
-class OneHotRows(Fact, frozen=True):
-    """Labels are one-hot rows, and the loss reads one class number a sample."""
+class RowsOfValues(Fact, frozen=True):
+    """A row of values a label, and the loss reads one class number.
+
+    ``values``: what was seen of the rows: ``one-hot``, ``shares`` that sum to 1, ``marks`` of several classes, nothing but ``zeros``, other
+    ``numbers``, or ``""`` where none was seen.
+    """
 
     loss: str
     labels: Shape
     predictions: Shape
-    seen: bool = False
+    values: Literal["", "one-hot", "shares", "marks", "zeros", "numbers"] = ""
 
     def message(self) -> str:
-        return f"The labels {show_shape(self.labels)} are one-hot rows, and {self.loss} reads one class number a sample."
+        count = self.labels[-1]
+        what = {
+            "": f"hold {count} values each", "one-hot": "are one-hot rows", "shares": "are rows of probabilities", "zeros": f"are rows of {count} zeros",
+            "marks": "mark several classes in a row", "numbers": f"are rows of {count} numbers",
+        }  # fmt: skip
+        return f"The labels {show_shape(self.labels)} {what[self.values]}, and {self.loss} reads one class number a sample."
 
     def why(self) -> str:
+        if self.values == "marks":
+            return "Where a sample may be of several classes, one sigmoid a class and binary_crossentropy is the usual loss."
+        if self.values == "numbers":
+            return "A loss over classes reads a class number or a row of shares. Numbers are compared by a loss such as mse."
+        if self.values == "shares":
+            return "categorical_crossentropy is the same loss for rows of probabilities."
         return "categorical_crossentropy is the same loss for one-hot rows; argmax over the last axis turns the rows into numbers."
 
     def sides(self) -> Sides:

@@ -1,0 +1,108 @@
+"""What a layer keeps is read from the flow: whatever of the frameworks' layers stands between two others, the fault is theirs."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any
+
+import pytest
+from programs import example
+
+import jupyter_tpushape as tpushape
+
+# What a constructor cannot do without, by the parameter's name.
+NEEDED = {
+    "rate": 0.1, "stddev": 0.1, "units": 8, "filters": 8, "alpha": 1.0, "groups": 2, "mean": 0.0, "scale": 0.5, "function": None, "factor": 0.1,
+    "max_value": 1.0, "min_value": 0.0, "value_range": (0, 1), "seed": 1, "activation": "relu", "theta": 1.0, "negative_slope": 0.1,
+}  # fmt: skip
+
+
+def code(cls: type) -> str:
+    """A constructor's call with as little as it needs; ``""`` where that is not known."""
+    arguments = []
+    for parameter in list(inspect.signature(cls.__init__).parameters.values())[1:]:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        if parameter.name in NEEDED and (
+            parameter.default is parameter.empty or (cls.__name__, parameter.name) == ("GroupNormalization", "groups")
+        ):
+            arguments.append(f"{parameter.name}={NEEDED[parameter.name]!r}")
+        elif parameter.default is parameter.empty:
+            return ""
+    return f"L.{cls.__name__}({', '.join(arguments)})"
+
+
+def keepers(framework: str) -> list[str]:
+    """Code of every built-in layer that gives the shape which it gets, asked of the layer itself for a vector, a sequence, and between two LSTMs."""
+    keras = importlib.import_module(framework)
+    found = []
+    for name in sorted(vars(keras.layers)):
+        cls = getattr(keras.layers, name)
+        if not (inspect.isclass(cls) and issubclass(cls, keras.layers.Layer)) or cls.__name__ != name:
+            continue
+        try:
+            text = code(cls)
+            made: list[Any] = [eval(text, {"L": keras.layers}) for _ in range(2)]
+            kept = [tuple(layer(keras.Input(shape)).shape) == (None, *shape) for layer, shape in zip(made, ((8,), (5, 8)), strict=True)]
+            lstm = keras.layers.LSTM
+            keras.Sequential([keras.Input((5, 3)), lstm(8, return_sequences=True), eval(text, {"L": keras.layers}), lstm(4)])
+        except Exception:
+            continue
+        if all(kept):
+            found.append(text)
+    return found
+
+
+PROGRAM = """
+def build():
+    m = keras.Sequential([keras.Input((5, 3)), L.LSTM(8, name="first"), {between}, L.LSTM(4, name="second"), L.Dense(2)])
+    m.compile("sgd", "mse")
+    return m
+def data():
+    return np.zeros((16, 5, 3), "float32"), np.zeros((16, 2), "float32")
+"""
+
+
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+def test_a_recurrent_layer_returns_its_sequence_whatever_stands_between_it_and_the_next(framework: str) -> None:
+    between = keepers(framework)
+    assert len(between) > 15, between
+    assert {"L.Dropout(rate=0.1)", "L.AlphaDropout(rate=0.1)", "L.LayerNormalization()"} <= set(between)
+    wrong = []
+    for text in between:
+        program = example(PROGRAM.format(between=text), framework)
+        finding = tpushape.trace(program["build"], program["data"], tpu=None).findings[0]
+        first = finding.fixes[0] if finding.fixes else None
+        if first is None or not first.verified or first.edits[0].target != "first" or "return_sequences" not in str(first.edits[0]):
+            wrong.append((text, finding.rule, first.title if first is not None else ""))
+    assert wrong == []
+
+
+LABELS = """
+def build():
+    m = keras.Sequential([keras.Input((4,)), L.Dense(3, activation="softmax")]); m.compile("sgd", "{loss}"); return m
+def data():
+    return np.zeros((6, 4), "float32"), {labels}
+"""
+
+
+@pytest.mark.parametrize(
+    ("loss", "labels", "values", "edits"),
+    [
+        ("sparse_categorical_crossentropy", "np.eye(3)[[0, 1, 2, 0, 1, 2]]", "one-hot", ["loss", "label-transform"]),
+        ("sparse_categorical_crossentropy", "np.full((6, 3), 1 / 3, 'float32')", "shares", ["loss"]),
+        ("sparse_categorical_crossentropy", "np.zeros((6, 3), 'float32')", "zeros", ["loss"]),
+        ("sparse_categorical_crossentropy", "np.ones((6, 3), 'int32')", "marks", []),
+        ("sparse_categorical_crossentropy", "np.arange(18.0).reshape(6, 3)", "numbers", []),
+        ("categorical_crossentropy", "np.arange(6) % 3", "classes", ["loss", "label-transform"]),
+        ("categorical_crossentropy", "np.arange(6) / 7", "numbers", []),
+    ],
+)
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+def test_what_labels_are_is_said_by_their_values(framework: str, loss: str, labels: str, values: str, edits: list[str]) -> None:
+    program = example(LABELS.format(loss=loss, labels=labels), framework)
+    finding = tpushape.trace(program["build"], program["data"], tpu=None).findings[0]
+    assert finding.rule in ("one-hot-labels", "integer-labels")
+    assert finding.fact.values == values
+    assert [fix.edits[0].kind for fix in finding.fixes if fix.verified] == edits
