@@ -7,7 +7,9 @@ import random
 from typing import Any
 
 import pytest
+from programs import example
 
+import jupyter_tpushape as tpushape
 from jupyter_tpushape.graph import Axis, Size, evaluate, step
 from jupyter_tpushape.trace.config import size_arguments
 
@@ -116,3 +118,99 @@ def test_an_axis_followed_through_a_random_stack_has_the_size_that_the_layers_gi
         ]
         elsewhere += 1
     assert followed > 2 * STACKS and elsewhere > STACKS / 2
+
+
+UNET = """
+def build():
+    i = x = keras.Input(({n}, {n}, 3)); skips = []
+    for level in range({depth}):
+        x = L.Conv2D(4, 3, padding="same")(x); skips.append(x); x = L.MaxPooling2D(padding="{pool}", name=f"pool{{level}}")(x)
+    for level in reversed(range({depth})):
+        x = {up}(x); x = L.Concatenate(name=f"join{{level}}")([x, skips[level]]); x = L.Conv2D(4, 3, padding="same")(x)
+    m = keras.Model(i, L.Conv2D(1, 1)(x)); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((8, {n}, {n}, 3), "float32"), np.zeros((8, {n}, {n}, 1), "float32")
+"""
+UPS = ("L.UpSampling2D()", "L.Conv2DTranspose(4, 2, strides=2)", "L.Conv2DTranspose(4, 3, strides=2, padding='same')")
+
+
+def first_lost(n: int, depth: int, same: bool) -> tuple[int, int]:
+    """The deepest level whose size is odd, which is the first that a decoder meets, and that size; ``(-1, 0)`` where none is."""
+    sizes = [n]
+    for _ in range(depth - 1):
+        sizes.append(-(-sizes[-1] // 2) if same else sizes[-1] // 2)
+    return next(((level, size) for level, size in reversed(list(enumerate(sizes))) if size % 2), (-1, 0))
+
+
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+def test_in_a_u_net_of_any_size_the_pooling_that_lost_the_pixel_is_named(framework: str) -> None:
+    rng, broken = random.Random(3), 0
+    for _ in range(14):
+        n, depth, pool, up = rng.randint(30, 140), rng.randint(2, 3), rng.choice(["valid", "same"]), rng.choice(UPS)
+        program = example(UNET.format(n=n, depth=depth, pool=pool, up=up), framework)
+        report = tpushape.trace(program["build"], program["data"], tpu=None, fixes=False)
+        level, size = first_lost(n, depth, pool == "same")
+        if level < 0:
+            assert report.ok, (n, depth)
+            continue
+        broken += 1
+        finding = report.findings[0]
+        assert finding.rule == "merge-shapes"
+        cause = finding.fact.cause
+        after = -(-size // 2) if pool == "same" else size // 2
+        assert (cause.kind, cause.who, cause.before, cause.after, cause.back) == ("lost", f"pool{level}", size, after, 2 * after)
+        assert cause.size == n and all(fit % 2 ** (level + 1) == 0 for fit in cause.fits)
+        assert finding.fact.branches[finding.fact.odd].shape[1] == 2 * after
+        assert any(report.flow.node(node).name == f"pool{level}" for node in finding.nodes)
+        assert f"{size} is odd at pool{level}: {size} → {after}, and back {2 * after}." in finding.why
+    assert broken > 5
+
+
+DECODER = """
+def build():
+    m = keras.Sequential([keras.Input((28, 28, 1)), {layers}]); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((8, 28, 28, 1), "float32"), np.zeros((8, 28, 28, 1), "float32")
+"""
+
+
+@pytest.mark.parametrize(
+    ("layers", "kind", "who", "before", "after"),
+    [
+        ("L.Conv2D(4, 3, name='narrow'), L.Conv2D(1, 1)", "unpadded", "narrow", 28, 26),
+        ("L.MaxPooling2D(), L.Conv2D(4, 3, name='narrow'), L.UpSampling2D(), L.Conv2D(1, 1)", "unpadded", "narrow", 14, 12),
+        ("L.Conv2D(4, 3, name='a'), L.Conv2D(4, 3, name='b'), L.Conv2D(1, 1)", "unpadded", "a", 28, 26),
+        ("L.Conv2D(4, 3, strides=2, padding='same', name='coarse'), L.Conv2D(1, 1)", "strided", "coarse", 28, 14),
+        ("L.MaxPooling2D(3, name='third'), L.UpSampling2D(3), L.Conv2D(1, 1)", "lost", "third", 28, 9),
+        (
+            "L.MaxPooling2D(), L.MaxPooling2D(), L.MaxPooling2D(padding='same', name='odd'), L.UpSampling2D(8), L.Conv2D(1, 1)",
+            "lost",
+            "odd",
+            7,
+            4,
+        ),
+    ],
+)
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+def test_where_a_decoder_parts_from_its_labels(framework: str, layers: str, kind: str, who: str, before: int, after: int) -> None:
+    program = example(DECODER.format(layers=layers), framework)
+    finding = tpushape.trace(program["build"], program["data"], tpu=None, fixes=False).findings[0]
+    assert finding.rule == "output-size"
+    cause = finding.fact.cause
+    assert (cause.kind, cause.who, cause.before, cause.after) == (kind, who, before, after)
+
+
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+def test_weights_for_another_picture_say_for_which(framework: str) -> None:
+    source = """
+def build():
+    head = L.Dense(10)
+    keras.Sequential([keras.Input((24, 24, 3)), L.Conv2D(4, 3, padding="same"), L.MaxPooling2D(), L.Flatten(), head])
+    return keras.Sequential([keras.Input((28, 28, 3)), L.Conv2D(4, 3, padding="same"), L.MaxPooling2D(), L.Flatten(), head])
+def data():
+    return np.zeros((8, 28, 28, 3), "float32"), None
+"""
+    program = example(source, framework)
+    finding = tpushape.trace(program["build"], program["data"], tpu=None, fixes=False).findings[0]
+    assert finding.rule == "layer-axis"
+    assert (finding.fact.cause.kind, finding.fact.cause.size, finding.fact.cause.fits) == ("resized", 28, (24,))
