@@ -18,7 +18,7 @@ BROWSER_SOURCES := $(shell find src style schema/lab scripts -type f 2>/dev/null
 PYTHON_SOURCES := $(shell find jupyter_tpushape -name '*.py' 2>/dev/null)
 STATIC := jupyter_tpushape/static/report.js
 
-.PHONY: help demo test lint format typecheck types docs test-ts test-py test-matrix test-binder soak bench dist install build browser clean
+.PHONY: help demo test lint format typecheck types docs test-ts test-py test-jax test-matrix test-binder soak bench dist install build browser clean
 
 help:
 	@echo "make demo     diagnose a broken training script, then open the quickstart notebook in JupyterLab"
@@ -26,6 +26,7 @@ help:
 	@echo "make soak     thousands of random programs (SOAK=2000 of each Keras)"
 	@echo "make bench    all benchmarks, and docs/benchmarks.md anew"
 	@echo "make test-matrix, make test-binder   the oldest and newest of everything; what Binder installs"
+	@echo "make test-jax the tests of Keras on JAX, in an environment without TensorFlow"
 	@echo "make format   bring Python and TypeScript into the project's format"
 	@echo "make types    regenerate the wire document's schema and TypeScript types"
 
@@ -58,7 +59,7 @@ demo: build
 
 # --- checks ----------------------------------------------------------------------------------------------------------
 
-test: lint typecheck docs test-ts dist test-py
+test: lint typecheck docs test-ts dist test-py test-jax
 
 # Strict: a link or a page that is missing fails. Nothing is fetched.
 docs: install
@@ -86,6 +87,10 @@ test-py: build browser
 	python -m pytest --numprocesses 2 --dist loadfile --ignore tests/view_browser --ignore tests/ui
 	python -m pytest tests/view_browser
 	python -m pytest tests/ui
+
+# The wheel in an environment that has JAX and no TensorFlow; kept in out/jax between runs.
+test-jax: dist
+	bash scripts/jax.sh
 
 SOAK ?= 2000
 soak: install

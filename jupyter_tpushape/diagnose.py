@@ -43,7 +43,7 @@ def trace(
             a batch, plain, a ``tf.function``, or one that calls ``strategy.run``. Of a step one replica's program is traced.
         data: all that ``fit`` takes, specs in its place, or a zero-argument callable giving it.
         tpu: a target such as ``"v5e-8"``; ``"auto"``: the live strategy, else ``v5e-8``; ``None``: no target.
-        strategy: a live ``tf.distribute`` strategy to take instead of a planned slice.
+        strategy: a live ``tf.distribute`` strategy, or a ``keras.distribution`` for Keras on JAX, to take instead of a planned slice.
         batch_size: rows a batch for arrays, where it is not ``fit``'s default of 32.
         loss: a loss to trace instead of the compiled one.
         training: whether layers are called with ``training=True``.
@@ -78,7 +78,7 @@ def trace(
         # A step that names its strategy is one of that strategy's.
         strategy = strategy_of_step(model)
     target, live = _target(tpu, strategy)
-    handed = HANDED.get() or user_frame(depth=1)
+    handed = HANDED.get() or user_frame(depth=2, outer=True)
     program = Program(model, data, target, live, batch_size, loss, training, batches, progress, handed=handed)
     seen = examine(program)
     name_axes(seen.evidence.flow)
@@ -118,13 +118,16 @@ def _target(tpu: str | None, strategy: Any) -> tuple[Target | None, Any]:
     from . import replicas
 
     if strategy is not None:
-        return replicas.of_strategy(strategy), strategy
+        return (replicas.of_distribution if replicas.is_distribution(strategy) else replicas.of_strategy)(strategy), strategy
     if tpu is None or tpu == "none":
         return None, None
     if tpu == "auto":
         live = replicas.live_strategy()
         if live is not None:
             return replicas.of_strategy(live), live
+        live = replicas.live_distribution()
+        if live is not None:
+            return replicas.of_distribution(live), live
         return replicas.target("v5e-8"), None
     return replicas.target(tpu), None
 

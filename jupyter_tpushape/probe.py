@@ -61,7 +61,7 @@ def probe(seen: Any, rerun: Callable[[Callable[[Any], Shape | None], Recorder], 
     again = rerun or (
         lambda shape, recorder: run(
             seen.adapter, seen.model, seen.sample, shape=shape, training=program.training, loss=program.loss,
-            recorder=recorder, fast=first.fast,
+            recorder=recorder, fast=first.fast, step=first.step,
         )
     )  # fmt: skip
     second = again(grown, recorder)

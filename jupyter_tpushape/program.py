@@ -314,7 +314,7 @@ def _doubtful(model: Any, package: str) -> bool:
 def program(seen: Any) -> Program | None:
     """The replica's program as far as a TPU is concerned; ``None`` without a target or a traced model."""
     first, adapter = seen.run, seen.adapter
-    if seen.program.target is None or first is None or adapter is None or first.error is not None:
+    if seen.program.target is None or first is None or adapter is None or first.error is not None or not adapter.backend.replicated:
         return None
     found = Program(soft=_soft_placement())
     graphs = [] if first.graph is None else [(first.graph, first.has_loss)]

@@ -33,7 +33,9 @@ GIVEN = "`keras`, `L` (`keras.layers`), `np`, `tf` and `tpushape` are imported."
 
 
 def sample(rule: Rule) -> Any:
-    """The rule's finding on its failing example, or ``None`` where only a compiler can give it."""
+    """The rule's finding on its failing example, or ``None`` where only a compiler can give it, or another backend."""
+    if rule.backend:
+        return None
     import importlib
 
     import numpy as np
@@ -59,6 +61,8 @@ def page(rule: Rule) -> str:
     parts = [f"# {rule.title}", ""]
     where = f" · target of the examples: `{rule.tpu}`" if rule.tpu else ""
     only = "" if len(rule.frameworks) == 2 else f" · {' and '.join(rule.frameworks)} only"
+    if rule.backend:
+        only = f" · {' and '.join(rule.frameworks)} on {rule.backend} only"
     parts += [f"`{rule.id}` · severity **{rule.severity}**: {MEANING[rule.severity]}{where}{only}", ""]
     if rule.doc:
         parts += [inspect.cleandoc(rule.doc), ""]
@@ -70,7 +74,7 @@ def page(rule: Rule) -> str:
             parts += [f"- wants: `{found.expected}`"] if found.expected is not None else []
             parts += [f"- gets: `{found.found}`"] if found.found is not None else []
             parts += [""]
-    else:
+    elif rule.compiler:
         asked = "`%tpushape model data --compile tpu`" + (", or `--compile xla`" if rule.compiler == "xla" else "")
         parts += [f"Only a compiler's answer gives this finding: {asked}.", ""]
     parts += ["## A program that it finds", "", GIVEN, "", "```python", textwrap.dedent(rule.fails).strip(), "```", ""]

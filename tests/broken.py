@@ -249,7 +249,7 @@ def build():
         + PICTURES,
         "Flatten before head",
         ("        return self.head(x)",),
-        ("        return self.head(L.Flatten()(x))",),
+        ("        self.head_flatten = L.Flatten()", "        return self.head(self.head_flatten(x))"),
     ),
     "several-calls": Broken(
         """def build():

@@ -60,7 +60,7 @@ def reworded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("framework", ["keras", "tf_keras"])
 def test_findings_and_fixes_are_the_same_when_every_sentence_is_nonsense(framework: str) -> None:
-    chosen = [rule for rule in RULES if framework in rule.frameworks]
+    chosen = [rule for rule in RULES if framework in rule.frameworks and rule.backend != "jax"]
     # Half of the examples in either framework: all of them in one of the two, and the two differ in what is searched.
     chosen = chosen[::2] if framework == "keras" else chosen[1::2]
     before = {rule.id: bare(findings(rule.fails, rule, framework)) for rule in chosen}

@@ -121,9 +121,7 @@ def test_channels_stand_where_the_layers_work_on_them(lib, declared, rows, title
 
 
 @BOTH
-def test_pooling_stands_before_a_flatten_that_makes_a_dense_of_millions(lib, monkeypatch):
-    monkeypatch.setattr(search, "PATIENCE", 60)
-
+def test_pooling_stands_before_a_flatten_that_makes_a_dense_of_millions(lib):
     def build():
         model = lib.Sequential(
             [lib.Input((64, 64, 3)), lib.layers.Conv2D(32, 3), lib.layers.Dense(1000, "relu", name="wide"), lib.layers.Dense(5, "softmax")]
@@ -211,9 +209,7 @@ def test_an_embedding_stands_behind_an_input_that_several_layers_read(lib):
 
 
 @BOTH
-def test_sequences_of_several_lengths_get_one(lib, monkeypatch):
-    monkeypatch.setattr(search, "PATIENCE", 60)
-
+def test_sequences_of_several_lengths_get_one(lib):
     def build():
         model = lib.Sequential([lib.Input((None, 4)), lib.layers.Flatten(name="flat"), lib.layers.Dense(1)])
         model.compile("sgd", "mse")

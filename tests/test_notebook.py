@@ -612,7 +612,7 @@ def test_a_fix_of_a_cell_fits_the_cell_as_the_user_sees_it(loaded, lib):
     assert "%%tpushape" not in fix.patch
     from jupyter_tpushape.repair.patch import patched
 
-    assert patched(cell, fix.patch) == cell.replace("fit(x, y)", "fit(np.reshape(x, (-1, 8, 8, 1)), y)\n")
+    assert patched(cell, fix.patch) == cell.replace("fit(x, y)", "fit(np.reshape(x, (-1, 8, 8, 1)), y)")
 
 
 @BOTH

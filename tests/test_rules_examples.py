@@ -49,7 +49,7 @@ def faults_of_wording(finding):
 @pytest.mark.parametrize("framework", ["keras", "tf_keras"])
 @pytest.mark.parametrize("rule", RULES, ids=[rule.id for rule in RULES])
 def test_the_failing_example_is_found_and_the_passing_one_is_not(rule, framework):
-    if framework not in rule.frameworks:
+    if framework not in rule.frameworks or rule.backend == "jax":
         return
     found = report(example(rule.fails, framework), rule)
     assert rule.id in [finding.rule for finding in found.findings], found

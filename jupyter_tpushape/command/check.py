@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .load import input_spec, is_saved, load, saved_model
-from .quiet import import_tensorflow
+from .quiet import import_backend
 from .usage import UsageError
 
 FORMATS = {"json": ".json", "html": ".html", "md": ".md", "svg": ".svg"}
@@ -31,7 +31,7 @@ def _report(options: Any) -> Any:
     from ..diagnose import trace
 
     if not _chooses_backend(options.model):
-        import_tensorflow()
+        import_backend()
     if is_saved(options.model) or Path(options.model).suffix.lower() in (".keras", ".h5"):
         model = saved_model(options.model)
         if not options.input_spec and not options.data and Path(options.model).is_dir():

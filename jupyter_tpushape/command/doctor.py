@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import metadata
-from pathlib import Path
 from typing import Any
+
+from .quiet import configured
 
 _EXTRA = 'pip install "jupyter_tpushape[{}]"'
 # What it is for, the module, the command where it is missing.
 _PARTS = (
     ("the frameworks", "tensorflow", _EXTRA.format("tensorflow")),
-    ("the frameworks", "keras", _EXTRA.format("tensorflow")),
+    ("the frameworks", "jax", _EXTRA.format("jax")),
+    ("the frameworks", "keras", "pip install keras"),
     ("the frameworks", "tf_keras", _EXTRA.format("tensorflow")),
     ("the notebook", "ipykernel", _EXTRA.format("lab")),
     ("the notebook", "jupyterlab", _EXTRA.format("lab")),
@@ -25,7 +26,15 @@ _PARTS = (
     ("the notebook", "jupyterlab_widgets", "pip install ipywidgets"),
     ("charts", "plotly", _EXTRA.format("plot")),
 )
-_OLDEST = {"tensorflow": (2, 16), "keras": (3, 5), "tf_keras": (2, 16), "jupyterlab": (4, 2), "ipywidgets": (8, 1), "anywidget": (0, 9)}
+_OLDEST = {
+    "tensorflow": (2, 16),
+    "jax": (0, 4),
+    "keras": (3, 5),
+    "tf_keras": (2, 16),
+    "jupyterlab": (4, 2),
+    "ipywidgets": (8, 1),
+    "anywidget": (0, 9),
+}
 
 
 def doctor(_: Any) -> int:
@@ -96,21 +105,18 @@ def _places() -> Iterator[str]:
     )
     yield f"  {'cache':18} {place}{writable}"
     yield f"  {'lab extension':18} {_extension()}"
-    backend = os.environ.get("KERAS_BACKEND") or _configured()
-    wrong = (
-        ""
-        if backend == "tensorflow"
-        else "   Keras models are traced on the TensorFlow backend: set KERAS_BACKEND=tensorflow before importing keras."
-    )
-    yield f"  {'Keras backend':18} {backend}{wrong}"
+    backend = configured()
+    yield f"  {'Keras backend':18} {backend}{_usable(backend)}"
 
 
-def _configured() -> str:
-    home = Path(os.environ.get("KERAS_HOME") or Path.home() / ".keras")
-    try:
-        return str(json.loads((home / "keras.json").read_text(encoding="utf-8")).get("backend", "tensorflow"))
-    except (OSError, ValueError, AttributeError):
-        return "tensorflow"
+def _usable(backend: str) -> str:
+    """What to type where models cannot be traced on the backend that Keras will take."""
+    there = [name for name in ("tensorflow", "jax") if version_of(name) is not None]
+    if backend in there:
+        return ""
+    if there:
+        return f"   Keras models are traced on TensorFlow or JAX: set KERAS_BACKEND={there[0]} before importing keras."
+    return f"   is not here: {_EXTRA.format('jax')}, or {_EXTRA.format('tensorflow')}"
 
 
 def _extension() -> str:

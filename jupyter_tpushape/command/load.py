@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from ..flow import Spec
 from .usage import UsageError
 
 SAVED = (".keras", ".h5", ".hdf5")
@@ -134,8 +135,6 @@ def input_spec(texts: list[str]) -> Any:
     Raises:
         UsageError: where one cannot be read.
     """
-    import tensorflow as tf
-
     found: list[tuple[str, Any]] = []
     for text in texts:
         match = _SPEC.fullmatch(text)
@@ -147,7 +146,7 @@ def input_spec(texts: list[str]) -> Any:
         if any(token not in ("?", "None") and not token.isdigit() for token in tokens) or not tokens:
             raise UsageError(f'{text!r} has an axis that is no number: type "32,224,224,3:float32", with ? for an axis that is not known.')
         axes = [None if token in ("?", "None") else int(token) for token in tokens]
-        found.append((match["name"] or "", tf.TensorSpec(axes, match["dtype"])))
+        found.append((match["name"] or "", Spec(tuple(axes), match["dtype"])))
     if not found:
         return None
     if all(name for name, _ in found):

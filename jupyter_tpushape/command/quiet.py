@@ -1,14 +1,48 @@
-"""TensorFlow without its start-up lines, which go to the terminal before any setting can quiet them."""
+"""The backend that a program needs; TensorFlow without its start-up lines, which go to the terminal before any setting can quiet them."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
+import json
 import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 from .usage import UsageError
+
+
+def configured() -> str:
+    """The backend that Keras 3 will take: as the environment or its own file says."""
+    chosen = os.environ.get("KERAS_BACKEND")
+    if chosen:
+        return chosen
+    home = Path(os.environ.get("KERAS_HOME") or Path.home() / ".keras")
+    try:
+        return str(json.loads((home / "keras.json").read_text(encoding="utf-8")).get("backend", "tensorflow"))
+    except (OSError, ValueError, AttributeError):
+        return "tensorflow"
+
+
+def import_backend() -> None:
+    """Imports what Keras stands on, quietly. On JAX a check takes the CPU, and leaves the machine's chips to those who train.
+
+    Raises:
+        UsageError: where it is not here.
+    """
+    backend = configured()
+    if backend == "jax":
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")
+        if importlib.util.find_spec("jax") is None:
+            raise UsageError('Keras is told to run on JAX, which is not here: type pip install "jupyter_tpushape[jax]".')
+    elif backend == "tensorflow" and importlib.util.find_spec("tensorflow") is None and importlib.util.find_spec("jax") is not None:
+        raise UsageError(
+            "Keras would run on TensorFlow, which is not here, and JAX is: type export KERAS_BACKEND=jax, and then this again."
+        )
+    else:
+        import_tensorflow()
 
 
 def import_tensorflow() -> None:

@@ -54,7 +54,7 @@ def remedies(seen: Any, program: Lowered, finding: Finding, asked: process.Limit
         else:
             if taken.fits:
                 effect = Effect(text=f"compiles: {size(taken.bytes)} of {size(seen.program.target.hbm_bytes)}")
-                fixes.append(Fix(title, verified=True, effect=effect, patch=snippet, reason=reason))
+                fixes.append(Fix(title, verified=True, effect=effect, patch=snippet, reason=reason, proof="live"))
             else:
                 rejected.append(f"{title} (still does not fit{f': {size(taken.bytes)}' if taken.bytes else ''})")
     if program.program == "train":
@@ -121,15 +121,11 @@ def _batch(
         True,
         Effect(text=f"compiles: {size(best.bytes)} of {size(target.hbm_bytes)}; {over:,} rows on each do not"),
         reason=f"found with {len(tried)} compilations at quick effort",
+        proof="live",
     )
-    from ..repair.patch import patch_of
-    from ..repair.search import rebuild
+    from ..repair.search import put_into_source
 
-    if seen.sample.kind != "specs":
-        # Specs stand for data that is made elsewhere: there is nothing to write here.
-        fix.patch, fix.file, fix.cell = patch_of(seen, edits)
-    fix.__dict__["_rebuild"] = lambda: rebuild(seen, edits)
-    return fix
+    return put_into_source(seen, fix)
 
 
 Other = tuple[str, str, str, Callable[[], Any]]

@@ -19,7 +19,7 @@ def shape_of(seen: Examined) -> Callable[[Any], Shape | None]:
 
     def shape(leaf: Any) -> Shape | None:
         concrete: Shape | None = leaf.concrete if leaf.concrete is not None else leaf.shape
-        if split is None or not concrete or concrete[0] is None:
+        if split is None or split.one_program or not concrete or concrete[0] is None:
             return concrete
         return (split.rows(concrete[0])[0], *concrete[1:])
 
@@ -77,7 +77,9 @@ def front(seen: Examined, assembler: Assembler) -> str | None:
         batch = global_batch(seen)
         held = evidence.split.rows(batch)
         even = len(set(held)) == 1
-        node.note = f"{batch} rows ÷ {target.replicas} replicas = {f'{held[0]} each' if even else ', '.join(map(str, held[:16]))}"
+        whom = "parts" if evidence.split.one_program else "replicas"
+        shared = f"{held[0]} each" if even else ", ".join(map(str, held[:16])) or "it does not divide"
+        node.note = f"{batch} rows ÷ {evidence.split.parts or target.replicas} {whom} = {shared}"
         for role, label in (("x", ""), ("y", "labels"), ("weight", "weights")):
             _, found = leaves(getattr(sample, role), lambda leaf: leaf.shape, role)
             for leaf in found:

@@ -54,7 +54,7 @@ def _look(program: Program) -> Examined:
             "type trace(model, data), or trace(build, data) with a function build()."
         )
     if adapter is None:
-        model, error = build(program.model, recorder)
+        model, error = build(program.model, recorder, hollow=True)
         if isinstance(error, CannotRebuild):
             raise error
         if error is None:
@@ -79,7 +79,7 @@ def _look(program: Program) -> Examined:
     if program.edits is not None and data_error is None:
         data = program.edits.data(data)
     framework = adapter.name if adapter is not None else "keras"
-    evidence = Evidence(flow=Assembler(framework).flow, target=program.target, framework=framework)
+    evidence = Evidence(flow=Assembler(framework).flow, target=program.target, framework=framework, backend=_backend(adapter))
     evidence.facts["batch_size"] = program.batch_size
     seen = Examined(evidence, program, recorder, adapter, model, data, error=error)
     if data_error is not None:
@@ -94,20 +94,30 @@ def _look(program: Program) -> Examined:
     return seen
 
 
-def _own_step(seen: Examined) -> bool:
-    """Whether ``fit`` would run a ``train_step`` of the model's own class; then that is what was traced."""
-    from .steps import trace_train_step
-
+def _steps(seen: Examined) -> bool:
+    """Whether ``fit`` would run a ``train_step`` of the model's own class."""
     adapter, model = seen.adapter, seen.model
     if adapter is None or seen.sample is None or not seen.program.training or seen.program.loss is not None:
         return False
-    if not adapter.is_model(model) or not adapter.overrides(model, "train_step") or not adapter.compiled(model):
+    return adapter.is_model(model) and adapter.overrides(model, "train_step") and adapter.compiled(model)
+
+
+def _own_step(seen: Examined) -> bool:
+    """Whether ``fit`` would run a ``train_step`` of the model's own class, one replica at a time; then that is what was traced."""
+    adapter, model = seen.adapter, seen.model
+    if adapter is None or not adapter.backend.replicated or not _steps(seen):
         return False
+    from .steps import trace_train_step
+
     declare(seen.evidence, adapter.doors(model), seen.recorder)
     if not trace_train_step(seen):
         return False
     seen.evidence.facts = {**_model_facts(seen), **seen.evidence.facts}
     return True
+
+
+def _backend(adapter: Framework | None) -> str:
+    return adapter.backend.name if adapter is not None else ""
 
 
 def _kind(value: Any) -> str:
@@ -142,7 +152,10 @@ def take_sample(seen: Examined, framework: str) -> None:
         seen.data, framework=framework, batch_size=program.batch_size, batches=program.batches, progress=program.progress
     )
     if program.target is not None:
-        evidence.split = replicas.plan(seen.sample, program.target, strategy=program.strategy, dataset=seen.data)
+        if seen.adapter is None or seen.adapter.backend.replicated:
+            evidence.split = replicas.plan(seen.sample, program.target, strategy=program.strategy, dataset=seen.data)
+        else:
+            evidence.split = replicas.plan_mesh(seen.sample, program.target, program.strategy)
     sample = seen.sample
     for role in ("x", "y", "weight"):
         _, found = leaves(getattr(sample, role), shape_of(seen), role)
@@ -157,9 +170,10 @@ def _trace(seen: Examined) -> None:
     if seen.sample is None:
         seen.sample = from_declared(adapter, seen.model, doors, program.batch_size)
         evidence.x = [(path, Spec(leaf.shape, leaf.dtype)) for path, leaf in flatten(seen.sample.x, "x")]
+    step = not adapter.backend.replicated and _steps(seen)
     traced = seen.run = run(
-        adapter, seen.model, seen.sample, shape=shape_of(seen), training=program.training, loss=program.loss, recorder=seen.recorder
-    )
+        adapter, seen.model, seen.sample, shape=shape_of(seen), training=program.training, loss=program.loss, recorder=seen.recorder, step=step
+    )  # fmt: skip
     declare(evidence, doors, seen.recorder, traced.feeds)
     seen.error, evidence.failure, evidence.where = traced.error, traced.error, traced.where
     assembler = Assembler(adapter.name, place_of(seen))
@@ -181,7 +195,7 @@ def _trace(seen: Examined) -> None:
     seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
     evidence.facts["probe"] = probe(seen)
     evidence.facts["program"] = replica_program(seen)
-    if adapter.is_model(seen.model):
+    if adapter.is_model(seen.model) and adapter.backend.replicated:
         from ..replicas import scope_state
 
         evidence.facts["scope"] = scope_state(seen.model, program.strategy)
@@ -191,7 +205,7 @@ def assemble_recorded(program: Program, recorder: Recorder, error: BaseException
     """What was recorded without a model to show for it: a watched block, or the call that broke."""
     adapter = _guess(recorder)
     name = adapter.name if adapter is not None else "keras"
-    evidence = Evidence(flow=Assembler(name).flow, framework=name)
+    evidence = Evidence(flow=Assembler(name).flow, framework=name, backend=_backend(adapter))
     seen = Examined(evidence, program, recorder, adapter, error=error)
     if error is not None:
         evidence.where, evidence.failure = "build", error

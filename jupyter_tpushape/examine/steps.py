@@ -40,6 +40,11 @@ def examine_step(program: Program) -> Examined:
     step, data = program.model, program.data
     recorder, reached = Recorder(), reach(step)
     adapter = _adapter(reached)
+    if not adapter.backend.replicated:
+        raise BadProgram(
+            f"{_name(step)} is a step of a loop of your own, and on {adapter.backend.name} such a step takes its state: type trace(model, data). "
+            "A train_step of the model's own class is traced with it."
+        )
     evidence = Evidence(flow=Assembler(adapter.name).flow, target=program.target, framework=adapter.name)
     if data is None:
         raise BadProgram(f"A step needs its data: type trace({_name(step)}, data), with data as the step's batches come.")

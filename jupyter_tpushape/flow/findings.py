@@ -78,7 +78,13 @@ class After(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Fix(msgspec.Struct, dict=True, omit_defaults=True):
-    """One or more edits; ``verified`` only where the program, traced again with them, holds."""
+    """One or more edits, in the order in which they are made.
+
+    ``verified``: the program with them was traced to the loss, and nothing serious is left. ``mends``: the finding that they
+    are for is gone. ``then``: what is met behind it, where ``mends`` is all that can be said.
+    ``proof``: ``"source"`` where the very text of ``patch`` was run, ``"live"`` where the program was built again with the
+    edits and there is no source to patch, ``""`` where nothing was tried.
+    """
 
     title: str
     edits: tuple[Edit, ...] = ()
@@ -89,6 +95,16 @@ class Fix(msgspec.Struct, dict=True, omit_defaults=True):
     cell: str = ""
     file: str = ""
     after: After | None = None
+    proof: Literal["source", "live", ""] = ""
+    mends: bool = False
+    then: tuple[str, ...] = ()
+
+    @property
+    def standing(self) -> Literal["run", "live", "step", "idea"]:
+        """What may be said of it: its text was run, the live model was rebuilt with it, it is a first step, or it is an idea."""
+        if self.verified:
+            return "run" if self.proof == "source" else "live"
+        return "step" if self.mends else "idea"
 
     def rebuild(self) -> tuple[Any, Any]:
         """Fresh ``(model, data)`` with the edits applied, ready for ``fit``.
@@ -98,7 +114,7 @@ class Fix(msgspec.Struct, dict=True, omit_defaults=True):
                 from a file, a model whose class cannot be constructed again).
         """
         maker = self.__dict__.get("_rebuild")
-        if maker is None and not self.verified:
+        if maker is None and not self.proof:
             raise CannotRebuild("This is an idea, which was not tried: change the program by hand.")
         if maker is None:
             raise CannotRebuild("This fix comes from a saved report, which holds no live model: trace the model again in this process.")
@@ -124,6 +140,8 @@ class Finding(msgspec.Struct, dict=True, omit_defaults=True):
     fixes: list[Fix] = msgspec.field(default_factory=list)
     rejected: tuple[str, ...] = ()
     docs: str = ""
+    # The fix behind which it was met: it was not there to be seen before.
+    behind: str = ""
 
     @classmethod
     def of(

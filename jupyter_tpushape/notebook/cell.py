@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..trace.aftermath import Attempt
 
 _TRAINING = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch")
-_LIBRARIES = ("keras", "tf_keras", "tensorflow", "numpy")
+_LIBRARIES = ("keras", "tf_keras", "tensorflow", "jax", "numpy")
 
 
 class _Caught(Exception):
@@ -30,19 +30,32 @@ class CellProgram:
     """Builds what a cell builds. ``data`` is known after a run that reached a training call."""
 
     def __init__(self, shell: Any, source: str, count: int | None = None) -> None:
-        self.shell, self.source = shell, source
-        self.data: Any = None
-        self.handed: tuple[str, int] | None = None
-        self.batch_size: int | None = None
+        self._start(shell, source)
         plain = shell.transform_cell(source)
         self.name = shell.compile.cache(plain, shell._tpushape.running if count is None else count, raw_code=source)
         self.code = compile(plain, self.name, "exec")
+
+    def _start(self, shell: Any, source: str) -> None:
+        self.shell, self.source = shell, source
+        self.names: dict[str, Any] = shell.user_ns
+        self.data: Any = None
+        self.handed: tuple[str, int] | None = None
+        self.batch_size: int | None = None
+
+    def again(self, text: str | None, name: str | None, names: dict[str, Any] | None) -> CellProgram:
+        """The same cell with another text, which is looked up under ``name``, or in another namespace."""
+        made = object.__new__(CellProgram)
+        made._start(self.shell, self.source)
+        made.names = self.names if names is None else names
+        made.name = name or self.name
+        made.code = compile(text, made.name, "exec") if text is not None else self.code
+        return made
 
     def build(self) -> Any:
         """The model that the cell trains, or else the last one that it leaves behind."""
         from ..trace.frameworks import adapter_for, loaded
 
-        names = dict(self.shell.user_ns)
+        names = dict(self.names)
         before = {key: id(value) for key, value in names.items()}
         caught: list[Attempt] = []
         with _catching(loaded(), caught), contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(_Caught):
@@ -72,7 +85,7 @@ def _catching(adapters: list[Any], caught: list[Attempt]) -> Iterator[None]:
 
             def catch(*args: Any, _method: str = method, **kwargs: Any) -> Any:
                 attempt = _attempt(_method, args, kwargs)
-                attempt.where = user_frame(depth=1)
+                attempt.where = user_frame(depth=2, outer=True)
                 caught.append(attempt)
                 raise _Caught
 

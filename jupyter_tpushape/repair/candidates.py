@@ -74,6 +74,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "jit-compile": (scope.jit_auto,),
     "varying-batch": (batching.static_batch,),
     "uneven-replicas": (batching.static_batch,),
+    "mesh-batch": (batching.static_batch,),
     "empty-replicas": (batching.static_batch,),
     "string-input": (operations.host_layer,),
     "layer-rank": (

@@ -17,7 +17,7 @@ from ..flow import Shape, Target
 from ..sources.values import LeafSpec, Sample, Stage
 from .strategy import HOST, devices_of, is_planned
 
-Mode = Literal["ceil", "even", "whole"]
+Mode = Literal["ceil", "even", "whole", "mesh"]
 
 
 def by_ceil(rows: int, replicas: int) -> tuple[int, ...]:
@@ -65,7 +65,8 @@ class Split:
         batch: rows of a full global batch, or ``None`` where unknown.
         partial: rows of the last batch where it is smaller, else ``None``.
         sizes: other numbers of rows that sampled batches had.
-        mode: ``"ceil"``, ``"even"``, or ``"whole"`` with a single replica.
+        mode: ``"ceil"``, ``"even"``, ``"whole"`` with a single replica, or ``"mesh"``: one program whose batch axis lies on devices.
+        parts: with a mesh, how many parts the batch axis is cut into; devices along other axes hold the same rows.
         policy: the dataset's auto-shard policy.
         static: the batch axis that each replica's program is compiled for, ``None`` where dynamic.
         cut: rows of a full batch as the pipeline itself says, which may be more than any batch has.
@@ -85,9 +86,21 @@ class Split:
     genuine: bool = False
     cut: int = 0
     asked: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    parts: int = 0
+
+    @property
+    def one_program(self) -> bool:
+        """Whether one program sees the whole batch, and not each replica its own rows."""
+        return self.mode == "mesh"
+
+    def divides(self, batch: int) -> bool:
+        """Whether a batch can be laid over the devices at all."""
+        return not self.one_program or batch % max(1, self.parts) == 0
 
     def rows(self, batch: int) -> tuple[int, ...]:
-        """Rows of each replica for a global batch of so many."""
+        """Rows of each replica for a global batch of so many; empty where it cannot be dealt."""
+        if self.one_program:
+            return (batch // max(1, self.parts),) * self.replicas if self.divides(batch) else ()
         if batch in self.asked:
             return self.asked[batch]
         return deal(batch, self.replicas, self.mode, batch=self.cut or self.batch, hosts=self.hosts, by_file=self.by_file)
@@ -100,7 +113,7 @@ class Split:
             return [shape] * self.replicas
         if count is None:
             return [(None, *shape[1:])] * self.replicas
-        return [(mine, *shape[1:]) for mine in self.rows(count)]
+        return [(mine, *shape[1:]) for mine in self.rows(count)] or [shape] * self.replicas
 
     def host_rows(self, batch: int) -> tuple[int, ...]:
         """Rows of each host's shard for a global batch of so many."""
@@ -188,7 +201,7 @@ def _mode(sample: Sample, replicas: int, dataset: Any = None) -> tuple[Mode, str
     return ("even" if known else "ceil"), policy, by_file, known
 
 
-def _partial(sample: Sample) -> int | None:
+def partial_rows(sample: Sample) -> int | None:
     """Rows of the last batch where it is known to be smaller than a full one."""
     if sample.kind == "arrays":
         return sample.rows % sample.batch or None if sample.rows and sample.batch else None
@@ -212,7 +225,7 @@ def plan(sample: Sample, target: Target, *, strategy: Any = None, dataset: Any =
     leaf = next((leaf for _, leaf in sample.leaves()), None)
     first = leaf.shape[0] if leaf is not None and leaf.shape else None
     static = first // target.replicas if first is not None and first % target.replicas == 0 else None
-    partial = _partial(sample)
+    partial = partial_rows(sample)
     others = tuple(size for size in sample.batch_sizes if size not in (sample.batch, partial))
     if strategy is not None:
         devices = devices_of(strategy)

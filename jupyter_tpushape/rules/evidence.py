@@ -38,6 +38,7 @@ class Evidence:
     ``paths``: which leaf of the data an edge carries, by the edge's id.
     ``where``: the phase that raised (``data``, ``build``, ``call``, ``loss``, ``metric``), or ``""``.
     ``arguments``: what a node's layer was given that decides sizes, defaults included, as plain values by the node's id.
+    ``backend``: what the framework runs on; checks of one backend's facts are silent elsewhere.
     ``sample``: the sampled data (see :mod:`jupyter_tpushape.sources`), or ``None``.
     """
 
@@ -56,6 +57,7 @@ class Evidence:
     where: str = ""
     failure: Any = None
     framework: str = ""
+    backend: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
     arguments: Callable[[str], dict[str, Any]] = field(default=lambda _: {})
 

@@ -139,6 +139,16 @@ class HeardSeveral(Heard, frozen=True):
     sequential: bool
 
 
+class HeardTraced(Heard, frozen=True):
+    """A value was asked of a tensor of JAX, in a program that is still to be compiled."""
+
+    what: Literal["bool", "number", "index", "array"]
+
+
+class HeardStepArguments(Heard, frozen=True):
+    """A ``train_step`` was called with more than it takes."""
+
+
 Reader = Callable[[str], Iterator[Heard]]
 _READERS: list[Reader] = []
 
@@ -298,3 +308,32 @@ def _saved_models(text: str) -> Iterator[Heard]:
         yield HeardSeveral(True)
     elif _SEVERAL.search(text):
         yield HeardSeveral(False)
+
+
+_TRACED: tuple[tuple[str, Literal["bool", "number", "index", "array"]], ...] = (
+    ("Attempted boolean conversion of traced array", "bool"),
+    ("Array boolean indices must be concrete", "bool"),
+    ("__index__() method was called on traced array", "index"),
+    ("The numpy.ndarray conversion method __array__() was called on traced array", "array"),
+    ("Abstract tracer value encountered where concrete value is expected", "number"),
+    ("Shapes must be 1D sequences of concrete values of integer type", "index"),
+)
+_JAX_RESHAPE = re.compile(r"cannot reshape array of shape \([\d, ]*\) \(size (\d+)\) into shape \(([\d, -]*)\)")
+_JAX_MATRIX = re.compile(r"dot_general requires contracting dimensions to have the same shape, got \((\d+),\) and \((\d+),\)")
+_JAX_CHANNELS = re.compile(r"lhs feature dimension size .*?input feature dimension size, but (\d+) // \d+ != (\d+)")
+
+
+@_reads
+def _jax(text: str) -> Iterator[Heard]:
+    traced = next((what for said, what in _TRACED if said in text), None)
+    if traced is not None:
+        yield HeardTraced(traced)
+    if "train_step() takes 2 positional arguments but 3 were given" in text:
+        yield HeardStepArguments()
+    reshape, matrix, channels = _JAX_RESHAPE.search(text), _JAX_MATRIX.search(text), _JAX_CHANNELS.search(text)
+    if reshape:
+        yield HeardReshape(int(reshape[1]), tuple(int(n) for n in reshape[2].replace(" ", "").split(",") if n))
+    if matrix:
+        yield HeardWidths(int(matrix[1]), int(matrix[2]), "matrix")
+    if channels:
+        yield HeardWidths(int(channels[1]), int(channels[2]), "channels")

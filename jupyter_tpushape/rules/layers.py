@@ -38,6 +38,7 @@ from .heard import (
     HeardWindow,
     hear,
 )
+from .mesh import told as compiled_step_finding
 from .messages import meanings
 from .registry import check, fallback, rule
 from .saved_models import finding_of as saved_model_finding
@@ -177,7 +178,7 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
     node = evidence.failed
     if node is None or node.failure is None or evidence.where not in ("build", "call"):
         return
-    if saved_model_finding(evidence) is not None or set_up_finding(evidence) is not None:
+    if any(told(evidence) is not None for told in (saved_model_finding, set_up_finding, compiled_step_finding)):
         return
     if any(True for _ in entry(evidence)):
         return

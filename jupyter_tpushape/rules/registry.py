@@ -18,7 +18,8 @@ Check = Callable[[Evidence], Iterable[Finding]]
 
 @dataclass(frozen=True)
 class Rule:
-    """One entry of the catalogue. ``tpu``: the target that its examples need, or ``""``; ``compiler``: the one that says it, or ``""``."""
+    """One entry of the catalogue. ``tpu``: the target that its examples need, or ``""``; ``compiler``: the one that says it, or ``""``;
+    ``backend``: the only one that it speaks of, or ``""``."""
 
     id: str
     title: str
@@ -31,6 +32,7 @@ class Rule:
     doc: str = ""
     frameworks: tuple[str, ...] = ("keras", "tf_keras")
     compiler: str = ""
+    backend: str = ""
 
     @property
     def page(self) -> str:
@@ -41,6 +43,7 @@ class Rule:
 RULES: dict[str, Rule] = {}
 CHECKS: list[tuple[int, Check]] = []
 FALLBACKS: list[Check] = []
+BACKENDS: dict[Check, str] = {}
 
 
 def rule(
@@ -55,19 +58,22 @@ def rule(
     frameworks: tuple[str, ...] = ("keras", "tf_keras"),
     doc: str = "",
     compiler: str = "",
+    backend: str = "",
 ) -> Rule:
     """Registers what a rule is; a check function reports under its id."""
-    made = Rule(id, title, severity, source, fails, passes, tpu=tpu, doc=doc, frameworks=frameworks, compiler=compiler)
+    made = Rule(id, title, severity, source, fails, passes, tpu=tpu, doc=doc, frameworks=frameworks, compiler=compiler, backend=backend)
     if id in RULES:
         raise ValueError(f"There are two rules called {id!r}.")
     RULES[id] = made
     return made
 
 
-def check(order: int = 50) -> Callable[[Check], Check]:
-    """Registers a function that looks at the evidence; lower ``order`` runs earlier."""
+def check(order: int = 50, *, backend: str = "") -> Callable[[Check], Check]:
+    """Registers a function that looks at the evidence; lower ``order`` runs earlier. ``backend``: the only one that its facts are of."""
 
     def register(function: Check) -> Check:
+        if backend:
+            BACKENDS[function] = backend
         CHECKS.append((order, function))
         CHECKS.sort(key=lambda pair: pair[0])
         return function
@@ -88,6 +94,8 @@ def run_rules(evidence: Evidence) -> list[Finding]:
     findings: list[Finding] = []
     for order, function in [*CHECKS, *((-1, function) for function in FALLBACKS)]:
         if order < 0 and any(finding.serious for finding in findings):
+            continue
+        if evidence.backend and BACKENDS.get(function, evidence.backend) != evidence.backend:
             continue
         for finding in function(evidence):
             if not finding.docs:

@@ -142,7 +142,7 @@ def batch_stages(evidence: Evidence) -> list[Node]:
     ]
 
 
-@check(order=60)
+@check(order=60, backend="tensorflow")
 def varying_or_dynamic(evidence: Evidence) -> Iterator[Finding]:
     """An unknown batch axis: what makes it so, and how bad it is."""
     split, sample = evidence.split, evidence.sample
@@ -169,7 +169,7 @@ def varying_or_dynamic(evidence: Evidence) -> Iterator[Finding]:
     yield Finding.of(DYNAMIC.id, "slow", fact, nodes, location=location)
 
 
-@check(order=61)
+@check(order=61, backend="tensorflow")
 def uneven(evidence: Evidence) -> Iterator[Finding]:
     """A full batch that the replicas cannot share evenly."""
     split = evidence.split
@@ -179,7 +179,7 @@ def uneven(evidence: Evidence) -> Iterator[Finding]:
     yield Finding.of(UNEVEN.id, "silent" if fact.trains else "slow", fact, split_nodes(evidence))
 
 
-@check(order=62)
+@check(order=62, backend="tensorflow")
 def empty_norm(evidence: Evidence) -> Iterator[Finding]:
     """Keras 3's BatchNormalization where a replica gets no row."""
     split = evidence.split
@@ -214,7 +214,7 @@ def _unbatched(evidence: Evidence) -> bool:
     return all(rank == (want or 0) - 1 for rank, want in wanted) if wanted else first < 2
 
 
-@check(order=63)
+@check(order=63, backend="tensorflow")
 def unbatched(evidence: Evidence) -> Iterator[Finding]:
     """A dataset whose elements are single samples."""
     if evidence.split is None or not _unbatched(evidence):
@@ -224,7 +224,7 @@ def unbatched(evidence: Evidence) -> Iterator[Finding]:
     yield Finding.of(NO_BATCH.id, "tpu", Unbatched(leaf.shape, tuple(rows)), split_nodes(evidence))
 
 
-@check(order=64)
+@check(order=64, backend="tensorflow")
 def inner_axes(evidence: Evidence) -> Iterator[Finding]:
     """Unknown axes beyond the batch, and unknown ranks."""
     if evidence.split is None:
@@ -284,7 +284,7 @@ def crossed(before: Shape, after: Shape) -> bool:
             return left > 1 and right > 1
 
 
-@check(order=65)
+@check(order=65, backend="tensorflow")
 def dynamic_reaches(evidence: Evidence) -> Iterator[Finding]:
     """What an unknown axis reaches that cannot take it."""
     if evidence.split is None:

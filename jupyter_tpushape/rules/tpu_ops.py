@@ -144,7 +144,7 @@ def _node_of(evidence: Evidence, use: Any) -> Node | None:
     return next((node for node in evidence.flow.nodes if node.kind == "op" and node.op == use.op), None)
 
 
-@check(order=75)
+@check(order=75, backend="tensorflow")
 def operations(evidence: Evidence) -> Iterator[Finding]:
     """What the walk through the replica's program found."""
     program = evidence.facts.get("program")

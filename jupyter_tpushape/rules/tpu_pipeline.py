@@ -175,7 +175,7 @@ def host_work(evidence: Evidence) -> Iterator[Finding]:
             yield Finding.of(SERIAL.id, "slow", SerialMap(_what(stage)), _nodes(evidence, stage), location=_place(evidence, stage))
 
 
-@check(order=82)
+@check(order=82, backend="tensorflow")
 def hosts(evidence: Evidence) -> Iterator[Finding]:
     """Sharding over several hosts."""
     split, target, stages = evidence.split, evidence.target, _stages(evidence)

@@ -132,7 +132,7 @@ def _state(evidence: Evidence) -> Any:
     return evidence.facts.get("scope")
 
 
-@check(order=50)
+@check(order=50, backend="tensorflow")
 def scope(evidence: Evidence) -> Iterator[Finding]:
     """Model, optimizer and metrics inside and outside."""
     state = _state(evidence)
@@ -159,7 +159,7 @@ def scope(evidence: Evidence) -> Iterator[Finding]:
         yield Finding.of(METRIC.id, "note", MetricsOutside(strategy, tuple(state.metrics_outside)))
 
 
-@check(order=51)
+@check(order=51, backend="tensorflow")
 def compiled(evidence: Evidence) -> Iterator[Finding]:
     """Flags of compile that a TPU does not take."""
     state = _state(evidence)
@@ -171,7 +171,7 @@ def compiled(evidence: Evidence) -> Iterator[Finding]:
         yield Finding.of(JIT.id, "tpu", JitCompile())
 
 
-@check(order=56)
+@check(order=56, backend="tensorflow")
 def averaged(evidence: Evidence) -> Iterator[Finding]:
     """Losses that are summed over the rows; on every device."""
     state = _state(evidence)
@@ -183,7 +183,7 @@ def averaged(evidence: Evidence) -> Iterator[Finding]:
         yield Finding.of(SUMMED.id, "silent" if none else "note", fact, tuple(node.id for node in evidence.losses()))
 
 
-@check(order=83)
+@check(order=83, backend="tensorflow")
 def round_trips(evidence: Evidence) -> Iterator[Finding]:
     """Many steps, each started by the host."""
     state, sample = _state(evidence), evidence.sample

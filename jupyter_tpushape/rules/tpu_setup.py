@@ -52,7 +52,7 @@ def told(evidence: Evidence) -> Finding | None:
     return None if scope is None else Finding.of(_RULES[scope.what].id, "tpu", ScopeLeft(scope.what), nodes, location=where)
 
 
-@check(order=17)
+@check(order=17, backend="tensorflow")
 def set_up(evidence: Evidence) -> Iterator[Finding]:
     """A set-up that raised."""
     finding = told(evidence)

@@ -167,7 +167,7 @@ def _state(evidence: Evidence) -> StepState | None:
     return evidence.facts.get("step") if evidence.target is not None else None
 
 
-@check(order=52)
+@check(order=52, backend="tensorflow")
 def sizes(evidence: Evidence) -> Iterator[Finding]:
     """Gradients, regularisation and reported losses against the number of replicas."""
     state = _state(evidence)
@@ -190,7 +190,7 @@ def sizes(evidence: Evidence) -> Iterator[Finding]:
             yield Finding.of(REPORTED.id, "note", ReportedScale(scale.times, scale.detail), reduces, location=scale.location)
 
 
-@check(order=53)
+@check(order=53, backend="tensorflow")
 def refused(evidence: Evidence) -> Iterator[Finding]:
     """What the strategy or the framework does not take, in the order in which a run would meet it."""
     state = _state(evidence)
@@ -217,7 +217,7 @@ def refused(evidence: Evidence) -> Iterator[Finding]:
         yield Finding.of(MADE.id, "error" if state.graph_function else "tpu", VariableMade(), location=where)
 
 
-@check(order=54)
+@check(order=54, backend="tensorflow")
 def scopes(evidence: Evidence) -> Iterator[Finding]:
     """What the step uses and was made outside the scope of the strategy that it runs under."""
     state = _state(evidence)

@@ -116,7 +116,7 @@ def data():
 )  # fmt: skip
 
 
-@check(order=70)
+@check(order=70, backend="tensorflow")
 def inputs(evidence: Evidence) -> Iterator[Finding]:
     """Ragged, sparse and text leaves of the data."""
     if evidence.split is None:
@@ -138,7 +138,7 @@ def _reads_text(evidence: Evidence, node: Node) -> bool:
 TEXT_LAYERS = frozenset({"TextVectorization", "StringLookup", "Hashing", "HashedCrossing", "IntegerLookup"})
 
 
-@check(order=71)
+@check(order=71, backend="tensorflow")
 def dtypes(evidence: Evidence) -> Iterator[Finding]:
     """Dtypes along the edges of the model."""
     if evidence.target is None:

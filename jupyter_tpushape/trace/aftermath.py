@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .build import history
-from .locations import is_user_file
+from .locations import Place, is_user_file
 from .recorder import Made, Recorder, caused, line_of
 
 _LAST = threading.local()
@@ -92,7 +92,7 @@ def attempted(error: BaseException) -> Attempt | None:
     trace, where = error.__traceback__, None
     while trace is not None:
         values, code = trace.tb_frame.f_locals, trace.tb_frame.f_code
-        where = (code.co_filename, trace.tb_lineno) if is_user_file(code.co_filename) else where
+        where = _raised_at(trace) if is_user_file(code.co_filename) else where
         arguments, fn = values.get("args"), values.get("fn")
         if trace.tb_frame.f_code.co_name == "error_handler" and isinstance(arguments, tuple) and arguments:
             method = getattr(fn, "__name__", "")
@@ -102,6 +102,13 @@ def attempted(error: BaseException) -> Attempt | None:
                 return attempt
         trace = trace.tb_next
     return None
+
+
+def _raised_at(trace: Any) -> Place:
+    """The place of one entry of a traceback, whose frame may have moved on."""
+    place = Place(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+    place.code, place.instruction, place.names = trace.tb_frame.f_code, trace.tb_lasti, trace.tb_frame.f_globals
+    return place
 
 
 def _attempt(method: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Attempt:

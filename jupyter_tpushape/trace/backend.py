@@ -30,6 +30,8 @@ class Backend(ABC):
     name = ""
     # Whether every replica runs the program on its own rows (``tf.distribute``), or one program runs on the whole batch over a mesh.
     replicated = True
+    # Whether making a variable's value costs more than a trace does (each new shape is compiled), so that a builder's stay without.
+    slow_values = False
     # Whether an axis may stay unknown while a program is traced.
     open_axes = True
 

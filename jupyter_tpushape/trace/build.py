@@ -9,21 +9,25 @@ from typing import Any
 from ..sources.state import kept_random_state
 from .frameworks import adapter_for, loaded
 from .patience import ENDS, limited
-from .recorder import Call, Port, Recorder, Source, recording
+from .recorder import Call, Port, Recorder, Source, recording, unmasked
 
 
-def build(builder: Callable[[], Any], recorder: Recorder) -> tuple[Any, BaseException | None]:
+def build(builder: Callable[[], Any], recorder: Recorder, *, hollow: bool = False) -> tuple[Any, BaseException | None]:
     """Calls ``builder`` with the recorder on; returns what it made, or what it raised.
 
-    Name counters and random states are given back afterwards, so that a traced builder leaves no mark
-    on the names and seeds of what the user makes next.
+    With ``hollow`` the model is for tracing only: where the framework can put that off, its variables have no values.
+    Name counters and random states are given back afterwards, so that a traced builder leaves no mark on the names and seeds of
+    what the user makes next.
     """
+    recorder.hollow = hollow
     with watching(recorder):
         try:
             with limited("The function that builds the model"):
                 return builder(), None
         except ENDS as error:
-            return None, error
+            return None, unmasked(error)
+        finally:
+            recorder.hollow = False
 
 
 Counters = list[tuple[Any, dict[str, Any]]]

@@ -245,6 +245,14 @@ class Framework(ABC):
     def call_model(self, model: Any, x: Any, training: bool) -> Any:
         """Calls the model as its training step does."""
 
+    def build_step(self, model: Any, x: Any, y: Any, weight: Any) -> None:
+        """Builds the model and its optimizer for a batch of these specs, as ``fit`` does before its first step."""
+        raise TypeError(f"A step of {self.package} on {self.backend.name} is no function of its state.")
+
+    def train_step(self, model: Any, x: Any, y: Any, weight: Any) -> Any:
+        """Runs the model's own ``train_step`` with its state, on a backend where a step is a function of that."""
+        raise TypeError(f"A step of {self.package} on {self.backend.name} is no function of its state.")
+
     @abstractmethod
     def compiled(self, model: Any) -> bool:
         """Whether ``compile`` was called."""

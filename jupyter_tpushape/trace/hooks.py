@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .locations import user_frame
 from .recorder import Call, Recorder, active, remember_line
 
 if TYPE_CHECKING:
@@ -208,6 +209,7 @@ class Hooks:
                 if recorder.edits is not None:
                     args, kwargs = recorder.edits.compile(self.framework, recorder, model, args, kwargs)
                 recorder.compiled.append((model, dict(kwargs)))
+                recorder.compile_places[id(model)] = user_frame(depth=2, outer=True)
             return original(model, *args, **kwargs)
 
         return compile

@@ -25,7 +25,7 @@ import jax
 from ..flow import Spec
 from .backend import Backend, Graph
 from .locations import HERE, is_user_file, user_frame
-from .recorder import Call, Port, Recorder, caused
+from .recorder import Call, Port, Recorder, caused, unmasked
 
 if TYPE_CHECKING:
     from .framework import Framework
@@ -42,7 +42,7 @@ _NAMES = {
 }  # fmt: skip
 # Functions that lead to the one that was meant: those of operators and methods, and of calls that are compiled.
 _PASSED = frozenset({"op", "meth", "method", "deferring_binary_op", "__call__", "bind", "bind_with_trace", "_true_bind"})
-_PASSED_FILES = ("traceback_util.py", "pjit.py", "partial_eval.py", "ufunc_api.py", "linear_util.py")
+_PASSED_FILES = ("traceback_util.py", "pjit.py", "partial_eval.py", "ufunc_api.py", "linear_util.py", "traceback_utils.py")
 
 
 class Jax(Backend):
@@ -50,6 +50,7 @@ class Jax(Backend):
 
     name = "jax"
     replicated = False
+    slow_values = True
     open_axes = False
 
     def __init__(self) -> None:
@@ -204,7 +205,7 @@ class TraceGraph(Graph):
 
     def note_failure(self, error: BaseException) -> None:
         """The operation that raised, where one did between layers: the function that the innermost line of the program called."""
-        recorder = self.recorder
+        recorder, error = self.recorder, unmasked(error)
         if recorder.failed is not None and caused(error, recorder.failed.failure):
             return
         callee, function, line = _raised(error.__traceback__)

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import keras
+from keras.src.backend import Variable
 from keras.src.backend.common import global_state
 from keras.src.backend.common.keras_tensor import KerasTensor
 from keras.src.backend.common.symbolic_scope import in_symbolic_scope
@@ -60,7 +61,21 @@ class Keras3(Framework):
         return bool(in_symbolic_scope())
 
     def install_more(self) -> None:
+        """Operations on symbolic tensors are calls too; variables of a builder that is only traced get no values."""
         self.hooks.patch(Operation, "symbolic_call", self._around_symbolic)
+        if self.backend.slow_values:
+            self.hooks.patch(Variable, "_initialize_with_initializer", self._around_initial)
+
+    def _around_initial(self, original: Any) -> Any:
+        def _initialize_with_initializer(variable: Any, initializer: Any) -> Any:
+            recorder = active()
+            if recorder is None or not recorder.hollow:
+                return original(variable, initializer)
+            # As Keras itself leaves a variable that is made in a stateless scope.
+            variable._value, variable._initializer = None, initializer
+            return None
+
+        return _initialize_with_initializer
 
     def _around_symbolic(self, original: Any) -> Any:
         def symbolic_call(operation: Any, *args: Any, **kwargs: Any) -> Any:
@@ -123,6 +138,25 @@ class Keras3(Framework):
         if getattr(model, "_call_has_training_arg", False):
             return model(x, training=training)
         return model(x)
+
+    def build_step(self, model: Any, x: Any, y: Any, weight: Any) -> None:
+        """Builds the model, its metrics and its optimizer by Keras' own shape inference."""
+
+        def symbolic(spec: Any) -> Any:
+            return KerasTensor(spec.shape, spec.dtype) if isinstance(spec, Spec) else spec
+
+        batch = tuple(keras.tree.map_structure(symbolic, part) for part in (x, y, weight))
+        if not all(layer.built for layer in model._flatten_layers()):
+            model._symbolic_build(data_batch=batch)
+        if model.optimizer is not None and not model.optimizer.built:
+            model.optimizer.build(model.trainable_variables)
+
+    def train_step(self, model: Any, x: Any, y: Any, weight: Any) -> Any:
+        """Runs the model's own step as ``fit`` does on JAX: with its variables' values and a batch, for logs and new values."""
+        groups = (model.trainable_variables, model.non_trainable_variables, model.optimizer.variables, model.metrics_variables)
+        state = tuple([self.backend.read(variable) for variable in group] for group in groups)
+        batch = (x,) if y is None else (x, y) if weight is None else (x, y, weight)
+        return model.train_step(state, batch)
 
     def compute_loss(self, model: Any, x: Any, y: Any, y_pred: Any, weight: Any) -> Any:
         return model._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=weight, training=True)

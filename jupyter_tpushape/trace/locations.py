@@ -10,9 +10,11 @@ import linecache
 import os
 import sys
 import sysconfig
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from ..flow import Location
@@ -40,13 +42,58 @@ def is_user_file(filename: str) -> bool:
     return not any(filename.startswith(folder) for folder in _LIBRARIES) and "site-packages" not in filename
 
 
-def user_frame(skip: Any = None, depth: int = 2) -> tuple[str, int] | None:
-    """The innermost user line on the stack as ``(file, line)``.
+Span = tuple[int, int, int, int]
+
+
+class Place(tuple[str, int]):  # noqa: SLOT001
+    """A running line of the user's source: ``(file, line)``, and where in it, as far as the interpreter tells.
+
+    ``direct``: the line itself made the call, with no library in between. ``outer``: the user's lines that
+    called the function it stands in, the nearest first. ``names``: the globals it ran with, where they were asked for.
+    """
+
+    code: CodeType | None = None
+    instruction: int = -1
+    direct: bool = False
+    outer: tuple[Place, ...] = ()
+    names: dict[str, Any] | None = None
+
+    def __new__(cls, file: str, line: int) -> Place:  # noqa: PYI034
+        return super().__new__(cls, (file, line))
+
+    @property
+    def span(self) -> Span | None:
+        """Line, end line, column and end column of the call that ran, in bytes of UTF-8; ``None`` before Python 3.11."""
+        positions = getattr(self.code, "co_positions", None)
+        if positions is None or self.instruction < 0:
+            return None
+        found = next(islice(positions(), self.instruction // 2, None), None)
+        return None if found is None or None in found else found
+
+    @property
+    def function(self) -> str:
+        """The qualified name of the function that the line stands in."""
+        return str(getattr(self.code, "co_qualname", "") or getattr(self.code, "co_name", ""))
+
+
+def place_of(frame: FrameType, *, direct: bool = False, names: bool = False) -> Place:
+    """The place where a frame stands."""
+    place = Place(frame.f_code.co_filename, frame.f_lineno)
+    place.code, place.instruction, place.direct = frame.f_code, frame.f_lasti, direct
+    if names:
+        place.names = frame.f_globals
+    return place
+
+
+def user_frame(skip: Any = None, depth: int = 2, *, outer: bool = False) -> Place | None:
+    """The innermost user line on the stack, a :class:`Place` where its frame is there.
 
     ``skip``: an object being constructed; frames of its own ``__init__`` are passed over, so that a
     custom layer's line is the one that makes it and not its own ``super().__init__()``.
+    ``outer``: keep the globals, and the user's lines further out.
     """
     frame: FrameType | None = sys._getframe(depth)
+    direct = True
     while frame is not None:
         code = frame.f_code
         if code.co_filename in _DOORS:
@@ -54,21 +101,35 @@ def user_frame(skip: Any = None, depth: int = 2) -> tuple[str, int] | None:
         if is_user_file(code.co_filename) and not (
             skip is not None and code.co_name == "__init__" and code.co_argcount and frame.f_locals.get(code.co_varnames[0]) is skip
         ):
-            return code.co_filename, frame.f_lineno
+            place = place_of(frame, direct=direct, names=outer)
+            if outer:
+                place.outer = tuple(islice(_outer(frame.f_back), 3))
+            return place
         if "__autograph_generated_file" in code.co_filename:
             return _converted()
+        direct = direct and is_ours(code.co_filename)
         frame = frame.f_back
     return None
 
 
-def _converted() -> tuple[str, int] | None:
+def _outer(frame: FrameType | None) -> Iterator[Place]:
+    while frame is not None and frame.f_code.co_filename not in _DOORS:
+        if is_user_file(frame.f_code.co_filename):
+            yield place_of(frame, names=True)
+        frame = frame.f_back
+
+
+def _converted() -> Place | None:
     """The user's line behind one that autograph generated; TensorFlow keeps the map."""
     module = sys.modules.get("tensorflow.python.util.tf_stack")
     if module is None:
         return None
     for frame in reversed(module.extract_stack()):
         if is_user_file(frame.filename):
-            return frame.filename, int(frame.lineno)
+            place = Place(frame.filename, int(frame.lineno))
+            # The call that autograph wrote stands for the user's own.
+            place.direct = True
+            return place
     return None
 
 

@@ -90,10 +90,15 @@ class Recorder:
         self.inputs: list[tuple[Source, Any, Spec]] = []
         self.sequences: list[tuple[Any, list[Any]]] = []
         self.compiled: list[tuple[Any, dict[str, Any]]] = []
+        # The user's lines that called a layer, in order, and those that called ``compile``, by the object's id; a builder's, too.
+        self.call_places: dict[int, list[tuple[str, int]]] = {}
+        self.compile_places: dict[int, tuple[str, int] | None] = {}
         self.walk: Any = None
         self.edits: Any = None
         self.graph: Any = None
         self.fresh = False
+        # Whether variables that are made now need no values: what is built is traced and never trained.
+        self.hollow = False
 
     def drop_calls(self) -> None:
         """Forgets the calls and keeps who made what: what a builder called is not what the data runs through."""
@@ -106,7 +111,7 @@ class Recorder:
 
     def construct(self, obj: Any) -> None:
         """Notes the user's line that makes ``obj``; called once a layer, by its base constructor."""
-        self.made[id(obj)] = Made(self.constructed, user_frame(skip=obj, depth=3), type(obj).__name__)
+        self.made[id(obj)] = Made(self.constructed, user_frame(skip=obj, depth=3, outer=True), type(obj).__name__)
         self.constructed += 1
         self.alive.append(obj)
 
@@ -130,8 +135,10 @@ class Recorder:
         call = Call(len(self.calls), kind, name, op, obj, parent, opaque, framework=adapter.name)
         if parent is not None:
             parent.children += 1
-        call.called = user_frame(depth=3)
+        call.called = user_frame(depth=3, outer=True)
         call.fresh = not getattr(obj, "built", True)
+        if kind == "layer" and call.called is not None:
+            self.call_places.setdefault(id(obj), []).append(call.called)
         masked = any(label == "mask" for label, _ in tensors)
         for label, tensor in tensors:
             call.inputs.append(self.port(adapter, tensor, label))
@@ -158,6 +165,7 @@ class Recorder:
 
     def fail(self, call: Call, error: BaseException) -> None:
         self._pop(call)
+        error = unmasked(error)
         call.failure = error
         if self.failed is None or (self.failed.failure is not error and not caused(error, self.failed.failure)):
             self.failed = call
@@ -170,6 +178,23 @@ class Recorder:
     def inside_opaque(self) -> bool:
         """Whether a built-in layer is running: its inner calls are its own business."""
         return bool(self.stack) and self.stack[-1].opaque
+
+
+def unmasked(error: BaseException) -> BaseException:
+    """The exception itself, where a framework tried to say it in other words and its class takes no words.
+
+    Keras makes a new exception of the same class with a longer message; what then raises inside that class hides what happened.
+    """
+    for _ in range(8):
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        if trace is None or error.__context__ is None or trace.tb_frame.f_code.co_name != "__init__":
+            break
+        if not isinstance(trace.tb_frame.f_locals.get("self"), BaseException):
+            break
+        error = error.__context__
+    return error
 
 
 def caused(error: BaseException, earlier: BaseException | None) -> bool:

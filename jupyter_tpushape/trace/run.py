@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from ..flow import KeyPath, Spec
 from ..flow.paths import flatten, map_leaves, map_paths, show
 from .backend import Graph
@@ -14,7 +16,7 @@ from .declared import Made, Unsettled, declared
 from .doors import Door, Feeds
 from .framework import Framework
 from .patience import ENDS, limited
-from .recorder import Call, Port, Recorder, Source, recording
+from .recorder import Call, Port, Recorder, Source, recording, unmasked
 from .restore import left_as_found
 
 
@@ -52,6 +54,7 @@ class Run:
     reached_loss: bool = False
     has_loss: bool = False
     called: bool = False
+    step: bool = False
 
 
 # What a source is called by its role in the data.
@@ -78,24 +81,27 @@ def run(
     loss: Any = None,
     recorder: Recorder | None = None,
     fast: bool = True,
+    step: bool = False,
 ) -> Run:
     """Traces ``model`` on ``sample`` with per-replica shapes given by ``shape(leaf)``.
 
     Nothing is computed and nothing of the model is changed; an exception of the user's program ends
-    up in ``Run.error`` with the phase in ``Run.where``.
+    up in ``Run.error`` with the phase in ``Run.where``. With ``step`` the program is the model's own ``train_step``, a function of its state.
     """
     recorder = recorder or Recorder()
-    run = Run(recorder, adapter, model)
+    run = Run(recorder, adapter, model, step=step)
     x, run.x = leaves(sample.x, shape, "x")
     y, run.y = leaves(sample.y, shape, "y")
     weight, run.weight = leaves(sample.weight, shape, "weight")
+    for leaf in (*run.x, *run.y, *run.weight):
+        leaf.spec = msgspec.structs.replace(leaf.spec, dtype=adapter.backend.dtype(leaf.spec.dtype))
     run.doors = adapter.doors(model) if adapter.is_model(model) else None
     run.feeds = adapter.feeds(model, run.doors, x) if run.doors is not None else None
     run.has_loss = y is not None and (loss is not None or (adapter.is_model(model) and adapter.compiled(model) and adapter.has_loss(model)))
     roots = [model]
     recorder.fresh = not getattr(model, "built", True)
     y_pred: Any = _UNKNOWN
-    if fast and run.feeds is not None and run.feeds.settled and not adapter.overrides(model, "call"):
+    if fast and not step and run.feeds is not None and run.feeds.settled and not adapter.overrides(model, "call"):
         mark = len(recorder.calls)
         try:
             y_pred = declared(adapter, model, recorder, [(door, Made(leaf.spec, leaf.source)) for door, leaf in run.feeds.pairs])
@@ -108,7 +114,12 @@ def run(
     if run.fast:
         roots = _loss_roots(model)
     with left_as_found([adapter], roots), recording(recorder):
-        _trace(run, model, x, y, weight, y_pred, training, loss)
+        run.step = step and _built(run, model, (x, y, weight))
+        if run.step:
+            run.has_loss = True
+            _trace(run, _step, model, x, y, weight)
+        else:
+            _trace(run, _call, model, x, y, weight, y_pred, training, loss)
     return run
 
 
@@ -121,37 +132,68 @@ def _loss_roots(model: Any) -> list[Any]:
     return [vars(model)[name] for name in names if name in vars(model)]
 
 
-def _trace(run: Run, *program: Any) -> None:
-    with run.adapter.scope():
-        run.adapter.backend.trace(run.recorder, run.adapter, lambda graph: _inside(run, graph, *program))
-
-
-def _inside(run: Run, graph: Graph, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, training: bool, loss: Any) -> None:
-    """The program, from its placeholders to the metrics, inside the graph of the trace."""
+def _trace(run: Run, program: Callable[..., None], *arguments: Any) -> None:
+    """Runs a program inside the graph of a trace."""
     adapter, recorder = run.adapter, run.recorder
-    run.graph = recorder.graph = graph
-    recorder.walk = _entry(run)
 
-    def feed(leaf: Leaf) -> Any:
-        tensor = graph.placeholder(leaf.spec, leaf.name)
-        recorder.produce(adapter.key(tensor), leaf.source, tensor)
-        return tensor
-
-    x_tensors, y_tensors, w_tensors = map_leaves(feed, x), map_leaves(feed, y), map_leaves(feed, weight)
-    if y_pred is _UNKNOWN:
+    def body(graph: Graph) -> None:
+        run.graph = recorder.graph = graph
+        recorder.walk = _entry(run)
         try:
-            with limited("The model's call"):
-                y_pred = adapter.call_model(model, x_tensors, training)
+            program(run, *arguments)
         except ENDS as error:
             adapter.backend.explain(recorder, adapter, error)
-            run.error, run.where = error, "call"
-            return
+            run.error, run.where = unmasked(error), "call"
+
+    with adapter.scope():
+        adapter.backend.trace(recorder, adapter, body)
+
+
+def _fed(run: Run, nest: Any) -> Any:
+    """Placeholders for the leaves of the data."""
+
+    def feed(leaf: Leaf) -> Any:
+        tensor = run.graph.placeholder(leaf.spec, leaf.name)
+        run.recorder.produce(run.adapter.key(tensor), leaf.source, tensor)
+        return tensor
+
+    return map_leaves(feed, nest)
+
+
+def _built(run: Run, model: Any, batch: tuple[Any, ...]) -> bool:
+    """Builds what a training step finds built; a model that cannot be built says why in its call."""
+    recorder = run.recorder
+    recorder.hollow = True
+    try:
+        with muted(recorder), limited("Building the model"):
+            run.adapter.build_step(model, *(map_leaves(lambda leaf: leaf.spec, nest) for nest in batch))
+    except ENDS:
+        return False
+    finally:
+        recorder.hollow = False
+    return True
+
+
+def _step(run: Run, model: Any, x: Any, y: Any, weight: Any) -> None:
+    """The model's own training step, with its state."""
+    with limited("The training step"):
+        run.adapter.train_step(model, _fed(run, x), _fed(run, y), _fed(run, weight))
+    run.called = run.reached_loss = True
+
+
+def _call(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, training: bool, loss: Any) -> None:
+    """The model's call, its loss and its metrics."""
+    adapter, recorder = run.adapter, run.recorder
+    x_tensors, y_tensors, w_tensors = _fed(run, x), _fed(run, y), _fed(run, weight)
+    if y_pred is _UNKNOWN:
+        with limited("The model's call"):
+            y_pred = adapter.call_model(model, x_tensors, training)
         run.called = True
         run.outputs = [(path, recorder.port(adapter, tensor)) for path, tensor in flatten(y_pred, "output") if adapter.is_tensor(tensor)]
     else:
 
         def stand_in(made: Made) -> Any:
-            tensor = graph.placeholder(made.spec, "y_pred")
+            tensor = run.graph.placeholder(made.spec, "y_pred")
             recorder.produce(adapter.key(tensor), made.producer, tensor)
             return tensor
 
@@ -184,7 +226,7 @@ def _loss(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any, loss: 
         run.reached_loss = True
     except ENDS as error:
         adapter.backend.explain(recorder, adapter, error)
-        run.error, run.where = error, "loss"
+        run.error, run.where = unmasked(error), "loss"
         if recorder.failed is None:
             recorder.failed = _end(run, "loss", "loss", "compile", error, y, y_pred)
         return
@@ -203,7 +245,7 @@ def _metrics(run: Run, model: Any, y: Any, y_pred: Any, weight: Any) -> None:
                 adapter.update_metrics(model, y, y_pred, weight)
     except ENDS as error:
         adapter.backend.explain(recorder, adapter, error)
-        run.error, run.where = error, "metric"
+        run.error, run.where = unmasked(error), "metric"
         if recorder.failed is None:
             recorder.failed = _end(run, "metric", "metrics", "compile", error, y, y_pred)
 

@@ -9,6 +9,8 @@ from .mime import WORDS
 from .verdicts import lines as verdict_lines
 from .verdicts import title
 
+_STANDINGS = {"run": " (tried, and holds)", "live": " (tried on the live model)", "step": " (a first step: mends this)", "idea": ""}
+
 
 def plain(text: object) -> str:
     """Text that no Markdown renderer takes for markup."""
@@ -59,7 +61,7 @@ def _finding(i: int, finding: Finding) -> list[str]:
     if finding.why:
         lines += [plain(finding.why), ""]
     for fix in finding.fixes:
-        tried = " (tried, and holds)" if fix.verified else ""
+        tried = _STANDINGS[fix.standing]
         lines += [f"**{plain(fix.title)}**{tried}", ""]
         more = [words for words in (fix.effect.text if fix.effect is not None else "", fix.reason) if words]
         lines += [plain("; ".join(more)), ""] if more else []

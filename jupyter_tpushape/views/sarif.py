@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _LEVELS = {"error": "error", "tpu": "error", "silent": "error", "slow": "warning", "note": "note"}
 
+_STANDINGS = {"run": "tried and holds", "live": "tried on the live model"}
+
 
 def to_sarif(report: Report) -> str:
     """One run with one result a finding; those without a line of source have no location."""
@@ -49,7 +51,7 @@ def _result(finding: Finding, index: int) -> dict[str, Any]:
     words = [finding.message, finding.why]
     if finding.expected is not None and finding.found is not None:
         words.append(f"Wants {finding.expected}, gets {finding.found}.")
-    words += [f"Fix, tried and holds: {fix.title}." for fix in finding.fixes if fix.verified]
+    words += [f"Fix, {_STANDINGS[fix.standing]}: {fix.title}." for fix in finding.fixes if fix.verified]
     result: dict[str, Any] = {
         "ruleId": finding.rule,
         "ruleIndex": index,

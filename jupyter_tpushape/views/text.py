@@ -138,6 +138,8 @@ def _finding(console: Console, finding: Finding) -> None:
         console.print(Text("  gets   ").append(_side(finding.found)))
     if finding.why:
         _paragraph(console, Text(finding.why, style="dim"), 2)
+    if finding.behind:
+        _paragraph(console, Text(f"met behind the fix: {finding.behind}", style="dim"), 2)
     if finding.location is not None:
         source = f"  {finding.location.text}" if finding.location.text else ""
         console.print(Text(f"  at {finding.location}{source}", style="cyan"))
@@ -166,13 +168,23 @@ def _side(side: Side) -> Text:
     return text
 
 
+_STANDINGS = {
+    "run": ("✓ fix, tried and holds: ", "green"),
+    "live": ("✓ fix, tried on the live model: ", "green"),
+    "step": ("◐ first step, mends this: ", "yellow"),
+    "idea": ("? idea, not verified: ", "yellow"),
+}
+
+
 def _fix(console: Console, fix: Fix) -> None:
-    sign, style = ("✓ fix, tried and holds: ", "green") if fix.verified else ("? idea, not verified: ", "yellow")
+    sign, style = _STANDINGS[fix.standing]
     _paragraph(console, Text.assemble((sign, style), (fix.title, "bold")), 2, hang=2)
     if fix.effect is not None and fix.effect.text:
         _paragraph(console, Text(fix.effect.text, style="dim"), 6)
     if fix.reason:
         _paragraph(console, Text(fix.reason, style="dim"), 6)
+    if fix.then:
+        _paragraph(console, Text(f"next: {', '.join(fix.then)}", style="dim"), 6)
     for line in fix.patch.splitlines()[:28]:
         if not line.startswith(("---", "+++", "@@")):
             console.print(Text(f"      {line}", style={"+": "green", "-": "red"}.get(line[:1], "dim")), soft_wrap=True)

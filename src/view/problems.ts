@@ -187,7 +187,7 @@ function fixes(pane: HTMLElement, finding: Finding, index: number, act: ProblemA
   if (!list.length) {
     return;
   }
-  const tried = list.some((fix) => fix.verified);
+  const tried = list.some((fix) => fix.proof);
   pane.append(h("h3", { class: "section" }, tried ? trans.__("Fixes that were tried") : trans.__("What could be done")));
   list.forEach((fix, i) => {
     pane.append(card(fix, i, index, act));
@@ -196,15 +196,17 @@ function fixes(pane: HTMLElement, finding: Finding, index: number, act: ProblemA
 
 function card(fix: Fix, i: number, finding: number, act: ProblemActions): HTMLElement {
   const effect = effectWords(fix);
-  const box = h("section", { class: fix.verified ? "card verified" : "card", "aria-label": trans.__("Fix %1: %2", i + 1, fix.title) });
+  const box = h("section", { class: fix.verified ? (fix.proof === "source" ? "card verified" : "card live") : "card", "aria-label": trans.__("Fix %1: %2", i + 1, fix.title) });
   box.append(
     h("h4", {}, fix.title),
     h(
       "p",
       { class: "result" },
       fix.verified
-        ? h("span", { class: "tried" }, trans.__("✓ tried, and holds"))
-        : h("span", { class: "untried" }, fix.reason ?? trans.__("not tried")),
+        ? h("span", { class: "tried" }, fix.proof === "source" ? trans.__("✓ tried, and holds") : trans.__("✓ tried on the live model"))
+        : fix.mends
+          ? h("span", { class: "untried" }, trans.__("◐ mends this; next: %1", (fix.then ?? []).join(", ")))
+          : h("span", { class: "untried" }, fix.reason ?? trans.__("not tried")),
       effect ? h("span", { class: "muted" }, ` · ${effect}`) : null,
     ),
   );

@@ -168,6 +168,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .tps .link{border:0;background:none;padding:0;color:var(--blue-text);text-decoration:underline;text-underline-offset:2px;overflow-wrap:anywhere;text-align:left}
 .card{border:1px solid var(--line);border-radius:9px;background:var(--soft);padding:11px 12px;margin-top:10px}
 .card.verified{border-color:var(--good)}
+.card.live{border-color:var(--good);border-style:dashed}
 .result{font-size:12.5px;margin-top:2px;overflow-wrap:anywhere}.card p+.row,.diff+.row{margin-top:8px}
 .card h4{font-size:13px;font-weight:700;overflow-wrap:anywhere}
 .tried{font-size:12px;font-weight:700;color:var(--good-text);white-space:nowrap}

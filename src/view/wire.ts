@@ -140,6 +140,7 @@ export interface Finding {
   fixes?: Fix[];
   rejected?: string[];
   docs?: string;
+  behind?: string;
 }
 
 /**
@@ -153,7 +154,14 @@ export interface Side {
   differs?: number[];
 }
 
-/** One or more edits; ``verified`` only where the program, traced again with them, holds. */
+/**
+ * One or more edits, in the order in which they are made.
+ *
+ * ``verified``: the program with them was traced to the loss, and nothing serious is left. ``mends``: the finding that they
+ * are for is gone. ``then``: what is met behind it, where ``mends`` is all that can be said.
+ * ``proof``: ``"source"`` where the very text of ``patch`` was run, ``"live"`` where the program was built again with the
+ * edits and there is no source to patch, ``""`` where nothing was tried.
+ */
 export interface Fix {
   title: string;
   edits?: Edit[];
@@ -164,6 +172,9 @@ export interface Fix {
   cell?: string;
   file?: string;
   after?: After | null;
+  proof?: "" | "live" | "source";
+  mends?: boolean;
+  then?: string[];
 }
 
 /** One change. ``target`` names the node, edge or stage; ``detail`` holds plain values. */

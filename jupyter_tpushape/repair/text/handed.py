@@ -6,366 +6,402 @@ where it is written. What stands under a name is looked up where the name is giv
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import ast
+from collections.abc import Callable
 from typing import Any
 
-import libcst as cst
-from libcst.metadata import ParentNodeProvider, PositionProvider
+from ...flow import Spec
+from .arguments import Change, argument, with_argument, without
+from .names import Names
+from .program import Text
+from .source import NoPlace, Source, enclosing, is_atom, nodes, parents
 
-from ...flow import Edit, Spec
-from .expressions import code, map_code, role_of
-from .words import NoPlace, name_of, parsed, with_argument
-
-_INDEX = {"x": 0, "y": 1, "weight": 2}
-_FITTING = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"})
-_TRACING = frozenset({"trace", "assert_flows"})
-_BATCHING = ("batch", "padded_batch")
-
-
-@dataclass(frozen=True)
-class Form:
-    """What the data is: a pipeline or arrays, the structure of its parts, and whether a call hands it over, or which function."""
-
-    dataset: bool = False
-    x: Any = None
-    y: Any = None
-    weight: Any = None
-    specs: Any = None
-    called: bool = False
-    name: str = ""
-
-    @property
-    def parts(self) -> int:
-        return 3 if self.weight is not None else 2 if self.y is not None else 1
-
-    def spec(self, edit: Edit) -> Spec | None:
-        """The spec of the leaf that an edit is about; axes that differ from batch to batch are open."""
-        found = (self.specs or {}).get(role_of(edit)) or {}
-        key = edit.detail.get("key")
-        key = tuple(key) if isinstance(key, list) else key
-        spec = next(iter(found.values()), None) if key is None and len(found) == 1 else found.get(key)
-        return spec if isinstance(spec, Spec) else None
+Expression = Callable[..., str]
+FITTING = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"})
+TRACING = frozenset({"trace", "assert_flows"})
+_ROLES = {"x": 0, "y": 1, "weight": 2}
+_NAMES = ("x", "y", "w")
+_BATCHING = {
+    "batch": ["batch_size", "drop_remainder"],
+    "padded_batch": ["batch_size", "padded_shapes", "padding_values", "drop_remainder"],
+}
 
 
-def change_data(source: str, edit: Edit, line: int, form: Form) -> str:
-    """The source with a transform, or another batching, where the data is handed over at ``line``.
+class Handed:
+    """The data's expression in the text, and changes of one role (``x``, ``y``, ``weight``) of it."""
 
-    Raises:
-        NoPlace: where the source does not show one place for it.
-    """
-    return _Hands(source, edit, line, form).changed()
+    def __init__(self, text: Text, role: str = "x") -> None:
+        seen = text.seen
+        self.text, self.role, self.sample = text, role, seen.sample
+        self.dataset = getattr(self.sample, "kind", "") == "dataset"
+        self.parts = 3 if getattr(self.sample, "weight", None) is not None else 2 if getattr(self.sample, "y", None) is not None else 1
+        self.changes: list[Change] = []
+        self.values, self.call = self._found()
+        self.above = parents(self.source.tree)
 
-
-class _Hands:
-    def __init__(self, source: str, edit: Edit, line: int, form: Form) -> None:
-        wrapper = parsed(source)
-        self.module, self.edit, self.line, self.form = wrapper.module, edit, line, form
-        self.positions, self.parents = wrapper.resolve(PositionProvider), wrapper.resolve(ParentNodeProvider)
-        self.swaps: list[tuple[Any, Any]] = []
-
-    def changed(self) -> str:
-        if self.form.called:
-            call = self._call()
-            self.scope = self._enclosing(call)
-            self._at_call(call)
-        else:
-            self.scope = self._function()
-            for value in self._returned():
-                self._whole(value)
-        if not self.swaps:
-            raise NoPlace
-        changed: Any = self.module.visit(_Swap(self.swaps))
-        return str(changed.code)
+    source: Source
+    names: Names
 
     # -- where -------------------------------------------------------------------------------------
 
-    def _function(self) -> Any:
-        named = [node for node in _all(self.module, cst.FunctionDef) if node.name.value == self.form.name]
-        found = (
-            named
-            if len(named) == 1
-            else [
-                node
-                for node in _all(self.module, cst.FunctionDef)
-                if self.line in (self.positions[node].start.line, *(self.positions[item].start.line for item in node.decorators))
-            ]
-        )
-        if len(found) != 1:
+    def _found(self) -> tuple[list[ast.expr], ast.Call | None]:
+        """The expressions that the data function returns, or the call that the data is handed to."""
+        program = self.text.seen.program
+        function = getattr(program.data, "func", program.data)
+        if getattr(function, "__code__", None) is not None:
+            self.source, scope = self.text.definition(function)
+            self.names = self.text.names(self.source.file)
+            self.scope = scope
+            if isinstance(scope, ast.Lambda):
+                return [scope.body], None
+            above = parents(self.source.tree)
+            return [node.value for node in nodes(scope, ast.Return) if enclosing(above, node) is scope and node.value is not None], None
+        if program.handed is None or (
+            callable(program.data) and not hasattr(program.data, "element_spec") and not hasattr(program.data, "shape")
+        ):
             raise NoPlace
-        return found[0]
+        call = self._call(program.handed)
+        self.scope = enclosing(parents(self.source.tree), call)
+        return [], call
 
-    def _returned(self) -> Iterator[Any]:
-        for node in _all(self.scope, cst.Return):
-            if self._enclosing(node) is self.scope and node.value is not None:
-                yield node.value
-
-    def _call(self) -> Any:
-        found = [
-            node
-            for node in _all(self.module, cst.Call)
-            if name_of(node) in _FITTING | _TRACING and self.positions[node].start.line <= self.line <= self.positions[node].end.line
+    def _call(self, where: Any) -> ast.Call:
+        self.source = self.text.source(where[0])
+        self.names = self.text.names(where[0])
+        if getattr(where, "span", None) is not None:
+            found = self.source.call_at(where.span)
+            if _called(found) in FITTING | TRACING:
+                return found
+        every: list[ast.Call] = [
+            call
+            for call in nodes(self.source.tree, ast.Call)
+            if _called(call) in FITTING | TRACING and call.lineno <= where[1] <= (call.end_lineno or call.lineno)
         ]
-        if len(found) != 1:
+        if len(every) != 1:
             raise NoPlace
-        return found[0]
+        return every[0]
 
-    def _enclosing(self, node: Any) -> Any:
-        while not isinstance(node, cst.Module):
-            node = self.parents[node]
-            if isinstance(node, (cst.FunctionDef, cst.Lambda)):
-                return node
-        return node
+    def _named(self, name: str) -> list[ast.expr]:
+        """What is assigned to a name in this scope."""
+        return [
+            node.value
+            for node in nodes(self.scope, ast.Assign)
+            if enclosing(self.above, node) is self.scope and any(isinstance(item, ast.Name) and item.id == name for item in node.targets)
+        ]
 
-    def _named(self, name: str) -> list[Any]:
-        """What is assigned to a name in this scope; nothing where it is also bound in another way."""
-        found = []
-        for node in _all(self.scope, cst.Assign):
-            if self._enclosing(node) is not self.scope:
-                continue
-            if any(isinstance(target.target, cst.Name) and target.target.value == name for target in node.targets):
-                found.append(node.value)
-        return found
-
-    def _resolved(self, value: Any) -> Any:
+    def _resolved(self, value: ast.expr) -> ast.expr:
         """The expression that stands under a name, where it is given once."""
-        if isinstance(value, cst.Name):
-            found = self._named(value.value)
+        if isinstance(value, ast.Name):
+            found = self._named(value.id)
             if len(found) == 1:
                 return found[0]
         return value
 
-    # -- what --------------------------------------------------------------------------------------
+    # -- transforms --------------------------------------------------------------------------------
 
-    def _at_call(self, call: cst.Call) -> None:
-        if name_of(call) in _TRACING:
-            whole = _argument(call, 1, "data")
-            if whole is None:
-                raise NoPlace
-            self._whole(whole.value)
+    def transform(self, path: tuple[Any, ...], expression: Expression) -> None:
+        """Puts an operation around a leaf of the role."""
+        self._visit(
+            lambda leaf: self._leaf(leaf, path, expression),
+            lambda value: self._behind(value, self._mapped(path, expression)),
+            lambda value: self._opened(value, path, expression),
+        )
+        self._finish()
+
+    def exchange(self, order: Any, expression: Expression) -> None:
+        """Puts the inputs into another order, or under other names."""
+        self._visit(
+            lambda leaf: self._exchanged(leaf, order, expression),
+            lambda value: self._behind(value, self._mapped((), expression)),
+            lambda value: self._opened(value, (), expression),
+        )
+        self._finish()
+
+    def _visit(self, leaf: Callable[[ast.expr], None], pipeline: Callable[[ast.expr], None], whole: Callable[[ast.expr], None]) -> None:
+        for value in self.values:
+            self._whole(value, leaf, pipeline, whole)
+        call = self.call
+        if call is None:
             return
-        x = _argument(call, 0, "x")
-        if x is None:
-            raise NoPlace
-        if self.form.dataset:
-            self._pipeline(x.value)
-            self._held_back(call)
-        elif self.edit.kind == "batching":
-            self._arrays_batched(call)
-        else:
-            names = ("x", "y", "sample_weight")
-            index = _INDEX[role_of(self.edit)]
-            argument = _argument(call, index if index < 2 else 99, names[index])
-            if argument is None:
+        if _called(call) in TRACING:
+            data = argument(call, "data", ["model", "data"])
+            if data is None:
                 raise NoPlace
-            self._leaf(argument.value)
-            self._held_back(call)
-
-    def _held_back(self, call: cst.Call) -> None:
-        """Data that is held back for validation is fed to the same model."""
-        argument = _argument(call, 99, "validation_data")
-        if argument is None:
+            self._whole(data, leaf, pipeline, whole)
             return
-        if self.form.dataset:
-            self._pipeline(argument.value)
-        elif isinstance(self._resolved(argument.value), (cst.Tuple, cst.List)):
-            self._whole(argument.value)
-        elif self.edit.kind != "batching":
+        name = ("x", "y", "sample_weight")[_ROLES[self.role]]
+        given = argument(call, "x" if self.dataset else name, ["x", "y"])
+        if given is None:
             raise NoPlace
+        (pipeline if self.dataset else leaf)(given)
+        held = argument(call, "validation_data", [])
+        if held is None:
+            return
+        # What is held back for validation is fed to the same model.
+        if not self.dataset and not isinstance(self._resolved(held), (ast.Tuple, ast.List)):
+            raise NoPlace
+        self._whole(held, leaf, pipeline, whole)
 
-    def _whole(self, value: Any) -> None:
+    def _whole(self, value: ast.expr, leaf: Any, pipeline: Any, whole: Any) -> None:
         """Data as one expression: a tuple of arrays, or a pipeline."""
-        if self.form.dataset:
-            self._pipeline(value)
+        if self.dataset:
+            pipeline(value)
             return
-        if self.edit.kind == "batching":
-            parts = [item.value for item in value.elements] if isinstance(value, cst.Tuple) else []
-            given = [self._text(part) for part in parts if not (isinstance(part, cst.Name) and part.value == "None")]
-            whole = self._text(value) if len(given) == len(parts) else given[0] if len(given) == 1 else f"({', '.join(given)})"
-            self._swap(value, self._sliced(whole))
-            return
-        inside = self._resolved(value)
-        index = _INDEX[role_of(self.edit)]
-        if isinstance(inside, cst.Tuple):
-            if index >= len(inside.elements):
+        inside, index = self._resolved(value), _ROLES[self.role]
+        if isinstance(inside, ast.Tuple) and not any(isinstance(item, ast.Starred) for item in inside.elts):
+            if index >= len(inside.elts):
                 raise NoPlace
-            self._leaf(inside.elements[index].value)
-        elif self.form.parts == 1 and index == 0:
-            self._leaf(value)
+            leaf(inside.elts[index])
+        elif self.parts == 1 and index == 0:
+            leaf(value)
         else:
-            raise NoPlace
+            whole(value)
 
-    def _leaf(self, value: Any) -> None:
-        """One part of the data, or one leaf of it."""
-        key = self.edit.detail.get("key")
-        if self.edit.detail["op"] == "exchange":
-            self._exchanged(value)
-            return
-        if key is None:
-            self._swap(value, self._written(self._text(value)))
-            return
-        if isinstance(key, list):
+    def _spec(self, path: tuple[Any, ...]) -> Spec | None:
+        """The spec of a leaf; axes that differ from batch to batch are open."""
+        leaf = getattr(self.sample, self.role, None)
+        for key in path:
+            try:
+                leaf = leaf[key]  # type: ignore[index]
+            except (KeyError, IndexError, TypeError):
+                return None
+        shape, dtype = getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
+        return Spec(tuple(shape), str(dtype)) if isinstance(shape, tuple) else None
+
+    def _leaf(self, value: ast.expr, path: tuple[Any, ...], expression: Expression) -> None:
+        """A leaf inside one part of the data, as far down as the text shows it."""
+        spec, rest = self._spec(path), path
+        node = value
+        while rest:
+            inside = self._resolved(node)
+            child = _child(inside, rest[0])
+            if child is None:
+                break
+            node, rest = child, rest[1:]
+        if rest and not is_atom(node):
             raise NoPlace
+        self._replace(node, self._rebuilt(self.source.of(node), path[: len(path) - len(rest)], rest, expression, spec, tensor=False))
+
+    def _rebuilt(
+        self, name: str, above: tuple[Any, ...], path: tuple[Any, ...], expression: Expression, spec: Spec | None, *, tensor: bool
+    ) -> str:
+        """The text of a nested value whose leaf at ``path`` is changed."""
+        if not path:
+            made = expression(name, spec, tensor=tensor)
+            if not made:
+                raise NoPlace
+            return made
+        key = path[0]
+        if isinstance(key, str):
+            inner = self._rebuilt(f'{name}["{key}"]', (*above, key), path[1:], expression, spec, tensor=tensor)
+            return f'{{**{name}, "{key}": {inner}}}'
+        whole: Any = getattr(self.sample, self.role, None)
+        for step in above:
+            whole = whole[step]
+        if not isinstance(whole, (list, tuple)):
+            raise NoPlace
+        inner = self._rebuilt(f"{name}[{key}]", (*above, key), path[1:], expression, spec, tensor=tensor)
+        items = ", ".join(inner if i == key else f"{name}[{i}]" for i in range(len(whole)))
+        return f"[{items}]" if isinstance(whole, list) and not tensor else f"({items}{',' if len(whole) == 1 else ''})"
+
+    def _opened(self, value: ast.expr, path: tuple[Any, ...], expression: Expression) -> None:
+        """``return load()`` gets names for its parts, and then the transform."""
+        statement = self.above.get(value)
+        if not isinstance(statement, ast.Return) or not self.source.first_in_line(statement):
+            raise NoPlace
+        names = _NAMES[: self.parts]
+        index = _ROLES[self.role]
+        made = self._rebuilt(names[index], (), path, expression, self._spec(path), tensor=False)
+        parts = ", ".join(made if i == index else name for i, name in enumerate(names))
+        indent = self.source.indent(statement)
+        self._replace(statement, f"{', '.join(names)} = {self.source.of(value)}\n{indent}return {parts}")
+
+    def _exchanged(self, value: ast.expr, order: Any, expression: Expression) -> None:
         inside = self._resolved(value)
-        if isinstance(inside, (cst.List, cst.Tuple)) and isinstance(key, int) and key < len(inside.elements):
-            self._leaf_at(inside.elements[key].value)
-        elif isinstance(inside, cst.Dict):
-            for item in inside.elements:
-                if isinstance(item, cst.DictElement) and isinstance(item.key, cst.SimpleString) and item.key.evaluated_value == key:
-                    self._leaf_at(item.value)
-        elif isinstance(key, str) and isinstance(value, cst.Name):
-            made = self._code(f'{value.value}["{key}"]')
-            self._swap(value, cst.parse_expression(f'{{**{value.value}, "{key}": {made}}}'))
-
-    def _leaf_at(self, value: Any) -> None:
-        self._swap(value, self._written(self._text(value)))
-
-    def _exchanged(self, value: Any) -> None:
-        order, inside = self.edit.detail["order"], self._resolved(value)
-        if isinstance(order, list) and isinstance(inside, (cst.List, cst.Tuple)) and len(inside.elements) == len(order):
-            elements = [old.with_changes(value=inside.elements[i].value) for old, i in zip(inside.elements, order, strict=True)]
-            self._swap(inside, inside.with_changes(elements=elements))
-        elif isinstance(order, dict) and isinstance(inside, cst.Dict):
+        if isinstance(order, list) and isinstance(inside, (ast.List, ast.Tuple)) and len(inside.elts) == len(order):
+            for old, i in zip(inside.elts, order, strict=True):
+                self._replace(old, self.source.of(inside.elts[i]))
+        elif isinstance(order, dict) and isinstance(inside, ast.Dict):
             names = {old: new for new, old in order.items()}
-            items: list[Any] = []
-            for item in inside.elements:
-                written = item.key if isinstance(item, cst.DictElement) and isinstance(item.key, cst.SimpleString) else None
-                new = names.get(written.evaluated_value) if written is not None else None
-                items.append(item.with_changes(key=written.with_changes(value=f'"{new}"')) if written is not None and new else item)
-            self._swap(inside, inside.with_changes(elements=items))
-        elif isinstance(value, cst.Name):
-            self._swap(value, self._written(value.value))
+            for key in inside.keys:
+                if isinstance(key, ast.Constant) and key.value in names:
+                    self._replace(key, f'"{names[key.value]}"')
+        elif isinstance(value, ast.Name):
+            self._replace(value, expression(value.id, None, tensor=False))
         else:
             raise NoPlace
-
-    def _code(self, name: str) -> str:
-        made = code(self.edit, name, self.form.spec(self.edit))
-        if not made:
-            raise NoPlace
-        return made
-
-    def _written(self, name: str) -> Any:
-        return cst.parse_expression(self._code(name))
 
     # -- pipelines ---------------------------------------------------------------------------------
 
-    def _pipeline(self, value: Any) -> None:
-        detail = self.edit.detail
-        if self.edit.kind != "batching":
-            mapped = map_code(self.edit, self.form.x, self.form.y, self.form.weight, spec=self.form.spec(self.edit), parts=self.form.parts)
-            if not mapped:
-                raise NoPlace
-            self._behind(value, mapped)
-            return
-        drop = f"drop_remainder={detail.get('drop_remainder', True)}"
-        if detail.get("op") == "add-batch":
-            self._behind(value, f".batch({detail['batch']}{', ' + drop if detail.get('drop_remainder', True) else ''})")
-            return
-        if detail.get("op") == "options":
+    def _mapped(self, path: tuple[Any, ...], expression: Expression) -> str:
+        names = _NAMES[: self.parts]
+        index = _ROLES[self.role]
+        if index >= len(names):
             raise NoPlace
-        root = _root(value)
-        if detail.get("op") == "unbatch":
-            self._batched_once(value, root)
-            return
-        where = [*([] if isinstance(value, cst.Name) else [value]), *(self._named(root) if root else [])]
-        batches = [call for chain in where for call in _all(chain, cst.Call) if name_of(call) in _BATCHING]
-        if len(batches) == 1 and isinstance(batches[0].func, cst.Attribute):
-            self._swap(batches[0], self._rebatched(batches[0]))
-        else:
-            self._behind(value, f"{self._repeated()}.unbatch().batch({detail['batch']}, {drop})")
+        made = self._rebuilt(names[index], (), path, expression, self._spec(path), tensor=True)
+        return mapped(self.role, made, self.parts)
 
-    def _batched_once(self, value: Any, root: str | None) -> None:
-        """The second ``batch`` taken out of the chain; ``unbatch()`` behind it where only one is in sight."""
-        where = [*([] if isinstance(value, cst.Name) else [value]), *(self._named(root) if root else [])]
-        batches = [call for chain in where for call in _all(chain, cst.Call) if name_of(call) in _BATCHING]
-        if len(batches) == 2 and all(isinstance(call.func, cst.Attribute) for call in batches):
-            outer = max(batches, key=lambda call: len(self._text(call)))
-            assert isinstance(outer.func, cst.Attribute)
-            self._swap(outer, outer.func.value)
-        else:
-            self._behind(value, ".unbatch()")
+    def behind(self, tail: str) -> None:
+        """One more stage behind the pipeline."""
+        self._visit(self._no, lambda value: self._behind(value, tail), self._no)
+        self._finish()
 
-    def _rebatched(self, call: cst.Call) -> cst.Call:
-        detail = self.edit.detail
-        made = with_argument(call, "batch_size", cst.Integer(str(detail["batch"])))
-        made = with_argument(made, "drop_remainder", cst.Name(str(detail.get("drop_remainder", True))))
-        if detail.get("repeat") and isinstance(made.func, cst.Attribute):
-            inner = cst.parse_expression(f"{self._text(made.func.value)}{self._repeated()}")
-            made = made.with_changes(func=made.func.with_changes(value=inner))
-        return made
+    def _no(self, value: ast.expr) -> None:
+        raise NoPlace
 
-    def _behind(self, value: Any, tail: str) -> None:
+    def _behind(self, value: ast.expr, tail: str) -> None:
         """One more stage behind a pipeline; a prefetch stays its last one."""
-        inside = self._resolved(value) if isinstance(value, cst.Name) else value
-        if isinstance(inside, cst.Call) and name_of(inside) == "prefetch" and isinstance(inside.func, cst.Attribute):
-            inner = cst.parse_expression(f"{self._text(inside.func.value)}{tail}")
-            self._swap(inside, inside.with_changes(func=inside.func.with_changes(value=inner)))
+        inside = self._resolved(value) if isinstance(value, ast.Name) else value
+        if isinstance(inside, ast.Call) and _called(inside) == "prefetch" and isinstance(inside.func, ast.Attribute):
+            end = self.source.end(inside.func.value)
+            self.changes.append((end, end, tail))
             return
-        text = self._text(value)
-        plain = isinstance(value, (cst.Name, cst.Call, cst.Attribute, cst.Subscript))
-        self._swap(value, cst.parse_expression(f"{text if plain else '(' + text + ')'}{tail}"))
+        start, end = self.source.start(value), self.source.end(value)
+        if is_atom(value):
+            self.changes.append((end, end, tail))
+        else:
+            self.changes += [(start, start, "("), (end, end, ")" + tail)]
 
-    def _sliced(self, parts: str) -> Any:
-        detail = self.edit.detail
-        bare = isinstance(cst.parse_expression(parts), cst.Tuple) and not parts.startswith("(")
-        whole = f"({parts})" if bare else parts
-        return cst.parse_expression(
-            f"tf.data.Dataset.from_tensor_slices({whole}){self._repeated()}.batch({detail['batch']}, drop_remainder={detail.get('drop_remainder', True)})"
-        )
+    def rebatch(self, batch: int, drop: bool, repeat: int) -> None:
+        """Another batch size where it is written; behind the pipeline where it is not; arrays become a pipeline."""
+        again = f".repeat({repeat})" if repeat else ""
+        if self.dataset:
+            self._visit(self._no, lambda value: self._rebatched(value, batch, drop, again), self._no)
+        elif self.call is not None and _called(self.call) not in TRACING:
+            self._arrays_batched(self.call, batch, drop, again)
+        else:
+            for value in self._wholes():
+                if value is None:
+                    raise NoPlace
+                self._replace(value, self._sliced(self._given(value), batch, drop, again))
+        self._finish()
 
-    def _arrays_batched(self, call: cst.Call) -> None:
+    def _wholes(self) -> list[ast.expr | None]:
+        if self.call is None:
+            return list(self.values)
+        return [argument(self.call, "data", ["model", "data"])]
+
+    def _rebatched(self, value: ast.expr, batch: int, drop: bool, again: str) -> None:
+        batches = self._batches(value)
+        if len(batches) != 1:
+            self._behind(value, f"{again}.unbatch().batch({batch}, drop_remainder={drop})")
+            return
+        call = batches[0]
+        order = _BATCHING[_called(call)]
+        one = with_argument(self.source, self.names, call, "batch_size", str(batch), order)
+        two = with_argument(self.source, self.names, call, "drop_remainder", str(drop), order)
+        if again and isinstance(call.func, ast.Attribute):
+            end = self.source.end(call.func.value)
+            self.changes.append((end, end, again))
+        self.changes += [one, two] if one[:2] != two[:2] else [(one[0], one[1], one[2] + two[2])]
+
+    def _batches(self, value: ast.expr) -> list[ast.Call]:
+        root = _root(value)
+        where = [*([] if isinstance(value, ast.Name) else [value]), *(self._named(root) if root else [])]
+        return [
+            call
+            for chain in where
+            for call in nodes(chain, ast.Call)
+            if _called(call) in _BATCHING and isinstance(call.func, ast.Attribute)
+        ]
+
+    def batch_once(self) -> None:
+        """The second ``batch`` taken out of the chain; ``unbatch()`` behind it where only one is in sight."""
+
+        def once(value: ast.expr) -> None:
+            batches = self._batches(value)
+            if len(batches) == 2:
+                outer = max(batches, key=lambda call: len(self.source.of(call)))
+                assert isinstance(outer.func, ast.Attribute)
+                self.changes.append((self.source.end(outer.func.value), self.source.end(outer), ""))
+            else:
+                self._behind(value, ".unbatch()")
+
+        self._visit(self._no, once, self._no)
+        self._finish()
+
+    def _given(self, value: ast.expr) -> str:
+        """The parts of data that are there, as ``from_tensor_slices`` takes them."""
+        parts = value.elts if isinstance(value, ast.Tuple) else []
+        given = [self.source.of(part) for part in parts if not (isinstance(part, ast.Constant) and part.value is None)]
+        if len(given) == len(parts):
+            text = self.source.of(value)
+            return text if not parts or text.startswith("(") else f"({text})"
+        return given[0] if len(given) == 1 else f"({', '.join(given)})"
+
+    def _sliced(self, parts: str, batch: int, drop: bool, again: str) -> str:
+        return f"tf.data.Dataset.from_tensor_slices({parts}){again}.batch({batch}, drop_remainder={drop})"
+
+    def _arrays_batched(self, call: ast.Call, batch: int, drop: bool, again: str) -> None:
         """``fit(x, y, batch_size=10)`` becomes ``fit(tf.data.Dataset.from_tensor_slices((x, y)).batch(8, ...))``."""
-        parts = [_argument(call, 0, "x"), _argument(call, 1, "y"), _argument(call, 99, "sample_weight")]
-        given = [part for part in parts if part is not None]
-        texts = [self._text(part.value) for part in given]
-        gone = [*given, _argument(call, 2, "batch_size")]
-        rest = [argument for argument in call.args if argument not in gone]
-        if any(argument.keyword is None for argument in rest):
+        order = ["x", "y", "batch_size"]
+        given = [value for key in ("x", "y", "sample_weight") if (value := argument(call, key, order)) is not None]
+        gone = [*given[1:], *([size] if (size := argument(call, "batch_size", order)) is not None else [])]
+        if not given or any(value not in (*given, *gone) for value in call.args):
             raise NoPlace
-        made = self._sliced(texts[0] if len(texts) == 1 else f"({', '.join(texts)})")
-        comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-        first = cst.Arg(made, comma=comma) if rest else cst.Arg(made)
-        self._swap(call, call.with_changes(args=[first, *rest]))
+        texts = [self.source.of(value) for value in given]
+        made = self._sliced(texts[0] if len(texts) == 1 else f"({', '.join(texts)})", batch, drop, again)
+        self._replace(given[0], made)
+        self.changes += without(self.source, call, gone)
 
-    def _repeated(self) -> str:
-        """The rows again, where there are fewer than a batch takes."""
-        return f".repeat({self.edit.detail['repeat']})" if self.edit.detail.get("repeat") else ""
+    # -- changes -----------------------------------------------------------------------------------
 
-    def _text(self, node: Any) -> str:
-        return str(self.module.code_for_node(node))
+    def _replace(self, node: ast.AST, new: str) -> None:
+        self.changes.append((self.source.start(node), self.source.end(node), new))
 
-    def _swap(self, old: Any, new: Any) -> None:
-        self.swaps.append((old, new))
+    def _finish(self) -> None:
+        """Makes the changes, and sees to it that ``np`` and ``tf`` mean what they say."""
+        if not self.changes:
+            raise NoPlace
+        unique = list(dict.fromkeys(self.changes))
+        imports = []
+        for short, module in (("np", "numpy"), ("tf", "tensorflow")):
+            if any(f"{short}." in new for _, _, new in unique):
+                import sys
+
+                found = sys.modules.get(module)
+                if found is None:
+                    raise NoPlace
+                name, more = self.names.spell(found, self.values[0] if self.values else self.call or self.source.tree)
+                if name != short:
+                    unique = [(start, end, _renamed(new, short, name)) for start, end, new in unique]
+                imports += more
+        self.source.splice([*imports, *unique])
 
 
-class _Swap(cst.CSTTransformer):
-    """Several nodes exchanged in one go: a visit makes every node anew."""
+def mapped(role: str, made: str, parts: int = 2) -> str:
+    """A ``map`` that gives one part of an element another value; ``""`` for no value."""
+    if not made:
+        return ""
+    names = _NAMES[:parts]
+    shown = [made if i == _ROLES[role] else name for i, name in enumerate(names)]
+    return f".map(lambda {', '.join(names)}: {shown[0] if parts == 1 else '(' + ', '.join(shown) + ')'})"
 
-    def __init__(self, pairs: list[tuple[Any, Any]]) -> None:
-        self.new = {id(old): new for old, new in pairs}
 
-    def on_leave(self, original_node: Any, updated_node: Any) -> Any:
-        return self.new.get(id(original_node), updated_node)
+def _renamed(text: str, short: str, name: str) -> str:
+    import re
+
+    return re.sub(rf"(?<![\w.]){short}\.", f"{name}.", text)
 
 
-def _root(value: Any) -> str:
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def _child(value: ast.expr, key: Any) -> ast.expr | None:
+    """The part of a literal list, tuple or dict."""
+    if isinstance(value, (ast.List, ast.Tuple)) and isinstance(key, int) and key < len(value.elts):
+        return None if any(isinstance(item, ast.Starred) for item in value.elts) else value.elts[key]
+    if isinstance(value, ast.Dict):
+        for name, item in zip(value.keys, value.values, strict=True):
+            if isinstance(name, ast.Constant) and name.value == key:
+                return item
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "dict":
+        return next((item.value for item in value.keywords if item.arg == key), None)
+    return None
+
+
+def _root(value: ast.AST) -> str:
     """The name that a chain of calls starts with."""
-    while isinstance(value, (cst.Call, cst.Attribute)):
-        value = value.func if isinstance(value, cst.Call) else value.value
-    return value.value if isinstance(value, cst.Name) else ""
-
-
-def _all(node: Any, kind: type) -> list[Any]:
-    """Every node of a kind in a tree, the outer ones first."""
-    found = [node] if isinstance(node, kind) else []
-    for child in node.children:
-        found += _all(child, kind)
-    return found
-
-
-def _argument(call: cst.Call, index: int, name: str) -> cst.Arg | None:
-    for argument in call.args:
-        if argument.keyword is not None and argument.keyword.value == name:
-            return argument
-    plain = [argument for argument in call.args if argument.keyword is None and not argument.star]
-    return plain[index] if index < len(plain) else None
+    while isinstance(value, (ast.Call, ast.Attribute)):
+        value = value.func if isinstance(value, ast.Call) else value.value
+    return value.id if isinstance(value, ast.Name) else ""

@@ -1,0 +1,45 @@
+"""Edits, one class each: what it does to a program, what it writes, how it is said."""
+
+from . import code_calls, code_numbers
+from .base import Edit, NotThere, edit_of
+from .batching import AddBatch, BatchOnce, Rebatch, ShareRows
+from .compile_argument import CompileArgument, FreshOptimizer
+from .data_code import LastAxis, MoveStage, WholeWindows
+from .exchange_layers import ExchangeLayers
+from .host_layer import HostLayer
+from .in_scope import InScope
+from .input_shape import InputShape
+from .insert_layer import InsertLayer
+from .layer_config import LayerConfig
+from .loss import Loss
+from .replace_layer import ReplaceLayer
+from .run import Run
+from .transform import ExchangeInputs, Transform
+
+__all__ = [
+    "AddBatch",
+    "BatchOnce",
+    "CompileArgument",
+    "Edit",
+    "ExchangeInputs",
+    "ExchangeLayers",
+    "FreshOptimizer",
+    "HostLayer",
+    "InScope",
+    "InputShape",
+    "InsertLayer",
+    "LastAxis",
+    "LayerConfig",
+    "Loss",
+    "MoveStage",
+    "NotThere",
+    "Rebatch",
+    "ReplaceLayer",
+    "Run",
+    "ShareRows",
+    "Transform",
+    "WholeWindows",
+    "code_calls",
+    "code_numbers",
+    "edit_of",
+]

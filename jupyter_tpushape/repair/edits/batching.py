@@ -1,0 +1,119 @@
+"""How a pipeline is batched, and how its files are shared out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ...flow import CannotRebuild
+from ..text.handed import Handed
+from ..text.program import Text
+from ..text.source import NoPlace
+from .base import Edit, kind
+from .run import Run
+
+
+@dataclass(frozen=True)
+class _Batching(Edit):
+    kind = "batching"
+    data_only = True
+
+
+@kind
+@dataclass(frozen=True)
+class Rebatch(_Batching):
+    """Batches of ``batch`` rows; ``repeat``: the rows so many times, where there are fewer."""
+
+    batch: int = 0
+    drop_remainder: bool = False
+    repeat: int = 0
+
+    def write(self, text: Text) -> None:
+        Handed(text).rebatch(self.batch, self.drop_remainder, self.repeat)
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        again = f".repeat({self.repeat})" if self.repeat else ""
+        yield "# at the end of the pipeline:"
+        yield f"+ds = ds{again}.unbatch().batch({self.batch}, drop_remainder={self.drop_remainder})"
+
+    def data(self, run: Run, data: Any) -> Any:
+        tf = sys.modules["tensorflow"]
+        if not hasattr(data, "element_spec"):
+            parts = data if isinstance(data, tuple) else (data,)
+            if any(hasattr(item, "shape") and not hasattr(item, "__array__") for item in parts):
+                raise CannotRebuild("Specs stand for data here: put batch(N, drop_remainder=True) into the pipeline that makes the data.")
+            data = tf.data.Dataset.from_tensor_slices(tuple(part for part in parts if part is not None))
+            data = data.repeat(self.repeat) if self.repeat else data
+            return data.batch(self.batch, drop_remainder=self.drop_remainder)
+        data = data.repeat(self.repeat) if self.repeat else data
+        return data.unbatch().batch(self.batch, drop_remainder=self.drop_remainder)
+
+
+@kind
+@dataclass(frozen=True)
+class AddBatch(_Batching):
+    """A batch for a pipeline that has none."""
+
+    op = "add-batch"
+
+    batch: int = 0
+    drop_remainder: bool = False
+
+    @property
+    def _stage(self) -> str:
+        return f".batch({self.batch}{', drop_remainder=True' if self.drop_remainder else ''})"
+
+    def write(self, text: Text) -> None:
+        Handed(text).behind(self._stage)
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# at the end of the pipeline:"
+        yield f"+ds = ds{self._stage}"
+
+    def data(self, run: Run, data: Any) -> Any:
+        return data.batch(self.batch, drop_remainder=self.drop_remainder)
+
+
+@kind
+@dataclass(frozen=True)
+class BatchOnce(_Batching):
+    """One batch where there are two."""
+
+    op = "unbatch"
+
+    def write(self, text: Text) -> None:
+        Handed(text).batch_once()
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# at the end of the pipeline, or leave the second batch() out:"
+        yield "+ds = ds.unbatch()"
+
+    def data(self, run: Run, data: Any) -> Any:
+        return data.unbatch()
+
+
+@kind
+@dataclass(frozen=True)
+class ShareRows(_Batching):
+    """How files or rows are shared out over hosts: an auto-shard policy."""
+
+    op = "options"
+
+    policy: str = ""
+
+    def write(self, text: Text) -> None:
+        raise NoPlace
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# behind the pipeline:"
+        yield "+options = tf.data.Options()"
+        yield f"+options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.{self.policy}"
+        yield "+ds = ds.with_options(options)"
+
+    def data(self, run: Run, data: Any) -> Any:
+        tf = sys.modules["tensorflow"]
+        options = tf.data.Options()
+        options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy[self.policy]
+        return data.with_options(options)

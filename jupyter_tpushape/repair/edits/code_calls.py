@@ -1,0 +1,121 @@
+"""Calls in the user's own code: rows counted, masks that keep the size, axes exchanged."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ..text.arguments import Change
+from ..text.names import Names
+from ..text.source import Source, nodes, parents
+from .base import kind
+from .code import CodeEdit, called
+
+_MAKERS = frozenset({"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "eye", "full"})
+
+
+@kind
+@dataclass(frozen=True)
+class CountRows(CodeEdit):
+    """The rows of the call's own input, in place of a number, where a new tensor is made with so many rows."""
+
+    op = "rows"
+
+    find: int = 0
+
+    def changes(self, source: Source, names: Names, scope: ast.AST) -> list[Change]:
+        found: list[Change] = []
+        above = parents(source.tree)
+        for call in nodes(scope, ast.Call):
+            name = _first(above, call)
+            if not name or called(call) not in _MAKERS:
+                continue
+            for shape in (*call.args, *(item.value for item in call.keywords)):
+                if isinstance(shape, (ast.Tuple, ast.List)) and shape.elts and getattr(shape.elts[0], "value", None) == self.find:
+                    module, changes = _shapes(names, call)
+                    found += [*changes, (source.start(shape.elts[0]), source.end(shape.elts[0]), f"{module}.shape({name})[0]")]
+        return list(dict.fromkeys(found))
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield f"# in {self.target or 'the model'}, with x for what call() gets:"
+        yield f"-{self.find}"
+        yield "+tf.shape(x)[0]"
+
+
+def _shapes(names: Names, call: ast.Call) -> tuple[str, list[Change]]:
+    """The module whose ``shape`` gives sizes that are known only when the program runs."""
+    tf = sys.modules.get("tensorflow")
+    if tf is None:
+        return names.spell(sys.modules["keras.ops"], call)
+    return names.spell(tf, call)
+
+
+def _first(above: dict[ast.AST, ast.AST], node: ast.AST) -> str:
+    """The first argument of the innermost function that has one."""
+    while node in above:
+        node = above[node]
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            found = [item.arg for item in node.args.args if item.arg not in ("self", "cls")]
+            if found:
+                return found[0]
+    return ""
+
+
+@kind
+@dataclass(frozen=True)
+class StaticMask(CodeEdit):
+    """``tf.boolean_mask(x, mask)`` becomes a product: the rows stay, those outside the mask are zero."""
+
+    op = "static-mask"
+
+    axes: int = 0
+
+    def changes(self, source: Source, names: Names, scope: ast.AST) -> list[Change]:
+        found = [
+            call
+            for call in nodes(scope, ast.Call)
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "boolean_mask" and len(call.args) == 2 and not call.keywords
+        ]
+        if len(found) != 1:
+            return []
+        call = found[0]
+        assert isinstance(call.func, ast.Attribute)
+        value, mask, module = source.of(call.args[0]), source.of(call.args[1]), source.of(call.func.value)
+        inside = f"({mask})[{', '.join(['...'] + [f'{module}.newaxis'] * self.axes)}]" if self.axes else mask
+        return [(source.start(call), source.end(call), f"{module}.where({inside}, {value}, {module}.zeros_like({value}))")]
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        inner = "[" + ", ".join(["..."] + ["tf.newaxis"] * self.axes) + "]" if self.axes else ""
+        yield f"# in {self.target}, in place of tf.boolean_mask(x, mask):"
+        yield f"+tf.where(mask{inner}, x, tf.zeros_like(x))"
+
+
+@kind
+@dataclass(frozen=True)
+class Transposed(CodeEdit):
+    """``reshape(x, shape)`` becomes ``transpose(x, order)`` at one call: axes are exchanged and not only renamed."""
+
+    op = "transpose"
+
+    order: list[int] = field(default_factory=list)
+
+    def changes(self, source: Source, names: Names, scope: ast.AST) -> list[Change]:
+        found = [
+            call
+            for call in nodes(scope, ast.Call)
+            if called(call) == "reshape" and isinstance(call.func, ast.Attribute) and len(call.args) + len(call.keywords) == 2
+        ]
+        if len(found) != 1:
+            return []
+        call = found[0]
+        assert isinstance(call.func, ast.Attribute)
+        end = source.end(call.func)
+        shape = call.args[1] if len(call.args) > 1 else call.keywords[0]
+        order = f"({', '.join(map(str, self.order))})"
+        return [(end - len("reshape"), end, "transpose"), (source.start(shape), source.end(shape), order)]
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield f"# in {self.target or 'the model'}, in place of the reshape:"
+        yield f"+tf.transpose(x, {tuple(self.order)})"

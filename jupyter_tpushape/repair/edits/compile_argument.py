@@ -1,0 +1,85 @@
+"""Another argument of ``compile``, or an optimizer of the model's own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..text.arguments import argument, with_argument
+from ..text.compiling import compile_call
+from ..text.names import literal
+from ..text.program import Text
+from ..text.source import NoPlace, nodes
+from .base import Arguments, Edit, Value, kind
+from .run import Run
+
+
+@kind
+@dataclass(frozen=True)
+class CompileArgument(Edit):
+    """``argument=setting`` in ``compile``."""
+
+    kind = "strategy"
+    op = "argument"
+
+    argument: str = ""
+    setting: Any = None
+
+    @property
+    def value(self) -> Value:
+        return Value(self.kind, self.target, {"op": self.op, "argument": self.argument, "value": self.setting})
+
+    @classmethod
+    def of(cls, value: Value) -> CompileArgument | None:
+        if value.kind != cls.kind or value.detail.get("op") != cls.op:
+            return None
+        return cls(value.target, value.detail["argument"], value.detail["value"])
+
+    def write(self, text: Text) -> None:
+        source, names, call = compile_call(text, self.argument)
+        if not any(item.arg == self.argument for item in call.keywords):
+            raise NoPlace
+        source.splice([with_argument(source, names, call, self.argument, literal(self.setting), [])])
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# in compile():"
+        yield f"+{self.argument}={literal(self.setting)},"
+
+    def compile(self, run: Run, args: Any, kwargs: Any) -> Arguments:
+        run.done(self)
+        return args, {**kwargs, self.argument: self.setting}
+
+
+@kind
+@dataclass(frozen=True)
+class FreshOptimizer(Edit):
+    """An optimizer made where it is handed to ``compile``."""
+
+    kind = "strategy"
+    op = "fresh-optimizer"
+
+    def write(self, text: Text) -> None:
+        source, _, call = compile_call(text, "optimizer")
+        given = argument(call, "optimizer", ["optimizer"])
+        if not isinstance(given, ast.Name):
+            raise NoPlace
+        made = [
+            node.value
+            for node in nodes(source.tree, ast.Assign)
+            if any(isinstance(item, ast.Name) and item.id == given.id for item in node.targets) and isinstance(node.value, ast.Call)
+        ]
+        if len(made) != 1:
+            raise NoPlace
+        source.replace(given, source.of(made[0]))
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# in compile(), a new object in place of the optimizer:"
+        yield "+optimizer=type(optimizer).from_config(optimizer.get_config()),"
+
+    def compile(self, run: Run, args: Any, kwargs: Any) -> Arguments:
+        run.done(self)
+        old = args[0] if args else kwargs.get("optimizer")
+        new = type(old).from_config(old.get_config()) if hasattr(old, "get_config") else old
+        return ((new, *args[1:]), kwargs) if args else (args, {**kwargs, "optimizer": new})

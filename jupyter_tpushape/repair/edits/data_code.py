@@ -1,0 +1,144 @@
+"""The code that makes the data: rows of a reshape counted, windows filled, a stage of a pipeline moved."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from ...flow import CannotRebuild, EditKind
+from ..text.arguments import Change
+from ..text.program import Text
+from ..text.source import NoPlace, Source, nodes
+from .base import Edit, kind
+from .code import called
+from .run import Run
+
+
+@dataclass(frozen=True)
+class DataCode(Edit):
+    """A change of the function that makes the data."""
+
+    kind: ClassVar[EditKind] = "data-transform"
+    op = "source"
+    data_only = True
+
+    def changes(self, source: Source, scope: ast.AST) -> list[Change]:
+        raise NotImplementedError
+
+    def write(self, text: Text) -> None:
+        function = text.seen.program.data
+        source, scope = text.definition(getattr(function, "func", function))
+        found = self.changes(source, scope)
+        if not found:
+            raise NoPlace
+        source.splice(found)
+
+    def data(self, run: Run, data: Any) -> Any:
+        raise CannotRebuild("A pipeline that is there already cannot be put in another order: hand over the function that makes it.")
+
+
+def _reshapes(scope: ast.AST) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
+    """Every call of ``reshape`` with the parts of its shape."""
+    for call in nodes(scope, ast.Call):
+        if called(call) != "reshape" or not call.args or call.keywords:
+            continue
+        last = call.args[-1]
+        yield call, list(last.elts) if isinstance(last, (ast.Tuple, ast.List)) else list(call.args)
+
+
+@kind
+@dataclass(frozen=True)
+class CountRows(DataCode):
+    """-1 for the first number of reshapes to ``shape``."""
+
+    shape: list[int] = field(default_factory=list, metadata={"needed": True})
+
+    def changes(self, source: Source, scope: ast.AST) -> list[Change]:
+        wanted = [str(n) for n in self.shape]
+        return [
+            (source.start(parts[0]), source.end(parts[0]), "-1")
+            for _, parts in _reshapes(scope)
+            if [source.of(part) for part in parts][-len(wanted) :] == wanted and len(parts) == len(wanted)
+        ]
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        rest = ", ".join(map(str, self.shape[1:]))
+        yield "# in the data code:"
+        yield f"-.reshape({self.shape[0]}, {rest})"
+        yield f"+.reshape(-1, {rest})"
+
+
+@kind
+@dataclass(frozen=True)
+class WholeWindows(DataCode):
+    """Rows that fill no whole window left out in front of ``x.reshape(-1, window, ...)``."""
+
+    shape: list[int] = field(default_factory=list)
+    fill: bool = field(default=False, metadata={"needed": True})
+
+    def changes(self, source: Source, scope: ast.AST) -> list[Change]:
+        found = []
+        for call, parts in _reshapes(scope):
+            owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+            if isinstance(owner, (ast.Name, ast.Attribute)) and [source.of(part) for part in parts] == ["-1", *map(str, self.shape)]:
+                name, end = source.of(owner), source.end(owner)
+                found.append((end, end, f"[: len({name}) // {self.shape[0]} * {self.shape[0]}]"))
+        return found
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# in the data code, rows that fill no whole window left out:"
+        yield f"+x[: len(x) // {self.shape[0]} * {self.shape[0]}].reshape(-1, {', '.join(map(str, self.shape))})"
+
+
+@kind
+@dataclass(frozen=True)
+class LastAxis(DataCode):
+    """Another last number in reshapes to ``shape``, whose first axis may be an expression."""
+
+    shape: list[int] = field(default_factory=list)
+    last: int = field(default=0, metadata={"needed": True})
+
+    def changes(self, source: Source, scope: ast.AST) -> list[Change]:
+        inner = [str(n) for n in self.shape[1:]]
+        return [
+            (source.start(parts[-1]), source.end(parts[-1]), str(self.last))
+            for _, parts in _reshapes(scope)
+            if [source.of(part) for part in parts[-len(inner) :]] == inner and len(parts) > len(inner)
+        ]
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# in the data code:"
+        yield f"-.reshape(..., {self.shape[-1]})"
+        yield f"+.reshape(..., {self.last})"
+
+
+@kind
+@dataclass(frozen=True)
+class MoveStage(DataCode):
+    """A stage of a pipeline moved some stages towards its source."""
+
+    kind = "batching"
+
+    move: str = field(default="", metadata={"needed": True})
+    steps: int = 1
+
+    def changes(self, source: Source, scope: ast.AST) -> list[Change]:
+        found: list[Change] = []
+        for call in nodes(scope, ast.Call):
+            if called(call) != self.move or not isinstance(call.func, ast.Attribute):
+                continue
+            below: ast.expr = call.func.value
+            for _ in range(self.steps):
+                if not (isinstance(below, ast.Call) and isinstance(below.func, ast.Attribute)):
+                    break
+                below = below.func.value
+            else:
+                if isinstance(below, (ast.Call, ast.Name)):
+                    start, at = source.end(call.func.value), source.end(below)
+                    found += [(at, at, source.text[start : source.end(call)].strip()), (start, source.end(call), "")]
+        return found
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield f"# in the pipeline: {self.move}() moved {self.steps} up"

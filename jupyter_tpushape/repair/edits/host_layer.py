@@ -1,0 +1,157 @@
+"""A layer moved from the model into the pipeline: made where both can see it, called in ``map``, gone from the model."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...flow import CannotRebuild, Spec
+from ..text.arguments import Change, with_argument
+from ..text.handed import Handed
+from ..text.names import literal, positions_of
+from ..text.program import Text
+from ..text.source import NoPlace, Source, enclosing, nodes, parents, statement_of
+from .base import Edit, kind
+from .input_shape import InputShape
+from .run import Run
+from .transform import at
+
+
+@kind
+@dataclass(frozen=True)
+class HostLayer(Edit):
+    """The target, called on the host on the leaf ``key`` of x; ``input``: the number of the declared input that it reads."""
+
+    kind = "data-transform"
+    op = "host-layer"
+
+    key: Any = None
+    input: int | None = None
+
+    @property
+    def path(self) -> tuple[Any, ...]:
+        return () if self.key is None else (self.key,)
+
+    def write(self, text: Text) -> None:
+        obj = text.object(self.target)
+        source, _, call = text.made(obj)
+        above = parents(source.tree)
+        assign = above[call]
+        if not isinstance(assign, ast.Assign) or not isinstance(assign.targets[0], ast.Name):
+            raise NoPlace
+        name = assign.targets[0].id
+        handed = Handed(text, "x")
+        if handed.source is not source:
+            raise NoPlace
+        # The data first: the lines of the model are where they were, and the layer's line moves last.
+        handed.transform(self.path, lambda value, *_, **__: f"{name}({value})")
+        self._moved(text, source, obj, name)
+
+    def _moved(self, text: Text, source: Source, obj: Any, name: str) -> None:
+        _, names, call = text.made(obj)
+        above = parents(source.tree)
+        assign = above[call]
+        scope = enclosing(above, call)
+        changes: list[Change] = []
+        if self.input is not None:
+            gives = self._gives(text)
+            _, _, door = text.made(InputShape(self.target, self.input)._declaring(text))
+            shaped = InputShape(self.target, self.input, list((gives.shape or ())[1:]))._shaped(
+                source, door, positions_of(names.value(door.func))
+            )
+            typed = with_argument(source, names, door, "dtype", literal(gives.dtype), [])
+            changes += [shaped, typed]
+        for use in _uses(scope, above, name):
+            parent = above[use]
+            if isinstance(parent, ast.Call) and parent.func is use and len(parent.args) == 1:
+                changes += [(source.start(parent), source.start(parent.args[0]), ""), (source.end(parent.args[0]), source.end(parent), "")]
+            elif isinstance(parent, ast.List):
+                changes.append(_taken(source, parent, use))
+            elif not isinstance(scope, ast.Module):
+                raise NoPlace
+        if not isinstance(scope, ast.Module):
+            changes += self._lifted(source, above, assign)
+        source.splice(changes)
+
+    def _lifted(self, source: Source, above: dict[ast.AST, ast.AST], assign: ast.AST) -> list[Change]:
+        """The layer's line taken out of its function, and put in front of it."""
+        statement = statement_of(above, assign)
+        outer: ast.AST = statement
+        while not isinstance(above[outer], ast.Module):
+            outer = above[outer]
+        # With the remarks that stand right above it.
+        lines = source.text.split("\n")
+        first = statement.lineno - 1
+        while first > 0 and lines[first - 1].strip().startswith("#"):
+            first -= 1
+        start = sum(len(line) + 1 for line in lines[:first])
+        end = source.end(statement)
+        rest = source.text.find("\n", end)
+        head = min([outer.lineno, *(item.lineno for item in getattr(outer, "decorator_list", ()))])  # type: ignore[attr-defined]
+        put = sum(len(line) + 1 for line in lines[: head - 1])
+        if source.text[end:rest].strip(" \t;") and not source.text[end:rest].strip().startswith("#"):
+            # Other statements share the line.
+            stop = end + len(source.text[end:rest]) - len(source.text[end:rest].lstrip(" ;"))
+            return [(put, put, source.of(statement) + "\n\n\n"), (source.start(statement), stop, "")]
+        moved = source.text[source.start(statement) : rest if rest >= 0 else len(source.text)]
+        return [(put, put, moved + "\n\n\n"), (start, (rest if rest >= 0 else len(source.text)) + 1, "")]
+
+    def _gives(self, text: Text) -> Spec:
+        """What the layer gives."""
+        flow = text.seen.evidence.flow
+        node = next((node for node in flow.nodes if node.name == self.target), None)
+        edge = next(iter(flow.out_of(node.id)), None) if node is not None else None
+        if edge is None or edge.spec.shape is None or None in edge.spec.shape[1:]:
+            raise NoPlace
+        return Spec(edge.spec.shape, edge.spec.dtype)
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# in the pipeline, in place of the layer in the model:"
+        yield f"+ds = ds.map(lambda x, y: ({self.target}(x), y), num_parallel_calls=tf.data.AUTOTUNE)"
+
+    def hosts(self, run: Run, layer: Any) -> bool:
+        if getattr(layer, "name", None) != self.target:
+            return False
+        run.done(self)
+        run.hosted[self.target] = layer
+        return True
+
+    def data(self, run: Run, data: Any) -> Any:
+        if self.target not in run.hosted:
+            raise CannotRebuild(f"{self.target} was not met while the model was built.")
+        layer = run.hosted[self.target]
+        if hasattr(data, "element_spec"):
+            tf = sys.modules["tensorflow"]
+
+            def map_element(*parts: Any) -> Any:
+                items = [at(parts[0], self.path, layer), *parts[1:]]
+                return tuple(items) if len(items) > 1 else items[0]
+
+            return data.map(map_element, num_parallel_calls=tf.data.AUTOTUNE)
+        x, *rest = data if isinstance(data, tuple) else (data, None)
+        return (at(x, self.path, lambda value: np.asarray(layer(value))), *rest)
+
+
+def _uses(scope: ast.AST, above: dict[ast.AST, ast.AST], name: str) -> list[ast.AST]:
+    """Every place in the model's code where the name is read; the data's own call is not one of them."""
+    found: list[ast.AST] = []
+    for node in nodes(scope, ast.Name):
+        if node.id != name or not isinstance(node.ctx, ast.Load) or enclosing(above, node) is not scope:
+            continue
+        if isinstance(above[node], (ast.Call, ast.List)) and (
+            getattr(above[node], "func", None) is node or isinstance(above[node], ast.List)
+        ):
+            found.append(node)
+    return found
+
+
+def _taken(source: Source, owner: ast.List, use: ast.AST) -> Change:
+    at = owner.elts.index(use)  # type: ignore[arg-type]
+    if at + 1 < len(owner.elts):
+        return source.start(use), source.start(owner.elts[at + 1]), ""
+    return (source.end(owner.elts[at - 1]) if at else source.start(use)), source.end(use), ""

@@ -1,0 +1,93 @@
+"""Another shape, or dtype, for a declared input."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..text.arguments import Change, argument, with_argument
+from ..text.names import literal, positions_of
+from ..text.program import Text
+from ..text.source import NoPlace
+from .base import Arguments, Edit, kind
+from .run import _DECLARING, Run
+
+
+@kind
+@dataclass(frozen=True)
+class InputShape(Edit):
+    """``shape``, without the batch axis, for the ``index``-th declared input."""
+
+    kind = "input-shape"
+
+    index: int = 0
+    shape: list[int | None] = field(default_factory=list)
+    dtype: str = ""
+
+    def write(self, text: Text) -> None:
+        obj = self._declaring(text)
+        source, names, call = text.made(obj)
+        callee = names.value(call.func, call)
+        order = positions_of(callee) if callee is not None else []
+        changes = [self._shaped(source, call, order)]
+        if self.dtype:
+            changes.append(with_argument(source, names, call, "dtype", literal(self.dtype), order))
+        source.splice(changes)
+
+    def _declaring(self, text: Text) -> Any:
+        """What declares the input: an ``Input``, or a layer that is given a shape."""
+        declaring = [obj for obj in text.objects() if _declares(text, obj) and text.where(obj) is not None]
+        named = [obj for obj in declaring if obj.name == self.target]
+        made = text.seen.recorder.made
+        if len(named) == 1:
+            return named[0]
+        declaring.sort(key=lambda obj: made[id(obj)].ordinal if id(obj) in made else -1)
+        if self.index >= len(declaring):
+            raise NoPlace
+        return declaring[self.index]
+
+    def _shaped(self, source: Any, call: ast.Call, order: list[str]) -> Change:
+        value = literal(tuple(self.shape))
+        for key in _DECLARING:
+            known = argument(call, key, order)
+            if known is None:
+                continue
+            if key == "input_dim":
+                keyword = next(item for item in call.keywords if item.arg == key)
+                return source.start(keyword), source.end(keyword), f"input_shape={value}"
+            if key.startswith("batch_"):
+                if not isinstance(known, (ast.Tuple, ast.List)) or not known.elts:
+                    raise NoPlace
+                value = literal((None, *self.shape)).replace("None", source.of(known.elts[0]), 1)
+            return source.start(known), source.end(known), value
+        raise NoPlace
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield f"# the declared shape of {self.target}:"
+        yield f"+{literal(self.shape)}"
+
+    def declare(self, run: Run, index: int, args: Any, kwargs: Any) -> Arguments:
+        if index != self.index:
+            return args, kwargs
+        run.done(self)
+        shape, declares = tuple(self.shape), [key for key in _DECLARING if kwargs.get(key) is not None]
+        kwargs = dict(kwargs)
+        for key in declares:
+            if key.startswith("batch_"):
+                before = kwargs[key]
+                kwargs[key] = ((before[0] if before else None), *shape)
+            elif key == "input_dim":
+                kwargs.pop(key)
+                kwargs["input_shape"] = shape
+            else:
+                kwargs[key] = shape
+        if self.dtype:
+            kwargs["dtype"] = self.dtype
+        return ((shape, *args[1:]) if not declares and args else args), kwargs
+
+
+def _declares(text: Text, obj: Any) -> bool:
+    given = getattr(obj, "_input_shape_arg", None) or getattr(obj, "_batch_input_shape", None)
+    return isinstance(obj, text.seen.adapter.InputLayer) or bool(given)

@@ -1,0 +1,247 @@
+"""One more layer, in front of another one or behind it."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...trace.locations import Place
+from ..text.arguments import Change
+from ..text.names import Names
+from ..text.program import Text, parameter
+from ..text.source import NoPlace, Source, enclosing, nodes, parents, statement_of
+from .base import Edit, kind, made, written
+from .run import Run, exchange
+
+
+@kind
+@dataclass(frozen=True)
+class InsertLayer(Edit):
+    """``layer(**config)`` ``position`` (``before``, ``after``) the target; at its ``input``-th tensor; at its ``nth`` call only.
+
+    ``readers``: right behind an input, once for all that read it.
+    """
+
+    kind = "insert-layer"
+
+    layer_class: str = field(default="", metadata={"name": "layer"})
+    config: dict[str, Any] = field(default_factory=dict)
+    position: str = "before"
+    input: int | None = None
+    nth: int | None = None
+    readers: str = ""
+
+    # -- in source ---------------------------------------------------------------------------------
+
+    def write(self, text: Text) -> None:
+        if self.readers:
+            raise NoPlace
+        places = text.calls(self.target, self.nth)
+        if places:
+            for place in places:
+                self._at_call(text, place)
+            return
+        self._at_construction(text, text.object(self.target))
+
+    def _new(self, text: Text, source: Source, names: Names, call: ast.Call) -> tuple[str, list[Change]]:
+        """The new layer as it is written there, and what imports it."""
+        cls, beside = text.layer_class(self.layer_class), self._beside_written(text, source, call)
+        name, changes = names.spell(cls, call, beside)
+        prefix = name[: -len(self.layer_class)] if name.endswith(self.layer_class) else ""
+        if self.layer_class == "TimeDistributed":
+            inner, more = names.spell(text.layer_class(str(self.config["layer"])), call, beside)
+            return f"{name}({inner}())", _joined(changes, more)
+        made = written(text.package(), prefix, self.layer_class, self.config)
+        return (made if prefix or name == self.layer_class else name + made[len(self.layer_class) :]), changes
+
+    def _beside_written(self, text: Text, source: Source, call: ast.Call) -> ast.AST:
+        """How the layer's own class is written: there, or where it is made."""
+        func = call.func
+        while isinstance(func, ast.Call):
+            func = func.func
+        with contextlib.suppress(NoPlace):
+            made = text.made(text.object(self.target))
+            if made[0] is source:
+                return made[2].func
+        return func
+
+    def _at_call(self, text: Text, place: Place) -> None:
+        source, names, call = text.call_of(place, called=self.target)
+        shared = [
+            other for other in text.seen.recorder.calls if other.called == place and getattr(other.called, "span", None) == place.span
+        ]
+        if len({other.name for other in shared}) > 1:
+            outer = self._outside(text, source, call, place)
+            if outer is not None:
+                source, names, call, argument = outer
+                new, changes = self._new(text, source, names, call)
+                source.splice([*changes, *_around(source, argument, f"{new}(", ")")])
+                return
+            text.remarks.append(f"the line makes {len({other.name for other in shared})} layers, and all of them get it")
+        new, changes = self._new(text, source, names, call)
+        held = _held(source, call, new, self.layer_class)
+        if held is not None:
+            # Made with the model, and not anew at each call.
+            new, made = held
+            changes.append(made)
+        around = call if self.position == "after" else self._argument(call)
+        source.splice([*changes, *_around(source, around, f"{new}(", ")")])
+
+    def _argument(self, call: ast.Call) -> ast.expr:
+        given = call.args[0] if call.args else next((item.value for item in call.keywords if item.arg in ("inputs", "x")), None)
+        if given is None or isinstance(given, ast.Starred):
+            raise NoPlace
+        if self.input is None:
+            return given
+        if not isinstance(given, (ast.List, ast.Tuple)) or self.input >= len(given.elts):
+            raise NoPlace
+        return given.elts[self.input]
+
+    def _outside(self, text: Text, source: Source, call: ast.Call, place: Place) -> tuple[Source, Names, ast.Call, ast.expr] | None:
+        """Where a function of the user's hands its own argument to the layer: the call of that function, and the argument there."""
+        if self.position == "after" or self.input is not None or not place.outer:
+            return None
+        found = parameter(source, self._argument(call))
+        if found is None or found[1] < 0:
+            return None
+        outside, names, outer = text.call_of(place.outer[0])
+        if found[1] >= len(outer.args) or any(isinstance(item, ast.Starred) for item in outer.args):
+            return None
+        return outside, names, outer, outer.args[found[1]]
+
+    def _at_construction(self, text: Text, obj: Any) -> None:
+        """A layer of a list, or one that a model calls inside the framework: where it is made or named."""
+        source, names, call = text.made(obj)
+        twins = text.twins(obj)
+        if twins:
+            text.remarks.append(f"the line makes {len(twins) + 1} layers, and all of them get it")
+        new, changes = self._new(text, source, names, call)
+        above = parents(source.tree)
+        spot = _named_spot(source, above, call) or call
+        parent = above[spot]
+        if isinstance(parent, (ast.List, ast.Tuple)):
+            source.splice([*changes, _element(source, parent, spot, new, self.position)])
+        elif isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and parent.func.attr == "add" and spot in parent.args:
+            source.splice([*changes, _statement(source, above, parent, new, self.position)])
+        else:
+            sequential, more = names.spell(text.package().Sequential, call)
+            before = f"{sequential}([{new}, " if self.position == "before" else f"{sequential}(["
+            after = "])" if self.position == "before" else f", {new}])"
+            source.splice([*_joined(changes, more), *_around(source, call, before, after)])
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        where = f"input {self.input + 1} of {self.target}" if self.input is not None else self.target
+        yield f"# {'in front of' if self.position == 'before' else 'behind'} {where}:"
+        config = ", ".join(f"{key}={value!r}" for key, value in self.config.items())
+        yield f"+layers.{self.layer_class}({config}),"
+
+    # -- while the program is built again ----------------------------------------------------------
+
+    def beside(self, run: Run, name: str, position: str, index: int | None) -> list[Any]:
+        if (name, position, index) != (self.target, self.position, self.input) or self.nth not in (None, run.times.get(name, 0)):
+            return []
+        run.done(self)
+        return [run.once((id(self), name, index), lambda: made(run.package, self.layer_class, self.config))]
+
+    def finish(self, run: Run, model: Any) -> bool:
+        def changed(layer: Any) -> Any:
+            new = made(run.package, self.layer_class, self.config)
+            return run.adapter.Sequential([new, layer] if self.position == "before" else [layer, new])
+
+        return exchange(run.adapter, model, self.target, changed)
+
+
+def _held(source: Source, call: ast.Call, new: str, cls: str) -> tuple[str, Change] | None:
+    """In a method of the user's class: the attribute that holds the new layer, and the line of ``__init__`` that makes it.
+
+    Raises:
+        NoPlace: where the class has no ``__init__`` to make it in.
+    """
+    above = parents(source.tree)
+    method = enclosing(above, call)
+    owner = above.get(method)
+    if not isinstance(method, ast.FunctionDef) or not isinstance(owner, ast.ClassDef) or method.name in ("__init__", "build"):
+        return None
+    maker = next((item for item in owner.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"), None)
+    if maker is None or not maker.args.args or not method.args.args:
+        raise NoPlace
+    me, written = maker.args.args[0].arg, source.of(call.func)
+    lines = [item for item in maker.body if isinstance(item, ast.Assign) and any(source.of(target) == written for target in item.targets)]
+    beside: ast.stmt = lines[-1] if lines else maker.body[-1]
+    taken = {item.attr for item in nodes(owner, ast.Attribute)}
+    stem = f"{written.rsplit('.', 1)[-1]}_{cls.lower()}" if isinstance(call.func, ast.Attribute) else cls.lower()
+    name = next(name for name in (stem, *(f"{stem}_{i}" for i in range(1, 99))) if name not in taken)
+    end = source.end(beside)
+    stop = source.text.find("\n", end)
+    stop = len(source.text) if stop < 0 else stop
+    return f"{method.args.args[0].arg}.{name}", (stop, stop, f"\n{source.indent(beside)}{me}.{name} = {new}")
+
+
+def _around(source: Source, node: ast.AST, before: str, after: str) -> list[Change]:
+    start, end = source.start(node), source.end(node)
+    if isinstance(node, (ast.GeneratorExp, ast.Starred)):
+        raise NoPlace
+    return [(start, start, before), (end, end, after)]
+
+
+def _joined(one: list[Change], other: list[Change]) -> list[Change]:
+    """Two additions to one import are one."""
+    made = {(start, end): "" for start, end, _ in (*one, *other)}
+    for start, end, text in (*one, *other):
+        if text not in made[start, end]:
+            made[start, end] += text
+    return [(start, end, text) for (start, end), text in made.items()]
+
+
+def _named_spot(source: Source, above: dict[ast.AST, ast.AST], call: ast.Call) -> ast.AST | None:
+    """Where a layer that is given a name stands in a list or is added: the one place of that name."""
+    parent = above[call]
+    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
+        return None
+    target = parent.targets[0]
+    text = source.of(target)
+    scope: ast.AST = source.tree if isinstance(target, ast.Attribute) else enclosing(above, call)
+    uses: list[ast.AST] = [
+        node
+        for node in nodes(scope, (ast.Name, ast.Attribute))
+        if isinstance(getattr(node, "ctx", None), ast.Load) and source.of(node) == text
+    ]
+    spots = [
+        node
+        for node in uses
+        if isinstance(above[node], (ast.List, ast.Tuple))
+        or (isinstance(above[node], ast.Call) and isinstance(above[node].func, ast.Attribute) and above[node].func.attr == "add")  # type: ignore[attr-defined]
+    ]
+    return spots[0] if len(spots) == 1 and len(uses) == 1 else None
+
+
+def _element(source: Source, owner: Any, spot: ast.AST, new: str, position: str) -> Change:
+    """One more element of a list, on a line of its own where its neighbours stand so."""
+    start, end = source.start(spot), source.end(spot)
+    own_line = (source.first_in_line(spot) and spot is not owner.elts[0]) or (
+        source.first_in_line(spot) and (len(owner.elts) == 1 or source.first_in_line(owner.elts[1]))
+    )
+    if position == "before":
+        return start, start, f"{new},\n{source.indent(spot)}" if own_line else f"{new}, "
+    return end, end, f",\n{source.indent(spot)}{new}" if own_line else f", {new}"
+
+
+def _statement(source: Source, above: dict[ast.AST, ast.AST], add: ast.Call, new: str, position: str) -> Change:
+    """One more ``model.add`` in front of this one or behind it."""
+    statement = statement_of(above, add)
+    if not isinstance(statement, ast.Expr) or statement.value is not add:
+        raise NoPlace
+    extra = f"{source.of(add.func)}({new})"
+    if position == "before":
+        start = source.start(statement)
+        return start, start, f"{extra}\n{source.indent(statement)}" if source.first_in_line(statement) else f"{extra}; "
+    end = source.end(statement)
+    if source.first_in_line(statement) and not source.text[end:].split("\n", 1)[0].split("#")[0].strip():
+        # Behind the remark that ends the line.
+        stop = source.text.find("\n", end)
+        stop = len(source.text) if stop < 0 else stop
+        return stop, stop, f"\n{source.indent(statement)}{extra}"
+    return end, end, f"; {extra}"

@@ -1,0 +1,147 @@
+"""Another value for what a layer was given."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...trace.locations import Place
+from ..text.arguments import Change, argument, configured
+from ..text.names import arguments_of, literal, positions_of
+from ..text.program import Text, parameter
+from ..text.source import Source, parents
+from .base import Edit, arguments, kind
+from .run import Run, exchange
+
+
+@kind
+@dataclass(frozen=True)
+class LayerConfig(Edit):
+    """Arguments of the target's constructor, or of the layer that it holds where it takes none of that name."""
+
+    kind = "layer-config"
+
+    config: dict[str, Any] = field(default_factory=dict)
+
+    def write(self, text: Text) -> None:
+        obj = text.object(self.target)
+        source, names, call = text.made(obj)
+        twins = text.twins(obj)
+        left = dict(self.config)
+        if twins:
+            for key in list(left):
+                if self._of_one(text, obj, key):
+                    del left[key]
+            if left:
+                text.remarks.append(f"the line makes {len(twins) + 1} layers, and all of them change")
+        if left:
+            source.splice(configured(source, names, call, type(obj), left, text.seen.adapter.Layer))
+
+    def _of_one(self, text: Text, obj: Any, key: str) -> bool:
+        """Of several layers that one line makes: the value where this one's was given, in a loop's list or a function's call."""
+        source, names, call = text.made(obj)
+        where = text.where(obj)
+        given = argument(call, key, positions_of(names.value(call.func, call) or type(obj)))
+        value = literal(self.config[key])
+        for outer in where.outer if isinstance(where, Place) else ():
+            change = _in_loop(text, source, given, obj, value)
+            if change is not None:
+                source.splice([change])
+                return True
+            found = parameter(source, given) if given is not None else None
+            if found is None:
+                return False
+            source, names, call = text.call_of(outer)
+            order = positions_of(names.value(call.func, call)) or [item.arg for item in found[0].args.args]  # type: ignore[attr-defined]
+            given = argument(call, found[2], order)
+            if given is None:
+                return False
+            if not _several(text, obj, outer):
+                source.splice([(source.start(given), source.end(given), value)])
+                return True
+        change = _in_loop(text, source, given, obj, value)
+        if change is None:
+            return False
+        source.splice([change])
+        return True
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield f"# in {self.target}:"
+        yield from (f"+{key}={literal(value)}," for key, value in self.config.items())
+
+    # -- while the program is built again ----------------------------------------------------------
+
+    def layer(self, run: Run, layer: Any) -> Any:
+        if getattr(layer, "name", None) != self.target:
+            return layer
+        run.done(self)
+        new = run.once((id(self), self.target), lambda: reconfigured(run.adapter, layer, arguments(self.config)))
+        if run.recorder is not None and id(layer) in run.recorder.made:
+            run.recorder.made[id(new)] = run.recorder.made[id(layer)]
+        return new
+
+    def finish(self, run: Run, model: Any) -> bool:
+        return exchange(run.adapter, model, self.target, lambda layer: reconfigured(run.adapter, layer, arguments(self.config)))
+
+
+def reconfigured(adapter: Any, layer: Any, changes: dict[str, Any]) -> Any:
+    """The layer made again; what it does not take itself goes to the layers that it holds."""
+    config = dict(layer.get_config())
+    takes = set(arguments_of(type(layer))) | (set(config) & set(changes))
+    own = {key: value for key, value in changes.items() if key in takes}
+    inner = {key: value for key, value in changes.items() if key not in takes}
+    if inner:
+        held = [
+            key
+            for key, value in config.items()
+            if isinstance(value, dict) and isinstance(value.get("config"), dict) and "class_name" in value
+        ]
+        held = [key for key in held if adapter.is_layer(getattr(layer, key, None)) or key.endswith("layer")]
+        for key in held:
+            config[key] = {**config[key], "config": {**config[key]["config"], **inner}}
+    return type(layer).from_config({**config, **own})
+
+
+def _several(text: Text, obj: Any, place: Place) -> bool:
+    """Whether other layers of the same line were made by way of the same outer call."""
+    for other in text.twins(obj):
+        where = text.where(other)
+        if isinstance(where, Place) and any(item == place and item.span == place.span for item in where.outer):
+            return True
+    return False
+
+
+def _in_loop(text: Text, source: Source, given: ast.expr | None, obj: Any, value: str) -> Change | None:
+    """The element of a loop's list that a layer got, where the loop makes one layer of its line in each turn."""
+    if not isinstance(given, ast.Name):
+        return None
+    above = parents(source.tree)
+    node: ast.AST = given
+    while not isinstance(node, ast.Module):
+        node = above[node]
+        loops: list[Any] = [node] if isinstance(node, ast.For) else list(getattr(node, "generators", ()))
+        for loop in loops:
+            element = _turn(text, obj, loop, given.id)
+            if element is not None:
+                return source.start(element), source.end(element), value
+    return None
+
+
+def _turn(text: Text, obj: Any, loop: Any, name: str) -> ast.expr | None:
+    """What the loop's variable was when the layer was made."""
+    if not isinstance(loop.iter, (ast.List, ast.Tuple)) or any(isinstance(item, ast.Starred) for item in loop.iter.elts):
+        return None
+    made = text.seen.recorder.made
+    order = sorted((item for item in (obj, *text.twins(obj)) if id(item) in made), key=lambda item: made[id(item)].ordinal)
+    if len(order) != len(loop.iter.elts) or obj not in order:
+        return None
+    element = loop.iter.elts[next(i for i, item in enumerate(order) if item is obj)]
+    if isinstance(loop.target, ast.Name) and loop.target.id == name:
+        return element
+    if isinstance(loop.target, ast.Tuple) and isinstance(element, (ast.Tuple, ast.List)):
+        names = [item.id if isinstance(item, ast.Name) else "" for item in loop.target.elts]
+        if name in names and len(names) == len(element.elts):
+            return element.elts[names.index(name)]
+    return None

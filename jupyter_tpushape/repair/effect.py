@@ -1,0 +1,35 @@
+"""What a fix changes: shapes before and after, and the parameters that it adds."""
+
+from __future__ import annotations
+
+import contextlib
+
+from ..examine import Examined
+from ..flow import Effect, show_shape
+
+
+def effect_of(seen: Examined, again: Examined) -> Effect:
+    """The effect of what was traced again on what was traced before."""
+    before = next((spec.shape for _, spec in seen.evidence.outputs), None)
+    after = next((spec.shape for _, spec in again.evidence.outputs), None)
+    old, new = _parameters(seen), _parameters(again)
+    parts = []
+    if after is not None:
+        ends = "the loss" if again.evidence.y and again.evidence.losses() else "the output"
+        parts.append(f"reaches {ends}; predictions {show_shape(before) + ' → ' if before and before != after else ''}{show_shape(after)}")
+    if old is not None and new is not None and old != new:
+        parts.append(f"{new - old:+,} parameters")
+    elif new is not None and old is None:
+        parts.append(f"{new:,} parameters")
+    return Effect(before, after, after, (new or 0) - (old or 0) if old is not None else 0, "; ".join(parts))
+
+
+def _parameters(seen: Examined) -> int | None:
+    """How many parameters a model has; ``None`` where it is not built, or broke before all of its layers were."""
+    if seen.model is None or seen.evidence.where == "build":
+        return None
+    if seen.evidence.where and not getattr(seen.model, "built", False):
+        return None
+    with contextlib.suppress(Exception):
+        return int(seen.model.count_params())
+    return sum(node.params for node in seen.evidence.flow.nodes)

@@ -1,0 +1,124 @@
+"""Arguments of a call in source text, changed where they stand: by position or by name, in ``**kwargs``, in a wrapped layer."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from .names import Names, arguments_of, literal, positions_of
+from .source import NoPlace, Source
+
+Change = tuple[int, int, str]
+
+
+def argument(call: ast.Call, name: str, order: list[str]) -> ast.expr | None:
+    """What a call gives for a parameter; ``None`` where it says nothing of it in plain sight."""
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    if name in order:
+        index = order.index(name)
+        plain = call.args[: index + 1]
+        if index < len(call.args) and not any(isinstance(item, ast.Starred) for item in plain):
+            return call.args[index]
+    return None
+
+
+def with_argument(source: Source, names: Names, call: ast.Call, key: str, value: str, order: list[str]) -> Change:
+    """The change that gives ``key`` another value, as text, or gives it at all.
+
+    Raises:
+        NoPlace: where the call hides what it gives.
+    """
+    known = argument(call, key, order)
+    if known is not None:
+        return source.start(known), source.end(known), value
+    if any(isinstance(item, ast.Starred) for item in call.args) and key in order:
+        raise NoPlace
+    for keyword in call.keywords:
+        if keyword.arg is None and _holds(names, keyword.value, call, key):
+            inner = source.of(keyword.value)
+            return source.start(keyword.value), source.end(keyword.value), f'{{**{inner}, "{key}": {value}}}'
+    return appended(source, call, f"{key}={value}")
+
+
+def appended(source: Source, call: ast.Call, text: str) -> Change:
+    """One more argument at the end of a call."""
+    given = [*call.args, *(item.value for item in call.keywords)]
+    if not given:
+        end = source.end(call) - 1
+        return end, end, text
+    last = max(source.end(item) for item in given)
+    # A generator that is the only argument has the call's own brackets.
+    if len(given) == 1 and isinstance(given[0], ast.GeneratorExp) and source.text[last - 1] == ")" and last == source.end(call):
+        raise NoPlace
+    return last, last, f", {text}"
+
+
+def without(source: Source, call: ast.Call, gone: list[ast.expr]) -> list[Change]:
+    """The changes that take arguments out of a call."""
+    given: list[tuple[int, int, ast.expr]] = [(source.start(item), source.end(item), item) for item in call.args]
+    given += [(source.start(item), source.end(item), item.value) for item in call.keywords]
+    given.sort(key=lambda item: item[0])
+    last = max((i for i, item in enumerate(given) if item[2] not in gone), default=-1)
+    changes = [(start, given[i + 1][0], "") for i, (start, _, item) in enumerate(given[:last]) if item in gone]
+    if last + 1 < len(given):
+        changes.append((given[last][1] if last >= 0 else given[0][0], given[-1][1], ""))
+    return changes
+
+
+def configured(source: Source, names: Names, call: ast.Call, cls: Any, config: dict[str, Any], layer: Any) -> list[Change]:
+    """The changes that give a constructor other arguments; what it does not take itself goes to the layer that it holds.
+
+    ``cls``: the class that the call makes; ``layer``: the framework's base class of layers.
+
+    Raises:
+        NoPlace: where nothing there takes such an argument.
+    """
+    callee = names.value(call.func, call) or cls
+    order = positions_of(callee)
+    takes = set(arguments_of(cls))
+    changes = [with_argument(source, names, call, key, literal(value), order) for key, value in config.items() if key in takes]
+    inner = {key: value for key, value in config.items() if key not in takes}
+    if inner:
+        held = list(_held(names, call, layer))
+        if not held:
+            raise NoPlace
+        for owned, made in held:
+            changes += configured(source, names, owned, made, inner, layer)
+    return changes
+
+
+def _held(names: Names, call: ast.Call, layer: Any) -> Any:
+    """The constructor calls of the layers that a call is given, in its own brackets or under a name."""
+    for value in (*call.args, *(item.value for item in call.keywords)):
+        made = _one_call(names, value)
+        cls = names.value(made.func, made) if made is not None else None
+        if isinstance(cls, type) and issubclass(cls, layer):
+            yield made, cls
+
+
+def _one_call(names: Names, value: ast.expr) -> ast.Call | None:
+    if isinstance(value, ast.Call):
+        return value
+    if isinstance(value, ast.Name):
+        found = [
+            item.value
+            for item in ast.walk(names.source.tree)
+            if isinstance(item, ast.Assign) and any(isinstance(target, ast.Name) and target.id == value.id for target in item.targets)
+        ]
+        if len(found) == 1 and isinstance(found[0], ast.Call):
+            return found[0]
+    return None
+
+
+def _holds(names: Names, value: ast.expr, at: ast.AST, key: str) -> bool:
+    """Whether a ``**mapping`` may give the key too."""
+    known = names.value(value, at)
+    if isinstance(known, dict):
+        return key in known
+    if isinstance(value, ast.Dict):
+        return any(item is None or (isinstance(item, ast.Constant) and item.value == key) for item in value.keys)
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "dict" and not value.args:
+        return any(item.arg in (None, key) for item in value.keywords)
+    return True

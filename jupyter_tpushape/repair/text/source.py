@@ -1,0 +1,202 @@
+"""One file or cell as text and syntax tree, changed by splices: what is outside of a change stays byte for byte."""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import linecache
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from ...flow import CannotRebuild
+from ...trace.locations import Span
+
+N = TypeVar("N", bound=ast.AST)
+Function = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+class NoPlace(CannotRebuild):
+    """The source does not show where an edit belongs."""
+
+
+@lru_cache(maxsize=32)
+def parsed(text: str) -> ast.Module:
+    """The tree of a source; several fixes change the same one.
+
+    Raises:
+        NoPlace: where it is no Python.
+    """
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise NoPlace from error
+
+
+class Source:
+    """A source as it stands now, with the way back to where things stood when the program ran."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file, self.original, self.text = file, text, text
+        self._splices: list[tuple[int, int, int]] = []
+        self._lines: list[int] = _starts(text)
+        self._ran = text.split("\n")
+
+    @classmethod
+    def read(cls, file: str) -> Source:
+        """The source of a file or cell that ran.
+
+        Raises:
+            NoPlace: where it is not known.
+        """
+        text = "".join(linecache.getlines(file))
+        if not text.strip():
+            raise NoPlace
+        return cls(file, text)
+
+    @property
+    def tree(self) -> ast.Module:
+        return parsed(self.text)
+
+    @property
+    def changed(self) -> bool:
+        return self.text != self.original
+
+    # -- offsets -----------------------------------------------------------------------------------
+
+    def start(self, node: ast.AST) -> int:
+        """The offset in the text of a node's first character."""
+        return self._offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
+
+    def end(self, node: ast.AST) -> int:
+        return self._offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+
+    def of(self, node: ast.AST) -> str:
+        """A node as it is written."""
+        return self.text[self.start(node) : self.end(node)]
+
+    def _offset(self, line: int, column: int) -> int:
+        """Columns of a syntax tree count bytes of UTF-8."""
+        start = self._lines[line - 1]
+        stop = self._lines[line] if line < len(self._lines) else len(self.text)
+        written = self.text[start:stop]
+        return start + (column if written.isascii() else len(written.encode()[:column].decode(errors="ignore")))
+
+    def line_of(self, offset: int) -> int:
+        return bisect.bisect_right(self._lines, offset)
+
+    def indent(self, node: ast.AST) -> str:
+        """The white space that the line of a node begins with."""
+        start = self._lines[node.lineno - 1]  # type: ignore[attr-defined]
+        return self.text[start : start + len(self.text[start:]) - len(self.text[start:].lstrip(" \t\f"))] if start < len(self.text) else ""
+
+    def first_in_line(self, node: ast.AST) -> bool:
+        return not self.text[self._lines[node.lineno - 1] : self.start(node)].strip()  # type: ignore[attr-defined]
+
+    # -- what ran ----------------------------------------------------------------------------------
+
+    def _ran_offset(self, line: int, column: int) -> int:
+        if line > len(self._ran):
+            raise NoPlace
+        before = sum(len(item) + 1 for item in self._ran[: line - 1])
+        written = self._ran[line - 1]
+        return before + (column if written.isascii() else len(written.encode()[:column].decode(errors="ignore")))
+
+    def _moved(self, offset: int, *, start: bool) -> int:
+        """Tight around what stood there: an insertion at the very edge is outside."""
+        for at, until, size in self._splices:
+            if offset > until or (offset == until and (start or until > at)):
+                offset += size - (until - at)
+            elif offset > at:
+                raise NoPlace
+        return offset
+
+    def call_at(self, span: Span) -> ast.Call:
+        """The call that ran at ``span``.
+
+        Raises:
+            NoPlace: where the text has no call just there.
+        """
+        line, end_line, column, end_column = span
+        first, last = self._ran_offset(line, column), self._ran_offset(end_line, end_column)
+        # What was put right in front of it, or behind it, may have become a part of it.
+        starts = self._moved(first, start=True), self._moved(first, start=False)
+        ends = self._moved(last, start=False), self._moved(last, start=True)
+        found: dict[tuple[int, int], ast.Call] = {(self.start(node), self.end(node)): node for node in nodes(self.tree, ast.Call)}
+        for key in ((start, end) for end in ends for start in starts):
+            if key in found:
+                return found[key]
+        raise NoPlace
+
+    # -- changes -----------------------------------------------------------------------------------
+
+    def splice(self, changes: list[tuple[int, int, str]]) -> None:
+        """Puts texts in place of ranges, ``(start, end, text)`` in offsets of the text as it stands.
+
+        Raises:
+            NoPlace: where ranges overlap, or what comes out is no Python.
+        """
+        text = self.text
+        done: list[tuple[int, int, int]] = []
+        for start, end, new in sorted(changes, key=lambda change: (change[0], change[1]), reverse=True):
+            if done and end > done[-1][0]:
+                raise NoPlace
+            text = text[:start] + new + text[end:]
+            done.append((start, end, len(new)))
+        parsed(text)
+        self.text = text
+        self._lines = _starts(text)
+        # From the right to the left, so that each range is counted in the text that stood before.
+        self._splices += done
+
+    def replace(self, node: ast.AST, new: str) -> None:
+        self.splice([(self.start(node), self.end(node), new)])
+
+    def wrap(self, node: ast.AST, before: str, after: str) -> None:
+        self.splice([(self.start(node), self.start(node), before), (self.end(node), self.end(node), after)])
+
+
+def _starts(text: str) -> list[int]:
+    starts = [0]
+    at = text.find("\n")
+    while at >= 0:
+        starts.append(at + 1)
+        at = text.find("\n", at + 1)
+    return starts
+
+
+def nodes(tree: ast.AST, kind: type[N] | tuple[type[N], ...]) -> Iterator[Any]:
+    """Every node of a kind in a tree, outer ones first."""
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, kind):
+            yield node
+        pending.extend(reversed(list(ast.iter_child_nodes(node))))
+
+
+def parents(tree: ast.AST) -> dict[ast.AST, ast.AST]:
+    """The node that each node stands in."""
+    return {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+
+
+def enclosing(above: dict[ast.AST, ast.AST], node: ast.AST) -> ast.AST:
+    """The function, lambda or module that a node stands in."""
+    while not isinstance(node, ast.Module):
+        node = above[node]
+        if isinstance(node, Function):
+            return node
+    return node
+
+
+def statement_of(above: dict[ast.AST, ast.AST], node: ast.AST) -> ast.stmt:
+    while not isinstance(node, ast.stmt):
+        node = above[node]
+    return node
+
+
+def is_atom(node: ast.AST) -> bool:
+    """Whether an expression keeps its meaning with ``.method()`` or ``[index]`` put behind it."""
+    return isinstance(node, (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.List, ast.Tuple, ast.Dict)) and not (
+        isinstance(node, ast.Tuple) and not isinstance(node.ctx, ast.Load)
+    )

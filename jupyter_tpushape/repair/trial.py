@@ -1,0 +1,239 @@
+"""Trying edits: in the program's own text where it is known, else while the live program is built again."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ..examine import Examined, Program, examine, is_builder
+from ..flow import CannotRebuild, Finding
+from ..rules import run_rules
+from ..trace.assemble import clean_message
+from ..trace.build import build, kept_counters
+from ..trace.frameworks import adapter_for
+from ..trace.recorder import Recorder
+from .edits import Edit, NotThere, Run
+from .live import builder_of, carry_weights
+from .rerun import Rerun, forget, origin
+from .text.program import Text
+from .text.source import NoPlace, Source
+
+Proof = Literal["source", "live", ""]
+# The shapes agree and it is only a note in a program of the user's; a fix of ours does not end in it.
+_LEARNS_NOTHING = frozenset({"one-unit-softmax"})
+
+
+@dataclass
+class Trial:
+    """A program with edits made, as it was looked at.
+
+    ``texts``: what ran, by the user's file or cell; empty without source. ``left``: what is still serious.
+    ``failed``: why there is nothing to look at, or ``""``; ``by_hand``: only because it cannot be tried here.
+    """
+
+    seen: Examined | None
+    edits: tuple[Edit, ...] = ()
+    left: list[Finding] = field(default_factory=list)
+    proof: Proof = ""
+    texts: dict[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+    failed: str = ""
+    by_hand: bool = False
+    absent: bool = False
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        return self.seen is not None and not self.left
+
+
+def attempt(start: Trial, edits: tuple[Edit, ...]) -> Trial:
+    """Tries edits on top of a program that may have some already."""
+    assert start.seen is not None
+    if start.proof != "live":
+        try:
+            return _in_text(start, edits)
+        except NoPlace:
+            if start.proof:
+                return Trial(None, edits, failed="there is no place for it in the source", absent=True)
+    return _live(start, edits)
+
+
+def first(seen: Examined) -> Trial:
+    """The program as it is, with nothing changed."""
+    return Trial(seen)
+
+
+# -- in the text ---------------------------------------------------------------------------------------
+
+
+def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
+    assert start.seen is not None
+    text = Text(start.seen)
+    for edit in edits:
+        try:
+            edit.write(text)
+        except NoPlace:
+            raise
+        except Exception as error:
+            # A source written in a way that was not thought of shows no place; the program itself is not at fault.
+            raise NoPlace from error
+    texts = {**start.texts, **{origin(file)[0]: source.text for file, source in text.sources.items() if source.changed}}
+    if len(texts) != 1:
+        raise NoPlace
+    rerun = Rerun(start.seen, text)
+    made = Trial(
+        None,
+        (*start.edits, *edits),
+        proof="source",
+        texts=texts,
+        remarks=(*start.remarks, *text.remarks),
+        aliases=tuple(rerun.aliases.values()),
+    )
+    return _looked_at(made, rerun.program)
+
+
+def _looked_at(made: Trial, program: Any) -> Trial:
+    try:
+        again = examine(program())
+    except NotThere:
+        made.failed, made.absent = "there is no place for it", True
+        return made
+    except CannotRebuild as error:
+        made.failed, made.by_hand = str(error), True
+        return made
+    except NoPlace:
+        raise
+    except Exception as error:
+        made.failed = f"{type(error).__name__}: {_last(error)}"
+        return made
+    made.left = [finding for finding in run_rules(again.evidence) if finding.serious or finding.rule in _LEARNS_NOTHING]
+    if again.error is not None and not made.left:
+        made.failed = _last(again.error) or type(again.error).__name__
+        return made
+    made.seen = again
+    return made
+
+
+def _last(error: BaseException) -> str:
+    return clean_message(error).splitlines()[-1][:80] if str(error) else ""
+
+
+# -- on the live program -------------------------------------------------------------------------------
+
+
+def _live(start: Trial, edits: tuple[Edit, ...]) -> Trial:
+    """The builder called again with the hooks at work, or the data changed on its way in."""
+    every = (*start.edits, *edits)
+    root = start.seen
+    assert root is not None
+    made = Trial(None, every, proof="live")
+    return _looked_at(made, lambda: edited(_root(root), every))
+
+
+def _root(seen: Examined) -> Examined:
+    """The look that came before any edit."""
+    return getattr(seen.program, "root", None) or seen
+
+
+def edited(seen: Examined, edits: tuple[Edit, ...]) -> Program:
+    """The program with edits: data is changed on its way in, the model is built again where it must be."""
+    program, run = seen.program, Run(edits)
+    changed = {"edits": run, "root": seen}
+    if seen.model is not None and all(edit.data_only for edit in edits):
+        return program.with_(model=seen.model, data=_source(seen), **changed)
+    builder = program.model
+    if adapter_for(builder) is not None:
+        builder = builder_of(seen.adapter, seen.model)
+    if any(edit.kind == "strategy" for edit in edits):
+        from ..replicas import strategy_of
+
+        builder = run.scoped(builder, strategy_of(seen.model, program.strategy))
+    # A layer that moves to the host changes both.
+    if (
+        seen.sample is not None
+        and seen.data is not None
+        and not any(edit.kind in ("data-transform", "label-transform", "batching") for edit in edits)
+    ):
+        return program.with_(model=builder, data=seen.data, sample=seen.sample, **changed)
+    return program.with_(model=builder, data=_source(seen), **changed)
+
+
+def _source(seen: Examined) -> Any:
+    """The data as it was handed over; what was drawn from a one-shot iterator is given back first."""
+    if seen.data is None:
+        return seen.program.data
+    replacement = getattr(seen.sample, "replacement", None)
+    return replacement if replacement is not None else seen.data
+
+
+# -- fresh objects -------------------------------------------------------------------------------------
+
+
+def rebuild(seen: Examined, edits: tuple[Edit, ...], texts: dict[str, str]) -> tuple[Any, Any]:
+    """Fresh model and data with the edits made, ready for ``fit``: from the patched text where there is one.
+
+    Raises:
+        CannotRebuild: with the reason.
+    """
+    if texts:
+        return _from_text(seen, texts)
+    with kept_counters(seen.counters):
+        model, run = _built_again(seen, edits)
+    data = run.data(_fresh_data(seen))
+    if seen.model is not None and adapter_for(seen.program.model) is not None and model is not seen.model:
+        carry_weights(seen.model, model)
+    return model, data
+
+
+def _from_text(seen: Examined, texts: dict[str, str]) -> tuple[Any, Any]:
+    text = Text(seen)
+    for file, after in texts.items():
+        source = Source.read(file)
+        source.text = after
+        text.sources[file] = source
+    rerun = Rerun(seen, text)
+    program = rerun.program(fresh=True)
+    with kept_counters(seen.counters):
+        model = program.model
+        if adapter_for(model) is None:
+            model, error = build(program.model, Recorder())
+            if error is not None:
+                raise CannotRebuild(f"The program raises when it is built again: {error}") from error
+        else:
+            model = _fresh(seen, model)
+    if seen.model is not None and adapter_for(seen.program.model) is not None:
+        with contextlib.suppress(Exception):
+            carry_weights(seen.model, model)
+    return model, program.data() if is_builder(program.data) else program.data
+
+
+def _built_again(seen: Examined, edits: tuple[Edit, ...]) -> tuple[Any, Run]:
+    program = edited(seen, edits)
+    run: Run = program.edits
+    recorder = Recorder()
+    recorder.edits = run
+    if adapter_for(program.model) is not None:
+        return _fresh(seen, program.model), run
+    model, error = build(program.model, recorder)
+    if error is not None:
+        raise CannotRebuild(f"The program raises when it is built again: {error}") from error
+    return run.finish(seen.adapter, recorder, model), run
+
+
+def _fresh(seen: Examined, model: Any) -> Any:
+    """A model of its own, so that training it does not change the user's."""
+    if adapter_for(seen.program.model) is not None:
+        made = builder_of(seen.adapter, model)()
+        carry_weights(model, made)
+        return made
+    return seen.program.model()
+
+
+def _fresh_data(seen: Examined) -> Any:
+    source = seen.program.data
+    return source() if is_builder(source) else _source(seen)
+
+
+__all__ = ["Proof", "Trial", "attempt", "first", "forget", "rebuild"]

@@ -1,0 +1,97 @@
+"""Keras on JAX: batches over a mesh of devices, and what a compiled step refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..flow import Finding
+from .evidence import Evidence
+from .examples import sequential
+from .facts.mesh import Indivisible, StepWithoutState, ValueAsked
+from .heard import HeardStepArguments, HeardTraced, hear
+from .registry import check, rule
+from .tpu_batch import split_nodes
+
+_ROWS = """
+def build():
+    m = keras.Sequential([keras.Input((4,)), L.Dense(1)]); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros(({0}, 4), "float32"), np.zeros(({0}, 1), "float32")
+"""
+BATCH = rule(
+    "mesh-batch", "The batch does not divide over the devices", severity="tpu", source="tpu-rules B17 (Keras 3.15 on JAX, eight CPU devices)",
+    tpu="v5e-8", backend="jax", frameworks=("keras",), fails=_ROWS.format(12), passes=_ROWS.format(64),
+    doc="""`keras.distribution` lays every batch over the mesh in equal parts, the last one included:
+`Sharding ... implies that array axis 0 is partitioned 8 times, but the dimension size is 12`. For a slice that is only planned,
+`DataParallel` over all of its chips is assumed. Without a distribution, Keras on JAX trains on a single device.""",
+)  # fmt: skip
+VALUE = rule(
+    "value-asked", "Code looks at a value while the step is compiled", severity="error", source="jax.errors: ConcretizationTypeError and its kind",
+    backend="jax", frameworks=("keras",),
+    fails=sequential("L.Dense(2), Look(), L.Dense(1)", more="class Look(L.Layer):\n    def call(self, x):\n        return x * 2 if keras.ops.sum(x) > 0 else x"),
+    passes=sequential(
+        "L.Dense(2), Look(), L.Dense(1)", more="class Look(L.Layer):\n    def call(self, x):\n        return keras.ops.where(keras.ops.sum(x) > 0, x * 2, x)"
+    ),
+)  # fmt: skip
+STEP = rule(
+    "step-without-state", "train_step takes only the data", severity="error", source="keras/src/backend/jax/trainer.py: train_step(self, state, data)",
+    backend="jax", frameworks=("keras",),
+    fails="""
+class M(keras.Model):
+    def __init__(self):
+        super().__init__(); self.dense = L.Dense(1)
+    def call(self, x):
+        return self.dense(x)
+    def train_step(self, data):
+        return {}
+def build():
+    m = M(); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
+""",
+    passes="""
+class M(keras.Model):
+    def __init__(self):
+        super().__init__(); self.dense = L.Dense(1)
+    def call(self, x):
+        return self.dense(x)
+    def train_step(self, state, data):
+        return super().train_step(state, data)
+def build():
+    m = M(); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
+""",
+)  # fmt: skip
+
+
+def told(evidence: Evidence) -> Finding | None:
+    """The finding for what raises because the step is compiled, or is called with its state."""
+    node = evidence.failed
+    nodes, where = ((node.id,), node.called or node.location) if node is not None else ((), None)
+    asked, step = hear(evidence.failure, HeardTraced), hear(evidence.failure, HeardStepArguments)
+    if asked is not None:
+        return Finding.of(VALUE.id, "error", ValueAsked(asked.what), nodes, location=where)
+    if step is not None and "train_step" in evidence.facts.get("overrides", ()):
+        return Finding.of(STEP.id, "error", StepWithoutState(), nodes, location=where)
+    return None
+
+
+@check(order=16, backend="jax")
+def refused(evidence: Evidence) -> Iterator[Finding]:
+    """What a compiled step does not take."""
+    finding = told(evidence)
+    if finding is not None:
+        yield finding
+
+
+@check(order=61, backend="jax")
+def indivisible(evidence: Evidence) -> Iterator[Finding]:
+    """A batch that cannot be laid over the mesh."""
+    split = evidence.split
+    if split is None:
+        return
+    for rows, last in ((split.batch, False), (split.partial, True)):
+        if rows is not None and not split.divides(rows):
+            yield Finding.of(BATCH.id, "tpu", Indivisible(rows, split.parts, last, split.genuine), split_nodes(evidence))
+            return

@@ -1,0 +1,69 @@
+"""However a program is written: the text of every verified fix, put into the file, runs a real step and traces clean."""
+
+from __future__ import annotations
+
+import importlib
+import linecache
+
+import pytest
+from forms.programs import FAULTS, WAYS, forms
+
+import jupyter_tpushape as tpushape
+
+SEED = 20261121
+
+
+def load(path):
+    linecache.checkcache(str(path))
+    scope = {"__name__": path.stem, "__file__": str(path)}
+    exec(compile(path.read_text(), str(path), "exec"), scope)
+    return scope
+
+
+def fit(model, data):
+    model.fit(*data, epochs=1, verbose=0)
+
+
+def programs(framework):
+    return {form.id: form for form in forms(SEED, framework)}
+
+
+def test_there_are_as_many_programs_as_the_table_says():
+    assert len(programs("keras")) + len(programs("tf_keras")) >= 300
+    assert {form.fault for form in programs("keras").values()} == set(FAULTS)
+    assert {form.way for form in programs("keras").values()} == set(WAYS)
+
+
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_text_of_every_verified_fix_runs(framework, fault, tmp_path):
+    importlib.import_module(framework)
+    wrong = []
+    for form in programs(framework).values():
+        if form.fault != fault:
+            continue
+        path = tmp_path / f"{form.way}.py".replace("-", "_")
+        path.write_text(form.text)
+        program = load(path)
+        report = tpushape.trace(program["build"], program["data"], tpu=None)
+        if report.ok and form.way == "subclass" and fault == "declared":
+            continue
+        if report.ok:
+            wrong.append(f"{form.id}: nothing found")
+            continue
+        fixes = [fix for fix in report.findings[0].fixes if fix.verified]
+        if not fixes:
+            wrong.append(f"{form.id}: no verified fix ({report.findings[0].message})")
+        for fix in fixes:
+            if fix.proof != "source":
+                wrong.append(f"{form.id}: {fix.title} is not of the source")
+                continue
+            try:
+                path.write_text(form.text)
+                tpushape.apply(fix, path)
+                again = load(path)
+                assert tpushape.trace(again["build"], again["data"], tpu=None, fixes=False).ok
+                fit(again["build"](), again["data"]())
+            except Exception as error:
+                wrong.append(f"{form.id}: {fix.title}: {type(error).__name__}: {str(error)[:150]}\n{fix.patch}")
+    assert not wrong, "\n".join(wrong)
