@@ -179,13 +179,13 @@ def on_one_line(layers, s):
 
 
 def functional(layers, s):
-    _first, *parts, loss = layers
+    first, *parts, loss = layers
     lines = f"    i = x = {first}\n" + "".join(f"    x = {part}(x)\n" for part in parts)
     return "\n\ndef build():\n" + lines + "    model = keras.Model(i, x)\n" + _compile(loss)
 
 
 def nested_calls(layers, s):
-    _first, *parts, loss = layers
+    first, *parts, loss = layers
     call = "i"
     for part in parts:
         call = f"{part}({call})"
@@ -250,7 +250,7 @@ def mapped(layers, s):
 
 def from_helper(layers, s):
     """The head made by a function of the user's."""
-    _first, *parts, loss = layers
+    first, *parts, loss = layers
     if not parts[-1].startswith("Dense("):
         return None
     given = parts[-1][len("Dense(") : -1].split(", ")
@@ -264,7 +264,7 @@ def from_helper(layers, s):
 
 def in_a_loop(layers, s):
     """Hidden layers made in a loop, in front of the head."""
-    _first, *parts, loss = layers
+    first, *parts, loss = layers
     if not parts[-1].startswith("Dense(") or len(parts) != 2 or not parts[0].startswith("Dense("):
         return None
     given = parts[-1][len("Dense(") : -1].split(", ")
@@ -275,7 +275,7 @@ def in_a_loop(layers, s):
 
 
 def comprehension(layers, s):
-    _first, *parts, loss = layers
+    first, *parts, loss = layers
     if not parts[0].startswith("Dense("):
         return None
     return (
@@ -285,7 +285,7 @@ def comprehension(layers, s):
 
 
 def subclass(layers, s):
-    _first, *parts, loss = layers
+    _, *parts, loss = layers
     made = "".join(f"        self.part{i} = {part}\n" for i, part in enumerate(parts))
     calls = "".join(f"        x = self.part{i}(x)\n" for i in range(len(parts)))
     return (
@@ -311,7 +311,7 @@ def partial(layers, s):
 
 def two_builders(layers, s):
     """A second model of the same lines of layers, which is not the one that is trained."""
-    _first, *parts, loss = layers
+    first, *parts, loss = layers
     lines = f"    i = x = {first}\n" + "".join(f"    x = {part}(x)\n" for part in parts)
     return (
         "\n\ndef other():\n    i = Input((4,))\n    return keras.Model(i, Dense(4)(i))\n\n\ndef build():\n    teacher = other()\n    assert teacher is not None\n"
