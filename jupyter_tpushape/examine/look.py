@@ -27,7 +27,7 @@ from .evidence import Evidence
 from .fronts import front, place_of
 from .inputs import declare
 from .program import BadProgram, Examined, Program, shape_of
-from .sampling import is_builder, take_sample
+from .sampling import is_builder, runs_own_step, take_sample
 from .standins import from_declared
 
 
@@ -94,18 +94,10 @@ def _look(program: Program) -> Examined:
     return seen
 
 
-def _steps(seen: Examined) -> bool:
-    """Whether ``fit`` would run a ``train_step`` of the model's own class."""
-    adapter, model = seen.adapter, seen.model
-    if adapter is None or seen.sample is None or not seen.program.training or seen.program.loss is not None:
-        return False
-    return adapter.is_model(model) and adapter.overrides(model, "train_step") and adapter.compiled(model)
-
-
 def _own_step(seen: Examined) -> bool:
     """Whether ``fit`` would run a ``train_step`` of the model's own class, one replica at a time; then that is what was traced."""
     adapter, model = seen.adapter, seen.model
-    if adapter is None or not adapter.backend.replicated or not _steps(seen):
+    if adapter is None or seen.sample is None or not adapter.backend.replicated or not runs_own_step(seen):
         return False
     from .steps import trace_train_step
 
@@ -144,7 +136,7 @@ def _trace(seen: Examined) -> None:
     if seen.sample is None:
         seen.sample = from_declared(adapter, seen.model, doors, program.batch_size)
         evidence.x = [(path, Spec(leaf.shape, leaf.dtype)) for path, leaf in flatten(seen.sample.x, "x")]
-    step = not adapter.backend.replicated and _steps(seen)
+    step = not adapter.backend.replicated and runs_own_step(seen)
     traced = seen.run = run(
         adapter, seen.model, seen.sample, shape=shape_of(seen), training=program.training, loss=program.loss, recorder=seen.recorder, step=step
     )  # fmt: skip
@@ -164,6 +156,7 @@ def _trace(seen: Examined) -> None:
             entry_failed(assembler, traced)
         not_reached(assembler, seen, output_names)
     evidence.flow, evidence.paths = assembler.flow, assembler.paths
+    evidence.arguments = assembler.arguments
     evidence.facts.update(_model_facts(seen))
     seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
     evidence.facts["probe"] = probe(seen)

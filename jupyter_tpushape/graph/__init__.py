@@ -1,1 +1,14 @@
-"""A traced program, operation by operation: which axes carry the batch, functions called, gradients' scale."""
+"""A traced program, operation by operation and axis by axis: which axes carry the batch, where sizes come from, how gradients are scaled.
+
+Sizes are computed when a fault asks, from the flow and its layers' arguments.
+"""
+
+from .causes import Cause, cause, odd, resized
+from .origins import Origins
+from .sizes import Axis, Given, Opaque, Padding, Part, Product, Scaled, Shifted, Size, Slid, Spread, Sum, axes, chain, evaluate, value
+from .steps import step
+
+__all__ = [
+    "Axis", "Cause", "Given", "Opaque", "Origins", "Padding", "Part", "Product", "Scaled", "Shifted", "Size", "Slid", "Spread", "Sum", "axes", "cause", "chain",
+    "evaluate", "odd", "resized", "step", "value",
+]  # fmt: skip

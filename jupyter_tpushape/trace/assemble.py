@@ -8,6 +8,7 @@ from typing import Any
 
 from ..flow import Edge, Failure, Flow, KeyPath, Node, Replica, Shape, Spec
 from ..flow.paths import show, to_wire
+from .config import size_arguments
 from .doors import Feeds
 from .locations import location
 from .recorder import Call, Port, Recorder, Source, line_of
@@ -24,6 +25,7 @@ class Assembler:
         self._place = place or (lambda _: ())
         self._layers_seen: dict[int, int] = {}
         self.edge_of: dict[tuple[int, int], str] = {}
+        self._layers: dict[str, Any] = {}
         # The leaf of the data that an edge carries as it came.
         self.paths: dict[str, KeyPath] = {}
 
@@ -48,17 +50,21 @@ class Assembler:
         self.flow.edges.append(edge)
         return edge
 
+    def arguments(self, id: str) -> dict[str, Any]:
+        """The arguments of a node's layer that decide sizes."""
+        return size_arguments(self._layers[id]) if id in self._layers else {}
+
     # -- calls -------------------------------------------------------------------------------------
 
     def calls(self, adapter: Any, recorder: Recorder, root: Any = None, door: bool = False) -> None:
         """Every recorded call as a node, edges as the data went.
 
-        The call of ``root`` itself is the picture, not a node of it, unless it alone failed. With
+        The call of ``root`` itself, where that is a model, is the picture, not a node of it, unless it alone failed. With
         ``door`` it has inputs of its own that can be blamed: then it is never a node.
         """
         failed = recorder.failed
         for call in recorder.calls:
-            if call.obj is root and root is not None and call.parent is None and (door or call.children or call is not failed):
+            if call.obj is root and adapter.is_model(root) and call.parent is None and (door or call.children or call is not failed):
                 continue
             self._call(adapter, recorder, call, call is failed)
 
@@ -76,6 +82,8 @@ class Assembler:
         }  # fmt: skip
         node = self.node(call, **fields)
         node.config = {**call.config, **call.values}
+        if layer is not None:
+            self._layers[node.id] = layer
         if layer is not None and call.opaque:
             node.config.update(adapter.config(layer))
         if layer is not None:
