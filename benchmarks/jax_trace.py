@@ -1,7 +1,7 @@
 """What a trace of Keras on JAX costs, beside one bare ``jax.make_jaxpr`` of the model and ``model.summary``, in one run.
 
 ``settled`` is the trace of a functional model whose own declaration says it all; ``traced`` runs the same model through JAX, as an unbuilt or
-subclassed one has to. Medians of interleaved repetitions. ``python benchmarks/jax_trace.py [--repeat N] [MODEL ...]``, where TensorFlow is not needed.
+subclassed one has to. Medians of interleaved repetitions, in CPU time. ``python benchmarks/jax_trace.py [--repeat N] [MODEL ...]``, where TensorFlow is not needed.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def measure(name: str, repeat: int) -> dict[str, float]:
     found: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(repeat + 1):
         for way, work in ways.items():
-            start = time.perf_counter()
+            start = time.process_time()
             work()
-            found[way].append(time.perf_counter() - start)
+            found[way].append(time.process_time() - start)
     return {way: statistics.median(times[1:]) for way, times in found.items()}
 
 

@@ -42,7 +42,7 @@ _NAMES = {
 }  # fmt: skip
 # Functions that lead to the one that was meant: those of operators and methods, and of calls that are compiled.
 _PASSED = frozenset({"op", "meth", "method", "deferring_binary_op", "__call__", "wrapper", "bind", "bind_with_trace", "_true_bind"})
-_PASSED_FILES = ("traceback_util.py", "pjit.py", "partial_eval.py", "ufunc_api.py", "linear_util.py", "traceback_utils.py")
+_PASSED_FILES = ("traceback_util.py", "pjit.py", "partial_eval.py", "ufunc_api.py", "linear_util.py", "api_util.py", "traceback_utils.py")
 
 
 class Jax(Backend):
