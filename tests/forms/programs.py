@@ -285,7 +285,7 @@ def comprehension(layers, s):
 
 
 def subclass(layers, s):
-    first, *parts, loss = layers
+    _, *parts, loss = layers
     made = "".join(f"        self.part{i} = {part}\n" for i, part in enumerate(parts))
     calls = "".join(f"        x = self.part{i}(x)\n" for i in range(len(parts)))
     return (
