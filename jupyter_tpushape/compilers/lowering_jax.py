@@ -17,6 +17,7 @@ from ..trace.framework import Framework
 from ..trace.recorder import Recorder, recording
 from ..trace.run import Leaf
 
+_FILES = re.compile(r"\nFileNames\n.*?\n\n\n", re.DOTALL)
 # What a transformation puts around a scope's name.
 _AROUND = re.compile(r"^(?:\w+\()+|\)+$")
 
@@ -71,7 +72,12 @@ def lower(
     leaves = jax.tree.leaves(tuple(map_leaves(_Held, argument) for argument in arguments if argument is not None))
     held = [(str(one.path), one, tuple(one.shape)) for group in groups for one in group]
     held += [(one.leaf.name, one.leaf, tuple(one.leaf.spec.shape or ())) for one in leaves]
-    return program.as_serialized_hlo_module_proto(), program.as_hlo_text(), held
+    return program.as_serialized_hlo_module_proto(), _text(program), held
+
+
+def _text(program: Any) -> str:
+    """XLA's text with the scopes of operations, and without the table of source files, which says nothing of the program."""
+    return _FILES.sub("\n", str(program.get_hlo_module().to_string()))
 
 
 class _Held:
