@@ -65,7 +65,7 @@ def assemble_broken(seen: Examined, error: BaseException) -> None:
             node.failure = failure(error, "build", node.failure.inner)
     if recorder.calls or recorder.inputs or evidence.x:
         not_reached(assembler, seen, [])
-    evidence.flow = assembler.flow
+    evidence.flow, evidence.arguments = assembler.flow, assembler.arguments
     evidence.facts["message"] = clean_message(error)
 
 

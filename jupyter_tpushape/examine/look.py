@@ -190,6 +190,7 @@ def _trace(seen: Examined) -> None:
             entry_failed(assembler, traced)
         not_reached(assembler, seen, output_names)
     evidence.flow, evidence.paths = assembler.flow, assembler.paths
+    evidence.arguments = assembler.arguments
     evidence.facts.update(_model_facts(seen))
     seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
     evidence.facts["probe"] = probe(seen)

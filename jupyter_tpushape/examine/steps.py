@@ -129,6 +129,7 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any) -> Non
         node.failure = failure(traced.error, "call")
     evidence.outputs = [(path, port.spec) for path, port in traced.outputs]
     evidence.flow, evidence.paths = assembler.flow, assembler.paths
+    evidence.arguments = assembler.arguments
     seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
     split = evidence.split
     batch = split.rows(global_batch(seen))[0] if split is not None else global_batch(seen)

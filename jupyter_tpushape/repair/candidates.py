@@ -96,7 +96,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         operations.leave_out,
     ),
     "layer-axis": (layers.project_before,),
-    "merge-shapes": (merging.keep_positions, merging.merge, entry.declare_exact),
+    "merge-shapes": (merging.at_cause, merging.keep_positions, merging.merge, entry.declare_exact),
     "reshape-size": (layers.reshape_target,),
     "window-too-large": (layers.keep_size, entry.declare_rows),
     "axis-unknown": (layers.pool_unknown, batching.declared_lengths, entry.declare_known, entry.declare_rows, operations.leave_out),
@@ -128,6 +128,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "one-hot-labels": (labels.dense_loss, labels.label_numbers),
     "output-units": (heads.missing_head, heads.units, labels.label_numbers_binary, heads.append_head),
     "label-rank": (heads.last_frame, labels.label_numbers_binary, labels.label_axes, heads.one_unit, heads.flatten_cause),
+    "output-size": (merging.at_cause, heads.grid_sizes),
     "loss-raises": (
         labels.whole_batch,
         heads.grid_sizes,

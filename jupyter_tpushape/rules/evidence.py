@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ..flow import Edge, Flow, KeyPath, Node, Shape, Spec, Target
 from ..flow.paths import to_wire
+from ..graph import Origins
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Evidence:
     ``feeds``: the declared input's path and the data's, of each input that gets a tensor; empty where that is not known for sure.
     ``paths``: which leaf of the data an edge carries, by the edge's id.
     ``where``: the phase that raised (``data``, ``build``, ``call``, ``loss``, ``metric``), or ``""``.
+    ``arguments``: what a node's layer was given that decides sizes, defaults included, as plain values by the node's id.
     ``backend``: what the framework runs on; checks of one backend's facts are silent elsewhere.
     ``sample``: the sampled data (see :mod:`jupyter_tpushape.sources`), or ``None``.
     """
@@ -55,6 +59,12 @@ class Evidence:
     framework: str = ""
     backend: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
+    arguments: Callable[[str], dict[str, Any]] = field(default=lambda _: {})
+
+    @cached_property
+    def origins(self) -> Origins:
+        """Where the sizes of the flow's edges come from."""
+        return Origins(self.flow, self.arguments)
 
     @property
     def failed(self) -> Node | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
+from ..graph import Cause, cause, odd, resized
 from .entry import entry
 from .evidence import Evidence
 from .facts.data import Unfilled
@@ -42,7 +43,7 @@ from .messages import meanings
 from .registry import check, fallback, rule
 from .saved_models import finding_of as saved_model_finding
 from .tpu_setup import told as set_up_finding
-from .words import MERGES, axes_of, givers
+from .words import MERGES, axes_of, blamed, givers
 
 _SOURCE = "Keras' input checks and TensorFlow's shape inference, from the inputs recorded at the call"
 
@@ -183,7 +184,7 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
         return
     edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
     finding = _explain(evidence, node, edges)
-    finding.nodes = finding.nodes or (node.id,)
+    finding.nodes = finding.nodes or (node.id, *blamed(evidence.flow, finding.fact))
     finding.edges = tuple(edge.id for edge in edges)
     finding.location = (node.location or node.called) if node.kind == "layer" else (node.called or node.location)
     yield finding
@@ -246,7 +247,8 @@ def _wrong_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape 
             wanted = kernel[-2]
     if wanted is None or not shape:
         return None
-    return AXIS.id, WrongWidth(Who.of(node), wanted, shape, givers(evidence.flow, edges))
+    last = evidence.origins.of(edges[0])[-1:] if edges else ()
+    return AXIS.id, WrongWidth(Who.of(node), wanted, shape, givers(evidence.flow, edges), resized(last[0], wanted) if last else None)
 
 
 def _kernel(evidence: Evidence, node: Node) -> Shape | None:
@@ -263,9 +265,24 @@ def _merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
     if node.op not in MERGES or len(edges) < 2:
         return None
     branches = tuple(Branch(Who.of(evidence.flow.node(edge.source)), edge.spec.shape) for edge in edges)
-    odd = next((i for i, branch in enumerate(branches) if branch.shape != branches[0].shape), 1)
     axis = int(node.config.get("axis", -1)) if node.op == "Concatenate" else None
-    return MERGE.id, UnlikeBranches(Who.of(node), branches, odd, axis)
+    strange, why = _odd_branch(evidence, edges, axis)
+    if strange is None:
+        strange = next((i for i, branch in enumerate(branches) if branch.shape != branches[0].shape), 1)
+    return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, why)
+
+
+def _odd_branch(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple[int | None, Cause | None]:
+    """Which branch differs, and why its size is not the others': at the first axis that both explain."""
+    sizes = [evidence.origins.of(edge) for edge in edges]
+    ranks = {len(one) for one in sizes}
+    for axis in range(1, ranks.pop() if len(ranks) == 1 else 0):
+        here = [one[axis] for one in sizes]
+        strange = odd(here) if joined is None or axis != joined % len(sizes[0]) else None
+        if strange is not None:
+            other = next(size for i, size in enumerate(here) if i != strange)
+            return strange, cause(here[strange], other)
+    return None, None
 
 
 def _reshape_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import Literal
 
 from ..flow import Edge, Fact, Finding, Node, Shape, Who
+from ..graph import cause
 from ..trace.axes import RECURRENT
 from .evidence import Evidence
 from .facts.loss import (
+    GridApart,
     LabelRank,
     LastStepOnly,
     LossRaised,
@@ -23,7 +25,7 @@ from .facts.loss import (
 from .registry import check, rule
 from .saved_models import LAYERS as SAVED_MODELS
 from .tpu_setup import of_scopes
-from .words import axes_of
+from .words import axes_of, blamed
 
 _SOURCE = "Keras' own loss functions, run symbolically"
 
@@ -69,6 +71,15 @@ UNITS = rule(
 RANK = rule(
     "label-rank", "Labels and predictions have a different number of axes", severity="error", source=_SOURCE,
     fails=_case("L.Dense(3, activation='softmax')", _CCE, _HOT + "[:, None, :]"), passes=_case("L.Dense(3, activation='softmax')", _CCE, _HOT),
+)  # fmt: skip
+SIZE = rule(
+    "output-size", "The predictions are of another size than the labels", severity="error", source="the layers' own arguments, followed to the data",
+    fails=_case("L.Conv2D(4, 3, padding='same'), L.MaxPooling2D(padding='same'), L.UpSampling2D(), L.Conv2D(1, 3, padding='same')", "'mse'",
+    "np.zeros((8, 9, 9, 1), 'float32')", "(8, 9, 9, 1)"),
+    passes=_case("L.Conv2D(4, 3, padding='same'), L.MaxPooling2D(padding='same'), L.UpSampling2D(), L.Conv2D(1, 3, padding='same')", "'mse'",
+    "np.zeros((8, 8, 8, 1), 'float32')", "(8, 8, 8, 1)"),
+    doc="The size is followed from the data through every stride, window and padding to the output: what is named is the first layer that "
+    "leaves a rest which an upsampling does not give back, or the one whose padding is missing.",
 )  # fmt: skip
 CUSTOM = rule(
     "loss-raises", "The loss raises", severity="error", source="the exception itself",
@@ -187,11 +198,27 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
             found = explain(evidence, loss, kind, y, p, integer, predictions, labels)
             if found is not None:
                 return found
+        sized = _grid(evidence, loss, y, p, predictions)
+        if sized is not None:
+            return sized
         if len(y) != len(p) and not (kind == "custom" and y == p[:-1]):
             return RANK.id, LabelRank(loss.name, y, p, node.failure.last_line), ()
     name = loss.name if loss.kind in ("loss", "metric") else node.name
     metric = node.kind == "metric"
     return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.last_line), ()
+
+
+def _grid(evidence: Evidence, loss: Node, y: Shape, p: Shape, predictions: Edge) -> Explained | None:
+    """Maps, pictures or sequences of one rank and of different sizes."""
+    inner = range(1, min(len(y), len(p) - 1))
+    off = [i for i in inner if y[i] is not None and p[i] is not None and y[i] != p[i]]
+    if not off or len(p) < 3 or len(y) not in (len(p), len(p) - 1) or y[0] != p[0]:
+        return None
+    axis, head = off[0], evidence.flow.node(predictions.source)
+    sizes = evidence.origins.of(predictions)
+    why = cause(sizes[axis], y[axis] or 0) if len(sizes) == len(p) else None
+    fact = GridApart(Who.of(head), loss.name, y, p, axis, why)
+    return SIZE.id, fact, (head.id, loss.id, *blamed(evidence.flow, fact))
 
 
 def _folded(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ..flow import Edge, Flow, Node, Shape, Side, Who, show_shape
+from ..flow import Edge, Fact, Flow, Node, Shape, Side, Who, show_shape
+from ..graph import Cause
 from ..trace.axes import GRID, RECURRENT, SEQUENCE, SPATIAL
 
 _MOVING_PICTURES = ("batch", "time", "height", "width", "channels")
@@ -26,6 +27,30 @@ def axes_of(op: str) -> tuple[str, ...]:
 
 def tokens(shape: Shape | None) -> tuple[str, ...]:
     return ("...",) if shape is None else tuple("?" if n is None else str(n) for n in shape)
+
+
+def blamed(flow: Flow, fact: Fact | None) -> tuple[str, ...]:
+    """The node at which a size parted, where the fact knows it."""
+    cause: Cause | None = getattr(fact, "cause", None)
+    return tuple(node.id for node in flow.nodes if isinstance(cause, Cause) and node.name == cause.who)[:1]
+
+
+def because(cause: Cause | None) -> str:
+    """Why a size is not what it was to be, in a sentence or two; ``""`` where that is not known."""
+    if cause is None:
+        return ""
+    goes = f"{cause.before} → {cause.after}"
+    if cause.kind == "lost":
+        rest = f"{cause.before} is odd" if cause.stride == 2 else f"{cause.before} does not divide by {cause.stride}"
+        back = f", and back {cause.back}" if cause.back is not None else ""
+        even = f" {' or '.join(map(str, cause.fits))} in place of {cause.size} comes out even." if cause.fits else ""
+        return f"{rest} at {cause.who}: {goes}{back}.{even}"
+    if cause.kind == "unpadded":
+        more = f" and {count(cause.more, 'more layer')}" if cause.more else ""
+        return f'padding="same" is missing in {cause.who}{more}: {goes}.'
+    if cause.kind == "strided":
+        return f"{cause.who} takes strides of {cause.stride}: {goes}, and nothing brings that back."
+    return f"{cause.who} makes {cause.before} numbers of an input of {cause.size}; {cause.after} would be one of {cause.fits[0]}."
 
 
 def differing(one: Shape, other: Shape) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..flow import Edge, Failure, Flow, KeyPath, Node, Replica, Shape, Spec
 from ..flow.paths import show, to_wire
+from .config import size_arguments
 from .doors import Feeds
 from .locations import location
 from .recorder import Call, Port, Recorder, Source, line_of
@@ -24,6 +25,7 @@ class Assembler:
         self._place = place or (lambda _: ())
         self._layers_seen: dict[int, int] = {}
         self.edge_of: dict[tuple[int, int], str] = {}
+        self._layers: dict[str, Any] = {}
         # The leaf of the data that an edge carries as it came.
         self.paths: dict[str, KeyPath] = {}
 
@@ -47,6 +49,10 @@ class Assembler:
         edge = Edge(f"e{len(self.flow.edges)}", source, target, spec, status, replicas, label)  # type: ignore[arg-type]
         self.flow.edges.append(edge)
         return edge
+
+    def arguments(self, id: str) -> dict[str, Any]:
+        """The arguments of a node's layer that decide sizes."""
+        return size_arguments(self._layers[id]) if id in self._layers else {}
 
     # -- calls -------------------------------------------------------------------------------------
 
@@ -76,6 +82,8 @@ class Assembler:
         }  # fmt: skip
         node = self.node(call, **fields)
         node.config = {**call.config, **call.values}
+        if layer is not None:
+            self._layers[node.id] = layer
         if layer is not None and call.opaque:
             node.config.update(adapter.config(layer))
         if layer is not None:

@@ -99,3 +99,21 @@ def _plain(value: Any, depth: int = 0) -> Any:
     if callable(value):
         return str(getattr(value, "__name__", ""))[:80] or None
     return None
+
+
+# Arguments that decide sizes, whatever the layer is called.
+_SIZES = frozenset({
+    "axis", "cropping", "data_format", "depth_multiplier", "dilation_rate", "dims", "filters", "input_dim", "keepdims", "kernel_size", "n",
+    "output_dim", "output_padding", "padding", "pool_size", "return_sequences", "size", "strides", "target_shape", "units",
+})  # fmt: skip
+
+
+def size_arguments(obj: Any) -> dict[str, Any]:
+    """The arguments of a layer that decide sizes, defaults included; ``{}`` where it cannot say them."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            config = dict(obj.get_config())
+    except Exception:
+        return {}
+    return {key: value for key, value in config.items() if key in _SIZES}

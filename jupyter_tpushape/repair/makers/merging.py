@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...flow import Finding, Node, Shape, elements, show_shape
+from ...graph import Cause
 from ...rules.evidence import Evidence
 from .edits import Made, at, configure, failing, given, known, upstream
 
@@ -29,6 +30,26 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
         # The one with fewer numbers may still be the one with more positions.
         yield from _grow(node, index, name, shape, small, concat)
         yield from _align(node, base, other, small, shape, concat)
+
+
+def at_cause(evidence: Evidence, finding: Finding) -> Made:
+    """The padding or the stride of the one layer whose size explains the rest."""
+    cause = getattr(finding.fact, "cause", None)
+    node = next((item for item in evidence.flow.nodes if isinstance(cause, Cause) and item.name == cause.who), None)
+    if node is None or not isinstance(cause, Cause) or cause.more:
+        return
+    if cause.kind == "unpadded":
+        yield (
+            f"Keep the size at {node.name}: padding='same'",
+            [configure(node.name, padding="same")],
+            f"{cause.before} stays {cause.before}" if cause.stride == 1 else "nothing is cut off at the border",
+        )
+    elif cause.kind == "strided":
+        yield (
+            f"Keep the size at {node.name}: strides=1, padding='same'",
+            [configure(node.name, strides=1, padding="same")],
+            "no later layer undoes it",
+        )
 
 
 def keep_positions(evidence: Evidence, finding: Finding) -> Made:

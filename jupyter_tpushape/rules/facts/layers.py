@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
+from ...graph import Cause
 from ...trace.axes import RECURRENT
 from ..heard import Bound
-from ..words import axes_of, differing, listed, named, pair, placed, side
+from ..words import axes_of, because, differing, listed, named, pair, placed, side
 
 
 class WrongRank(Fact, frozen=True):
@@ -60,13 +61,15 @@ class WrongWidth(Fact, frozen=True):
     wanted: int
     shape: Shape
     givers: tuple[str, ...]
+    cause: Cause | None = None
 
     def message(self) -> str:
         source = listed(self.givers) or "its input"
         return f"{named(self.layer)} has weights for {self.wanted} on the last axis, and {source} gives {self.shape[-1]}."
 
     def why(self) -> str:
-        return "The layer was built for another width before, by an earlier call, loaded weights or a layer taken from another model."
+        built = "The layer was built for another width before, by an earlier call, loaded weights or a layer taken from another model."
+        return f"{because(self.cause)} {built}".strip()
 
     def sides(self) -> Sides:
         return pair((*self.shape[:-1], self.wanted), self.shape)
@@ -86,6 +89,7 @@ class UnlikeBranches(Fact, frozen=True):
     branches: tuple[Branch, ...]
     odd: int
     axis: int | None = None
+    cause: Cause | None = None
 
     @property
     def two(self) -> tuple[Branch, Branch]:
@@ -99,9 +103,10 @@ class UnlikeBranches(Fact, frozen=True):
         )
 
     def why(self) -> str:
+        rule = "Element by element, both branches must have the same shape, or 1 on an axis that is to be repeated."
         if self.axis is not None:
-            return f"Concatenate joins along axis {self.axis}; every other axis must be the same in all branches."
-        return "Element by element, both branches must have the same shape, or 1 on an axis that is to be repeated."
+            rule = f"Concatenate joins along axis {self.axis}; every other axis must be the same in all branches."
+        return f"{because(self.cause)} {rule}".strip()
 
     def sides(self) -> Sides:
         one, other = self.two

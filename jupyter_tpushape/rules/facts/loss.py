@@ -6,7 +6,8 @@ from typing import Literal
 
 from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, show_shape
 from ...flow.paths import show
-from ..words import named, pair, placed
+from ...graph import Cause
+from ..words import because, named, pair, placed
 
 Through = Literal["sequences", "tokens", "grid", "input"]
 
@@ -163,6 +164,29 @@ class LabelRank(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return pair(self.predictions, self.labels, names=False)
+
+
+class GridApart(Fact, frozen=True):
+    """Predictions and labels of one rank whose inner sizes differ, first at ``axis``; ``cause``: where the predictions' size comes from."""
+
+    head: Who
+    loss: str
+    labels: Shape
+    predictions: Shape
+    axis: int
+    cause: Cause | None
+
+    def message(self) -> str:
+        return (
+            f"{named(self.head)} gives {self.predictions[self.axis]} on axis {self.axis}, and the labels have {self.labels[self.axis]}: "
+            f"{show_shape(self.predictions)} against {show_shape(self.labels)}."
+        )
+
+    def why(self) -> str:
+        return because(self.cause) or f"{self.loss} compares them position by position, so the two must be of one size."
+
+    def sides(self) -> Sides:
+        return pair(self.labels, self.predictions, names=False)
 
 
 class LossRaised(Fact, frozen=True):

@@ -1,0 +1,201 @@
+"""Why two sizes differ that were to be equal: the step at which a pixel was lost, a padding or a stride."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from .sizes import Axis, Feed, Opaque, Product, Scaled, Shifted, Size, Slid, Spread, axes, below, chain, evaluate, passed, value
+
+# How far the data's size is varied to find one that fits, and how many windows without padding are named as one cause.
+_FAR = 128
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """Where a size parts from the one that it was to be.
+
+    Attributes:
+        kind: ``lost``: a stride leaves a rest, which is not given back; ``unpadded``: a window without padding; ``strided``: a stride
+            with nothing that undoes it; ``resized``: an axis of the data has another size than the weights were made for.
+        who: the layer. before, after: the size there. back: what later layers make of it where they undo the stride, else ``None``.
+        stride: its stride. more: how many further layers do the same.
+        source, axis, size: the axis of the data that it begins with. fits: sizes of it, next to its own, that agree.
+    """
+
+    kind: Literal["lost", "unpadded", "strided", "resized"]
+    who: str
+    before: int
+    after: int
+    back: int | None
+    stride: int
+    more: int
+    source: str
+    axis: int
+    size: int | None
+    fits: tuple[int, ...]
+
+
+Step = Slid | Spread | Scaled | Shifted
+
+
+def cause(size: Size, other: Size | int) -> Cause | None:
+    """Why ``size`` is not what ``other`` is; ``None`` where that does not follow from how it came about."""
+    began = axes(size)
+    target = other if isinstance(other, int) else value(other)
+    if len(began) != 1 or target is None or value(size) in (None, target):
+        return None
+    # A number that is the data's own size stands for it: labels as large as the input.
+    wanted = began[0] if isinstance(other, int) and other == began[0].size else Opaque("", other) if isinstance(other, int) else other
+    steps = chain(size)
+    values = _values(began[0], steps)
+    if values is None:
+        return None
+    found = _alone(steps, values, target) or _lost(steps, values) or _together(steps, values, target)
+    if found is None:
+        return None
+    kind, place, more = found
+    one = steps[place]
+    back = _back(steps, values, place) if kind == "lost" else None
+    fits = tuple(_near(size, wanted, began[0])) if kind == "lost" else ()
+    stride = one.stride if isinstance(one, (Slid, Spread)) else 1
+    return Cause(kind, one.who, values[place], values[place + 1], back, stride, more, began[0].who, began[0].axis, began[0].size, fits)
+
+
+def _values(begin: Axis, steps: Sequence[Step]) -> list[int] | None:
+    """The size before the first step and after each."""
+    if begin.size is None or (steps and steps[0].of != begin):
+        return None
+    values = [begin.size]
+    for one in steps:
+        values.append(passed(one, values[-1]))
+    return values
+
+
+Found = tuple[Literal["lost", "unpadded", "strided"], int, int]
+
+
+def _again(steps: Sequence[Step], begin: int, changed: dict[int, Step]) -> int:
+    n = begin
+    for i, one in enumerate(steps):
+        n = passed(changed.get(i, one), n)
+    return n
+
+
+def _alone(steps: Sequence[Step], values: list[int], target: int) -> Found | None:
+    """One window that would have to be padded, or one stride that would have to be 1."""
+    for i, one in enumerate(steps):
+        shrinks = isinstance(one, Slid) and one.padding == "valid" and one.window > 1 and values[i + 1] < -(-values[i] // one.stride)
+        if shrinks and _again(steps, values[0], {i: msgspec.structs.replace(one, padding="same")}) == target:
+            return "unpadded", i, 0
+    for i, one in enumerate(steps):
+        strides = isinstance(one, Slid) and one.stride > 1 and _undone(steps, i) is None
+        if strides and _again(steps, values[0], {i: msgspec.structs.replace(one, stride=1, padding="same")}) == target:
+            return "strided", i, 0
+    return None
+
+
+def _together(steps: Sequence[Step], values: list[int], target: int) -> Found | None:
+    """Several windows that would all have to be padded."""
+    valid = {
+        i: msgspec.structs.replace(one, padding="same")
+        for i, one in enumerate(steps)
+        if isinstance(one, Slid) and one.padding == "valid" and one.stride == 1 and one.window > 1
+    }
+    return ("unpadded", min(valid), len(valid) - 1) if valid and _again(steps, values[0], dict(valid)) == target else None
+
+
+def _lost(steps: Sequence[Step], values: list[int]) -> Found | None:
+    """The first stride that leaves a rest and that a later layer undoes."""
+    for i, one in enumerate(steps):
+        if isinstance(one, Slid) and one.stride > 1 and _rest(one, values[i]) and _undone(steps, i) is not None:
+            return "lost", i, 0
+    return None
+
+
+def _undone(steps: Sequence[Step], place: int) -> tuple[int, bool] | None:
+    """The later step that gives back what the stride at ``place`` took, and whether just that; one may undo several."""
+    one = steps[place]
+    left = one.stride if isinstance(one, Slid) else 1
+    for i in range(place + 1, len(steps)):
+        later = steps[i]
+        if isinstance(later, Slid):
+            left *= later.stride
+        elif isinstance(later, (Scaled, Spread)):
+            factor = later.factor if isinstance(later, Scaled) else later.stride
+            if factor > 1 and factor % left == 0:
+                return i, factor == left
+            left = left // factor if left % factor == 0 else 0
+        if not left:
+            return None
+    return None
+
+
+def _back(steps: Sequence[Step], values: list[int], place: int) -> int | None:
+    undone = _undone(steps, place)
+    return values[undone[0] + 1] if undone is not None and undone[1] else None
+
+
+def _rest(one: Slid, n: int) -> int:
+    """What a stride leaves over of ``n``."""
+    return (n - one.window) % one.stride if one.padding == "valid" and one.window > one.stride else n % one.stride
+
+
+def even(size: Size, feed: Feed) -> bool:
+    """Whether no stride on the way to a size leaves a rest."""
+    if isinstance(size, Slid) and size.stride > 1:
+        before = evaluate(size.of, feed)
+        if before is None or _rest(size, before):
+            return False
+    return all(even(part, feed) for part in below(size))
+
+
+def _near(size: Size, other: Size, axis: Axis) -> Iterator[int]:
+    """The next smaller and the next larger size of the data's axis with which the two agree and nothing is lost on the way."""
+    for direction in (-1, 1):
+        for far in range(1, _FAR):
+            n = (axis.size or 0) + direction * far
+            if n < 1:
+                break
+
+            def feed(found: Axis, n: int = n) -> int | None:
+                return n if found == axis else found.size
+
+            one = evaluate(size, feed)
+            if one is not None and one == evaluate(other, feed) and even(size, feed) and even(other, feed):
+                yield n
+                break
+
+
+def odd(branches: Sequence[Size]) -> int | None:
+    """Which of several sizes that were to be equal is the odd one; of two, the one whose own way explains it."""
+    values = [value(size) for size in branches]
+    counts = {n: values.count(n) for n in values}
+    if len(counts) < 2 or None in counts:
+        return None
+    if len(branches) > 2 and (alone := [i for i, n in enumerate(values) if counts[n] == 1]) and len(alone) == 1:
+        return alone[0]
+    if len(branches) == 2:
+        explained = [cause(branches[0], branches[1]) is not None, cause(branches[1], branches[0]) is not None]
+        if explained[0] != explained[1]:
+            return explained.index(True)
+    return None
+
+
+def resized(size: Size, wanted: int) -> Cause | None:
+    """Another size of the data's picture with which folded axes hold ``wanted`` numbers."""
+    began = [axis for axis in axes(size) if axis.axis > 0]
+    sizes = {axis.size for axis in began}
+    now = value(size)
+    if not isinstance(size, Product) or len(sizes) != 1 or now is None or (first := sizes.pop()) is None:
+        return None
+    fits = []
+    for n in range(1, 4 * first):
+
+        def feed(axis: Axis, n: int = n) -> int | None:
+            return n if axis in began else axis.size
+
+        if evaluate(size, feed) == wanted:
+            fits.append((not even(size, feed), abs(n - first), n))
+    return Cause("resized", size.who, now, wanted, None, 1, 0, began[0].who, began[0].axis, first, (min(fits)[2],)) if fits else None

@@ -1,0 +1,140 @@
+"""What one layer does to the axes of its inputs, told by its arguments: what it is called does not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..flow import Shape
+from .sizes import Given, Opaque, Padding, Part, Product, Scaled, Shifted, Size, Slid, Spread, Sum, value
+
+Sizes = tuple[Size, ...]
+
+
+def step(name: str, arguments: Mapping[str, Any], given: list[Sizes], shape: Shape | None) -> Sizes:
+    """Expressions for the axes of a layer's output.
+
+    Args:
+        arguments: what its constructor was given, defaults included, as plain values. given: its inputs' axes.
+        shape: the output as it was seen, or ``None``. An expression that gives another size than this is not believed.
+    """
+    made = _made(name, arguments, given) if given else None
+    if shape is None:
+        return made or ()
+    if made is None or len(made) != len(shape):
+        made = _carried(name, given, shape)
+    sure = []
+    for size, seen in zip(made, shape, strict=True):
+        known = value(size)
+        sure.append(size if known == seen or known is None or seen is None else Opaque(name, seen))
+    return tuple(sure)
+
+
+def _carried(name: str, given: list[Sizes], shape: Shape) -> Sizes:
+    """Where the arguments tell nothing: axes that are plainly the input's own, or all of them folded."""
+    alike = [one for one in given if len(one) == len(shape)]
+    if alike:
+        sizes: list[Size] = []
+        same = all(_fits(value(one[i]), n) for one in alike[:1] for i, n in enumerate(shape[:-1]))
+        for i, n in enumerate(shape):
+            # A broadcast takes the axis of the one that is not 1.
+            own = next((one[i] for one in alike if value(one[i]) not in (1, None)), alike[0][i])
+            kept = same or len(alike) > 1 or i == 0
+            sizes.append(own if kept and _fits(value(own), n) else Opaque(name, n))
+        return tuple(sizes)
+    if given and len(shape) == 2 and len(given[0]) > 2:
+        folded = Product(name, given[0][1:])
+        if value(folded) == shape[1]:
+            return given[0][0], folded
+    first: Size = (
+        given[0][0] if given and given[0] and shape and _fits(value(given[0][0]), shape[0]) else Opaque(name, shape[0] if shape else None)
+    )
+    return (first, *(Opaque(name, n) for n in shape[1:])) if shape else ()
+
+
+def _fits(known: int | None, seen: int | None) -> bool:
+    return known == seen
+
+
+def _made(name: str, a: Mapping[str, Any], given: list[Sizes]) -> Sizes | None:
+    x = given[0]
+    rank = len(x)
+    if len(given) > 1 and isinstance(a.get("axis"), int) and all(len(one) == rank for one in given):
+        axis = a["axis"] % rank
+        return tuple(Sum(name, tuple(one[i] for one in given)) if i == axis else x[i] for i in range(rank))
+    if len(given) > 1 or not rank:
+        return None
+    if "target_shape" in a:
+        return _reshaped(name, x, tuple(a["target_shape"]))
+    if "dims" in a:
+        return (x[0], *(x[n] for n in a["dims"])) if all(n < rank for n in a["dims"]) else None
+    if "kernel_size" in a or "pool_size" in a or "cropping" in a or "size" in a or isinstance(a.get("padding"), (list, tuple, int)):
+        return _spatial(name, a, x)
+    if "keepdims" in a and rank > 2:
+        channel = 1 if a.get("data_format") == "channels_first" else rank - 1
+        if not a["keepdims"]:
+            return x[0], x[channel]
+        return tuple(x[i] if i in (0, channel) else Given(name, "keepdims", 1) for i in range(rank))
+    if isinstance(a.get("units"), int):
+        last = Given(name, "units", a["units"])
+        if "return_sequences" not in a:
+            return (*x[:-1], last)
+        return (x[0], x[1], last) if a["return_sequences"] and rank > 1 else (x[0], last)
+    if isinstance(a.get("output_dim"), int) and "input_dim" in a:
+        return (*x, Given(name, "output_dim", a["output_dim"]))
+    if isinstance(a.get("n"), int) and rank == 2:
+        return x[0], Given(name, "n", a["n"]), x[1]
+    return None
+
+
+def _reshaped(name: str, x: Sizes, target: tuple[int, ...]) -> Sizes:
+    written = 1
+    for n in target:
+        written *= n if n != -1 else 1
+    return (x[0], *(Given(name, "target_shape", n) if n != -1 else Part(name, x[1:], written) for n in target))
+
+
+def _spatial(name: str, a: Mapping[str, Any], x: Sizes) -> Sizes | None:
+    """Convolutions, poolings, paddings, croppings and upsamplings, over the axes between batch and channels."""
+    rank = len(x)
+    over = 1 if "return_sequences" in a else 0  # a recurrent convolution reads the time axis first
+    first = a.get("data_format") == "channels_first"
+    spatial = list(range(2 + over, rank)) if first else list(range(1 + over, rank - 1))
+    channel = 1 + over if first else rank - 1
+    sizes = list(x)
+    for place, i in enumerate(spatial):
+        made = _slid(name, a, x[i], place, len(spatial))
+        if made is None:
+            return None
+        sizes[i] = made
+    if isinstance(a.get("filters"), int):
+        sizes[channel] = Given(name, "filters", a["filters"])
+    elif isinstance(a.get("depth_multiplier"), int):
+        sizes[channel] = Product(name, (x[channel], Given(name, "depth_multiplier", a["depth_multiplier"])))
+    if over and not a["return_sequences"]:
+        del sizes[1]
+    return tuple(sizes)
+
+
+def _slid(name: str, a: Mapping[str, Any], n: Size, place: int, count: int) -> Size | None:
+    padding: Padding = "same" if a.get("padding") == "same" else "causal" if a.get("padding") == "causal" else "valid"
+    if "pool_size" in a:
+        window = _at(a["pool_size"], place)
+        return Slid(name, n, window, _at(a.get("strides") or a["pool_size"], place), padding)
+    if "kernel_size" in a:
+        window = (_at(a["kernel_size"], place) - 1) * _at(a.get("dilation_rate", 1), place) + 1
+        stride = _at(a.get("strides", 1), place)
+        if "output_padding" in a:
+            extra = None if a["output_padding"] is None else _at(a["output_padding"], place)
+            return Spread(name, n, window, stride, padding, extra)
+        return Slid(name, n, window, stride, padding)
+    if "size" in a:
+        return Scaled(name, n, _at(a["size"], place))
+    both = a["cropping"] if "cropping" in a else a["padding"]
+    pair = both if count == 1 else both[place] if isinstance(both, (list, tuple)) else both
+    before, after = pair if isinstance(pair, (list, tuple)) else (pair, pair)
+    return Shifted(name, n, -(before + after) if "cropping" in a else before + after)
+
+
+def _at(argument: Any, place: int) -> int:
+    return int(argument[place] if isinstance(argument, (list, tuple)) else argument)
