@@ -14,6 +14,7 @@ from typing import Any
 from ..flow import Spec
 from ..flow.paths import map_leaves
 from .doors import Door
+from .framework import Framework
 from .recorder import Call, Port, Recorder
 
 # Layers whose behaviour is not settled by their declared shapes.
@@ -42,7 +43,7 @@ class Made:
     producer: Any
 
 
-def declared(adapter: Any, model: Any, recorder: Recorder, fed: list[tuple[Door, Made]], *, strict: bool = True) -> Any:
+def declared(adapter: Framework, model: Any, recorder: Recorder, fed: list[tuple[Door, Made]], *, strict: bool = True) -> Any:
     """Records the declared calls of ``model``, whose inputs are fed so.
 
     Returns the outputs, nested as the model gives them, with a :class:`Made` at each leaf.
@@ -57,7 +58,7 @@ def declared(adapter: Any, model: Any, recorder: Recorder, fed: list[tuple[Door,
     return _walk(adapter, network, recorder, fed, None, strict)
 
 
-def _walk(adapter: Any, network: Any, recorder: Recorder, fed: list[tuple[Door, Made]], parent: Call | None, strict: bool) -> Any:
+def _walk(adapter: Framework, network: Any, recorder: Recorder, fed: list[tuple[Door, Made]], parent: Call | None, strict: bool) -> Any:
     inputs, outputs = adapter.graph_ends(network)
     known: dict[int, Made] = {}
     batch: int | None = None
@@ -95,7 +96,7 @@ def _walk(adapter: Any, network: Any, recorder: Recorder, fed: list[tuple[Door, 
     return adapter.map_structure(lambda tensor: known[id(tensor)], outputs)
 
 
-def _fed(adapter: Any, model: Any, first: Any, known: dict[int, Made]) -> list[tuple[Door, Made]]:
+def _fed(adapter: Framework, model: Any, first: Any, known: dict[int, Made]) -> list[tuple[Door, Made]]:
     """What a model inside a model is fed, as the framework matches it."""
     doors = adapter.doors(model)
     # A tensor may stand there twice, so each place has a value of its own.
@@ -105,7 +106,7 @@ def _fed(adapter: Any, model: Any, first: Any, known: dict[int, Made]) -> list[t
     return list(found.pairs)
 
 
-def _call(adapter: Any, recorder: Recorder, operation: Any, ports: list[Port], parent: Call | None, opaque: bool) -> Call:
+def _call(adapter: Framework, recorder: Recorder, operation: Any, ports: list[Port], parent: Call | None, opaque: bool) -> Call:
     layer = adapter.is_layer(operation)
     op = adapter.op_name(operation) if layer else type(operation).__name__
     kind = adapter.kind(operation) if layer else "op"
@@ -117,7 +118,7 @@ def _call(adapter: Any, recorder: Recorder, operation: Any, ports: list[Port], p
     return call
 
 
-def _settled(adapter: Any, operation: Any) -> bool:
+def _settled(adapter: Framework, operation: Any) -> bool:
     if not adapter.is_layer(operation):
         return type(operation).__name__.lower() in _ELEMENTWISE
     if adapter.kind(operation) == "op":
@@ -125,7 +126,15 @@ def _settled(adapter: Any, operation: Any) -> bool:
     name = type(operation).__name__
     if name == "Embedding" and getattr(operation, "mask_zero", False):
         return False
+    if _own_function(adapter, getattr(operation, "activation", None)):
+        return False
     return adapter.builtin(operation) and name not in _UNSETTLED and not getattr(operation, "stateful", False) and not _batchwise(operation)
+
+
+def _own_function(adapter: Framework, activation: Any) -> bool:
+    """Whether an activation is code of the user's, which may do anything with a real tensor."""
+    module = getattr(activation, "__module__", None) or type(activation).__module__
+    return callable(activation) and not str(module).startswith(f"{adapter.package}.")
 
 
 def _batchwise(layer: Any) -> bool:
