@@ -98,7 +98,7 @@ def _walk(adapter: Framework, network: Any, recorder: Recorder, fed: list[tuple[
 
 def _fed(adapter: Framework, model: Any, first: Any, known: dict[int, Made]) -> list[tuple[Door, Made]]:
     """What a model inside a model is fed, as the framework matches it."""
-    doors = adapter.doors(model)
+    doors = adapter.doors(model) or []
     # A tensor may stand there twice, so each place has a value of its own.
     found = adapter.feeds(model, doors, map_leaves(lambda tensor: replace(known[id(tensor)]) if id(tensor) in known else None, first))
     if not found.settled:
@@ -134,7 +134,7 @@ def _settled(adapter: Framework, operation: Any) -> bool:
 def _own_function(adapter: Framework, activation: Any) -> bool:
     """Whether an activation is code of the user's, which may do anything with a real tensor."""
     module = getattr(activation, "__module__", None) or type(activation).__module__
-    return callable(activation) and not str(module).startswith(f"{adapter.package}.")
+    return callable(activation) and not str(module).startswith((f"{adapter.package}.", f"{adapter.backend.name}."))
 
 
 def _batchwise(layer: Any) -> bool:
