@@ -13,8 +13,8 @@ from typing import Any
 
 from ..flow import Spec
 from ..flow.paths import map_leaves
+from .called import Check, check_of, hold
 from .doors import Door
-from .framework import Framework
 from .recorder import Call, Port, Recorder
 
 # Layers whose behaviour is not settled by their declared shapes.
@@ -43,7 +43,9 @@ class Made:
     producer: Any
 
 
-def declared(adapter: Framework, model: Any, recorder: Recorder, fed: list[tuple[Door, Made]], *, strict: bool = True) -> Any:
+def declared(
+    adapter: Any, model: Any, recorder: Recorder, fed: list[tuple[Door, Made]], *, training: bool = True, strict: bool = True
+) -> Any:
     """Records the declared calls of ``model``, whose inputs are fed so.
 
     Returns the outputs, nested as the model gives them, with a :class:`Made` at each leaf.
@@ -55,10 +57,17 @@ def declared(adapter: Framework, model: Any, recorder: Recorder, fed: list[tuple
     network = adapter.graph_network(model)
     if network is None:
         raise Unsettled
-    return _walk(adapter, network, recorder, fed, None, strict)
+    checks: list[Check] | None = [] if strict else None
+    made = _walk(adapter, network, recorder, fed, None, checks)
+    if checks and not hold(adapter, checks, training):
+        raise Unsettled
+    return made
 
 
-def _walk(adapter: Framework, network: Any, recorder: Recorder, fed: list[tuple[Door, Made]], parent: Call | None, strict: bool) -> Any:
+def _walk(
+    adapter: Any, network: Any, recorder: Recorder, fed: list[tuple[Door, Made]], parent: Call | None, checks: list[Check] | None
+) -> Any:
+    strict = checks is not None
     inputs, outputs = adapter.graph_ends(network)
     known: dict[int, Made] = {}
     batch: int | None = None
@@ -80,11 +89,14 @@ def _walk(adapter: Framework, network: Any, recorder: Recorder, fed: list[tuple[
         inner = adapter.graph_network(operation) if adapter.is_layer(operation) else None
         call = _call(adapter, recorder, operation, ports, parent, inner is None)
         if inner is not None:
-            flat = adapter.flatten(_walk(adapter, inner, recorder, _fed(adapter, operation, node.first, known), call, strict))
+            flat = adapter.flatten(_walk(adapter, inner, recorder, _fed(adapter, operation, node.first, known), call, checks))
         else:
             if strict and not _settled(adapter, operation):
                 raise Unsettled
             flat = [Made(_with_batch(adapter.spec(result), batch, strict), call) for result in node.outputs]
+            if checks is not None and adapter.is_layer(operation):
+                check = check_of(node, [port.spec for port in ports], [made.spec for made in flat])
+                checks += [check] if check is not None else []
         call.done = True
         if len(flat) != len(node.outputs):
             raise Unsettled
@@ -96,9 +108,9 @@ def _walk(adapter: Framework, network: Any, recorder: Recorder, fed: list[tuple[
     return adapter.map_structure(lambda tensor: known[id(tensor)], outputs)
 
 
-def _fed(adapter: Framework, model: Any, first: Any, known: dict[int, Made]) -> list[tuple[Door, Made]]:
+def _fed(adapter: Any, model: Any, first: Any, known: dict[int, Made]) -> list[tuple[Door, Made]]:
     """What a model inside a model is fed, as the framework matches it."""
-    doors = adapter.doors(model) or []
+    doors = adapter.doors(model)
     # A tensor may stand there twice, so each place has a value of its own.
     found = adapter.feeds(model, doors, map_leaves(lambda tensor: replace(known[id(tensor)]) if id(tensor) in known else None, first))
     if not found.settled:
@@ -106,7 +118,7 @@ def _fed(adapter: Framework, model: Any, first: Any, known: dict[int, Made]) -> 
     return list(found.pairs)
 
 
-def _call(adapter: Framework, recorder: Recorder, operation: Any, ports: list[Port], parent: Call | None, opaque: bool) -> Call:
+def _call(adapter: Any, recorder: Recorder, operation: Any, ports: list[Port], parent: Call | None, opaque: bool) -> Call:
     layer = adapter.is_layer(operation)
     op = adapter.op_name(operation) if layer else type(operation).__name__
     kind = adapter.kind(operation) if layer else "op"
@@ -118,7 +130,7 @@ def _call(adapter: Framework, recorder: Recorder, operation: Any, ports: list[Po
     return call
 
 
-def _settled(adapter: Framework, operation: Any) -> bool:
+def _settled(adapter: Any, operation: Any) -> bool:
     if not adapter.is_layer(operation):
         return type(operation).__name__.lower() in _ELEMENTWISE
     if adapter.kind(operation) == "op":
@@ -126,15 +138,7 @@ def _settled(adapter: Framework, operation: Any) -> bool:
     name = type(operation).__name__
     if name == "Embedding" and getattr(operation, "mask_zero", False):
         return False
-    if _own_function(adapter, getattr(operation, "activation", None)):
-        return False
     return adapter.builtin(operation) and name not in _UNSETTLED and not getattr(operation, "stateful", False) and not _batchwise(operation)
-
-
-def _own_function(adapter: Framework, activation: Any) -> bool:
-    """Whether an activation is code of the user's, which may do anything with a real tensor."""
-    module = getattr(activation, "__module__", None) or type(activation).__module__
-    return callable(activation) and not str(module).startswith((f"{adapter.package}.", f"{adapter.backend.name}."))
 
 
 def _batchwise(layer: Any) -> bool:
