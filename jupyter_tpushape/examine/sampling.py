@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..sources.kinds import has
+from ..trace.reach import is_step
 from ..trace.run import leaves
 from .program import Examined, shape_of
 
