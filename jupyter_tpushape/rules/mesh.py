@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..examine.evidence import Evidence
+from ..examine.heard import HeardStepArguments, HeardTraced, hear
 from ..flow import Finding
 from ..trace.locations import is_user_file
-from .evidence import Evidence
 from .examples import sequential
 from .facts.mesh import ForeignFunction, Indivisible, StepWithoutState, ValueAsked
-from .heard import HeardStepArguments, HeardTraced, hear
 from .registry import check, rule
 from .tpu_batch import split_nodes
 
