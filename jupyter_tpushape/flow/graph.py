@@ -61,7 +61,7 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     inner: str = ""
 
     @property
-    def last_line(self) -> str:
+    def said(self) -> str:
         """The message in one line: its first sentence, and what was received where it says so further down."""
         lines = [line.strip() for line in self.message.splitlines()]
         said = [line for line in lines if any(map(str.isalnum, line)) and not line.startswith(_NOT_SAID)]

@@ -205,12 +205,12 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
         return Finding.of(CODE.id, "error", _line(node))
     if node.kind == "op":
         shapes = tuple(edge.spec.shape for edge in edges)
-        return Finding.of(OPERATION.id, "error", OperationRaised(node.op, shapes, node.failure.last_line, Who.of(node)))
+        return Finding.of(OPERATION.id, "error", OperationRaised(node.op, shapes, node.failure.said, Who.of(node)))
     inside = hear(node.failure, HeardOperation)
     if inside is not None:
         return Finding.of(OPERATION.id, "error", OperationRaised(inside.operation, inside.shapes, f"{inside.said}.", layer=Who.of(node)))
     given = tuple(edge.spec.shape for edge in edges)
-    return Finding.of(RAISES.id, "error", LayerRaised(Who.of(node), given, node.failure.last_line.rstrip("."), node.failure.inner))
+    return Finding.of(RAISES.id, "error", LayerRaised(Who.of(node), given, node.failure.said.rstrip("."), node.failure.inner))
 
 
 def _line(node: Node) -> Fact:
@@ -218,11 +218,11 @@ def _line(node: Node) -> Fact:
     assert node.failure is not None
     reshape = hear(node.failure, HeardReshape)
     if reshape is not None and reshape.by == "numpy":
-        return Unfilled(reshape.have, reshape.wanted, "program", node.failure.last_line)
+        return Unfilled(reshape.have, reshape.wanted, "program", node.failure.said)
     if hear(node.failure, HeardDepth) is not None:
         known = next(meanings(node.failure.message))
         return TooDeep(known.means, known.todo)
-    return LineRaised(node.failure.last_line)
+    return LineRaised(node.failure.said)
 
 
 def _wrong_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
@@ -318,4 +318,4 @@ def _attention_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: 
     if "attention_mask" in parts and len(given) > 1 and given[0] and given[1]:
         query, value = given[0], given[1]
         return ATTENTION.id, WrongMask(Who.of(node), (query[0], query[1], value[1]), parts["attention_mask"])
-    return ATTENTION.id, WrongParts(Who.of(node), tuple(parts.items()), node.failure.last_line)
+    return ATTENTION.id, WrongParts(Who.of(node), tuple(parts.items()), node.failure.said)
