@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..examine.evidence import Evidence
+from ..examine.heard import HeardStepArguments, HeardTraced, hear
 from ..flow import Finding
-from .evidence import Evidence
 from .examples import sequential
 from .facts.mesh import Indivisible, StepWithoutState, ValueAsked
-from .heard import HeardStepArguments, HeardTraced, hear
 from .registry import check, rule
 from .tpu_batch import split_nodes
 
