@@ -10,7 +10,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jupyter_tpushape.flow.paths import flatten, get, map_leaves, map_paths, replace, show, subscript, to_wire
@@ -21,6 +21,8 @@ class Pair(NamedTuple):
     right: object
 
 
+# A busy machine draws slowly.
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 KEYS = st.one_of(st.text(max_size=6), st.integers(-3, 3))
 LEAVES = st.integers(0, 99).map(lambda n: f"leaf {n}")
 NESTS = st.recursive(
@@ -36,6 +38,7 @@ NESTS = st.recursive(
 )
 
 
+@UNHURRIED
 @given(NESTS)
 def test_each_path_leads_to_its_leaf_and_to_no_other(tree):
     found = list(flatten(tree, "x"))
@@ -43,6 +46,7 @@ def test_each_path_leads_to_its_leaf_and_to_no_other(tree):
     assert all(path[0] == "x" and get(tree, path[1:]) is leaf for path, leaf in found)
 
 
+@UNHURRIED
 @given(NESTS, st.data())
 def test_what_is_replaced_is_one_leaf_of_a_copy(tree, data):
     path, old = data.draw(st.sampled_from(list(flatten(tree))))
@@ -53,6 +57,7 @@ def test_what_is_replaced_is_one_leaf_of_a_copy(tree, data):
     assert type(changed) in (type(tree), str)
 
 
+@UNHURRIED
 @given(NESTS)
 def test_a_map_keeps_the_nest_and_its_order(tree):
     assert map_leaves(lambda leaf: leaf, tree) == tree
@@ -63,12 +68,14 @@ def test_a_map_keeps_the_nest_and_its_order(tree):
     assert [leaf for _, leaf in flatten(both)] == [leaf * 2 for _, leaf in flatten(tree)]
 
 
+@UNHURRIED
 @given(NESTS)
 def test_what_is_shown_is_python_that_finds_the_leaf(tree):
     for path, leaf in flatten(tree, "x"):
         assert eval(show(path), {"x": tree}) is leaf
 
 
+@UNHURRIED
 @given(NESTS)
 def test_the_wire_form_is_json_and_tells_leaves_apart(tree):
     wired = [to_wire(path) for path, _ in flatten(tree, "x")]
@@ -76,6 +83,7 @@ def test_the_wire_form_is_json_and_tells_leaves_apart(tree):
     assert len(set(wired)) == len(wired)
 
 
+@UNHURRIED
 @given(st.dictionaries(st.text(max_size=6), LEAVES, min_size=1, max_size=5))
 def test_a_dict_is_flattened_in_the_order_of_both_kerases(tree):
     ours = [leaf for _, leaf in flatten(tree)]

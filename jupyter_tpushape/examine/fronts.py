@@ -18,6 +18,9 @@ def shape_of(seen: Examined) -> Callable[[Any], Shape | None]:
     split = seen.evidence.split
 
     def shape(leaf: Any) -> Shape | None:
+        # Keras 3 takes no tensor of unknown rank; tf_keras goes on with what comes.
+        if leaf.shape is None and seen.evidence.framework == "keras":
+            return None
         concrete: Shape | None = leaf.concrete if leaf.concrete is not None else leaf.shape
         if split is None or split.one_program or not concrete or concrete[0] is None:
             return concrete

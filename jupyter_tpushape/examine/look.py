@@ -94,18 +94,20 @@ def _look(program: Program) -> Examined:
     return seen
 
 
-def _steps(seen: Examined) -> bool:
-    """Whether ``fit`` would run a ``train_step`` of the model's own class."""
+def _runs_own_step(seen: Examined) -> bool:
+    """Whether a batch goes to a step of the user's own, as it is."""
     adapter, model = seen.adapter, seen.model
-    if adapter is None or seen.sample is None or not seen.program.training or seen.program.loss is not None:
+    if is_step(seen.program.model):
+        return True
+    if adapter is None or seen.error is not None or not seen.program.training or seen.program.loss is not None:
         return False
-    return adapter.is_model(model) and adapter.overrides(model, "train_step") and adapter.compiled(model)
+    return bool(adapter.is_model(model) and adapter.overrides(model, "train_step") and adapter.compiled(model))
 
 
 def _own_step(seen: Examined) -> bool:
     """Whether ``fit`` would run a ``train_step`` of the model's own class, one replica at a time; then that is what was traced."""
     adapter, model = seen.adapter, seen.model
-    if adapter is None or not adapter.backend.replicated or not _steps(seen):
+    if adapter is None or seen.sample is None or not adapter.backend.replicated or not _runs_own_step(seen):
         return False
     from .steps import trace_train_step
 
@@ -148,17 +150,17 @@ def take_sample(seen: Examined, framework: str) -> None:
     program, evidence = seen.program, seen.evidence
     if seen.data is None:
         return
-    seen.sample = evidence.sample = program.sample or sources.sample(
+    sample = program.sample or sources.sample(
         seen.data, framework=framework, batch_size=program.batch_size, batches=program.batches, progress=program.progress
     )
+    seen.sample = evidence.sample = sample.whole() if _runs_own_step(seen) else sample
     if program.target is not None:
         if seen.adapter is None or seen.adapter.backend.replicated:
             evidence.split = replicas.plan(seen.sample, program.target, strategy=program.strategy, dataset=seen.data)
         else:
             evidence.split = replicas.plan_mesh(seen.sample, program.target, program.strategy)
-    sample = seen.sample
     for role in ("x", "y", "weight"):
-        _, found = leaves(getattr(sample, role), shape_of(seen), role)
+        _, found = leaves(getattr(seen.sample, role), shape_of(seen), role)
         setattr(evidence, role, [(leaf.path, leaf.spec) for leaf in found])
 
 
@@ -170,7 +172,7 @@ def _trace(seen: Examined) -> None:
     if seen.sample is None:
         seen.sample = from_declared(adapter, seen.model, doors, program.batch_size)
         evidence.x = [(path, Spec(leaf.shape, leaf.dtype)) for path, leaf in flatten(seen.sample.x, "x")]
-    step = not adapter.backend.replicated and _steps(seen)
+    step = not adapter.backend.replicated and _runs_own_step(seen)
     traced = seen.run = run(
         adapter, seen.model, seen.sample, shape=shape_of(seen), training=program.training, loss=program.loss, recorder=seen.recorder, step=step
     )  # fmt: skip

@@ -58,7 +58,7 @@ def examine_step(program: Program) -> Examined:
             data_failed(seen, raised)
             return seen
     take_sample(seen, adapter.name)
-    _run(seen, adapter, reached, step)
+    _run(seen, adapter, reached, step, _strategy(program))
     return seen
 
 
@@ -67,7 +67,8 @@ def trace_train_step(seen: Examined) -> bool:
     assert seen.adapter is not None
     step = seen.model.train_step
     try:
-        _run(seen, seen.adapter, reach(step), step)
+        # The model was made before any planned slice: its metrics and variables are of no strategy's scope but the live one's.
+        _run(seen, seen.adapter, reach(step), step, seen.program.strategy)
     except BadProgram:
         return False
     return True
@@ -94,7 +95,7 @@ def _adapter(reached: Reached) -> Framework:
     return found
 
 
-def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any) -> None:
+def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strategy: Any) -> None:
     from ..trace.step import BadStep, run_step
 
     evidence, program = seen.evidence, seen.program
@@ -102,7 +103,7 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any) -> Non
 
     def again(shape: Any, recorder: Recorder) -> Any:
         return run_step(
-            adapter, step, seen.sample, shape=shape, strategy=_strategy(program), replicas=replicas,
+            adapter, step, seen.sample, shape=shape, strategy=strategy, replicas=replicas,
             alone=_single(seen.data), recorder=recorder,
         )  # fmt: skip
 

@@ -19,6 +19,7 @@ from .candidates import Candidate, candidates
 from .edits import Edit, edit_of
 from .effect import effect_of
 from .ideas import ideas
+from .meaning import questions
 from .patch import patch_of
 from .rerun import forget
 from .text.source import NoPlace
@@ -75,6 +76,7 @@ class Search:
         self.start = time.perf_counter()
         self.left = max(8, min(TRIALS, NODES // max(1, len(seen.evidence.flow.nodes))))
         self.untried: dict[int, list[tuple[Candidate, str]]] = {}
+        self.asked: dict[int, list[Fix]] = {}
         self._met: list[tuple[Finding, str]] = []
         self._aliases: list[str] = []
         self._told = 0.0
@@ -96,9 +98,9 @@ class Search:
             if len(held) >= ENOUGH or (len(held) > 1 and len(self.seen.evidence.flow.nodes) > 100):
                 break
             trial = self._try(first(self.seen), candidate)
-            if trial.holds:
+            if trial.holds and not self._asks(finding, candidate, trial):
                 held.append((candidate, trial))
-            elif trial.absent:
+            elif trial.holds or trial.absent:
                 continue
             elif trial.by_hand:
                 self.untried.setdefault(id(finding), []).append((candidate, trial.failed))
@@ -107,11 +109,19 @@ class Search:
             else:
                 rejected.append(f"{candidate.title} ({trial.failed or 'does not help'})")
         if not held:
-            held = self._longer(partial)
+            held = self._longer(finding, partial)
         finding.fixes = [self._fix(candidate, trial) for candidate, trial in (held or self._steps(partial))[:MOST_SHOWN]]
         finding.rejected = tuple([*rejected, *(f"{candidate.title} ({trial.left[0].rule} remains)" for candidate, trial in partial)][:4])
 
-    def _longer(self, partial: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:
+    def _asks(self, finding: Finding, candidate: Candidate, trial: Trial) -> bool:
+        """Whether it is not certain that the program still means the same; then it is an idea, with its question."""
+        assert trial.seen is not None
+        asked = questions(self.seen.evidence, trial.seen.evidence, trial.edits)
+        if asked:
+            self.asked.setdefault(id(finding), []).append(Fix(candidate.title, tuple(edit.value for edit in trial.edits), reason=asked[0]))
+        return bool(asked)
+
+    def _longer(self, finding: Finding, partial: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:
         """Several edits together, where each brings the program to another fault that the next one repairs; the shortest first."""
         frontier = partial[:3]
         for _ in range(DEPTH - 1):
@@ -126,7 +136,7 @@ class Search:
                     both = Candidate(
                         f"{done.title}; {candidate.title[:1].lower()}{candidate.title[1:]}", (), "one edit alone leaves a second fault"
                     )
-                    if again.holds:
+                    if again.holds and not self._asks(finding, both, again):
                         return [(both, again)]
                     if again.seen is not None and not any(_same(other, fault) for other in again.left) and len(further) < 3:
                         further.append((both, again))
@@ -169,7 +179,11 @@ class Search:
             Fix(candidate.title, candidate.edits, reason=f"not tried. {why}", patch=self._snippet(tuple(map(edit_of, candidate.edits))))
             for candidate, why in self.untried.get(id(finding), ())[:3]
         ]
-        return [*found, *(Fix(title, reason=why) for title, why in ideas(self.seen.evidence, finding))][:MOST_SHOWN]
+        return [
+            *self.asked.get(id(finding), ())[:2],
+            *found,
+            *(Fix(title, reason=why) for title, why in ideas(self.seen.evidence, finding)),
+        ][:MOST_SHOWN]
 
     def _try(self, start: Trial, candidate: Candidate) -> Trial:
         self.left -= 1

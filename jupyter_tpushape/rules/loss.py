@@ -199,7 +199,7 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     assert node.failure is not None
     y = labels.spec.shape if labels is not None else None
     p = predictions.spec.shape if predictions is not None else None
-    if labels is not None and predictions is not None and y and p:
+    if labels is not None and predictions is not None and y and p and labels.spec.dtype != "string":
         kind = kind_of(loss) if loss.kind == "loss" else "metric"
         integer = labels.spec.dtype.startswith(("int", "uint"))
         for explain in (_folded, _last_only, _surplus, _encoding, _units):

@@ -100,6 +100,23 @@ def _refused(data: tuple[Any, Any, Any], raw: tuple[Any, Any, Any], framework: s
                         "()",
                     )
                 )
+            kind = leaf.dtype.kind if isinstance(leaf, np.ndarray) else ""
+            kind = kind if kind != "V" or leaf.dtype.name.startswith("void") else ""
+            if kind in ("m", "M", "V") or (kind in ("S", "U") and framework == "keras"):
+                what = {"m": "spans of time", "M": "dates", "V": "records"}.get(kind, "NumPy text")
+                cure = (
+                    f"take the numbers out of it, as {show(path)}.astype('int64')"
+                    if kind not in ("S", "U")
+                    else "turn it into class numbers or ids"
+                )
+                problems.append(
+                    Problem(
+                        "no-tensor",
+                        f"`{show(path)}` holds {what} ({leaf.dtype}), which no tensor holds: {cure}",
+                        "numbers",
+                        str(leaf.dtype),
+                    )
+                )
             if isinstance(leaf, np.ndarray) and leaf.dtype == object and not _texts(leaf):
                 problems.append(
                     Problem("object-array", f"`{show(path)}` is an array of Python objects (rows of unequal length, or mixed types), which "

@@ -83,6 +83,9 @@ def fill(sample: Sample, drawn: Drawn) -> list[tuple[Any, Any, Any]]:
         sample.batch = sizes[0] if sizes else None
         for name, part in zip(PARTS, batches[0], strict=True):
             setattr(sample, name, _with_concrete(getattr(sample, name), part))
+    elif sample.element is not None and drawn.elements:
+        sample.element = _with_concrete(sample.element, drawn.elements[0])
+        sample.batch = next((leaf.concrete[0] for _, leaf in flatten(sample.element) if leaf.concrete), None)
     dense: list[tuple[Any, Any, Any]] = []
     for parts in batches:
         x, y, weight = (None if part is None else map_leaves(leaf_array, part) for part in parts)
@@ -135,6 +138,7 @@ def sample_dataset(dataset: Any, *, batches: int, seconds: float, progress: Prog
     parts = unpack(tree)
     if parts is None:
         too_many_parts(sample, tree)
+        sample.element = tree
         parts = (tree[0], tree[1], None)
     sample.x, sample.y, sample.weight = parts
     try:
@@ -191,7 +195,7 @@ def _merged(batches: list[tuple[Any, Any, Any]], framework: str) -> tuple[Any, A
         else:
             shape = tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*seen, strict=True))
             shape = (None, *shape[1:]) if shape else ()
-        dtype = dtype_name(getattr(value, "dtype", np.asarray(value).dtype))
+        dtype = _dtype(value)
         if framework == "tf_keras" and isinstance(value, np.ndarray) and value.dtype.kind == "f":
             dtype = floatx(framework)
         return LeafSpec(shape, dtype, tensor_kind(value), concrete)
@@ -200,11 +204,18 @@ def _merged(batches: list[tuple[Any, Any, Any]], framework: str) -> tuple[Any, A
     return x, y, weight
 
 
+def _dtype(value: Any) -> str:
+    return dtype_name(getattr(value, "dtype", np.asarray(value).dtype))
+
+
 def _python_batches(sample: Sample, drawn: Drawn, framework: str) -> Sample:
     first = next((element for element in drawn.elements), None)
     if first is not None:
         if unpack(first) is None:
             too_many_parts(sample, first)
+            sample.element = map_leaves(
+                lambda value: LeafSpec(leaf_shape(value), _dtype(value), tensor_kind(value), leaf_shape(value)), first
+            )
         usable = [parts for parts in map(unpack, drawn.elements) if parts is not None]
         alike = [parts for parts in usable if _same_structure(parts, usable[0])]
         if len(alike) < len(usable):

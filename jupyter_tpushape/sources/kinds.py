@@ -107,7 +107,8 @@ def floatx(framework: str) -> str:
 def dtype_name(dtype: Any) -> str:
     """A framework-neutral name of a NumPy, TensorFlow, JAX or Torch dtype."""
     if isinstance(dtype, np.dtype):
-        return "string" if dtype.kind in "USO" else dtype.name
+        # Dates, spans of time and records have no dtype of a tensor.
+        return "string" if dtype.kind in "USOmM" or dtype.name.startswith("void") else dtype.name
     name = getattr(dtype, "name", None) or str(dtype)
     return str(name).rsplit(".", 1)[-1]
 

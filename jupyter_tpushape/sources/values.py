@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ..flow import KeyPath, Location, Shape, Spec, show_shape
@@ -136,6 +136,7 @@ class Sample:
         replacement: where drawing could not be undone, an object that gives all elements, those
             drawn included, and must be used in the original's place; else ``None``.
         dataset: the ``tf.data.Dataset`` itself, where the data is one.
+        element: the whole of a batch that has more parts than ``fit`` takes, nested :class:`LeafSpec`; else ``None``.
     """
 
     kind: Kind
@@ -154,6 +155,14 @@ class Sample:
     error: BaseException | None = None
     replacement: Any = None
     dataset: Any = None
+    element: Any = None
+
+    def whole(self) -> Sample:
+        """The sample as a step of the user's own gets it, which takes a batch of any number of parts."""
+        if self.element is None:
+            return self
+        problems = [problem for problem in self.problems if problem.code != "element-parts"]
+        return replace(self, x=self.element, y=None, weight=None, problems=problems, sampled=[], stats={})
 
     @property
     def label_stats(self) -> dict[KeyPath, Stats]:

@@ -59,12 +59,12 @@ class Assembler:
     def calls(self, adapter: Any, recorder: Recorder, root: Any = None, door: bool = False) -> None:
         """Every recorded call as a node, edges as the data went.
 
-        The call of ``root`` itself is the picture, not a node of it, unless it alone failed. With
+        The call of ``root`` itself, where that is a model, is the picture, not a node of it, unless it alone failed. With
         ``door`` it has inputs of its own that can be blamed: then it is never a node.
         """
         failed = recorder.failed
         for call in recorder.calls:
-            if call.obj is root and root is not None and call.parent is None and (door or call.children or call is not failed):
+            if call.obj is root and adapter.is_model(root) and call.parent is None and (door or call.children or call is not failed):
                 continue
             self._call(adapter, recorder, call, call is failed)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..flow import Spec
 from ..flow.paths import map_leaves
+from .called import Check, check_of, hold
 from .doors import Door
 from .recorder import Call, Port, Recorder
 
@@ -42,7 +43,9 @@ class Made:
     producer: Any
 
 
-def declared(adapter: Any, model: Any, recorder: Recorder, fed: list[tuple[Door, Made]], *, strict: bool = True) -> Any:
+def declared(
+    adapter: Any, model: Any, recorder: Recorder, fed: list[tuple[Door, Made]], *, training: bool = True, strict: bool = True
+) -> Any:
     """Records the declared calls of ``model``, whose inputs are fed so.
 
     Returns the outputs, nested as the model gives them, with a :class:`Made` at each leaf.
@@ -54,10 +57,17 @@ def declared(adapter: Any, model: Any, recorder: Recorder, fed: list[tuple[Door,
     network = adapter.graph_network(model)
     if network is None:
         raise Unsettled
-    return _walk(adapter, network, recorder, fed, None, strict)
+    checks: list[Check] | None = [] if strict else None
+    made = _walk(adapter, network, recorder, fed, None, checks)
+    if checks and not hold(adapter, checks, training):
+        raise Unsettled
+    return made
 
 
-def _walk(adapter: Any, network: Any, recorder: Recorder, fed: list[tuple[Door, Made]], parent: Call | None, strict: bool) -> Any:
+def _walk(
+    adapter: Any, network: Any, recorder: Recorder, fed: list[tuple[Door, Made]], parent: Call | None, checks: list[Check] | None
+) -> Any:
+    strict = checks is not None
     inputs, outputs = adapter.graph_ends(network)
     known: dict[int, Made] = {}
     batch: int | None = None
@@ -79,11 +89,14 @@ def _walk(adapter: Any, network: Any, recorder: Recorder, fed: list[tuple[Door, 
         inner = adapter.graph_network(operation) if adapter.is_layer(operation) else None
         call = _call(adapter, recorder, operation, ports, parent, inner is None)
         if inner is not None:
-            flat = adapter.flatten(_walk(adapter, inner, recorder, _fed(adapter, operation, node.first, known), call, strict))
+            flat = adapter.flatten(_walk(adapter, inner, recorder, _fed(adapter, operation, node.first, known), call, checks))
         else:
             if strict and not _settled(adapter, operation):
                 raise Unsettled
             flat = [Made(_with_batch(adapter.spec(result), batch, strict), call) for result in node.outputs]
+            if checks is not None and adapter.is_layer(operation):
+                check = check_of(node, [port.spec for port in ports], [made.spec for made in flat])
+                checks += [check] if check is not None else []
         call.done = True
         if len(flat) != len(node.outputs):
             raise Unsettled

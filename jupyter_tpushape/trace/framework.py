@@ -106,6 +106,10 @@ class Framework(ABC):
         """Whether a layer reads the mask of its input."""
 
     @abstractmethod
+    def takes_training(self, obj: Any) -> bool:
+        """Whether a layer is told if it trains."""
+
+    @abstractmethod
     def optimizer_classes(self) -> tuple[Any, ...]:
         """The base classes of the framework's optimizers."""
 

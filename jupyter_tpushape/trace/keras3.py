@@ -53,6 +53,9 @@ class Keras3(Framework):
             return Spec(shape, str(tensor.dtype), kind)  # type: ignore[arg-type]
         return self.backend.spec(tensor)
 
+    def takes_training(self, obj: Any) -> bool:
+        return bool(getattr(obj, "_call_has_training_arg", False))
+
     def takes_mask(self, obj: Any) -> bool:
         return bool(getattr(obj, "_call_has_mask_arg", False))
 

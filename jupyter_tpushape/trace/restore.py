@@ -23,7 +23,8 @@ _SKIPPED = frozenset({"Variable", "KerasTensor", "ResourceVariable", "AutoCastVa
 class Memento:
     """What a set of objects looked like."""
 
-    def __init__(self, roots: list[Any]) -> None:
+    def __init__(self, roots: list[Any], unfollowed: frozenset[str] = frozenset()) -> None:
+        self._unfollowed = unfollowed
         self._objects: list[tuple[Any, dict[str, Any]]] = []
         self._containers: list[tuple[Any, Any]] = []
         self._seen: set[int] = set()
@@ -52,7 +53,7 @@ class Memento:
         if isinstance(attributes, dict):
             self._seen.add(id(obj))
             self._objects.append((obj, dict(attributes)))
-            pending.extend(attributes.values())
+            pending.extend(value for key, value in attributes.items() if key not in self._unfollowed)
 
     def restore(self) -> None:
         """Puts every object back; what has not changed is not touched."""
@@ -67,6 +68,8 @@ class Memento:
                 _refill(container, saved)
 
 
+# What leads from a layer to the model that it is part of.
+_GRAPH = frozenset({"_inbound_nodes", "_outbound_nodes", "_inbound_nodes_value", "_outbound_nodes_value"})
 _NONE = object()
 _KNOWN: dict[type, bool] = {}
 
@@ -91,9 +94,12 @@ def _refill(container: Any, saved: Any) -> None:
 
 
 @contextlib.contextmanager
-def left_as_found(adapters: list[Any], roots: list[Any]) -> Iterator[None]:
-    """Everything that a trace of ``roots`` can change is given back on exit, also when it raises."""
-    memento = Memento(roots)
+def left_as_found(adapters: list[Any], roots: list[Any], *, alone: bool = False) -> Iterator[None]:
+    """Everything that a trace of ``roots`` can change is given back on exit, also when it raises.
+
+    With ``alone`` layers are called by themselves, and the graph that they stand in is not looked at.
+    """
+    memento = Memento(roots, _GRAPH if alone else frozenset())
     saved = [(adapter, adapter.globals()) for adapter in adapters]
     with kept_random_state():
         try:

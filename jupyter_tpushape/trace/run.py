@@ -104,7 +104,9 @@ def run(
     if fast and not step and run.feeds is not None and run.feeds.settled and not adapter.overrides(model, "call"):
         mark = len(recorder.calls)
         try:
-            y_pred = declared(adapter, model, recorder, [(door, Made(leaf.spec, leaf.source)) for door, leaf in run.feeds.pairs])
+            y_pred = declared(
+                adapter, model, recorder, [(door, Made(leaf.spec, leaf.source)) for door, leaf in run.feeds.pairs], training=training
+            )
             run.fast = run.called = True
             run.outputs = [(path, Port(made.spec, made.producer)) for path, made in flatten(y_pred, "output")]
         except Unsettled:

@@ -56,6 +56,7 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
         recorder = self.recorder
         hidden = recorder.muted or recorder.inside_opaque
         try:
+            _refuse_text(op_type, inputs, kwargs)
             operation = super()._create_op_internal(op_type, inputs, *args, **kwargs)
         except (ValueError, TypeError) as error:
             if hidden:
@@ -111,6 +112,20 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
             parent.children += 1
         recorder.calls.append(call)
         return call
+
+
+def _refuse_text(op_type: str, inputs: Any, given: dict[str, Any]) -> None:
+    """What only the run itself would say: no kernel casts text to numbers, nor numbers to text.
+
+    Raises:
+        TypeError: in the runtime's own words.
+    """
+    if op_type != "Cast":
+        return
+    source = getattr(inputs[0], "dtype", None)
+    to = next((tf.as_dtype(attr.type) for name, attr in (given.get("attrs") or {}).items() if name == "DstT"), None)
+    if source is not None and to is not None and source != to and tf.string in (source, to):
+        raise TypeError(f"Cast {source.name} to {to.name} is not supported")
 
 
 def _operands(inputs: Any) -> dict[str, Any]:

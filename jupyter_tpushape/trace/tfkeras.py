@@ -59,6 +59,9 @@ class TfKeras(Framework):
             return str(symbol or type(obj).__name__).rsplit(".", 1)[-1]
         return type(obj).__name__
 
+    def takes_training(self, obj: Any) -> bool:
+        return bool(getattr(obj, "_expects_training_arg", False))
+
     def takes_mask(self, obj: Any) -> bool:
         return bool(getattr(obj, "_expects_mask_arg", False))
 

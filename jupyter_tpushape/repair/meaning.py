@@ -1,0 +1,165 @@
+"""What an edit does to the meaning of a program that runs with it.
+
+Shapes that agree are not enough: samples, pixels, classes and steps must stay what they were. What cannot be shown to keep the
+meaning is offered as an idea, with the question that decides it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from operator import mul
+from typing import Any
+
+from ..flow import Flow, KeyPath, Node, Shape
+from ..rules.evidence import Evidence
+from ..rules.loss import kind_of
+from .edits import Edit, InsertLayer, LayerConfig, ReplaceLayer, Transform
+
+Question = str
+Check = Callable[[Evidence, Evidence, Edit], Iterator[Question]]
+
+
+def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> list[Question]:
+    """What must be known before the edits may be called a fix; nothing where the meaning is kept."""
+    found = [question for edit in edits for check in _CHECKS for question in check(before, after, edit)]
+    return [*dict.fromkeys(found), *_inputs_lost(before, after)]
+
+
+# -- every input still counts --------------------------------------------------------------------------
+
+
+def _inputs_lost(before: Evidence, after: Evidence) -> Iterator[Question]:
+    """An input that nothing reads any more."""
+    lost = [name for name in _unread(after.flow) if name not in _unread(before.flow)]
+    if lost:
+        yield f"Is {' and '.join(lost)} meant to be ignored? No output depends on it with this edit."
+
+
+def _unread(flow: Flow) -> list[str]:
+    """The inputs from which no way leads to an output or a loss."""
+    above: dict[str, list[str]] = {}
+    for edge in flow.edges:
+        above.setdefault(edge.target, []).append(edge.source)
+    pending = [node.id for node in flow.nodes if node.kind in ("output", "loss")]
+    if not pending:
+        return []
+    seen: set[str] = set()
+    while pending:
+        node = pending.pop()
+        if node not in seen:
+            seen.add(node)
+            pending += above.get(node, [])
+    return [node.name for node in flow.nodes if node.kind == "input" and node.id not in seen]
+
+
+# -- classes stay classes ------------------------------------------------------------------------------
+
+
+def _classes(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """As many outputs as a label has values, where these values are no classes."""
+    config = edit.config if isinstance(edit, (LayerConfig, InsertLayer)) else {}
+    width = config.get("units") or config.get("filters")
+    if not isinstance(width, int) or width < 2 or not any(kind_of(node) == "categorical" for node in after.losses()):
+        return
+    for path, spec in before.y:
+        stats = _stats(before, path)
+        if spec.shape and spec.shape[-1] == width and stats is not None and not (stats.binary or stats.shares):
+            yield (
+                f"Are the {width} values of a label classes? They are neither 0 and 1 nor shares that sum to 1: "
+                "colors of a mask, say, must first become class numbers."
+            )
+
+
+def _stats(evidence: Evidence, path: KeyPath) -> Any:
+    return (getattr(evidence.sample, "stats", None) or {}).get(path)
+
+
+def _numbers(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """The place of the largest value, where it is not the only one."""
+    if not isinstance(edit, Transform) or edit.operation != "argmax":
+        return
+    stats = _stats(before, (edit.role, *edit.path))
+    if stats is None or stats.one_hot:
+        return
+    if stats.shares:
+        yield "May the probabilities be rounded to the likeliest class? The labels hold shares, not one-hot rows."
+    else:
+        yield "Does each label have exactly one class? The rows are not one-hot: with none or several, argmax gives a class that is not meant."
+
+
+# -- axes keep their roles -----------------------------------------------------------------------------
+
+
+def _merges(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """A merge along another axis."""
+    if not isinstance(edit, LayerConfig) or "axis" not in edit.config:
+        return
+    node = next((item for item in after.flow.nodes if item.name == edit.target), None)
+    shapes = [edge.spec.shape for edge in after.flow.into(node.id)] if node is not None else []
+    if len(shapes) < 2 or not all(shapes):
+        return
+    rank = len(shapes[0] or ())
+    axis = edit.config["axis"] % rank if rank else 0
+    if rank >= 4 and axis != _channels(node, rank):
+        yield "Are the maps meant to lie side by side? Joining them along a spatial axis does not put matching positions together."
+    elif rank == 3 and axis == 2 and all(shape and shape[1] == 1 for shape in shapes):
+        yield (
+            "Were the parts meant to be stacked along axis 1, one row each? Then they need one common width; along axis 2 they become one row, "
+            "and what works over the rows has a single one."
+        )
+
+
+def _channels(node: Node | None, rank: int) -> int:
+    return 1 if node is not None and node.config.get("data_format") == "channels_first" else rank - 1
+
+
+def _scrambled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """A reshape that cuts across the axes of what it reads."""
+    if isinstance(edit, Transform) and edit.operation == "reshape_rows":
+        row = next((spec.shape for path, spec in (*before.x, *before.y) if path == (edit.role, *edit.path)), None)
+        target = tuple(edit.arguments["shape"])
+        shape: Shape | None = row[1:] if row else None
+    elif isinstance(edit, InsertLayer) and edit.layer_class == "Reshape":
+        shape, target = _given(after, edit), tuple(edit.config.get("target_shape", ()))
+    else:
+        return
+    if shape and None not in shape and None not in target and -1 not in target and crosses(shape, target):
+        yield (
+            f"Is each sample really one block of numbers in this order? From {tuple(shape)} to {target} the axes are cut across: patches or "
+            "columns do not become a picture this way."
+        )
+
+
+def _given(after: Evidence, edit: InsertLayer) -> Shape | None:
+    """What the new layer reads, batch axis left out."""
+    target = tuple(edit.config.get("target_shape", ()))
+    for node in after.flow.nodes:
+        if node.op == "Reshape" and tuple(node.config.get("target_shape") or ()) == target:
+            shape = next((edge.spec.shape for edge in after.flow.into(node.id)), None)
+            return shape[1:] if shape else None
+    return None
+
+
+def crosses(shape: Shape, target: Shape) -> bool:
+    """Whether a reshape neither only splits axes nor only folds neighbours."""
+    have = set(accumulate((int(n or 0) for n in shape if n != 1), mul))
+    want = set(accumulate((int(n or 0) for n in target if n != 1), mul))
+    return bool(have) and bool(want) and not (have <= want or want <= have)
+
+
+# -- nothing is dropped --------------------------------------------------------------------------------
+
+
+def _rows(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """Rows cut off, so that arrays of different lengths fit."""
+    if isinstance(edit, Transform) and edit.arguments.get("cut") and edit.arguments.get("axis") == 0:
+        yield "Does row i of each array belong to the same sample? Only then may the rows behind the shortest array be dropped."
+
+
+def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    if isinstance(edit, ReplaceLayer) and edit.layer_class == "Identity":
+        yield f"What is {edit.target} for? The program runs without it, and what it computed is gone."
+
+
+_CHECKS: tuple[Check, ...] = (_classes, _numbers, _merges, _scrambled, _rows, _left_out)

@@ -1,0 +1,114 @@
+"""Layers that are called once more, symbolically, before their declared shapes are believed.
+
+A model that was built has shown that its layers agree about shapes. Whether a call takes this dtype, this rank
+or this number of tensors is only checked by the call itself: most layers compute their output's shape by a
+formula and never run while the model is built. A layer whose own input spec lets through nothing but one float32
+tensor for float32 weights needs no call, unless it runs a function of the user's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ..flow import Spec
+from .framework import Framework, GraphNode
+from .patience import ENDS, limited
+from .recorder import Recorder, recording
+from .restore import left_as_found
+
+_OWN = ("keras.", "tf_keras.", "tensorflow.", "builtins", "numpy", "jax.")
+_MOST = 4096
+# Calls that went well, by class, configuration and specs. A function of the user's own is never among them.
+_WENT_WELL: set[Any] = set()
+
+
+@dataclass
+class Check:
+    """One call to try: the layer's node in the graph, what it is given and what it was declared to give."""
+
+    node: GraphNode
+    given: list[Spec]
+    gives: list[Spec]
+    own: bool
+
+    def key(self, adapter: Framework, training: bool) -> Any:
+        """What two calls have in common that cannot differ."""
+        layer = self.node.operation
+        config = {key: value for key, value in layer.get_config().items() if key != "name"}
+        return adapter.name, adapter.backend.name, type(layer), repr(config), tuple(self.given), tuple(self.gives), training
+
+
+def check_of(node: GraphNode, given: list[Spec], gives: list[Spec]) -> Check | None:
+    """The call that must be tried; ``None`` where the declaration cannot be wrong."""
+    layer = node.operation
+    own = any(_of_the_user(value) for value in vars(layer).values())
+    plain = [spec.dtype for spec in given] == ["float32"] and getattr(layer, "compute_dtype", "") == "float32"
+    if plain and not own and getattr(layer, "input_spec", None) is not None:
+        return None
+    return Check(node, given, gives, own)
+
+
+def _of_the_user(value: Any) -> bool:
+    """Whether a layer's attribute is a function, or an object that can be called, of the user's own."""
+    if not callable(value) or isinstance(value, type):
+        return False
+    module = getattr(value, "__module__", None) or type(value).__module__ or ""
+    return not str(module).startswith(_OWN)
+
+
+def hold(adapter: Framework, checks: Iterable[Check], training: bool) -> bool:
+    """Whether every call gives what was declared. Nothing of the layers is changed."""
+    fresh: list[Check] = []
+    keys: list[Any] = []
+    for check in checks:
+        key = None if check.own else _key(check, adapter, training)
+        if key is None or (key not in _WENT_WELL and key not in keys):
+            fresh.append(check)
+            keys.append(key)
+    if not fresh:
+        return True
+    silent = Recorder()
+    silent.muted = 1
+
+    def body(graph: Any) -> None:
+        silent.graph = graph
+        for check in fresh:
+            _call(adapter, graph, check, training)
+
+    try:
+        with (
+            left_as_found([adapter], [check.node.operation for check in fresh], alone=True),
+            recording(silent),
+            adapter.scope(),
+            limited("A layer"),
+        ):
+            adapter.backend.trace(silent, adapter, body)
+    except ENDS:
+        return False
+    if len(_WENT_WELL) > _MOST:
+        _WENT_WELL.clear()
+    _WENT_WELL.update(key for key in keys if key is not None)
+    return True
+
+
+def _key(check: Check, adapter: Framework, training: bool) -> Any:
+    try:
+        return check.key(adapter, training)
+    except Exception:  # a layer of the user's own configuration, or none
+        return None
+
+
+class _OtherThanDeclared(Exception):
+    """A call gave another spec than the declaration says."""
+
+
+def _call(adapter: Framework, graph: Any, check: Check, training: bool) -> None:
+    made = {id(tensor): graph.placeholder(spec, "input") for tensor, spec in zip(check.node.inputs, check.given, strict=True)}
+    args, kwargs = adapter.node_arguments(check.node.operation, check.node.outputs, made)
+    if adapter.takes_training(check.node.operation):
+        kwargs = {"training": training, **{key: value for key, value in kwargs.items() if key != "training" or value is not None}}
+    outputs = adapter.flatten(check.node.operation(*args, **kwargs))
+    if [adapter.spec(tensor) for tensor in outputs] != check.gives:
+        raise _OtherThanDeclared

@@ -1,0 +1,90 @@
+"""What a real step does with a program, and what a report says of it."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+import jupyter_tpushape as tpushape
+
+from .program import Case
+
+# What this machine cannot do, and another could.
+HARDWARE = ("AbortedError", "ResourceExhaustedError")
+
+
+@dataclass
+class Verdict:
+    """How one program was judged.
+
+    ``agree``, ``ok-but-raises``, ``broken-but-runs``, ``fault`` where the tracer itself raised, ``not-judged`` where the step
+    failed for want of hardware.
+    """
+
+    group: str
+    name: str
+    verdict: str
+    real: str = ""
+    said: str = ""
+
+    def plain(self) -> dict[str, str]:
+        return asdict(self)
+
+
+def real(lib: Any, case: Case, eager: bool) -> str:
+    """What building and one step raise, in one line; empty where both run."""
+    try:
+        model = case.build()
+        model.run_eagerly = eager
+        if not isinstance(case.x, (np.ndarray, list, tuple, dict, tf.Tensor)):
+            model.fit(case.x, epochs=1, verbose=0)
+        elif case.y is not None:
+            model.fit(case.x, case.y, batch_size=4, epochs=1, verbose=0)
+        else:
+            model.predict(case.x, batch_size=4, verbose=0)
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error)[:300]}"
+    finally:
+        with contextlib.suppress(Exception):
+            lib.backend.clear_session()
+    return ""
+
+
+def judge(lib: Any, case: Case) -> Verdict:
+    """Runs the program and traces it, as a builder and as a built model.
+
+    An eager step is quicker; where the report says otherwise, the step that ``fit`` runs has the last word.
+    """
+    found = _judge(lib, case, True)
+    return found if found.verdict == "agree" else _judge(lib, case, False)
+
+
+def _judge(lib: Any, case: Case, eager: bool) -> Verdict:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        raised = real(lib, case, eager)
+        for form in ("builder", "model"):
+            try:
+                model = case.build if form == "builder" else case.build()
+            except Exception:
+                continue
+            try:
+                stream = hasattr(case.x, "element_spec")
+                data = case.x if stream else (case.x, case.y)
+                report = tpushape.trace(
+                    model, data, tpu=None, batch_size=None if stream else 4, training=stream or case.y is not None, fixes=False
+                )
+            except Exception as error:
+                return Verdict(case.group, case.name, "fault", raised, f"{form}: {type(error).__name__}: {str(error)[:300]}")
+            errors = [finding for finding in report.findings if finding.severity == "error"]
+            said = f"{form}: " + "; ".join(f"{finding.rule}: {finding.message}" for finding in errors)[:300]
+            if raised.startswith(HARDWARE) or "No OpKernel was registered" in raised:
+                return Verdict(case.group, case.name, "not-judged", raised, said)
+            if bool(errors) != bool(raised):
+                return Verdict(case.group, case.name, "ok-but-raises" if raised else "broken-but-runs", raised, said)
+    return Verdict(case.group, case.name, "agree", raised)

@@ -1,0 +1,181 @@
+"""What a report says is what a real step does: nothing ok that raises, nothing broken that runs."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tf_keras
+
+import jupyter_tpushape as tpushape
+
+BOTH = pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
+X, ONES = np.ones((16, 3), "float32"), np.ones((16, 1), "float32")
+
+
+def serious(report):
+    return [finding.rule for finding in report.findings if finding.severity in ("error", "tpu", "silent")]
+
+
+def runs(model, *data):
+    try:
+        model.fit(*data, verbose=0)
+    except Exception:
+        return False
+    return True
+
+
+def own(lib, parts):
+    """A model with a training step of its own, for batches of this many parts, and a metric of its own."""
+
+    class Own(lib.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = lib.layers.Dense(1)
+            self.seen = lib.metrics.Mean(name="seen")
+
+        def call(self, x):
+            return self.dense(x)
+
+        @property
+        def metrics(self):
+            return [self.seen]
+
+        def train_step(self, data):
+            x, y, *rest = data
+            assert len(rest) == parts - 2
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((self(x) - y) ** 2)
+                for part in rest:
+                    loss *= tf.reduce_mean(part)
+            gradients = tape.gradient(loss, self.trainable_variables)
+            self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
+            self.seen.update_state(loss)
+            return {"loss": self.seen.result()}
+
+    model = Own()
+    model.compile("sgd")
+    return model
+
+
+@BOTH
+@pytest.mark.parametrize("tpu", [None, "v5e-8"])
+@pytest.mark.parametrize("parts", [2, 3, 5])
+def test_a_step_of_the_models_own_gets_the_batch_as_it_is(lib, tpu, parts):
+    data = tf.data.Dataset.from_tensor_slices((X, *[ONES] * (parts - 1))).batch(8, drop_remainder=True)
+    assert serious(tpushape.trace(own(lib, parts), data, tpu=tpu)) == []
+    assert runs(own(lib, parts), data)
+
+
+@BOTH
+def test_fit_itself_takes_three_parts_at_most(lib):
+    model = lib.Sequential([lib.Input((3,)), lib.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    data = tf.data.Dataset.from_tensor_slices((X, ONES, ONES, ONES)).batch(8)
+    assert "data-misfit" in serious(tpushape.trace(model, data, tpu=None))
+    assert not runs(model, data)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "labels",
+    [np.array(["a", "b"] * 8), np.array(["a", "b"] * 8, object), np.array([1, 2] * 8, "datetime64[D]"), np.arange(16) % 2],
+    ids=["text", "objects", "dates", "numbers"],
+)
+def test_labels_that_no_loss_reads_are_said(lib, labels):
+    model = lib.Sequential([lib.Input((3,)), lib.layers.Dense(2, activation="softmax")])
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    report = tpushape.trace(model, (X, labels), tpu=None)
+    assert report.ok == runs(model, X, labels) == (labels.dtype.kind == "i")
+    assert not any("rank" in rule for rule in serious(report))
+
+
+@BOTH
+@pytest.mark.parametrize("declared", ["float32", "int32"])
+def test_text_where_numbers_are_declared_is_an_error(lib, declared):
+    model = lib.Sequential([lib.Input((3,), dtype=declared), lib.layers.Rescaling(2.0)])
+    report = tpushape.trace(model, (tf.constant([["a"] * 3] * 4), None), tpu=None)
+    assert serious(report) == ["input-dtype"]
+
+
+@BOTH
+def test_tensors_of_unknown_rank_are_refused_where_fit_refuses_them(lib):
+    def batches():
+        for _ in range(4):
+            yield X[:4], ONES[:4]
+
+    data = tf.data.Dataset.from_generator(batches, output_types=("float32", "float32"))
+    model = lib.Sequential([lib.Input((3,)), lib.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    assert tpushape.trace(model, data, tpu=None).ok == runs(model, data)
+
+
+LAYERS = {
+    "conv": lambda layers: layers.Conv1D(2, 3),
+    "dropout": lambda layers: layers.Dropout(0.5),
+    "pooling": lambda layers: layers.AveragePooling1D(2),
+    "batch": lambda layers: layers.BatchNormalization(),
+    "layer": lambda layers: layers.LayerNormalization(),
+    "dense": lambda layers: layers.Dense(2),
+    "noise": lambda layers: layers.GaussianNoise(0.1),
+    "activation": lambda layers: layers.Activation("relu"),
+    "lstm": lambda layers: layers.LSTM(2),
+    "flatten": lambda layers: layers.Flatten(),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("dtype", ["int32", "bool", "float16"])
+@pytest.mark.parametrize("kind", LAYERS)
+def test_a_built_layer_is_not_believed_about_its_dtype(lib, kind, dtype):
+    door = lib.Input((6, 4), dtype=dtype)
+    try:
+        model = lib.Model(door, LAYERS[kind](lib.layers)(door))
+    except Exception:
+        pytest.skip("the model itself does not build")
+    x = np.ones((4, 6, 4), dtype)
+    model.run_eagerly = True
+    try:
+        model(tf.constant(x), training=True)
+        ran = True
+    except Exception:
+        ran = False
+    assert tpushape.trace(model, (x, None), tpu=None).ok == ran
+
+
+@BOTH
+def test_a_function_of_the_users_own_in_a_layer_is_run(lib):
+    def build(activation):
+        before = lib.mixed_precision.global_policy() if lib is tf_keras else lib.mixed_precision.dtype_policy()
+        lib.mixed_precision.set_global_policy("mixed_float16")
+        try:
+            door = lib.Input((3,))
+            return lib.Model(door, lib.layers.Dense(2, activation=activation)(door))
+        finally:
+            lib.mixed_precision.set_global_policy(before)
+
+    assert tpushape.trace(lambda: build(lambda x: x * tf.cast(2.0, x.dtype)), (X, None), tpu=None).ok
+    assert not tpushape.trace(lambda: build(lambda x: x * tf.constant(2.0)), (X, None), tpu=None).ok
+
+
+@BOTH
+def test_nothing_of_a_layer_is_changed_by_asking_it(lib):
+    door = lib.Input((3,), dtype="int32")
+    layers = [lib.layers.Embedding(9, 4), lib.layers.Dropout(0.5), lib.layers.BatchNormalization()]
+    model = lib.Sequential([door, *layers]) if lib is keras else lib.Model(door, layers[2](layers[1](layers[0](door))))
+    weights = [value.copy() for value in model.get_weights()]
+    held = [dict(vars(layer)) for layer in layers]
+    assert tpushape.trace(model, (np.ones((4, 3), "int32"), None), tpu=None).ok
+    assert all(vars(layer).keys() == kept.keys() for layer, kept in zip(layers, held, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(weights, model.get_weights(), strict=True))
+
+
+@BOTH
+def test_one_layer_is_shown_with_its_output_and_its_weights(lib):
+    report = tpushape.trace(lib.layers.Dense(4, name="one"), X, tpu=None)
+    (node,) = [node for node in report.flow.nodes if node.kind == "layer"]
+    assert (node.name, node.params) == ("one", 16)
+    assert [report.flow.node(edge.target).kind for edge in report.flow.out_of(node.id)] == ["output"]
+    (edge,) = report.flow.into(node.id)
+    assert report.flow.node(edge.source).kind == "input"

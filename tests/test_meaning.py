@@ -1,0 +1,100 @@
+"""No fix is called verified that runs and means something else."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jupyter_tpushape as tpushape
+from jupyter_tpushape.repair.meaning import crosses
+
+
+@pytest.fixture(params=["keras", "tf_keras"])
+def lib(request):
+    return importlib.import_module(request.param)
+
+
+def first_fixes(build, data):
+    report = tpushape.trace(build, data, tpu=None)
+    assert not report.ok
+    return report.findings[0].fixes
+
+
+def compiled(model, loss="categorical_crossentropy"):
+    model.compile("sgd", loss)
+    return model
+
+
+def test_maps_of_an_odd_size_are_not_put_side_by_side(lib):
+    layers = lib.layers
+
+    def build():
+        i = lib.Input((17, 16, 4))
+        down = layers.Conv2D(4, 3, padding="same")(layers.MaxPooling2D(2)(i))
+        up = layers.UpSampling2D(2)(down)
+        return compiled(lib.Model(i, layers.Conv2D(1, 1)(layers.Concatenate()([up, i]))), "mse")
+
+    fixes = first_fixes(build, (np.zeros((4, 17, 16, 4), "float32"), np.zeros((4, 17, 16, 1), "float32")))
+    assert not any(fix.verified for fix in fixes if any("axis" in edit.detail.get("config", {}) for edit in fix.edits))
+
+
+def test_colors_of_a_mask_are_no_classes(lib):
+    layers = lib.layers
+
+    def build():
+        i = lib.Input((8, 8, 3))
+        return compiled(lib.Model(i, layers.Conv2D(19, 1, activation="softmax")(i)))
+
+    masks = np.random.default_rng(0).integers(0, 255, (4, 8, 8, 3)).astype("float32")
+    fixes = first_fixes(build, (np.zeros((4, 8, 8, 3), "float32"), masks))
+    assert fixes
+    assert not any(fix.verified for fix in fixes)
+    assert any("colors of a mask" in fix.reason for fix in fixes)
+
+
+def test_rows_of_patches_are_no_picture(lib):
+    def build():
+        model = lib.Sequential([lib.Input((64, 64, 3)), lib.layers.Flatten(), lib.layers.Dense(2)])
+        return compiled(model, "mse")
+
+    fixes = first_fixes(build, (np.zeros((4, 16, 768), "float32"), np.zeros((4, 2), "float32")))
+    assert not any(fix.verified for fix in fixes if any(edit.detail.get("op") == "reshape_rows" for edit in fix.edits))
+
+
+def test_a_flat_picture_is_one(lib):
+    def build():
+        model = lib.Sequential([lib.Input((8, 8, 1)), lib.layers.Flatten(), lib.layers.Dense(2)])
+        return compiled(model, "mse")
+
+    first = first_fixes(build, (np.zeros((4, 64), "float32"), np.zeros((4, 2), "float32")))[0]
+    assert first.verified
+    assert first.edits[0].detail["op"] == "reshape_rows"
+
+
+def test_labels_of_zeros_are_not_one_hot(lib):
+    def build():
+        model = lib.Sequential([lib.Input((8,)), lib.layers.Dense(3, "softmax")])
+        return compiled(model, "sparse_categorical_crossentropy")
+
+    fixes = first_fixes(build, (np.zeros((4, 8), "float32"), np.zeros((4, 3), "float32")))
+    assert not any(fix.verified for fix in fixes if any(edit.detail.get("op") == "argmax" for edit in fix.edits))
+
+
+shapes = st.lists(st.integers(2, 4), min_size=1, max_size=4).map(tuple)
+
+
+@given(shapes, shapes)
+def test_a_reshape_crosses_axes_unless_it_only_splits_or_folds(one, other):
+    if np.prod(one) != np.prod(other):
+        return
+    # Splitting and folding keep the numbers of each outer index together, in order.
+    whole = np.arange(int(np.prod(one))).reshape(one)
+    leading = {tuple(block.reshape(-1)) for axis in range(1, len(one)) for block in whole.reshape(-1, *one[axis:])}
+    made = whole.reshape(other)
+    blocks = {tuple(block.reshape(-1)) for axis in range(1, len(other)) for block in made.reshape(-1, *other[axis:])}
+    kept = leading <= blocks or blocks <= leading
+    assert crosses(one, other) is not kept
