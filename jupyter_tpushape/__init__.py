@@ -12,9 +12,10 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from .compilers.fit import fit_batch
     from .diagnose import trace
-    from .flow import CannotRebuild, Report
+    from .flow import CannotRebuild
     from .repair.patch import apply
     from .replicas import tpu_strategy
+    from .report import Report
     from .rules import rules
     from .testing import assert_flows
     from .watch import watch
@@ -27,7 +28,7 @@ _HOME = {
     "tpu_strategy": ".replicas",
     "fit_batch": ".compilers.fit",
     "watch": ".watch",
-    "Report": ".flow",
+    "Report": ".report",
     "CannotRebuild": ".flow",
     "rules": ".rules",
     "_jupyter_labextension_paths": "._labextension",
@@ -42,6 +43,11 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(_HOME[name], __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def view(name: str) -> Any:
+    """A module of the views, ``""`` for all of them: what stands above them shows itself through this door."""
+    return import_module(f".views.{name}".rstrip("."), __name__)
 
 
 def __dir__() -> list[str]:

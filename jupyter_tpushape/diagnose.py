@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .examine import HANDED, BadProgram, Examined, Program, examine, strategy_of_step
-from .flow import Finding, Report, Target, Verdict
+from .flow import Finding, Target, Verdict
+from .report import Report
 from .rules import run_rules
 from .rules.facts.tpu_batch import ShareOnly
 from .trace.axes import name_axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .diagnose import trace
-from .flow import Report
+from .report import Report
 
 
 def assert_flows(model: Any, data: Any = None, *, tpu: str | None = None, **options: Any) -> Report:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .examine import Examined, Program, assemble_recorded
-from .flow import Report
+from .report import Report
 from .rules import run_rules
 from .trace.build import watching
 from .trace.frameworks import loaded

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from jupyter_tpushape.cli import main
-from jupyter_tpushape.flow import Finding, Flow, Location, Report, Side
+from jupyter_tpushape.flow import Finding, Flow, Location, Side
+from jupyter_tpushape.report import Report
 from jupyter_tpushape.views.annotations import to_annotations
 from jupyter_tpushape.views.sarif import to_sarif
 

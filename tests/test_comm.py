@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from jupyter_tpushape.flow import Flow, Report
+from jupyter_tpushape.flow import Flow
 from jupyter_tpushape.notebook import comm as sidebar
 from jupyter_tpushape.notebook.inventory import inventory
+from jupyter_tpushape.report import Report
 
 
 class Comm:

@@ -10,7 +10,8 @@ import pytest
 
 from jupyter_tpushape.compilers.exchange import Exchange
 from jupyter_tpushape.compilers.fit import Fit
-from jupyter_tpushape.flow import Flow, LayerMemory, Report, Tried, Verdict
+from jupyter_tpushape.flow import Flow, LayerMemory, Tried, Verdict
+from jupyter_tpushape.report import Report
 from jupyter_tpushape.views.verdicts import lines
 
 MIB = 2**20
@@ -90,7 +91,7 @@ def test_without_plotly_one_line_says_what_to_install(monkeypatch):
 
 def test_plotly_is_imported_for_charts_alone():
     code = (
-        "import sys\nfrom jupyter_tpushape.flow import Flow, Report, Verdict\nr = Report(Flow(), [], verdicts=[Verdict('f', 'tpu', True)])\n"
+        "import sys\nfrom jupyter_tpushape.flow import Flow, Verdict\nfrom jupyter_tpushape.report import Report\nr = Report(Flow(), [], verdicts=[Verdict('f', 'tpu', True)])\n"
         "repr(r); r._repr_mimebundle_()\nassert not any(name.split('.')[0] == 'plotly' for name in sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

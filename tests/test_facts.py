@@ -12,7 +12,8 @@ import pytest
 from programs import example
 
 import jupyter_tpushape as tpushape
-from jupyter_tpushape.flow import Fact, Finding, Report, Side
+from jupyter_tpushape.flow import Fact, Finding, Side
+from jupyter_tpushape.report import Report
 from jupyter_tpushape.rules import facts
 
 PACKAGE = Path(tpushape.__file__).parent

@@ -9,7 +9,8 @@ import pytest
 from keras import layers
 
 from jupyter_tpushape import trace
-from jupyter_tpushape.flow import After, Report, Spec
+from jupyter_tpushape.flow import After, Spec
+from jupyter_tpushape.report import Report
 
 
 @pytest.fixture(autouse=True)

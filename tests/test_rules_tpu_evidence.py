@@ -191,7 +191,7 @@ def test_o7_xla_wants_constants_for_sizes():
     ],
 )
 def test_o1_operations_without_a_kernel_fail_in_xla(function, op):
-    from jupyter_tpushape.program import kernels
+    from jupyter_tpushape.graph.program import kernels
 
     assert op not in kernels()
     with pytest.raises((tf.errors.InvalidArgumentError, tf.errors.UnimplementedError), match=op):
@@ -199,7 +199,7 @@ def test_o1_operations_without_a_kernel_fail_in_xla(function, op):
 
 
 def test_o1_the_packaged_list_is_what_this_tensorflow_registers():
-    from jupyter_tpushape.program import kernels, registered
+    from jupyter_tpushape.graph.program import kernels, registered
 
     tf.function(lambda x: x + 1, jit_compile=True)(tf.ones(2))
     here = registered()

@@ -10,7 +10,8 @@ from types import ModuleType
 import jsonschema
 import pytest
 
-from jupyter_tpushape.flow import Edge, Finding, Fix, Flow, Node, Replica, Report, Spec, Target
+from jupyter_tpushape.flow import Edge, Finding, Fix, Flow, Node, Replica, Spec, Target
+from jupyter_tpushape.report import Report
 
 ROOT = Path(__file__).parents[1]
 

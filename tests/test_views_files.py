@@ -16,7 +16,8 @@ from types import ModuleType
 
 import pytest
 
-from jupyter_tpushape.flow import MIME, Flow, Report
+from jupyter_tpushape.flow import MIME, Flow
+from jupyter_tpushape.report import Report
 from jupyter_tpushape.views import render
 from jupyter_tpushape.views.markdown import to_markdown
 from jupyter_tpushape.views.mime import bundle, fragment

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_tpushape.flow import Edge, Finding, Flow, Node, Report, Spec
+from jupyter_tpushape.flow import Edge, Finding, Flow, Node, Spec
+from jupyter_tpushape.report import Report
 from jupyter_tpushape.views.picture import Picture, label, picture
 
 spec = importlib.util.spec_from_file_location("view_flows", Path(__file__).parent / "view_browser" / "flows.py")

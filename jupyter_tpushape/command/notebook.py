@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from ..flow import Report
+from ..report import Report
 from .usage import UsageError
 
 _PROLOGUE = "from jupyter_tpushape.notebook import scratch as _tpushape_scratch; _tpushape_scratch.begin({!r})"

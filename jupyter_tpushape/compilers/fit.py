@@ -43,9 +43,9 @@ class Fit:
 
     def chart(self) -> Any:
         """A plotly figure: memory of one core (MiB) against the rows on it. Raises ``ValueError`` without plotly."""
-        from ..views.charts import batches
+        from .. import view
 
-        return batches(self)
+        return view("charts").batches(self)
 
     def __str__(self) -> str:
         if not self.rows:

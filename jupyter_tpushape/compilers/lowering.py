@@ -13,7 +13,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..flow import CannotRebuild
 from ..flow.paths import map_leaves, to_wire
@@ -21,6 +21,9 @@ from ..trace.reach import is_step
 from ..trace.restore import left_as_found
 from ..trace.run import Leaf, leaves
 from .scopes import Scopes, noted
+
+if TYPE_CHECKING:
+    from .lowering_jax import NamedScopes
 
 _ERRORS = threading.Lock()
 
@@ -45,7 +48,7 @@ class Lowered:
     parameters: list[Parameter] = field(default_factory=list)
     error: BaseException | None = None
     graph: Any = None
-    scopes: Scopes | None = None
+    scopes: Scopes | NamedScopes | None = None
 
 
 class CannotLower(Exception):
@@ -68,13 +71,15 @@ def lower(seen: Any, *, text: bool = True, rows: int | None = None, only: str = 
         raise CannotLower("There is no program to compile: the model does not run to its end.")
     from ..examine import shape_of
 
-    shape = _with_rows(shape_of(seen), rows)
+    shape = _with_rows(shape_of(seen), rows) if adapter.backend.replicated else _on_one_device(seen, rows)
     x, doors = leaves(seen.sample.x, shape, "x")
     y, labels = leaves(seen.sample.y, shape, "y")
     weight, weights = leaves(seen.sample.weight, shape, "weight")
     model = _plain(adapter, seen.model)
     trains = adapter.is_model(model) and adapter.compiled(model) and adapter.has_loss(model) and y is not None
-    wanted = [name for name in _programs(adapter, model, trains) if only in ("", name)]
+    own = adapter.backend.replicated and adapter.is_model(model) and adapter.overrides(model, "predict_step")
+    programs = ["forward", *(["predict"] if own else []), *(["train"] if trains else [])]
+    wanted = [name for name in programs if only in ("", name)]
     _settled(doors + (labels + weights if "train" in wanted else []))
     made = []
     for name in wanted:
@@ -85,9 +90,21 @@ def lower(seen: Any, *, text: bool = True, rows: int | None = None, only: str = 
     return made
 
 
-def _programs(adapter: Any, model: Any, trains: bool) -> list[str]:
-    own = adapter.is_model(model) and adapter.overrides(model, "predict_step")
-    return ["forward", *(["predict"] if own else []), *(["train"] if trains else [])]
+def _on_one_device(seen: Any, rows: int | None) -> Callable[[Any], Any]:
+    """What one device holds of a batch that lies on a mesh."""
+    from ..examine import shape_of
+
+    shape, split = shape_of(seen), seen.evidence.split
+
+    def held(leaf: Any) -> Any:
+        found = shape(leaf)
+        if not found or split is None or found[0] is None:
+            return found
+        if rows is None and not split.divides(found[0]):
+            raise CannotLower(f"A batch of {found[0]} does not divide over {split.parts} devices: there is no program to compile.")
+        return (split.rows(found[0])[0] if rows is None else rows, *found[1:])
+
+    return held
 
 
 def _with_rows(shape: Callable[[Any], Any], rows: int | None) -> Callable[[Any], Any]:
@@ -135,6 +152,8 @@ def _raw(variable: Any) -> Any:
 
 
 def _lower(seen: Any, adapter: Any, model: Any, name: str, arguments: tuple[Any, ...], found: list[Leaf], text: bool) -> Lowered:
+    if not adapter.backend.replicated:
+        return _lower_jax(seen, adapter, model, name, arguments)
     import tensorflow as tf
 
     scopes = Scopes(seen.evidence.flow)
@@ -171,6 +190,19 @@ def _lower(seen: Any, adapter: Any, model: Any, name: str, arguments: tuple[Any,
                 if text:
                     made.text = lowered(stage="hlo")
         made.parameters = list(_parameters(seen, model, concrete, found))
+    except Exception as error:
+        made.error = error
+    return made
+
+
+def _lower_jax(seen: Any, adapter: Any, model: Any, name: str, arguments: tuple[Any, ...]) -> Lowered:
+    from . import lowering_jax as on_jax
+
+    made = Lowered(name, scopes=on_jax.NamedScopes(seen.evidence.flow))
+    try:
+        with _quiet():
+            made.hlo, made.text, held = on_jax.lower(adapter, model, name, arguments)
+        made.parameters = [Parameter(*one) for one in on_jax.parameters(seen, model, held)]
     except Exception as error:
         made.error = error
     return made

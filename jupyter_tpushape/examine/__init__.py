@@ -1,9 +1,9 @@
 """One look at a program: model and data in, flow and evidence out."""
 
 from .breaks import error_line
-from .fronts import shape_of
-from .look import assemble_recorded, examine, is_builder
-from .program import HANDED, BadProgram, Examined, Program
+from .look import assemble_recorded, examine
+from .program import HANDED, BadProgram, Examined, Program, shape_of
+from .sampling import is_builder
 from .steps import strategy_of_step
 
 __all__ = [

@@ -12,10 +12,10 @@ from ..trace.locations import is_user_file, location
 from ..trace.recorder import Call, Recorder, Source
 from ..trace.remainder import not_reached
 from ..trace.run import Leaf, Run, leaves
-from .fronts import front, place_of, shape_of
+from .fronts import front, place_of
 from .inputs import declare
 from .making import makes
-from .program import Examined
+from .program import Examined, shape_of
 
 
 def entry_failed(assembler: Assembler, traced: Run) -> None:

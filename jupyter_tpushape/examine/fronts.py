@@ -13,22 +13,6 @@ from ..trace.run import leaves
 from .program import Examined
 
 
-def shape_of(seen: Examined) -> Callable[[Any], Shape | None]:
-    """What the first replica gets of a leaf: its concrete shape, the batch axis divided by the split."""
-    split = seen.evidence.split
-
-    def shape(leaf: Any) -> Shape | None:
-        # Keras 3 takes no tensor of unknown rank; tf_keras goes on with what comes.
-        if leaf.shape is None and seen.evidence.framework == "keras":
-            return None
-        concrete: Shape | None = leaf.concrete if leaf.concrete is not None else leaf.shape
-        if split is None or split.one_program or not concrete or concrete[0] is None:
-            return concrete
-        return (split.rows(concrete[0])[0], *concrete[1:])
-
-    return shape
-
-
 def place_of(seen: Examined) -> Callable[[Shape | None], tuple[Any, ...]]:
     """Every replica's index, device and shape of a tensor whose batch axis is the replica's."""
     split = seen.evidence.split

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..rules.evidence import Door as Named
-from ..rules.evidence import Evidence
 from ..trace.doors import Door, Feeds
 from ..trace.recorder import Recorder
+from .evidence import Door as Named
+from .evidence import Evidence
 
 
 def declare(evidence: Evidence, doors: list[Door] | None, recorder: Recorder, feeds: Feeds | None = None) -> None:

@@ -10,10 +10,8 @@ from typing import Any
 
 from ..flow import CannotRebuild, Spec
 from ..flow.paths import flatten
-from ..probe import probe
-from ..program import program as replica_program
-from ..rules.evidence import Evidence
-from ..sources.kinds import has
+from ..graph.probe import probe
+from ..graph.program import program as replica_program
 from ..trace.assemble import Assembler, door_names
 from ..trace.build import build, kept_counters
 from ..trace.framework import Framework
@@ -23,11 +21,13 @@ from ..trace.patience import ENDS, limited
 from ..trace.reach import is_step
 from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
-from ..trace.run import leaves, run
+from ..trace.run import run
 from .breaks import assemble_broken, data_failed, entry_failed
-from .fronts import front, place_of, shape_of
+from .evidence import Evidence
+from .fronts import front, place_of
 from .inputs import declare
-from .program import BadProgram, Examined, Program
+from .program import BadProgram, Examined, Program, shape_of
+from .sampling import is_builder, runs_own_step, take_sample
 from .standins import from_declared
 
 
@@ -94,20 +94,10 @@ def _look(program: Program) -> Examined:
     return seen
 
 
-def _runs_own_step(seen: Examined) -> bool:
-    """Whether a batch goes to a step of the user's own, as it is."""
-    adapter, model = seen.adapter, seen.model
-    if is_step(seen.program.model):
-        return True
-    if adapter is None or seen.error is not None or not seen.program.training or seen.program.loss is not None:
-        return False
-    return bool(adapter.is_model(model) and adapter.overrides(model, "train_step") and adapter.compiled(model))
-
-
 def _own_step(seen: Examined) -> bool:
     """Whether ``fit`` would run a ``train_step`` of the model's own class, one replica at a time; then that is what was traced."""
     adapter, model = seen.adapter, seen.model
-    if adapter is None or seen.sample is None or not adapter.backend.replicated or not _runs_own_step(seen):
+    if adapter is None or seen.sample is None or not adapter.backend.replicated or not runs_own_step(seen):
         return False
     from .steps import trace_train_step
 
@@ -126,11 +116,6 @@ def _kind(value: Any) -> str:
     return f"{type(value).__module__}.{type(value).__name__}" if type(value).__module__ != "builtins" else type(value).__name__
 
 
-def is_builder(data: Any) -> bool:
-    """A zero-argument callable that gives data, and not data that happens to be callable."""
-    return callable(data) and not any(has(data, name) for name in ("element_spec", "__getitem__", "__next__"))
-
-
 def _guess(recorder: Recorder) -> Framework | None:
     for call in reversed(recorder.calls):
         for adapter in loaded():
@@ -143,27 +128,6 @@ def _guess(recorder: Recorder) -> Framework | None:
     return next(iter(loaded()), None)
 
 
-def take_sample(seen: Examined, framework: str) -> None:
-    """Samples the data and plans its split over the replicas."""
-    from .. import replicas, sources
-
-    program, evidence = seen.program, seen.evidence
-    if seen.data is None:
-        return
-    sample = program.sample or sources.sample(
-        seen.data, framework=framework, batch_size=program.batch_size, batches=program.batches, progress=program.progress
-    )
-    seen.sample = evidence.sample = sample.whole() if _runs_own_step(seen) else sample
-    if program.target is not None:
-        if seen.adapter is None or seen.adapter.backend.replicated:
-            evidence.split = replicas.plan(seen.sample, program.target, strategy=program.strategy, dataset=seen.data)
-        else:
-            evidence.split = replicas.plan_mesh(seen.sample, program.target, program.strategy)
-    for role in ("x", "y", "weight"):
-        _, found = leaves(getattr(seen.sample, role), shape_of(seen), role)
-        setattr(evidence, role, [(leaf.path, leaf.spec) for leaf in found])
-
-
 def _trace(seen: Examined) -> None:
     """A model that was built: run it on the sample, or draw what it declares where there is no data."""
     evidence, adapter, program = seen.evidence, seen.adapter, seen.program
@@ -172,7 +136,7 @@ def _trace(seen: Examined) -> None:
     if seen.sample is None:
         seen.sample = from_declared(adapter, seen.model, doors, program.batch_size)
         evidence.x = [(path, Spec(leaf.shape, leaf.dtype)) for path, leaf in flatten(seen.sample.x, "x")]
-    step = not adapter.backend.replicated and _runs_own_step(seen)
+    step = not adapter.backend.replicated and runs_own_step(seen)
     traced = seen.run = run(
         adapter, seen.model, seen.sample, shape=shape_of(seen), training=program.training, loss=program.loss, recorder=seen.recorder, step=step
     )  # fmt: skip

@@ -7,12 +7,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..flow import Target
-from ..rules.evidence import Evidence
+from ..flow import Shape, Target
 from ..trace.build import Counters
 from ..trace.framework import Framework
 from ..trace.recorder import Recorder
 from ..trace.run import Run
+from .evidence import Evidence
 
 # The line of the training call that a trace looks at, where it is not the one that asks for the trace.
 HANDED: ContextVar[tuple[str, int] | None] = ContextVar("handed", default=None)
@@ -67,3 +67,23 @@ class Examined:
     edge_ids: dict[tuple[int, int], str] = field(default_factory=dict)
     # The frameworks' name counters when the look began.
     counters: Counters = field(default_factory=list)
+
+    def shape_of(self) -> Callable[[Any], Shape | None]:
+        """What the first replica gets of a leaf: its concrete shape, the batch axis divided by the split."""
+        split = self.evidence.split
+
+        def shape(leaf: Any) -> Shape | None:
+            # Keras 3 takes no tensor of unknown rank; tf_keras goes on with what comes.
+            if leaf.shape is None and self.evidence.framework == "keras":
+                return None
+            concrete: Shape | None = leaf.concrete if leaf.concrete is not None else leaf.shape
+            if split is None or split.one_program or not concrete or concrete[0] is None:
+                return concrete
+            return (split.rows(concrete[0])[0], *concrete[1:])
+
+        return shape
+
+
+def shape_of(seen: Examined) -> Callable[[Any], Shape | None]:
+    """The shape that a leaf of the data has on one replica."""
+    return seen.shape_of()

@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..flow import Location
-from ..probe import probe
-from ..program import program as replica_program
-from ..rules.evidence import Evidence
-from ..rules.heard import HeardReduction, hear
-from ..rules.step_facts import StepState
-from ..scaling import scales
+from ..graph.probe import probe
+from ..graph.program import program as replica_program
+from ..graph.scaling import scales
 from ..trace.assemble import Assembler, failure
 from ..trace.framework import Framework
 from ..trace.frameworks import adapter_for, loaded
@@ -19,8 +16,11 @@ from ..trace.patience import ENDS, limited
 from ..trace.reach import Reached, is_graph_function, plain, reach
 from ..trace.recorder import Recorder
 from .breaks import data_failed, error_line
-from .fronts import front, global_batch, place_of, shape_of
-from .program import BadProgram, Examined, Program
+from .evidence import Evidence
+from .fronts import front, global_batch, place_of
+from .heard import HeardReduction, hear
+from .program import BadProgram, Examined, Program, shape_of
+from .step_facts import StepState
 
 
 def strategy_of_step(step: Any) -> Any:
@@ -35,7 +35,7 @@ def examine_step(program: Program) -> Examined:
     Raises:
         BadProgram: where the step cannot be called with this data.
     """
-    from .look import is_builder, take_sample
+    from .sampling import is_builder, take_sample
 
     step, data = program.model, program.data
     recorder, reached = Recorder(), reach(step)

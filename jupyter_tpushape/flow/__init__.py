@@ -4,7 +4,6 @@ from .facts import Fact, Side, Sides, Who
 from .findings import SERIOUS, SEVERITIES, After, AfterEdge, CannotRebuild, Edit, EditKind, Effect, Finding, Fix, Severity
 from .graph import Edge, Failure, Flow, Location, Node, NodeKind, Status, Target, Weight
 from .paths import KeyPath
-from .report import Report
 from .spec import Replica, Shape, Spec, elements, show_shape
 from .wire import MIME, VERSION, Buffer, LayerMemory, Tried, Verdict, WireReport, pack, schema, unpack
 
@@ -32,7 +31,6 @@ __all__ = [
     "Node",
     "NodeKind",
     "Replica",
-    "Report",
     "Severity",
     "Shape",
     "Side",

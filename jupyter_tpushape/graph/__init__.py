@@ -1,4 +1,7 @@
-"""A traced program, axis by axis: where a tensor's sizes come from. Computed when a fault asks, from the flow and its layers' arguments."""
+"""A traced program, operation by operation and axis by axis: which axes carry the batch, where sizes come from, how gradients are scaled.
+
+Sizes are computed when a fault asks, from the flow and its layers' arguments.
+"""
 
 from .causes import Cause, cause, odd, resized
 from .origins import Origins

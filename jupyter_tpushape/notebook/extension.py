@@ -46,12 +46,13 @@ class Extension:
     def hook(self) -> None:
         """The hooks of the frameworks that are there, and the names that they had given when the cell began."""
         if "keras" in sys.modules or "tf_keras" in sys.modules:
+            from ..trace.aftermath import remember
             from ..trace.frameworks import MissingBackend, loaded
             from ..trace.hooks import listen
 
             with _reported(), contextlib.suppress(MissingBackend):
                 self.counters = [(adapter, adapter.globals()) for adapter in loaded()]
-                listen("notebook")
+                listen("notebook", remember)
 
     def after(self, result: Any) -> None:
         """After a cell: the hint under a traceback, the watched trace."""
@@ -203,6 +204,6 @@ def unload(shell: Any) -> None:
     if "jupyter_tpushape.trace.hooks" in sys.modules:
         from ..trace import aftermath, frameworks, hooks
 
-        hooks.listen("notebook", on=False)
+        hooks.listen("notebook", None)
         frameworks.uninstall()
         aftermath.forget()

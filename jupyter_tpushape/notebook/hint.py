@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
-from ..flow import Report
+from ..report import Report
 
 # What Keras, TensorFlow and NumPy say when shapes or dtypes part.
 _OURS = re.compile(

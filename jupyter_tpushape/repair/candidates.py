@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..examine.evidence import Evidence
 from ..flow import Edit, Finding
-from ..rules.evidence import Evidence
 from .makers import batching, data, entry, heads, inputs, labels, layers, merging, operations, scope
 
 

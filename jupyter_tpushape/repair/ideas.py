@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from ..examine.evidence import Evidence
 from ..flow import Finding, show_shape
 from ..flow.paths import show
-from ..rules.evidence import Evidence
 from ..rules.facts.tpu_steps import GradientScale
 
 Ideas = Iterator[tuple[str, str]]

@@ -11,8 +11,8 @@ from itertools import accumulate
 from operator import mul
 from typing import Any
 
+from ..examine.evidence import Evidence
 from ..flow import Flow, KeyPath, Node, Shape
-from ..rules.evidence import Evidence
 from ..rules.loss import kind_of
 from .edits import Edit, InsertLayer, LayerConfig, ReplaceLayer, Transform
 

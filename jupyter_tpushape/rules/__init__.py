@@ -1,5 +1,6 @@
 """Flow -> findings. One file a family; a rule sees flows, never a framework."""
 
+from ..examine.evidence import Evidence
 from . import (
     compilers,
     data,
@@ -18,7 +19,6 @@ from . import (
     tpu_steps,
     tpu_types,
 )
-from .evidence import Evidence
 from .registry import RULES, Rule, rule, run_rules
 
 

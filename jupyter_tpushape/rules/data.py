@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..examine.evidence import Evidence
+from ..examine.heard import HeardReshape, hear
 from ..flow import Finding
-from .evidence import Evidence
 from .facts.data import DataRaised, Refused, Sampled, Unfilled
-from .heard import HeardReshape, hear
 from .registry import check, rule
 
 DATA_RAISES = rule(

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..examine.evidence import Evidence
 from ..flow import Finding, KeyPath, Severity, Shape, Spec, elements
 from ..flow.paths import show, subscript
-from .evidence import Evidence
 from .facts.entry import AxisAdded, CastAtDoor, Door, Fault, Misfit, WrongInputs, WrongNames
 from .registry import check, rule
 from .saved_models import finding_of as saved_model_finding

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..examine.evidence import Evidence
+from ..examine.heard import (
+    HeardDepth,
+    HeardKernelRank,
+    HeardNone,
+    HeardOperation,
+    HeardRank,
+    HeardReshape,
+    HeardShape,
+    HeardSymbolic,
+    HeardUnequal,
+    HeardUnknown,
+    HeardWidth,
+    HeardWindow,
+    hear,
+)
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..graph import Cause, cause, odd, resized, value, written
 from .entry import entry
-from .evidence import Evidence
 from .facts.data import Unfilled
 from .facts.layers import (
     Branch,
@@ -24,21 +39,6 @@ from .facts.layers import (
     WrongParts,
     WrongRank,
     WrongWidth,
-)
-from .heard import (
-    HeardDepth,
-    HeardKernelRank,
-    HeardNone,
-    HeardOperation,
-    HeardRank,
-    HeardReshape,
-    HeardShape,
-    HeardSymbolic,
-    HeardUnequal,
-    HeardUnknown,
-    HeardWidth,
-    HeardWindow,
-    hear,
 )
 from .mesh import told as compiled_step_finding
 from .messages import meanings

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from ..examine.evidence import Evidence
 from ..flow import Edge, Fact, Finding, Node, Shape, Who
 from ..graph import cause
 from ..trace.axes import RECURRENT
-from .evidence import Evidence
 from .facts.loss import (
     GridApart,
     LabelRank,

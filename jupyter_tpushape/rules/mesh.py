@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+from ..examine.evidence import Evidence
+from ..examine.heard import HeardStepArguments, HeardTraced, hear
 from ..flow import Finding
-from .evidence import Evidence
+from ..trace.locations import is_user_file
 from .examples import sequential
-from .facts.mesh import Indivisible, StepWithoutState, ValueAsked
-from .heard import HeardStepArguments, HeardTraced, hear
+from .facts.mesh import ForeignFunction, Indivisible, StepWithoutState, ValueAsked
 from .registry import check, rule
 from .tpu_batch import split_nodes
 
@@ -32,6 +34,12 @@ VALUE = rule(
     passes=sequential(
         "L.Dense(2), Look(), L.Dense(1)", more="class Look(L.Layer):\n    def call(self, x):\n        return keras.ops.where(keras.ops.sum(x) > 0, x * 2, x)"
     ),
+)  # fmt: skip
+FOREIGN = rule(
+    "tensorflow-on-jax", "A function of TensorFlow in a model that runs on JAX", severity="error", source="Keras 3: a model computes with its own backend",
+    backend="jax", frameworks=("keras",),
+    fails=sequential("L.Dense(2), Mean()", more="import tensorflow as tf\nclass Mean(L.Layer):\n    def call(self, x):\n        return tf.reduce_mean(x, axis=1)"),
+    passes=sequential("L.Dense(2), Mean()", more="class Mean(L.Layer):\n    def call(self, x):\n        return keras.ops.mean(x, axis=1)"),
 )  # fmt: skip
 STEP = rule(
     "step-without-state", "train_step takes only the data", severity="error", source="keras/src/backend/jax/trainer.py: train_step(self, state, data)",
@@ -69,12 +77,26 @@ def told(evidence: Evidence) -> Finding | None:
     """The finding for what raises because the step is compiled, or is called with its state."""
     node = evidence.failed
     nodes, where = ((node.id,), node.called or node.location) if node is not None else ((), None)
+    if _foreign(evidence.failure):
+        return Finding.of(FOREIGN.id, "error", ForeignFunction(), nodes, location=where)
     asked, step = hear(evidence.failure, HeardTraced), hear(evidence.failure, HeardStepArguments)
     if asked is not None:
         return Finding.of(VALUE.id, "error", ValueAsked(asked.what), nodes, location=where)
     if step is not None and "train_step" in evidence.facts.get("overrides", ()):
         return Finding.of(STEP.id, "error", StepWithoutState(), nodes, location=where)
     return None
+
+
+def _foreign(error: Any) -> bool:
+    """Whether TensorFlow raised this, on the way from the program's own code to a tensor of JAX."""
+    trace, inside = getattr(error, "__traceback__", None), False
+    while trace is not None:
+        name = str(trace.tb_frame.f_globals.get("__name__", ""))
+        if is_user_file(trace.tb_frame.f_code.co_filename):
+            inside = False
+        inside = inside or (name.startswith("tensorflow.python.") and not name.startswith("tensorflow.python.data."))
+        trace = trace.tb_next
+    return inside
 
 
 @check(order=16, backend="jax")

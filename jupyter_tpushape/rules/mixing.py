@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who
-from .evidence import Evidence
 from .examples import sequential
 from .facts.mixing import BatchLost, BatchMerged, EveryPair, FixedBatch, Interleaved, SoftmaxOverBatch
 from .loss import ancestors

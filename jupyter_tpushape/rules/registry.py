@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from ..examine.evidence import Evidence
 from ..flow import Finding, Severity
-from .evidence import Evidence
 
 Check = Callable[[Evidence], Iterable[Finding]]
 

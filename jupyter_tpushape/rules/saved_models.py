@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..examine.evidence import Evidence
+from ..examine.heard import HeardHub, HeardNames, HeardSeveral, HeardSignature, hear
 from ..flow import Edge, Fact, Finding, Node, Who
-from .evidence import Evidence
 from .facts.saved_models import DictOutput, HubLayer, NamedEndpoint, SeveralOutputs, WrongStructure
-from .heard import HeardHub, HeardNames, HeardSeveral, HeardSignature, hear
 from .registry import check, rule
 
 LAYERS = frozenset({"KerasLayer", "TFSMLayer"})

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who
 from ..trace.axes import RECURRENT
-from .evidence import Evidence
 from .examples import sequential
 from .facts.loss import Crosswise, IdOutOfRange, LabelOutOfRange, LogitsMissing, LogitsTwice, RowsConvolvedAlone, SingleUnit, Through
 from .loss import cause_of_axes, cut_sequence, ends, kind_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..examine.evidence import Evidence
 from ..flow import Finding, Node, Severity, Shape, Who
-from .evidence import Evidence
 from .facts.tpu_batch import (
     DynamicAxes,
     DynamicBatch,

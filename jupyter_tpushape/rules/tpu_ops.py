@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ..examine.evidence import Evidence
 from ..flow import Fact, Finding, Node, Severity, Who
-from .evidence import Evidence
 from .facts.tpu_ops import (
     AssertDropped,
     BatchSizeUsed,

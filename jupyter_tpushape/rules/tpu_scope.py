@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..examine.evidence import Evidence
 from ..flow import Finding
-from .evidence import Evidence
 from .facts.tpu_scope import (
     JitCompile,
     MetricsOutside,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..examine.evidence import Evidence
+from ..examine.heard import HeardNoTpu, HeardScope, hear
 from ..flow import Finding
-from .evidence import Evidence
 from .facts.tpu_scope import NoTpu, ScopeLeft
-from .heard import HeardNoTpu, HeardScope, hear
 from .registry import check, rule
 from .tpu_scope import METRIC, OPTIMIZER, OUTSIDE
 

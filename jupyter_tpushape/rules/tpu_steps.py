@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from ..examine.evidence import Evidence
+from ..examine.heard import HeardReduction, hear
+from ..examine.step_facts import StepState
 from ..flow import Finding
-from .evidence import Evidence
 from .facts.tpu_scope import BareOutside, OptimizerOutside, VariablesOutside
 from .facts.tpu_steps import (
     EagerStep,
@@ -21,9 +23,7 @@ from .facts.tpu_steps import (
     VariableMade,
     WeightLossScale,
 )
-from .heard import HeardReduction, hear
 from .registry import check, rule
-from .step_facts import StepState
 from .tpu_scope import OPTIMIZER, OUTSIDE
 
 _STEP = """

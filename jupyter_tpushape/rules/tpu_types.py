@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..examine.evidence import Evidence
 from ..flow import Finding, Node, Who
-from .evidence import Evidence
 from .facts.tpu_types import CompositeInput, Float64, MixedFloat16, TextInput, UnsupportedDtype
 from .registry import check, rule
 from .saved_models import LAYERS as SAVED_MODELS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..flow import Spec
@@ -61,11 +61,12 @@ class Backend(ABC):
         return variable._initializer(variable._shape, dtype=variable._dtype) if value is None else value
 
     @abstractmethod
-    def trace(self, recorder: Recorder, framework: Framework, body: Callable[[Any], None]) -> Any:
+    def trace(self, recorder: Recorder, framework: Framework, body: Callable[[Any], None], variables: Sequence[Any] = ()) -> Any:
         """Calls ``body(graph)`` inside a new graph, which is returned.
 
         New variables take no memory, eager state outside stays as it is, and operations outside built-in layers become calls of
-        the recorder, edges by the tensors' identity. An exception of ``body`` goes through.
+        the recorder, edges by the tensors' identity. An exception of ``body`` goes through. ``variables`` are those that it will read, as
+        far as they are known.
         """
 
     @abstractmethod

@@ -152,6 +152,13 @@ class Framework(ABC):
             found.append(Weight(name, dims, str(getattr(dtype, "name", dtype)), bool(getattr(variable, "trainable", True))))
         return tuple(found)
 
+    def variables(self, model: Any) -> list[Any]:
+        """The model's variables; none where it is not built, which tf_keras says by raising."""
+        try:
+            return list(getattr(model, "variables", None) or [])
+        except ValueError:
+            return []
+
     def overrides(self, model: Any, method: str) -> bool:
         """Whether the user's class replaces a method of the framework's."""
         owner = next((base for base in type(model).__mro__ if method in base.__dict__), None)

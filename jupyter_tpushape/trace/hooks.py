@@ -215,12 +215,15 @@ class Hooks:
         return compile
 
 
-_LISTENERS: set[str] = set()
+_LISTENERS: dict[str, Callable[..., None]] = {}
 
 
-def listen(who: str, on: bool = True) -> None:
-    """Whether failing calls are kept for somebody who may ask (the notebook extension)."""
-    (_LISTENERS.add if on else _LISTENERS.discard)(who)
+def listen(who: str, keep: Callable[..., None] | None) -> None:
+    """``keep`` is told of every call that fails, for somebody who may ask (the notebook extension); ``None`` ends that."""
+    if keep is None:
+        _LISTENERS.pop(who, None)
+    else:
+        _LISTENERS[who] = keep
 
 
 def listening() -> bool:
@@ -229,6 +232,6 @@ def listening() -> bool:
 
 
 def remember(*arguments: Any) -> None:
-    from .aftermath import remember as keep
-
-    keep(*arguments)
+    """Tells those who listen of a call that failed."""
+    for keep in list(_LISTENERS.values()):
+        keep(*arguments)

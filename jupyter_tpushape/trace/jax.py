@@ -15,7 +15,7 @@ import os
 import sys
 import sysconfig
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
@@ -41,8 +41,8 @@ _NAMES = {
     "value_and_grad_f": "Gradient", "grad_f": "Gradient", "log_softmax": "LogSoftmax", "concatenate": "Concat", "getitem": "Slice", "rewriting_take": "Slice",
 }  # fmt: skip
 # Functions that lead to the one that was meant: those of operators and methods, and of calls that are compiled.
-_PASSED = frozenset({"op", "meth", "method", "deferring_binary_op", "__call__", "bind", "bind_with_trace", "_true_bind"})
-_PASSED_FILES = ("traceback_util.py", "pjit.py", "partial_eval.py", "ufunc_api.py", "linear_util.py", "traceback_utils.py")
+_PASSED = frozenset({"op", "meth", "method", "deferring_binary_op", "__call__", "wrapper", "bind", "bind_with_trace", "_true_bind"})
+_PASSED_FILES = ("traceback_util.py", "pjit.py", "partial_eval.py", "ufunc_api.py", "linear_util.py", "api_util.py", "traceback_utils.py")
 
 
 class Jax(Backend):
@@ -92,14 +92,15 @@ class Jax(Backend):
             graph.variables[key] = (made, variable)
         return graph.variables[key][0]
 
-    def trace(self, recorder: Recorder, framework: Framework, body: Callable[[Any], None]) -> Any:
-        """Calls ``body`` under ``jax.make_jaxpr``; the graph holds the program afterwards."""
+    def trace(self, recorder: Recorder, framework: Framework, body: Callable[[Any], None], variables: Sequence[Any] = ()) -> Any:
+        """Calls ``body`` under ``jax.make_jaxpr``, variables as arguments; the graph holds the program afterwards."""
         graph = TraceGraph(recorder, framework)
         before = getattr(self._here, "graph", None)
         filtering = jax.config.jax_traceback_filtering
 
-        def program() -> Any:
+        def program(*values: Any) -> Any:
             graph.open()
+            graph.variables.update((id(variable), (value, variable)) for value, variable in zip(values, variables, strict=True))
             body(graph)
             return graph.results
 
@@ -107,7 +108,7 @@ class Jax(Backend):
         # The frames between the user's line and the error hold what the failing operation was given.
         jax.config.update("jax_traceback_filtering", "off")
         try:
-            graph.program = jax.make_jaxpr(program)()
+            graph.program = jax.make_jaxpr(program)(*(jax.ShapeDtypeStruct(one._shape, one._dtype) for one in variables))
         finally:
             jax.config.update("jax_traceback_filtering", filtering)
             self._here.graph = before

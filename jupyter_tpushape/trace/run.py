@@ -148,7 +148,7 @@ def _trace(run: Run, program: Callable[..., None], *arguments: Any) -> None:
             run.error, run.where = unmasked(error), "call"
 
     with adapter.scope():
-        adapter.backend.trace(recorder, adapter, body)
+        adapter.backend.trace(recorder, adapter, body, adapter.variables(run.model))
 
 
 def _fed(run: Run, nest: Any) -> Any:

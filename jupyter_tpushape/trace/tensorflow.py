@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
@@ -191,7 +191,7 @@ class TensorFlow(Backend):
         """The spec of a tensor or variable."""
         return spec_of(tensor)
 
-    def trace(self, recorder: Recorder, framework: Framework, body: Callable[[Any], None]) -> Any:
+    def trace(self, recorder: Recorder, framework: Framework, body: Callable[[Any], None], variables: Sequence[Any] = ()) -> Any:
         """Calls ``body`` inside a function graph of its own."""
         with graph_for(recorder, framework) as graph:
             body(graph)

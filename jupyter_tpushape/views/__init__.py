@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..flow import Report
+    from ..report import Report
 
 
 def render(report: Report, suffix: str) -> str:

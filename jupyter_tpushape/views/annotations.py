@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from .places import relative
 
 if TYPE_CHECKING:
-    from ..flow import Finding, Report
+    from ..flow import Finding
+    from ..report import Report
 
 _LEVELS = {"error": "error", "tpu": "error", "silent": "error", "slow": "warning", "note": "notice"}
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..flow import Report, Verdict
+from ..flow import Verdict
+from ..report import Report
 from ..rules.words import size
 
 MOST = 20

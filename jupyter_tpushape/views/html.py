@@ -12,7 +12,7 @@ from importlib import resources
 
 import jinja2
 
-from ..flow import Report
+from ..report import Report
 from .verdicts import lines, title
 
 STYLE = (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ..flow import Finding, Report
+from ..flow import Finding
+from ..report import Report
 from .mime import WORDS
 from .verdicts import lines as verdict_lines
 from .verdicts import title

@@ -10,7 +10,8 @@ import base64
 import json
 from typing import Any
 
-from ..flow import MIME, Report
+from ..flow import MIME
+from ..report import Report
 from .html import template
 from .svg import STILL, to_svg
 from .verdicts import lines, title

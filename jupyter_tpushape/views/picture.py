@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from ..flow import Edge, Flow, Node, Report
+from ..flow import Edge, Flow, Node
+from ..report import Report
 from .folds import Unit, folded
 from .words import short_dtype
 

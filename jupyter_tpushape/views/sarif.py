@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from .places import relative
 
 if TYPE_CHECKING:
-    from ..flow import Finding, Report
+    from ..flow import Finding
+    from ..report import Report
 
 _LEVELS = {"error": "error", "tpu": "error", "silent": "error", "slow": "warning", "note": "note"}
 

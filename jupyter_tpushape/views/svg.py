@@ -8,7 +8,8 @@ from functools import cache
 from importlib import resources
 from xml.sax.saxutils import escape, quoteattr
 
-from ..flow import Finding, Report, Side, show_shape
+from ..flow import Finding, Side, show_shape
+from ..report import Report
 from .picture import Box, Line, Picture, label, picture
 from .words import short_dtype
 

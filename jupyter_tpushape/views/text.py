@@ -9,7 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text as RichText
 
-from ..flow import Edge, Finding, Fix, Node, Report, Side, show_shape
+from ..flow import Edge, Finding, Fix, Node, Side, show_shape
+from ..report import Report
 from .verdicts import lines, title
 
 _MARKS = {

@@ -15,7 +15,7 @@ import anywidget
 import ipywidgets
 import traitlets
 
-from ..flow import Report
+from ..report import Report
 from .mime import fragment
 
 STATIC = resources.files("jupyter_tpushape") / "static"

@@ -6,7 +6,8 @@ import re
 
 from playwright.sync_api import expect
 
-from jupyter_tpushape.flow import Edge, Finding, Fix, Flow, Location, Node, Report, Spec
+from jupyter_tpushape.flow import Edge, Finding, Fix, Flow, Location, Node, Spec
+from jupyter_tpushape.report import Report
 
 from .server import Lab, Window
 
@@ -29,7 +30,7 @@ def report(location: Location | None = None, patch: str = "") -> Report:
         ],
         [Edge("e", "i", "d", spec, status="failed")],
     )
-    fixes = [Fix("Insert Flatten", verified=True, patch=patch, cell=location.cell if location else "")] if patch else []
+    fixes = [Fix("Insert Flatten", verified=True, proof="source", patch=patch, cell=location.cell if location else "")] if patch else []
     return Report(flow, [Finding("dense-rank", "error", "The shapes part here", nodes=("d",), location=location, fixes=fixes)])
 
 

@@ -10,7 +10,7 @@ from .test_lab import report
 
 
 def test_two_widgets_share_one_script_and_tell_python_what_is_selected(window: Window, lab: Lab) -> None:
-    made = f"from jupyter_tpushape.flow import Report\nreport = Report.from_json({report().to_json()!r})\nfirst = report.show()"
+    made = f"from jupyter_tpushape.report import Report\nreport = Report.from_json({report().to_json()!r})\nfirst = report.show()"
     window.open(lab.notebook("widgets.ipynb", made, "second = report.show()", "print([first.selected, second.selected])"))
     window.run_cell(0)
     expect(window.cell(0).locator(".tps .verdict")).to_contain_text("1 problem")
@@ -24,7 +24,7 @@ def test_two_widgets_share_one_script_and_tell_python_what_is_selected(window: W
 
 
 def test_a_saved_notebook_shows_the_view_before_anything_ran(window: Window, lab: Lab) -> None:
-    made = f"from jupyter_tpushape.flow import Report\nReport.from_json({report().to_json()!r}).show()"
+    made = f"from jupyter_tpushape.report import Report\nReport.from_json({report().to_json()!r}).show()"
     window.open(lab.notebook("reopened.ipynb", made))
     window.command("@jupyter-widgets/jupyterlab-manager:saveWidgetState")
     window.run_cell(0)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from jupyter_tpushape.flow import Report
+from jupyter_tpushape.report import Report
 
 ROOT = Path(__file__).parents[2]
 Open = Callable[..., Page]

@@ -15,7 +15,6 @@ from jupyter_tpushape.flow import (
     Location,
     Node,
     Replica,
-    Report,
     Side,
     Spec,
     Target,
@@ -23,6 +22,7 @@ from jupyter_tpushape.flow import (
     Verdict,
     Weight,
 )  # fmt: skip
+from jupyter_tpushape.report import Report
 
 EVIL = "</script><script>alert(2)</script>"
 IMAGE = "<img src=x onerror=alert(1)>"
@@ -83,13 +83,13 @@ def conv_lstm() -> Report:
         "Read the rows as time steps", (Edit("insert-layer", "e2", {"layer": "Reshape", "target_shape": [26, 832]}),), True,
         Effect((8, 26, 26, 32), (8, 26, 832), (8, 10), 229632),
         "--- In[4]\n+++ In[4]\n@@ -3,3 +3,4 @@\n     layers.Conv2D(32, 3, activation='relu'),\n+    layers.Reshape((26, 26 * 32)),\n     layers.LSTM(64),\n"
-        "     layers.Dense(10, activation='softmax'),\n", cell="7f3a9c1e-1",
+        "     layers.Dense(10, activation='softmax'),\n", cell="7f3a9c1e-1", proof="source",
     )  # fmt: skip
     every = Fix(
         "Read every position as a step", (Edit("insert-layer", "e2", {"layer": "Reshape", "target_shape": [676, 32]}),), True,
         Effect((8, 26, 26, 32), (8, 676, 32), (8, 10), 24832, "(8, 26, 26, 32) → (8, 676, 32) → (8, 10) · +24,832 parameters · 676 steps are slow on a TPU"),
         "--- In[4]\n+++ In[4]\n@@ -3,3 +3,4 @@\n     layers.Conv2D(32, 3, activation='relu'),\n+    layers.Reshape((26 * 26, 32)),\n     layers.LSTM(64),\n",
-        cell="7f3a9c1e-1",
+        cell="7f3a9c1e-1", proof="source",
     )  # fmt: skip
     finding = Finding(
         "rank.recurrent", "error", "lstm cannot take what conv2d gives",
@@ -145,12 +145,12 @@ def missing_flatten() -> Report:
     ]
     fix = Fix(
         "Flatten before the classifier", (Edit("insert-layer", "e2", {"layer": "Flatten"}),), True, Effect((8, 13, 13, 16), (8, 2704), (8, 10), 26880),
-        "@@ -3,2 +3,3 @@\n     layers.MaxPooling2D(),\n+    layers.Flatten(),\n     layers.Dense(10, activation='softmax'),\n", cell="7f3a9c1e-1",
+        "@@ -3,2 +3,3 @@\n     layers.MaxPooling2D(),\n+    layers.Flatten(),\n     layers.Dense(10, activation='softmax'),\n", cell="7f3a9c1e-1", proof="source",
     )  # fmt: skip
     pool = Fix(
         "Average each channel over the grid", (Edit("replace-layer", "pool", {"layer": "GlobalAveragePooling2D"}),), True,
         Effect((8, 26, 26, 16), (8, 16), (8, 10)),
-        "@@ -3,1 +3,1 @@\n-    layers.MaxPooling2D(),\n+    layers.GlobalAveragePooling2D(),\n", cell="7f3a9c1e-1",
+        "@@ -3,1 +3,1 @@\n-    layers.MaxPooling2D(),\n+    layers.GlobalAveragePooling2D(),\n", cell="7f3a9c1e-1", proof="source",
     )  # fmt: skip
     finding = Finding(
         "loss.rank", "error", "The loss gets one prediction for each of 13 × 13 positions, and one label for each image",
@@ -179,7 +179,7 @@ def uneven() -> Report:
     edges.append(Edge("labels", "split", "loss", Spec((2,), "int32"), "ok", held(*[(2,)] * 6, (0,)), "labels"))
     fix = Fix(
         "Drop the batch that is not full", (Edit("batching", "batch", {"drop_remainder": True, "batch_size": 16}),), True, None,
-        "@@ -2,1 +2,1 @@\n-ds = ds.batch(12)\n+ds = ds.batch(16, drop_remainder=True)\n", cell="7f3a9c1e-1",
+        "@@ -2,1 +2,1 @@\n-ds = ds.batch(12)\n+ds = ds.batch(16, drop_remainder=True)\n", cell="7f3a9c1e-1", proof="source",
     )  # fmt: skip
     findings = [
         Finding("tpu.split", "tpu", "12 rows do not split evenly over 8 replicas: two get none",
@@ -227,7 +227,7 @@ def hostile() -> Report:
         Edge("a", "in", EVIL, Spec((8, 4), "float32", axes=("batch", IMAGE))),
         Edge("b", EVIL, "out", Spec((8, 4), IMAGE), "failed", label=EVIL),
     ]
-    fix = Fix(IMAGE, (), True, Effect(text=EVIL), f"@@ -1 +1 @@\n-{IMAGE}\n+{EVIL}\n")
+    fix = Fix(IMAGE, (), True, Effect(text=EVIL), f"@@ -1 +1 @@\n-{IMAGE}\n+{EVIL}\n", proof="source")
     finding = Finding(
         IMAGE, "error", f"{EVIL} & {IMAGE} \u2028", EVIL, Side(IMAGE, (IMAGE, EVIL), (1,)), Side(EVIL), ("out",), ("b",),
         Location(IMAGE, 3), [fix], (EVIL,), f"javascript:{EVIL}",

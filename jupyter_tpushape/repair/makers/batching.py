@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...examine.evidence import Evidence
 from ...flow import Edit, Finding, KeyPath, show_shape
 from ...flow.paths import flatten
-from ...rules.evidence import Evidence
 from .edits import Made, where
 from .entry import declaration
 

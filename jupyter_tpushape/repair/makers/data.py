@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...examine.evidence import Evidence
 from ...flow import Edit, EditKind, Finding, elements, show_shape
-from ...rules.evidence import Evidence
 from ...rules.facts.data import Refused, Unfilled
 from .edits import Made, where
 from .entry import declaration

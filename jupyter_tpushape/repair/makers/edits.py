@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
+from ...examine.evidence import Evidence
 from ...flow import Edit, KeyPath, Node, Shape
-from ...rules.evidence import Evidence
 from ...rules.loss import ancestors
 
 Made = Iterator[tuple[str, list[Edit], str]]
@@ -70,3 +71,9 @@ def owner_of(evidence: Evidence, node: Node) -> Node | None:
 
 def append(after: str, kind: str, **config: Any) -> Edit:
     return Edit("insert-layer", after, {"layer": kind, "config": config, "position": "after"})
+
+
+def images(size: int) -> list[tuple[int, int]]:
+    """``(side, channels)`` of square images of so many numbers: one channel, three, then the largest ones."""
+    found = [(side, size // (side * side)) for side in range(math.isqrt(size), 1, -1) if size % (side * side) == 0]
+    return sorted(found, key=lambda pair: (pair[1] not in (1, 3), -pair[0]))[:3]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node
 from ...flow.observed import keeps
-from ...rules.evidence import Evidence
 from ...rules.facts.loss import OutOfRange
 from ...rules.loss import ends
 from .edits import upstream, where

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ...examine.evidence import Evidence
 from ...flow import Edit, Finding, KeyPath, Shape, elements, show_shape
 from ...rules.entry import accepted, matched
-from ...rules.evidence import Evidence
 from ...rules.words import axes_of
-from .edits import where
+from .edits import images, where
 
 Made = Iterator[tuple[str, list[Edit], str]]
 
@@ -319,8 +319,6 @@ def rank_undeclared(evidence: Evidence, finding: Finding) -> Made:
 
 def image_rows(evidence: Evidence, finding: Finding) -> Made:
     """Flat rows for a model that declares nothing and begins with a layer for images."""
-    from .layers import images
-
     failed = evidence.failed
     edges = evidence.failed_inputs()
     if evidence.declared or failed is None or len(evidence.x) != 1 or not edges or len(axes_of(failed.op)) != 4:

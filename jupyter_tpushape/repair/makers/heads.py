@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...examine.evidence import Evidence
 from ...flow import Edge, Edit, Finding, Node, Shape, elements
 from ...flow.observed import keeps
-from ...rules.evidence import Evidence
 from ...rules.facts.loss import Crosswise
 from ...rules.loss import cause_of_axes, kind_of
 from ...rules.words import axes_of

@@ -6,10 +6,10 @@ import difflib
 import itertools
 from typing import Any
 
+from ...examine.evidence import Evidence
 from ...flow import Edit, Finding, KeyPath, Shape, Spec, show_shape
 from ...flow.paths import flatten, show
 from ...rules.entry import accepted, crossed, matched
-from ...rules.evidence import Evidence
 from .edits import Made, where
 from .entry import declaration
 

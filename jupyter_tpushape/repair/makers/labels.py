@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ...examine.evidence import Evidence
+from ...examine.heard import HeardSizes, hear
 from ...flow import Edit, Finding, Node, elements, show_shape
-from ...rules.evidence import Evidence
 from ...rules.facts.loss import RowsOfValues, SingleValues
-from ...rules.heard import HeardSizes, hear
 from ...rules.loss import kind_of
 from .edits import Made, configure, where
 from .ends import ends_of, highest_of, label_key, loss_node, several, snake

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...examine.evidence import Evidence
 from ...flow import Edit, Finding, Node, Shape, elements
 from ...flow.observed import passes
-from ...rules.evidence import Evidence
 from ...rules.facts.layers import WrongRank, WrongWidth
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT
-from .edits import Made, at, configure, failing, given, insert, insert_at_call, known, upstream
+from .edits import Made, at, configure, failing, given, images, insert, insert_at_call, known, upstream
 from .operations import free_rows
 
 
@@ -220,12 +220,6 @@ def _dimension(node: Node, rank: int) -> dict[str, Any]:
         elif isinstance(value, int) and not isinstance(value, bool):
             changed[key] = [value] * rank
     return changed
-
-
-def images(size: int) -> list[tuple[int, int]]:
-    """``(side, channels)`` of square images of so many numbers: one channel, three, then the largest ones."""
-    found = [(side, size // (side * side)) for side in range(math.isqrt(size), 1, -1) if size % (side * side) == 0]
-    return sorted(found, key=lambda pair: (pair[1] not in (1, 3), -pair[0]))[:3]
 
 
 def reshape_before(evidence: Evidence, finding: Finding) -> Made:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ...examine.evidence import Evidence
 from ...flow import Finding, Node, Shape, elements, show_shape
 from ...graph import Cause
-from ...rules.evidence import Evidence
 from .edits import Made, at, configure, failing, given, known, upstream
 
 

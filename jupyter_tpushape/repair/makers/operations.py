@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
+from ...examine.evidence import Evidence
+from ...examine.heard import HeardReshape, HeardWidths, hear
 from ...flow import Edit, Finding, Node, Shape, elements
 from ...flow.paths import to_wire
-from ...rules.evidence import Evidence
 from ...rules.facts.layers import OperationRaised, WrongMask
 from ...rules.facts.mixing import FixedBatch
-from ...rules.heard import HeardReshape, HeardWidths, hear
 from .edits import Made, failing, given, insert, owner_of, upstream, where
 from .entry import declaration
 

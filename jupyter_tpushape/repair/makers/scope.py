@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...examine.evidence import Evidence
 from ...flow import Edit, Finding
-from ...rules.evidence import Evidence
 from .edits import Made
 
 

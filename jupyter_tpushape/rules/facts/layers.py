@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from ...examine.heard import Bound
 from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
 from ...graph import Cause
 from ...trace.axes import RECURRENT
-from ..heard import Bound
 from ..words import axes_of, because, differing, listed, named, pair, placed, side
 
 

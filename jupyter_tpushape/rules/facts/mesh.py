@@ -56,6 +56,16 @@ class ValueAsked(Fact, frozen=True):
         return f"{_INSTEAD[self.asked]} compile(run_eagerly=True) runs such code, without the compiler."
 
 
+class ForeignFunction(Fact, frozen=True):
+    """A function of TensorFlow is called with a tensor of JAX."""
+
+    def message(self) -> str:
+        return "This line calls a function of TensorFlow, and the model runs on JAX."
+
+    def why(self) -> str:
+        return "Use keras.ops, which is the same on every backend, or jax.numpy; or set KERAS_BACKEND=tensorflow before importing keras."
+
+
 class StepWithoutState(Fact, frozen=True):
     """A ``train_step`` that takes only the data, as on TensorFlow."""
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
-from .findings import SEVERITIES, Finding
-from .graph import Flow, Target
-from .wire import VERSION, Verdict, WireReport, pack, unpack
+from .files import write_text
+from .flow.findings import SEVERITIES, Finding
+from .flow.graph import Flow, Target
+from .flow.wire import VERSION, Verdict, WireReport, pack, unpack
 
 
 class Report:
@@ -62,7 +63,7 @@ class Report:
         return f"{count} problem{'s' * (count > 1)} · {words[serious[0].severity]}"
 
     def to_wire(self) -> WireReport:
-        from .. import __version__
+        from . import __version__
 
         return WireReport(
             VERSION, self.title, self.summary, self.ok, pack(self.flow), self.findings, self.target, self.verdicts,
@@ -99,17 +100,17 @@ class Report:
         Raises:
             ValueError: for another suffix.
         """
-        from ..views import render
+        from . import view
 
         target = Path(path)
-        target.write_text(render(self, target.suffix), encoding="utf-8")
+        write_text(target, view("").render(self, target.suffix))
         return target
 
     def show(self) -> Any:
         """Displays the interactive view in a notebook and returns its widget."""
-        from ..views.widget import show
+        from . import view
 
-        return show(self)
+        return view("widget").show(self)
 
     def charts(self) -> list[Any]:
         """Plotly figures of what the TPU compiler said, in MiB: memory by layer and padding by layer of each program, and memory against
@@ -118,16 +119,16 @@ class Report:
         Raises:
             ValueError: where there is nothing to chart or plotly is missing; one line that says what to do.
         """
-        from ..views.charts import charts
+        from . import view
 
-        return charts(self)
+        return view("charts").charts(self)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
-        from ..views.text import to_text
+        from . import view
 
-        return to_text(self)
+        return str(view("text").to_text(self))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        from ..views.mime import bundle
+        from . import view
 
-        return bundle(self)
+        return view("mime").bundle(self)  # type: ignore[no-any-return]

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .flow import Shape
-from .trace.assemble import Assembler, clean_message
-from .trace.patience import timed_out
-from .trace.recorder import Call, Recorder
-from .trace.run import Run, run
+from ..flow import Shape
+from ..trace.assemble import Assembler, clean_message
+from ..trace.patience import timed_out
+from ..trace.recorder import Call, Recorder
+from ..trace.run import Run, run
 
 
 @dataclass
@@ -44,9 +44,7 @@ def probe(seen: Any, rerun: Callable[[Callable[[Any], Shape | None], Recorder], 
         return None
     if first.fast and not any(not call.opaque for call in seen.recorder.calls if call.kind == "loss"):
         return None
-    from .examine import shape_of
-
-    shape = shape_of(seen)
+    shape = seen.shape_of()
     batch = next((spec.shape[0] for _, spec in seen.evidence.x if spec.shape), None)
     if not batch:
         return None

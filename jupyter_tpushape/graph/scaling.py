@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .flow import Location
+from ..flow import Location
 
 _THROUGH = frozenset(
     {"Identity", "Cast", "EnsureShape", "Squeeze", "ExpandDims", "Reshape", "CheckNumerics", "Snapshot", "PreventGradient"}

@@ -15,11 +15,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..flow import Location
+from ..trace.locations import is_user_file, location
+from ..trace.recorder import Recorder
+from ..trace.run import run
 from .called import called_graphs, keeps_values, keeps_values_inside, known_inside
-from .flow import Location
-from .trace.locations import is_user_file, location
-from .trace.recorder import Recorder
-from .trace.run import run
 
 # Operands that XLA must know when it compiles; -1 counts from the end (Concat's axis is its last input).
 CONSTANTS: dict[str, tuple[int, ...]] = {
@@ -73,7 +73,7 @@ class Program:
 @cache
 def kernels() -> dict[str, dict[str, frozenset[str]]]:
     """Ops with an XLA kernel: for each, the dtypes that an attribute is limited to."""
-    held = json.loads((Path(__file__).parent / "rules" / "tpu_kernels.json").read_text(encoding="utf-8"))
+    held = json.loads((Path(__file__).parent / "tpu_kernels.json").read_text(encoding="utf-8"))
     codes = dict(zip("abcdefghijklmnopqrstuvwxyz", held["types"], strict=False))
     known = {op: {name: frozenset(codes[c] for c in text) for name, text in limits.items()} for op, limits in held["kernels"].items()}
     known.update({op: {} for op in held["tpu_only"]})
@@ -320,10 +320,8 @@ def program(seen: Any) -> Program | None:
     graphs = [] if first.graph is None else [(first.graph, first.has_loss)]
     found.traced = not first.fast
     if first.fast and _doubtful(seen.model, adapter.package):
-        from .examine import shape_of
-
         again = run(
-            adapter, seen.model, seen.sample, shape=shape_of(seen), training=seen.program.training, loss=seen.program.loss,
+            adapter, seen.model, seen.sample, shape=seen.shape_of(), training=seen.program.training, loss=seen.program.loss,
             recorder=Recorder(), fast=False,
         )  # fmt: skip
         if again.graph is not None and again.error is None:
@@ -343,11 +341,9 @@ def program(seen: Any) -> Program | None:
 
 def sizes_as_numbers(seen: Any) -> list[Use]:
     """Where the size of an unknown batch axis is made a number to compute with; the program is traced with that axis open."""
-    from .examine import shape_of
-
     if seen.model is None:
         return []
-    shape = shape_of(seen)
+    shape = seen.shape_of()
     opened = run(
         seen.adapter, seen.model, seen.sample, shape=lambda leaf: (None, *(shape(leaf) or (None,))[1:]), training=seen.program.training,
         loss=seen.program.loss, recorder=Recorder(), fast=False,

@@ -1,0 +1,46 @@
+"""A program's data: what is a function that makes it, and what is sampled of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..sources.kinds import has
+from ..trace.reach import is_step
+from ..trace.run import leaves
+from .program import Examined, shape_of
+
+
+def is_builder(data: Any) -> bool:
+    """A zero-argument callable that gives data, and not data that happens to be callable."""
+    return callable(data) and not any(has(data, name) for name in ("element_spec", "__getitem__", "__next__"))
+
+
+def runs_own_step(seen: Examined) -> bool:
+    """Whether a batch goes to a step of the user's own, as it is."""
+    adapter, model = seen.adapter, seen.model
+    if is_step(seen.program.model):
+        return True
+    if adapter is None or seen.error is not None or not seen.program.training or seen.program.loss is not None:
+        return False
+    return bool(adapter.is_model(model) and adapter.overrides(model, "train_step") and adapter.compiled(model))
+
+
+def take_sample(seen: Examined, framework: str) -> None:
+    """Samples the data and plans its split over the replicas."""
+    from .. import replicas, sources
+
+    program, evidence = seen.program, seen.evidence
+    if seen.data is None:
+        return
+    sample = program.sample or sources.sample(
+        seen.data, framework=framework, batch_size=program.batch_size, batches=program.batches, progress=program.progress
+    )
+    seen.sample = evidence.sample = sample.whole() if runs_own_step(seen) else sample
+    if program.target is not None:
+        if seen.adapter is None or seen.adapter.backend.replicated:
+            evidence.split = replicas.plan(seen.sample, program.target, strategy=program.strategy, dataset=seen.data)
+        else:
+            evidence.split = replicas.plan_mesh(seen.sample, program.target, program.strategy)
+    for role in ("x", "y", "weight"):
+        _, found = leaves(getattr(seen.sample, role), shape_of(seen), role)
+        setattr(evidence, role, [(leaf.path, leaf.spec) for leaf in found])

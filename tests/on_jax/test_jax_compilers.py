@@ -1,0 +1,66 @@
+"""Programs of Keras on JAX lowered for a TPU that is not there, and found back in the layers."""
+
+from __future__ import annotations
+
+import re
+
+import keras
+import numpy as np
+import pytest
+
+import jupyter_tpushape as tpushape
+from jupyter_tpushape.compilers import bridge
+from jupyter_tpushape.compilers.lowering import CannotLower, lower
+from jupyter_tpushape.diagnose import _target
+from jupyter_tpushape.examine import Program, examine
+
+L = keras.layers
+
+
+def build():
+    inputs = keras.Input((64,))
+    x = L.Dropout(0.1)(L.BatchNormalization()(L.Dense(512, activation="relu", name="up")(inputs)))
+    model = keras.Model(inputs, L.Dense(10, name="head")(x))
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
+    return model
+
+
+def seen(rows=256, data=True):
+    given = (np.zeros((rows, 64), "float32"), np.zeros((rows,), "int64"))
+    target, live = _target("v5e-8", None)
+    return examine(Program(build, given if data else (given[0], None), target, live, rows))
+
+
+def test_the_forward_pass_and_the_train_step_of_one_device_are_lowered():
+    look = seen()
+    forward, train = lower(look)
+    assert (forward.program, train.program) == ("forward", "train")
+    assert forward.error is None and train.error is None
+    names = {node.id: node.name for node in look.evidence.flow.nodes}
+    held = {one.name: (names.get(one.node, ""), one.shape) for one in train.parameters}
+    assert held["x"] == ("input", (32, 64))
+    assert held["y"][1] == (32,)
+    assert next(value for name, value in held.items() if name.endswith("up/kernel")) == ("up", (64, 512))
+    slots = [value for name, value in held.items() if "up_kernel" in name]
+    assert slots == [("up", (64, 512))] * 2
+    assert all(variable._value is None for variable in look.model.trainable_variables)
+
+
+def test_operations_find_back_to_the_layers_in_whose_scope_they_were_made():
+    look = seen()
+    train = lower(look, only="train")[0]
+    names = {node.id: node.name for node in look.evidence.flow.nodes}
+    made = {names.get(train.scopes.node(name), "") for name in re.findall(r'op_name="([^"]*dot_general[^"]*)"', train.text)}
+    assert {"up", "head"} <= made
+
+
+def test_a_batch_that_does_not_divide_has_no_program():
+    with pytest.raises(CannotLower, match="does not divide over 8 devices"):
+        lower(seen(rows=12))
+
+
+@pytest.mark.skipif(bool(bridge.check()), reason="the extra tpu-compiler is not installed")
+def test_the_tpu_compiler_takes_the_genuine_step():
+    report = tpushape.trace(build, (np.zeros((256, 64), "float32"), np.zeros((256,), "int64")), batch_size=256, compiler="tpu", fixes=False)
+    assert [(verdict.program, verdict.ok) for verdict in report.verdicts] == [("forward", True), ("train", True)]
+    assert {layer.name for layer in report.verdicts[1].layers} >= {"up", "head"}
