@@ -207,12 +207,12 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
         return Finding.of(CODE.id, "error", _line(node))
     if node.kind == "op":
         shapes = tuple(edge.spec.shape for edge in edges)
-        return Finding.of(OPERATION.id, "error", OperationRaised(node.op, shapes, node.failure.last_line, Who.of(node)))
+        return Finding.of(OPERATION.id, "error", OperationRaised(node.op, shapes, node.failure.said, Who.of(node)))
     inside = hear(node.failure, HeardOperation)
     if inside is not None:
         return Finding.of(OPERATION.id, "error", OperationRaised(inside.operation, inside.shapes, f"{inside.said}.", layer=Who.of(node)))
     given = tuple(edge.spec.shape for edge in edges)
-    return Finding.of(RAISES.id, "error", LayerRaised(Who.of(node), given, node.failure.last_line.rstrip("."), node.failure.inner))
+    return Finding.of(RAISES.id, "error", LayerRaised(Who.of(node), given, node.failure.said.rstrip("."), node.failure.inner))
 
 
 def _line(node: Node) -> Fact:
@@ -220,11 +220,11 @@ def _line(node: Node) -> Fact:
     assert node.failure is not None
     reshape = hear(node.failure, HeardReshape)
     if reshape is not None and reshape.by == "numpy":
-        return Unfilled(reshape.have, reshape.wanted, "program", node.failure.last_line)
+        return Unfilled(reshape.have, reshape.wanted, "program", node.failure.said)
     if hear(node.failure, HeardDepth) is not None:
         known = next(meanings(node.failure.message))
         return TooDeep(known.means, known.todo)
-    return SymbolicTensor() if hear(node.failure, HeardSymbolic) is not None else LineRaised(node.failure.last_line)
+    return SymbolicTensor() if hear(node.failure, HeardSymbolic) is not None else LineRaised(node.failure.said)
 
 
 def _wrong_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
@@ -342,4 +342,4 @@ def _attention_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: 
         wanted = (query[0], query[1], source[1])
         if len(mask) != 3 or mask[1:] != wanted[1:] or len(given) > 1:
             return ATTENTION.id, WrongMask(Who.of(node), wanted, mask)
-    return ATTENTION.id, WrongParts(Who.of(node), tuple(parts.items()), node.failure.last_line)
+    return ATTENTION.id, WrongParts(Who.of(node), tuple(parts.items()), node.failure.said)

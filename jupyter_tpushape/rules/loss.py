@@ -213,10 +213,10 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         if sized is not None:
             return sized
         if len(y) != len(p) and not (kind == "custom" and y == p[:-1]):
-            return RANK.id, LabelRank(loss.name, y, p, node.failure.last_line), ()
+            return RANK.id, LabelRank(loss.name, y, p, node.failure.said), ()
     name = loss.name if loss.kind in ("loss", "metric") else node.name
     metric = node.kind == "metric"
-    return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.last_line), ()
+    return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.said), ()
 
 
 def _grid(evidence: Evidence, loss: Node, y: Shape, p: Shape, predictions: Edge) -> Explained | None:
