@@ -18,12 +18,13 @@ BROWSER_SOURCES := $(shell find src style schema/lab scripts -type f 2>/dev/null
 PYTHON_SOURCES := $(shell find jupyter_tpushape -name '*.py' 2>/dev/null)
 STATIC := jupyter_tpushape/static/report.js
 
-.PHONY: help demo check test lint format typecheck types docs test-ts test-py test-jax test-matrix test-binder soak bench dist install build browser clean
+.PHONY: help demo check test lint format typecheck types docs test-ts test-py test-jax test-matrix test-binder soak agree bench dist install build browser clean
 
 help:
 	@echo "make demo     diagnose a broken training script, then open the quickstart notebook in JupyterLab"
 	@echo "make test     lint, types, TypeScript tests, wheel and sdist, Python and browser tests"
 	@echo "make check    lint, types, and the tests that need neither a browser nor real training"
+	@echo "make agree    programs against real steps, AGREE=2500 of each kind and Keras"
 	@echo "make soak     thousands of random programs (SOAK=2000 of each Keras)"
 	@echo "make bench    all benchmarks, and docs/benchmarks.md anew"
 	@echo "make test-matrix, make test-binder   the oldest and newest of everything; what Binder installs"
@@ -104,6 +105,13 @@ test-jax: dist
 SOAK ?= 2000
 soak: install
 	TPUSHAPE_SOAK=$(SOAK) python -m pytest tests/test_weather.py -k "random or thousand" -q
+
+# Goes on where it was stopped; remove out/agree to begin anew.
+AGREE ?= 2500
+agree: install
+	cd tests && for lib in keras tf_keras; do for kind in layers programs; do \
+		python -m agreement.run ../out/agree/$$lib-$$kind.jsonl --framework $$lib --kind $$kind --count $(AGREE); done; done
+	cd tests && python -m agreement.table ../out/agree/*.jsonl
 
 # Each in environments of its own, made anew under out/; minutes to hours, so not part of make test.
 test-matrix: dist

@@ -29,10 +29,15 @@ class Row:
     keras: str
     tf_keras: str
     lab: str
+    # Keras on JAX, in an environment without TensorFlow.
+    jax: str = ""
 
     @property
     def pins(self) -> list[str]:
         """What pip is asked for beside the wheel; an empty version is the newest."""
+        if self.jax:
+            named = {"jax": self.jax, "keras": self.keras, "jupyterlab": self.lab}
+            return [f"{name}=={version}" if version else name for name, version in named.items()]
         named = {"tensorflow": self.tensorflow, "keras": self.keras, "tf_keras": self.tf_keras, "jupyterlab": self.lab}
         return [f"{name}=={version}" if version else name for name, version in named.items()]
 
@@ -43,6 +48,9 @@ ROWS = (
     Row("middle", "3.11", "2.18.*", "3.8.*", "2.18.*", "4.3.*"),
     Row("tf-2.20", "3.12", "2.20.*", "3.11.*", "2.20.*", ""),
     Row("newest", "3.13", "", "", "", ""),
+    # The versions of Kaggle's TPU image, whose TensorFlow does not see the TPU.
+    Row("jax-kaggle", "3.11", "", "3.11.*", "", "", jax="0.7.2"),
+    Row("jax-newest", "3.11", "", "", "", "", jax="0.10.*"),
 )
 
 
@@ -67,15 +75,30 @@ def run(row: Row) -> str:
     start = time.perf_counter()
     subprocess.run([python, "-m", "venv", str(home / "env")], check=True)
     inside = str(home / "env" / "bin" / "python")
-    asked = [inside, "-m", "pip", "install", "--quiet", f"jupyter_tpushape[tensorflow,lab] @ {wheel.as_uri()}", *row.pins, *TOOLS]
+    asked = [
+        inside,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        f"jupyter_tpushape[{'jax' if row.jax else 'tensorflow'},lab] @ {wheel.as_uri()}",
+        *row.pins,
+        *TOOLS,
+    ]
     done = subprocess.run(asked, capture_output=True, text=True, check=False)
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
         return f"not run: cannot be installed together ({said[0][:160] if said else 'pip'})"
-    for name in TESTS:
-        shutil.copy(ROOT / "tests" / name, home / "tests")
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
-    command = [inside, "-m", "pytest", "-q", "-m", "smoke", "-p", "no:cacheprovider", "tests"]
+    command = [inside, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
+    if row.jax:
+        environment.update(KERAS_BACKEND="jax", JAX_PLATFORMS="cpu")
+        names = ["on_jax/conftest.py", "on_jax/test_jax_trace.py"]
+    else:
+        command += ["-m", "smoke"]
+        names = list(TESTS)
+    for name in names:
+        shutil.copy(ROOT / "tests" / name, home / "tests")
     tested = subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True, check=False)
     (home / "log.txt").write_text(tested.stdout + tested.stderr, encoding="utf-8")
     listed = subprocess.run([inside, "-m", "jupyter", "labextension", "list"], capture_output=True, text=True, check=False)
@@ -93,13 +116,11 @@ def run(row: Row) -> str:
 def installed(row: Row) -> str:
     """The versions that a row really got."""
     python = ROOT / "out" / "matrix" / row.name / "env" / "bin" / "python"
-    code = (
-        "import sys; from importlib.metadata import version as v; print(sys.version.split()[0], *[v(n) for n in sys.argv[1:]], sep=' | ')"
-    )
-    done = subprocess.run(
-        [str(python), "-c", code, "tensorflow", "keras", "tf_keras", "jupyterlab"], capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip() or f"{row.python} | {row.tensorflow} | {row.keras} | {row.tf_keras} | {row.lab}"
+    code = "import sys; from importlib.metadata import version as v; print(sys.version.split()[0], *[v(n) if n else '' for n in sys.argv[1:]], sep=' | ')"
+    frameworks = ["jax", "keras", ""] if row.jax else ["tensorflow", "keras", "tf_keras"]
+    done = subprocess.run([str(python), "-c", code, *frameworks, "jupyterlab"], capture_output=True, text=True, check=False)
+    first = f"jax {row.jax}" if row.jax else row.tensorflow
+    return done.stdout.strip() or f"{row.python} | {first} | {row.keras} | {row.tf_keras} | {row.lab}"
 
 
 def main(names: list[str]) -> int:

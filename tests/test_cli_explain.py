@@ -78,7 +78,7 @@ def test_what_tpus_say_is_known(rule, capsys):
 
 def test_every_known_message_belongs_to_a_rule_and_fills_its_words():
     for known in KNOWN:
-        assert known.rule in RULES
+        assert known.rule in RULES or not known.rule
         names = dict.fromkeys(known.pattern.groupindex, "1")
         assert "{" not in known.means.format(**names)
 

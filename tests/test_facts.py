@@ -119,7 +119,7 @@ def test_nothing_outside_of_rules_and_views_reads_the_words() -> None:
 
 
 def test_repairs_read_no_message_of_a_framework() -> None:
-    assert [said for path in (PACKAGE / "repair").rglob("*.py") for said in reads(path, {"message", "last_line"}, {"failure"})] == []
+    assert [said for path in (PACKAGE / "repair").rglob("*.py") for said in reads(path, {"message", "said"}, {"failure"})] == []
 
 
 def test_only_flow_makes_findings_of_words() -> None:

@@ -214,3 +214,31 @@ def data():
     finding = tpushape.trace(program["build"], program["data"], tpu=None, fixes=False).findings[0]
     assert finding.rule == "layer-axis"
     assert (finding.fact.cause.kind, finding.fact.cause.size, finding.fact.cause.fits) == ("resized", 28, (24,))
+
+
+MERGE = """
+def build():
+    a, b, c = keras.Input((1,), name="a"), keras.Input((5,), name="b"), keras.Input((4,), dtype="int32", name="c")
+    v = L.Embedding(9, 2, name="vectors")(c)
+    {merged}
+def data():
+    return {{"a": np.zeros((8, 1), "float32"), "b": np.zeros((8, 5), "float32"), "c": np.zeros((8, 4), "int32")}}, None
+"""
+
+
+@pytest.mark.parametrize(
+    ("merged", "odd", "made"),
+    [
+        ("return keras.Model([a, b, c], L.Concatenate()([a, b, v]))", "vectors", ()),
+        ("return keras.Model([a, b, c], L.Concatenate()([L.Flatten()(v), a, L.Reshape((5, 1))(b)]))", "reshape", ()),
+        ("return keras.Model([a, b, c], L.Multiply()([L.Dense(6, name='six')(b), L.Flatten(name='flat')(v)]))", "flat",
+         ("six: units=6", "flat: 4 × 2 = 8")),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+def test_the_odd_branch_of_a_merge_and_what_made_its_size(framework: str, merged: str, odd: str, made: tuple[str, ...]) -> None:
+    program = example(MERGE.format(merged=merged), framework)
+    program["keras"].backend.clear_session()
+    fact = tpushape.trace(program["build"], program["data"], tpu=None, fixes=False).findings[0].fact
+    assert fact.branches[fact.odd].giver.name == odd
+    assert fact.made == made

@@ -11,6 +11,7 @@ import tensorflow as tf
 import tf_keras
 
 import jupyter_tpushape as tpushape
+from jupyter_tpushape.flow import Failure
 from jupyter_tpushape.trace import frameworks as adapters
 
 BOTH = pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
@@ -271,3 +272,12 @@ def test_a_regularizer_is_no_fault(library, built):
     model = library.Sequential([*([library.Input((4,))] if built else []), library.layers.Dense(1, kernel_regularizer="l2")])
     model.compile("sgd", "mse")
     assert tpushape.trace(model, (np.zeros((64, 4), "float32"), np.zeros((64, 1), "float32")), tpu="v5e-8").findings == []
+
+
+def test_a_failure_is_said_by_its_first_sentence_and_what_was_received():
+    def said(message):
+        return Failure("ValueError", message).said
+
+    assert said("Shapes differ.\n  • first\n  • second\n```\n") == "Shapes differ."
+    assert said("Expected rank 4.\nSee the docs.\nReceived: (3, 4)") == "Expected rank 4. Received: (3, 4)"
+    assert said("```\n\n  ") == said("") == "ValueError"

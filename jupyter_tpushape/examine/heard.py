@@ -89,6 +89,10 @@ class HeardShape(Heard, frozen=True):
     shape: Shape
 
 
+class HeardSymbolic(Heard, frozen=True):
+    """A function of TensorFlow or NumPy was called on a symbolic tensor of Keras 3."""
+
+
 class HeardDepth(Heard, frozen=True):
     """Calls nested deeper than Python allows."""
 
@@ -249,6 +253,8 @@ def _widths(text: str) -> Iterator[Heard]:
 def _python(text: str) -> Iterator[Heard]:
     if "maximum recursion depth exceeded" in text:
         yield HeardDepth()
+    if "A KerasTensor cannot be used as input to a TensorFlow function" in text or "A KerasTensor is symbolic: it's a placeholder" in text:
+        yield HeardSymbolic()
     yield HeardSizes(tuple(dict.fromkeys(int(n) for n in re.findall(r"(?<![\w.])\d{1,9}(?![\w.]\d)", text))))
 
 

@@ -44,6 +44,10 @@ class Weight(msgspec.Struct, frozen=True, omit_defaults=True):
     copies: int = 1
 
 
+# Fences of code, bullets of a list and the frames of a traceback say nothing by themselves.
+_NOT_SAID = ("```", "•", "* ", "- ", 'File "', "Traceback")
+
+
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the framework said when a node raised.
 
@@ -57,9 +61,14 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     inner: str = ""
 
     @property
-    def last_line(self) -> str:
-        lines = [line.strip() for line in self.message.splitlines() if line.strip()]
-        return lines[-1] if lines else self.type
+    def said(self) -> str:
+        """The message in one line: its first sentence, and what was received where it says so further down."""
+        lines = [line.strip() for line in self.message.splitlines()]
+        said = [line for line in lines if any(map(str.isalnum, line)) and not line.startswith(_NOT_SAID)]
+        if not said:
+            return self.type
+        received = next((line for line in said[1:] if line.startswith(("Received", "received", "but received", "Got", "got"))), "")
+        return f"{said[0]} {received}".strip()
 
 
 class Node(msgspec.Struct, omit_defaults=True):

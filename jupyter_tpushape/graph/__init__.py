@@ -5,10 +5,28 @@ Sizes are computed when a fault asks, from the flow and its layers' arguments.
 
 from .causes import Cause, cause, odd, resized
 from .origins import Origins
-from .sizes import Axis, Given, Opaque, Padding, Part, Product, Scaled, Shifted, Size, Slid, Spread, Sum, axes, chain, evaluate, value
+from .sizes import (
+    Axis,
+    Given,
+    Opaque,
+    Padding,
+    Part,
+    Product,
+    Scaled,
+    Shifted,
+    Size,
+    Slid,
+    Spread,
+    Sum,
+    axes,
+    chain,
+    evaluate,
+    value,
+    written,
+)
 from .steps import step
 
 __all__ = [
     "Axis", "Cause", "Given", "Opaque", "Origins", "Padding", "Part", "Product", "Scaled", "Shifted", "Size", "Slid", "Spread", "Sum", "axes", "cause", "chain",
-    "evaluate", "odd", "resized", "step", "value",
+    "evaluate", "odd", "resized", "step", "value", "written",
 ]  # fmt: skip

@@ -158,6 +158,14 @@ def below(size: Size) -> tuple[Size, ...]:
     return (size.of,) if isinstance(size, (Slid, Spread, Scaled, Shifted)) else ()
 
 
+def written(size: Size) -> str:
+    """What made a size, as it stands in the program: an argument, or axes that were folded; ``""`` for others."""
+    if isinstance(size, Given):
+        return f"{size.who}: {size.argument}={size.size}"
+    parts = [value(part) for part in size.parts if value(part) != 1] if isinstance(size, Product) else []
+    return f"{size.who}: {' × '.join(map(str, parts))} = {value(size)}" if len(parts) > 1 else ""
+
+
 def chain(size: Size) -> list[Slid | Spread | Scaled | Shifted]:
     """The steps that a single axis went through, first to last; it ends at the first size that several axes make."""
     steps: list[Slid | Spread | Scaled | Shifted] = []

@@ -15,6 +15,7 @@ _OURS = re.compile(
     r"must have rank|inhomogeneous shape|[Cc]ardinality is ambiguous|zero or negative|incompatible shape|"
     r"[Kk]ernel shape must|[Mm]atrix size-incompatible|logits and labels must|must be (broadcastable|compatible)|"
     r"[Ii]nvalid dtype|[Cc]annot cast|could not convert string|Unsupported (dtype|data type)|Cannot convert .* to .*dtype|"
+    r"contracting dimensions|[Tt]racer value encountered|traced array|concatenate arrays with|partitioned \d+ times|"
     r"outside the valid range|is not in \[0,|matmul: Input operand|same number of (dimensions|axes)|rank \d+"
 )
 # Words that NumPy alone uses; others are those of anybody's ValueError.
@@ -24,7 +25,7 @@ _NUMPY = re.compile(
     r"^all input arrays must have the same shape|^shape mismatch: |^axes don't match array|^total size of new array|"
     r"^boolean index did not match|^Cannot cast (ufunc|array)|^cannot select an axis to squeeze"
 )
-_FRAMEWORKS = ("tensorflow", "keras", "tf_keras")
+_FRAMEWORKS = ("tensorflow", "keras", "tf_keras", "jax")
 _TYPES = ("ValueError", "InvalidArgumentError", "TypeError", "UnimplementedError", "FailedPreconditionError")
 
 

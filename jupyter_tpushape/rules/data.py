@@ -55,7 +55,7 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
     error = getattr(evidence.sample, "error", None) if evidence.sample is not None else None
     node = evidence.failed
     if evidence.where == "data" and node is not None and node.failure is not None:
-        said, where = node.failure.last_line, node.location
+        said, where = node.failure.said, node.location
         nodes: tuple[str, ...] = (node.id,)
     elif error is not None:
         said, where, nodes = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__, None, ()

@@ -13,6 +13,7 @@ from ..examine.heard import (
     HeardRank,
     HeardReshape,
     HeardShape,
+    HeardSymbolic,
     HeardUnequal,
     HeardUnknown,
     HeardWidth,
@@ -20,7 +21,7 @@ from ..examine.heard import (
     hear,
 )
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
-from ..graph import Cause, cause, odd, resized
+from ..graph import Cause, cause, odd, resized, value, written
 from .entry import entry
 from .facts.data import Unfilled
 from .facts.layers import (
@@ -28,6 +29,7 @@ from .facts.layers import (
     LayerRaised,
     LineRaised,
     OperationRaised,
+    SymbolicTensor,
     TooDeep,
     UnknownAxis,
     UnlikeBranches,
@@ -205,12 +207,12 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
         return Finding.of(CODE.id, "error", _line(node))
     if node.kind == "op":
         shapes = tuple(edge.spec.shape for edge in edges)
-        return Finding.of(OPERATION.id, "error", OperationRaised(node.op, shapes, node.failure.last_line, Who.of(node)))
+        return Finding.of(OPERATION.id, "error", OperationRaised(node.op, shapes, node.failure.said, Who.of(node)))
     inside = hear(node.failure, HeardOperation)
     if inside is not None:
         return Finding.of(OPERATION.id, "error", OperationRaised(inside.operation, inside.shapes, f"{inside.said}.", layer=Who.of(node)))
     given = tuple(edge.spec.shape for edge in edges)
-    return Finding.of(RAISES.id, "error", LayerRaised(Who.of(node), given, node.failure.last_line.rstrip("."), node.failure.inner))
+    return Finding.of(RAISES.id, "error", LayerRaised(Who.of(node), given, node.failure.said.rstrip("."), node.failure.inner))
 
 
 def _line(node: Node) -> Fact:
@@ -218,11 +220,11 @@ def _line(node: Node) -> Fact:
     assert node.failure is not None
     reshape = hear(node.failure, HeardReshape)
     if reshape is not None and reshape.by == "numpy":
-        return Unfilled(reshape.have, reshape.wanted, "program", node.failure.last_line)
+        return Unfilled(reshape.have, reshape.wanted, "program", node.failure.said)
     if hear(node.failure, HeardDepth) is not None:
         known = next(meanings(node.failure.message))
         return TooDeep(known.means, known.todo)
-    return LineRaised(node.failure.last_line)
+    return SymbolicTensor() if hear(node.failure, HeardSymbolic) is not None else LineRaised(node.failure.said)
 
 
 def _wrong_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
@@ -267,22 +269,41 @@ def _merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
     branches = tuple(Branch(Who.of(evidence.flow.node(edge.source)), edge.spec.shape) for edge in edges)
     axis = int(node.config.get("axis", -1)) if node.op == "Concatenate" else None
     strange, why = _odd_branch(evidence, edges, axis)
-    if strange is None:
-        strange = next((i for i, branch in enumerate(branches) if branch.shape != branches[0].shape), 1)
-    return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, why)
+    made = _made_of(evidence, edges, axis) if why is None else ()
+    return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, why, made)
 
 
-def _odd_branch(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple[int | None, Cause | None]:
-    """Which branch differs, and why its size is not the others': at the first axis that both explain."""
+def _odd_branch(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple[int, Cause | None]:
+    """Which branch differs, and why its size is not the others': of another rank than most, or at the first axis that both explain."""
     sizes = [evidence.origins.of(edge) for edge in edges]
-    ranks = {len(one) for one in sizes}
-    for axis in range(1, ranks.pop() if len(ranks) == 1 else 0):
+    ranks = [len(one) for one in sizes]
+    if len(set(ranks)) > 1:
+        usual = max(ranks, key=ranks.count)
+        return next(i for i, rank in enumerate(ranks) if rank != usual or (ranks.count(usual) == 1 and i)), None
+    for axis in range(1, ranks[0]):
         here = [one[axis] for one in sizes]
         strange = odd(here) if joined is None or axis != joined % len(sizes[0]) else None
         if strange is not None:
             other = next(size for i, size in enumerate(here) if i != strange)
             return strange, cause(here[strange], other)
-    return None, None
+
+    def apart(one: Edge) -> list[int | None]:
+        shape = list(one.spec.shape or ())
+        return [n for i, n in enumerate(shape) if joined is None or i != joined % len(shape)]
+
+    return next((i for i, edge in enumerate(edges) if apart(edge) != apart(edges[0])), 1), None
+
+
+def _made_of(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple[str, ...]:
+    """How the sizes that differ came about, where arguments or folded axes say it: ``flatten: 4 × 100``."""
+    sizes = [evidence.origins.of(edge) for edge in edges]
+    if len({len(one) for one in sizes}) != 1:
+        return ()
+    for axis in range(1, len(sizes[0])):
+        here = [one[axis] for one in sizes]
+        if len({value(size) for size in here}) > 1 and (joined is None or axis != joined % len(sizes[0])):
+            return tuple(dict.fromkeys(filter(None, map(written, here))))
+    return ()
 
 
 def _reshape_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
@@ -315,7 +336,10 @@ def _attention_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: 
         return None
     parts = {edge.label or f"input {i + 1}": edge.spec.shape for i, edge in enumerate(edges)}
     given = [found for label, found in parts.items() if label != "attention_mask"]
-    if "attention_mask" in parts and len(given) > 1 and given[0] and given[1]:
-        query, value = given[0], given[1]
-        return ATTENTION.id, WrongMask(Who.of(node), (query[0], query[1], value[1]), parts["attention_mask"])
-    return ATTENTION.id, WrongParts(Who.of(node), tuple(parts.items()), node.failure.last_line)
+    mask = parts.get("attention_mask")
+    if mask is not None and given and all(shape is not None and len(shape) > 2 for shape in given[:2]):
+        query, source = given[0] or (), given[min(1, len(given) - 1)] or ()
+        wanted = (query[0], query[1], source[1])
+        if len(mask) != 3 or mask[1:] != wanted[1:] or len(given) > 1:
+            return ATTENTION.id, WrongMask(Who.of(node), wanted, mask)
+    return ATTENTION.id, WrongParts(Who.of(node), tuple(parts.items()), node.failure.said)

@@ -21,6 +21,7 @@ from .facts.loss import (
     SurplusAxes,
     Through,
     WrongUnits,
+    WrongWeights,
 )
 from .registry import check, rule
 from .saved_models import LAYERS as SAVED_MODELS
@@ -80,6 +81,13 @@ SIZE = rule(
     "np.zeros((8, 8, 8, 1), 'float32')", "(8, 8, 8, 1)"),
     doc="The size is followed from the data through every stride, window and padding to the output: what is named is the first layer that "
     "leaves a rest which an upsampling does not give back, or the one whose padding is missing.",
+)  # fmt: skip
+WEIGHTS = rule(
+    "sample-weights", "Sample weights of another shape than the loss has values", severity="error", source=_SOURCE,
+    fails=_case("L.Dense(5)", "'mse'", "np.zeros((8, 5), 'float32'), np.ones((8, 5), 'float32')"),
+    passes=_case("L.Dense(5)", "'mse'", "np.zeros((8, 5), 'float32'), np.ones((8,), 'float32')"),
+    doc="Keras' own losses average over the last axis and weigh what is left. Weights for each output value belong to a loss of your own, or to "
+    "one loss an output.",
 )  # fmt: skip
 CUSTOM = rule(
     "loss-raises", "The loss raises", severity="error", source="the exception itself",
@@ -198,14 +206,17 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
             found = explain(evidence, loss, kind, y, p, integer, predictions, labels)
             if found is not None:
                 return found
+        weights = _weights(evidence, loss, kind, y, p)
+        if weights is not None:
+            return weights
         sized = _grid(evidence, loss, y, p, predictions)
         if sized is not None:
             return sized
         if len(y) != len(p) and not (kind == "custom" and y == p[:-1]):
-            return RANK.id, LabelRank(loss.name, y, p, node.failure.last_line), ()
+            return RANK.id, LabelRank(loss.name, y, p, node.failure.said), ()
     name = loss.name if loss.kind in ("loss", "metric") else node.name
     metric = node.kind == "metric"
-    return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.last_line), ()
+    return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.said), ()
 
 
 def _grid(evidence: Evidence, loss: Node, y: Shape, p: Shape, predictions: Edge) -> Explained | None:
@@ -219,6 +230,15 @@ def _grid(evidence: Evidence, loss: Node, y: Shape, p: Shape, predictions: Edge)
     why = cause(sizes[axis], y[axis] or 0) if len(sizes) == len(p) else None
     fact = GridApart(Who.of(head), loss.name, y, p, axis, why)
     return SIZE.id, fact, (head.id, loss.id, *blamed(evidence.flow, fact))
+
+
+def _weights(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape) -> Explained | None:
+    """Weights that are neither one a sample nor one for each value that the loss leaves; labels and predictions are not at fault."""
+    fits = y == p or (kind == "sparse" and y in (p[:-1], (*p[:-1], 1)))
+    shape = evidence.weight[0][1].shape if len(evidence.weight) == 1 else None
+    if kind in ("custom", "metric") or not fits or not shape or shape in (p[:1], (*p[:1], 1), p[:-1], (*p[:-1], 1)):
+        return None
+    return WEIGHTS.id, WrongWeights(loss.name, shape, p[:-1]), (loss.id,)
 
 
 def _folded(

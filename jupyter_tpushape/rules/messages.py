@@ -297,6 +297,51 @@ KNOWN: tuple[Known, ...] = (
         "The dataset gives no batch at all: it is empty, or drop_remainder left nothing of fewer rows than one batch.",
         "Take a smaller batch, and look whether the files are found.",
     ),
+    # -- JAX
+    _known(
+        "mesh-batch", r"array axis (?P<axis>\d+) is partitioned (?P<want>\d+) times, but the dimension size is (?P<got>\d+)",
+        "An axis of {got} is to be cut into {want} equal parts over the devices.",
+        "For a batch: rows that are a multiple of the devices, and no smaller last batch. For a weight: another axis of the mesh in the layout.",
+    ),
+    _known(
+        "value-asked", (
+            r"Attempted boolean conversion of traced array", r"Abstract tracer value encountered where concrete value is expected",
+            r"The __index__\(\) method was called on traced array", r"conversion method __array__\(\) was called on traced array",
+            r"Array boolean indices must be concrete",
+        ),
+        "Code looks at the value of a tensor while the step is compiled, and there is none yet.",
+        "Compute with keras.ops or jax.numpy (ops.where, ops.cond), take sizes from x.shape, or compile(run_eagerly=True).",
+    ),
+    _known(
+        "step-without-state", r"train_step\(\) takes 2 positional arguments but 3 were given",
+        "train_step takes only the data; on JAX it is called with the state as well.",
+        "Write train_step(self, state, data) and return (logs, state), or override compute_loss instead.",
+    ),
+    _known(
+        "op-shapes", r"dot_general requires contracting dimensions to have the same shape, got \((?P<got>\d+),\) and \((?P<want>\d+),\)",
+        "A product adds up over an axis of {got} on one side and of {want} on the other.",
+        "The last axis of the first must be as long as the first axis of the second.",
+    ),
+    _known(
+        "op-shapes", r"Incompatible shapes for broadcasting: shapes=(?P<got>\[[^\]]*\])",
+        "Tensors of shapes {got} are combined element by element.",
+        "Counted from the right, two axes must be equal or one of them 1.",
+    ),
+    _known(
+        "reshape-size", r"cannot reshape array of shape (?P<got>\([\d, ]*\)) \(size \d+\) into shape (?P<want>\([\d, -]*\))",
+        "An array of {got} has another number of values than {want}.",
+        "Write -1 for one axis to have it worked out, and leave the batch axis out of Reshape's target_shape.",
+    ),
+    _known(
+        "", r"(?:Array has been deleted with shape|Buffer has been deleted or donated)",
+        "An array is used after it was handed to a compiled step that reuses its memory (a donated buffer).",
+        "Keep what the step returns and not what went in; read a model's variables after fit, not through copies made before it.",
+    ),
+    _known(
+        "", r"UnexpectedTracerError|Encountered an unexpected tracer",
+        "A tensor of a compiled step was kept outside of it, on self or in a global, and used later.",
+        "Return it from the step, or keep it in a variable that Keras knows (add_weight, a metric).",
+    ),
 )  # fmt: skip
 
 

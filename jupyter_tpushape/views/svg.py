@@ -80,7 +80,7 @@ def _box(box: Box) -> str:
     inner += f'<text class="sub" x="{left}" y="38">{clean(_clip(words, 44))}</text>'
     if node.status == "failed":
         inner += _badge("error", w - 2, 0)
-    full = clean(" · ".join([name, words, *([node.failure.last_line] if node.failure else [])]))
+    full = clean(" · ".join([name, words, *([node.failure.said] if node.failure else [])]))
     return f'<g class="{node.kind} {status}" transform="translate({x:g} {y:g})"><title>{full}</title>{inner}</g>'
 
 

@@ -104,9 +104,11 @@ def case(lib: Any, name: str, cls: Any, seed: int) -> Case | None:
         if found is None:
             return None
         try:
-            found.build()
+            model = found.build()
         except Exception:
             continue
+        if not model.trainable_weights:
+            found.y = None  # there is nothing to train: it predicts
         break
     return found
 

@@ -16,7 +16,7 @@ from .entry import declaration
 
 def mask_shape(evidence: Evidence, finding: Finding) -> Made:
     """A mask of query steps by value steps."""
-    if not isinstance(finding.fact, WrongMask):
+    if not isinstance(finding.fact, WrongMask) or len(finding.fact.shape or ()) != len(finding.fact.wanted):
         return
     target = [n for n in finding.fact.wanted[1:] if n is not None]
     _node, _ = failing(evidence)

@@ -83,13 +83,17 @@ class Branch(msgspec.Struct, frozen=True):
 
 
 class UnlikeBranches(Fact, frozen=True):
-    """``layer`` merges branches whose shapes do not fit. ``axis``: the one that a Concatenate joins along; ``odd``: the branch that differs."""
+    """``layer`` merges branches whose shapes do not fit. ``axis``: the one that a Concatenate joins along; ``odd``: the branch that differs.
+
+    ``cause``: where the odd one's size parted; ``made``: else what arguments or folded axes made the sizes.
+    """
 
     layer: Who
     branches: tuple[Branch, ...]
     odd: int
     axis: int | None = None
     cause: Cause | None = None
+    made: tuple[str, ...] = ()
 
     @property
     def two(self) -> tuple[Branch, Branch]:
@@ -106,7 +110,8 @@ class UnlikeBranches(Fact, frozen=True):
         rule = "Element by element, both branches must have the same shape, or 1 on an axis that is to be repeated."
         if self.axis is not None:
             rule = f"Concatenate joins along axis {self.axis}; every other axis must be the same in all branches."
-        return f"{because(self.cause)} {rule}".strip()
+        sizes = f"{'; '.join(self.made)}." if self.made else ""
+        return " ".join(filter(None, [because(self.cause), sizes, rule]))
 
     def sides(self) -> Sides:
         one, other = self.two
@@ -270,6 +275,19 @@ class LineRaised(Fact, frozen=True):
 
     def why(self) -> str:
         return f"It says: {self.said}"
+
+
+class SymbolicTensor(Fact, frozen=True):
+    """A line calls a function of TensorFlow or NumPy on a symbolic tensor of Keras 3."""
+
+    def message(self) -> str:
+        return "A line calls a TensorFlow or NumPy function on a symbolic tensor of Keras 3, which has a shape and no values."
+
+    def why(self) -> str:
+        return "Use keras.ops in its place there, or put the line into the call of a Layer subclass."
+
+    def sides(self) -> Sides:
+        return Side("keras.ops"), Side("a function of another library")
 
 
 class TooDeep(Fact, frozen=True):

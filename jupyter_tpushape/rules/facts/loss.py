@@ -189,6 +189,24 @@ class GridApart(Fact, frozen=True):
         return pair(self.labels, self.predictions, names=False)
 
 
+class WrongWeights(Fact, frozen=True):
+    """Sample weights of another shape than the loss has values: one for each of ``values``, or one a sample."""
+
+    loss: str
+    weights: Shape
+    values: Shape
+
+    def message(self) -> str:
+        one = "one weight a sample" if len(self.values) == 1 else f"one weight a sample, or one for each of {show_shape(self.values)}"
+        return f"The sample weights are {show_shape(self.weights)}, and {self.loss} takes {one}."
+
+    def why(self) -> str:
+        return "A loss averages over the last axis first, so what is left to be weighted has one axis less than the predictions."
+
+    def sides(self) -> Sides:
+        return pair(self.values, self.weights, names=False)
+
+
 class LossRaised(Fact, frozen=True):
     """A loss or a ``metric`` raises on labels and predictions; ``None`` where their shapes are not known."""
 
