@@ -75,6 +75,7 @@ class Rerun:
         """The program to look at. What the change does not reach is taken as it was found; ``fresh``: made anew, too."""
         seen, program = self.seen, self.seen.program
         model = self._model or (program.model if fresh or seen.model is None else seen.model)
+        program = program.with_(aliases=dict(self.aliases))
         if self._data is not None:
             return program.with_(model=model, data=self._data, sample=None, edits=None)
         if seen.sample is not None and seen.data is not None and not fresh:
@@ -111,6 +112,7 @@ class Rerun:
             return made(*getattr(entry, "args", ()), **getattr(entry, "keywords", {})) if hasattr(entry, "func") else made()
 
         build.__name__ = function.__name__
+        build.stands_for = function  # type: ignore[attr-defined]
         return build
 
     # -- cells -------------------------------------------------------------------------------------

@@ -87,13 +87,28 @@ class InsertLayer(Edit):
             # Made with the model, and not anew at each call.
             new, made = held
             changes.append(made)
+        if self.input is not None and self.position == "before" and not self._listed(call):
+            whole = self._given(call)
+            source.splice(
+                [*changes, *_around(source, whole, f"[{new}(part) if i == {self.input} else part for i, part in enumerate(", ")]")]
+            )
+            return
         around = call if self.position == "after" else self._argument(call)
         source.splice([*changes, *_around(source, around, f"{new}(", ")")])
 
-    def _argument(self, call: ast.Call) -> ast.expr:
+    def _listed(self, call: ast.Call) -> bool:
+        """Whether the call names its tensors one by one."""
+        given = self._given(call)
+        return isinstance(given, (ast.List, ast.Tuple)) and not any(isinstance(item, ast.Starred) for item in given.elts)
+
+    def _given(self, call: ast.Call) -> ast.expr:
         given = call.args[0] if call.args else next((item.value for item in call.keywords if item.arg in ("inputs", "x")), None)
         if given is None or isinstance(given, ast.Starred):
             raise NoPlace
+        return given
+
+    def _argument(self, call: ast.Call) -> ast.expr:
+        given = self._given(call)
         if self.input is None:
             return given
         if not isinstance(given, (ast.List, ast.Tuple)) or self.input >= len(given.elts):
