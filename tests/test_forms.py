@@ -14,7 +14,7 @@ import jupyter_tpushape as tpushape
 SEED = 20261121
 # Each fault in a few ways, others with each one; TPUSHAPE_SOAK runs them all.
 WHOLE = bool(os.environ.get("TPUSHAPE_SOAK"))
-STEP = 4
+STEP = 8
 
 
 def load(path):
