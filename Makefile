@@ -18,11 +18,12 @@ BROWSER_SOURCES := $(shell find src style schema/lab scripts -type f 2>/dev/null
 PYTHON_SOURCES := $(shell find jupyter_tpushape -name '*.py' 2>/dev/null)
 STATIC := jupyter_tpushape/static/report.js
 
-.PHONY: help demo test lint format typecheck types docs test-ts test-py test-jax test-matrix test-binder soak agree bench dist install build browser clean
+.PHONY: help demo check test lint format typecheck types docs test-ts test-py test-jax test-matrix test-binder soak agree bench dist install build browser clean
 
 help:
 	@echo "make demo     diagnose a broken training script, then open the quickstart notebook in JupyterLab"
 	@echo "make test     lint, types, TypeScript tests, wheel and sdist, Python and browser tests"
+	@echo "make check    lint, types, and the tests that need neither a browser nor real training"
 	@echo "make agree    programs against real steps, AGREE=2500 of each kind and Keras"
 	@echo "make soak     thousands of random programs (SOAK=2000 of each Keras)"
 	@echo "make bench    all benchmarks, and docs/benchmarks.md anew"
@@ -61,6 +62,14 @@ demo: build
 # --- checks ----------------------------------------------------------------------------------------------------------
 
 test: lint typecheck docs test-ts dist test-py test-jax
+
+# For every save: what needs neither a browser nor real training, nor minutes.
+LONG := agreement as_fit builders catalogue catalogue_compiled catalogue_evidence catalogue_programs cli_places compilers compilers_charts \
+	compilers_memory compilers_process compilers_remedies examples_colab examples_tpu facts forms ideas left_as_found mutants nested_inputs notebook \
+	observed packaging patch patch_fit pytest_plugin repair repair_after rules_examples rules_tpu rules_tpu_evidence saved_models security smoke \
+	steps steps_evidence weather
+check: lint typecheck test-ts
+	python -m pytest -q --numprocesses 2 --dist loadfile $(filter-out $(LONG:%=tests/test_%.py),$(wildcard tests/test_*.py))
 
 # Strict: a link or a page that is missing fails. Nothing is fetched.
 docs: install
