@@ -105,6 +105,7 @@ test-jax: dist
 SOAK ?= 2000
 soak: install
 	TPUSHAPE_SOAK=$(SOAK) python -m pytest tests/test_weather.py -k "random or thousand" -q
+	TPUSHAPE_SOAK=$(SOAK) python -m pytest tests/test_forms.py -q
 
 # Goes on where it was stopped; remove out/agree to begin anew.
 AGREE ?= 2500

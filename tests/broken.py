@@ -168,9 +168,9 @@ def data():
     return model
 """
         + PICTURES,
-        "Crop right to (6, 6): Cropping2D",
-        ("    both = L.Concatenate()([left, right])  # side by side",),
-        ("    both = L.Concatenate()([left, L.Cropping2D(((1, 1), (1, 1)))(right)])  # side by side",),
+        "Keep the size at left: padding='same'",
+        ('    left = L.Conv2D(4, 3, name="left")(i)',),
+        ('    left = L.Conv2D(4, 3, name="left", padding="same")(i)',),
     ),
     "convolution-into-lstm": Broken(
         """def build():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 from typing import Any
 
 import pytest
@@ -70,7 +71,9 @@ def test_a_recurrent_layer_returns_its_sequence_whatever_stands_between_it_and_t
     assert len(between) > 15, between
     assert {"L.Dropout(rate=0.1)", "L.AlphaDropout(rate=0.1)", "L.LayerNormalization()"} <= set(between)
     wrong = []
-    for text in between:
+    # The named ones and one in five; TPUSHAPE_SOAK walks them all.
+    named = ["L.Dropout(rate=0.1)", "L.AlphaDropout(rate=0.1)", "L.LayerNormalization()"]
+    for text in between if os.environ.get("TPUSHAPE_SOAK") else dict.fromkeys([*named, *sorted(between)[::5]]):
         program = example(PROGRAM.format(between=text), framework)
         finding = tpushape.trace(program["build"], program["data"], tpu=None).findings[0]
         first = finding.fixes[0] if finding.fixes else None

@@ -84,7 +84,7 @@ def test_no_labels_means_no_label_leaf():
 
 
 def test_text_is_a_string_and_big_arrays_are_not_copied():
-    seen = sample((np.array([["a"], ["b"]]), np.array(["x", "yy"], dtype=object)), framework="keras", batch_size=2)
+    seen = sample((np.array([["a"], ["b"]], dtype=object), np.array(["x", "yy"], dtype=object)), framework="keras", batch_size=2)
     assert (seen.x.dtype, seen.y.dtype, seen.problems) == ("string", "string", [])
     big = np.broadcast_to(np.float32(0), (1_000_000, 1_000_000))
     assert sum(leaf.nbytes for batch in sample(big, framework="keras").sampled for leaf in batch[:1]) < 13 << 20

@@ -38,8 +38,9 @@ class Program:
     batches: int = 3
     progress: Progress | None = None
     edits: Any = None
-    # Where edits are tried: the look at the program without them.
+    # Where edits are tried: the look at the program without them, and the names under which changed texts ran, by file.
     root: Any = None
+    aliases: dict[str, str] = field(default_factory=dict)
     # A sample taken before, where the data is the same: nothing is drawn a second time.
     sample: Any = None
     # The user's line that hands the data over: a call of fit, or of trace.

@@ -11,6 +11,7 @@ import ast
 import inspect
 import itertools
 import linecache
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -75,6 +76,7 @@ class Rerun:
         """The program to look at. What the change does not reach is taken as it was found; ``fresh``: made anew, too."""
         seen, program = self.seen, self.seen.program
         model = self._model or (program.model if fresh or seen.model is None else seen.model)
+        program = program.with_(aliases=dict(self.aliases))
         if self._data is not None:
             return program.with_(model=model, data=self._data, sample=None, edits=None)
         if seen.sample is not None and seen.data is not None and not fresh:
@@ -111,6 +113,7 @@ class Rerun:
             return made(*getattr(entry, "args", ()), **getattr(entry, "keywords", {})) if hasattr(entry, "func") else made()
 
         build.__name__ = function.__name__
+        build.stands_for = function  # type: ignore[attr-defined]
         return build
 
     # -- cells -------------------------------------------------------------------------------------
@@ -251,10 +254,13 @@ class Slice:
     def __init__(self, rerun: Rerun, file: str, source: Source) -> None:
         self.rerun, self.file, self.source = rerun, file, source
         self.names = rerun.text.globals(file)
-        self.alias = rerun.aliases[file]
-        self.statements = [item for item in source.tree.body if not _is_main(item)]
-        new = _added(parsed(source.original).body, self.statements)
-        self.dirty = {name for item in new for name in (*bound(item), *touched(item)) if not trains(item)}
+        self.statements: list[ast.stmt] = []
+        self.new: list[ast.stmt] = []
+        # The name under which the text of a statement runs.
+        self.home: dict[int, str] = {}
+        for name in cells_of(file) or [file]:
+            self._add(name, rerun.changed.get(name))
+        self.dirty = {name for item in self.new for name in (*bound(item), *touched(item)) if not trains(item)}
         while True:
             more = {
                 name
@@ -265,6 +271,25 @@ class Slice:
             if more <= self.dirty:
                 break
             self.dirty |= more
+
+    def _add(self, file: str, source: Source | None) -> None:
+        try:
+            source = source or Source.read(file)
+            body = [item for item in source.tree.body if not _is_main(item)]
+        except NoPlace:
+            return
+        self.statements += body
+        self.home.update({id(item): self.rerun.aliases.get(file, file) for item in body})
+        if source.changed:
+            self.new += _added(parsed(source.original).body, body)
+
+    def _makers(self, name: str) -> list[ast.stmt]:
+        """The statements that give a name its value, as it was last given: in the last cell that does, and what changes it in place after that."""
+        binding = [item for item in self.statements if name in bound(item)]
+        last = self.home[id(binding[-1])] if binding else ""
+        binding = [item for item in binding if self.home[id(item)] == last]
+        start = self.statements.index(binding[0]) if binding else 0
+        return [item for item in self.statements[start:] if item in binding or (name in touched(item) and name not in bound(item))]
 
     def plan(self, *wanted: str) -> Callable[[], dict[str, Any]]:
         """Runs what gives the names their values, in a copy of the globals.
@@ -277,7 +302,7 @@ class Slice:
             name = pending.pop()
             if name in again:
                 continue
-            makers = [item for item in self.statements if name in (*bound(item), *touched(item))]
+            makers = self._makers(name)
             if not makers:
                 if name in self.names and not self._fragile(self.names[name]):
                     continue
@@ -289,16 +314,14 @@ class Slice:
                 for other in used(item):
                     if other in self.dirty or self._fragile(self.names.get(other)):
                         pending.add(other)
-        body = [
-            item
-            for item in self.statements
-            if (isinstance(item, (ast.Import, ast.ImportFrom)) and item not in parsed(self.source.original).body)
-            or (again & {*bound(item), *touched(item)} and not trains(item))
-        ]
+        wanted_ones = {id(item) for name in again for item in self._makers(name) if not trains(item)}
+        wanted_ones |= {id(item) for item in self.new if isinstance(item, (ast.Import, ast.ImportFrom))}
+        body = [item for item in self.statements if id(item) in wanted_ones]
 
         def run() -> dict[str, Any]:
             names = dict(self.names)
-            execute(body, self.alias, names)
+            for item in body:
+                execute([item], self.home[id(item)], names)
             return names
 
         return run
@@ -337,7 +360,11 @@ class Slice:
 
         def data() -> Any:
             names = run()
-            values = [eval(compile(ast.Expression(value), self.alias, "eval"), names) for value in given.values() if value is not None]
+            values = [
+                eval(compile(ast.Expression(value), self.rerun.aliases[self.file], "eval"), names)
+                for value in given.values()
+                if value is not None
+            ]
             return values[0] if len(values) == 1 else tuple(values)
 
         assert FITTING
@@ -358,6 +385,14 @@ class Slice:
         call = original.call_at(span)
         keys = [("data", ["model", "data"])] if _called(call) in TRACING else [(key, ["x", "y"]) for key in given]
         return [ast.dump(value) for key, order in keys if (value := argument(call, key, order)) is not None]
+
+
+def cells_of(file: str) -> list[str]:
+    """The notebook's cells in the order in which they ran, where the file is one of them."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    known: dict[str, int] = getattr(getattr(shell, "compile", None), "_filename_map", {})
+    return sorted(known, key=lambda name: known[name]) if file in known else []
 
 
 # -- statements ----------------------------------------------------------------------------------------

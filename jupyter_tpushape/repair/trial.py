@@ -42,6 +42,7 @@ class Trial:
     by_hand: bool = False
     absent: bool = False
     aliases: tuple[str, ...] = ()
+    root: Examined | None = None
 
     @property
     def holds(self) -> bool:
@@ -82,11 +83,14 @@ def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
     texts = {**start.texts, **{origin(file)[0]: source.text for file, source in text.sources.items() if source.changed}}
     if len(texts) != 1:
         raise NoPlace
-    rerun = Rerun(start.seen, text)
+    # All edits together are one change of the program as it was found.
+    root = start.root or start.seen
+    rerun = Rerun(root, changed_text(root, texts))
     made = Trial(
         None,
         (*start.edits, *edits),
         proof="source",
+        root=root,
         texts=texts,
         remarks=(*start.remarks, *text.remarks),
         aliases=tuple(rerun.aliases.values()),
@@ -187,13 +191,18 @@ def rebuild(seen: Examined, edits: tuple[Edit, ...], texts: dict[str, str]) -> t
     return model, data
 
 
-def _from_text(seen: Examined, texts: dict[str, str]) -> tuple[Any, Any]:
+def changed_text(seen: Examined, texts: dict[str, str]) -> Text:
+    """The program's text with whole files changed."""
     text = Text(seen)
     for file, after in texts.items():
         source = Source.read(file)
-        source.text = after
+        source.put(after)
         text.sources[file] = source
-    rerun = Rerun(seen, text)
+    return text
+
+
+def _from_text(seen: Examined, texts: dict[str, str]) -> tuple[Any, Any]:
+    rerun = Rerun(seen, changed_text(seen, texts))
     program = rerun.program(fresh=True)
     with kept_counters(seen.counters):
         model = program.model

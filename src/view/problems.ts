@@ -196,7 +196,10 @@ function fixes(pane: HTMLElement, finding: Finding, index: number, act: ProblemA
 
 function card(fix: Fix, i: number, finding: number, act: ProblemActions): HTMLElement {
   const effect = effectWords(fix);
-  const box = h("section", { class: fix.verified ? (fix.proof === "source" ? "card verified" : "card live") : "card", "aria-label": trans.__("Fix %1: %2", i + 1, fix.title) });
+  const box = h("section", {
+    class: fix.verified ? (fix.proof === "source" ? "card verified" : "card live") : "card",
+    "aria-label": trans.__("Fix %1: %2", i + 1, fix.title),
+  });
   box.append(
     h("h4", {}, fix.title),
     h(

@@ -81,19 +81,38 @@ class InsertLayer(Edit):
                 source.splice([*changes, *_around(source, argument, f"{new}(", ")")])
                 return
             text.remarks.append(f"the line makes {len({other.name for other in shared})} layers, and all of them get it")
+        self._around_call(text, source, names, call)
+
+    def _around_call(self, text: Text, source: Source, names: Names, call: ast.Call) -> None:
+        """The new layer at the call of one that is there."""
         new, changes = self._new(text, source, names, call)
         held = _held(source, call, new, self.layer_class)
         if held is not None:
             # Made with the model, and not anew at each call.
             new, made = held
             changes.append(made)
+        if self.input is not None and self.position == "before" and not self._listed(call):
+            whole = self._given(call)
+            source.splice(
+                [*changes, *_around(source, whole, f"[{new}(part) if i == {self.input} else part for i, part in enumerate(", ")]")]
+            )
+            return
         around = call if self.position == "after" else self._argument(call)
         source.splice([*changes, *_around(source, around, f"{new}(", ")")])
 
-    def _argument(self, call: ast.Call) -> ast.expr:
+    def _listed(self, call: ast.Call) -> bool:
+        """Whether the call names its tensors one by one."""
+        given = self._given(call)
+        return isinstance(given, (ast.List, ast.Tuple)) and not any(isinstance(item, ast.Starred) for item in given.elts)
+
+    def _given(self, call: ast.Call) -> ast.expr:
         given = call.args[0] if call.args else next((item.value for item in call.keywords if item.arg in ("inputs", "x")), None)
         if given is None or isinstance(given, ast.Starred):
             raise NoPlace
+        return given
+
+    def _argument(self, call: ast.Call) -> ast.expr:
+        given = self._given(call)
         if self.input is None:
             return given
         if not isinstance(given, (ast.List, ast.Tuple)) or self.input >= len(given.elts):
@@ -118,8 +137,12 @@ class InsertLayer(Edit):
         twins = text.twins(obj)
         if twins:
             text.remarks.append(f"the line makes {len(twins) + 1} layers, and all of them get it")
-        new, changes = self._new(text, source, names, call)
         above = parents(source.tree)
+        called = _called_with(source, above, call)
+        if called is not None:
+            self._around_call(text, source, names, called)
+            return
+        new, changes = self._new(text, source, names, call)
         spot = _named_spot(source, above, call) or call
         parent = above[spot]
         if isinstance(parent, (ast.List, ast.Tuple)):
@@ -194,6 +217,20 @@ def _joined(one: list[Change], other: list[Change]) -> list[Change]:
         if text not in made[start, end]:
             made[start, end] += text
     return [(start, end, text) for (start, end), text in made.items()]
+
+
+def _called_with(source: Source, above: dict[ast.AST, ast.AST], call: ast.Call) -> ast.Call | None:
+    """The one call of a layer that is made in that line: ``Dense(3)(x)``, or ``head = Dense(3)`` and ``head(x)``."""
+    parent = above[call]
+    if isinstance(parent, ast.Call) and parent.func is call:
+        return parent
+    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
+        return None
+    text = source.of(parent.targets[0])
+    scope: ast.AST = source.tree if isinstance(parent.targets[0], ast.Attribute) else enclosing(above, call)
+    uses = [node for node in nodes(scope, (ast.Name, ast.Attribute)) if isinstance(node.ctx, ast.Load) and source.of(node) == text]
+    first = above[uses[0]] if len(uses) == 1 else None
+    return first if isinstance(first, ast.Call) and first.func is uses[0] else None
 
 
 def _named_spot(source: Source, above: dict[ast.AST, ast.AST], call: ast.Call) -> ast.AST | None:

@@ -7,10 +7,12 @@ where it is written. What stands under a name is looked up where the name is giv
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 from ...flow import Spec
+from ...trace.locations import Span
 from .arguments import Change, argument, with_argument, without
 from .names import Names
 from .program import Text
@@ -68,9 +70,8 @@ class Handed:
         self.source = self.text.source(where[0])
         self.names = self.text.names(where[0])
         if getattr(where, "span", None) is not None:
-            found = self.source.call_at(where.span)
-            if _called(found) in FITTING | TRACING:
-                return found
+            with contextlib.suppress(NoPlace):
+                return self._in_order(where.span)
         every: list[ast.Call] = [
             call
             for call in nodes(self.source.tree, ast.Call)
@@ -79,6 +80,18 @@ class Handed:
         if len(every) != 1:
             raise NoPlace
         return every[0]
+
+    def _in_order(self, span: Span) -> ast.Call:
+        """The call that ran, by its place among those that data is handed to: whatever was changed before it."""
+        before = Source(self.source.file, self.source.original)
+        ran = before.call_at(span)
+        old, new = (
+            [call for call in nodes(tree, ast.Call) if _called(call) in FITTING | TRACING] for tree in (before.tree, self.source.tree)
+        )
+        if ran not in old or len(old) != len(new):
+            raise NoPlace
+        found: ast.Call = new[old.index(ran)]
+        return found
 
     def _named(self, name: str) -> list[ast.expr]:
         """What is assigned to a name in this scope."""

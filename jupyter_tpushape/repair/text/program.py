@@ -28,6 +28,7 @@ class Text:
     # -- files and names ---------------------------------------------------------------------------
 
     def source(self, file: str) -> Source:
+        file = self.seen.program.aliases.get(file, file)
         if file not in self.sources:
             self.sources[file] = Source.read(file)
         return self.sources[file]
@@ -37,7 +38,9 @@ class Text:
         program = self.seen.program
         for given in (program.model, program.data):
             function = inspect.unwrap(getattr(given, "func", given)) if given is not None else None
-            if getattr(getattr(function, "__code__", None), "co_filename", None) == file:
+            function = getattr(function, "stands_for", function)
+            ran = getattr(getattr(function, "__code__", None), "co_filename", None)
+            if ran is not None and file in (ran, self.seen.program.aliases.get(ran)):
                 return function.__globals__  # type: ignore[no-any-return, union-attr]
         for place in self._places():
             if place[0] == file and isinstance(place, Place) and place.names is not None:
@@ -161,7 +164,8 @@ class Text:
         return (*self.definition(function), function)
 
     def definition(self, function: Any) -> tuple[Source, ast.AST]:
-        """The node that defines a function."""
+        """The node that defines a function, or the one that a changed text's function stands for."""
+        function = getattr(function, "stands_for", function)
         code = getattr(function, "__code__", None)
         if code is None or not is_user_file(code.co_filename):
             raise NoPlace

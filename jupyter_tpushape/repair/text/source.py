@@ -149,6 +149,10 @@ class Source:
         # From the right to the left, so that each range is counted in the text that stood before.
         self._splices += done
 
+    def put(self, text: str) -> None:
+        """Another text in place of the whole; what ran is not followed into it."""
+        self.text, self._lines = text, _starts(text)
+
     def replace(self, node: ast.AST, new: str) -> None:
         self.splice([(self.start(node), self.end(node), new)])
 

@@ -115,6 +115,7 @@ export function broken(severity: Severity = "error"): WireReport {
             {
               title: "Read the rows as time steps",
               verified: true,
+              proof: "source",
               effect: { before: [8, 26, 26, 32], after: [8, 26, 832], parameters: 229632 },
               patch: "--- In[4]\n+++ In[4]\n@@ -3,2 +3,3 @@\n Conv2D(32, 3),\n+Reshape((26, 832)),\n LSTM(64),\n",
             },
