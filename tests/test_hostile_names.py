@@ -98,6 +98,6 @@ def test_words_for_terminals_and_code_scanners(report: Report, tmp_path: Path) -
     assert IMAGE in to_annotations(report)
     # Markdown in which no tag is left outside of code.
     markdown = report.save(tmp_path / "flow.md").read_text(encoding="utf-8")
-    markdown = re.sub(r"^(`{3,})diff\n.*?^\1$", "", markdown, flags=re.DOTALL | re.MULTILINE)
+    markdown = re.sub(r"^(`{3,})(?:diff|python)\n.*?^\1$", "", markdown, flags=re.DOTALL | re.MULTILINE)
     assert "<" not in re.sub(r"(`+) ?.*?\1", "", markdown)
     assert r"&lt;img src=x onerror=alert\(1\)&gt;" in markdown

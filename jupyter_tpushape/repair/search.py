@@ -138,7 +138,7 @@ class Search:
                     )
                     if again.holds and not self._asks(finding, both, again):
                         return [(both, again)]
-                    if again.seen is not None and not any(_same(other, fault) for other in again.left) and len(further) < 3:
+                    if again.seen is not None and again.left and not any(_same(other, fault) for other in again.left) and len(further) < 3:
                         further.append((both, again))
             frontier = further
         return []
