@@ -16,7 +16,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .text.program import Text, namespace_of
+from .text.program import Text
 from .text.source import NoPlace, Source, parsed
 
 _TRAINING = frozenset(
@@ -341,7 +341,7 @@ class Slice:
     def arguments(self, where: Any) -> Callable[[], Any] | None:
         """What the changed text hands over at a training call, or to ``trace``; ``None`` where that is what it was."""
         from .text.arguments import argument
-        from .text.handed import FITTING, TRACING, Handed, _called
+        from .text.handed import TRACING, Handed, _called
 
         handed = Handed(self.rerun.text)
         call = handed.call
@@ -353,7 +353,7 @@ class Slice:
         if _called(call) in TRACING:
             given = {"x": argument(call, "data", ["model", "data"])}
         uses = {name for value in given.values() if value is not None for name in used(value)}
-        changed = self._text_of(given, self.source)
+        changed = [ast.dump(value) for value in given.values() if value is not None]
         if not uses & self.dirty and changed == self._before(where, given):
             return None
         run = self.plan(*(uses & self.dirty))
@@ -367,11 +367,7 @@ class Slice:
             ]
             return values[0] if len(values) == 1 else tuple(values)
 
-        assert FITTING
         return data
-
-    def _text_of(self, given: dict[str, Any], source: Source) -> list[str]:
-        return [ast.dump(value) for value in given.values() if value is not None]
 
     def _before(self, where: Any, given: dict[str, Any]) -> list[str]:
         """The same arguments as the text had them when it ran."""
@@ -553,6 +549,3 @@ def rebound(function: Any, code: types.CodeType, names: dict[str, Any]) -> Any:
 def recompiled(function: Any, source: Source) -> Any:
     """A function as a changed text has it, with its own globals: for an object that cannot be built from the text."""
     return rebound(function, code_of(function.__code__, source, register(source)), function.__globals__)
-
-
-__all__ = ["Rerun", "forget", "namespace_of", "origin", "recompiled"]

@@ -8,14 +8,19 @@ import warnings
 from typing import Any
 
 
-def shown_config(obj: Any) -> dict[str, Any]:
-    """The constructor's arguments that are not at their default; ``{}`` where a layer cannot say them."""
+def _told(obj: Any) -> dict[str, Any]:
+    """A layer's own configuration; ``{}`` where it cannot say it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            config = dict(obj.get_config())
+            return dict(obj.get_config())
     except Exception:
         return {}
+
+
+def shown_config(obj: Any) -> dict[str, Any]:
+    """The constructor's arguments that are not at their default; ``{}`` where a layer cannot say them."""
+    config = _told(obj)
     defaults = _defaults(type(obj))
     plain: dict[str, Any] = {}
     for key, value in config.items():
@@ -110,10 +115,5 @@ _SIZES = frozenset({
 
 def size_arguments(obj: Any) -> dict[str, Any]:
     """The arguments of a layer that decide sizes, defaults included; ``{}`` where it cannot say them."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            config = dict(obj.get_config())
-    except Exception:
-        return {}
+    config = _told(obj)
     return {key: value for key, value in config.items() if key in _SIZES}

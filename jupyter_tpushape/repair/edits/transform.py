@@ -13,7 +13,7 @@ from ...flow import CannotRebuild, Spec
 from ...flow import Edit as Value
 from ..text.handed import Handed
 from ..text.program import Text
-from .base import KINDS, Edit, kind
+from .base import Edit, kind
 from .operations import OPERATIONS
 from .run import Run
 
@@ -160,6 +160,3 @@ class ExchangeInputs(Edit):
                 lambda *parts: (change(parts[0]), *parts[1:]) if len(parts) > 1 else change(parts[0]), num_parallel_calls=tf.data.AUTOTUNE
             )
         return (change(data[0]), *data[1:]) if isinstance(data, tuple) else change(data)
-
-
-__all__ = ["KINDS", "ExchangeInputs", "Transform"]
