@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 PINS = {"jaxlib": "0.10.2", "libtpu": "0.0.51"}
-INSTALL = 'pip install "jupyter_tpushape[tpu-compiler]"'
+INSTALL = "tpushape compiler install"
 # XLA's optimization levels: 9 is the least (O0), 0 leaves the compiler its default.
 EFFORTS = {"quick": 9, "full": 0}
 # How hard it tries to make a program fit: O2, which is what jax asks for.
@@ -30,13 +30,21 @@ ENVIRONMENT = {
 
 
 def home() -> Path | None:
-    """The folder that holds jaxlib and libtpu for the worker alone, where there is one: ``TPUSHAPE_COMPILER``, else
-    ``share/jupyter_tpushape/compiler`` of this environment."""
-    return _own() if (_own() / "jaxlib").is_dir() else None
+    """The folder that holds jaxlib and libtpu for the worker alone, where there is one; else they are this environment's own, if it has them."""
+    return next((folder for folder in _folders() if (folder / "jaxlib").is_dir()), None)
 
 
-def _own() -> Path:
-    return Path(os.environ.get("TPUSHAPE_COMPILER") or Path(sys.prefix, "share", "jupyter_tpushape", "compiler"))
+def _folders() -> list[Path]:
+    """``TPUSHAPE_COMPILER``, or else what ``tpushape compiler install`` made, and ``share/jupyter_tpushape/compiler`` of this environment."""
+    named = os.environ.get("TPUSHAPE_COMPILER")
+    return [Path(named)] if named else [own(), Path(sys.prefix, "share", "jupyter_tpushape", "compiler")]
+
+
+def own() -> Path:
+    """The folder in the user's cache, by the versions in it and by Python's, so that none is taken for another."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    parts = [f"{name}-{pin}" for name, pin in PINS.items()]
+    return cache / "jupyter_tpushape" / "compiler" / "-".join([*parts, f"cp{sys.version_info[0]}{sys.version_info[1]}"])
 
 
 def versions() -> dict[str, str]:
@@ -63,8 +71,7 @@ def check() -> str:
     wrong = [f"{name} {found[name]} where {pin} is needed" for name, pin in PINS.items() if found[name] != pin]
     if wrong:
         # Another jaxlib may be there for jax: it stays where it is.
-        pins = " ".join(f"{name}=={pin}" for name, pin in PINS.items())
-        return f"The TPU compiler's parts do not fit together ({', '.join(wrong)}): pip install --upgrade --target {str(_own())!r} {pins}"
+        return f"The TPU compiler's parts do not fit together ({', '.join(wrong)}); a folder of its own has those that do: {INSTALL}"
     return ""
 
 

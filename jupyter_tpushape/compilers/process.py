@@ -109,9 +109,7 @@ def ask(
 
 
 def _run(folder: Path, asked: Limits, progress: Progress, what: str) -> dict[str, Any]:
-    package = str(Path(__file__).parents[2])
-    path = os.pathsep.join(filter(None, [package, str(bridge.home() or ""), os.environ.get("PYTHONPATH", "")]))
-    environment = {**os.environ, **bridge.ENVIRONMENT, "PYTHONPATH": path}
+    environment = {**os.environ, **bridge.ENVIRONMENT, "PYTHONPATH": _path()}
     with (folder / "stderr").open("wb") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", "jupyter_tpushape.compilers.worker", str(folder)],
@@ -133,6 +131,12 @@ def _run(folder: Path, asked: Limits, progress: Progress, what: str) -> dict[str
             "message": f"The TPU compiler did not finish within {asked.seconds:g} s; give it more time: --compile-timeout, or compile_timeout=.",
         }  # fmt: skip
     return _death(process.returncode, (folder / "stderr").read_text(encoding="utf-8", errors="replace"))
+
+
+def _path() -> str:
+    """Where the worker looks for modules. The compiler's folder comes first: this package may stand beside another jaxlib."""
+    package = str(Path(__file__).parents[2])
+    return os.pathsep.join(filter(None, [str(bridge.home() or ""), package, os.environ.get("PYTHONPATH", "")]))
 
 
 def _wait(process: subprocess.Popen[bytes], folder: Path, seconds: float, progress: Progress, what: str) -> bool:

@@ -59,7 +59,7 @@ def test_a_batch_that_does_not_divide_has_no_program():
         lower(seen(rows=12))
 
 
-@pytest.mark.skipif(bool(bridge.check()), reason="the extra tpu-compiler is not installed")
+@pytest.mark.skipif(bool(bridge.check()), reason="the TPU compiler is not installed")
 def test_the_tpu_compiler_takes_the_genuine_step():
     report = tpushape.trace(build, (np.zeros((256, 64), "float32"), np.zeros((256,), "int64")), batch_size=256, compiler="tpu", fixes=False)
     assert [(verdict.program, verdict.ok) for verdict in report.verdicts] == [("forward", True), ("train", True)]
