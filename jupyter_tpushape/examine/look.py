@@ -18,6 +18,7 @@ from ..trace.framework import Framework
 from ..trace.frameworks import adapter_for, loaded
 from ..trace.hindsight import look_back
 from ..trace.patience import ENDS, limited
+from ..trace.raised import raised_at
 from ..trace.reach import is_step
 from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
@@ -36,6 +37,9 @@ def examine(program: Program) -> Examined:
     with kept_counters() as counters:
         seen = _look(program)
         seen.counters = counters
+        error, adapter = seen.error or seen.evidence.failure, seen.adapter or next(iter(loaded()), None)
+        if isinstance(error, BaseException) and adapter is not None:
+            seen.evidence.raised = raised_at(error, adapter)
         return seen
 
 

@@ -48,7 +48,17 @@ class Text:
         return namespace_of(file)
 
     def names(self, file: str) -> Names:
-        return Names(self.source(file), self.globals(file))
+        return Names(self.source(file), self.globals(file), self._closure(file))
+
+    def _closure(self, file: str) -> dict[str, Any]:
+        """What the program's functions in a file got from the functions that they stand in."""
+        found: dict[str, Any] = {}
+        for given in (self.seen.program.data, self.seen.program.model):
+            function = inspect.unwrap(getattr(given, "func", given)) if callable(given) else None
+            function = getattr(function, "stands_for", function)
+            if inspect.isfunction(function) and self.seen.program.aliases.get(function.__code__.co_filename, file) == file:
+                found.update(inspect.getclosurevars(function).nonlocals)
+        return found
 
     def _places(self) -> Iterator[Where]:
         recorder, handed = self.seen.recorder, self.seen.program.handed
