@@ -149,7 +149,8 @@ class Keras3(Framework):
             return KerasTensor(spec.shape, spec.dtype) if isinstance(spec, Spec) else spec
 
         batch = tuple(keras.tree.map_structure(symbolic, part) for part in (x, y, weight))
-        if not all(layer.built for layer in model._flatten_layers()):
+        held = (getattr(model, "_compile_metrics", None), getattr(model, "_compile_loss", None))
+        if not all(layer.built for layer in model._flatten_layers()) or any(one is not None and not one.built for one in held):
             model._symbolic_build(data_batch=batch)
         if model.optimizer is not None and not model.optimizer.built:
             model.optimizer.build(model.trainable_variables)
