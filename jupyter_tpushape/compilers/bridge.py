@@ -121,10 +121,8 @@ def compile_program(program: bytes, request: dict[str, Any]) -> dict[str, Any]:
     partitions = int(request["partitions"])
     devices = _devices(request["topology"], request["bounds"] if partitions > 1 else [])[:partitions]
     with _context():
-        if request["form"] == "hlo":
-            module = ir.Module.parse(_jax.mlir.hlo_to_stablehlo(program))
-        else:
-            module = _jax.mlir.deserialize_portable_artifact(program)
+        portable = request["form"] != "hlo"
+        module = _jax.mlir.deserialize_portable_artifact(program) if portable else ir.Module.parse(_jax.mlir.hlo_to_stablehlo(program))
         _drop_copies(module, ir)
         options = _options(devices, request["effort"], bool(request["shardy"]))
         made = devices[0].client.compile(module, executable_devices=_jax.DeviceList(tuple(devices)), compile_options=options)

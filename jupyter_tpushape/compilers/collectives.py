@@ -15,7 +15,7 @@ _ELEMENT = re.compile(r"get-tuple-element\([^)]*?%?([\w.\-]+)\), index=(\d+)")
 _NAME = re.compile(r'op_name="([^"]*)"')
 _WHILE = re.compile(r" while\(.*body=%?([\w.\-]+)")
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
-_CALLS = re.compile(r"(?:calls|to_apply|body|condition|branch_computations)=\{?((?:%?[\w.\-]+(?:, )?)+)")
+_CALLS = re.compile(r"(?:calls|to_apply|body|condition)=%?([\w.\-]+)|branch_computations=\{([^}]*)\}")
 _WIDTH = {"pred": 1, "s4": 0.5, "u4": 0.5, "c64": 8, "c128": 16, "bf16": 2}
 
 
@@ -67,7 +67,7 @@ def _inside(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 def _elements(lines: list[str]) -> dict[tuple[str, int], str]:
     """What made each part of a tuple, by the tuple's name and the place in it."""
-    found = {}
+    found: dict[tuple[str, int], str] = {}
     for line in lines:
         element, named = _ELEMENT.search(line), _NAME.search(line)
         if element and named:
@@ -113,8 +113,8 @@ def _times(lines: list[str]) -> dict[str, tuple[int, bool]]:
     for computation, line in _inside(lines):
         loop = _WHILE.search(line)
         trips = _TRIPS.search(line) if loop else None
-        for called in _CALLS.findall(line):
-            for name in re.split(r", ", called):
+        for one, several in _CALLS.findall(line):
+            for name in (one or several).split(","):
                 turns = int(trips.group(1)) if trips else 1
                 callers.setdefault(name.strip().lstrip("%"), (computation, turns, loop is None or trips is not None))
 

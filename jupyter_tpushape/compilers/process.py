@@ -85,7 +85,13 @@ def live_tpu(devices: Path = Path("/dev"), processes: Path = Path("/proc")) -> s
 
 
 def ask(
-    hlo: bytes, key: str, topology: str, asked: Limits, progress: Progress = None, what: str = "program", text: str = "",
+    hlo: bytes,
+    key: str,
+    topology: str,
+    asked: Limits,
+    progress: Progress = None,
+    what: str = "program",
+    text: str = "",
     form: Form | None = None,
 ) -> dict[str, Any]:
     """libtpu's answer to one program, from the cache where it was given before. ``text``: its readable form, for operations' names.

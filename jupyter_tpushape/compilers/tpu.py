@@ -26,7 +26,9 @@ def topology_of(target: Any) -> str:
 
 def bounds_of(target: Any) -> tuple[int, ...]:
     """The chips of one host, where libtpu's own guess is another than the slice's: a v5e-8 is one machine of 2 × 4."""
-    return {1: (1, 1, 1), 4: (2, 2, 1), 8: (2, 4, 1)}.get(target.replicas // target.hosts, ()) if target.generation in ("v5e", "v6e") else ()
+    return (
+        {1: (1, 1, 1), 4: (2, 2, 1), 8: (2, 4, 1)}.get(target.replicas // target.hosts, ()) if target.generation in ("v5e", "v6e") else ()
+    )
 
 
 def answer_of(

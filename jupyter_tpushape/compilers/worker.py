@@ -27,7 +27,9 @@ def main(folder: Path) -> None:
     os.environ["XLA_FLAGS"] = f"--xla_dump_to={folder / 'dump'} --xla_dump_hlo_as_text"
     _stage(folder, "loading the TPU compiler")
     answer: dict[str, Any] = {"ok": False, "kind": "versions", "message": doors()}
-    if not answer["message"]:
+    if any(words in answer["message"] for words in ("failed to map segment", "annot allocate memory")):
+        answer = {"ok": False, "kind": "memory", "message": "The TPU compiler needs more of the host's memory than it may take."}
+    elif not answer["message"]:
         _stage(folder, f"compiling for {request['topology']}")
         answer = _compile((folder / "program").read_bytes(), request)
     if answer["kind"] in ("compiled", "refused"):
