@@ -44,7 +44,8 @@ def trace(
             a batch, plain, a ``tf.function``, or one that calls ``strategy.run``. Of a step one replica's program is traced.
         data: all that ``fit`` takes, specs in its place, or a zero-argument callable giving it.
         tpu: a target such as ``"v5e-8"``; ``"auto"``: the live strategy, else ``v5e-8``; ``None``: no target.
-        strategy: a live ``tf.distribute`` strategy, or a ``keras.distribution`` for Keras on JAX, to take instead of a planned slice.
+        strategy: a live ``tf.distribute`` strategy, or a ``keras.distribution`` for Keras on JAX, to take instead of a planned slice. With
+            both, ``tpu`` is the slice that the distribution's mesh is planned for.
         batch_size: rows a batch for arrays, where it is not ``fit``'s default of 32.
         loss: a loss to trace instead of the compiled one.
         training: whether layers are called with ``training=True``.
@@ -118,8 +119,10 @@ def _only_on_target(program: Program, findings: list[Finding], target: Target) -
 def _target(tpu: str | None, strategy: Any) -> tuple[Target | None, Any]:
     from . import replicas
 
+    if replicas.is_distribution(strategy):
+        return replicas.of_distribution(strategy, tpu if tpu not in (None, "none", "auto") else None), strategy
     if strategy is not None:
-        return (replicas.of_distribution if replicas.is_distribution(strategy) else replicas.of_strategy)(strategy), strategy
+        return replicas.of_strategy(strategy), strategy
     if tpu is None or tpu == "none":
         return None, None
     if tpu == "auto":

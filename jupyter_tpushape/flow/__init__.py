@@ -5,7 +5,7 @@ from .findings import SERIOUS, SEVERITIES, After, AfterEdge, CannotRebuild, Edit
 from .graph import Edge, Failure, Flow, Location, Node, NodeKind, Status, Target, Weight
 from .paths import KeyPath
 from .spec import Replica, Shape, Spec, elements, show_shape
-from .wire import MIME, VERSION, Buffer, LayerMemory, Tried, Verdict, WireReport, pack, schema, unpack
+from .wire import MIME, VERSION, Buffer, Collective, LayerMemory, Tried, Verdict, WireReport, pack, schema, unpack
 
 __all__ = [
     "MIME",
@@ -16,6 +16,7 @@ __all__ = [
     "AfterEdge",
     "Buffer",
     "CannotRebuild",
+    "Collective",
     "Edge",
     "Edit",
     "EditKind",

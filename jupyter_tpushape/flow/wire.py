@@ -111,12 +111,30 @@ class Tried(msgspec.Struct, omit_defaults=True, frozen=True):
     effort: str = ""
 
 
+class Collective(msgspec.Struct, omit_defaults=True, frozen=True):
+    """Exchanges of one ``kind`` (``all-reduce``, ``all-gather``, ...) that the compiler put into a program at one node, per step.
+
+    ``count`` of them, ``bytes`` of tensors in all; ``sent`` by each device, in rings of ``group`` devices. ``node`` is ``""`` where it is
+    no layer's. ``least``: a loop turns an unknown number of times, and one turn is counted.
+    """
+
+    kind: str
+    node: str
+    name: str
+    count: int
+    bytes: int
+    sent: int
+    group: int
+    least: bool = False
+
+
 class Verdict(msgspec.Struct, omit_defaults=True):
     """What a compiler said of one program (``forward``, ``train`` or ``predict``). Sizes in bytes.
 
     ``moved``: bytes that its operations read and write, as the compiler counts them; ``intensity``: ``flops / moved``, an estimate.
     ``unmapped``: what of the whole is given to no layer; ``tried``: the batches that were compiled, by their rows: this one, and
-    others where they were asked for.
+    others where they were asked for. ``devices``: for how many devices one program was cut, 1 where each runs its own replica's; then
+    ``collectives`` is what they exchange, and all sizes are of one device.
     """
 
     program: str
@@ -140,6 +158,8 @@ class Verdict(msgspec.Struct, omit_defaults=True):
     unmapped: int = 0
     tried: tuple[Tried, ...] = ()
     versions: str = ""
+    devices: int = 1
+    collectives: tuple[Collective, ...] = ()
 
 
 class WireReport(msgspec.Struct, omit_defaults=True):

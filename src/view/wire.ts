@@ -258,7 +258,8 @@ export interface Target {
  *
  * ``moved``: bytes that its operations read and write, as the compiler counts them; ``intensity``: ``flops / moved``, an estimate.
  * ``unmapped``: what of the whole is given to no layer; ``tried``: the batches that were compiled, by their rows: this one, and
- * others where they were asked for.
+ * others where they were asked for. ``devices``: for how many devices one program was cut, 1 where each runs its own replica's; then
+ * ``collectives`` is what they exchange, and all sizes are of one device.
  */
 export interface Verdict {
   program: string;
@@ -282,6 +283,8 @@ export interface Verdict {
   unmapped?: number;
   tried?: Tried[];
   versions?: string;
+  devices?: number;
+  collectives?: Collective[];
 }
 
 /**
@@ -323,4 +326,21 @@ export interface Tried {
   fits: boolean;
   bytes?: number;
   effort?: string;
+}
+
+/**
+ * Exchanges of one ``kind`` (``all-reduce``, ``all-gather``, ...) that the compiler put into a program at one node, per step.
+ *
+ * ``count`` of them, ``bytes`` of tensors in all; ``sent`` by each device, in rings of ``group`` devices. ``node`` is ``""`` where it is
+ * no layer's. ``least``: a loop turns an unknown number of times, and one turn is counted.
+ */
+export interface Collective {
+  kind: string;
+  node: string;
+  name: string;
+  count: number;
+  bytes: number;
+  sent: number;
+  group: number;
+  least?: boolean;
 }
