@@ -61,8 +61,10 @@ class Jax(Backend):
         return isinstance(value, jax.Array) or _is_sparse(value)
 
     def spec(self, tensor: Any) -> Spec:
-        """The spec of an array."""
-        return Spec(tuple(int(n) for n in tensor.shape), str(tensor.dtype), "sparse" if _is_sparse(tensor) else "dense")
+        """The spec of an array. While Keras infers shapes an axis may be a symbol of JAX's, which is one that is unknown."""
+        return Spec(
+            tuple(n if isinstance(n, int) else None for n in tensor.shape), str(tensor.dtype), "sparse" if _is_sparse(tensor) else "dense"
+        )
 
     def key(self, tensor: Any) -> int:
         """The identity of the tracer underneath, whatever gradients and maps have wrapped it."""

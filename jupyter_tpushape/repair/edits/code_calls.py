@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..text.arguments import Change
 from ..text.names import Names
+from ..text.operations import operations, spelled
 from ..text.source import Source, nodes, parents
 from .base import kind
 from .code import CodeEdit, called
@@ -34,22 +34,14 @@ class CountRows(CodeEdit):
                 continue
             for shape in (*call.args, *(item.value for item in call.keywords)):
                 if isinstance(shape, (ast.Tuple, ast.List)) and shape.elts and getattr(shape.elts[0], "value", None) == self.find:
-                    module, changes = _shapes(names, call)
+                    module, changes = names.spell(operations(), call)
                     found += [*changes, (source.start(shape.elts[0]), source.end(shape.elts[0]), f"{module}.shape({name})[0]")]
         return list(dict.fromkeys(found))
 
     def shown(self, dataset: bool) -> Iterator[str]:
         yield f"# in {self.target or 'the model'}, with x for what call() gets:"
         yield f"-{self.find}"
-        yield "+tf.shape(x)[0]"
-
-
-def _shapes(names: Names, call: ast.Call) -> tuple[str, list[Change]]:
-    """The module whose ``shape`` gives sizes that are known only when the program runs."""
-    tf = sys.modules.get("tensorflow")
-    if tf is None:
-        return names.spell(sys.modules["keras.ops"], call)
-    return names.spell(tf, call)
+        yield f"+{spelled()}.shape(x)[0]"
 
 
 def _first(above: dict[ast.AST, ast.AST], node: ast.AST) -> str:
@@ -118,4 +110,4 @@ class Transposed(CodeEdit):
 
     def shown(self, dataset: bool) -> Iterator[str]:
         yield f"# in {self.target or 'the model'}, in place of the reshape:"
-        yield f"+tf.transpose(x, {tuple(self.order)})"
+        yield f"+{spelled()}.transpose(x, {tuple(self.order)})"

@@ -10,6 +10,7 @@ from ...flow import Edit, Finding, Node, Shape, elements
 from ...flow.paths import to_wire
 from ...rules.facts.layers import OperationRaised, WrongMask
 from ...rules.facts.mixing import FixedBatch
+from ..text.operations import spelled
 from .edits import Made, failing, given, insert, owner_of, upstream, where
 from .entry import declaration
 
@@ -171,7 +172,7 @@ def counted_rows(evidence: Evidence, finding: Finding) -> Made:
         name = _within(evidence, node)
         for size in sorted(n for n in rows if n) if name is not None else ():
             yield (
-                f"Take the number of rows from the input: tf.shape(x)[0] for {size}{' in ' + name if name else ''}",
+                f"Take the number of rows from the input: {spelled()}.shape(x)[0] for {size}{' in ' + name if name else ''}",
                 [Edit("replace-op", name or "", {"op": "rows", "find": size})],
                 "works for every batch size, on every number of replicas",
             )
@@ -193,7 +194,7 @@ def softmax_axis(evidence: Evidence, finding: Finding) -> Made:
 
 
 def transpose_for_reshape(evidence: Evidence, finding: Finding) -> Made:
-    """tf.transpose in place of tf.reshape in the user's own code."""
+    """A transpose in place of a reshape in the user's own code."""
     from .entry import permutation
 
     node = evidence.flow.node(finding.nodes[0])
@@ -204,7 +205,7 @@ def transpose_for_reshape(evidence: Evidence, finding: Finding) -> Made:
     order = permutation(before, after)
     if order is not None:
         yield (
-            f"Exchange the axes with tf.transpose(x, {tuple(order)}){' in ' + name if name else ''}",
+            f"Exchange the axes with {spelled()}.transpose(x, {tuple(order)}){' in ' + name if name else ''}",
             [Edit("replace-op", name, {"op": "transpose", "order": order})],
             "moves the numbers along with the axes",
         )
