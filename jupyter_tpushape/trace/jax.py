@@ -117,6 +117,12 @@ class Jax(Backend):
             graph.close()
         return graph
 
+    def layouts(self, framework: Framework, model: Any, x: Any, distribution: Any) -> list[tuple[Any, tuple[str, ...]]]:
+        """Asks Shardy, which follows layouts through a program."""
+        from .mesh_jax import layouts
+
+        return layouts(framework, model, x, distribution)
+
     def explain(self, recorder: Recorder, framework: Framework, error: BaseException) -> None:
         """Reads the operation that raised off the traceback: a shape that does not fit raises before any equation is made."""
         graph = getattr(self._here, "graph", None)
