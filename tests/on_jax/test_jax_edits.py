@@ -56,3 +56,15 @@ def test_an_idea_for_an_own_loss_names_keras_ops():
     texts = [fix.title for finding in report.findings for fix in finding.fixes]
     assert not any("tf." in text for text in texts), texts
     assert any("ops.reshape(y_true, ops.shape(y_pred))" in text or "number of axes" in text for text in texts), texts
+
+
+def test_a_script_that_traces_at_its_top_level_does_not_trace_within_its_own_fixes(tmp_path):
+    asked = SOURCE + (
+        "import numpy as np, jupyter_tpushape as tpushape\n"
+        "report = tpushape.trace(build, (np.zeros((80, 4), 'float32'), np.zeros((80, 1), 'float32')), tpu=None)\n"
+        "told.append([fix.verified for finding in report.findings for fix in finding.fixes])\n"
+    )
+    path, told = tmp_path / "script.py", []
+    path.write_text(asked, encoding="utf-8")
+    exec(compile(asked, str(path), "exec"), {"__name__": "__main__", "__file__": str(path), "told": told})
+    assert told[-1][0]

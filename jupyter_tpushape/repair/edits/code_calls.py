@@ -8,51 +8,10 @@ from dataclasses import dataclass, field
 
 from ..text.arguments import Change
 from ..text.names import Names
-from ..text.operations import operations, spelled
-from ..text.source import Source, nodes, parents
+from ..text.operations import spelled
+from ..text.source import Source, nodes
 from .base import kind
 from .code import CodeEdit, called
-
-_MAKERS = frozenset({"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "eye", "full"})
-
-
-@kind
-@dataclass(frozen=True)
-class CountRows(CodeEdit):
-    """The rows of the call's own input, in place of a number, where a new tensor is made with so many rows."""
-
-    op = "rows"
-
-    find: int = 0
-
-    def changes(self, source: Source, names: Names, scope: ast.AST) -> list[Change]:
-        found: list[Change] = []
-        above = parents(source.tree)
-        for call in nodes(scope, ast.Call):
-            name = _first(above, call)
-            if not name or called(call) not in _MAKERS:
-                continue
-            for shape in (*call.args, *(item.value for item in call.keywords)):
-                if isinstance(shape, (ast.Tuple, ast.List)) and shape.elts and getattr(shape.elts[0], "value", None) == self.find:
-                    module, changes = names.spell(operations(), call)
-                    found += [*changes, (source.start(shape.elts[0]), source.end(shape.elts[0]), f"{module}.shape({name})[0]")]
-        return list(dict.fromkeys(found))
-
-    def shown(self, dataset: bool) -> Iterator[str]:
-        yield f"# in {self.target or 'the model'}, with x for what call() gets:"
-        yield f"-{self.find}"
-        yield f"+{spelled()}.shape(x)[0]"
-
-
-def _first(above: dict[ast.AST, ast.AST], node: ast.AST) -> str:
-    """The first argument of the innermost function that has one."""
-    while node in above:
-        node = above[node]
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            found = [item.arg for item in node.args.args if item.arg not in ("self", "cls")]
-            if found:
-                return found[0]
-    return ""
 
 
 @kind

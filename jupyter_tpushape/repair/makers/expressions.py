@@ -12,7 +12,7 @@ from ...flow import Finding, Shape, Spec
 from ...rules.facts.layers import SymbolicTensor, WrongMask
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
-from .edits import Made
+from .edits import Made, owner_of
 from .line import Line, called, line_of, short
 
 # Functions of TensorFlow whose counterpart in keras.ops has another name; all else has the same one or none.
@@ -203,20 +203,28 @@ def rows(evidence: Evidence, finding: Finding) -> Made:
         line = line_of(evidence, raised)
         if line is None:
             continue
-        edits, said = [], ""
+        edits, said = [], []
         for node, inside in _leading(line):
             counted = _counted(line, node)
-            if not counted:
-                continue
-            again = "-1" if inside == "reshape" else f"{MODULE}.shape({counted})[0]"
-            edits.append(line.edit(node, again, "" if inside == "reshape" else line.module()).value)
-            said = f"the rows of {counted}" if inside != "reshape" else "-1"
+            if counted and inside == "reshape":
+                edits.append(line.edit(node, "-1").value)
+                said.append(f"-1 for {short(node)}")
+            elif counted:
+                edits.append(line.edit(node, f"{MODULE}.shape({counted})[0]", line.module()).value)
+                said.append(f"the rows of {counted} for {short(node)}")
         if edits:
             yield (
-                f"Count the rows in {line.raised.function}: {said} in place of a written batch size",
+                f"Count the rows in {_named(evidence, line)}: {', '.join(dict.fromkeys(said))}",
                 edits,
                 "works for every batch size, on every number of replicas",
             )
+
+
+def _named(evidence: Evidence, line: Line) -> str:
+    """The layer that the line stands in, else its function."""
+    node = evidence.failed
+    owner = node if node is None or node.kind == "layer" else owner_of(evidence, node)
+    return owner.name if owner is not None else line.raised.function
 
 
 def _leading(line: Line) -> Iterator[tuple[ast.expr, str]]:

@@ -94,6 +94,28 @@ class Text:
             raise NoPlace
         return next((obj for obj in found if self.where(obj) is not None), found[0])
 
+    def door(self, name: str, index: int | None = None) -> Any:
+        """What declares an input: an ``Input``, or a layer that is given a shape; by its name, else by its place among them.
+
+        Raises:
+            NoPlace: where there is none.
+        """
+        declaring = [obj for obj in self.objects() if self._declares(obj) and self.where(obj) is not None]
+        named = [obj for obj in declaring if obj.name == name]
+        if len(named) == 1:
+            return named[0]
+        made = self.seen.recorder.made
+        declaring.sort(key=lambda obj: made[id(obj)].ordinal if id(obj) in made else -1)
+        shown = [node.name for node in self.seen.evidence.flow.nodes if node.kind == "input"]
+        place = index if index is not None else shown.index(name) if name in shown else -1
+        if not 0 <= place < len(declaring):
+            raise NoPlace
+        return declaring[place]
+
+    def _declares(self, obj: Any) -> bool:
+        given = getattr(obj, "_input_shape_arg", None) or getattr(obj, "_batch_input_shape", None)
+        return isinstance(obj, self.seen.adapter.InputLayer) or bool(given)
+
     def where(self, obj: Any) -> Where | None:
         """The user's line that made an object."""
         made = self.seen.recorder.made.get(id(obj))
