@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 from .examine import HANDED, BadProgram, Examined, Program, examine, strategy_of_step
@@ -15,6 +16,9 @@ from .trace.axes import name_axes
 from .trace.locations import user_frame
 from .trace.patience import timed_out
 from .trace.reach import is_step, plain
+
+# Whether fixes are being tried: a script that asks for a trace at its top level is run with each of them.
+_TRYING: ContextVar[bool] = ContextVar("trying", default=False)
 
 
 def trace(
@@ -87,10 +91,14 @@ def trace(
     findings = run_rules(seen.evidence)
     if target is not None and seen.evidence.where in ("call", "loss", "metric") and not timed_out(seen.error):
         _only_on_target(program.with_(data=seen.data, sample=seen.sample), findings, target)
-    if fixes and not timed_out(seen.error) and any(finding.serious for finding in findings):
+    if fixes and not _TRYING.get() and not timed_out(seen.error) and any(finding.serious for finding in findings):
         from .repair import propose, suggest
 
-        (suggest if step else propose)(seen, findings)
+        token = _TRYING.set(True)
+        try:
+            (suggest if step else propose)(seen, findings)
+        finally:
+            _TRYING.reset(token)
     verdicts: list[Verdict] = []
     if compiler is not None:
         from .compilers import verdicts as ask

@@ -27,6 +27,7 @@ from .breaks import assemble_broken, data_failed, entry_failed
 from .evidence import Evidence
 from .fronts import front, place_of
 from .inputs import declare
+from .placement import place, weights_laid
 from .program import BadProgram, Examined, Program, shape_of
 from .sampling import is_builder, runs_own_step, take_sample
 from .standins import from_declared
@@ -34,8 +35,9 @@ from .standins import from_declared
 
 def examine(program: Program) -> Examined:
     """Looks at a program once. Exceptions of the user's code end up in the evidence."""
-    with kept_counters() as counters:
+    with kept_counters() as counters, weights_laid(program.strategy):
         seen = _look(program)
+        place(seen)
         seen.counters = counters
         error, adapter = seen.error or seen.evidence.failure, seen.adapter or next(iter(loaded()), None)
         if isinstance(error, BaseException) and adapter is not None:

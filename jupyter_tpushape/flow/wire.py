@@ -52,10 +52,11 @@ class WireEdge(msgspec.Struct, omit_defaults=True):
 class WirePlacement(msgspec.Struct, omit_defaults=True):
     """What every replica holds of a tensor: ``shapes[i]`` on ``devices[i]`` of the document.
 
-    Where all replicas hold the same shape it is given once.
+    Where all replicas hold the same shape it is given once. ``layout``: the mesh's axis that each axis lies along.
     """
 
     shapes: tuple[Shape | None, ...]
+    layout: tuple[str, ...] = ()
 
 
 class WireFlow(msgspec.Struct, omit_defaults=True):
@@ -207,7 +208,7 @@ def pack(flow: Flow) -> WireFlow:
             if len(edge.replicas) > len(devices):
                 devices = [replica.device for replica in edge.replicas]
             held = tuple(replica.shape for replica in edge.replicas)
-            placement = shapes.add(held[:1] if len(set(held)) == 1 else held)
+            placement = shapes.add((held[:1] if len(set(held)) == 1 else held, edge.layout))
         edges.append(WireEdge(edge.id, edge.source, edge.target, specs.add(edge.spec), edge.status, placement, edge.label))
     nodes = [
         WireNode(
@@ -216,7 +217,7 @@ def pack(flow: Flow) -> WireFlow:
         )
         for node in flow.nodes
     ]  # fmt: skip
-    placements = [WirePlacement(held) for held in shapes.values]
+    placements = [WirePlacement(*held) for held in shapes.values]
     return WireFlow(nodes, edges, specs.values, weights.values, placements, devices, places.values, flow.framework, flow.facts)
 
 
@@ -242,9 +243,12 @@ def unpack(wire: WireFlow) -> Flow:
         for node in wire.nodes
     ]  # fmt: skip
     edges = [
-        Edge(edge.id, edge.source, edge.target, wire.specs[edge.spec], edge.status, replicas(edge.placement), edge.label)
+        Edge(
+            edge.id, edge.source, edge.target, wire.specs[edge.spec], edge.status, replicas(edge.placement), edge.label,
+            wire.placements[edge.placement].layout if edge.placement >= 0 else (),
+        )
         for edge in wire.edges
-    ]
+    ]  # fmt: skip
     return Flow(nodes, edges, wire.framework, wire.facts)
 
 

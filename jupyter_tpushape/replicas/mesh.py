@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from ..flow import Target
+from ..flow import MeshAxis, Target
 from ..sources.values import Sample
-from .layouts import mesh_of
+from .layouts import Mesh, mesh_of
 from .split import Split, partial_rows
 from .targets import target
 
@@ -37,11 +37,15 @@ def of_distribution(distribution: Any, slice_name: str | None = None) -> Target:
     """
     kind, mesh = type(distribution).__name__, mesh_of(distribution)
     if slice_name is None:
-        return Target(kind, parts_of(distribution), 1, "", 0, kind, live=True)
+        return Target(kind, parts_of(distribution), 1, "", 0, kind, live=True, mesh=_axes(mesh))
     planned = target(slice_name)
     if mesh.devices != planned.replicas:
         raise ValueError(f"{planned.name} has {planned.replicas} devices, and the mesh ({mesh}) {mesh.devices}.")
-    return msgspec.structs.replace(planned, strategy=kind)
+    return msgspec.structs.replace(planned, strategy=kind, mesh=_axes(mesh))
+
+
+def _axes(mesh: Mesh) -> tuple[MeshAxis, ...]:
+    return tuple(MeshAxis(name, size) for name, size in mesh.sizes)
 
 
 def parts_of(distribution: Any) -> int:

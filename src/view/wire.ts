@@ -89,22 +89,30 @@ export interface Spec {
   axes?: string[];
 }
 
-/** One variable of a layer. ``copies`` counts its replicas under the target (1 without one). */
+/**
+ * One variable of a layer. ``copies`` counts its replicas under the target (1 without one).
+ *
+ * On a mesh ``layout`` names the mesh's axis that each axis lies along (``""``: whole on every device; empty: not known), and ``shard``
+ * is what one device holds.
+ */
 export interface Weight {
   name: string;
   shape: Shape;
   dtype: string;
   trainable?: boolean;
   copies?: number;
+  layout?: string[];
+  shard?: Shape;
 }
 
 /**
  * What every replica holds of a tensor: ``shapes[i]`` on ``devices[i]`` of the document.
  *
- * Where all replicas hold the same shape it is given once.
+ * Where all replicas hold the same shape it is given once. ``layout``: the mesh's axis that each axis lies along.
  */
 export interface WirePlacement {
   shapes: Shape[];
+  layout?: string[];
 }
 
 /**
@@ -242,7 +250,7 @@ export interface AfterEdge {
   even?: boolean;
 }
 
-/** The slice that is planned for, or the live strategy's devices. */
+/** The slice that is planned for, or the live strategy's devices. ``mesh``: its axes with their sizes, where it has such. */
 export interface Target {
   name: string;
   replicas: number;
@@ -251,6 +259,13 @@ export interface Target {
   hbm_bytes?: number;
   strategy?: string;
   live?: boolean;
+  mesh?: MeshAxis[];
+}
+
+/** One axis of a mesh of devices: its name and how many devices lie along it. */
+export interface MeshAxis {
+  name: string;
+  size: number;
 }
 
 /**

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ..text.arguments import Change
 from ..text.names import Names
+from ..text.operations import spelled
 from ..text.source import Source, nodes
 from .base import kind
 from .code import CodeEdit, called
@@ -68,4 +69,4 @@ class Transposed(CodeEdit):
 
     def shown(self, dataset: bool) -> Iterator[str]:
         yield f"# in {self.target or 'the model'}, in place of the reshape:"
-        yield f"+tf.transpose(x, {tuple(self.order)})"
+        yield f"+{spelled()}.transpose(x, {tuple(self.order)})"

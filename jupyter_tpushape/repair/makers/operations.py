@@ -10,6 +10,7 @@ from ...flow import Edit, Finding, Node, Shape, elements
 from ...flow.paths import to_wire
 from ...rules.facts.layers import OperationRaised, WrongMask
 from ...rules.facts.mixing import FixedBatch
+from ..text.operations import spelled
 from .edits import Made, failing, given, insert, owner_of, upstream, where
 from .entry import declaration
 
@@ -175,7 +176,7 @@ def softmax_axis(evidence: Evidence, finding: Finding) -> Made:
 
 
 def transpose_for_reshape(evidence: Evidence, finding: Finding) -> Made:
-    """tf.transpose in place of tf.reshape in the user's own code."""
+    """A transpose in place of a reshape in the user's own code."""
     from .entry import permutation
 
     node = evidence.flow.node(finding.nodes[0])
@@ -186,7 +187,7 @@ def transpose_for_reshape(evidence: Evidence, finding: Finding) -> Made:
     order = permutation(before, after)
     if order is not None:
         yield (
-            f"Exchange the axes with tf.transpose(x, {tuple(order)}){' in ' + name if name else ''}",
+            f"Exchange the axes with {spelled()}.transpose(x, {tuple(order)}){' in ' + name if name else ''}",
             [Edit("replace-op", name, {"op": "transpose", "order": order})],
             "moves the numbers along with the axes",
         )
