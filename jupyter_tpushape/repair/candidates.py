@@ -42,7 +42,17 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
 
 # Raised by an operation or a layer that a line of the user's own calls.
 _AT_THE_LINE = frozenset(
-    {"op-shapes", "layer-raises", "attention-shapes", "loss-raises", "metric-raises", "code-raises", "merge-shapes", "data-raises"}
+    {
+        "op-shapes",
+        "reshape-size",
+        "layer-raises",
+        "attention-shapes",
+        "loss-raises",
+        "metric-raises",
+        "code-raises",
+        "merge-shapes",
+        "data-raises",
+    }
 )
 # Where these see their own fault, it is the cause of whatever else was said.
 _FIRST: tuple[Any, ...] = (batching.batch_dataset, inputs.exchanged)
@@ -56,8 +66,8 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "input-rank": (batching.batch_once, entry.rank_data, entry.declare_rows),
     "input-axis": (entry.declare_rows, entry.resize_axis),
     "input-dtype": (),
-    "input-structure": (),
-    "data-misfit": (data.transpose_all, data.transpose_rows, data.shared_rows),
+    "input-structure": (inputs.regrouped,),
+    "data-misfit": (inputs.regrouped, data.transpose_all, data.transpose_rows, data.shared_rows),
     "data-raises": (data.recount, data.whole_windows),
     "dynamic-unsupported": (batching.static_batch, batching.static_lengths, batching.static_both, operations.static_mask),
     "dynamic-axis": (batching.static_lengths, batching.static_both),
@@ -82,7 +92,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "uneven-replicas": (batching.static_batch,),
     "mesh-batch": (batching.static_batch,),
     "empty-replicas": (batching.static_batch,),
-    "string-input": (operations.host_layer,),
+    "string-input": (inputs.without_text, operations.host_layer),
     "layer-rank": (
         entry.declare_wanted,
         layers.end_sequence,
@@ -117,6 +127,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         entry.declare_rows,
     ),
     "op-shapes": (
+        batching.whole_graph,
         layers.state_units,
         operations.own_weights,
         operations.other_number,
@@ -132,6 +143,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "label-rank": (heads.last_frame, labels.label_numbers_binary, labels.label_axes, heads.one_unit, heads.flatten_cause),
     "output-size": (merging.at_cause, merging.crop_output, merging.pad_and_crop, heads.grid_sizes),
     "loss-raises": (
+        labels.class_numbers,
         labels.whole_batch,
         heads.grid_sizes,
         labels.label_numbers_binary,

@@ -13,6 +13,7 @@ from .input_shape import InputShape
 from .insert_layer import InsertLayer
 from .layer_config import LayerConfig
 from .loss import Loss
+from .regroup import Regroup
 from .replace_layer import ReplaceLayer
 from .run import Run
 from .transform import ExchangeInputs, Transform
@@ -36,6 +37,7 @@ __all__ = [
     "MoveStage",
     "NotThere",
     "Rebatch",
+    "Regroup",
     "ReplaceLayer",
     "Run",
     "ShareRows",

@@ -221,10 +221,14 @@ def rows(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _named(evidence: Evidence, line: Line) -> str:
-    """The layer that the line stands in, else its function."""
-    node = evidence.failed
-    owner = node if node is None or node.kind == "layer" else owner_of(evidence, node)
-    return owner.name if owner is not None else line.raised.function
+    """The method or function that the line stands in; of a lambda, the layer that holds it."""
+    name = getattr(line.scope, "name", "")
+    if not name:
+        node = evidence.failed
+        owner = node if node is None or node.kind == "layer" else owner_of(evidence, node)
+        return owner.name if owner is not None else line.raised.function
+    owners = [item for item in nodes(line.source.tree, ast.ClassDef) if line.scope in item.body]
+    return f"{owners[0].name}.{name}" if owners else str(name)
 
 
 def _leading(line: Line) -> Iterator[tuple[ast.expr, str]]:

@@ -8,6 +8,7 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
 from ...flow import Edit, Finding, Node, elements, show_shape
+from ...flow.paths import flatten
 from ...rules.facts.loss import RowsOfValues, SingleValues
 from ...rules.loss import kind_of
 from .edits import Made, configure, where
@@ -49,6 +50,29 @@ def dense_loss(evidence: Evidence, finding: Finding) -> Made:
             f"Use {name}, which reads one-hot rows",
             [Edit("loss", node.id, {"loss": name, "options": options, "was": "sparse_categorical_crossentropy"})],
             "the labels stay as they are",
+        )
+
+
+def class_numbers(evidence: Evidence, finding: Finding) -> Made:
+    """Labels that are text become the numbers of their classes, where as many of them were seen as the output has."""
+    sample, outputs = evidence.sample, evidence.outputs
+    if len(evidence.y) != 1 or evidence.y[0][1].dtype not in ("string", "object", "str") or len(outputs) != 1 or not outputs[0][1].shape:
+        return
+    path, width = evidence.y[0][0], outputs[0][1].shape[-1]
+    texts = {
+        item.decode(errors="replace") if isinstance(item, bytes) else str(item)
+        for _, y, _ in getattr(sample, "sampled", ())
+        for leaf, values in flatten(y, "y")
+        if leaf == path
+        for item in values.reshape(-1).tolist()
+    }
+    classes = sorted(texts)
+    if len(classes) == (2 if width == 1 else width):
+        shown = ", ".join(f"{name} is {number}" for number, name in enumerate(classes))
+        yield (
+            f"Turn the labels into class numbers: {shown if len(classes) < 6 else f'0 to {len(classes) - 1}, by the alphabet'}",
+            [Edit("label-transform", "y", {"op": "class_numbers", "classes": classes, **where(path)})],
+            "a loss compares numbers",
         )
 
 

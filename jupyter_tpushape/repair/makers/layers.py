@@ -12,7 +12,6 @@ from ...rules.facts.layers import WrongRank, WrongWidth
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT
 from .edits import Made, at, configure, failing, given, images, insert, insert_at_call, known, upstream
-from .operations import free_rows
 
 
 def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
@@ -305,9 +304,6 @@ def project_before(evidence: Evidence, finding: Finding) -> Made:
 def reshape_target(evidence: Evidence, finding: Finding) -> Made:
     """A target that holds as many numbers as there are, as near to the written one as possible."""
     node, shape = failing(evidence)
-    if node.kind == "op":
-        yield from free_rows(evidence, node, shape)
-        return
     target = node.config.get("target_shape")
     size = elements(shape[1:]) if shape else None
     if not target or size is None:

@@ -77,22 +77,6 @@ def through(evidence: Evidence, owner: Node) -> tuple[Shape | None, Shape | None
     return before, after
 
 
-def free_rows(evidence: Evidence, node: Node, shape: Shape | None) -> Made:
-    """-1 for the first number of a reshape in the user's own code, where the rest divides what is there."""
-    target, size = node.config.get("operand1"), elements(shape)
-    owner = owner_of(evidence, node)
-    if not target or size is None or owner is None or len(target) < 2:
-        return
-    rest = math.prod(n for n in target[1:])
-    if rest > 0 and size % rest == 0 and target[0] > 0:
-        edit = Edit("replace-op", owner.name, {"find": target[0], "replace": -1, "line": node.called.line if node.called else 0})
-        yield (
-            f"Let TensorFlow count the rows: -1 for {target[0]} in {owner.name}",
-            [edit],
-            "works for every batch size, on every number of replicas",
-        )
-
-
 def leave_out(evidence: Evidence, finding: Finding) -> Made:
     """Without a layer of the user's own that turns the batch axis into something else."""
     for start in finding.nodes:
