@@ -28,7 +28,7 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
     """Every candidate for a finding, in the order in which they are tried."""
     makers = (*_FIRST, *_MAKERS.get(finding.rule, (layers.general,)))
     if evidence.raised is not None and finding.rule in _AT_THE_LINE:
-        makers = (*_FIRST, expressions.cast, expressions.axes, expressions.rows, *makers)
+        makers = (*_FIRST, expressions.cast, expressions.states, expressions.axes, expressions.rows, *makers)
     found: list[Candidate] = []
     seen: set[str] = set()
     for make in makers:
@@ -73,6 +73,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "dynamic-axis": (batching.static_lengths, batching.static_both),
     "batchnorm-empty-replica": (batching.static_batch,),
     "cache-after-random": (batching.cache_first,),
+    "tpu-kernel": (operations.host_augmentation,),
     "shard-by-file": (batching.share_by_rows,),
     "composite-input": (inputs.dense,),
     "unknown-rank": (inputs.known_rank,),
@@ -112,7 +113,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         operations.leave_out,
     ),
     "layer-axis": (layers.project_before,),
-    "merge-shapes": (merging.pad_and_crop, merging.at_cause, merging.keep_positions, merging.merge, entry.declare_exact),
+    "merge-shapes": (merging.one_width, merging.pad_and_crop, merging.at_cause, merging.keep_positions, merging.merge, entry.declare_exact),
     "reshape-size": (layers.reshape_target,),
     "window-too-large": (layers.keep_size, entry.declare_rows),
     "axis-unknown": (layers.pool_unknown, batching.declared_lengths, entry.declare_known, entry.declare_rows, operations.leave_out),
@@ -144,6 +145,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "output-size": (merging.at_cause, merging.crop_output, merging.pad_and_crop, heads.grid_sizes),
     "loss-raises": (
         labels.class_numbers,
+        labels.listed_losses,
         labels.whole_batch,
         heads.grid_sizes,
         labels.label_numbers_binary,

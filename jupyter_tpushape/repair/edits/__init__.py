@@ -3,7 +3,7 @@
 from . import code_calls, code_numbers
 from .base import Edit, NotThere, edit_of
 from .batching import AddBatch, BatchOnce, Rebatch, ShareRows
-from .compile_argument import CompileArgument, FreshOptimizer
+from .compile_argument import CompileArgument, FreshOptimizer, Listed
 from .data_code import LastAxis, MoveStage, WholeWindows
 from .exchange_layers import ExchangeLayers
 from .expression import Expression
@@ -33,6 +33,7 @@ __all__ = [
     "InsertLayer",
     "LastAxis",
     "LayerConfig",
+    "Listed",
     "Loss",
     "MoveStage",
     "NotThere",

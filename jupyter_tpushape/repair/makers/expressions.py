@@ -193,6 +193,18 @@ def _shown(shape: Shape, axis: int) -> str:
     return f"({', '.join([*sizes[:axis], '1', *sizes[axis:]])})"
 
 
+def states(evidence: Evidence, finding: Finding) -> Made:
+    """The first states of one direction, given to both."""
+    line, node = line_of(evidence), evidence.failed
+    given = line.keyword("initial_state") if line is not None else None
+    if line is not None and given is not None and node is not None and node.op == "Bidirectional":
+        yield (
+            f"Give both directions their first state: [*{short(given)}, *{short(given)}] at {line.at}",
+            [line.edit(given, f"[*{IT}, *{IT}]").value],
+            "a bidirectional layer has a state of its own for each direction",
+        )
+
+
 # -- rows ----------------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from ...flow import Edit, Finding, Node, elements, show_shape
 from ...flow.paths import flatten
 from ...rules.facts.loss import RowsOfValues, SingleValues
 from ...rules.loss import kind_of
+from ..edits import Listed
 from .edits import Made, configure, where
 from .ends import ends_of, highest_of, label_key, loss_node, several, snake
 
@@ -50,6 +51,19 @@ def dense_loss(evidence: Evidence, finding: Finding) -> Made:
             f"Use {name}, which reads one-hot rows",
             [Edit("loss", node.id, {"loss": name, "options": options, "was": "sparse_categorical_crossentropy"})],
             "the labels stay as they are",
+        )
+
+
+def listed_losses(evidence: Evidence, finding: Finding) -> Made:
+    """Losses by name of outputs that have none: in the order of the layers of those names."""
+    flow = evidence.flow
+    ends = [node for node in flow.nodes if node.kind == "output"]
+    names = [flow.node(edge.source).name for node in ends for edge in flow.into(node.id)]
+    if evidence.declared is None and len(names) == len(ends) > 1:
+        yield (
+            f"Give the losses as a list, in the outputs' order: {', '.join(names)}",
+            [Listed("model", "loss", names).value],
+            "the outputs of a model of your own class have no names: it returns a tuple",
         )
 
 
