@@ -64,7 +64,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "transposed-input": (entry.transpose_data,),
     "flattened-input": (entry.reshape_data, entry.declare_and_reshape, entry.declare_rows),
     "input-rank": (batching.batch_once, entry.rank_data, entry.declare_rows),
-    "input-axis": (entry.declare_rows, entry.resize_axis),
+    "input-axis": (entry.grey_for_backbone, entry.declare_rows, entry.resize_axis),
     "input-dtype": (),
     "input-structure": (inputs.regrouped,),
     "data-misfit": (inputs.regrouped, data.transpose_all, data.transpose_rows, data.shared_rows),
@@ -129,6 +129,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     ),
     "op-shapes": (
         batching.whole_graph,
+        layers.flatten_upstream,
         layers.state_units,
         operations.own_weights,
         operations.other_number,

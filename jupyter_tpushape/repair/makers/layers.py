@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ...examine.evidence import Evidence
-from ...flow import Edit, Finding, Node, Shape, elements
+from ...flow import Edit, Finding, Node, Shape, elements, show_shape
 from ...flow.observed import passes
 from ...rules.facts.layers import WrongRank, WrongWidth
 from ...rules.words import axes_of
@@ -299,6 +299,28 @@ def project_before(evidence: Evidence, finding: Finding) -> Made:
             [insert_at_call(node, "Dense", units=wanted)],
             "adds weights of its own; giving the layer the tensor it was made for is better where there is one",
         )
+
+
+def flatten_upstream(evidence: Evidence, finding: Finding) -> Made:
+    """A Flatten where the first Dense works on the last of several axes, in a step whose numbers do not fit further on."""
+    flow, node = evidence.flow, evidence.failed
+    if node is None:
+        return
+    way, pending = [], [node.id]
+    while pending:
+        name = pending.pop(0)
+        if name not in way:
+            way.append(name)
+            pending += [edge.source for edge in flow.into(name)]
+    for item in (flow.node(name) for name in reversed(way)):
+        shape = given(evidence, item)
+        before = [flow.node(edge.source) for edge in flow.into(item.id)]
+        if item.op == "Dense" and shape is not None and len(shape) > 2 and known(shape[1:]) and all(one.kind == "input" for one in before):
+            yield (
+                f"Flatten before {item.name}: one row for each sample",
+                [insert(item.name, "Flatten")],
+                f"it works on the last of {len(shape)} axes alone, so every later tensor keeps {show_shape(shape[1:-1])}",
+            )
 
 
 def reshape_target(evidence: Evidence, finding: Finding) -> Made:
