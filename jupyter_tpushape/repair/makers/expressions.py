@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardDtype, hear
 from ...flow import Finding, Shape, Spec
-from ...rules.facts.layers import SymbolicTensor, WrongMask
+from ...rules.facts.layers import OperationRaised, SymbolicTensor, WrongMask
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made, owner_of
@@ -203,6 +203,32 @@ def states(evidence: Evidence, finding: Finding) -> Made:
             [line.edit(given, f"[*{IT}, *{IT}]").value],
             "a bidirectional layer has a state of its own for each direction",
         )
+
+
+def sizes(evidence: Evidence, finding: Finding) -> Made:
+    """A size that is written down, in the function that raised or where its layer is made, in place of the one that the data has."""
+    line = line_of(evidence)
+    if line is None or not isinstance(finding.fact, OperationRaised):
+        return
+    pairs = dict.fromkeys(pair for pair in finding.fact.apart if pair[0] != pair[1] and pair[0] > 1)
+    for old, new in pairs:
+        written = [node for node in nodes(line.scope, ast.Constant) if type(node.value) is int and node.value == old]
+        if written:
+            yield (
+                f"Write {new} for {old} in {_named(evidence, line)}",
+                [line.edit(node, str(new)).value for node in written],
+                "the size that its input has",
+            )
+        owner = evidence.failed
+        made = owner.location if owner is not None and owner.kind == "layer" else None
+        for call in nodes(line.source.tree, ast.Call) if made is not None and made.line else ():
+            given = [node for node in (*call.args, *(word.value for word in call.keywords)) if getattr(node, "value", None) == old]
+            if owner is not None and made is not None and call.lineno == made.line and called(call) == owner.op and len(given) == 1:
+                yield (
+                    f"Write {new} for {old} where {owner.name} is made, at line {made.line}",
+                    [line.edit(given[0], str(new)).value],
+                    "the size that its input has",
+                )
 
 
 # -- rows ----------------------------------------------------------------------------------------------

@@ -165,6 +165,21 @@ def regrouped(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def unstacked(evidence: Evidence, finding: Finding) -> Made:
+    """One array that holds all inputs side by side on axis 1, taken apart."""
+    declared = evidence.declared or []
+    shape = evidence.x[0][1].shape if len(evidence.x) == 1 else None
+    if shape is None or len(declared) < 2 or len(shape) < 2 or shape[1] != len(declared) or len(evidence.x[0][0]) != 1:
+        return
+    one = Spec((shape[0], *shape[2:]), evidence.x[0][1].dtype)
+    if all(_suits(want, one) for _, want in declared):
+        yield (
+            f"Take the {len(declared)} inputs apart: x[:, 0], x[:, 1]{', ...' if len(declared) > 2 else ''}",
+            [Edit("data-transform", "x", {"op": "unstack", "count": len(declared)})],
+            "each input is an array of its own",
+        )
+
+
 def _labels(evidence: Evidence, given: list[str]) -> Iterator[tuple[str, str]]:
     """The labels as the outputs are: by name where these have names, in each order that is possible, the one of their layers first."""
     flow = evidence.flow
