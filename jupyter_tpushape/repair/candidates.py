@@ -55,7 +55,7 @@ _AT_THE_LINE = frozenset(
     }
 )
 # Where these see their own fault, it is the cause of whatever else was said.
-_FIRST: tuple[Any, ...] = (batching.batch_dataset, inputs.exchanged)
+_FIRST: tuple[Any, ...] = (batching.batch_dataset, inputs.regrouped, inputs.exchanged)
 _MAKERS: dict[str, tuple[Any, ...]] = {
     "missing-batch-axis": (entry.add_batch_axis,),
     "batch-in-input-shape": (entry.declare_rows, entry.declare_inner, entry.add_batch_axis),
@@ -66,8 +66,8 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "input-rank": (batching.batch_once, entry.rank_data, entry.declare_rows),
     "input-axis": (entry.grey_for_backbone, entry.declare_rows, entry.resize_axis),
     "input-dtype": (),
-    "input-structure": (inputs.regrouped, inputs.unstacked),
-    "data-misfit": (inputs.regrouped, data.transpose_all, data.transpose_rows, data.shared_rows),
+    "input-structure": (inputs.unstacked,),
+    "data-misfit": (labels.class_numbers, data.transpose_all, data.transpose_rows, data.shared_rows),
     "data-raises": (data.recount, data.whole_windows),
     "dynamic-unsupported": (batching.static_batch, batching.static_lengths, batching.static_both, operations.static_mask),
     "dynamic-axis": (batching.static_lengths, batching.static_both),

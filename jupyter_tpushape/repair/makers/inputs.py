@@ -150,6 +150,9 @@ def regrouped(evidence: Evidence, finding: Finding) -> Made:
     ]
     if len(ways) != 1 or len(leaves) > len(NAMES) or not ends:
         return
+    if sample.element is None and [leaves[i][0] for i in ways[0]] == [path for path, _ in leaves if path[0] == 0]:
+        # They are put together so already.
+        return
     rest = [path for i, (path, _) in enumerate(leaves) if i not in ways[0]]
     if len(rest) > ends and len({_drawn(sample, path) for path in rest}) == 1:
         # The same labels several times: one of them is enough.
