@@ -8,10 +8,12 @@ from ..flow import Location, Spec
 from ..flow.paths import to_wire
 from ..trace.assemble import Assembler, clean_message, door_names, failure
 from ..trace.doors import Door, Feeds
+from ..trace.inside import look_inside
 from ..trace.locations import is_user_file, location
 from ..trace.recorder import Call, Recorder, Source
 from ..trace.remainder import not_reached
 from ..trace.run import Leaf, Run, leaves
+from .evidence import Given
 from .fronts import front, place_of
 from .inputs import declare
 from .making import makes
@@ -38,6 +40,8 @@ def entry_failed(assembler: Assembler, traced: Run) -> None:
 def assemble_broken(seen: Examined, error: BaseException) -> None:
     """A builder that raised: what was built, the break, and what was not reached."""
     adapter, recorder, evidence = seen.adapter, seen.recorder, seen.evidence
+    if adapter is not None:
+        look_inside(adapter, recorder)
     name = adapter.name if adapter is not None else ""
     assembler = Assembler(name, place_of(seen) if seen.sample is not None else None)
     feeder = front(seen, assembler)
@@ -66,7 +70,18 @@ def assemble_broken(seen: Examined, error: BaseException) -> None:
     if recorder.calls or recorder.inputs or evidence.x:
         not_reached(assembler, seen, [])
     evidence.flow, evidence.arguments = assembler.flow, assembler.arguments
+    evidence.given = given_to(recorder, assembler)
     evidence.facts["message"] = clean_message(error)
+
+
+def given_to(recorder: Recorder, assembler: Assembler) -> list[Given]:
+    """What the call that broke was handed."""
+    call = recorder.failed
+    found = []
+    for port in call.inputs if call is not None else ():
+        source = assembler.source_of(port)
+        found.append(Given(port.label, port.spec, assembler.flow.node(source) if source is not None else None))
+    return found
 
 
 def _drop_repeats(recorder: Recorder) -> None:

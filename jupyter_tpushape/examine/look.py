@@ -22,7 +22,7 @@ from ..trace.reach import is_step
 from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
 from ..trace.run import run
-from .breaks import assemble_broken, data_failed, entry_failed
+from .breaks import assemble_broken, data_failed, entry_failed, given_to
 from .evidence import Evidence
 from .fronts import front, place_of
 from .inputs import declare
@@ -156,7 +156,7 @@ def _trace(seen: Examined) -> None:
             entry_failed(assembler, traced)
         not_reached(assembler, seen, output_names)
     evidence.flow, evidence.paths = assembler.flow, assembler.paths
-    evidence.arguments = assembler.arguments
+    evidence.arguments, evidence.given = assembler.arguments, given_to(seen.recorder, assembler)
     evidence.facts.update(_model_facts(seen))
     seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
     evidence.facts["probe"] = probe(seen)

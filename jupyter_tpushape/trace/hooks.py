@@ -126,6 +126,7 @@ class Hooks:
             outputs = original(layer, *args, **kwargs)
         except BaseException as error:
             self.framework.backend.explain(recorder, self.framework, error)
+            call.given = (args, kwargs)
             recorder.fail(call, error)
             raise
         recorder.leave(self.framework, call, [tensor for _, tensor in self.framework.tensors_of((outputs,), {})])

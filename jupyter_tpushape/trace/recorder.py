@@ -51,6 +51,8 @@ class Call:
     done: bool = False
     framework: str = ""
     values: dict[str, Any] = field(default_factory=dict)
+    # The arguments of a layer of the user's own, as they were handed over.
+    given: tuple[Any, Any] | None = None
     # Of a layer that was built by this very call: afterwards it is unbuilt again.
     weights: tuple[Any, ...] | None = None
     fresh: bool = False

@@ -96,7 +96,9 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
             recorder.produce(id(tensor), call, tensor)
 
     def _note_failure(self, op_type: str, inputs: Any, error: BaseException) -> None:
-        call = self._call(op_type, self._ports(inputs))
+        producers = self.recorder.producers
+        data = [tensor for tensor in inputs if getattr(tensor, "dtype", None) not in (None, tf.resource, tf.variant)]
+        call = self._call(op_type, [Port(spec_of(tensor), producers.get(id(tensor)), "", id(tensor)) for tensor in data])
         call.values = _operands(inputs)
         call.failure = error
         self.recorder.failed = call
