@@ -13,8 +13,10 @@ from ..trace.locations import is_user_file, location
 from ..trace.recorder import Call, Recorder, Source
 from ..trace.remainder import not_reached
 from ..trace.run import Leaf, Run, leaves
+from .broken_lines import function_called, last_call, ops_form, unconnected
 from .evidence import Given
 from .fronts import front, place_of
+from .heard import HeardSymbolic, hear
 from .inputs import declare
 from .making import makes
 from .program import Examined, shape_of
@@ -71,7 +73,20 @@ def assemble_broken(seen: Examined, error: BaseException) -> None:
         not_reached(assembler, seen, [])
     evidence.flow, evidence.arguments = assembler.flow, assembler.arguments
     evidence.given = given_to(recorder, assembler)
+    if adapter is not None:
+        _about_line(seen, error, assembler)
     evidence.facts["message"] = clean_message(error)
+
+
+def _about_line(seen: Examined, error: BaseException, assembler: Assembler) -> None:
+    """What is known of the line that raised, for the rules."""
+    adapter, facts, line = seen.adapter, seen.evidence.facts, error_line(error)
+    assert adapter is not None
+    facts["unconnected"] = unconnected(adapter, seen.recorder.ends)
+    facts["last"] = last_call(seen.recorder, assembler, (line.file, line.line) if line is not None else None)
+    if hear(str(error), HeardSymbolic) is not None:
+        function = function_called(error)
+        facts["symbolic"] = (function, ops_form(function, adapter.ops) if adapter.ops is not None else "")
 
 
 def given_to(recorder: Recorder, assembler: Assembler) -> list[Given]:

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from .sizes import Axis, Feed, Opaque, Product, Scaled, Shifted, Size, Slid, Spread, axes, below, chain, evaluate, passed, value
+from .sizes import Axis, Feed, Given, Opaque, Product, Scaled, Shifted, Size, Slid, Spread, axes, below, chain, evaluate, passed, value
 
 # How far the data's size is varied to find one that fits, and how many windows without padding are named as one cause.
 _FAR = 128
@@ -180,6 +180,24 @@ def odd(branches: Sequence[Size]) -> int | None:
         explained = [cause(branches[0], branches[1]) is not None, cause(branches[1], branches[0]) is not None]
         if explained[0] != explained[1]:
             return explained.index(True)
+    return None
+
+
+def instead(size: Size, wanted: int) -> tuple[str, str, int, int, int] | None:
+    """A written number from which a size comes, and the one that would give ``wanted``: its layer, argument, the number, what it becomes, the other."""
+    begin = size
+    while isinstance(begin, (Slid, Spread, Scaled, Shifted)):
+        begin = begin.of
+    now = value(size)
+    if not isinstance(begin, Given) or now is None or now == wanted:
+        return None
+    steps = chain(size)
+    for n in range(1, 4 * max(begin.size, wanted) + 1):
+        made = n
+        for one in steps:
+            made = passed(one, made) if made > 0 else 0
+        if made == wanted:
+            return begin.who, begin.argument, begin.size, now, n
     return None
 
 

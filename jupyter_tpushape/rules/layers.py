@@ -13,7 +13,6 @@ from ..examine.heard import (
     HeardRank,
     HeardReshape,
     HeardShape,
-    HeardSymbolic,
     HeardUnequal,
     HeardUnknown,
     HeardWidth,
@@ -22,6 +21,7 @@ from ..examine.heard import (
 )
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..graph import Cause, cause, odd, resized, value, written
+from .contracts import CONTRACTS
 from .entry import entry
 from .facts.data import Unfilled
 from .facts.layers import (
@@ -29,7 +29,6 @@ from .facts.layers import (
     LayerRaised,
     LineRaised,
     OperationRaised,
-    SymbolicTensor,
     TooDeep,
     UnknownAxis,
     UnlikeBranches,
@@ -199,7 +198,7 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
     assert node.failure is not None
     quoted = hear(node.failure, HeardShape)
     shape = edges[0].spec.shape if edges else quoted.shape if quoted is not None else None
-    for explain in (_wrong_rank, _wrong_axis, _merge_shapes, _reshape_size, _window_size, _unknown_axis, _attention_shapes):
+    for explain in (*CONTRACTS, _wrong_rank, _wrong_axis, _merge_shapes, _reshape_size, _window_size, _unknown_axis, _attention_shapes):
         found = explain(evidence, node, edges, shape)
         if found is not None:
             return Finding.of(found[0], "error", found[1])
@@ -224,7 +223,7 @@ def _line(node: Node) -> Fact:
     if hear(node.failure, HeardDepth) is not None:
         known = next(meanings(node.failure.message))
         return TooDeep(known.means, known.todo)
-    return SymbolicTensor() if hear(node.failure, HeardSymbolic) is not None else LineRaised(node.failure.said)
+    return LineRaised(node.failure.said)
 
 
 def _wrong_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:

@@ -121,6 +121,8 @@ def kind_of(node: Node) -> str:
     op = node.op.lower().replace("_", "")
     if not node.config.get("builtin", False):
         return "custom"
+    if op.startswith("ctc"):
+        return "custom"  # sequences of labels against sequences of predictions, of any two lengths
     if "sparse" in op:
         return "sparse"
     if "categorical" in op:

@@ -116,4 +116,16 @@ _SIZES = frozenset({
 def size_arguments(obj: Any) -> dict[str, Any]:
     """The arguments of a layer that decide sizes, defaults included; ``{}`` where it cannot say them."""
     config = _told(obj)
-    return {key: value for key, value in config.items() if key in _SIZES}
+    sizes = {key: value for key, value in config.items() if key in _SIZES}
+    states = state_sizes(obj)
+    return {**sizes, "state_sizes": states} if states else sizes
+
+
+def state_sizes(obj: Any) -> tuple[int, ...]:
+    """How wide each state is that a recurrent layer keeps, those of both directions in turn; ``()`` for other layers."""
+    both = [getattr(obj, name, None) for name in ("forward_layer", "backward_layer")]
+    if all(one is not None for one in both):
+        return tuple(n for one in both for n in state_sizes(one))
+    sizes = getattr(getattr(obj, "cell", None), "state_size", None)
+    flat = list(sizes) if isinstance(sizes, (list, tuple)) else [sizes]
+    return tuple(flat) if all(isinstance(n, int) for n in flat) else ()

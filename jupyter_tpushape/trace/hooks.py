@@ -82,7 +82,12 @@ class Hooks:
             recorder = active()
             if recorder is not None and recorder.edits is not None:
                 inputs = recorder.edits.inputs(inputs)
-            return original(model, inputs, *args, **kwargs)
+            try:
+                return original(model, inputs, *args, **kwargs)
+            except Exception:
+                if recorder is not None:
+                    recorder.ends = (inputs, args[0] if args else kwargs.get("outputs"))
+                raise
 
         return __init__
 

@@ -101,6 +101,8 @@ class Recorder:
         self.fresh = False
         # Whether variables that are made now need no values: what is built is traced and never trained.
         self.hollow = False
+        # The inputs and outputs of a functional model that could not be made of them.
+        self.ends: tuple[Any, Any] | None = None
 
     def drop_calls(self) -> None:
         """Forgets the calls and keeps who made what: what a builder called is not what the data runs through."""

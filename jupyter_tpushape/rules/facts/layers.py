@@ -277,19 +277,6 @@ class LineRaised(Fact, frozen=True):
         return f"It says: {self.said}"
 
 
-class SymbolicTensor(Fact, frozen=True):
-    """A line calls a function of TensorFlow or NumPy on a symbolic tensor of Keras 3."""
-
-    def message(self) -> str:
-        return "A line calls a TensorFlow or NumPy function on a symbolic tensor of Keras 3, which has a shape and no values."
-
-    def why(self) -> str:
-        return "Use keras.ops in its place there, or put the line into the call of a Layer subclass."
-
-    def sides(self) -> Sides:
-        return Side("keras.ops"), Side("a function of another library")
-
-
 class TooDeep(Fact, frozen=True):
     """A line nests calls deeper than Python allows; ``means`` and ``todo`` are the catalogue's words for that message."""
 
