@@ -72,7 +72,7 @@ def assemble_broken(seen: Examined, error: BaseException) -> None:
     if recorder.calls or recorder.inputs or evidence.x:
         not_reached(assembler, seen, [])
     evidence.flow, evidence.arguments = assembler.flow, assembler.arguments
-    evidence.given = given_to(recorder, assembler)
+    evidence.given, evidence.raised = given_to(recorder, assembler), raised_at(recorder, error)
     if adapter is not None:
         _about_line(seen, error, assembler)
     evidence.facts["message"] = clean_message(error)
@@ -87,6 +87,12 @@ def _about_line(seen: Examined, error: BaseException, assembler: Assembler) -> N
     if hear(str(error), HeardSymbolic) is not None:
         function = function_called(error)
         facts["symbolic"] = (function, ops_form(function, adapter.ops) if adapter.ops is not None else "")
+
+
+def raised_at(recorder: Recorder, error: BaseException) -> Location | None:
+    """The innermost line of the user's own that a break came out of."""
+    broke = recorder.failed.failure if recorder.failed is not None else None
+    return (error_line(broke) if broke is not None else None) or error_line(error)
 
 
 def given_to(recorder: Recorder, assembler: Assembler) -> list[Given]:

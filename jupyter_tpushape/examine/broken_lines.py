@@ -40,9 +40,11 @@ def function_called(error: BaseException) -> str:
         if is_user_file(trace.tb_frame.f_code.co_filename):
             frame, last = trace.tb_frame, trace.tb_lasti
         trace = trace.tb_next
-    if frame is None or last < 0:
+    # Python says from 3.11 on which part of a line an instruction stands for.
+    positions = getattr(frame.f_code, "co_positions", None) if frame is not None else None
+    if frame is None or positions is None or last < 0:
         return ""
-    line, end, column, stop = list(frame.f_code.co_positions())[last // 2]
+    line, end, column, stop = list(positions())[last // 2]
     if line is None or line != end or column is None or stop is None:
         return ""
     written = linecache.getline(frame.f_code.co_filename, line).encode()[column:stop].decode(errors="ignore")

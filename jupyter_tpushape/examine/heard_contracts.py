@@ -83,6 +83,12 @@ class HeardLoopState(Heard, frozen=True):
     after: Shape
 
 
+class HeardUneven(Heard, frozen=True):
+    """A reshape to ``target``, which has one unknown axis, does not come out even."""
+
+    target: Shape
+
+
 class HeardInput(Heard, frozen=True):
     """A model inside another one declares ``wanted`` and was given ``given``."""
 
@@ -139,6 +145,7 @@ def _states(text: str) -> Iterator[Heard]:
         yield HeardLoopState(_shape(loop[1]), _shape(loop[2]))
 
 
+_UNEVEN = re.compile(r"must be evenly divisible by \d+ but is \d+.*partial shapes: input\[1\] = \[([^\]]*)\]", re.DOTALL)
 _UNPACK = re.compile(r"(too many|not enough) values to unpack \(expected (\d+)")
 _ARGUMENT = re.compile(r"missing (?:a required|1 required positional) argument: '(\w+)'")
 _INPUT = re.compile(r"Input \d+ .{0,200}is incompatible with the layer: expected shape=\(([^)]*)\), found shape=\(([^)]*)\)", re.DOTALL)
@@ -159,5 +166,7 @@ def _structure(text: str) -> Iterator[Heard]:
         yield HeardUnpack(int(unpack[2]), unpack[1] == "too many")
     if argument:
         yield HeardMissingArgument(argument[1])
+    if uneven := _UNEVEN.search(text):
+        yield HeardUneven(_shape(uneven[1]))
     if door:
         yield HeardInput(_shape(door[1]), _shape(door[2]))

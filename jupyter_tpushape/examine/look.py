@@ -6,11 +6,12 @@ Looking twice (a fix that is tried, a second batch size) is calling :func:`exami
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import Any
 
 from ..flow import CannotRebuild, Spec
 from ..flow.paths import flatten
-from ..graph.probe import probe
+from ..graph.probe import broken, probe
 from ..graph.program import program as replica_program
 from ..trace.assemble import Assembler, door_names
 from ..trace.build import build, kept_counters
@@ -22,7 +23,8 @@ from ..trace.reach import is_step
 from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
 from ..trace.run import run
-from .breaks import assemble_broken, data_failed, entry_failed, given_to
+from .breaks import assemble_broken, data_failed, entry_failed, given_to, raised_at
+from .compiled import compiled
 from .evidence import Evidence
 from .fronts import front, place_of
 from .inputs import declare
@@ -157,6 +159,8 @@ def _trace(seen: Examined) -> None:
         not_reached(assembler, seen, output_names)
     evidence.flow, evidence.paths = assembler.flow, assembler.paths
     evidence.arguments, evidence.given = assembler.arguments, given_to(seen.recorder, assembler)
+    if traced.error is not None:
+        _look_at_break(seen)
     evidence.facts.update(_model_facts(seen))
     seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
     evidence.facts["probe"] = probe(seen)
@@ -165,6 +169,18 @@ def _trace(seen: Examined) -> None:
         from ..replicas import scope_state
 
         evidence.facts["scope"] = scope_state(seen.model, program.strategy)
+
+
+def _look_at_break(seen: Examined) -> None:
+    """What a break asks to know: which axes of an operation's tensors carry the batch, and what compile was told."""
+    evidence, adapter = seen.evidence, seen.adapter
+    assert adapter is not None and seen.run is not None and seen.run.error is not None
+    evidence.raised = raised_at(seen.recorder, seen.run.error)
+    grows = broken(seen)
+    if len(grows) == len(evidence.given):
+        evidence.given = [replace(one, grows=grown) for one, grown in zip(evidence.given, grows, strict=True)]
+    if evidence.where in ("loss", "metric") and adapter.is_model(seen.model):
+        evidence.facts["compile"] = compiled(adapter, seen.model, [path for path, _ in evidence.outputs])
 
 
 def assemble_recorded(program: Program, recorder: Recorder, error: BaseException | None) -> Examined:

@@ -94,10 +94,33 @@ def probe(seen: Any, rerun: Callable[[Callable[[Any], Shape | None], Recorder], 
     return result
 
 
+def broken(seen: Any) -> list[dict[int, float]]:
+    """Which axes of what the operation that broke was given grow with the batch; ``[]`` where a second look does not end there."""
+    first, failed = seen.run, seen.recorder.failed
+    batch = next((spec.shape[0] for _, spec in seen.evidence.x if spec.shape), None)
+    if first is None or failed is None or failed.kind != "op" or seen.adapter is None or not batch or timed_out(first.error):
+        return []
+    shape, program, recorder = seen.shape_of(), seen.program, Recorder()
+    rows = batch + 1 if batch > 2 else batch + 2
+
+    def grown(leaf: Any) -> Shape | None:
+        found = shape(leaf)
+        return (rows, *found[1:]) if found and found[0] == batch else found
+
+    run(
+        seen.adapter, seen.model, seen.sample, shape=grown, training=program.training, loss=program.loss,
+        recorder=recorder, fast=first.fast, step=first.step,
+    )  # fmt: skip
+    again = recorder.failed
+    if again is None or (again.op, again.called, len(again.inputs)) != (failed.op, failed.called, len(failed.inputs)):
+        return []
+    return [_grown(left.spec.shape, right.spec.shape, rows - batch) for left, right in zip(failed.inputs, again.inputs, strict=True)]
+
+
 def _grown(before: Shape | None, after: Shape | None, more: int) -> dict[int, float]:
     if before is None or after is None or len(before) != len(after):
         return {}
     return {i: (b - a) / more for i, (a, b) in enumerate(zip(before, after, strict=True)) if a is not None and b is not None and a != b}
 
 
-__all__ = ["Call", "Probe", "probe"]
+__all__ = ["Call", "Probe", "broken", "probe"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from ..examine.broken_lines import LastCall, Unconnected
 from ..examine.evidence import Evidence, Given
@@ -33,6 +34,7 @@ from .facts.contracts import (
     InnerDoor,
     NoRank,
     StatefulRows,
+    StateRows,
     States,
     SymbolicFunction,
     SymbolicQuestion,
@@ -44,6 +46,17 @@ from .registry import rule
 from .words import givers
 
 Explained = tuple[str, Fact] | None
+
+
+class Break(NamedTuple):
+    """What broke, with what it was given."""
+
+    evidence: Evidence
+    node: Node
+    edges: list[Edge]
+    shape: Shape | None
+
+
 _STATES = ("initial_state", "initial_states", "states")
 
 STATES = rule(
@@ -141,18 +154,21 @@ def data():
 )  # fmt: skip
 
 
-def _states(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
-    keeps = tuple(evidence.arguments(node.id).get("state_sizes") or ())
-    states = _handed(evidence.given)
+def _states(at: Break) -> Explained:
+    keeps = tuple(at.evidence.arguments(at.node.id).get("state_sizes") or ())
+    states = _handed(at.evidence.given)
     if not keeps or not states:
         return None
     shapes = tuple(one.spec.shape for one in states)
+    rows = {s[0] for s in shapes if s and len(s) == 2 and s[0] not in (None, 1)}
+    if at.shape and at.shape[0] is not None and len(rows) == 1 and rows != {at.shape[0]}:
+        return "op-shapes", StateRows(Who.of(at.node), at.shape[0], rows.pop() or 0)
     if len(keeps) == len(shapes) and all(s is None or (len(s) == 2 and s[-1] in (n, None)) for s, n in zip(shapes, keeps, strict=True)):
         return None
     encoders = [one.giver for one in states if one.giver is not None]
     names = tuple(dict.fromkeys(one.name for one in encoders))
     joined = any(one.op == "Bidirectional" for one in encoders)
-    return STATES.id, States(Who.of(node), keeps, shapes, node.op == "Bidirectional", names, joined)
+    return STATES.id, States(Who.of(at.node), keeps, shapes, at.node.op == "Bidirectional", names, joined)
 
 
 def _handed(given: list[Given]) -> list[Given]:
@@ -165,87 +181,99 @@ def _handed(given: list[Given]) -> list[Given]:
     return rest if first is not None and len(first) >= 3 and all(len(one.spec.shape or ()) == 2 for one in rest) else []
 
 
-def _stateful(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
-    said = hear(node.failure, HeardStateful)
+def _stateful(at: Break) -> Explained:
+    said = hear(at.node.failure, HeardStateful)
     if said is None:
         return None
-    declared = next((spec.shape[0] for _, spec in evidence.declared or [] if spec.shape), None)
-    return STATEFUL.id, StatefulRows(Who.of(node), None if said.unknown else declared, shape[0] if shape else None)
+    declared = next((spec.shape[0] for _, spec in at.evidence.declared or [] if spec.shape), None)
+    return STATEFUL.id, StatefulRows(Who.of(at.node), None if said.unknown else declared, at.shape[0] if at.shape else None)
 
 
-def _cell(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
-    said = hear(node.failure, HeardLoopState)
-    return (STATES.id, CellState(Who.of(node), said.before, said.after)) if said is not None else None
+def _cell(at: Break) -> Explained:
+    said = hear(at.node.failure, HeardLoopState)
+    return (STATES.id, CellState(Who.of(at.node), said.before, said.after)) if said is not None else None
 
 
-def _dtypes(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
-    said, refused = hear(node.failure, HeardDtypes), hear(node.failure, HeardRefusedDtype)
+def _dtypes(at: Break) -> Explained:
+    said, refused = hear(at.node.failure, HeardDtypes), hear(at.node.failure, HeardRefusedDtype)
     if said is not None:
-        return DTYPES.id, DtypesApart(said.operation, said.first, said.second, Who.of(node) if node.kind == "layer" else None)
+        return DTYPES.id, DtypesApart(said.operation, said.first, said.second, Who.of(at.node) if at.node.kind == "layer" else None)
     if refused is not None:
-        return DTYPES.id, DtypeRefused(Who.of(node), refused.parameter, refused.dtype, refused.allowed)
+        return DTYPES.id, DtypeRefused(Who.of(at.node), refused.parameter, refused.dtype, refused.allowed)
     return None
 
 
-def _inner_door(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
-    said = hear(node.failure, HeardInput)
-    if said is None or node.kind != "layer" or len(edges) != 1 or not shape or len(said.wanted) != len(shape):
+def _inner_door(at: Break) -> Explained:
+    said = hear(at.node.failure, HeardInput)
+    if said is None or at.node.kind != "layer" or len(at.edges) != 1 or not at.shape or len(said.wanted) != len(at.shape):
         return None
-    sizes = evidence.origins.of(edges[0])
+    sizes = at.evidence.origins.of(at.edges[0])
     for size, wanted in zip(sizes[1:], said.wanted[1:], strict=False):
         found = instead(size, wanted) if wanted is not None else None
         if found is not None:
-            return "input-axis", InnerDoor(Who.of(node), said.wanted, shape, givers(evidence.flow, edges), found)
-    return "input-axis", InnerDoor(Who.of(node), said.wanted, shape, givers(evidence.flow, edges))
+            return "input-axis", InnerDoor(Who.of(at.node), said.wanted, at.shape, givers(at.evidence.flow, at.edges), found)
+    return "input-axis", InnerDoor(Who.of(at.node), said.wanted, at.shape, givers(at.evidence.flow, at.edges))
 
 
-def _arguments(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
-    said = hear(node.failure, HeardMissingArgument)
-    if said is None or node.kind != "layer" or len(edges) < 2:
+def _arguments(at: Break) -> Explained:
+    said = hear(at.node.failure, HeardMissingArgument)
+    if said is None or at.node.kind != "layer" or len(at.edges) < 2:
         return None
-    return "layer-raises", CallArguments(Who.of(node), said.name, len(edges))
+    return "layer-raises", CallArguments(Who.of(at.node), said.name, len(at.edges))
 
 
-def _no_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
-    paths = tuple(show(path) for path, spec in evidence.x if spec.shape is None)
-    if not paths or hear(node.failure, HeardNoRank) is None:
+def _no_rank(at: Break) -> Explained:
+    paths = tuple(show(path) for path, spec in at.evidence.x if spec.shape is None)
+    if not paths or hear(at.node.failure, HeardNoRank) is None:
         return None
-    return "unknown-rank", NoRank(paths, Who.of(node) if node.kind == "layer" else None)
+    return "unknown-rank", NoRank(paths, Who.of(at.node) if at.node.kind == "layer" else None)
 
 
-def _weights(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
-    said, counted = hear(node.failure, HeardWeight), hear(node.failure, HeardWeightCount)
+def _weights(at: Break) -> Explained:
+    said, counted = hear(at.node.failure, HeardWeight), hear(at.node.failure, HeardWeightCount)
     if counted is not None:
         return WEIGHTS.id, WeightCount(counted.owner, counted.wanted, counted.given)
     if said is None:
         return None
-    named = next((item for item in reversed(evidence.flow.nodes) if item.name == said.owner), None)
-    if named is None:  # the message does not tell the layer: by the shape of its weights
-        fits = [item for item in evidence.flow.nodes if any(weight.shape == said.wanted for weight in item.weights)]
+    named = next((item for item in reversed(at.evidence.flow.nodes) if item.name == said.owner), None)
+    if named is None:  # the message does not tell the layer: by the at.shape of its weights
+        fits = [item for item in at.evidence.flow.nodes if any(weight.shape == said.wanted for weight in item.weights)]
         named = fits[0] if len(fits) == 1 else None
     return WEIGHTS.id, WeightApart(Who.of(named) if named is not None else None, said.owner, said.wanted, said.given)
 
 
-def _line(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
+def _line(at: Break) -> Explained:
     """A line outside of any layer."""
-    if node.op != "python":
+    if at.node.op != "python":
         return None
-    apart: Unconnected | None = evidence.facts.get("unconnected")
+    apart: Unconnected | None = at.evidence.facts.get("unconnected")
     if apart is not None:
         return DISCONNECTED.id, Disconnected(apart.missing, apart.given, apart.through)
-    if evidence.facts.get("symbolic") is not None:
-        function, same = evidence.facts["symbolic"]
+    if at.evidence.facts.get("symbolic") is not None:
+        function, same = at.evidence.facts["symbolic"]
         return SYMBOLIC.id, SymbolicFunction(function, same)
-    if hear(node.failure, HeardBoolean) is not None:
+    if hear(at.node.failure, HeardBoolean) is not None:
         return SYMBOLIC.id, SymbolicQuestion("truth")
-    if hear(node.failure, HeardNoneNumber) is not None and node.location is not None and "shape" in node.location.text:
+    if hear(at.node.failure, HeardNoneNumber) is not None and at.node.location is not None and "shape" in at.node.location.text:
         return SYMBOLIC.id, SymbolicQuestion("size")
-    unpack, last = hear(node.failure, HeardUnpack), evidence.facts.get("last")
+    unpack, last = hear(at.node.failure, HeardUnpack), at.evidence.facts.get("last")
     if unpack is not None and isinstance(last, LastCall) and len(last.outputs) not in (1, unpack.wanted):
         return "code-raises", Unpacked(last.layer, unpack.wanted, last.outputs)
     return None
 
 
-CONTRACTS: tuple[Callable[[Evidence, Node, list[Edge], Shape | None], Explained], ...] = (
+CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
     _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _no_rank, _weights, _line,
 )  # fmt: skip
+
+
+def dtypes_in_loss(evidence: Evidence, node: Node, loss: Node) -> Fact | None:
+    """Tensors of two dtypes in a loss or metric of the user's own, or one that an operation does not take."""
+    said, refused = hear(node.failure, HeardDtypes), hear(node.failure, HeardRefusedDtype)
+    if said is not None:
+        return DtypesApart(said.operation, said.first, said.second, Who.of(loss), "loss", labels=True)
+    if refused is None:
+        return None
+    came = {spec.dtype for _, spec in evidence.y}
+    cast = evidence.framework == "keras" and loss.kind == "loss" and came <= set(refused.allowed) and refused.dtype not in came
+    return DtypeRefused(Who.of(loss), refused.parameter, refused.dtype, refused.allowed, next(iter(came), "") if cast else "")

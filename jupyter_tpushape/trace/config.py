@@ -128,4 +128,4 @@ def state_sizes(obj: Any) -> tuple[int, ...]:
         return tuple(n for one in both for n in state_sizes(one))
     sizes = getattr(getattr(obj, "cell", None), "state_size", None)
     flat = list(sizes) if isinstance(sizes, (list, tuple)) else [sizes]
-    return tuple(flat) if all(isinstance(n, int) for n in flat) else ()
+    return tuple(n for n in flat if isinstance(n, int)) if all(isinstance(n, int) for n in flat) else ()

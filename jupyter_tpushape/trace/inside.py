@@ -10,14 +10,22 @@ from typing import Any
 
 from .framework import Framework
 from .patience import ENDS, limited
-from .recorder import Recorder, recording
+from .recorder import Call, Recorder, recording
 from .restore import left_as_found
 
 
 def look_inside(adapter: Framework, recorder: Recorder) -> None:
     """Replaces the call that broke by the calls inside it, where these can be told apart."""
     call = recorder.failed
-    if call is None or call.kind != "layer" or call.opaque or call.children or call.given is None or not adapter.backend.open_axes:
+    if (
+        call is None
+        or call.kind != "layer"
+        or call.opaque
+        or call.children
+        or call.given is None
+        or adapter.builtin(call.obj)
+        or not adapter.backend.open_axes
+    ):
         return
     args, kwargs = call.given
     if not any(adapter.is_symbolic(tensor) for _, tensor in adapter.tensors_of(args, kwargs)):
@@ -51,12 +59,11 @@ def look_inside(adapter: Framework, recorder: Recorder) -> None:
         recorder.graph = graph_before
         recorder.stack.clear()
     fresh = recorder.calls[mark:]
-    if recorder.failed is None or not any(item is recorder.failed for item in fresh):
+    broke: Call | None = recorder.failed
+    if broke is None or not any(item is broke for item in fresh):
         del recorder.calls[mark:]
         recorder.failed = call
         return
     # The new call of the layer stands where the old one stood.
-    fresh[0].called = fresh[0].called or call.called
-    if fresh[0].obj is call.obj:
-        fresh[0].called = call.called
-        recorder.calls[place : place + 1] = []
+    fresh[0].called = call.called
+    recorder.calls[place : place + 1] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ...flow import Fact, Shape, Side, Sides, Who, show_shape
-from ..words import count, listed, named, pair, placed
+from ..words import count, listed, named, pair
 
 
 def _shapes(shapes: tuple[Shape | None, ...]) -> str:
@@ -52,7 +52,9 @@ class States(Fact, frozen=True):
                 f"direction, concatenate the two h and the two c{wide}, and give the layer as many units."
             )
         if not self.counted:
-            has = {1: "a GRU or SimpleRNN keeps one", 2: "an LSTM keeps two, h and c"}.get(len(self.keeps), "a layer keeps as many as its cells")
+            has = {1: "a GRU or SimpleRNN keeps one", 2: "an LSTM keeps two, h and c"}.get(
+                len(self.keeps), "a layer keeps as many as its cells"
+            )
             return f"{count(len(self.given), 'state')} came, and {has}. What a layer with return_state=True gives first is its output, which is no state."
         if any(shape is not None and len(shape) != 2 for shape in self.given):
             return "A state is (batch, units): one vector a sample, without a time axis."
@@ -60,6 +62,23 @@ class States(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(", ".join(f"(batch, {n})" for n in self.keeps)), Side(", ".join(map(show_shape, self.given)))
+
+
+class StateRows(Fact, frozen=True):
+    """The initial state of ``layer`` is made for ``given`` samples, and its input has ``rows``."""
+
+    layer: Who
+    rows: int
+    given: int
+
+    def message(self) -> str:
+        return f"The initial state of {named(self.layer)} is made for {count(self.given, 'sample')}, and its input has {self.rows}."
+
+    def why(self) -> str:
+        return f"The number of rows {self.given} is written into the state. Take it from the input: tf.zeros((tf.shape(x)[0], units))."
+
+    def sides(self) -> Sides:
+        return Side(count(self.rows, "row")), Side(count(self.given, "row"))
 
 
 class StatefulRows(Fact, frozen=True):
@@ -77,7 +96,7 @@ class StatefulRows(Fact, frozen=True):
     def why(self) -> str:
         if self.rows is None:
             return "It keeps one state a sample from batch to batch. Declare the batch: keras.Input(batch_shape=(rows, ...)), and feed batches of that size."
-        return f"A stateful layer carries its state over, row by row, so every batch must have {self.rows} rows: batch_size={self.rows} in fit, and data that divides by it."
+        return f"A stateful layer carries its state over, row by row, so every batch must have {count(self.rows, 'row')}: batch_size={self.rows} in fit, and data that divides by it."
 
     def sides(self) -> Sides:
         return Side("a declared batch" if self.rows is None else f"{self.rows} rows"), Side(
@@ -120,7 +139,11 @@ class WeightApart(Fact, frozen=True):
         if self.owner is not None and self.owner.op == "Embedding" and len(self.wanted) == len(self.given) == 2:
             rows, wide = self.wanted[0] != self.given[0], self.wanted[1] != self.given[1]
             table = f"input_dim={self.given[0]}" if rows and not wide else f"output_dim={self.given[1]}" if wide and not rows else ""
-            one = " It often counts one word less, because id 0 is for the padding." if rows and abs((self.wanted[0] or 0) - (self.given[0] or 0)) == 1 else ""
+            one = (
+                " It often counts one word less, because id 0 is for the padding."
+                if rows and abs((self.wanted[0] or 0) - (self.given[0] or 0)) == 1
+                else ""
+            )
             ask = f" {table} would take this one." if table else ""
             return f"The table has one row of output_dim numbers for each of input_dim ids.{ask}{one}"
         if len(self.wanted) == len(self.given) and sorted(map(str, self.wanted)) == sorted(map(str, self.given)):
@@ -204,7 +227,9 @@ class SymbolicQuestion(Fact, frozen=True):
 
     def why(self) -> str:
         if self.of == "truth":
-            return "Python's if, while, and, or and not need a value. keras.ops.where chooses element by element, keras.ops.cond as a whole."
+            return (
+                "Python's if, while, and, or and not need a value. keras.ops.where chooses element by element, keras.ops.cond as a whole."
+            )
         return "The batch axis of an Input has no size. Use another axis, -1 in a reshape, or ops.shape(x)[0] inside a layer's call."
 
 
@@ -238,7 +263,9 @@ class CallArguments(Fact, frozen=True):
         return f"The call of {named(self.layer)} wants {self.missing} as an argument of its own, and gets {count(self.given, 'tensor')} in one."
 
     def why(self) -> str:
-        return f"fit hands all of x over as the first argument. Take it apart inside: def call(self, inputs), then a, {self.missing} = inputs."
+        return (
+            f"fit hands all of x over as the first argument. Take it apart inside: def call(self, inputs), then a, {self.missing} = inputs."
+        )
 
 
 class NoRank(Fact, frozen=True):
@@ -270,7 +297,7 @@ class DtypesApart(Fact, frozen=True):
 
     def message(self) -> str:
         where = f" in {named(self.inside)}" if self.inside is not None else ""
-        return f"{self.operation}{where}{placed(self.inside) if self.inside is not None else ''} is given {self.first} and {self.second}: TensorFlow does not convert one to the other."
+        return f"{self.operation}{where} is given {self.first} and {self.second}: TensorFlow does not convert one to the other."
 
     def why(self) -> str:
         both = {self.first, self.second}

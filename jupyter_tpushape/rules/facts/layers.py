@@ -9,6 +9,7 @@ from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
 from ...graph import Cause
 from ...trace.axes import RECURRENT
 from ..words import axes_of, because, differing, listed, named, pair, placed, side
+from .reasons import Reason
 
 
 class WrongRank(Fact, frozen=True):
@@ -196,7 +197,15 @@ class WrongMask(Fact, frozen=True):
         return f"{named(self.layer)} gets a mask {show_shape(self.shape)} where (batch, {fits}) fits: query steps by value steps."
 
     def why(self) -> str:
-        return "The mask says for each query step which value steps it may see."
+        mask, (batch, target, source) = self.shape or (), self.wanted
+        says = "The mask says for each query step (target) which value steps (source) it may see."
+        if len(mask) == 2 and mask[-1] == source and mask[0] in (batch, None):
+            return f"{says} A padding mask (batch, source) says it for all query steps at once: mask[:, tf.newaxis, :]."
+        if len(mask) > 3 and mask[-1] == source and set(mask[1:-1]) == {1}:
+            return f"{says} The axis of the heads is added by the layer itself: (batch, 1, source) is enough."
+        if mask[-1:] == (target,) and target != source:
+            return f"{says} This one has the query's {target} steps on its last axis too, as for self-attention; the values have {source}."
+        return says
 
     def sides(self) -> Sides:
         return pair(self.wanted, self.shape, names=False)
@@ -225,6 +234,7 @@ class OperationRaised(Fact, frozen=True):
     said: str
     node: Who | None = None
     layer: Who | None = None
+    reason: Reason | None = None
 
     @property
     def apart(self) -> tuple[tuple[int, int], ...]:
@@ -242,7 +252,7 @@ class OperationRaised(Fact, frozen=True):
         return f"The operation {self.operation}{placed(self.node) if self.node is not None else ''} cannot work on {given}."
 
     def why(self) -> str:
-        return f"It says: {self.said}"
+        return self.reason.words() if self.reason is not None else f"It says: {self.said}"
 
     def sides(self) -> Sides:
         return pair(self.shapes[0], self.shapes[1], names=False) if len(self.shapes) > 1 else (None, None)
