@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..flow import Location, Spec
 from ..flow.paths import to_wire
+from ..graph.probe import Rerun, broken
 from ..trace.assemble import Assembler, clean_message, door_names, failure
 from ..trace.doors import Door, Feeds
 from ..trace.inside import look_inside
@@ -87,6 +89,21 @@ def _about_line(seen: Examined, error: BaseException, assembler: Assembler) -> N
     if hear(str(error), HeardSymbolic) is not None:
         function = function_called(error)
         facts["symbolic"] = (function, ops_form(function, adapter.ops) if adapter.ops is not None else "")
+
+
+def anew(recorder: Recorder) -> tuple[Any, Location | None] | None:
+    """What every call of the program makes anew, and the line."""
+    return None if recorder.anew is None else (recorder.anew, location(recorder.anew.place))
+
+
+def with_growth(seen: Examined, rerun: Rerun | None = None) -> None:
+    """Notes which axes of what the operation that broke was given carry the batch, and what the program made just before."""
+    made = seen.recorder.inside
+    seen.evidence.facts["made"] = type(made[-1][0]).__name__ if made else ""
+    given = seen.evidence.given
+    grows = broken(seen, rerun)
+    if len(grows) == len(given):
+        seen.evidence.given = [replace(one, grows=grown) for one, grown in zip(given, grows, strict=True)]
 
 
 def raised_at(recorder: Recorder, error: BaseException) -> Location | None:

@@ -89,6 +89,10 @@ class HeardUneven(Heard, frozen=True):
     target: Shape
 
 
+class HeardMadeInside(Heard, frozen=True):
+    """A variable was made where a program only runs."""
+
+
 class HeardInput(Heard, frozen=True):
     """A model inside another one declares ``wanted`` and was given ``given``."""
 
@@ -166,6 +170,12 @@ def _structure(text: str) -> Iterator[Heard]:
         yield HeardUnpack(int(unpack[2]), unpack[1] == "too many")
     if argument:
         yield HeardMissingArgument(argument[1])
+    if (
+        "could not be lifted out of a `tf.function`" in text
+        or "attempting to create a variable while in a stateless scope" in text
+        or "only supports singleton tf.Variables created on the first call" in text
+    ):
+        yield HeardMadeInside()
     if uneven := _UNEVEN.search(text):
         yield HeardUneven(_shape(uneven[1]))
     if door:

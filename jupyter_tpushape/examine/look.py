@@ -6,24 +6,24 @@ Looking twice (a fix that is tried, a second batch size) is calling :func:`exami
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 from typing import Any
 
 from ..flow import CannotRebuild, Spec
 from ..flow.paths import flatten
-from ..graph.probe import broken, probe
+from ..graph.probe import probe
 from ..graph.program import program as replica_program
 from ..trace.assemble import Assembler, door_names
 from ..trace.build import build, kept_counters
 from ..trace.framework import Framework
 from ..trace.frameworks import adapter_for, loaded
 from ..trace.hindsight import look_back
+from ..trace.locations import location
 from ..trace.patience import ENDS, limited
 from ..trace.reach import is_step
 from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
 from ..trace.run import run
-from .breaks import assemble_broken, data_failed, entry_failed, given_to, raised_at
+from .breaks import anew, assemble_broken, data_failed, entry_failed, given_to, raised_at, with_growth
 from .compiled import compiled
 from .evidence import Evidence
 from .fronts import front, place_of
@@ -159,12 +159,13 @@ def _trace(seen: Examined) -> None:
         not_reached(assembler, seen, output_names)
     evidence.flow, evidence.paths = assembler.flow, assembler.paths
     evidence.arguments, evidence.given = assembler.arguments, given_to(seen.recorder, assembler)
+    seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
     if traced.error is not None:
         _look_at_break(seen)
     evidence.facts.update(_model_facts(seen))
-    seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
     evidence.facts["probe"] = probe(seen)
     evidence.facts["program"] = replica_program(seen)
+    evidence.facts["anew"] = anew(seen.recorder)
     if adapter.is_model(seen.model) and adapter.backend.replicated:
         from ..replicas import scope_state
 
@@ -176,9 +177,11 @@ def _look_at_break(seen: Examined) -> None:
     evidence, adapter = seen.evidence, seen.adapter
     assert adapter is not None and seen.run is not None and seen.run.error is not None
     evidence.raised = raised_at(seen.recorder, seen.run.error)
-    grows = broken(seen)
-    if len(grows) == len(evidence.given):
-        evidence.given = [replace(one, grows=grown) for one, grown in zip(evidence.given, grows, strict=True)]
+    with_growth(seen)
+    evidence.facts["added"] = [
+        (seen.call_ids.get(id(call), "") if call is not None else "", str(getattr(layer, "name", "")), spec.shape, location(place))
+        for call, layer, spec, place in seen.recorder.added
+    ]
     if evidence.where in ("loss", "metric") and adapter.is_model(seen.model):
         evidence.facts["compile"] = compiled(adapter, seen.model, [path for path, _ in evidence.outputs])
 

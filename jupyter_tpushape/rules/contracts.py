@@ -13,6 +13,7 @@ from ..examine.heard_contracts import (
     HeardDtypes,
     HeardInput,
     HeardLoopState,
+    HeardMadeInside,
     HeardMissingArgument,
     HeardNoneNumber,
     HeardNoRank,
@@ -25,6 +26,8 @@ from ..examine.heard_contracts import (
 from ..flow import Edge, Fact, Node, Shape, Who
 from ..flow.paths import show
 from ..graph import instead
+from .calls import MADE
+from .facts.calls import MadeAnew
 from .facts.contracts import (
     CallArguments,
     CellState,
@@ -229,6 +232,13 @@ def _no_rank(at: Break) -> Explained:
     return "unknown-rank", NoRank(paths, Who.of(at.node) if at.node.kind == "layer" else None)
 
 
+def _made_inside(at: Break) -> Explained:
+    if hear(at.node.failure, HeardMadeInside) is None or (at.evidence.where == "build" and at.node.kind != "layer"):
+        return None
+    cls = at.evidence.facts.get("made") or "variable"
+    return MADE.id, MadeAnew(cls, "step" if "step" in at.evidence.facts else "call")
+
+
 def _weights(at: Break) -> Explained:
     said, counted = hear(at.node.failure, HeardWeight), hear(at.node.failure, HeardWeightCount)
     if counted is not None:
@@ -263,7 +273,7 @@ def _line(at: Break) -> Explained:
 
 
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
-    _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _no_rank, _weights, _line,
+    _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _no_rank, _made_inside, _weights, _line,
 )  # fmt: skip
 
 

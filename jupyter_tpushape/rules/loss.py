@@ -10,6 +10,7 @@ from ..flow import Edge, Fact, Finding, Node, Shape, Who
 from ..flow.paths import show
 from ..graph import cause
 from ..trace.axes import RECURRENT
+from .calls import VECTOR, vector_added
 from .compiled import METRIC_LABELS, OUTPUTS, metric_reads, outputs_apart
 from .contracts import dtypes_in_loss
 from .facts.compiled import ColourMasks, TextLabels
@@ -217,6 +218,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     if labels is not None and labels.spec.dtype == "string":
         path = evidence.carried(labels)
         return TEXT.id, TextLabels(show(path) if path is not None else "", loss.name), ()
+    vector = vector_added(evidence, node)
+    if vector is not None:
+        return VECTOR.id, *vector
     dtypes = dtypes_in_loss(evidence, node, loss)
     if dtypes is not None:
         return "dtype-mix", dtypes, ()

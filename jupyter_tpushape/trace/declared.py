@@ -13,7 +13,7 @@ from typing import Any
 
 from ..flow import Spec
 from ..flow.paths import map_leaves
-from .called import Check, check_of, hold
+from .called import Check, check_of, hold, of_the_user
 from .doors import Door
 from .recorder import Call, Port, Recorder
 
@@ -137,6 +137,8 @@ def _settled(adapter: Any, operation: Any) -> bool:
     if adapter.kind(operation) == "op":
         return adapter.op_name(operation).lower() in _ELEMENTWISE
     name = type(operation).__name__
+    if of_the_user(getattr(operation, "activity_regularizer", None)):
+        return False
     if name == "Embedding" and getattr(operation, "mask_zero", False):
         return False
     return adapter.builtin(operation) and name not in _UNSETTLED and not getattr(operation, "stateful", False) and not _batchwise(operation)

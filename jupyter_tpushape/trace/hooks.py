@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .anew import note
 from .locations import user_frame
 from .recorder import Call, Recorder, active, remember_line
 
@@ -33,6 +34,10 @@ class Hooks:
         self.patch(self.framework.Sequential, "__init__", self._around_sequential)
         self.patch(self.framework.Sequential, "add", self._around_add)
         self.patch(self.framework.Model, "compile", self._around_compile)
+        self.patch(self.framework.Layer, "add_loss", self._around_add_loss)
+        self.patch(self.framework.Metric, "__init__", self._around_making)
+        for optimizer in self.framework.optimizer_classes():
+            self.patch(optimizer, "__init__", self._around_making)
         self.framework.install_more()
 
     def uninstall(self) -> None:
@@ -45,7 +50,7 @@ class Hooks:
         """Exchanges a method for ``around(method)``, which keeps its name and signature."""
         # The method may stand in a base class: Keras 3 keeps compile in its trainer.
         owner = next((base for base in owner.__mro__ if attribute in base.__dict__), None)
-        if owner is None:
+        if owner is None or owner is object:
             return
         original = owner.__dict__[attribute]
         wrapper = around(original)
@@ -58,6 +63,8 @@ class Hooks:
     def _around_init(self, original: Any) -> Any:
         def __init__(layer: Any, *args: Any, **kwargs: Any) -> Any:
             recorder = active()
+            if recorder is not None:
+                note(recorder, layer)
             if recorder is None:
                 remember_line(layer)
             elif not recorder.muted:
@@ -67,6 +74,26 @@ class Hooks:
             return original(layer, *args, **kwargs)
 
         return __init__
+
+    def _around_making(self, original: Any) -> Any:
+        def __init__(obj: Any, *args: Any, **kwargs: Any) -> Any:
+            recorder = active()
+            if recorder is not None:
+                note(recorder, obj)
+            return original(obj, *args, **kwargs)
+
+        return __init__
+
+    def _around_add_loss(self, original: Any) -> Any:
+        def add_loss(layer: Any, *args: Any, **kwargs: Any) -> Any:
+            recorder = active()
+            if recorder is not None and recorder.graph is not None and not recorder.muted:
+                call = recorder.stack[-1] if recorder.stack else None
+                for _, tensor in self.framework.tensors_of(args[:1], kwargs):
+                    recorder.added.append((call, layer, self.framework.spec(tensor), user_frame()))
+            return original(layer, *args, **kwargs)
+
+        return add_loss
 
     def _around_input(self, original: Any) -> Any:
         def __init__(layer: Any, *args: Any, **kwargs: Any) -> Any:

@@ -101,6 +101,11 @@ class Recorder:
         self.fresh = False
         # Whether variables that are made now need no values: what is built is traced and never trained.
         self.hollow = False
+        # What the user's own lines made while a program was traced, and where; what it makes in every call.
+        self.inside: list[tuple[Any, Any]] = []
+        self.anew: Any = None
+        # Losses that layers added by themselves: the layer's call, the layer, the loss' spec, the line.
+        self.added: list[tuple[Call | None, Any, Spec, Any]] = []
         # The inputs and outputs of a functional model that could not be made of them.
         self.ends: tuple[Any, Any] | None = None
 
