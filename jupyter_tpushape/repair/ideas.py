@@ -77,6 +77,7 @@ def _own_loss(evidence: Evidence) -> Ideas:
 _BY_PROGRAM: dict[str, tuple[Callable[[Evidence], Ideas], ...]] = {
     "label-rank": (_labels,),
     "loss-raises": (_labels, _own_loss),
+    "output-names": (_labels,),
     "loss-broadcast": (_labels,),
     "input-structure": (_inputs,),
     "data-misfit": (_rows,),

@@ -126,13 +126,14 @@ SYMBOLIC = rule(
     fails="""
 def build():
     i = keras.Input((4,)); x = L.Dense(2)(i)
-    return keras.Model(i, L.Dense(1)(tf.nn.relu(x) if hasattr(keras, "ops") else x if x else i))
+    return keras.Model(i, L.Dense(1)(tf.nn.relu(x)))
 """,
     passes="""
 def build():
     i = keras.Input((4,)); x = L.Dense(2)(i)
-    return keras.Model(i, L.Dense(1)(keras.ops.relu(x) if hasattr(keras, "ops") else tf.nn.relu(x)))
+    return keras.Model(i, L.Dense(1)(keras.ops.relu(x)))
 """,
+    frameworks=("keras",),
 )  # fmt: skip
 DTYPES = rule(
     "dtype-mix", "An operation is given tensors of different dtypes", severity="error", source="TensorFlow's own check of an operation's inputs",

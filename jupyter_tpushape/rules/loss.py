@@ -25,15 +25,14 @@ from .facts.loss import (
     RowsOfValues,
     SingleValues,
     SurplusAxes,
-    Through,
     WrongUnits,
     WrongWeights,
 )
 from .reasons import reason
 from .registry import check, rule
-from .saved_models import LAYERS as SAVED_MODELS
 from .tpu_setup import of_scopes
-from .words import axes_of, blamed
+from .upstream import ancestors, cause_of_axes
+from .words import blamed
 
 _SOURCE = "Keras' own loss functions, run symbolically"
 
@@ -150,37 +149,6 @@ def ends(evidence: Evidence, node: Node) -> tuple[Edge | None, Edge | None]:
     labels = next((edge for edge in edges if edge.label == "labels"), None)
     predictions = next((edge for edge in edges if edge.label == "predictions"), None)
     return labels, predictions
-
-
-def ancestors(evidence: Evidence, start: str) -> Iterator[Node]:
-    """Nodes upstream of ``start``, nearest first."""
-    seen, pending = {start}, [start]
-    while pending:
-        current = pending.pop(0)
-        for edge in evidence.flow.into(current):
-            if edge.source not in seen and edge.label not in ("labels", "weights"):
-                seen.add(edge.source)
-                pending.append(edge.source)
-                yield evidence.flow.node(edge.source)
-
-
-def cause_of_axes(evidence: Evidence, predictions: Edge) -> tuple[Through, Node] | None:
-    """The layer upstream that let surplus axes through: a recurrent layer that returns sequences, or a grid without a Flatten."""
-    source = evidence.flow.node(predictions.source)
-    for node in [source, *ancestors(evidence, source.id)]:
-        if node.op in ("Flatten", "GlobalAveragePooling2D", "GlobalMaxPooling2D", "GlobalAveragePooling1D", "GlobalMaxPooling1D"):
-            return None
-        if node.op in RECURRENT and node.config.get("return_sequences"):
-            return "sequences", node
-        if node.op == "Bidirectional":
-            return "sequences", node
-        if node.op in SAVED_MODELS:
-            return "tokens", node
-        if node.op == "Embedding" or (axes_of(node.op) and node.op not in RECURRENT):
-            return "grid", node
-        if node.kind == "input":
-            return "input", node
-    return None
 
 
 @check(order=30)

@@ -10,6 +10,7 @@ from ..examine.heard_contracts import HeardUneven
 from ..flow import Edge, Node, Shape
 from ..graph import Axis, axes, written
 from .facts.reasons import LacksAxis, Lengths, Reason, Uneven, WholeOnly, WrittenRows
+from .upstream import ancestors, cause_of_axes
 
 _PRODUCTS = ("MatMul", "BatchMatMul", "Einsum", "dot_general")
 
@@ -82,8 +83,6 @@ def _source(evidence: Evidence, given: Given, axis: int) -> str:
 
 def _through(evidence: Evidence, given: Given) -> str:
     """The layer whose inner axes came along through a Dense to this tensor; ``""`` where none did."""
-    from .loss import ancestors, cause_of_axes
-
     if given.giver is None:
         return ""
     for node in [given.giver, *ancestors(evidence, given.giver.id)]:

@@ -10,8 +10,9 @@ from ..flow import Edge, Finding, Node, Shape, Who
 from ..trace.axes import RECURRENT
 from .examples import sequential
 from .facts.loss import Crosswise, IdOutOfRange, LabelOutOfRange, LogitsMissing, LogitsTwice, RowsConvolvedAlone, SingleUnit, Through
-from .loss import cause_of_axes, cut_sequence, ends, kind_of
+from .loss import cut_sequence, ends, kind_of
 from .registry import check, rule
+from .upstream import cause_of_axes
 from .words import axes_of
 
 _SOURCE = "Keras' own losses, and how it aligns labels with predictions"
