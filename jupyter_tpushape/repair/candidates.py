@@ -50,6 +50,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "input-rank": (batching.batch_once, entry.rank_data, entry.declare_rows),
     "input-axis": (entry.declare_rows, entry.resize_axis),
     "input-dtype": (),
+    "input-patches": (),
     "input-structure": (),
     "data-misfit": (data.transpose_all, data.transpose_rows, data.shared_rows),
     "data-raises": (data.recount, data.whole_windows),

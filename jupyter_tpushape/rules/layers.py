@@ -327,7 +327,9 @@ def _reshape_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
     rows = shape[1:] if node.kind == "layer" and shape else shape
     if not target or rows is None or elements(rows) is None:
         return None
-    return RESHAPE.id, WrongCount(Who.of(node), tuple(int(n) for n in target), rows, node.kind == "layer")
+    last = evidence.origins.of(edges[0])[-1:] if edges and len(rows) == 1 else ()
+    made = written(last[0]) if last else ""
+    return RESHAPE.id, WrongCount(Who.of(node), tuple(int(n) for n in target), rows, node.kind == "layer", made)
 
 
 def _window_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:

@@ -117,8 +117,21 @@ def size_arguments(obj: Any) -> dict[str, Any]:
     """The arguments of a layer that decide sizes, defaults included; ``{}`` where it cannot say them."""
     config = _told(obj)
     sizes = {key: value for key, value in config.items() if key in _SIZES}
-    states = state_sizes(obj)
-    return {**sizes, "state_sizes": states} if states else sizes
+    states, inner = state_sizes(obj), _inner(obj)
+    return {**sizes, **({"state_sizes": states} if states else {}), **({"layers": inner} if inner else {})}
+
+
+def _inner(obj: Any) -> list[tuple[str, dict[str, Any], tuple[int | None, ...]]]:
+    """The layers of a Sequential that is used as a layer, in order: name, arguments that decide sizes, and what each gives."""
+    if not any(base.__name__ == "Sequential" for base in type(obj).__mro__):
+        return []
+    found = []
+    for layer in getattr(obj, "layers", ()):
+        try:
+            found.append((str(layer.name), size_arguments(layer), tuple(layer.output.shape)))
+        except (AttributeError, ValueError, RuntimeError):
+            return []  # not built, or used in several places
+    return found
 
 
 def state_sizes(obj: Any) -> tuple[int, ...]:

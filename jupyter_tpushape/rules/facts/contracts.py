@@ -359,7 +359,9 @@ class InnerDoor(Fact, frozen=True):
         if self.source is None:
             return "What one model gives must be what the next one declares, axis by axis."
         who, argument, now, becomes, instead = self.source
-        return f"{who} begins with {argument}={now}, and the layers behind it make {becomes} of that; {instead} would come out right."
+        return (
+            f"{who} begins with {argument} {now}, and the layers behind it make {becomes} of that; {instead} in its place comes out right."
+        )
 
     def sides(self) -> Sides:
         return pair(self.wanted, self.shape)

@@ -97,6 +97,12 @@ class UnlikeBranches(Fact, frozen=True):
     made: tuple[str, ...] = ()
 
     @property
+    def longer(self) -> tuple[Branch, ...]:
+        """Branches that have more axes than others."""
+        least = min(len(one.shape or ()) for one in self.branches)
+        return tuple(one for one in self.branches if len(one.shape or ()) > least)
+
+    @property
     def two(self) -> tuple[Branch, Branch]:
         """The odd branch behind one that it is held against."""
         return next(one for i, one in enumerate(self.branches) if i != self.odd), self.branches[self.odd]
@@ -112,6 +118,12 @@ class UnlikeBranches(Fact, frozen=True):
         if self.axis is not None:
             rule = f"Concatenate joins along axis {self.axis}; every other axis must be the same in all branches."
         sizes = f"{'; '.join(self.made)}." if self.made else ""
+        longer = self.longer
+        if longer and len(longer) < len(self.branches):
+            names = listed(tuple(one.giver.name for one in longer))
+            embeds = any(one.giver.op == "Embedding" for one in longer)
+            adds = " An Embedding gives a vector for each id, so a column of ids gets an axis more." if embeds else ""
+            return f"{names} {'has' if len(longer) == 1 else 'have'} more axes than the other branches.{adds} A Flatten or a pooling behind each takes them away. {rule}"
         return " ".join(filter(None, [because(self.cause), sizes, rule]))
 
     def sides(self) -> Sides:
@@ -126,6 +138,7 @@ class WrongCount(Fact, frozen=True):
     target: tuple[int, ...]
     given: Shape
     per_sample: bool
+    made: str = ""
 
     def _asked(self) -> str:
         if -1 in self.target:
@@ -139,7 +152,8 @@ class WrongCount(Fact, frozen=True):
         )
 
     def why(self) -> str:
-        return "A reshape keeps every number; only the axes change."
+        made = f"{self.made}; {self._asked()} there would fill it. " if self.made else ""
+        return f"{made}A reshape keeps every number; only the axes change."
 
     def sides(self) -> Sides:
         return Side(f"{self.target} = {self._asked()}"), Side(f"{show_shape(self.given)} = {elements(self.given)} numbers")
