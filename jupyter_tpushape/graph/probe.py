@@ -15,6 +15,7 @@ from ..flow import Shape
 from ..trace.assemble import Assembler, clean_message
 from ..trace.locations import location
 from ..trace.patience import timed_out
+from ..trace.raised import Raised, raised_at
 from ..trace.recorder import Call, Recorder
 from ..trace.run import Run, run
 
@@ -23,14 +24,18 @@ from ..trace.run import Run, run
 class Probe:
     """``axes``: for each edge id, the axes that grow with the batch, with what one row more adds.
 
-    ``failure``: what broke with another batch size and holds with this one, as ``(node id, text)``.
+    ``failure``: what broke with another batch size and holds with this one, as ``(node id, text)``; ``raised``: at which line.
     """
 
     rows: int = 0
     axes: dict[str, dict[int, float]] = field(default_factory=dict)
     failure: tuple[str, str] | None = None
+<<<<<<< HEAD
     # Losses that layers added: (id of the layer's node, or "", its name, the shape, the axes that grow, the line).
     added: list[tuple[str, str, Shape, dict[int, float], Any]] = field(default_factory=list)
+=======
+    raised: Raised | None = None
+>>>>>>> main
 
 
 # Runs a program once more, with shapes of its leaves and a recorder.
@@ -67,6 +72,7 @@ def probe(seen: Any, rerun: Rerun | None = None) -> Probe | None:
         seen.limits.append("which axes carry the batch: the second trace took too long")
         return None
     if second.error is not None:
+        result.raised = raised_at(second.error, seen.adapter)
         place = len(after) - 1
         if 0 <= place < len(before):
             failing = next((i for i, call in enumerate(after) if call is recorder.failed), place)

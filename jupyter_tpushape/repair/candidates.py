@@ -11,7 +11,7 @@ from typing import Any
 
 from ..examine.evidence import Evidence
 from ..flow import Edit, Finding
-from .makers import batching, data, entry, heads, inputs, labels, layers, merging, operations, scope
+from .makers import batching, data, entry, expressions, heads, inputs, labels, layers, merging, operations, scope
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class Candidate:
 def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
     """Every candidate for a finding, in the order in which they are tried."""
     makers = (*_FIRST, *_MAKERS.get(finding.rule, (layers.general,)))
+    if evidence.raised is not None and finding.rule in _AT_THE_LINE:
+        makers = (*_FIRST, expressions.cast, expressions.axes, expressions.rows, *makers)
     found: list[Candidate] = []
     seen: set[str] = set()
     for make in makers:
@@ -38,6 +40,10 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
     return found
 
 
+# Raised by an operation or a layer that a line of the user's own calls.
+_AT_THE_LINE = frozenset(
+    {"op-shapes", "layer-raises", "attention-shapes", "loss-raises", "metric-raises", "code-raises", "merge-shapes", "data-raises"}
+)
 # Where these see their own fault, it is the cause of whatever else was said.
 _FIRST: tuple[Any, ...] = (batching.batch_dataset, inputs.exchanged)
 _MAKERS: dict[str, tuple[Any, ...]] = {
@@ -97,14 +103,12 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         operations.leave_out,
     ),
     "layer-axis": (layers.project_before,),
-    "merge-shapes": (merging.at_cause, merging.keep_positions, merging.merge, entry.declare_exact),
+    "merge-shapes": (merging.pad_and_crop, merging.at_cause, merging.keep_positions, merging.merge, entry.declare_exact),
     "reshape-size": (layers.reshape_target,),
     "window-too-large": (layers.keep_size, entry.declare_rows),
     "axis-unknown": (layers.pool_unknown, batching.declared_lengths, entry.declare_known, entry.declare_rows, operations.leave_out),
     "attention-shapes": (layers.embed_ids, layers.attention_width, operations.mask_shape),
     "layer-raises": (
-        operations.count_rows,
-        operations.counted_rows,
         layers.state_units,
         operations.own_weights,
         entry.cast_data,
@@ -114,8 +118,6 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         entry.declare_rows,
     ),
     "op-shapes": (
-        operations.count_rows,
-        operations.counted_rows,
         layers.state_units,
         operations.own_weights,
         operations.other_number,
@@ -138,7 +140,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "one-hot-labels": (labels.dense_loss, labels.label_numbers),
     "output-units": (heads.missing_head, heads.units, labels.label_numbers_binary, heads.append_head),
     "label-rank": (heads.last_frame, labels.label_numbers_binary, labels.label_axes, heads.one_unit, heads.flatten_cause),
-    "output-size": (merging.at_cause, heads.grid_sizes),
+    "output-size": (merging.at_cause, merging.crop_output, merging.pad_and_crop, heads.grid_sizes),
     "loss-raises": (
         labels.whole_batch,
         heads.grid_sizes,
@@ -167,7 +169,8 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "logits-twice": (heads.no_logits,),
     "reshape-interleaves": (layers.permute, operations.transpose_for_reshape),
     "softmax-over-batch": (operations.softmax_axis,),
-    "fixed-batch": (operations.free_batch, operations.counted_rows),
+    "code-raises": (expressions.keras_functions,),
+    "fixed-batch": (expressions.rows, operations.free_batch),
     "batch-axis-lost": (operations.other_axis, operations.leave_out),
     "batch-axis-merged": (merging.last_axis, operations.whole_rows, operations.other_axis, operations.leave_out),
     "batch-broadcast": (labels.label_axes, labels.rows_of_one, operations.other_axis, operations.leave_out),

@@ -6,6 +6,7 @@ from .batching import AddBatch, BatchOnce, Rebatch, ShareRows
 from .compile_argument import CompileArgument, FreshOptimizer
 from .data_code import LastAxis, MoveStage, WholeWindows
 from .exchange_layers import ExchangeLayers
+from .expression import Expression
 from .host_layer import HostLayer
 from .in_scope import InScope
 from .input_shape import InputShape
@@ -23,6 +24,7 @@ __all__ = [
     "Edit",
     "ExchangeInputs",
     "ExchangeLayers",
+    "Expression",
     "FreshOptimizer",
     "HostLayer",
     "InScope",

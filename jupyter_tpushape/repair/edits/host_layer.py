@@ -60,7 +60,7 @@ class HostLayer(Edit):
         changes: list[Change] = []
         if self.input is not None:
             gives = self._gives(text)
-            _, _, door = text.made(InputShape(self.target, self.input)._declaring(text))
+            _, _, door = text.made(text.door(self.target, self.input))
             shaped = InputShape(self.target, self.input, list((gives.shape or ())[1:]))._shaped(
                 source, door, positions_of(names.value(door.func))
             )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 from ...examine.evidence import Evidence
-from ...examine.heard import HeardReshape, HeardWidths, hear
+from ...examine.heard import HeardWidths, hear
 from ...flow import Edit, Finding, Node, Shape, elements
 from ...flow.paths import to_wire
 from ...rules.facts.layers import OperationRaised, WrongMask
 from ...rules.facts.mixing import FixedBatch
+from ..text.operations import spelled
 from .edits import Made, failing, given, insert, owner_of, upstream, where
 from .entry import declaration
 
@@ -159,24 +160,6 @@ def _within(evidence: Evidence, node: Node) -> str | None:
     return "" if node.kind == "op" and not node.parent else None
 
 
-def counted_rows(evidence: Evidence, finding: Finding) -> Made:
-    """The rows of the input, where a tensor is made with the number of rows of a whole batch."""
-    nodes = [evidence.flow.node(name) for name in finding.nodes] or [node for node in [evidence.failed] if node is not None]
-    rows = {
-        getattr(evidence.sample, "batch", None),
-        *(getattr(evidence.sample, "batch_sizes", ()) or ()),
-        getattr(evidence.sample, "rows", None),
-    }
-    for node in nodes:
-        name = _within(evidence, node)
-        for size in sorted(n for n in rows if n) if name is not None else ():
-            yield (
-                f"Take the number of rows from the input: tf.shape(x)[0] for {size}{' in ' + name if name else ''}",
-                [Edit("replace-op", name or "", {"op": "rows", "find": size})],
-                "works for every batch size, on every number of replicas",
-            )
-
-
 def softmax_axis(evidence: Evidence, finding: Finding) -> Made:
     """The softmax along another axis than the batch."""
     node = evidence.flow.node(finding.nodes[0])
@@ -193,7 +176,7 @@ def softmax_axis(evidence: Evidence, finding: Finding) -> Made:
 
 
 def transpose_for_reshape(evidence: Evidence, finding: Finding) -> Made:
-    """tf.transpose in place of tf.reshape in the user's own code."""
+    """A transpose in place of a reshape in the user's own code."""
     from .entry import permutation
 
     node = evidence.flow.node(finding.nodes[0])
@@ -204,7 +187,7 @@ def transpose_for_reshape(evidence: Evidence, finding: Finding) -> Made:
     order = permutation(before, after)
     if order is not None:
         yield (
-            f"Exchange the axes with tf.transpose(x, {tuple(order)}){' in ' + name if name else ''}",
+            f"Exchange the axes with {spelled()}.transpose(x, {tuple(order)}){' in ' + name if name else ''}",
             [Edit("replace-op", name, {"op": "transpose", "order": order})],
             "moves the numbers along with the axes",
         )
@@ -237,22 +220,6 @@ def own_weights(evidence: Evidence, finding: Finding) -> Made:
             f"Project to {width} in front of {owner.name}: Dense({width})",
             [insert(owner.name, "Dense", units=width)],
             "its weights were made for so many; adds weights of its own",
-        )
-
-
-def count_rows(evidence: Evidence, finding: Finding) -> Made:
-    """-1 for a batch size in a reshape that raised, where the other axes hold whole samples."""
-    node = evidence.failed
-    said = hear(node.failure, HeardReshape) if node is not None else None
-    if node is None or said is None or said.by != "tensorflow":
-        return
-    owner, size, target = owner_of(evidence, node) or node, said.have, said.wanted
-    rest = math.prod(target[1:])
-    if len(target) > 1 and rest and size % rest == 0:
-        yield (
-            f"Let TensorFlow count the rows: -1 for {target[0]} in {owner.name}",
-            [Edit("replace-op", owner.name, {"find": target[0], "replace": -1})],
-            "works for every batch size, on every number of replicas",
         )
 
 
