@@ -74,7 +74,7 @@ def assemble_broken(seen: Examined, error: BaseException) -> None:
     if recorder.calls or recorder.inputs or evidence.x:
         not_reached(assembler, seen, [])
     evidence.flow, evidence.arguments = assembler.flow, assembler.arguments
-    evidence.given, evidence.raised = given_to(recorder, assembler), raised_at(recorder, error)
+    evidence.given = given_to(recorder, assembler)
     if adapter is not None:
         _about_line(seen, error, assembler)
     evidence.facts["message"] = clean_message(error)
@@ -104,12 +104,6 @@ def with_growth(seen: Examined, rerun: Rerun | None = None) -> None:
     grows = broken(seen, rerun)
     if len(grows) == len(given):
         seen.evidence.given = [replace(one, grows=grown) for one, grown in zip(given, grows, strict=True)]
-
-
-def raised_at(recorder: Recorder, error: BaseException) -> Location | None:
-    """The innermost line of the user's own that a break came out of."""
-    broke = recorder.failed.failure if recorder.failed is not None else None
-    return (error_line(broke) if broke is not None else None) or error_line(error)
 
 
 def given_to(recorder: Recorder, assembler: Assembler) -> list[Given]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ..flow import Edge, Flow, KeyPath, Location, Node, Shape, Spec, Target
+from ..flow import Edge, Flow, KeyPath, Node, Shape, Spec, Target
 from ..flow.paths import to_wire
 from ..graph import Origins
 from ..trace.raised import Raised
@@ -48,12 +48,8 @@ class Evidence:
     ``feeds``: the declared input's path and the data's, of each input that gets a tensor; empty where that is not known for sure.
     ``paths``: which leaf of the data an edge carries, by the edge's id.
     ``where``: the phase that raised (``data``, ``build``, ``call``, ``loss``, ``metric``), or ``""``.
-<<<<<<< HEAD
     ``given``: what the call that broke was handed, in order, those that no node gave included.
-    ``raised``: the innermost line of the user's own that the break came out of.
-=======
     ``raised``: the user's line that raised, with what its names held.
->>>>>>> main
     ``arguments``: what a node's layer was given that decides sizes, defaults included, as plain values by the node's id.
     ``backend``: what the framework runs on; checks of one backend's facts are silent elsewhere.
     ``sample``: the sampled data (see :mod:`jupyter_tpushape.sources`), or ``None``.
@@ -78,7 +74,6 @@ class Evidence:
     backend: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
     given: list[Given] = field(default_factory=list)
-    raised: Location | None = None
     arguments: Callable[[str], dict[str, Any]] = field(default=lambda _: {})
 
     @cached_property

@@ -281,9 +281,6 @@ def _scopes(text: str) -> Iterator[Heard]:
         yield HeardScope("mixed")
 
 
-<<<<<<< HEAD
-@reads
-=======
 _ALLOWED = re.compile(r"(?:parameter '(\w+)' has DataType \w+|attr '\w+' of \w+(?: is)?) not in (?:the )?list of allowed values: ([\w, ]+)")
 _UNLIKE = re.compile(
     r"that does not match type|was expected to be an? \w+ tensor but is an?|conversion requested dtype|types \[[^\]]*\] that don't all match"
@@ -291,7 +288,7 @@ _UNLIKE = re.compile(
 )
 
 
-@_reads
+@reads
 def _dtypes(text: str) -> Iterator[Heard]:
     allowed = _ALLOWED.search(text)
     if allowed:
@@ -300,8 +297,7 @@ def _dtypes(text: str) -> Iterator[Heard]:
         yield HeardDtype()
 
 
-@_reads
->>>>>>> main
+@reads
 def _reductions(text: str) -> Iterator[Heard]:
     if "Reduction.SUM" in text:
         yield HeardReduction()

@@ -24,7 +24,7 @@ from ..trace.reach import is_step
 from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
 from ..trace.run import run
-from .breaks import anew, assemble_broken, data_failed, entry_failed, given_to, raised_at, with_growth
+from .breaks import anew, assemble_broken, data_failed, entry_failed, given_to, with_growth
 from .compiled import compiled
 from .evidence import Evidence
 from .fronts import front, place_of
@@ -182,7 +182,6 @@ def _look_at_break(seen: Examined) -> None:
     """What a break asks to know: which axes of an operation's tensors carry the batch, and what compile was told."""
     evidence, adapter = seen.evidence, seen.adapter
     assert adapter is not None and seen.run is not None and seen.run.error is not None
-    evidence.raised = raised_at(seen.recorder, seen.run.error)
     with_growth(seen)
     evidence.facts["added"] = [
         (seen.call_ids.get(id(call), "") if call is not None else "", str(getattr(layer, "name", "")), spec.shape, location(place))

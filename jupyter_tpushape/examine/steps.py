@@ -15,7 +15,7 @@ from ..trace.locations import is_user_file, location
 from ..trace.patience import ENDS, limited
 from ..trace.reach import Reached, is_graph_function, plain, reach
 from ..trace.recorder import Recorder
-from .breaks import anew, data_failed, error_line, given_to, raised_at, with_growth
+from .breaks import anew, data_failed, error_line, given_to, with_growth
 from .evidence import Evidence
 from .fronts import front, global_batch, place_of
 from .heard import HeardReduction, hear
@@ -132,7 +132,7 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strate
     evidence.flow, evidence.paths = assembler.flow, assembler.paths
     evidence.arguments = assembler.arguments
     if traced.error is not None:
-        evidence.given, evidence.raised = given_to(seen.recorder, assembler), raised_at(seen.recorder, traced.error)
+        evidence.given = given_to(seen.recorder, assembler)
         with_growth(seen, lambda shape, recorder: again(shape, recorder)[0])
     seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
     split = evidence.split

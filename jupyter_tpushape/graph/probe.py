@@ -30,12 +30,9 @@ class Probe:
     rows: int = 0
     axes: dict[str, dict[int, float]] = field(default_factory=dict)
     failure: tuple[str, str] | None = None
-<<<<<<< HEAD
     # Losses that layers added: (id of the layer's node, or "", its name, the shape, the axes that grow, the line).
     added: list[tuple[str, str, Shape, dict[int, float], Any]] = field(default_factory=list)
-=======
     raised: Raised | None = None
->>>>>>> main
 
 
 # Runs a program once more, with shapes of its leaves and a recorder.

@@ -42,7 +42,19 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
 
 # Raised by an operation or a layer that a line of the user's own calls.
 _AT_THE_LINE = frozenset(
-    {"op-shapes", "layer-raises", "attention-shapes", "loss-raises", "metric-raises", "code-raises", "merge-shapes", "data-raises"}
+    {
+        "op-shapes",
+        "layer-raises",
+        "attention-shapes",
+        "loss-raises",
+        "metric-raises",
+        "code-raises",
+        "merge-shapes",
+        "data-raises",
+        "dtype-mix",
+        "symbolic-tensor",
+        "rnn-states",
+    }
 )
 # Where these see their own fault, it is the cause of whatever else was said.
 _FIRST: tuple[Any, ...] = (batching.batch_dataset, inputs.exchanged)
@@ -124,7 +136,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         entry.cast_data,
         layers.general,
     ),
-    "rnn-states": (layers.state_units, operations.count_rows, operations.counted_rows),
+    "rnn-states": (layers.state_units,),
     "stateful-batch": (),
     "weights-apart": (),
     "graph-disconnected": (),

@@ -83,7 +83,10 @@ def _same_count(evidence: Evidence) -> Ideas:
     if y is None or p is None or y == p or elements(y) is None or elements(y) != elements(p):
         return
     yield (
-        f"Give the labels the predictions' shape in your own function: y_true = tf.reshape(y_true, tf.shape(y_pred)), {show_shape(y)} to {show_shape(p)}",
+        (
+            f"Give the labels the predictions' shape in your own function: y_true = {spelled()}.reshape(y_true, {spelled()}.shape(y_pred)), "
+            f"{show_shape(y)} to {show_shape(p)}"
+        ),
         "not tried: that the values stand in the same order is not known here",
     )
 
@@ -112,13 +115,6 @@ _KERNEL = (
     "Move it into the pipeline: ds.map(lambda x, y: (f(x), y)), which runs on the host",
     "not tried: the code stands inside the model, and what it needs of it is not known here",
 )
-<<<<<<< HEAD
-=======
-_OWN_LOSS = (
-    "Give both tensors one number of axes in your own function: y_true = {ops}.reshape(y_true, {ops}.shape(y_pred))",
-    "not tried: which axis of a function of your own was meant is not known here",
-)
->>>>>>> main
 _TEXT = (
     "Turn the text into numbers in the pipeline: a TextVectorization or StringLookup, adapted to the data, in ds.map",
     "not tried: which words are to be known is not known here",

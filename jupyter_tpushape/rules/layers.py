@@ -21,6 +21,7 @@ from ..examine.heard import (
 )
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..graph import Cause, cause, odd, resized, value, written
+from ..trace.locations import location
 from .contracts import CONTRACTS, Break
 from .entry import entry
 from .facts.data import Unfilled
@@ -196,7 +197,7 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
         and node.called is not None
         and (inside.file, inside.line) != (node.called.file, node.called.line)
     ):
-        finding.location = inside  # a line of the user's own inside the layer
+        finding.location = location((inside.file, inside.line))  # a line of the user's own inside the layer
     yield finding
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardDtype, hear
 from ...flow import Finding, Shape, Spec
-from ...rules.facts.layers import SymbolicTensor, WrongMask
+from ...rules.facts.contracts import SymbolicFunction
+from ...rules.facts.layers import WrongMask
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made, owner_of
@@ -257,7 +258,7 @@ def _counted(line: Line, node: ast.expr) -> str:
 def keras_functions(evidence: Evidence, finding: Finding) -> Made:
     """``keras.ops`` in place of TensorFlow's and NumPy's functions, in a function that builds a model."""
     line = line_of(evidence)
-    if line is None or not isinstance(finding.fact, SymbolicTensor):
+    if line is None or not isinstance(finding.fact, SymbolicFunction):
         return
     import keras
 
