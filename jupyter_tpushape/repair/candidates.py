@@ -140,7 +140,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "stateful-batch": (),
     "weights-apart": (),
     "graph-disconnected": (),
-    "symbolic-tensor": (),
+    "symbolic-tensor": (expressions.keras_functions,),
     "dtype-mix": (operations.own_weights, entry.cast_data),
     "output-names": (),
     "metric-labels": (),
