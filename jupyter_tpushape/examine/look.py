@@ -53,7 +53,7 @@ def _look(program: Program) -> Examined:
 
         return examine_step(program)
     recorder = Recorder()
-    recorder.edits = program.edits
+    recorder.edits, recorder.assume = program.edits, program.assume
     model, data, error, where = program.model, program.data, None, ""
     adapter = adapter_for(model)
     if adapter is None and not callable(model):

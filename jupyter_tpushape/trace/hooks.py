@@ -155,7 +155,7 @@ class Hooks:
         """Calls a layer, and tells the recorder what went in and came out."""
         call = self._enter(recorder, layer, args, kwargs, self.framework.opaque(layer))
         try:
-            outputs = original(layer, *args, **kwargs)
+            outputs = self._going_on(recorder, original, layer, args, kwargs)
         except BaseException as error:
             self.framework.backend.explain(recorder, self.framework, error)
             call.given = (args, kwargs)
@@ -163,6 +163,18 @@ class Hooks:
             raise
         recorder.leave(self.framework, call, [tensor for _, tensor in self.framework.tensors_of((outputs,), {})])
         return outputs
+
+    def _going_on(self, recorder: Recorder, original: Any, layer: Any, args: Any, kwargs: Any) -> Any:
+        """The layer's call; where that is assumed, with what it asks for once it has broken."""
+        try:
+            return original(layer, *args, **kwargs)
+        except Exception:
+            assume = recorder.assume
+            if assume is None or recorder.graph is not None or assume.name != getattr(layer, "name", ""):
+                raise
+            recorder.assume = None
+            args, kwargs = assume.bridged(self.framework, args, kwargs)
+            return original(layer, *args, **kwargs)
 
     def _shadow(self, recorder: Recorder, original: Any, layer: Any, args: Any, kwargs: Any) -> Any:
         """A model that builds itself inside the trace calls its layers once more: only a failure counts."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..flow import KeyPath, Spec
+from .assume import Assume
 from .locations import user_frame
 
 _ACTIVE = threading.local()
@@ -97,6 +98,7 @@ class Recorder:
         self.compile_places: dict[int, tuple[str, int] | None] = {}
         self.walk: Any = None
         self.edits: Any = None
+        self.assume: Assume | None = None
         self.graph: Any = None
         self.fresh = False
         # Whether variables that are made now need no values: what is built is traced and never trained.
