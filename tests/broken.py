@@ -208,7 +208,7 @@ def build():
 def data():
     return np.zeros((40, 8), "float32"), np.arange(40) % 3
 """,
-        "Count the rows in fold: -1 for 16",
+        "Count the rows in Fold.call: -1 for 16",
         ("        return tf.reshape(x, (16, 4, 2))",),
         ("        return tf.reshape(x, (-1, 4, 2))",),
         tpu="v5e-8",

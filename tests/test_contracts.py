@@ -161,3 +161,19 @@ def data():
 """
     program = example(text, "keras")
     assert tpushape.trace(program["build"], program["data"], tpu=None).ok
+
+
+def test_a_fault_behind_the_first_is_told_as_then():
+    text = """
+def build():
+    i, j = keras.Input((6,)), keras.Input((1,), dtype="int32")
+    x = L.Concatenate()([i, L.Embedding(9, 4)(j)])
+    m = keras.Model([i, j], L.Dense(3, activation="softmax")(x)); m.compile("sgd", "categorical_crossentropy"); return m
+def data():
+    return [np.zeros((8, 6), "float32"), np.zeros((8, 1), "int32")], np.arange(8) % 3
+"""
+    program = example(text, "keras")
+    first, then = [one for one in tpushape.trace(program["build"], program["data"], tpu=None, fixes=False).findings if one.serious]
+    assert first.rule == "merge-shapes"
+    assert then.rule == "integer-labels"
+    assert then.message.startswith("Then: ")

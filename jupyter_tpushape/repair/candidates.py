@@ -28,7 +28,7 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
     """Every candidate for a finding, in the order in which they are tried."""
     makers = (*_FIRST, *_MAKERS.get(finding.rule, (layers.general,)))
     if evidence.raised is not None and finding.rule in _AT_THE_LINE:
-        makers = (*_FIRST, expressions.cast, expressions.axes, expressions.rows, *makers)
+        makers = (*_FIRST, expressions.cast, expressions.states, expressions.axes, expressions.rows, *makers)
     found: list[Candidate] = []
     seen: set[str] = set()
     for make in makers:
@@ -44,6 +44,7 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
 _AT_THE_LINE = frozenset(
     {
         "op-shapes",
+        "reshape-size",
         "layer-raises",
         "attention-shapes",
         "loss-raises",
@@ -66,16 +67,17 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "transposed-input": (entry.transpose_data,),
     "flattened-input": (entry.reshape_data, entry.declare_and_reshape, entry.declare_rows),
     "input-rank": (batching.batch_once, entry.rank_data, entry.declare_rows),
-    "input-axis": (entry.declare_rows, entry.resize_axis),
+    "input-axis": (entry.grey_for_backbone, entry.declare_rows, entry.resize_axis),
     "input-dtype": (),
     "input-patches": (),
-    "input-structure": (),
-    "data-misfit": (data.transpose_all, data.transpose_rows, data.shared_rows),
+    "input-structure": (inputs.regrouped,),
+    "data-misfit": (inputs.regrouped, data.transpose_all, data.transpose_rows, data.shared_rows),
     "data-raises": (data.recount, data.whole_windows),
     "dynamic-unsupported": (batching.static_batch, batching.static_lengths, batching.static_both, operations.static_mask),
     "dynamic-axis": (batching.static_lengths, batching.static_both),
     "batchnorm-empty-replica": (batching.static_batch,),
     "cache-after-random": (batching.cache_first,),
+    "tpu-kernel": (operations.host_augmentation,),
     "shard-by-file": (batching.share_by_rows,),
     "composite-input": (inputs.dense,),
     "unknown-rank": (inputs.known_rank,),
@@ -95,7 +97,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "uneven-replicas": (batching.static_batch,),
     "mesh-batch": (batching.static_batch,),
     "empty-replicas": (batching.static_batch,),
-    "string-input": (operations.host_layer,),
+    "string-input": (inputs.without_text, operations.host_layer),
     "layer-rank": (
         entry.declare_wanted,
         layers.end_sequence,
@@ -115,7 +117,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         operations.leave_out,
     ),
     "layer-axis": (layers.project_before,),
-    "merge-shapes": (merging.pad_and_crop, merging.at_cause, merging.keep_positions, merging.merge, entry.declare_exact),
+    "merge-shapes": (merging.one_width, merging.pad_and_crop, merging.at_cause, merging.keep_positions, merging.merge, entry.declare_exact),
     "reshape-size": (layers.reshape_target,),
     "window-too-large": (layers.keep_size, entry.declare_rows),
     "axis-unknown": (layers.pool_unknown, batching.declared_lengths, entry.declare_known, entry.declare_rows, operations.leave_out),
@@ -130,6 +132,8 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         entry.declare_rows,
     ),
     "op-shapes": (
+        batching.whole_graph,
+        layers.flatten_upstream,
         layers.state_units,
         operations.own_weights,
         operations.other_number,
@@ -154,6 +158,8 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "label-rank": (heads.last_frame, labels.label_numbers_binary, labels.label_axes, heads.one_unit, heads.flatten_cause),
     "output-size": (merging.at_cause, merging.crop_output, merging.pad_and_crop, heads.grid_sizes),
     "loss-raises": (
+        labels.class_numbers,
+        labels.listed_losses,
         labels.whole_batch,
         heads.grid_sizes,
         labels.label_numbers_binary,

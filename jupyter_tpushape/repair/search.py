@@ -95,7 +95,7 @@ class Search:
                 self.seen.limits.append(f"{len(tried) - i} more fixes were not tried: the program is large")
                 break
             # Others to choose from are worth little: the first is the one that an expert would take.
-            if len(held) >= ENOUGH or (len(held) > 1 and len(self.seen.evidence.flow.nodes) > 100):
+            if (len(held) >= ENOUGH and not held[-1][1].edits[-1].either) or (len(held) > 1 and len(self.seen.evidence.flow.nodes) > 100):
                 break
             trial = self._try(first(self.seen), candidate)
             if trial.holds and not self._asks(finding, candidate, trial):
@@ -125,13 +125,12 @@ class Search:
     def _certain(self, finding: Finding, held: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:
         """Without those of which several would do at one place: shapes do not say which of them is meant."""
         chosen: dict[object, list[tuple[Candidate, Trial]]] = {}
-        for candidate, trial in held:
-            last = trial.edits[-1]
-            if isinstance(last, Expression) and last.choice:
-                chosen.setdefault((last.file, tuple(last.span), last.choice), []).append((candidate, trial))
+        for pair in held:
+            if pair[1].edits[-1].either:
+                chosen.setdefault(pair[1].edits[-1].either, []).append(pair)
         open_ones = [pair for pairs in chosen.values() if len(pairs) > 1 for pair in pairs]
-        for candidate, _ in open_ones:
-            why = "Which axis is meant? Another one runs as well, and computes something else."
+        for candidate, trial in open_ones:
+            why = f"Which {trial.edits[-1].either[-1]} is meant? Another one runs as well, and computes something else."
             self.asked.setdefault(id(finding), []).append(
                 Fix(candidate.title, candidate.edits, reason=why, patch=self._snippet(tuple(map(edit_of, candidate.edits))))
             )

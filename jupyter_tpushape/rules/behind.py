@@ -22,13 +22,7 @@ from .registry import run_rules
 def behind(seen: Examined, findings: list[Finding]) -> list[Finding]:
     """The serious findings of the loss that the first fault hides; none where a fix already leads past it."""
     first = next((one for one in findings if one.serious), None)
-    if (
-        first is None
-        or first.fact is None
-        or any(fix.verified for fix in first.fixes)
-        or seen.adapter is None
-        or not seen.adapter.backend.open_axes
-    ):
+    if first is None or first.fact is None or _mended(first) or seen.adapter is None or not seen.adapter.backend.open_axes:
         return []
     known = {one.rule for one in findings}
     again, mended = _again(seen, first.fact)
@@ -44,6 +38,11 @@ def behind(seen: Examined, findings: list[Finding]) -> list[Finding]:
     return [
         Finding.of(one.rule, one.severity, Behind(mended, one.fact), (), location=one.location) for one in found[:1] if one.fact is not None
     ]
+
+
+def _mended(first: Finding) -> bool:
+    """Whether a verified fix mends this fault alone; one that changes the loss or the labels as well mends a second one."""
+    return any(fix.verified and not any(edit.kind in ("loss", "label-transform") for edit in fix.edits) for fix in first.fixes)
 
 
 def _again(seen: Examined, fact: Fact) -> tuple[Examined | None, str]:

@@ -3,7 +3,7 @@
 from . import code_calls, code_numbers
 from .base import Edit, NotThere, edit_of
 from .batching import AddBatch, BatchOnce, Rebatch, ShareRows
-from .compile_argument import CompileArgument, FreshOptimizer
+from .compile_argument import CompileArgument, FreshOptimizer, Listed
 from .data_code import LastAxis, MoveStage, WholeWindows
 from .exchange_layers import ExchangeLayers
 from .expression import Expression
@@ -13,6 +13,7 @@ from .input_shape import InputShape
 from .insert_layer import InsertLayer
 from .layer_config import LayerConfig
 from .loss import Loss
+from .regroup import Regroup
 from .replace_layer import ReplaceLayer
 from .run import Run
 from .transform import ExchangeInputs, Transform
@@ -32,10 +33,12 @@ __all__ = [
     "InsertLayer",
     "LastAxis",
     "LayerConfig",
+    "Listed",
     "Loss",
     "MoveStage",
     "NotThere",
     "Rebatch",
+    "Regroup",
     "ReplaceLayer",
     "Run",
     "ShareRows",

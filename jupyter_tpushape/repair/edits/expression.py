@@ -37,6 +37,10 @@ class Expression(Edit):
     module: str = ""
     choice: str = ""
 
+    @property
+    def either(self) -> tuple[Any, ...]:
+        return (self.file, *self.span, self.choice) if self.choice else ()
+
     def write(self, text: Text) -> None:
         source = text.source(self.file)
         line, end_line, column, end_column = self.span

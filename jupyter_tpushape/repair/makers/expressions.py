@@ -194,6 +194,18 @@ def _shown(shape: Shape, axis: int) -> str:
     return f"({', '.join([*sizes[:axis], '1', *sizes[axis:]])})"
 
 
+def states(evidence: Evidence, finding: Finding) -> Made:
+    """The first states of one direction, given to both."""
+    line, node = line_of(evidence), evidence.failed
+    given = line.keyword("initial_state") if line is not None else None
+    if line is not None and given is not None and node is not None and node.op == "Bidirectional":
+        yield (
+            f"Give both directions their first state: [*{short(given)}, *{short(given)}] at {line.at}",
+            [line.edit(given, f"[*{IT}, *{IT}]").value],
+            "a bidirectional layer has a state of its own for each direction",
+        )
+
+
 # -- rows ----------------------------------------------------------------------------------------------
 
 
@@ -222,10 +234,14 @@ def rows(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _named(evidence: Evidence, line: Line) -> str:
-    """The layer that the line stands in, else its function."""
-    node = evidence.failed
-    owner = node if node is None or node.kind == "layer" else owner_of(evidence, node)
-    return owner.name if owner is not None else line.raised.function
+    """The method or function that the line stands in; of a lambda, the layer that holds it."""
+    name = getattr(line.scope, "name", "")
+    if not name:
+        node = evidence.failed
+        owner = node if node is None or node.kind == "layer" else owner_of(evidence, node)
+        return owner.name if owner is not None else line.raised.function
+    owners = [item for item in nodes(line.source.tree, ast.ClassDef) if line.scope in item.body]
+    return f"{owners[0].name}.{name}" if owners else str(name)
 
 
 def _leading(line: Line) -> Iterator[tuple[ast.expr, str]]:

@@ -52,6 +52,23 @@ def at_cause(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def one_width(evidence: Evidence, finding: Finding) -> Made:
+    """One width for all embeddings that are stacked as rows."""
+    node, _ = failing(evidence)
+    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
+    makers = [evidence.flow.node(edge.source) for edge in edges]
+    if node.op != "Concatenate" or any(maker.op != "Embedding" for maker in makers) or node.config.get("axis") in (-1, 2):
+        return
+    widths = [edge.spec.shape[-1] for edge in edges if edge.spec.shape]
+    width = max((n for n in widths if n is not None), default=0)
+    if width and len(widths) == len(edges):
+        yield (
+            f"Give every embedding the same width: output_dim={width}",
+            [configure(maker.name, output_dim=width) for maker in makers],
+            f"along axis {node.config.get('axis')} each of them is a row, and rows have one width; any one number will do",
+        )
+
+
 def pad_and_crop(evidence: Evidence, finding: Finding) -> Made:
     """Every size made a multiple of what the strides need at the door, and cut back at the output: nothing of the data is lost."""
     cause = getattr(finding.fact, "cause", None)

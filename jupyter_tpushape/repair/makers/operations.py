@@ -66,6 +66,43 @@ def host_layer(evidence: Evidence, finding: Finding) -> Made:
                 yield f"Run {layer.name} in the pipeline, on the host", [move], "text never reaches the TPU"
 
 
+def host_augmentation(evidence: Evidence, finding: Finding) -> Made:
+    """A layer at the door that has no TPU kernel, and changes pictures in training only, moves into the pipeline."""
+    if getattr(evidence.sample, "kind", "") != "dataset":
+        return
+    inside = set(finding.nodes)
+    for node in evidence.flow.nodes:
+        if node.id in inside and node.parent:
+            inside.add(node.parent)
+    doors = [node.id for node in evidence.flow.nodes if node.kind == "input"]
+    for door in map(evidence.flow.node, doors):
+        for layer in (evidence.flow.node(edge.target) for edge in evidence.flow.out_of(door.id)):
+            top = layer
+            while top.parent:
+                top = evidence.flow.node(top.parent)
+            within = {name for name in inside if name == top.id or _below(evidence, name, top.id)}
+            random = [
+                item for item in evidence.flow.nodes if item.op.startswith("Random") and (item is top or _below(evidence, item.id, top.id))
+            ]
+            if top.kind in ("layer", "model") and within and random:
+                move = Edit("data-transform", top.name, {"op": "host-layer", "training": True, **where(door.path)})
+                yield (
+                    f"Run {top.name} in the pipeline, on the host",
+                    [move],
+                    "it changes the pictures of training only; the rest stays on the TPU",
+                )
+                return
+
+
+def _below(evidence: Evidence, name: str, top: str) -> bool:
+    node = evidence.flow.node(name)
+    while node.parent:
+        if node.parent == top:
+            return True
+        node = evidence.flow.node(node.parent)
+    return False
+
+
 def through(evidence: Evidence, owner: Node) -> tuple[Shape | None, Shape | None]:
     """What goes into a layer and what comes out of it; of one that shows its inside, at its edges."""
     inside = {owner.id}
@@ -75,22 +112,6 @@ def through(evidence: Evidence, owner: Node) -> tuple[Shape | None, Shape | None
     before = next((edge.spec.shape for edge in evidence.flow.edges if edge.target in inside and edge.source not in inside), None)
     after = next((edge.spec.shape for edge in evidence.flow.edges if edge.source in inside and edge.target not in inside), None)
     return before, after
-
-
-def free_rows(evidence: Evidence, node: Node, shape: Shape | None) -> Made:
-    """-1 for the first number of a reshape in the user's own code, where the rest divides what is there."""
-    target, size = node.config.get("operand1"), elements(shape)
-    owner = owner_of(evidence, node)
-    if not target or size is None or owner is None or len(target) < 2:
-        return
-    rest = math.prod(n for n in target[1:])
-    if rest > 0 and size % rest == 0 and target[0] > 0:
-        edit = Edit("replace-op", owner.name, {"find": target[0], "replace": -1, "line": node.called.line if node.called else 0})
-        yield (
-            f"Let TensorFlow count the rows: -1 for {target[0]} in {owner.name}",
-            [edit],
-            "works for every batch size, on every number of replicas",
-        )
 
 
 def leave_out(evidence: Evidence, finding: Finding) -> Made:
