@@ -12,6 +12,7 @@ from rich.text import Text as RichText
 from ..flow import Edge, Finding, Fix, Node, Side, show_shape
 from ..report import Report
 from .verdicts import lines, title
+from .words import laid
 
 _MARKS = {
     "error": ("✖", "bold red"),
@@ -119,7 +120,8 @@ def _line(report: Report, node: Node, edges: list[Edge], named: bool) -> Text:
     if node.status == "not-reached":
         given = "not reached"
     else:
-        parts = [f"{edge.label + ' ' if edge.label else ''}{edge.spec}" for edge in edges if edge.label != "mask"]
+        shown = [(edge, laid(edge, report.target)) for edge in edges if edge.label != "mask"]
+        parts = [f"{edge.label + ' ' if edge.label else ''}{edge.spec}{f' as {lies}' if lies else ''}" for edge, lies in shown]
         given = " ← " + ", ".join(dict.fromkeys(parts)) if parts else ""
     text = Text(f"  {sign} {'  ' * depth}", style=style)
     text.append(name, style="bold" if node.status == "failed" or named else style)
