@@ -155,7 +155,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "dtype-mix": (operations.own_weights, entry.cast_data),
     "output-names": (),
     "metric-labels": (),
-    "string-labels": (),
+    "string-labels": (labels.class_numbers,),
     "last-step-only": (heads.whole_sequence,),
     "return-sequences": (heads.last_step, heads.pool_steps, heads.flatten_cause),
     "missing-flatten": (heads.last_frame, heads.flatten_cause, heads.flat_head),
