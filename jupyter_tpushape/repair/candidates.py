@@ -62,6 +62,9 @@ _AT_THE_LINE = frozenset(
         "code-raises",
         "merge-shapes",
         "data-raises",
+        "dtype-mix",
+        "symbolic-tensor",
+        "rnn-states",
     }
 )
 # Where these see their own fault, it is the cause of whatever else was said.
@@ -76,6 +79,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "input-rank": (batching.batch_once, entry.rank_data, entry.declare_rows),
     "input-axis": (entry.grey_for_backbone, entry.declare_rows, entry.resize_axis),
     "input-dtype": (),
+    "input-patches": (),
     "input-structure": (inputs.unstacked,),
     "data-misfit": (labels.class_numbers, data.transpose_all, data.transpose_rows, data.shared_rows),
     "data-raises": (data.recount, data.whole_windows),
@@ -152,6 +156,15 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         operations.own_weights,
         entry.cast_data,
     ),
+    "rnn-states": (layers.state_units,),
+    "stateful-batch": (),
+    "weights-apart": (),
+    "graph-disconnected": (),
+    "symbolic-tensor": (expressions.keras_functions,),
+    "dtype-mix": (operations.own_weights, entry.cast_data),
+    "output-names": (),
+    "metric-labels": (),
+    "string-labels": (labels.class_numbers,),
     "last-step-only": (heads.whole_sequence,),
     "return-sequences": (heads.last_step, heads.pool_steps, heads.flatten_cause),
     "missing-flatten": (heads.last_frame, heads.flatten_cause, heads.flat_head),

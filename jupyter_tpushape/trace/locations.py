@@ -108,7 +108,7 @@ def user_frame(skip: Any = None, depth: int = 2, *, outer: bool = False) -> Plac
                 place.outer = tuple(islice(_outer(frame.f_back), 3))
             return place
         if "__autograph_generated_file" in code.co_filename:
-            return _converted()
+            return converted()
         direct = direct and is_ours(code.co_filename)
         frame = frame.f_back
     return None
@@ -121,7 +121,7 @@ def _outer(frame: FrameType | None) -> Iterator[Place]:
         frame = frame.f_back
 
 
-def _converted() -> Place | None:
+def converted() -> Place | None:
     """The user's line behind one that autograph generated; TensorFlow keeps the map."""
     module = sys.modules.get("tensorflow.python.util.tf_stack")
     if module is None:

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardDtype, hear
 from ...flow import Finding, Shape, Spec
-from ...rules.facts.layers import SymbolicTensor, WrongMask
+from ...rules.facts.contracts import SymbolicFunction
+from ...rules.facts.layers import WrongMask
 from ...trace.raised import Raised
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
@@ -243,7 +244,7 @@ def stacked(evidence: Evidence, finding: Finding) -> Made:
 def keras_functions(evidence: Evidence, finding: Finding) -> Made:
     """``keras.ops`` in place of TensorFlow's and NumPy's functions, in a function that builds a model."""
     line = next(iter(lines_of(evidence)), None)
-    if line is None or not isinstance(finding.fact, SymbolicTensor):
+    if line is None or not isinstance(finding.fact, SymbolicFunction):
         return
     import keras
 
