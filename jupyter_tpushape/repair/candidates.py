@@ -157,6 +157,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         entry.cast_data,
     ),
     "rnn-states": (layers.state_units,),
+    "made-in-call": (layers.made_once,),
     "stateful-batch": (batching.declared_rows,),
     "weights-apart": (),
     "graph-disconnected": (),
