@@ -164,6 +164,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "dtype-mix": (operations.own_weights, entry.cast_data),
     "output-names": (),
     "metric-labels": (),
+    "colour-masks": (),
     "string-labels": (labels.class_numbers,),
     "last-step-only": (heads.whole_sequence,),
     "return-sequences": (heads.last_step, heads.pool_steps, heads.flatten_cause),
