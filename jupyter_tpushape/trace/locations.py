@@ -148,6 +148,16 @@ def location(where: tuple[str, int] | None, *, text: bool = True) -> Location | 
     return Location(shown, line, cell, execution, said)
 
 
+def file_of(where: Location) -> str:
+    """The file of a location, or the name under which its cell was compiled; ``""`` where that is not known."""
+    if where.file or not where.execution:
+        return where.file
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    names = getattr(getattr(shell, "compile", None), "_filename_map", {})
+    return next((str(name) for name, execution in names.items() if execution == where.execution), "")
+
+
 def _cell_of(filename: str) -> tuple[str, int]:
     ipython = sys.modules.get("IPython")
     if ipython is None:
