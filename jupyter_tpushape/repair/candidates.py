@@ -166,6 +166,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "output-names": (labels.listed_losses,),
     "add-loss-vector": (expressions.scalar_loss,),
     "metric-labels": (),
+    "colour-masks": (),
     "string-labels": (labels.class_numbers,),
     "last-step-only": (heads.whole_sequence,),
     "return-sequences": (heads.last_step, heads.pool_steps, heads.flatten_cause),
