@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardDtype, hear
 from ...flow import Finding, Shape, Spec
+from ...rules.facts.calls import VectorLoss
 from ...rules.facts.contracts import SymbolicFunction
 from ...rules.facts.layers import WrongMask
 from ..edits.expression import IT, MODULE
@@ -223,15 +224,21 @@ def states(evidence: Evidence, finding: Finding) -> Made:
 
 def scalar_loss(evidence: Evidence, finding: Finding) -> Made:
     """The mean of what a layer adds to the loss, where that is one number a sample."""
-    for line in lines_at(evidence, finding.location):
-        call = line.node
-        if isinstance(call, ast.Call) and called(call) == "add_loss" and len(call.args) == 1:
-            mean = "reduce_mean" if line.module() == "tensorflow" else "mean"
-            yield (
-                f"Add the mean over the samples at {line.at}",
-                [line.edit(call.args[0], f"{MODULE}.{mean}({IT})", line.module()).value],
-                "a loss is one number, and the compiled loss is a mean as well",
-            )
+    lines = lines_at(evidence, finding.location)
+    found = [line.node for line in lines if isinstance(line.node, ast.Call) and called(line.node) == "add_loss"]
+    if lines and not found and isinstance(finding.fact, VectorLoss):
+        # The line is the one that made the layer.
+        for cls in nodes(lines[0].source.tree, ast.ClassDef):
+            if cls.name == finding.fact.layer.op:
+                found = [call for call in nodes(cls, ast.Call) if called(call) == "add_loss"]
+    if len(found) == 1 and len(found[0].args) == 1:
+        line, given = lines[0], found[0].args[0]
+        mean = "reduce_mean" if line.module() == "tensorflow" else "mean"
+        yield (
+            f"Add the mean over the samples at line {given.lineno}",
+            [line.edit(given, f"{MODULE}.{mean}({IT})", line.module()).value],
+            "a loss is one number, and the compiled loss is a mean as well",
+        )
 
 
 def stacked(evidence: Evidence, finding: Finding) -> Made:
