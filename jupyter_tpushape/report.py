@@ -10,6 +10,8 @@ import msgspec
 from .files import write_text
 from .flow.findings import SEVERITIES, Finding
 from .flow.graph import Flow, Target
+from .flow.sound import Unsound
+from .flow.sound import check as sound
 from .flow.wire import VERSION, Verdict, WireReport, pack, unpack
 
 
@@ -83,12 +85,16 @@ class Report:
         """
         try:
             wire = msgspec.json.decode(text, type=WireReport)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
             raise ValueError(f"This is not a tpushape report: {error}. Expected the text that report.to_json() gives.") from None
         if wire.version != VERSION:
             raise ValueError(
                 f"This report has version {wire.version}, and this jupyter_tpushape reads version {VERSION}: trace the model again."
             )
+        try:
+            sound(wire)
+        except Unsound as error:
+            raise ValueError(f"This report does not hang together: {error}. Expected the text that report.to_json() gives.") from None
         return cls(
             unpack(wire.flow), wire.findings, target=wire.target, verdicts=wire.verdicts,
             title=wire.title, seconds=wire.seconds, limits=wire.limits,

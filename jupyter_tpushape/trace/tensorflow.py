@@ -145,11 +145,11 @@ def graph_for(recorder: Recorder, adapter: Framework) -> Iterator[TraceGraph]:
     """A graph to trace in: eager state outside stays as it is, new variables take no memory."""
     # A runtime that first starts inside a graph has soft placement off for good: start it here, eagerly.
     context.context().ensure_initialized()
-    with tf.variable_creator_scope(_hollow), TraceGraph(recorder, adapter).as_default() as graph:
+    with tf.variable_creator_scope(hollow_variable), TraceGraph(recorder, adapter).as_default() as graph:
         yield graph
 
 
-def _hollow(next_creator: Any, **kwargs: Any) -> Any:
+def hollow_variable(next_creator: Any, **kwargs: Any) -> Any:
     """Creates a variable that has a shape and no value, where the shape is known beforehand."""
     from tensorflow.python.ops.resource_variable_ops import UninitializedVariable
 
