@@ -291,7 +291,7 @@ def test_a_configuration_that_is_none(name, form, tmp_path, capsys):
     assert all(letter.isprintable() or letter == "\n" for letter in said)
 
 
-def bomb(member: str, size: int = 3 * 2**30) -> bytes:
+def bomb(member: str, size: int = 2**27) -> bytes:
     """An archive whose member unpacks to much more than it takes."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:

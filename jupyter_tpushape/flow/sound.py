@@ -216,12 +216,12 @@ def _index(index: int, length: int, what: str) -> None:
 
 def _size(number: int, what: str) -> None:
     if not 0 <= number <= MOST_SIZE:
-        raise Unsound(f"{what} cannot be {number}")
+        raise Unsound(f"{what} cannot be {str(number)[:40]}")
 
 
 def _number(number: float, what: str) -> None:
     if not math.isfinite(number) or number < 0:
-        raise Unsound(f"{what} cannot be {number}")
+        raise Unsound(f"{what} cannot be {str(number)[:40]}")
 
 
 def _path(path: Iterable[str | int]) -> None:
