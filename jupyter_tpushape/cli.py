@@ -7,7 +7,7 @@ import contextlib
 import sys
 
 from .command import check, completion, doctor, explain, lists
-from .command.ends import answer_soon, done, ended
+from .command.ends import answer_soon, done, ended, stand
 from .command.out import for_good, lenient
 
 
@@ -19,13 +19,14 @@ def main(arguments: list[str] | None = None) -> int:
         70 for a fault of this program's own, 130 where it was interrupted.
     """
     if arguments is None:
+        stand()
         answer_soon()
     parser = _parser()
     options = parser.parse_args(arguments)
     options.parser = parser
     with lenient():
         code = ended(lambda: int(options.run(options)))
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
             sys.stdout.flush()
     if arguments is None:
         done()

@@ -74,7 +74,12 @@ class Report:
 
     def to_json(self) -> str:
         """The report as its versioned wire document."""
-        return msgspec.json.encode(self.to_wire()).decode()
+        wire = self.to_wire()
+        try:
+            return msgspec.json.encode(wire).decode()
+        except UnicodeEncodeError:
+            # A name holds half a character, which no document can.
+            return msgspec.json.encode(_whole(msgspec.to_builtins(wire))).decode()
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Report:
@@ -138,3 +143,12 @@ class Report:
         from . import view
 
         return view("mime").bundle(self)  # type: ignore[no-any-return]
+
+
+def _whole(value: Any) -> Any:
+    """Plain values whose texts hold whole characters."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_whole(key): _whole(one) for key, one in value.items()}
+    return [_whole(one) for one in value] if isinstance(value, (list, tuple)) else value

@@ -72,7 +72,7 @@ def test_no_name_is_obeyed_by_a_terminal_or_a_runner(form: str, name: str, monke
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 def test_no_name_is_obeyed_in_a_file_or_a_notebook(name: str) -> None:
     report = report_of(name)
-    for text in (to_text(report), to_text(report, width=20), to_markdown(report)):
+    for text in (to_text(report), to_text(report, width=20), to_markdown(report), repr(report)):
         assert obeyed(text) == []
     for text in (to_svg(report), to_annotations(report), to_sarif(report), report.to_json()):
         text.encode("utf-8")
@@ -240,7 +240,7 @@ def test_stdout_that_is_closed_full_or_gone(tmp_path: Path) -> None:
     done = check(tmp_path, BROKEN, stdout=write, stderr=subprocess.PIPE, capture_output=False)
     os.close(write)
     assert (done.returncode, done.stderr) == (1, b"")
-    with open("/dev/full", "wb") as full:
+    with Path("/dev/full").open("wb") as full:
         done = check(tmp_path, BROKEN, stdout=full, stderr=subprocess.PIPE, capture_output=False)
     assert done.returncode == 2 and done.stderr.count(b"\n") == 1 and b"--output" in done.stderr
     (tmp_path / "train.py").write_text(BROKEN, encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,12 @@ def _sensible(options: Any) -> None:
     """
     from ..replicas.targets import target
 
+    for typed in (options.model, options.data, options.output):
+        try:
+            if b"\0" in os.fsencode(typed or ""):
+                raise UsageError(f"{typed} has a null character, and no path has one.")
+        except UnicodeEncodeError:
+            raise UsageError(f"{typed} has half a character, and no path has one.") from None
     if options.batch_size is not None and options.batch_size < 1:
         raise UsageError(f"A batch has at least 1 row: type --batch-size 32, and not {options.batch_size}.")
     if options.compile_batches and options.compile != "tpu":
@@ -96,7 +103,7 @@ def _chooses_backend(place: str) -> bool:
     file = Path(place.rpartition(":")[0])
     try:
         return file.suffix == ".py" and "KERAS_BACKEND" in file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 

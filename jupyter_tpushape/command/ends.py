@@ -46,6 +46,12 @@ def ended(run: Callable[[], int]) -> int:
             return USAGE
         said(_fault(error))
         return FAULT
+    except SystemExit:
+        raise
+    except BaseException as error:
+        # No exception of ours, nor of Python's: the program's own.
+        said(f"The program raises {type(error).__name__}, which nothing catches: mend that first.")
+        return USAGE
 
 
 def _misuse() -> tuple[type[Exception], ...]:
@@ -88,6 +94,18 @@ def no_way_out() -> Iterator[None]:
         yield
     finally:
         os._exit = real
+
+
+def stand() -> None:
+    """The standard streams are there: what is opened in the place of a closed one would be written to as if it were it."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.open(os.devnull, os.O_RDWR)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
 
 
 def answer_soon() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import sys
 from pathlib import Path
@@ -25,17 +26,20 @@ def load(place: str) -> Any:
     if not path or not name:
         raise UsageError(f"{place} names no object: type file.py:name, such as train.py:make_model.")
     file = Path(path)
-    if not file.is_file():
+    if not os.path.isfile(file):  # noqa: PTH113
         raise UsageError(f"There is no file {path}: type the path of a Python file, then a colon and a name in it.")
     module = _module(file)
-    if not hasattr(module, name):
+    try:
+        return getattr(module, name)
+    except AttributeError:
         public = [
             key
             for key, value in vars(module).items()
             if not key.startswith("_") and callable(value) and getattr(value, "__module__", None) == module.__name__
         ]
-        raise UsageError(f"{file.name} has no {name}; it has {', '.join(public[:8]) or 'no functions'}.")
-    return getattr(module, name)
+        raise UsageError(f"{file.name} has no {name}; it has {', '.join(public[:8]) or 'no functions'}.") from None
+    except Exception as error:
+        raise UsageError(f"{file.name} raises when it is asked for {name} ({type(error).__name__}: {error}): mend that first.") from None
 
 
 def _module(file: Path) -> Any:
@@ -50,8 +54,10 @@ def _module(file: Path) -> Any:
     sys.path.insert(0, str(file.parent))
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
+    except BaseException as error:
+        sys.modules.pop(name, None)
+        if isinstance(error, KeyboardInterrupt):
+            raise
         raise UsageError(f"{file.name} raises when it is run ({type(error).__name__}: {error}): mend that first.") from error
     return module
 
@@ -67,7 +73,7 @@ def saved_model(place: str, *, compiled: bool = True, batched: bool = True) -> A
     from ..saved import Broken, Refused, Unreadable, builder, read
 
     path = Path(place)
-    if not path.exists():
+    if not os.path.exists(path):  # noqa: PTH110
         raise UsageError(f"There is no {place}: type the path of a .keras or .h5 file, or of a SavedModel's folder.")
     try:
         held = read(path)

@@ -41,7 +41,7 @@ class Held:
 
 def is_saved(path: Path) -> bool:
     """Whether this is a saved model and not a file of Python."""
-    return path.suffix.lower() in SUFFIXES or (path.is_dir() and (path / "saved_model.pb").is_file())
+    return path.suffix.lower() in SUFFIXES or os.path.isfile(path / "saved_model.pb")  # noqa: PTH113
 
 
 def read(path: Path) -> Held:
