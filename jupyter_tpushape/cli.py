@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import sys
 
-from .command import check, completion, doctor, explain, lists
+from .command import check, compiler, completion, doctor, explain, lists
 from .command.ends import answer_soon, done, ended, stand
 from .command.out import for_good, lenient
 
@@ -62,10 +62,27 @@ def _parser() -> argparse.ArgumentParser:
     rules.add_argument("--json", action="store_true", help="as JSON")
     rules.set_defaults(run=lists.rules)
     commands.add_parser("doctor", help="versions, and what is missing").set_defaults(run=doctor.doctor)
+    _compiler(commands.add_parser("compiler", help="install or remove the TPU compiler, in a folder of its own"))
     completing = commands.add_parser("completion", help="a script that completes commands and options in a shell")
     completing.add_argument("shell", choices=completion.SHELLS)
     completing.set_defaults(run=completion.completion)
     return parser
+
+
+def _compiler(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(required=True, metavar="action")
+    installing = actions.add_parser(
+        "install",
+        help="download jaxlib and libtpu for the compiler alone",
+        description="Puts jaxlib and libtpu, in the versions that the compiler's process is written for, into a folder that nothing else "
+        "imports from: in your cache, or where you say. Your own environment stays as it is.",
+    )
+    installing.add_argument("--wheels", metavar="FOLDER", help="take the wheels from this folder, with no network")
+    installing.set_defaults(run=compiler.install)
+    removing = actions.add_parser("remove", help="remove that folder")
+    removing.set_defaults(run=compiler.remove)
+    for action in (installing, removing):
+        action.add_argument("--folder", help="where it stands, in place of your cache")
 
 
 def _check(parser: argparse.ArgumentParser) -> None:

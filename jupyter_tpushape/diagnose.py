@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 from .examine import HANDED, BadProgram, Examined, Program, examine, strategy_of_step
@@ -15,6 +16,9 @@ from .trace.axes import name_axes
 from .trace.locations import user_frame
 from .trace.patience import timed_out
 from .trace.reach import is_step, plain
+
+# Whether fixes are being tried: a script that asks for a trace at its top level is run with each of them.
+_TRYING: ContextVar[bool] = ContextVar("trying", default=False)
 
 
 def trace(
@@ -44,7 +48,8 @@ def trace(
             a batch, plain, a ``tf.function``, or one that calls ``strategy.run``. Of a step one replica's program is traced.
         data: all that ``fit`` takes, specs in its place, or a zero-argument callable giving it.
         tpu: a target such as ``"v5e-8"``; ``"auto"``: the live strategy, else ``v5e-8``; ``None``: no target.
-        strategy: a live ``tf.distribute`` strategy, or a ``keras.distribution`` for Keras on JAX, to take instead of a planned slice.
+        strategy: a live ``tf.distribute`` strategy, or a ``keras.distribution`` for Keras on JAX, to take instead of a planned slice. With
+            both, ``tpu`` is the slice that the distribution's mesh is planned for.
         batch_size: rows a batch for arrays, where it is not ``fit``'s default of 32.
         loss: a loss to trace instead of the compiled one.
         training: whether layers are called with ``training=True``.
@@ -86,10 +91,14 @@ def trace(
     findings = run_rules(seen.evidence)
     if target is not None and seen.evidence.where in ("call", "loss", "metric") and not timed_out(seen.error):
         _only_on_target(program.with_(data=seen.data, sample=seen.sample), findings, target)
-    if fixes and not timed_out(seen.error) and any(finding.serious for finding in findings):
+    if fixes and not _TRYING.get() and not timed_out(seen.error) and any(finding.serious for finding in findings):
         from .repair import propose, suggest
 
-        (suggest if step else propose)(seen, findings)
+        token = _TRYING.set(True)
+        try:
+            (suggest if step else propose)(seen, findings)
+        finally:
+            _TRYING.reset(token)
     verdicts: list[Verdict] = []
     if compiler is not None:
         from .compilers import verdicts as ask
@@ -118,8 +127,10 @@ def _only_on_target(program: Program, findings: list[Finding], target: Target) -
 def _target(tpu: str | None, strategy: Any) -> tuple[Target | None, Any]:
     from . import replicas
 
+    if replicas.is_distribution(strategy):
+        return replicas.of_distribution(strategy, tpu if tpu not in (None, "none", "auto") else None), strategy
     if strategy is not None:
-        return (replicas.of_distribution if replicas.is_distribution(strategy) else replicas.of_strategy)(strategy), strategy
+        return replicas.of_strategy(strategy), strategy
     if tpu is None or tpu == "none":
         return None, None
     if tpu == "auto":

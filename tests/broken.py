@@ -208,7 +208,7 @@ def build():
 def data():
     return np.zeros((40, 8), "float32"), np.arange(40) % 3
 """,
-        "Let TensorFlow count the rows: -1 for 16 in fold",
+        "Count the rows in Fold.call: -1 for 16",
         ("        return tf.reshape(x, (16, 4, 2))",),
         ("        return tf.reshape(x, (-1, 4, 2))",),
         tpu="v5e-8",
@@ -365,7 +365,7 @@ def data():
 def data():
     return np.zeros((40, 8), "float32"), np.arange(40) % 3
 """,
-        "Let TensorFlow count the rows: -1 for 16 in fold",
+        "Count the rows in fold: -1 for 16",
         ('    fold = L.Lambda(lambda t: tf.reshape(t, (16, 4, 2)), name="fold")  # two by two',),
         ('    fold = L.Lambda(lambda t: tf.reshape(t, (-1, 4, 2)), name="fold")  # two by two',),
         tpu="v5e-8",

@@ -231,7 +231,7 @@ def data():
     pairs = tf.data.Dataset.from_tensor_slices((np.zeros((64, 5, 4), "float32"), np.arange(64) % 3))
     return pairs.batch(32, drop_remainder=True).prefetch(1)
 """,
-        "Take the number of rows from the input: tf.shape(x)[0] for 32",
+        "Count the rows in Cell.call: the rows of x for 32",
         ("        h = tf.zeros((32, 6))",),
         ("        h = tf.zeros((tf.shape(x)[0], 6))",),
         "v3-8",

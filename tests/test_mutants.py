@@ -11,8 +11,8 @@ import warnings
 
 import pytest
 from mutants.architectures import ARCHITECTURES
-from mutants.mutations import OPERATORS, mutants
-from mutants.outcomes import HARMLESS, RAISES, SILENT, fit, judge
+from mutants.mutations import LOST, OPERATORS, mutants
+from mutants.outcomes import HARMLESS, NO_FIX, RAISES, SILENT, fit, judge
 
 FRAMEWORKS = ("keras", "tf_keras")
 SEED, EACH = 1, 9
@@ -21,12 +21,13 @@ MUTANTS = mutants(SEED, EACH)
 
 
 @pytest.fixture(scope="module", params=FRAMEWORKS)
-def outcomes(request):
+def outcomes(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mutants")
     keras = importlib.import_module(request.param)
     repaired = set(random.Random(f"{SEED} {request.param}").sample(range(len(MUTANTS)), k=len(MUTANTS) * 3 // 4))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [judge(mutant, keras, fixes=i in repaired) for i, mutant in enumerate(MUTANTS)]
+        return [judge(mutant, keras, folder / f"mutant_{i}.py", fixes=i in repaired) for i, mutant in enumerate(MUTANTS)]
 
 
 def told(wrong):
@@ -73,8 +74,20 @@ def test_harmless_mutants_are_left_alone(outcomes):
     assert not alarms, told(alarms)
 
 
-def test_the_first_fix_makes_a_real_step_pass(outcomes):
-    tried = [outcome for outcome in outcomes if outcome.repaired]
+def test_every_verified_fix_makes_the_file_run(outcomes):
+    tried = [outcome for outcome in outcomes if outcome.repaired not in ("", NO_FIX)]
     failed = [f"{outcome} ## {outcome.repaired}" for outcome in tried if outcome.repaired != "yes"]
     assert len(tried) >= 50
-    assert len(failed) <= len(tried) * 0.1, f"{len(failed)} of {len(tried)}:\n" + "\n".join(failed)
+    assert sum(outcome.proof == "source" for outcome in tried) >= len(tried) * 0.9
+    assert not failed, f"{len(failed)} of {len(tried)}:\n" + "\n".join(failed)
+
+
+def test_what_can_be_mended_has_a_verified_fix(outcomes):
+    mendable = [outcome for outcome in outcomes if outcome.repaired and outcome.mutant.change not in LOST]
+    without = [outcome for outcome in mendable if outcome.repaired == NO_FIX]
+    assert len(without) <= len(mendable) * 0.1, told(without)
+
+
+def test_what_is_lost_has_none(outcomes):
+    lost = [outcome for outcome in outcomes if outcome.repaired and outcome.mutant.change in LOST]
+    assert all(outcome.repaired == NO_FIX for outcome in lost), told(lost)

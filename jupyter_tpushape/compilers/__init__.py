@@ -23,7 +23,7 @@ def verdicts(
     """What a compiler says of the forward pass and the train step of one replica.
 
     Args:
-        seen: an examined program. compiler: ``"xla"`` (TensorFlow alone) or ``"tpu"`` (the extra ``tpu-compiler``).
+        seen: an examined program. compiler: ``"xla"`` (TensorFlow alone) or ``"tpu"`` (``tpushape compiler install``).
         progress: called with a line of text when something takes more than a second. limits: time, memory and effort of a
             compilation (:class:`process.Limits`); the environment's by default. fixes: whether to try, by compiling, what makes a
             program fit that does not. batches: whether to compile other batches too, up to the largest that fits.

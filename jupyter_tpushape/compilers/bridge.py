@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 PINS = {"jaxlib": "0.10.2", "libtpu": "0.0.51"}
-INSTALL = 'pip install "jupyter_tpushape[tpu-compiler]"'
+INSTALL = "tpushape compiler install"
+# The newest StableHLO that the pinned jaxlib reads; an older jaxlib writes its own version, a newer one this.
+STABLEHLO = "1.17.0"
 # XLA's optimization levels: 9 is the least (O0), 0 leaves the compiler its default.
 EFFORTS = {"quick": 9, "full": 0}
 # How hard it tries to make a program fit: O2, which is what jax asks for.
@@ -30,13 +32,21 @@ ENVIRONMENT = {
 
 
 def home() -> Path | None:
-    """The folder that holds jaxlib and libtpu for the worker alone, where there is one: ``TPUSHAPE_COMPILER``, else
-    ``share/jupyter_tpushape/compiler`` of this environment."""
-    return _own() if (_own() / "jaxlib").is_dir() else None
+    """The folder that holds jaxlib and libtpu for the worker alone, where there is one; else they are this environment's own, if it has them."""
+    return next((folder for folder in _folders() if (folder / "jaxlib").is_dir()), None)
 
 
-def _own() -> Path:
-    return Path(os.environ.get("TPUSHAPE_COMPILER") or Path(sys.prefix, "share", "jupyter_tpushape", "compiler"))
+def _folders() -> list[Path]:
+    """``TPUSHAPE_COMPILER``, or else what ``tpushape compiler install`` made, and ``share/jupyter_tpushape/compiler`` of this environment."""
+    named = os.environ.get("TPUSHAPE_COMPILER")
+    return [Path(named)] if named else [own(), Path(sys.prefix, "share", "jupyter_tpushape", "compiler")]
+
+
+def own() -> Path:
+    """The folder in the user's cache, by the versions in it and by Python's, so that none is taken for another."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    parts = [f"{name}-{pin}" for name, pin in PINS.items()]
+    return cache / "jupyter_tpushape" / "compiler" / "-".join([*parts, f"cp{sys.version_info[0]}{sys.version_info[1]}"])
 
 
 def versions() -> dict[str, str]:
@@ -63,8 +73,7 @@ def check() -> str:
     wrong = [f"{name} {found[name]} where {pin} is needed" for name, pin in PINS.items() if found[name] != pin]
     if wrong:
         # Another jaxlib may be there for jax: it stays where it is.
-        pins = " ".join(f"{name}=={pin}" for name, pin in PINS.items())
-        return f"The TPU compiler's parts do not fit together ({', '.join(wrong)}): pip install --upgrade --target {str(_own())!r} {pins}"
+        return f"The TPU compiler's parts do not fit together ({', '.join(wrong)}); a folder of its own has those that do: {INSTALL}"
     return ""
 
 
@@ -89,14 +98,17 @@ def doors() -> str:
     return ""
 
 
-def compile_hlo(hlo: bytes, topology: str, effort: str) -> dict[str, Any]:
-    """Compiles one replica's program for a slice.
+def compile_program(program: bytes, request: dict[str, Any]) -> dict[str, Any]:
+    """Compiles a program for a slice.
 
     Args:
-        hlo: a serialized ``HloModuleProto``. topology: libtpu's name, ``"v5e:2x4"``. effort: ``"quick"`` or ``"full"``.
+        program: a serialized ``HloModuleProto``, or a portable StableHLO artifact.
+        request: ``topology``, libtpu's name (``"v5e:2x4"``); ``effort``, ``"quick"`` or ``"full"``; ``form``, ``"hlo"`` or ``"stablehlo"``;
+            ``partitions``, the devices that the program is cut for; ``shardy``, who cuts it; ``bounds``, the chips of one host.
 
     Returns:
-        Sizes in bytes, the entry's tiled layouts, FLOPs and bytes moved as the compiler counts them.
+        Sizes in bytes of one device, the entry's tiled layouts, FLOPs and bytes moved as the compiler counts them, the exchange between
+        devices (``None`` where it cannot be read).
 
     Raises:
         Exception: jaxlib's own, with libtpu's message, where the program is refused.
@@ -104,11 +116,16 @@ def compile_hlo(hlo: bytes, topology: str, effort: str) -> dict[str, Any]:
     from jaxlib import _jax
     from jaxlib.mlir import ir
 
-    device = _device(topology)
+    from .collectives import collectives
+
+    partitions = int(request["partitions"])
+    devices = _devices(request["topology"], request["bounds"] if partitions > 1 else [])[:partitions]
     with _context():
-        module = ir.Module.parse(_jax.mlir.hlo_to_stablehlo(hlo))
+        portable = request["form"] != "hlo"
+        module = _jax.mlir.deserialize_portable_artifact(program) if portable else ir.Module.parse(_jax.mlir.hlo_to_stablehlo(program))
         _drop_copies(module, ir)
-        made = device.client.compile(module, executable_devices=_jax.DeviceList((device,)), compile_options=_options(device, effort))
+        options = _options(devices, request["effort"], bool(request["shardy"]))
+        made = devices[0].client.compile(module, executable_devices=_jax.DeviceList(tuple(devices)), compile_options=options)
     stats = made.get_compiled_memory_stats()
     text = _text(made)
     costs = _costs(made)
@@ -116,30 +133,36 @@ def compile_hlo(hlo: bytes, topology: str, effort: str) -> dict[str, Any]:
         "arguments": stats.argument_size_in_bytes, "outputs": stats.output_size_in_bytes, "aliased": stats.alias_size_in_bytes,
         "temporaries": stats.temp_size_in_bytes, "code": stats.generated_code_size_in_bytes, "peak": stats.peak_memory_in_bytes,
         "layout": entry_layout(text), "flops": float(costs.get("flops", 0.0)), "moved": float(costs.get("bytes accessed", 0.0)),
+        "collectives": collectives(text, partitions) if text and partitions > 1 else None,
     }  # fmt: skip
 
 
-def _device(topology: str) -> Any:
-    """The first core of a slice that is only described."""
+def _devices(topology: str, bounds: list[int]) -> list[Any]:
+    """The cores of a slice that is only described."""
     import libtpu
     from jaxlib import _jax, xla_client
 
     if not xla_client.pjrt_plugin_loaded("tpu"):
         xla_client.load_pjrt_plugin_dynamically("tpu", libtpu.get_library_path())
         xla_client.initialize_pjrt_plugin("tpu")
-    return _jax.get_default_c_api_topology("tpu", topology, {})._make_compile_only_devices()[0]
+    described = {"chips_per_host_bounds": tuple(bounds)} if bounds else {}
+    return list(_jax.get_default_c_api_topology("tpu", topology, described)._make_compile_only_devices())
 
 
-def _options(device: Any, effort: str) -> Any:
-    """One replica on this core."""
+def _options(devices: list[Any], effort: str, shardy: bool) -> Any:
+    """One replica, cut over these cores."""
     import numpy as np
     from jaxlib import xla_client
 
     options = xla_client.CompileOptions()
-    options.num_replicas = options.num_partitions = 1
-    options.device_assignment = xla_client.DeviceAssignment.create(np.array([[device.id]]))
+    options.num_replicas, options.num_partitions = 1, len(devices)
+    options.device_assignment = xla_client.DeviceAssignment.create(np.array([[device.id for device in devices]]))
     build = options.executable_build_options
     build.optimization_level, build.memory_fitting_level = EFFORTS[effort], FITTING
+    if len(devices) > 1:
+        build.num_replicas, build.num_partitions = 1, len(devices)
+        build.use_spmd_partitioning, build.use_shardy_partitioner = True, shardy
+        build.device_assignment = options.device_assignment
     return options
 
 

@@ -17,7 +17,7 @@ import msgspec
 MOST = 256
 MOST_BYTES = 64 * 2**20
 # Of an answer: one that was kept in another form is not read.
-FORMAT = "3"
+FORMAT = "4"
 _METADATA = re.compile(r", metadata=\{[^{}]*\}")
 _OP_NAME = re.compile(r'op_name="([^"]*)"')
 _NAME = re.compile(r"%[\w.\-]+")
@@ -48,9 +48,11 @@ def unnamed(answer: dict[str, Any], text: str) -> None:
         found = _OP_NAME.search(line)
         if found:
             lines.setdefault(found.group(1), number)
-    for told in (answer.get("buffers") or {}).get("live", ()):
-        if told[0] and not told[0].startswith("parameter:"):
-            told[0] = f"line:{lines[told[0]]}" if told[0] in lines else ""
+    named = [(told, 0) for told in (answer.get("buffers") or {}).get("live", ())]
+    named += [(told, 1) for told in answer.get("collectives") or ()]
+    for told, place in named:
+        if told[place] and not told[place].startswith("parameter:"):
+            told[place] = f"line:{lines[told[place]]}" if told[place] in lines else ""
 
 
 def operation_at(text: str) -> Callable[[str], str]:

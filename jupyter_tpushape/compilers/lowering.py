@@ -40,10 +40,16 @@ class Parameter:
 
 @dataclass
 class Lowered:
-    """A program (``forward``, ``predict`` or ``train``): XLA's bytes for it, or ``error`` where it was refused."""
+    """A program (``forward``, ``predict`` or ``train``): its bytes, or ``error`` where it was refused.
+
+    ``form``: ``hlo``, or portable ``stablehlo``. ``partitions``: devices that one program is cut for; then shapes of parameters are shares.
+    """
 
     program: str
     hlo: bytes = b""
+    form: str = "hlo"
+    partitions: int = 1
+    shardy: bool = False
     text: str = ""
     parameters: list[Parameter] = field(default_factory=list)
     error: BaseException | None = None
@@ -71,7 +77,7 @@ def lower(seen: Any, *, text: bool = True, rows: int | None = None, only: str = 
         raise CannotLower("There is no program to compile: the model does not run to its end.")
     from ..examine import shape_of
 
-    shape = _with_rows(shape_of(seen), rows) if adapter.backend.replicated else _on_one_device(seen, rows)
+    shape = _with_rows(shape_of(seen), rows) if adapter.backend.replicated else _on_the_mesh(seen, rows)
     x, doors = leaves(seen.sample.x, shape, "x")
     y, labels = leaves(seen.sample.y, shape, "y")
     weight, weights = leaves(seen.sample.weight, shape, "weight")
@@ -90,21 +96,23 @@ def lower(seen: Any, *, text: bool = True, rows: int | None = None, only: str = 
     return made
 
 
-def _on_one_device(seen: Any, rows: int | None) -> Callable[[Any], Any]:
-    """What one device holds of a batch that lies on a mesh."""
+def _on_the_mesh(seen: Any, rows: int | None) -> Callable[[Any], Any]:
+    """The whole batch, of which each device holds ``rows``."""
     from ..examine import shape_of
 
     shape, split = shape_of(seen), seen.evidence.split
 
-    def held(leaf: Any) -> Any:
+    def whole(leaf: Any) -> Any:
         found = shape(leaf)
         if not found or split is None or found[0] is None:
             return found
-        if rows is None and not split.divides(found[0]):
+        if rows is not None:
+            return (rows * max(1, split.parts), *found[1:])
+        if not split.divides(found[0]):
             raise CannotLower(f"A batch of {found[0]} does not divide over {split.parts} devices: there is no program to compile.")
-        return (split.rows(found[0])[0] if rows is None else rows, *found[1:])
+        return found
 
-    return held
+    return whole
 
 
 def _with_rows(shape: Callable[[Any], Any], rows: int | None) -> Callable[[Any], Any]:
@@ -196,16 +204,31 @@ def _lower(seen: Any, adapter: Any, model: Any, name: str, arguments: tuple[Any,
 
 
 def _lower_jax(seen: Any, adapter: Any, model: Any, name: str, arguments: tuple[Any, ...]) -> Lowered:
+    from ..replicas.layouts import mesh_of
     from . import lowering_jax as on_jax
 
-    made = Lowered(name, scopes=on_jax.NamedScopes(seen.evidence.flow))
+    made = Lowered(name, form="stablehlo", scopes=on_jax.NamedScopes(seen.evidence.flow))
+    distribution = distribution_of(seen)
     try:
         with _quiet():
-            made.hlo, made.text, held = on_jax.lower(adapter, model, name, arguments)
-        made.parameters = [Parameter(*one) for one in on_jax.parameters(seen, model, held)]
+            lowered = on_jax.lower(adapter, model, name, arguments, distribution)
+        made.hlo, made.text, made.shardy = lowered.portable, lowered.text, lowered.shardy
+        made.partitions = mesh_of(distribution).devices if distribution is not None else 1
+        made.parameters = [Parameter(*one) for one in on_jax.parameters(seen, model, lowered.held)]
     except Exception as error:
         made.error = error
     return made
+
+
+def distribution_of(seen: Any) -> Any:
+    """How one program lies on the devices: as a distribution says, else by ``DataParallel`` over a planned slice; ``None`` on one device."""
+    from ..replicas import is_distribution
+    from ..replicas.layouts import over
+
+    strategy, target = seen.program.strategy, seen.program.target
+    if is_distribution(strategy):
+        return strategy
+    return over(target) if target is not None and target.replicas > 1 else None
 
 
 @contextlib.contextmanager

@@ -1,21 +1,27 @@
 """Programs of Keras on JAX, lowered for a TPU from specs alone: no TPU, no libtpu, and no values of variables.
 
-What is lowered is the share of one device under ``DataParallel``: its rows, and every variable whole. The exchange of gradients between
-devices is not in it.
+What is lowered is one program for all devices: data and variables bear their layouts on an abstract mesh, and the worker's compiler cuts
+the program into each device's share and puts the exchange between devices in. It goes there as portable StableHLO.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import io
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
 from ..flow.paths import map_leaves, to_wire
+from ..replicas.layouts import Axes, axes_of, mesh_of, variable_axes
 from ..trace.framework import Framework
+from ..trace.mesh_jax import abstract, data_sharding, sharding
 from ..trace.recorder import Recorder, recording
 from ..trace.run import Leaf
+from . import bridge
 
 _FILES = re.compile(r"\nFileNames\n.*?\n\n\n", re.DOTALL)
 # What a transformation puts around a scope's name.
@@ -41,38 +47,125 @@ def _plain(part: str) -> str:
     return _AROUND.sub("", part)
 
 
-def lower(
-    adapter: Framework, model: Any, name: str, arguments: tuple[Any, ...]
-) -> tuple[bytes, str, list[tuple[str, Any, tuple[int, ...]]]]:
+class Made(NamedTuple):
+    """A program: its portable form, XLA's text of it, and its parameters in order: ``(name, variable or leaf, shape on one device)``."""
+
+    portable: bytes
+    text: str
+    held: list[tuple[str, Any, tuple[int, ...]]]
+    shardy: bool
+
+
+def lower(adapter: Framework, model: Any, name: str, arguments: tuple[Any, ...], distribution: Any = None) -> Made:
     """Lowers one program.
 
     Args:
-        arguments: nests of :class:`Leaf`: x, and for ``train`` y and the weights.
-
-    Returns:
-        XLA's bytes and text of it, and its parameters in order: ``(name, variable or leaf, shape)``.
+        arguments: nests of :class:`Leaf` with the whole batch's specs: x, and for ``train`` y and the weights. distribution: how data and
+            variables lie on the devices; ``None``: on a single one.
     """
     silent = Recorder()
     silent.muted, silent.hollow = 1, True
+    laid = _Laid(distribution)
     with recording(silent):
         specs = [map_leaves(lambda leaf: leaf.spec, argument) for argument in arguments]
         if name == "train":
             optimizer = adapter.compile_arguments(model)["optimizer"]
-            vars(model)["optimizer"] = optimizer
+            # Its slots are made last, as those of the variables' layouts.
+            vars(model)["optimizer"] = None
             adapter.build_step(model, *specs)
-            optimizer.build(model.trainable_variables)
+            vars(model)["optimizer"] = optimizer
+            with laid.variables(model.trainable_variables):
+                optimizer.build(model.trainable_variables)
             groups = [model.trainable_variables, model.non_trainable_variables, model.optimizer.variables, model.metrics_variables]
         else:
             groups = [model.trainable_variables, model.non_trainable_variables]
-        state = tuple([jax.ShapeDtypeStruct(tuple(one.shape), one.dtype) for one in group] for group in groups)
-        data = tuple(map_leaves(_struct(adapter), argument) for argument in arguments if argument is not None)
-        step = jax.jit(_step(model, name), donate_argnums=0 if name == "train" else (), keep_unused=True)
-        lowered = step.trace(state, data).lower(lowering_platforms=("tpu",))
-    program = lowered.compiler_ir("hlo")
-    leaves = jax.tree.leaves(tuple(map_leaves(_Held, argument) for argument in arguments if argument is not None))
-    held = [(str(one.path), one, tuple(one.shape)) for group in groups for one in group]
-    held += [(one.leaf.name, one.leaf, tuple(one.leaf.spec.shape or ())) for one in leaves]
-    return program.as_serialized_hlo_module_proto(), _text(program), held
+        state = tuple([laid.struct(tuple(one.shape), one.dtype, laid.of_variable(one)) for one in group] for group in groups)
+        given = [argument for argument in arguments if argument is not None]
+        data = tuple(
+            map_leaves(lambda leaf: laid.data(tuple(leaf.spec.shape), adapter.backend.dtype(leaf.spec.dtype)), one) for one in given
+        )
+        step = jax.jit(
+            _step(model, name), donate_argnums=0 if name == "train" else (), keep_unused=True, **laid.results(name, state)
+        )  # fmt: skip
+        with laid.scope():
+            lowered = step.trace(state, data).lower(lowering_platforms=("tpu",))
+    leaves = jax.tree.leaves(tuple(map_leaves(_Held, argument) for argument in given))
+    held = [
+        (str(one.path), one, laid.shard(struct))
+        for group, structs in zip(groups, state, strict=True)
+        for one, struct in zip(group, structs, strict=True)
+    ]
+    structs = jax.tree.leaves(data)
+    held += [(one.leaf.name, one.leaf, laid.shard(struct)) for one, struct in zip(leaves, structs, strict=True)]
+    return Made(_portable(lowered), _text(lowered.compiler_ir("hlo")), held, bool(getattr(jax.config, "jax_use_shardy_partitioner", False)))
+
+
+class _Laid:
+    """How a program's tensors lie on the devices."""
+
+    def __init__(self, distribution: Any) -> None:
+        self._distribution = abstract(distribution) if distribution is not None else None
+        self._mesh = mesh_of(distribution) if distribution is not None else None
+
+    def scope(self) -> Any:
+        """Layers ask the distribution that is set how their outputs lie."""
+        return self._distribution.scope() if self._distribution is not None else contextlib.nullcontext()
+
+    @contextlib.contextmanager
+    def variables(self, variables: list[Any]) -> Iterator[None]:
+        """Variables know their layout for as long as the optimizer makes its slots, as those that were made under the distribution do."""
+        before = [getattr(one, "_layout", None) for one in variables]
+        if self._distribution is not None:
+            for one in variables:
+                one._layout = self._distribution.get_variable_layout(one)
+        try:
+            yield
+        finally:
+            for one, layout in zip(variables, before, strict=True):
+                one._layout = layout
+
+    def of_variable(self, variable: Any) -> Axes:
+        return variable_axes(self._distribution, variable) if self._distribution is not None else ()
+
+    def struct(self, shape: tuple[int, ...], dtype: Any, axes: Axes) -> Any:
+        if self._distribution is None:
+            return jax.ShapeDtypeStruct(shape, dtype)
+        return jax.ShapeDtypeStruct(shape, dtype, sharding=sharding(self._distribution, axes))
+
+    def data(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        if self._distribution is None:
+            return jax.ShapeDtypeStruct(shape, dtype)
+        return jax.ShapeDtypeStruct(shape, dtype, sharding=data_sharding(self._distribution, shape))
+
+    def results(self, name: str, state: Any) -> dict[str, Any]:
+        """A step gives its state back as it lay, which Keras' trainer asks for."""
+        if self._distribution is None or name != "train":
+            return {}
+        return {"out_shardings": (None, jax.tree.map(lambda one: one.sharding, state))}
+
+    def shard(self, struct: Any) -> tuple[int, ...]:
+        """What one device holds of it."""
+        if self._mesh is None:
+            return tuple(struct.shape)
+        return tuple(int(n or 0) for n in self._mesh.shard(tuple(struct.shape), axes_of(struct.sharding)))
+
+
+def _portable(lowered: Any) -> bytes:
+    """The program as StableHLO of a version that this jaxlib can write and the worker's can read."""
+    from jaxlib.mlir.dialects import stablehlo
+
+    version = min(str(stablehlo.get_current_version()), bridge.STABLEHLO, key=lambda text: [int(part) for part in text.split(".")])
+    written = io.BytesIO()
+    lowered.compiler_ir("stablehlo").operation.write_bytecode(file=written)
+    try:
+        core = importlib.import_module("jaxlib._jax")
+    except ImportError:  # before 0.6
+        core = importlib.import_module("jaxlib.xla_extension")
+    try:
+        # Layouts as plain attributes: the dialect that they are written in carries no promise between versions.
+        return bytes(core.mlir.serialize_portable_artifact(written.getvalue(), version, False))
+    except TypeError:
+        return bytes(core.mlir.serialize_portable_artifact(written.getvalue(), version))
 
 
 def _text(program: Any) -> str:
@@ -85,10 +178,6 @@ class _Held:
 
     def __init__(self, leaf: Leaf) -> None:
         self.leaf = leaf
-
-
-def _struct(adapter: Framework) -> Callable[[Leaf], Any]:
-    return lambda leaf: jax.ShapeDtypeStruct(leaf.spec.shape, adapter.backend.dtype(leaf.spec.dtype))
 
 
 def _step(model: Any, name: str) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,16 @@ class Limits:
     seconds: float = 120.0
     memory: int = 0
     effort: str = "quick"
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a program is written, and how many devices it is cut for: ``hlo`` or ``stablehlo``; ``bounds``: the chips of one host."""
+
+    form: str = "hlo"
+    partitions: int = 1
+    shardy: bool = False
+    bounds: tuple[int, ...] = ()
 
 
 def limits(seconds: float | None = None, effort: str | None = None) -> Limits:
@@ -75,7 +85,14 @@ def live_tpu(devices: Path = Path("/dev"), processes: Path = Path("/proc")) -> s
 
 
 def ask(
-    hlo: bytes, key: str, topology: str, asked: Limits, progress: Progress = None, what: str = "program", text: str = ""
+    hlo: bytes,
+    key: str,
+    topology: str,
+    asked: Limits,
+    progress: Progress = None,
+    what: str = "program",
+    text: str = "",
+    form: Form | None = None,
 ) -> dict[str, Any]:
     """libtpu's answer to one program, from the cache where it was given before. ``text``: its readable form, for operations' names.
 
@@ -84,7 +101,8 @@ def ask(
         ``cached``; sizes in bytes where it compiled.
     """
     versions = ",".join(f"{name} {version}" for name, version in bridge.versions().items())
-    place = cache.place(cache.FORMAT, key, topology, asked.effort, versions)
+    cut = f"{form.partitions} {form.bounds}" if form is not None and form.partitions > 1 else ""
+    place = cache.place(cache.FORMAT, key, topology, asked.effort, versions, cut)
     known = cache.read(place)
     if known is not None:
         return {**known, "cached": True}
@@ -97,8 +115,9 @@ def ask(
         return {"ok": False, "kind": "busy", "message": busy}
     with tempfile.TemporaryDirectory(prefix="tpushape-") as name:
         folder = Path(name)
-        (folder / "program.hlo").write_bytes(hlo)
-        (folder / "request.json").write_text(json.dumps({"topology": topology, "effort": asked.effort, "memory": asked.memory}))
+        (folder / "program").write_bytes(hlo)
+        request = {"topology": topology, "effort": asked.effort, "memory": asked.memory, **asdict(form or Form())}
+        (folder / "request.json").write_text(json.dumps(request))
         answer = _run(folder, asked, progress, what)
     answer["seconds"] = time.perf_counter() - start
     answer["versions"] = versions
@@ -109,9 +128,7 @@ def ask(
 
 
 def _run(folder: Path, asked: Limits, progress: Progress, what: str) -> dict[str, Any]:
-    package = str(Path(__file__).parents[2])
-    path = os.pathsep.join(filter(None, [package, str(bridge.home() or ""), os.environ.get("PYTHONPATH", "")]))
-    environment = {**os.environ, **bridge.ENVIRONMENT, "PYTHONPATH": path}
+    environment = {**os.environ, **bridge.ENVIRONMENT, "PYTHONPATH": _path()}
     with (folder / "stderr").open("wb") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", "jupyter_tpushape.compilers.worker", str(folder)],
@@ -133,6 +150,12 @@ def _run(folder: Path, asked: Limits, progress: Progress, what: str) -> dict[str
             "message": f"The TPU compiler did not finish within {asked.seconds:g} s; give it more time: --compile-timeout, or compile_timeout=.",
         }  # fmt: skip
     return _death(process.returncode, (folder / "stderr").read_text(encoding="utf-8", errors="replace"))
+
+
+def _path() -> str:
+    """Where the worker looks for modules. The compiler's folder comes first: this package may stand beside another jaxlib."""
+    package = str(Path(__file__).parents[2])
+    return os.pathsep.join(filter(None, [str(bridge.home() or ""), package, os.environ.get("PYTHONPATH", "")]))
 
 
 def _wait(process: subprocess.Popen[bytes], folder: Path, seconds: float, progress: Progress, what: str) -> bool:

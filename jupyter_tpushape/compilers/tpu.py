@@ -9,7 +9,7 @@ from ..flow import Finding, Tried, Verdict
 from ..replicas.targets import slice_named
 from ..rules.words import size
 from . import cache, process
-from .exchange import exchange
+from .exchange import exchange, exchanged, spoken
 from .lowering import Lowered
 from .memory import by_layer, held, largest, live, node_names
 from .words import answer_finding, needed, oom, padding
@@ -24,6 +24,13 @@ def topology_of(target: Any) -> str:
     return slice_named(target.name).topology
 
 
+def bounds_of(target: Any) -> tuple[int, ...]:
+    """The chips of one host, where libtpu's own guess is another than the slice's: a v5e-8 is one machine of 2 × 4."""
+    return (
+        {1: (1, 1, 1), 4: (2, 2, 1), 8: (2, 4, 1)}.get(target.replicas // target.hosts, ()) if target.generation in ("v5e", "v6e") else ()
+    )
+
+
 def answer_of(
     program: Lowered, target: Any, asked: process.Limits, progress: process.Progress = None, again: bool = True
 ) -> dict[str, Any]:
@@ -33,11 +40,17 @@ def answer_of(
     it is believed. Where that gives no answer either, ``loosely`` holds the first.
     """
     key, topology = cache.program_key(program.text), topology_of(target)
-    answer = {**process.ask(program.hlo, key, topology, asked, progress, program.program, program.text), "effort": asked.effort}
+    form = process.Form(program.form, program.partitions, program.shardy, bounds_of(target))
+
+    def told(asked: process.Limits) -> dict[str, Any]:
+        said = process.ask(program.hlo, key, topology, asked, progress, program.program, program.text, form)
+        return {**said, "effort": asked.effort}
+
+    answer = told(asked)
     if again and asked.effort != "full" and answer["kind"] == "refused" and (oom(str(answer["message"])) or broke(answer)):
         asked = replace(asked, effort="full")
         first = answer
-        answer = {**process.ask(program.hlo, key, topology, asked, progress, program.program, program.text), "effort": "full"}
+        answer = told(asked)
         if not answer["ok"] and not oom(str(answer["message"])) and oom(str(first["message"])):
             answer["loosely"] = first["message"]
     if broke(answer):
@@ -88,13 +101,14 @@ def verdict_of(seen: Any, program: Lowered, asked: process.Limits, progress: pro
     layers = by_layer(arguments, temporaries, node_names(seen.evidence.flow))
     wasteful = padding(program, arguments)
     taken = total(answer)
-    summed = exchange(seen, program.program)
+    told = exchanged(program, answer.get("collectives") or [], node_names(seen.evidence.flow))
+    summed = spoken(told) if program.partitions > 1 else exchange(seen, program.program)
     message = f"compiles at {effort} effort{loosely}: {size(taken)} of {size(target.hbm_bytes)}" + (f"; {summed}" if summed else "")
     verdict = Verdict(
         program.program, "tpu", True, target.name, message, arguments=answer["arguments"],
         outputs=answer["outputs"], temporaries=answer["temporaries"], code=answer["code"], flops=answer["flops"], layers=layers,
         moved=answer["moved"], intensity=answer["flops"] / answer["moved"] if answer["moved"] > 0 < answer["flops"] else 0.0,
         buffers=largest(arguments, temporaries), tried=_tried(program, answer),
-        unmapped=max(0, taken - sum(layer.bytes for layer in layers)), **common,
+        devices=program.partitions, collectives=told, unmapped=max(0, taken - sum(layer.bytes for layer in layers)), **common,
     )  # fmt: skip
     return verdict, [wasteful] if wasteful is not None else []

@@ -1,6 +1,6 @@
 """One compilation, in a process of its own: ``python -m jupyter_tpushape.compilers.worker FOLDER``.
 
-The folder holds ``request.json`` and ``program.hlo``; the answer is written beside them. libtpu may kill this process: no answer
+The folder holds ``request.json`` and ``program``; the answer is written beside them. libtpu may kill this process: no answer
 is then the answer.
 """
 
@@ -27,9 +27,11 @@ def main(folder: Path) -> None:
     os.environ["XLA_FLAGS"] = f"--xla_dump_to={folder / 'dump'} --xla_dump_hlo_as_text"
     _stage(folder, "loading the TPU compiler")
     answer: dict[str, Any] = {"ok": False, "kind": "versions", "message": doors()}
-    if not answer["message"]:
+    if any(words in answer["message"] for words in ("failed to map segment", "annot allocate memory")):
+        answer = {"ok": False, "kind": "memory", "message": "The TPU compiler needs more of the host's memory than it may take."}
+    elif not answer["message"]:
         _stage(folder, f"compiling for {request['topology']}")
-        answer = _compile((folder / "program.hlo").read_bytes(), request)
+        answer = _compile((folder / "program").read_bytes(), request)
     if answer["kind"] in ("compiled", "refused"):
         _stage(folder, "reading the memory plan")
         answer["buffers"] = _buffers(folder / "dump")
@@ -43,11 +45,11 @@ def main(folder: Path) -> None:
     unfinished.replace(folder / "answer.json")
 
 
-def _compile(hlo: bytes, request: dict[str, Any]) -> dict[str, Any]:
-    from .bridge import compile_hlo
+def _compile(program: bytes, request: dict[str, Any]) -> dict[str, Any]:
+    from .bridge import compile_program
 
     try:
-        return {"ok": True, "kind": "compiled", "message": "", **compile_hlo(hlo, request["topology"], request["effort"])}
+        return {"ok": True, "kind": "compiled", "message": "", **compile_program(program, request)}
     except MemoryError:
         return {"ok": False, "kind": "memory", "message": "The compiler ran out of the host's memory."}
     except Exception as error:

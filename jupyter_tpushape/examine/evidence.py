@@ -10,6 +10,7 @@ from typing import Any
 from ..flow import Edge, Flow, KeyPath, Node, Shape, Spec, Target
 from ..flow.paths import to_wire
 from ..graph import Origins
+from ..trace.raised import Raised
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Evidence:
     ``feeds``: the declared input's path and the data's, of each input that gets a tensor; empty where that is not known for sure.
     ``paths``: which leaf of the data an edge carries, by the edge's id.
     ``where``: the phase that raised (``data``, ``build``, ``call``, ``loss``, ``metric``), or ``""``.
+    ``raised``: the user's line that raised, with what its names held.
     ``arguments``: what a node's layer was given that decides sizes, defaults included, as plain values by the node's id.
     ``backend``: what the framework runs on; checks of one backend's facts are silent elsewhere.
     ``sample``: the sampled data (see :mod:`jupyter_tpushape.sources`), or ``None``.
@@ -56,6 +58,7 @@ class Evidence:
     paths: dict[str, KeyPath] = field(default_factory=dict)
     where: str = ""
     failure: Any = None
+    raised: Raised | None = None
     framework: str = ""
     backend: str = ""
     facts: dict[str, Any] = field(default_factory=dict)

@@ -149,6 +149,13 @@ class HeardTraced(Heard, frozen=True):
     what: Literal["bool", "number", "index", "array"]
 
 
+class HeardDtype(Heard, frozen=True):
+    """A dtype that does not fit: the ones that ``argument`` may have, or nothing where it must be that of another operand."""
+
+    wanted: tuple[str, ...] = ()
+    argument: str = ""
+
+
 class HeardStepArguments(Heard, frozen=True):
     """A ``train_step`` was called with more than it takes."""
 
@@ -271,6 +278,22 @@ def _scopes(text: str) -> Iterator[Heard]:
         yield HeardScope("slots")
     elif "Mixing different tf.distribute.Strategy objects" in text:
         yield HeardScope("mixed")
+
+
+_ALLOWED = re.compile(r"(?:parameter '(\w+)' has DataType \w+|attr '\w+' of \w+(?: is)?) not in (?:the )?list of allowed values: ([\w, ]+)")
+_UNLIKE = re.compile(
+    r"that does not match type|was expected to be an? \w+ tensor but is an?|conversion requested dtype|types \[[^\]]*\] that don't all match"
+    r"|to have the same dtypes"
+)
+
+
+@_reads
+def _dtypes(text: str) -> Iterator[Heard]:
+    allowed = _ALLOWED.search(text)
+    if allowed:
+        yield HeardDtype(tuple(part.strip() for part in allowed[2].split(",")), allowed[1] or "")
+    elif _UNLIKE.search(text):
+        yield HeardDtype()
 
 
 @_reads

@@ -18,6 +18,7 @@ from ..trace.framework import Framework
 from ..trace.frameworks import adapter_for, loaded
 from ..trace.hindsight import look_back
 from ..trace.patience import ENDS, limited
+from ..trace.raised import raised_at
 from ..trace.reach import is_step
 from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
@@ -26,6 +27,7 @@ from .breaks import assemble_broken, data_failed, entry_failed
 from .evidence import Evidence
 from .fronts import front, place_of
 from .inputs import declare
+from .placement import place, weights_laid
 from .program import BadProgram, Examined, Program, shape_of
 from .sampling import is_builder, runs_own_step, take_sample
 from .standins import from_declared
@@ -33,9 +35,13 @@ from .standins import from_declared
 
 def examine(program: Program) -> Examined:
     """Looks at a program once. Exceptions of the user's code end up in the evidence."""
-    with kept_counters() as counters:
+    with kept_counters() as counters, weights_laid(program.strategy):
         seen = _look(program)
+        place(seen)
         seen.counters = counters
+        error, adapter = seen.error or seen.evidence.failure, seen.adapter or next(iter(loaded()), None)
+        if isinstance(error, BaseException) and adapter is not None:
+            seen.evidence.raised = raised_at(error, adapter)
         return seen
 
 

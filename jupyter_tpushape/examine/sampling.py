@@ -37,7 +37,8 @@ def take_sample(seen: Examined, framework: str) -> None:
     )
     seen.sample = evidence.sample = sample.whole() if runs_own_step(seen) else sample
     if program.target is not None:
-        if seen.adapter is None or seen.adapter.backend.replicated:
+        on_mesh = not seen.adapter.backend.replicated if seen.adapter is not None else replicas.is_distribution(program.strategy)
+        if not on_mesh:
             evidence.split = replicas.plan(seen.sample, program.target, strategy=program.strategy, dataset=seen.data)
         else:
             evidence.split = replicas.plan_mesh(seen.sample, program.target, program.strategy)

@@ -2,10 +2,10 @@
 
 from .facts import Fact, Side, Sides, Who
 from .findings import SERIOUS, SEVERITIES, After, AfterEdge, CannotRebuild, Edit, EditKind, Effect, Finding, Fix, Severity
-from .graph import Edge, Failure, Flow, Location, Node, NodeKind, Status, Target, Weight
+from .graph import Edge, Failure, Flow, Location, MeshAxis, Node, NodeKind, Status, Target, Weight
 from .paths import KeyPath
 from .spec import Replica, Shape, Spec, elements, show_shape
-from .wire import MIME, VERSION, Buffer, LayerMemory, Tried, Verdict, WireReport, pack, schema, unpack
+from .wire import MIME, VERSION, Buffer, Collective, LayerMemory, Tried, Verdict, WireReport, pack, schema, unpack
 
 __all__ = [
     "MIME",
@@ -16,6 +16,7 @@ __all__ = [
     "AfterEdge",
     "Buffer",
     "CannotRebuild",
+    "Collective",
     "Edge",
     "Edit",
     "EditKind",
@@ -28,6 +29,7 @@ __all__ = [
     "KeyPath",
     "LayerMemory",
     "Location",
+    "MeshAxis",
     "Node",
     "NodeKind",
     "Replica",

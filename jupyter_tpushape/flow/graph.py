@@ -35,13 +35,19 @@ class Location(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Weight(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One variable of a layer. ``copies`` counts its replicas under the target (1 without one)."""
+    """One variable of a layer. ``copies`` counts its replicas under the target (1 without one).
+
+    On a mesh ``layout`` names the mesh's axis that each axis lies along (``""``: whole on every device; empty: not known), and ``shard``
+    is what one device holds.
+    """
 
     name: str
     shape: Shape | None
     dtype: str
     trainable: bool = True
     copies: int = 1
+    layout: tuple[str, ...] = ()
+    shard: Shape | None = None
 
 
 # Fences of code, bullets of a list and the frames of a traceback say nothing by themselves.
@@ -98,6 +104,7 @@ class Edge(msgspec.Struct, omit_defaults=True):
 
     ``replicas`` holds one entry a replica from the split on, and is empty without a target.
     ``label`` tells several tensors between the same nodes apart (``mask``, ``labels``, ``state 1``).
+    ``layout``: on a mesh, the mesh's axis that each axis lies along, ``""`` where it is whole; empty where that is not known.
     """
 
     id: str
@@ -107,10 +114,18 @@ class Edge(msgspec.Struct, omit_defaults=True):
     status: Status = "ok"
     replicas: tuple[Replica, ...] = ()
     label: str = ""
+    layout: tuple[str, ...] = ()
+
+
+class MeshAxis(msgspec.Struct, frozen=True):
+    """One axis of a mesh of devices: its name and how many devices lie along it."""
+
+    name: str
+    size: int
 
 
 class Target(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The slice that is planned for, or the live strategy's devices."""
+    """The slice that is planned for, or the live strategy's devices. ``mesh``: its axes with their sizes, where it has such."""
 
     name: str
     replicas: int
@@ -119,6 +134,7 @@ class Target(msgspec.Struct, frozen=True, omit_defaults=True):
     hbm_bytes: int = 0
     strategy: str = ""
     live: bool = False
+    mesh: tuple[MeshAxis, ...] = ()
 
 
 class Flow(msgspec.Struct, omit_defaults=True):

@@ -52,10 +52,11 @@ class WireEdge(msgspec.Struct, omit_defaults=True):
 class WirePlacement(msgspec.Struct, omit_defaults=True):
     """What every replica holds of a tensor: ``shapes[i]`` on ``devices[i]`` of the document.
 
-    Where all replicas hold the same shape it is given once.
+    Where all replicas hold the same shape it is given once. ``layout``: the mesh's axis that each axis lies along.
     """
 
     shapes: tuple[Shape | None, ...]
+    layout: tuple[str, ...] = ()
 
 
 class WireFlow(msgspec.Struct, omit_defaults=True):
@@ -111,12 +112,30 @@ class Tried(msgspec.Struct, omit_defaults=True, frozen=True):
     effort: str = ""
 
 
+class Collective(msgspec.Struct, omit_defaults=True, frozen=True):
+    """Exchanges of one ``kind`` (``all-reduce``, ``all-gather``, ...) that the compiler put into a program at one node, per step.
+
+    ``count`` of them, ``bytes`` of tensors in all; ``sent`` by each device, in rings of ``group`` devices. ``node`` is ``""`` where it is
+    no layer's. ``least``: a loop turns an unknown number of times, and one turn is counted.
+    """
+
+    kind: str
+    node: str
+    name: str
+    count: int
+    bytes: int
+    sent: int
+    group: int
+    least: bool = False
+
+
 class Verdict(msgspec.Struct, omit_defaults=True):
     """What a compiler said of one program (``forward``, ``train`` or ``predict``). Sizes in bytes.
 
     ``moved``: bytes that its operations read and write, as the compiler counts them; ``intensity``: ``flops / moved``, an estimate.
     ``unmapped``: what of the whole is given to no layer; ``tried``: the batches that were compiled, by their rows: this one, and
-    others where they were asked for.
+    others where they were asked for. ``devices``: for how many devices one program was cut, 1 where each runs its own replica's; then
+    ``collectives`` is what they exchange, and all sizes are of one device.
     """
 
     program: str
@@ -140,6 +159,8 @@ class Verdict(msgspec.Struct, omit_defaults=True):
     unmapped: int = 0
     tried: tuple[Tried, ...] = ()
     versions: str = ""
+    devices: int = 1
+    collectives: tuple[Collective, ...] = ()
 
 
 class WireReport(msgspec.Struct, omit_defaults=True):
@@ -187,7 +208,7 @@ def pack(flow: Flow) -> WireFlow:
             if len(edge.replicas) > len(devices):
                 devices = [replica.device for replica in edge.replicas]
             held = tuple(replica.shape for replica in edge.replicas)
-            placement = shapes.add(held[:1] if len(set(held)) == 1 else held)
+            placement = shapes.add((held[:1] if len(set(held)) == 1 else held, edge.layout))
         edges.append(WireEdge(edge.id, edge.source, edge.target, specs.add(edge.spec), edge.status, placement, edge.label))
     nodes = [
         WireNode(
@@ -196,7 +217,7 @@ def pack(flow: Flow) -> WireFlow:
         )
         for node in flow.nodes
     ]  # fmt: skip
-    placements = [WirePlacement(held) for held in shapes.values]
+    placements = [WirePlacement(*held) for held in shapes.values]
     return WireFlow(nodes, edges, specs.values, weights.values, placements, devices, places.values, flow.framework, flow.facts)
 
 
@@ -224,9 +245,12 @@ def unpack(wire: WireFlow) -> Flow:
         for node in wire.nodes
     ]  # fmt: skip
     edges = [
-        Edge(edge.id, edge.source, edge.target, wire.specs[edge.spec], edge.status, replicas(edge.placement), edge.label)
+        Edge(
+            edge.id, edge.source, edge.target, wire.specs[edge.spec], edge.status, replicas(edge.placement), edge.label,
+            wire.placements[edge.placement].layout if edge.placement >= 0 else (),
+        )
         for edge in wire.edges
-    ]
+    ]  # fmt: skip
     return Flow(nodes, edges, wire.framework, wire.facts)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from ..flow import Shape
 from ..trace.assemble import Assembler, clean_message
 from ..trace.patience import timed_out
+from ..trace.raised import Raised, raised_at
 from ..trace.recorder import Call, Recorder
 from ..trace.run import Run, run
 
@@ -22,12 +23,13 @@ from ..trace.run import Run, run
 class Probe:
     """``axes``: for each edge id, the axes that grow with the batch, with what one row more adds.
 
-    ``failure``: what broke with another batch size and holds with this one, as ``(node id, text)``.
+    ``failure``: what broke with another batch size and holds with this one, as ``(node id, text)``; ``raised``: at which line.
     """
 
     rows: int = 0
     axes: dict[str, dict[int, float]] = field(default_factory=dict)
     failure: tuple[str, str] | None = None
+    raised: Raised | None = None
 
 
 def probe(seen: Any, rerun: Callable[[Callable[[Any], Shape | None], Recorder], Run] | None = None) -> Probe | None:
@@ -74,6 +76,7 @@ def probe(seen: Any, rerun: Callable[[Callable[[Any], Shape | None], Recorder], 
         seen.limits.append("which axes carry the batch: the second trace took too long")
         return None
     if second.error is not None:
+        result.raised = raised_at(second.error, seen.adapter)
         place = len(after) - 1
         if 0 <= place < len(before):
             failing = next((i for i, call in enumerate(after) if call is recorder.failed), place)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..examine.evidence import Evidence
 from ..flow import Edit, Finding
-from .makers import batching, data, entry, heads, inputs, labels, layers, merging, operations, scope
+from .makers import batching, data, entry, expressions, heads, inputs, labels, layers, merging, operations, scope
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class Candidate:
 def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
     """Every candidate for a finding, in the order in which they are tried."""
     makers = (*_FIRST, *_MAKERS.get(finding.rule, (layers.general,)))
+    if evidence.raised is not None and finding.rule in _AT_THE_LINE:
+        makers = (*_FIRST, expressions.cast, expressions.states, expressions.axes, expressions.rows, *makers)
     found: list[Candidate] = []
     seen: set[str] = set()
     for make in makers:
@@ -38,6 +40,20 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
     return found
 
 
+# Raised by an operation or a layer that a line of the user's own calls.
+_AT_THE_LINE = frozenset(
+    {
+        "op-shapes",
+        "reshape-size",
+        "layer-raises",
+        "attention-shapes",
+        "loss-raises",
+        "metric-raises",
+        "code-raises",
+        "merge-shapes",
+        "data-raises",
+    }
+)
 # Where these see their own fault, it is the cause of whatever else was said.
 _FIRST: tuple[Any, ...] = (batching.batch_dataset, inputs.exchanged)
 _MAKERS: dict[str, tuple[Any, ...]] = {
@@ -48,15 +64,16 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "transposed-input": (entry.transpose_data,),
     "flattened-input": (entry.reshape_data, entry.declare_and_reshape, entry.declare_rows),
     "input-rank": (batching.batch_once, entry.rank_data, entry.declare_rows),
-    "input-axis": (entry.declare_rows, entry.resize_axis),
+    "input-axis": (entry.grey_for_backbone, entry.declare_rows, entry.resize_axis),
     "input-dtype": (),
-    "input-structure": (),
-    "data-misfit": (data.transpose_all, data.transpose_rows, data.shared_rows),
+    "input-structure": (inputs.regrouped,),
+    "data-misfit": (inputs.regrouped, data.transpose_all, data.transpose_rows, data.shared_rows),
     "data-raises": (data.recount, data.whole_windows),
     "dynamic-unsupported": (batching.static_batch, batching.static_lengths, batching.static_both, operations.static_mask),
     "dynamic-axis": (batching.static_lengths, batching.static_both),
     "batchnorm-empty-replica": (batching.static_batch,),
     "cache-after-random": (batching.cache_first,),
+    "tpu-kernel": (operations.host_augmentation,),
     "shard-by-file": (batching.share_by_rows,),
     "composite-input": (inputs.dense,),
     "unknown-rank": (inputs.known_rank,),
@@ -76,7 +93,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "uneven-replicas": (batching.static_batch,),
     "mesh-batch": (batching.static_batch,),
     "empty-replicas": (batching.static_batch,),
-    "string-input": (operations.host_layer,),
+    "string-input": (inputs.without_text, operations.host_layer),
     "layer-rank": (
         entry.declare_wanted,
         layers.end_sequence,
@@ -96,14 +113,12 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         operations.leave_out,
     ),
     "layer-axis": (layers.project_before,),
-    "merge-shapes": (merging.at_cause, merging.keep_positions, merging.merge, entry.declare_exact),
+    "merge-shapes": (merging.one_width, merging.pad_and_crop, merging.at_cause, merging.keep_positions, merging.merge, entry.declare_exact),
     "reshape-size": (layers.reshape_target,),
     "window-too-large": (layers.keep_size, entry.declare_rows),
     "axis-unknown": (layers.pool_unknown, batching.declared_lengths, entry.declare_known, entry.declare_rows, operations.leave_out),
     "attention-shapes": (layers.embed_ids, layers.attention_width, operations.mask_shape),
     "layer-raises": (
-        operations.count_rows,
-        operations.counted_rows,
         layers.state_units,
         operations.own_weights,
         entry.cast_data,
@@ -113,8 +128,8 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         entry.declare_rows,
     ),
     "op-shapes": (
-        operations.count_rows,
-        operations.counted_rows,
+        batching.whole_graph,
+        layers.flatten_upstream,
         layers.state_units,
         operations.own_weights,
         operations.other_number,
@@ -128,8 +143,10 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "one-hot-labels": (labels.dense_loss, labels.label_numbers),
     "output-units": (heads.missing_head, heads.units, labels.label_numbers_binary, heads.append_head),
     "label-rank": (heads.last_frame, labels.label_numbers_binary, labels.label_axes, heads.one_unit, heads.flatten_cause),
-    "output-size": (merging.at_cause, heads.grid_sizes),
+    "output-size": (merging.at_cause, merging.crop_output, merging.pad_and_crop, heads.grid_sizes),
     "loss-raises": (
+        labels.class_numbers,
+        labels.listed_losses,
         labels.whole_batch,
         heads.grid_sizes,
         labels.label_numbers_binary,
@@ -157,7 +174,8 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "logits-twice": (heads.no_logits,),
     "reshape-interleaves": (layers.permute, operations.transpose_for_reshape),
     "softmax-over-batch": (operations.softmax_axis,),
-    "fixed-batch": (operations.free_batch, operations.counted_rows),
+    "code-raises": (expressions.keras_functions,),
+    "fixed-batch": (expressions.rows, operations.free_batch),
     "batch-axis-lost": (operations.other_axis, operations.leave_out),
     "batch-axis-merged": (merging.last_axis, operations.whole_rows, operations.other_axis, operations.leave_out),
     "batch-broadcast": (labels.label_axes, labels.rows_of_one, operations.other_axis, operations.leave_out),

@@ -8,6 +8,7 @@ from ..examine.evidence import Evidence
 from ..flow import Finding, show_shape
 from ..flow.paths import show
 from ..rules.facts.tpu_steps import GradientScale
+from .text.operations import spelled
 
 Ideas = Iterator[tuple[str, str]]
 
@@ -86,7 +87,7 @@ _KERNEL = (
     "not tried: the code stands inside the model, and what it needs of it is not known here",
 )
 _OWN_LOSS = (
-    "Give both tensors one number of axes in your own function: y_true = tf.reshape(y_true, tf.shape(y_pred))",
+    "Give both tensors one number of axes in your own function: y_true = {ops}.reshape(y_true, {ops}.shape(y_pred))",
     "not tried: which axis of a function of your own was meant is not known here",
 )
 _TEXT = (
@@ -125,7 +126,7 @@ _BY_RULE = {
     "tpu-kernel-dtype": _KERNEL,
     "endless-loop-gradient": ("Give the loop maximum_iterations=N", "not tried: how many turns are enough is not known here"),
     "shape-from-data": (
-        "Take the size from a shape (tf.shape(x), x.shape), or write the largest one down and mask the rest",
+        "Take the size from a shape ({ops}.shape(x), x.shape), or write the largest one down and mask the rest",
         "not tried: how large it can become is not known here",
     ),
     "loss-raises": _OWN_LOSS,
@@ -144,4 +145,7 @@ def ideas(evidence: Evidence, finding: Finding) -> list[tuple[str, str]]:
     if finding.rule == "gradient-scale":
         return list(_average(evidence, finding))
     found = [idea for make in _BY_PROGRAM.get(finding.rule, ()) for idea in make(evidence)]
-    return found or ([_BY_RULE[finding.rule]] if finding.rule in _BY_RULE else [])
+    if found or finding.rule not in _BY_RULE:
+        return found
+    title, reason = _BY_RULE[finding.rule]
+    return [(title.replace("{ops}", spelled()), reason)]

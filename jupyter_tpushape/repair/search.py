@@ -16,7 +16,7 @@ from ..flow import Edit as Value
 from ..flow import Finding, Fix
 from .after import after_of
 from .candidates import Candidate, candidates
-from .edits import Edit, edit_of
+from .edits import Edit, Expression, edit_of
 from .effect import effect_of
 from .ideas import ideas
 from .meaning import questions
@@ -95,7 +95,7 @@ class Search:
                 self.seen.limits.append(f"{len(tried) - i} more fixes were not tried: the program is large")
                 break
             # Others to choose from are worth little: the first is the one that an expert would take.
-            if len(held) >= ENOUGH or (len(held) > 1 and len(self.seen.evidence.flow.nodes) > 100):
+            if (len(held) >= ENOUGH and not held[-1][1].edits[-1].either) or (len(held) > 1 and len(self.seen.evidence.flow.nodes) > 100):
                 break
             trial = self._try(first(self.seen), candidate)
             if trial.holds and not self._asks(finding, candidate, trial):
@@ -104,10 +104,11 @@ class Search:
                 continue
             elif trial.by_hand:
                 self.untried.setdefault(id(finding), []).append((candidate, trial.failed))
-            elif trial.seen is not None and not any(_same(other, finding) for other in trial.left):
+            elif trial.seen is not None and (further(trial) or not any(_same(other, finding) for other in trial.left)):
                 partial.append((candidate, trial))
             else:
                 rejected.append(f"{candidate.title} ({trial.failed or 'does not help'})")
+        held = self._certain(finding, held)
         if not held:
             held = self._longer(finding, partial)
         finding.fixes = [self._fix(candidate, trial) for candidate, trial in (held or self._steps(partial))[:MOST_SHOWN]]
@@ -121,11 +122,25 @@ class Search:
             self.asked.setdefault(id(finding), []).append(Fix(candidate.title, tuple(edit.value for edit in trial.edits), reason=asked[0]))
         return bool(asked)
 
+    def _certain(self, finding: Finding, held: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:
+        """Without those of which several would do at one place: shapes do not say which of them is meant."""
+        chosen: dict[object, list[tuple[Candidate, Trial]]] = {}
+        for pair in held:
+            if pair[1].edits[-1].either:
+                chosen.setdefault(pair[1].edits[-1].either, []).append(pair)
+        open_ones = [pair for pairs in chosen.values() if len(pairs) > 1 for pair in pairs]
+        for candidate, trial in open_ones:
+            why = f"Which {trial.edits[-1].either[-1]} is meant? Another one runs as well, and computes something else."
+            self.asked.setdefault(id(finding), []).append(
+                Fix(candidate.title, candidate.edits, reason=why, patch=self._snippet(tuple(map(edit_of, candidate.edits))))
+            )
+        return [pair for pair in held if all(pair is not other for other in open_ones)]
+
     def _longer(self, finding: Finding, partial: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:
         """Several edits together, where each brings the program to another fault that the next one repairs; the shortest first."""
         frontier = partial[:3]
         for _ in range(DEPTH - 1):
-            further: list[tuple[Candidate, Trial]] = []
+            further_on: list[tuple[Candidate, Trial]] = []
             for done, trial in frontier:
                 assert trial.seen is not None
                 fault = trial.left[0]
@@ -138,9 +153,14 @@ class Search:
                     )
                     if again.holds and not self._asks(finding, both, again):
                         return [(both, again)]
-                    if again.seen is not None and again.left and not any(_same(other, fault) for other in again.left) and len(further) < 3:
-                        further.append((both, again))
-            frontier = further
+                    if (
+                        again.seen is not None
+                        and again.left
+                        and len(further_on) < 3
+                        and (further(again) or not any(_same(other, fault) for other in again.left))
+                    ):
+                        further_on.append((both, again))
+            frontier = further_on
         return []
 
     def _steps(self, partial: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:
@@ -234,6 +254,13 @@ def snippet(seen: Examined, edits: tuple[Edit, ...]) -> str:
     """What to write by hand, where no source is known."""
     dataset = getattr(seen.sample, "kind", "") == "dataset"
     return "\n".join(line for edit in edits for line in edit.shown(dataset))
+
+
+def further(trial: Trial) -> bool:
+    """Whether another expression of the user's raises than the one that was written anew."""
+    assert trial.seen is not None
+    raised, last = trial.seen.evidence.raised, trial.edits[-1]
+    return raised is not None and isinstance(last, Expression) and not any(text in raised.text for text in last.written())
 
 
 def _same(one: Finding, other: Finding) -> bool:

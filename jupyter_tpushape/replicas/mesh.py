@@ -8,9 +8,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ..flow import Target
+import msgspec
+
+from ..flow import MeshAxis, Target
 from ..sources.values import Sample
+from .layouts import Mesh, mesh_of
 from .split import Split, partial_rows
+from .targets import target
 
 
 def live_distribution() -> Any:
@@ -25,27 +29,39 @@ def is_distribution(value: Any) -> bool:
     return any(base.__name__ == "Distribution" and base.__module__.startswith("keras.src.distribution") for base in type(value).__mro__)
 
 
-def of_distribution(distribution: Any) -> Target:
-    """A distribution as the flow's target: as many replicas as the batch axis is cut into."""
-    kind = type(distribution).__name__
-    return Target(kind, parts_of(distribution), 1, "", 0, kind, live=True)
+def of_distribution(distribution: Any, slice_name: str | None = None) -> Target:
+    """A distribution as the flow's target: the slice that it is planned for, or as many replicas as the batch axis is cut into.
+
+    Raises:
+        ValueError: where the mesh has another number of devices than the slice.
+    """
+    kind, mesh = type(distribution).__name__, mesh_of(distribution)
+    if slice_name is None:
+        return Target(kind, parts_of(distribution), 1, "", 0, kind, live=True, mesh=_axes(mesh))
+    planned = target(slice_name)
+    if mesh.devices != planned.replicas:
+        raise ValueError(f"{planned.name} has {planned.replicas} devices, and the mesh ({mesh}) {mesh.devices}.")
+    return msgspec.structs.replace(planned, strategy=kind, mesh=_axes(mesh))
+
+
+def _axes(mesh: Mesh) -> tuple[MeshAxis, ...]:
+    return tuple(MeshAxis(name, size) for name, size in mesh.sizes)
 
 
 def parts_of(distribution: Any) -> int:
     """Into how many parts a distribution cuts the batch axis."""
-    mesh = distribution.device_mesh
-    sizes = dict(zip(mesh.axis_names, mesh.shape, strict=True))
-    return int(sizes.get(distribution.batch_dim_name, 1))
+    mesh = mesh_of(distribution)
+    return mesh.size(mesh.batch)
 
 
-def plan_mesh(sample: Sample, target: Target, distribution: Any = None) -> Split:
+def plan_mesh(sample: Sample, planned: Target, distribution: Any = None) -> Split:
     """How a batch lies on the devices: of a live distribution's mesh, or of ``DataParallel`` over all chips of a planned slice."""
     if distribution is not None:
         devices = tuple(str(device) for device in distribution.device_mesh.devices.flatten())
         parts = parts_of(distribution)
     else:
-        devices = tuple(f"tpu:{index}" for index in range(target.replicas))
-        parts = target.replicas
+        devices = tuple(f"tpu:{index}" for index in range(planned.replicas))
+        parts = planned.replicas
     leaf = next((leaf for _, leaf in sample.leaves()), None)
     first = leaf.shape[0] if leaf is not None and leaf.shape else None
     partial = partial_rows(sample)

@@ -176,14 +176,21 @@ def clean_message(error: BaseException) -> str:
             line for line in lines if ": " in line and line.split(": ")[0].replace("_", "").isalnum() and "Error" in line.split(": ")[0]
         ]
         text = named[-1].split(": ", 1)[1] if named else lines[-1]
-    for mark in ("Exception encountered when calling",):
-        if text.startswith(mark) and "\n\n" in text:
-            text = text.split("\n\n", 1)[1]
-    if text.startswith("Could not automatically infer") and "Error encountered:" in text:
-        text = text.split("Error encountered:", 1)[1]
-    text = text.replace("\x1b[1m", "").replace("\x1b[0m", "")
+    text = _unwrapped(text.replace("\x1b[1m", "").replace("\x1b[0m", ""))
     text = _NODE.sub(r"(\1 of \2)", _WRAPPED.sub("", text))
     return text.strip()[:2000]
+
+
+# What Keras puts around another exception's message, and what the message follows.
+_AROUND = (("Exception encountered when calling", "\n\n"), ("Could not automatically infer", "Error encountered:"))
+
+
+def _unwrapped(text: str) -> str:
+    """The innermost message: Keras puts its own words around it, one layer's inside of another's."""
+    for start, before in _AROUND * 4:
+        inner = text.split(before, 1)[1].strip() if text.startswith(start) and before in text else ""
+        text = inner or text
+    return text
 
 
 def _size(shape: Shape | None) -> int:

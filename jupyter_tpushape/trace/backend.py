@@ -72,3 +72,10 @@ class Backend(ABC):
     @abstractmethod
     def explain(self, recorder: Recorder, framework: Framework, error: BaseException) -> None:
         """Notes the operation that raised ``error``, where the graph did not note it while it ran."""
+
+    def layouts(self, framework: Framework, model: Any, x: Any, distribution: Any) -> list[tuple[Any, tuple[str, ...]]]:
+        """How the tensors of a forward pass lie on a distribution's mesh: each call's object with the layout of each output, in order.
+
+        ``x`` is a nest of the whole batch's specs. Empty where the backend does not know before the program is compiled.
+        """
+        return []

@@ -7,8 +7,9 @@ What depends on what a tensor is stands in its :class:`~jupyter_tpushape.trace.b
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from ..flow import Spec, Weight
@@ -16,6 +17,9 @@ from .backend import Backend
 from .config import shown_config
 from .doors import Door, Feeds
 from .hooks import Hooks
+
+# How a variable lies on the mesh of the program that is looked at: a weight's ``layout`` and ``shard``.
+LAID: ContextVar[Callable[[Any], dict[str, Any]] | None] = ContextVar("laid", default=None)
 
 
 class GraphNode(NamedTuple):
@@ -143,13 +147,14 @@ class Framework(ABC):
 
     def weights(self, obj: Any) -> tuple[Weight, ...]:
         """The weights that the object itself holds, its sub-layers' included."""
-        found = []
+        found, ask = [], LAID.get()
         for variable in getattr(obj, "weights", ()) or ():
             shape = getattr(variable, "shape", None)
             name = str(getattr(variable, "name", "") or "").rsplit("/", 1)[-1].removesuffix(":0")
             dtype = getattr(variable, "dtype", "")
             dims = None if shape is None or getattr(shape, "rank", 0) is None else tuple(shape)
-            found.append(Weight(name, dims, str(getattr(dtype, "name", dtype)), bool(getattr(variable, "trainable", True))))
+            laid = ask(variable) if ask is not None else {}
+            found.append(Weight(name, dims, str(getattr(dtype, "name", dtype)), bool(getattr(variable, "trainable", True)), **laid))
         return tuple(found)
 
     def variables(self, model: Any) -> list[Any]:

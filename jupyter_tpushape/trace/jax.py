@@ -61,8 +61,10 @@ class Jax(Backend):
         return isinstance(value, jax.Array) or _is_sparse(value)
 
     def spec(self, tensor: Any) -> Spec:
-        """The spec of an array."""
-        return Spec(tuple(int(n) for n in tensor.shape), str(tensor.dtype), "sparse" if _is_sparse(tensor) else "dense")
+        """The spec of an array. While Keras infers shapes an axis may be a symbol of JAX's, which is one that is unknown."""
+        return Spec(
+            tuple(n if isinstance(n, int) else None for n in tensor.shape), str(tensor.dtype), "sparse" if _is_sparse(tensor) else "dense"
+        )
 
     def key(self, tensor: Any) -> int:
         """The identity of the tracer underneath, whatever gradients and maps have wrapped it."""
@@ -114,6 +116,12 @@ class Jax(Backend):
             self._here.graph = before
             graph.close()
         return graph
+
+    def layouts(self, framework: Framework, model: Any, x: Any, distribution: Any) -> list[tuple[Any, tuple[str, ...]]]:
+        """Asks Shardy, which follows layouts through a program."""
+        from .mesh_jax import layouts
+
+        return layouts(framework, model, x, distribution)
 
     def explain(self, recorder: Recorder, framework: Framework, error: BaseException) -> None:
         """Reads the operation that raised off the traceback: a shape that does not fit raises before any equation is made."""

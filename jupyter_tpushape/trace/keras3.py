@@ -149,10 +149,14 @@ class Keras3(Framework):
             return KerasTensor(spec.shape, spec.dtype) if isinstance(spec, Spec) else spec
 
         batch = tuple(keras.tree.map_structure(symbolic, part) for part in (x, y, weight))
-        if not all(layer.built for layer in model._flatten_layers()):
+        held = (getattr(model, "_compile_metrics", None), getattr(model, "_compile_loss", None))
+        if not all(layer.built for layer in model._flatten_layers()) or any(one is not None and not one.built for one in held):
             model._symbolic_build(data_batch=batch)
         if model.optimizer is not None and not model.optimizer.built:
             model.optimizer.build(model.trainable_variables)
+        if hasattr(type(model), "_enforce_jax_state_sharding"):
+            # Before 3.11 a step holds its state to the layouts of values, which fit has noted.
+            vars(model)["_enforce_jax_state_sharding"] = _as_it_lies
 
     def train_step(self, model: Any, x: Any, y: Any, weight: Any) -> Any:
         """Runs the model's own step as ``fit`` does on JAX: with its variables' values and a batch, for logs and new values."""
@@ -301,6 +305,12 @@ class Keras3(Framework):
             "optimizer": optimizer, "loss": getattr(loss, "_user_loss", None), "loss_weights": getattr(loss, "_user_loss_weights", None),
             "metrics": _fresh(getattr(metrics, "_user_metrics", None)), "weighted_metrics": _fresh(getattr(metrics, "_user_weighted_metrics", None)),
         }  # fmt: skip
+
+
+def _as_it_lies(
+    trainable_variables: Any = None, non_trainable_variables: Any = None, optimizer_variables: Any = None, metrics_variables: Any = None
+) -> tuple[Any, ...]:
+    return tuple(group or [] for group in (trainable_variables, non_trainable_variables, optimizer_variables, metrics_variables))
 
 
 def _copy(value: Any) -> Any:

@@ -89,22 +89,30 @@ export interface Spec {
   axes?: string[];
 }
 
-/** One variable of a layer. ``copies`` counts its replicas under the target (1 without one). */
+/**
+ * One variable of a layer. ``copies`` counts its replicas under the target (1 without one).
+ *
+ * On a mesh ``layout`` names the mesh's axis that each axis lies along (``""``: whole on every device; empty: not known), and ``shard``
+ * is what one device holds.
+ */
 export interface Weight {
   name: string;
   shape: Shape;
   dtype: string;
   trainable?: boolean;
   copies?: number;
+  layout?: string[];
+  shard?: Shape;
 }
 
 /**
  * What every replica holds of a tensor: ``shapes[i]`` on ``devices[i]`` of the document.
  *
- * Where all replicas hold the same shape it is given once.
+ * Where all replicas hold the same shape it is given once. ``layout``: the mesh's axis that each axis lies along.
  */
 export interface WirePlacement {
   shapes: Shape[];
+  layout?: string[];
 }
 
 /**
@@ -242,7 +250,7 @@ export interface AfterEdge {
   even?: boolean;
 }
 
-/** The slice that is planned for, or the live strategy's devices. */
+/** The slice that is planned for, or the live strategy's devices. ``mesh``: its axes with their sizes, where it has such. */
 export interface Target {
   name: string;
   replicas: number;
@@ -251,6 +259,13 @@ export interface Target {
   hbm_bytes?: number;
   strategy?: string;
   live?: boolean;
+  mesh?: MeshAxis[];
+}
+
+/** One axis of a mesh of devices: its name and how many devices lie along it. */
+export interface MeshAxis {
+  name: string;
+  size: number;
 }
 
 /**
@@ -258,7 +273,8 @@ export interface Target {
  *
  * ``moved``: bytes that its operations read and write, as the compiler counts them; ``intensity``: ``flops / moved``, an estimate.
  * ``unmapped``: what of the whole is given to no layer; ``tried``: the batches that were compiled, by their rows: this one, and
- * others where they were asked for.
+ * others where they were asked for. ``devices``: for how many devices one program was cut, 1 where each runs its own replica's; then
+ * ``collectives`` is what they exchange, and all sizes are of one device.
  */
 export interface Verdict {
   program: string;
@@ -282,6 +298,8 @@ export interface Verdict {
   unmapped?: number;
   tried?: Tried[];
   versions?: string;
+  devices?: number;
+  collectives?: Collective[];
 }
 
 /**
@@ -323,4 +341,21 @@ export interface Tried {
   fits: boolean;
   bytes?: number;
   effort?: string;
+}
+
+/**
+ * Exchanges of one ``kind`` (``all-reduce``, ``all-gather``, ...) that the compiler put into a program at one node, per step.
+ *
+ * ``count`` of them, ``bytes`` of tensors in all; ``sent`` by each device, in rings of ``group`` devices. ``node`` is ``""`` where it is
+ * no layer's. ``least``: a loop turns an unknown number of times, and one turn is counted.
+ */
+export interface Collective {
+  kind: string;
+  node: string;
+  name: string;
+  count: number;
+  bytes: number;
+  sent: number;
+  group: number;
+  least?: boolean;
 }

@@ -11,11 +11,11 @@ import ast
 import copy
 import inspect
 import itertools
-import linecache
 import random
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from . import architectures
@@ -25,6 +25,9 @@ Operator = Callable[[ast.AST], Changes]
 
 # Faults without a shape that disagrees: a softmax applied twice.
 MEANT = frozenset({"logits"})
+# What no edit gives back: rows that are gone, and with them which label is whose.
+LOST = frozenset({"fewer rows"})
+HEAD = "from mutants.architectures import *\n\n\n"
 
 
 @dataclass(frozen=True)
@@ -40,13 +43,16 @@ class Mutant:
     def id(self) -> str:
         return f"{self.architecture}-{self.operator}-{self.change}".replace(" ", "")
 
-    def program(self, keras: Any) -> tuple[Any, Any]:
-        """``(build, data)`` with their source known, as for code in a file."""
-        name = f"/mutants/{abs(hash((self.id, keras.__name__)))}.py"
-        linecache.cache[name] = (len(self.text), None, self.text.splitlines(keepends=True), name)
-        scope = dict(vars(architectures))
-        exec(compile(self.text, name, "exec"), scope)
-        return scope[self.architecture](keras)
+    def write(self, path: Path) -> None:
+        """The program as a file of its own."""
+        path.write_text(HEAD + self.text)
+
+
+def program(path: Path, architecture: str, keras: Any) -> tuple[Any, Any]:
+    """``(build, data)`` of a file, as an import of it gives them."""
+    scope: dict[str, Any] = {"__name__": path.stem, "__file__": str(path)}
+    exec(compile(path.read_text(), str(path), "exec"), scope)
+    return scope[architecture](keras)
 
 
 def expression(text: str) -> ast.AST:
@@ -394,4 +400,4 @@ def mutants(seed: int, each: int) -> list[Mutant]:
     return chosen
 
 
-__all__ = ["MEANT", "OPERATORS", "Mutant", "every", "mutants"]
+__all__ = ["LOST", "MEANT", "OPERATORS", "Mutant", "every", "mutants", "program"]

@@ -7,7 +7,9 @@ predictions, and whether a sample's prediction depends on its neighbours.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+import linecache
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,10 @@ import numpy as np
 import jupyter_tpushape as tpushape
 from jupyter_tpushape import Report
 
-from .mutations import MEANT, Mutant
+from .mutations import MEANT, Mutant, program
 
 RAISES, SILENT, HARMLESS = "raises", "silent", "harmless"
+NO_FIX = "no verified fix"
 
 
 @dataclass
@@ -29,7 +32,7 @@ class Outcome:
     detail: str
     report: Report
     repaired: str = ""
-    facts: dict[str, Any] = field(default_factory=dict)
+    proof: str = ""
 
     @property
     def found(self) -> bool:
@@ -103,10 +106,10 @@ def _door(model: Any, x: Any) -> str:
     return ""
 
 
-def run(mutant: Mutant, keras: Any) -> tuple[str, str]:
+def run(mutant: Mutant, path: Path, keras: Any) -> tuple[str, str]:
     """``raises``, ``silent`` or ``harmless``, and why."""
     try:
-        build, data = mutant.program(keras)
+        build, data = program(path, mutant.architecture, keras)
         model, given = build(), data()
         fit(model, given)
     except Exception as error:
@@ -115,27 +118,38 @@ def run(mutant: Mutant, keras: Any) -> tuple[str, str]:
     return (SILENT, why) if why else (HARMLESS, "")
 
 
-def judge(mutant: Mutant, keras: Any, *, fixes: bool) -> Outcome:
-    """Runs a mutant, traces it, and, where asked, tries its first fix for real."""
+def judge(mutant: Mutant, keras: Any, path: Path, *, fixes: bool) -> Outcome:
+    """Runs a mutant in the file ``path``, traces it, and, where asked, applies its first fix to the file and runs that."""
+    mutant.write(path)
+    linecache.checkcache(str(path))
     keras.backend.clear_session()
-    kind, detail = run(mutant, keras)
+    kind, detail = run(mutant, path, keras)
     keras.backend.clear_session()
-    build, data = mutant.program(keras)
+    build, data = program(path, mutant.architecture, keras)
     outcome = Outcome(mutant, kind, detail, tpushape.trace(build, data, tpu=None, fixes=fixes and kind != HARMLESS))
     if fixes and outcome.found and kind != HARMLESS:
-        outcome.repaired = repair(outcome)
+        outcome.repaired = repair(outcome, path, keras)
     return outcome
 
 
-def repair(outcome: Outcome) -> str:
-    """``yes`` where the first fix is verified and a real step runs with it, else what went wrong."""
+def repair(outcome: Outcome, path: Path, keras: Any) -> str:
+    """``yes`` where the first fix is verified and the file runs once it is applied, else what went wrong.
+
+    A fix that was tried on the living program alone has no text to apply: then its rebuilt program runs.
+    """
     fixes = [fix for finding in outcome.report.findings if finding.serious for fix in finding.fixes]
     if not fixes or not fixes[0].verified:
-        return "no verified fix"
+        return NO_FIX
     try:
-        model, data = fixes[0].rebuild()
-        fit(model, data)
-        why = disagreement(model, data)
+        outcome.proof = fixes[0].proof
+        if outcome.proof == "live":
+            model, given = fixes[0].rebuild()
+        else:
+            tpushape.apply(fixes[0], path)
+            build, data = program(path, outcome.mutant.architecture, keras)
+            model, given = build(), data()
+        fit(model, given)
+        why = disagreement(model, given)
     except Exception as error:
         return f"{fixes[0].title}: {type(error).__name__}: {str(error)[:200]}"
     return f"{fixes[0].title}: {why}" if why else "yes"

@@ -13,6 +13,7 @@ from jupyter_tpushape.compilers import bridge
 from jupyter_tpushape.compilers.lowering import CannotLower, lower
 from jupyter_tpushape.diagnose import _target
 from jupyter_tpushape.examine import Program, examine
+from jupyter_tpushape.replicas.layouts import planned
 
 L = keras.layers
 
@@ -25,9 +26,9 @@ def build():
     return model
 
 
-def seen(rows=256, data=True):
+def seen(rows=256, data=True, strategy=None):
     given = (np.zeros((rows, 64), "float32"), np.zeros((rows,), "int64"))
-    target, live = _target("v5e-8", None)
+    target, live = _target("v5e-8", strategy)
     return examine(Program(build, given if data else (given[0], None), target, live, rows))
 
 
@@ -59,7 +60,39 @@ def test_a_batch_that_does_not_divide_has_no_program():
         lower(seen(rows=12))
 
 
-@pytest.mark.skipif(bool(bridge.check()), reason="the extra tpu-compiler is not installed")
+def test_on_a_mesh_each_parameter_is_the_share_of_one_device_and_slots_lie_as_their_variables():
+    train = lower(
+        seen(strategy=planned({"batch": 2, "model": 4}, {"up/kernel": (None, "model"), "head/kernel": ("model",)})), only="train"
+    )[0]
+    assert train.error is None
+    assert train.form == "stablehlo" and train.partitions == 8
+    held = [(one.name.rsplit("/", 1)[-1] if "adam" in one.name else one.name, one.shape) for one in train.parameters]
+    assert ("x", (128, 64)) in held and ("up/kernel", (64, 128)) in held and ("head/kernel", (128, 10)) in held
+    assert [shape for name, shape in held if "up_kernel" in name] == [(64, 128)] * 2
+    assert [shape for name, shape in held if "head_kernel" in name] == [(128, 10)] * 2
+
+
+def test_a_mesh_of_another_size_than_the_slice_is_a_line():
+    with pytest.raises(ValueError, match=r"v5e-8 has 8 devices, and the mesh \(batch 2 × model 2\) 4"):
+        _target("v5e-8", planned({"batch": 2, "model": 2}))
+
+
+@pytest.mark.skipif(bool(bridge.check()), reason="the TPU compiler is not installed")
+def test_what_devices_exchange_is_told_by_layer_as_compiled():
+    layout = {"up/kernel": (None, "model"), "head/kernel": ("model", None)}
+    report = tpushape.trace(
+        build, (np.zeros((256, 64), "float32"), np.zeros((256,), "int64")), batch_size=256, compiler="tpu", fixes=False, tpu="v5e-8",
+        strategy=planned({"batch": 2, "model": 4}, layout),
+    )  # fmt: skip
+    forward, train = report.verdicts
+    assert forward.ok and train.ok and train.devices == 8
+    # The sum over the shares of a contracted axis, on the 128 rows of a device.
+    assert ("all-reduce", "head", 128 * 10 * 4, 4) in [(one.kind, one.name, one.bytes, one.group) for one in forward.collectives]
+    gradients = {one.name: one.bytes for one in train.collectives if one.kind == "all-reduce" and one.group == 2}
+    assert gradients["up"] >= 64 * 512 // 4 * 4
+
+
+@pytest.mark.skipif(bool(bridge.check()), reason="the TPU compiler is not installed")
 def test_the_tpu_compiler_takes_the_genuine_step():
     report = tpushape.trace(build, (np.zeros((256, 64), "float32"), np.zeros((256,), "int64")), batch_size=256, compiler="tpu", fixes=False)
     assert [(verdict.program, verdict.ok) for verdict in report.verdicts] == [("forward", True), ("train", True)]

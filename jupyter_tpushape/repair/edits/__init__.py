@@ -3,15 +3,17 @@
 from . import code_calls, code_numbers
 from .base import Edit, NotThere, edit_of
 from .batching import AddBatch, BatchOnce, Rebatch, ShareRows
-from .compile_argument import CompileArgument, FreshOptimizer
+from .compile_argument import CompileArgument, FreshOptimizer, Listed
 from .data_code import LastAxis, MoveStage, WholeWindows
 from .exchange_layers import ExchangeLayers
+from .expression import Expression
 from .host_layer import HostLayer
 from .in_scope import InScope
 from .input_shape import InputShape
 from .insert_layer import InsertLayer
 from .layer_config import LayerConfig
 from .loss import Loss
+from .regroup import Regroup
 from .replace_layer import ReplaceLayer
 from .run import Run
 from .transform import ExchangeInputs, Transform
@@ -23,6 +25,7 @@ __all__ = [
     "Edit",
     "ExchangeInputs",
     "ExchangeLayers",
+    "Expression",
     "FreshOptimizer",
     "HostLayer",
     "InScope",
@@ -30,10 +33,12 @@ __all__ = [
     "InsertLayer",
     "LastAxis",
     "LayerConfig",
+    "Listed",
     "Loss",
     "MoveStage",
     "NotThere",
     "Rebatch",
+    "Regroup",
     "ReplaceLayer",
     "Run",
     "ShareRows",

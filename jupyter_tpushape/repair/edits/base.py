@@ -38,6 +38,11 @@ class Edit:
     target: str
 
     @property
+    def either(self) -> tuple[Any, ...]:
+        """What edits have in common of which only one can be meant; empty where the program says which."""
+        return ()
+
+    @property
     def value(self) -> Value:
         """The edit as it travels: a kind, a target and plain details."""
         detail = {} if not self.op else {"op": self.op}

@@ -3,64 +3,15 @@
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..text.arguments import Change
 from ..text.names import Names
-from ..text.source import Source, nodes, parents
+from ..text.operations import spelled
+from ..text.source import Source, nodes
 from .base import kind
 from .code import CodeEdit, called
-
-_MAKERS = frozenset({"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "eye", "full"})
-
-
-@kind
-@dataclass(frozen=True)
-class CountRows(CodeEdit):
-    """The rows of the call's own input, in place of a number, where a new tensor is made with so many rows."""
-
-    op = "rows"
-
-    find: int = 0
-
-    def changes(self, source: Source, names: Names, scope: ast.AST) -> list[Change]:
-        found: list[Change] = []
-        above = parents(source.tree)
-        for call in nodes(scope, ast.Call):
-            name = _first(above, call)
-            if not name or called(call) not in _MAKERS:
-                continue
-            for shape in (*call.args, *(item.value for item in call.keywords)):
-                if isinstance(shape, (ast.Tuple, ast.List)) and shape.elts and getattr(shape.elts[0], "value", None) == self.find:
-                    module, changes = _shapes(names, call)
-                    found += [*changes, (source.start(shape.elts[0]), source.end(shape.elts[0]), f"{module}.shape({name})[0]")]
-        return list(dict.fromkeys(found))
-
-    def shown(self, dataset: bool) -> Iterator[str]:
-        yield f"# in {self.target or 'the model'}, with x for what call() gets:"
-        yield f"-{self.find}"
-        yield "+tf.shape(x)[0]"
-
-
-def _shapes(names: Names, call: ast.Call) -> tuple[str, list[Change]]:
-    """The module whose ``shape`` gives sizes that are known only when the program runs."""
-    tf = sys.modules.get("tensorflow")
-    if tf is None:
-        return names.spell(sys.modules["keras.ops"], call)
-    return names.spell(tf, call)
-
-
-def _first(above: dict[ast.AST, ast.AST], node: ast.AST) -> str:
-    """The first argument of the innermost function that has one."""
-    while node in above:
-        node = above[node]
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            found = [item.arg for item in node.args.args if item.arg not in ("self", "cls")]
-            if found:
-                return found[0]
-    return ""
 
 
 @kind
@@ -118,4 +69,4 @@ class Transposed(CodeEdit):
 
     def shown(self, dataset: bool) -> Iterator[str]:
         yield f"# in {self.target or 'the model'}, in place of the reshape:"
-        yield f"+tf.transpose(x, {tuple(self.order)})"
+        yield f"+{spelled()}.transpose(x, {tuple(self.order)})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..text.arguments import argument, with_argument
@@ -50,6 +50,37 @@ class CompileArgument(Edit):
     def compile(self, run: Run, args: Any, kwargs: Any) -> Arguments:
         run.done(self)
         return args, {**kwargs, self.argument: self.setting}
+
+
+@kind
+@dataclass(frozen=True)
+class Listed(Edit):
+    """A dict by output names becomes a list in the order of ``names``, for a model whose outputs have none."""
+
+    kind = "strategy"
+    op = "listed"
+
+    argument: str = ""
+    names: list[str] = field(default_factory=list)
+
+    def write(self, text: Text) -> None:
+        source, _, call = compile_call(text, self.argument)
+        given = argument(call, self.argument, ["optimizer", "loss"])
+        if not isinstance(given, ast.Dict):
+            raise NoPlace
+        values = {key.value: source.of(value) for key, value in zip(given.keys, given.values, strict=True) if isinstance(key, ast.Constant)}
+        if sorted(map(str, values)) != sorted(self.names):
+            raise NoPlace
+        source.replace(given, f"[{', '.join(values[name] for name in self.names)}]")
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# in compile():"
+        yield f"+{self.argument}=[{', '.join(f'{self.argument}[{name!r}]' for name in self.names)}],"
+
+    def compile(self, run: Run, args: Any, kwargs: Any) -> Arguments:
+        run.done(self)
+        given = kwargs.get(self.argument)
+        return args, {**kwargs, self.argument: [given[name] for name in self.names]} if isinstance(given, dict) else kwargs
 
 
 @kind

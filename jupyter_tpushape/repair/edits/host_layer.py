@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,13 +26,17 @@ from .transform import at
 @kind
 @dataclass(frozen=True)
 class HostLayer(Edit):
-    """The target, called on the host on the leaf ``key`` of x; ``input``: the number of the declared input that it reads."""
+    """The target, called on the host on the leaf ``key`` of x; ``input``: the number of the declared input that it reads.
+
+    ``training``: called as in training, for a layer that does nothing else.
+    """
 
     kind = "data-transform"
     op = "host-layer"
 
     key: Any = None
     input: int | None = None
+    training: bool = False
 
     @property
     def path(self) -> tuple[Any, ...]:
@@ -49,7 +54,7 @@ class HostLayer(Edit):
         if handed.source is not source:
             raise NoPlace
         # The data first: the lines of the model are where they were, and the layer's line moves last.
-        handed.transform(self.path, lambda value, *_, **__: f"{name}({value})")
+        handed.transform(self.path, lambda value, *_, **__: f"{name}({value}{', training=True' if self.training else ''})")
         self._moved(text, source, obj, name)
 
     def _moved(self, text: Text, source: Source, obj: Any, name: str) -> None:
@@ -60,13 +65,13 @@ class HostLayer(Edit):
         changes: list[Change] = []
         if self.input is not None:
             gives = self._gives(text)
-            _, _, door = text.made(InputShape(self.target, self.input)._declaring(text))
+            _, _, door = text.made(text.door(self.target, self.input))
             shaped = InputShape(self.target, self.input, list((gives.shape or ())[1:]))._shaped(
                 source, door, positions_of(names.value(door.func))
             )
             typed = with_argument(source, names, door, "dtype", literal(gives.dtype), [])
             changes += [shaped, typed]
-        for use in _uses(scope, above, name):
+        for use in _uses(scope, above, name, self.training):
             parent = above[use]
             if isinstance(parent, ast.Call) and parent.func is use and len(parent.args) == 1:
                 changes += [(source.start(parent), source.start(parent.args[0]), ""), (source.end(parent.args[0]), source.end(parent), "")]
@@ -124,7 +129,8 @@ class HostLayer(Edit):
     def data(self, run: Run, data: Any) -> Any:
         if self.target not in run.hosted:
             raise CannotRebuild(f"{self.target} was not met while the model was built.")
-        layer = run.hosted[self.target]
+        hosted = run.hosted[self.target]
+        layer = functools.partial(hosted, training=True) if self.training else hosted
         if hasattr(data, "element_spec"):
             tf = sys.modules["tensorflow"]
 
@@ -137,11 +143,15 @@ class HostLayer(Edit):
         return (at(x, self.path, lambda value: np.asarray(layer(value))), *rest)
 
 
-def _uses(scope: ast.AST, above: dict[ast.AST, ast.AST], name: str) -> list[ast.AST]:
+def _uses(scope: ast.AST, above: dict[ast.AST, ast.AST], name: str, training: bool) -> list[ast.AST]:
     """Every place in the model's code where the name is read; the data's own call is not one of them."""
     found: list[ast.AST] = []
     for node in nodes(scope, ast.Name):
-        if node.id != name or not isinstance(node.ctx, ast.Load) or enclosing(above, node) is not scope:
+        if node.id != name or not isinstance(node.ctx, ast.Load):
+            continue
+        around = enclosing(above, node)
+        # What stands at the top is called in the function that builds the model; the pipeline calls it in a lambda.
+        if around is not scope and not (training and isinstance(scope, ast.Module) and isinstance(around, ast.FunctionDef)):
             continue
         if isinstance(above[node], (ast.Call, ast.List)) and (
             getattr(above[node], "func", None) is node or isinstance(above[node], ast.List)

@@ -27,7 +27,7 @@ class InputShape(Edit):
     dtype: str = ""
 
     def write(self, text: Text) -> None:
-        obj = self._declaring(text)
+        obj = text.door(self.target, self.index)
         source, names, call = text.made(obj)
         callee = names.value(call.func, call)
         order = positions_of(callee) if callee is not None else []
@@ -35,18 +35,6 @@ class InputShape(Edit):
         if self.dtype:
             changes.append(with_argument(source, names, call, "dtype", literal(self.dtype), order))
         source.splice(changes)
-
-    def _declaring(self, text: Text) -> Any:
-        """What declares the input: an ``Input``, or a layer that is given a shape."""
-        declaring = [obj for obj in text.objects() if _declares(text, obj) and text.where(obj) is not None]
-        named = [obj for obj in declaring if obj.name == self.target]
-        made = text.seen.recorder.made
-        if len(named) == 1:
-            return named[0]
-        declaring.sort(key=lambda obj: made[id(obj)].ordinal if id(obj) in made else -1)
-        if self.index >= len(declaring):
-            raise NoPlace
-        return declaring[self.index]
 
     def _shaped(self, source: Any, call: ast.Call, order: list[str]) -> Change:
         value = literal(tuple(self.shape))
@@ -86,8 +74,3 @@ class InputShape(Edit):
         if self.dtype:
             kwargs["dtype"] = self.dtype
         return ((shape, *args[1:]) if not declares and args else args), kwargs
-
-
-def _declares(text: Text, obj: Any) -> bool:
-    given = getattr(obj, "_input_shape_arg", None) or getattr(obj, "_batch_input_shape", None)
-    return isinstance(obj, text.seen.adapter.InputLayer) or bool(given)

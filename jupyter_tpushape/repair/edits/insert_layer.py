@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,7 +39,8 @@ class InsertLayer(Edit):
 
     def write(self, text: Text) -> None:
         if self.readers:
-            raise NoPlace
+            self._behind_input(text)
+            return
         places = text.calls(self.target, self.nth)
         if places:
             for place in places:
@@ -100,6 +102,27 @@ class InsertLayer(Edit):
         around = call if self.position == "after" else self._argument(call)
         source.splice([*changes, *_around(source, around, f"{new}(", ")")])
 
+    def _behind_input(self, text: Text) -> None:
+        """A line behind the one that declares an input; what reads the input reads the new tensor, but for the model's own inputs."""
+        source, names, call = text.made(text.door(self.target))
+        above = parents(source.tree)
+        statement = statement_of(above, call)
+        if not isinstance(statement, ast.Assign) or statement.value is not call or not isinstance(statement.targets[0], ast.Name):
+            raise NoPlace
+        name = statement.targets[0].id
+        new, changes = self._new(text, source, names, call)
+        reading = [
+            node
+            for node in nodes(enclosing(above, call), ast.Name)
+            if node.id == name and isinstance(node.ctx, ast.Load) and node.lineno > statement.lineno and not _declares(above, node)
+        ]
+        if not reading:
+            raise NoPlace
+        behind = f"{name}_{self.layer_class.lower().rstrip('123d')}"
+        end = source.end(statement)
+        changes.append((end, end, f"\n{source.indent(statement)}{behind} = {new}({name})"))
+        source.splice([*changes, *((source.start(node), source.end(node), behind) for node in reading)])
+
     def _listed(self, call: ast.Call) -> bool:
         """Whether the call names its tensors one by one."""
         given = self._given(call)
@@ -138,7 +161,9 @@ class InsertLayer(Edit):
         if twins:
             text.remarks.append(f"the line makes {len(twins) + 1} layers, and all of them get it")
         above = parents(source.tree)
-        called = _called_with(source, above, call)
+        # A function such as ``layers.add`` makes its layer and calls it.
+        makes_and_calls = inspect.isfunction(names.value(call.func, call)) and not call.keywords
+        called = call if makes_and_calls and call.args else _called_with(source, above, call)
         if called is not None:
             self._around_call(text, source, names, called)
             return
@@ -201,6 +226,19 @@ def _held(source: Source, call: ast.Call, new: str, cls: str) -> tuple[str, Chan
     stop = source.text.find("\n", end)
     stop = len(source.text) if stop < 0 else stop
     return f"{method.args.args[0].arg}.{name}", (stop, stop, f"\n{source.indent(beside)}{me}.{name} = {new}")
+
+
+def _declares(above: dict[ast.AST, ast.AST], node: ast.AST) -> bool:
+    """Whether a name stands among the inputs that a model is made with."""
+    around = above[node]
+    while isinstance(around, (ast.List, ast.Tuple, ast.Dict, ast.keyword)):
+        if isinstance(around, ast.keyword) and around.arg not in ("inputs", "input_tensor"):
+            return False
+        node, around = around, above[around]
+    if not isinstance(around, ast.Call):
+        return False
+    func = around.func.attr if isinstance(around.func, ast.Attribute) else getattr(around.func, "id", "")
+    return func.endswith("Model") and (isinstance(node, ast.keyword) or node in around.args[:1])
 
 
 def _around(source: Source, node: ast.AST, before: str, after: str) -> list[Change]:

@@ -79,6 +79,14 @@ def _tensor_one_hot(x: str, spec: Spec | None, depth: int) -> str:
     return f"tf.one_hot(tf.cast({atom(x) + '[..., 0]' if _column(spec) else x}, tf.int32), {depth})"
 
 
+def _numbered(argmax: str, array: str) -> Write:
+    def write(x: str, spec: Spec | None, classes: list[str]) -> str:
+        same = f"{x if _column(spec) else atom(x) + '[..., None]'} == {array}({classes!r})"
+        return f'{argmax}(tf.cast({same}, "int32"), -1)' if array == "tf.constant" else f"{argmax}({same}, -1)"
+
+    return write
+
+
 def _rows(module: str) -> Write:
     def write(x: str, _: Spec | None, shape: list[int]) -> str:
         return f"{module}.reshape({x}, (-1, {', '.join(map(str, shape))}))"
@@ -147,6 +155,8 @@ operation("reshape_rows", _rows("np"), _rows("tf"))
 operation("flatten_rows", "np.reshape({x}, (len({x}), -1))", _flat)
 operation("cast", 'np.asarray({x}, "{dtype}")', 'tf.cast({x}, "{dtype}")')
 operation("one_hot", _one_hot, _tensor_one_hot)
+operation("class_numbers", _numbered("np.argmax", "np.array"), _numbered("tf.argmax", "tf.constant"))
+operation("without", *["{{name: part for name, part in {a}.items() if name not in {keys}}}"] * 2)
 operation("argmax", "np.argmax({x}, axis=-1)", "tf.argmax({x}, axis=-1)")
 operation("mean_last", "np.mean({x}, axis=-1, keepdims=True)", "tf.reduce_mean({x}, axis=-1, keepdims=True)")
 operation("repeat_last", "np.repeat({x}, {times}, axis=-1)", "tf.repeat({x}, {times}, axis=-1)")

@@ -98,8 +98,8 @@ class Transform(Edit):
         index = _ROLES[self.role]
 
         def change(value: Any) -> Any:
-            shape = getattr(value, "shape", None)
-            spec = Spec(tuple(shape) if shape is not None and shape.rank is not None else None, value.dtype.name)
+            shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+            spec = Spec(tuple(shape) if shape is not None and shape.rank is not None else None, dtype.name) if dtype is not None else None
             return OPERATIONS[self.operation].function("tf", tf, spec, self.arguments)(value)
 
         def map_element(*parts: Any) -> Any:

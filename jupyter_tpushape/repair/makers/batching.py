@@ -6,7 +6,7 @@ from typing import Any
 
 from ...examine.evidence import Evidence
 from ...flow import Edit, Finding, KeyPath, show_shape
-from ...flow.paths import flatten
+from ...flow.paths import flatten, show
 from .edits import Made, where
 from .entry import declaration
 
@@ -59,6 +59,19 @@ def batch_once(evidence: Evidence, finding: Finding) -> Made:
             "Batch once: unbatch() behind the second batch(), or leave that one out",
             [Edit("batching", "data", {"op": "unbatch"})],
             f"the pipeline calls batch() {len(stages)} times, and each call adds an axis",
+        )
+
+
+def whole_graph(evidence: Evidence, finding: Finding) -> Made:
+    """All rows in one batch, where an input has one number for each row: an adjacency matrix belongs to the whole graph."""
+    sample = evidence.sample
+    rows = getattr(sample, "rows", None)
+    across = [path for path, spec in evidence.x if spec.shape and len(spec.shape) > 1 and spec.shape[1] == rows]
+    if rows and across and len(evidence.x) > 1 and getattr(sample, "batch", None) != rows:
+        yield (
+            f"Feed all {rows} rows in one batch",
+            [Edit("batching", "data", {"batch": rows, "drop_remainder": False})],
+            f"{show(across[0])} has one number for each of them; do not shuffle, and do not split it",
         )
 
 

@@ -334,6 +334,21 @@ def image_rows(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def grey_for_backbone(evidence: Evidence, finding: Finding) -> Made:
+    """Grey pictures as color ones, where a network from a library reads them: its weights are for three channels."""
+    for _, path, want, got in misfits(evidence):
+        name = _first_layer(evidence, path)
+        node = next((item for item in evidence.flow.nodes if item.name == name), None)
+        line = node.location.text if node is not None and node.location is not None else ""
+        library = node is not None and node.op not in line
+        if len(got.shape) == len(want.shape) == 4 and got.shape[-1] == 1 and want.shape[-1] == 3 and library:
+            yield (
+                "Repeat the single channel 3 times",
+                [Edit("data-transform", "x", {"op": "repeat_last", "times": 3, **where(path)})],
+                "a grey image as a color one, as the network's weights expect it",
+            )
+
+
 def resize_axis(evidence: Evidence, finding: Finding) -> Made:
     """The data's last axis brought to the declared size."""
     for door, path, want, got in misfits(evidence):

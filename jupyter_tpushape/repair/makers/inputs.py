@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 from ...examine.evidence import Evidence
 from ...flow import Edit, Finding, KeyPath, Shape, Spec, show_shape
-from ...flow.paths import flatten, show
+from ...flow.paths import flatten, show, to_wire
 from ...rules.entry import accepted, crossed, matched
+from ..edits.regroup import NAMES, Regroup
 from .edits import Made, where
 from .entry import declaration
 
@@ -83,6 +85,23 @@ def dense(evidence: Evidence, finding: Finding) -> Made:
         yield "Make the tensors dense in the pipeline, on the host", edits, "a TPU takes dense tensors only"
 
 
+def without_text(evidence: Evidence, finding: Finding) -> Made:
+    """Texts that travel along in a dict of data, and that no layer reads."""
+    flow = evidence.flow
+    doors = {tuple(node.path): node for node in flow.nodes if node.kind == "input"}
+    keys = []
+    for path, spec in evidence.x:
+        node = doors.get(tuple(to_wire(path)))
+        if spec.dtype == "string" and len(path) == 2 and isinstance(path[1], str) and (node is None or not flow.out_of(node.id)):
+            keys.append(path[1])
+    if keys and len(keys) < len(evidence.x):
+        yield (
+            f"Leave {' and '.join(keys)} out of the data: nothing reads {'it' if len(keys) == 1 else 'them'}",
+            [Edit("data-transform", "x", {"op": "without", "keys": keys})],
+            "a TPU takes no text",
+        )
+
+
 def known_rank(evidence: Evidence, finding: Finding) -> Made:
     """A shape for what a Python function gave, as it was seen."""
     sample = evidence.sample
@@ -112,3 +131,67 @@ def narrower(evidence: Evidence, finding: Finding) -> Made:
             shape = declaration(evidence, door, want.shape[1:])
             edits.append(Edit(shape.kind, shape.target, {**shape.detail, "dtype": dtype}))
             yield f"Feed {evidence.doors[door].name} as {dtype}", edits, f"the operation has a TPU kernel for it, and none for {got.dtype}"
+
+
+def regrouped(evidence: Evidence, finding: Finding) -> Made:
+    """Elements whose parts stand side by side, or pair by pair, put together as ``((inputs), (labels))``: where just one way fits."""
+    sample, declared = evidence.sample, evidence.declared or []
+    if getattr(sample, "kind", "") != "dataset" or not declared:
+        return
+    parts = (
+        list(sample.element) if sample.element is not None else [part for part in (sample.x, sample.y, sample.weight) if part is not None]
+    )
+    leaves = [(path[1:], Spec(leaf.shape, leaf.dtype)) for path, leaf in flatten(tuple(parts), "element")]
+    ends = sum(node.kind == "output" for node in evidence.flow.nodes)
+    ways = [
+        chosen
+        for chosen in itertools.combinations(range(len(leaves)), len(declared))
+        if all(_suits(want, leaves[i][1]) for (_, want), i in zip(declared, chosen, strict=True))
+    ]
+    if len(ways) != 1 or len(leaves) > len(NAMES) or not ends:
+        return
+    rest = [path for i, (path, _) in enumerate(leaves) if i not in ways[0]]
+    if len(rest) > ends and len({_drawn(sample, path) for path in rest}) == 1:
+        # The same labels several times: one of them is enough.
+        rest = rest[:ends]
+    if len(rest) != ends:
+        return
+    x = _together([_leaf(leaves[i][0]) for i in ways[0]])
+    for y, choice in _labels(evidence, [_leaf(path) for path in rest]):
+        yield (
+            f"Put each element together as {f'({x}, {y})'}, for its parts {', '.join(NAMES[: len(parts)])}",
+            [Regroup("x", len(parts), f"({x}, {y})", choice).value],
+            "fit takes (inputs, labels)",
+        )
+
+
+def _labels(evidence: Evidence, given: list[str]) -> Iterator[tuple[str, str]]:
+    """The labels as the outputs are: by name where these have names, in each order that is possible, the one of their layers first."""
+    flow = evidence.flow
+    keys = [(flow.into(node.id), node.path[-1]) for node in flow.nodes if node.kind == "output" and node.path[1:]]
+    if len(given) == 1 or len(keys) != len(given) or not all(isinstance(key, str) for _, key in keys):
+        yield _together(given), ""
+        return
+    order = {node.id: i for i, node in enumerate(flow.nodes)}
+    names = [str(key) for _, key in sorted(keys, key=lambda pair: max((order[edge.source] for edge in pair[0]), default=0))]
+    for labels in itertools.islice(itertools.permutations(given), 6):
+        yield "{" + ", ".join(f'"{name}": {label}' for name, label in zip(names, labels, strict=True)) + "}", "order"
+
+
+def _leaf(path: KeyPath) -> str:
+    return NAMES[path[0]] + "".join(f"[{key!r}]" for key in path[1:])
+
+
+def _together(texts: list[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+
+
+def _drawn(sample: Any, path: KeyPath) -> Any:
+    """What was drawn of a leaf, to compare it with another one; itself where nothing was."""
+    value: Any = sample.sampled[0] if sample.sampled else None
+    try:
+        for key in path:
+            value = value[key]
+        return value.tobytes(), value.shape
+    except (TypeError, KeyError, IndexError, AttributeError):
+        return path

@@ -8,8 +8,10 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
 from ...flow import Edit, Finding, Node, elements, show_shape
+from ...flow.paths import flatten
 from ...rules.facts.loss import RowsOfValues, SingleValues
 from ...rules.loss import kind_of
+from ..edits import Listed
 from .edits import Made, configure, where
 from .ends import ends_of, highest_of, label_key, loss_node, several, snake
 
@@ -49,6 +51,42 @@ def dense_loss(evidence: Evidence, finding: Finding) -> Made:
             f"Use {name}, which reads one-hot rows",
             [Edit("loss", node.id, {"loss": name, "options": options, "was": "sparse_categorical_crossentropy"})],
             "the labels stay as they are",
+        )
+
+
+def listed_losses(evidence: Evidence, finding: Finding) -> Made:
+    """Losses by name of outputs that have none: in the order of the layers of those names."""
+    flow = evidence.flow
+    ends = [node for node in flow.nodes if node.kind == "output"]
+    names = [flow.node(edge.source).name for node in ends for edge in flow.into(node.id)]
+    if evidence.declared is None and len(names) == len(ends) > 1:
+        yield (
+            f"Give the losses as a list, in the outputs' order: {', '.join(names)}",
+            [Listed("model", "loss", names).value],
+            "the outputs of a model of your own class have no names: it returns a tuple",
+        )
+
+
+def class_numbers(evidence: Evidence, finding: Finding) -> Made:
+    """Labels that are text become the numbers of their classes, where as many of them were seen as the output has."""
+    sample, outputs = evidence.sample, evidence.outputs
+    if len(evidence.y) != 1 or evidence.y[0][1].dtype not in ("string", "object", "str") or len(outputs) != 1 or not outputs[0][1].shape:
+        return
+    path, width = evidence.y[0][0], outputs[0][1].shape[-1]
+    texts = {
+        item.decode(errors="replace") if isinstance(item, bytes) else str(item)
+        for _, y, _ in getattr(sample, "sampled", ())
+        for leaf, values in flatten(y, "y")
+        if leaf == path
+        for item in values.reshape(-1).tolist()
+    }
+    classes = sorted(texts)
+    if len(classes) == (2 if width == 1 else width):
+        shown = ", ".join(f"{name} is {number}" for number, name in enumerate(classes))
+        yield (
+            f"Turn the labels into class numbers: {shown if len(classes) < 6 else f'0 to {len(classes) - 1}, by the alphabet'}",
+            [Edit("label-transform", "y", {"op": "class_numbers", "classes": classes, **where(path)})],
+            "a loss compares numbers",
         )
 
 

@@ -6,13 +6,12 @@ import math
 from typing import Any
 
 from ...examine.evidence import Evidence
-from ...flow import Edit, Finding, Node, Shape, elements
+from ...flow import Edit, Finding, Node, Shape, elements, show_shape
 from ...flow.observed import passes
 from ...rules.facts.layers import WrongRank, WrongWidth
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT
 from .edits import Made, at, configure, failing, given, images, insert, insert_at_call, known, upstream
-from .operations import free_rows
 
 
 def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
@@ -302,12 +301,31 @@ def project_before(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def flatten_upstream(evidence: Evidence, finding: Finding) -> Made:
+    """A Flatten where the first Dense works on the last of several axes, in a step whose numbers do not fit further on."""
+    flow, node = evidence.flow, evidence.failed
+    if node is None:
+        return
+    way, pending = [], [node.id]
+    while pending:
+        name = pending.pop(0)
+        if name not in way:
+            way.append(name)
+            pending += [edge.source for edge in flow.into(name)]
+    for item in (flow.node(name) for name in reversed(way)):
+        shape = given(evidence, item)
+        before = [flow.node(edge.source) for edge in flow.into(item.id)]
+        if item.op == "Dense" and shape is not None and len(shape) > 2 and known(shape[1:]) and all(one.kind == "input" for one in before):
+            yield (
+                f"Flatten before {item.name}: one row for each sample",
+                [insert(item.name, "Flatten")],
+                f"it works on the last of {len(shape)} axes alone, so every later tensor keeps {show_shape(shape[1:-1])}",
+            )
+
+
 def reshape_target(evidence: Evidence, finding: Finding) -> Made:
     """A target that holds as many numbers as there are, as near to the written one as possible."""
     node, shape = failing(evidence)
-    if node.kind == "op":
-        yield from free_rows(evidence, node, shape)
-        return
     target = node.config.get("target_shape")
     size = elements(shape[1:]) if shape else None
     if not target or size is None:

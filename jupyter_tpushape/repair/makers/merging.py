@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, Shape, elements, show_shape
 from ...graph import Cause
-from .edits import Made, at, configure, failing, given, known, upstream
+from .edits import Made, append, at, configure, failing, given, insert, known, owner_of, upstream
 
 
 def merge(evidence: Evidence, finding: Finding) -> Made:
@@ -52,11 +52,89 @@ def at_cause(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def one_width(evidence: Evidence, finding: Finding) -> Made:
+    """One width for all embeddings that are stacked as rows."""
+    node, _ = failing(evidence)
+    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
+    makers = [evidence.flow.node(edge.source) for edge in edges]
+    if node.op != "Concatenate" or any(maker.op != "Embedding" for maker in makers) or node.config.get("axis") in (-1, 2):
+        return
+    widths = [edge.spec.shape[-1] for edge in edges if edge.spec.shape]
+    width = max((n for n in widths if n is not None), default=0)
+    if width and len(widths) == len(edges):
+        yield (
+            f"Give every embedding the same width: output_dim={width}",
+            [configure(maker.name, output_dim=width) for maker in makers],
+            f"along axis {node.config.get('axis')} each of them is a row, and rows have one width; any one number will do",
+        )
+
+
+def pad_and_crop(evidence: Evidence, finding: Finding) -> Made:
+    """Every size made a multiple of what the strides need at the door, and cut back at the output: nothing of the data is lost."""
+    cause = getattr(finding.fact, "cause", None)
+    if not isinstance(cause, Cause) or cause.kind != "lost" or len(cause.fits) < 2:
+        return
+    door = next((node for node in evidence.flow.nodes if node.kind == "input" and node.name == cause.source), None)
+    shape = next((edge.spec.shape for edge in evidence.flow.out_of(door.id)), None) if door is not None else None
+    step = abs(cause.fits[1] - cause.fits[0])
+    if door is None or not shape or len(shape) not in (3, 4, 5) or not known(shape[1:-1]) or not step:
+        return
+    rank, sizes = len(shape) - 2, [n for n in shape[1:-1] if n is not None]
+    pads = [[(-n % step) // 2, -n % step - (-n % step) // 2] for n in sizes]
+    even = tuple(n + sum(pad) for n, pad in zip(sizes, pads, strict=True))
+    written = pads if rank > 1 else pads[0]
+    edit = insert(door.name, f"ZeroPadding{rank}D", padding=written)
+    edits = [type(edit)(edit.kind, edit.target, {**edit.detail, "position": "after", "readers": "all"})]
+    # What breaks while it is built has no output yet: what is left to crop is then the next finding.
+    as_large = evidence.where != "build" and any(spec.shape and tuple(spec.shape[1 : rank + 1]) == tuple(sizes) for _, spec in evidence.y)
+    ends = [end for end in (_end(evidence, node) for node in evidence.flow.nodes if node.kind == "output") if end is not None]
+    if as_large:
+        edits += [append(end.name, f"Cropping{rank}D", cropping=written) for end in ends]
+    yield (
+        f"Pad {show_shape(tuple(sizes))} to {show_shape(even)} in the model" + (", and crop its output back" if as_large else ""),
+        edits,
+        f"multiples of {step} come out even at every stride, and every label keeps its pixel",
+    )
+
+
+def crop_output(evidence: Evidence, finding: Finding) -> Made:
+    """The output cut to the size of the labels, where strides rounded it up."""
+    cause = getattr(finding.fact, "cause", None)
+    if (isinstance(cause, Cause) and cause.kind != "lost") or len(evidence.y) != 1 or len(evidence.outputs) != 1:
+        return
+    have, want = evidence.outputs[0][1].shape, evidence.y[0][1].shape
+    end = next((_end(evidence, node) for node in evidence.flow.nodes if node.kind == "output"), None)
+    if end is None or not have or not want or len(have) != len(want) or len(have) not in (3, 4, 5):
+        return
+    inner = [(a, b) for a, b in zip(have[1:-1], want[1:-1], strict=True) if a is not None and b is not None]
+    if len(inner) != len(have) - 2 or any(a < b or a > b * 1.5 for a, b in inner):
+        return
+    crop = [[(a - b) // 2, (a - b) - (a - b) // 2] for a, b in inner]
+    rank = len(inner)
+    yield (
+        f"Crop the output to {show_shape(tuple(b for _, b in inner))}: Cropping{rank}D behind {end.name}",
+        [append(end.name, f"Cropping{rank}D", cropping=crop if rank > 1 else crop[0])],
+        "what is cut off is what the strides rounded up",
+    )
+
+
+def _end(evidence: Evidence, output: Node) -> Node | None:
+    """The layer that an output comes from."""
+    for edge in evidence.flow.into(output.id):
+        node = evidence.flow.node(edge.source)
+        return node if node.kind == "layer" else owner_of(evidence, node)
+    return None
+
+
 def keep_positions(evidence: Evidence, finding: Finding) -> Made:
     """The layer of one branch whose stride made it smaller than the others."""
     edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
     shapes = [edge.spec.shape for edge in edges]
+    cause = getattr(finding.fact, "cause", None)
     if len(shapes) < 2 or any(not shape or len(shape) not in (3, 4, 5) for shape in shapes):
+        return
+    if isinstance(cause, Cause) and cause.kind == "lost":
+        # A stride that later layers undo is not the mistake: the size is.
         return
     inner = [tuple(shape[1:-1]) for shape in shapes if shape]
     largest = max(inner, key=lambda sizes: elements(sizes) or 0)
@@ -124,7 +202,7 @@ def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: 
                     [at(node, index, f"Conv{rank}D", filters=small[-1], kernel_size=[1] * rank, strides=ratios)],
                     "the usual way of a residual branch",
                 )
-            elif not channels:
+            elif not channels and all(-(-(a or 0) // r) == b for (a, b), r in zip(inner, ratios, strict=True)):
                 for kind in ("MaxPooling", "AveragePooling"):
                     yield (
                         f"Pool {name} as the other branch was: {kind}{rank}D({tuple(ratios)})",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 from ...examine.evidence import Evidence
-from ...examine.heard import HeardReshape, HeardWidths, hear
+from ...examine.heard import HeardWidths, hear
 from ...flow import Edit, Finding, Node, Shape, elements
 from ...flow.paths import to_wire
 from ...rules.facts.layers import OperationRaised, WrongMask
 from ...rules.facts.mixing import FixedBatch
+from ..text.operations import spelled
 from .edits import Made, failing, given, insert, owner_of, upstream, where
 from .entry import declaration
 
@@ -65,6 +66,43 @@ def host_layer(evidence: Evidence, finding: Finding) -> Made:
                 yield f"Run {layer.name} in the pipeline, on the host", [move], "text never reaches the TPU"
 
 
+def host_augmentation(evidence: Evidence, finding: Finding) -> Made:
+    """A layer at the door that has no TPU kernel, and changes pictures in training only, moves into the pipeline."""
+    if getattr(evidence.sample, "kind", "") != "dataset":
+        return
+    inside = set(finding.nodes)
+    for node in evidence.flow.nodes:
+        if node.id in inside and node.parent:
+            inside.add(node.parent)
+    doors = [node.id for node in evidence.flow.nodes if node.kind == "input"]
+    for door in map(evidence.flow.node, doors):
+        for layer in (evidence.flow.node(edge.target) for edge in evidence.flow.out_of(door.id)):
+            top = layer
+            while top.parent:
+                top = evidence.flow.node(top.parent)
+            within = {name for name in inside if name == top.id or _below(evidence, name, top.id)}
+            random = [
+                item for item in evidence.flow.nodes if item.op.startswith("Random") and (item is top or _below(evidence, item.id, top.id))
+            ]
+            if top.kind in ("layer", "model") and within and random:
+                move = Edit("data-transform", top.name, {"op": "host-layer", "training": True, **where(door.path)})
+                yield (
+                    f"Run {top.name} in the pipeline, on the host",
+                    [move],
+                    "it changes the pictures of training only; the rest stays on the TPU",
+                )
+                return
+
+
+def _below(evidence: Evidence, name: str, top: str) -> bool:
+    node = evidence.flow.node(name)
+    while node.parent:
+        if node.parent == top:
+            return True
+        node = evidence.flow.node(node.parent)
+    return False
+
+
 def through(evidence: Evidence, owner: Node) -> tuple[Shape | None, Shape | None]:
     """What goes into a layer and what comes out of it; of one that shows its inside, at its edges."""
     inside = {owner.id}
@@ -74,22 +112,6 @@ def through(evidence: Evidence, owner: Node) -> tuple[Shape | None, Shape | None
     before = next((edge.spec.shape for edge in evidence.flow.edges if edge.target in inside and edge.source not in inside), None)
     after = next((edge.spec.shape for edge in evidence.flow.edges if edge.source in inside and edge.target not in inside), None)
     return before, after
-
-
-def free_rows(evidence: Evidence, node: Node, shape: Shape | None) -> Made:
-    """-1 for the first number of a reshape in the user's own code, where the rest divides what is there."""
-    target, size = node.config.get("operand1"), elements(shape)
-    owner = owner_of(evidence, node)
-    if not target or size is None or owner is None or len(target) < 2:
-        return
-    rest = math.prod(n for n in target[1:])
-    if rest > 0 and size % rest == 0 and target[0] > 0:
-        edit = Edit("replace-op", owner.name, {"find": target[0], "replace": -1, "line": node.called.line if node.called else 0})
-        yield (
-            f"Let TensorFlow count the rows: -1 for {target[0]} in {owner.name}",
-            [edit],
-            "works for every batch size, on every number of replicas",
-        )
 
 
 def leave_out(evidence: Evidence, finding: Finding) -> Made:
@@ -159,24 +181,6 @@ def _within(evidence: Evidence, node: Node) -> str | None:
     return "" if node.kind == "op" and not node.parent else None
 
 
-def counted_rows(evidence: Evidence, finding: Finding) -> Made:
-    """The rows of the input, where a tensor is made with the number of rows of a whole batch."""
-    nodes = [evidence.flow.node(name) for name in finding.nodes] or [node for node in [evidence.failed] if node is not None]
-    rows = {
-        getattr(evidence.sample, "batch", None),
-        *(getattr(evidence.sample, "batch_sizes", ()) or ()),
-        getattr(evidence.sample, "rows", None),
-    }
-    for node in nodes:
-        name = _within(evidence, node)
-        for size in sorted(n for n in rows if n) if name is not None else ():
-            yield (
-                f"Take the number of rows from the input: tf.shape(x)[0] for {size}{' in ' + name if name else ''}",
-                [Edit("replace-op", name or "", {"op": "rows", "find": size})],
-                "works for every batch size, on every number of replicas",
-            )
-
-
 def softmax_axis(evidence: Evidence, finding: Finding) -> Made:
     """The softmax along another axis than the batch."""
     node = evidence.flow.node(finding.nodes[0])
@@ -193,7 +197,7 @@ def softmax_axis(evidence: Evidence, finding: Finding) -> Made:
 
 
 def transpose_for_reshape(evidence: Evidence, finding: Finding) -> Made:
-    """tf.transpose in place of tf.reshape in the user's own code."""
+    """A transpose in place of a reshape in the user's own code."""
     from .entry import permutation
 
     node = evidence.flow.node(finding.nodes[0])
@@ -204,7 +208,7 @@ def transpose_for_reshape(evidence: Evidence, finding: Finding) -> Made:
     order = permutation(before, after)
     if order is not None:
         yield (
-            f"Exchange the axes with tf.transpose(x, {tuple(order)}){' in ' + name if name else ''}",
+            f"Exchange the axes with {spelled()}.transpose(x, {tuple(order)}){' in ' + name if name else ''}",
             [Edit("replace-op", name, {"op": "transpose", "order": order})],
             "moves the numbers along with the axes",
         )
@@ -237,22 +241,6 @@ def own_weights(evidence: Evidence, finding: Finding) -> Made:
             f"Project to {width} in front of {owner.name}: Dense({width})",
             [insert(owner.name, "Dense", units=width)],
             "its weights were made for so many; adds weights of its own",
-        )
-
-
-def count_rows(evidence: Evidence, finding: Finding) -> Made:
-    """-1 for a batch size in a reshape that raised, where the other axes hold whole samples."""
-    node = evidence.failed
-    said = hear(node.failure, HeardReshape) if node is not None else None
-    if node is None or said is None or said.by != "tensorflow":
-        return
-    owner, size, target = owner_of(evidence, node) or node, said.have, said.wanted
-    rest = math.prod(target[1:])
-    if len(target) > 1 and rest and size % rest == 0:
-        yield (
-            f"Let TensorFlow count the rows: -1 for {target[0]} in {owner.name}",
-            [Edit("replace-op", owner.name, {"find": target[0], "replace": -1})],
-            "works for every batch size, on every number of replicas",
         )
 
 

@@ -54,10 +54,13 @@ def positions_of(callee: Any) -> list[str]:
 
 
 class Names:
-    """What names mean at a node of a source, whose module ran with ``globals``."""
+    """What names mean at a node of a source, whose module ran with ``globals``.
 
-    def __init__(self, source: Source, globals: dict[str, Any]) -> None:
-        self.source, self.globals = source, globals
+    ``closure``: what a function that stands inside of another one got from there.
+    """
+
+    def __init__(self, source: Source, globals: dict[str, Any], closure: dict[str, Any] | None = None) -> None:
+        self.source, self.globals, self.closure = source, globals, closure or {}
 
     def value(self, node: ast.AST, at: ast.AST | None = None) -> Any:
         """The object that a name, or a chain of attributes, leads to; ``None`` where that is not certain."""
@@ -71,10 +74,11 @@ class Names:
             return getattr(owner, node.attr, _MISSING) if inspect.ismodule(owner) or inspect.isclass(owner) else _MISSING
         if not isinstance(node, ast.Name):
             return _MISSING
-        for scope in self._scopes(at):
+        for depth, scope in enumerate(self._scopes(at)):
             known = _bound(scope, node.id)
             if known is not None:
-                return _imported(known, node.id)
+                found = _imported(known, node.id)
+                return self.closure.get(node.id, _MISSING) if found is _MISSING and depth else found
         return self.globals.get(node.id, getattr(builtins, node.id, _MISSING))
 
     def _scopes(self, node: ast.AST) -> list[ast.AST]:
@@ -104,9 +108,9 @@ class Names:
         for key, value in visible.items():
             if value is wanted:
                 return key, []
-        for key, value in visible.items():
-            if inspect.ismodule(value) and (path := _way(value, wanted)):
-                return f"{key}.{path}", []
+        ways = [f"{key}.{path}" for key, value in visible.items() if inspect.ismodule(value) and (path := _way(value, wanted))]
+        if ways:
+            return min(ways, key=lambda way: way.count(".")), []
         return self._import(wanted, name, at, sibling)
 
     def _visible(self, at: ast.AST) -> dict[str, Any]:
@@ -116,7 +120,7 @@ class Names:
                 for alias in statement.names:
                     key = alias.asname or alias.name.split(".")[0]
                     found.setdefault(key, _imported(statement, key))
-        known = {key: value for key, value in self.globals.items() if not key.startswith("_")}
+        known = {key: value for key, value in {**self.globals, **self.closure}.items() if not key.startswith("_")}
         return {key: value for key, value in {**known, **found}.items() if value is not _MISSING}
 
     def _import(self, wanted: Any, name: str, at: ast.AST, sibling: ast.AST | None) -> tuple[str, list[tuple[int, int, str]]]:

@@ -48,7 +48,17 @@ class Text:
         return namespace_of(file)
 
     def names(self, file: str) -> Names:
-        return Names(self.source(file), self.globals(file))
+        return Names(self.source(file), self.globals(file), self._closure(file))
+
+    def _closure(self, file: str) -> dict[str, Any]:
+        """What the program's functions in a file got from the functions that they stand in."""
+        found: dict[str, Any] = {}
+        for given in (self.seen.program.data, self.seen.program.model):
+            function = inspect.unwrap(getattr(given, "func", given)) if callable(given) else None
+            function = getattr(function, "stands_for", function)
+            if inspect.isfunction(function) and self.seen.program.aliases.get(function.__code__.co_filename, file) == file:
+                found.update(inspect.getclosurevars(function).nonlocals)
+        return found
 
     def _places(self) -> Iterator[Where]:
         recorder, handed = self.seen.recorder, self.seen.program.handed
@@ -83,6 +93,28 @@ class Text:
         if not found or len(places - {None}) > 1:
             raise NoPlace
         return next((obj for obj in found if self.where(obj) is not None), found[0])
+
+    def door(self, name: str, index: int | None = None) -> Any:
+        """What declares an input: an ``Input``, or a layer that is given a shape; by its name, else by its place among them.
+
+        Raises:
+            NoPlace: where there is none.
+        """
+        declaring = [obj for obj in self.objects() if self._declares(obj) and self.where(obj) is not None]
+        named = [obj for obj in declaring if obj.name == name]
+        if len(named) == 1:
+            return named[0]
+        made = self.seen.recorder.made
+        declaring.sort(key=lambda obj: made[id(obj)].ordinal if id(obj) in made else -1)
+        shown = [node.name for node in self.seen.evidence.flow.nodes if node.kind == "input"]
+        place = index if index is not None else shown.index(name) if name in shown else -1
+        if not 0 <= place < len(declaring):
+            raise NoPlace
+        return declaring[place]
+
+    def _declares(self, obj: Any) -> bool:
+        given = getattr(obj, "_input_shape_arg", None) or getattr(obj, "_batch_input_shape", None)
+        return isinstance(obj, self.seen.adapter.InputLayer) or bool(given)
 
     def where(self, obj: Any) -> Where | None:
         """The user's line that made an object."""

@@ -117,12 +117,20 @@ class Source:
         Raises:
             NoPlace: where the text has no call just there.
         """
+        return self.node_at(span, ast.Call)
+
+    def node_at(self, span: Span, kind: type[N]) -> N:
+        """The node of a kind that ran at ``span``.
+
+        Raises:
+            NoPlace: where the text has none just there.
+        """
         line, end_line, column, end_column = span
         first, last = self._ran_offset(line, column), self._ran_offset(end_line, end_column)
         # What was put right in front of it, or behind it, may have become a part of it.
         starts = self._moved(first, start=True), self._moved(first, start=False)
         ends = self._moved(last, start=False), self._moved(last, start=True)
-        found: dict[tuple[int, int], ast.Call] = {(self.start(node), self.end(node)): node for node in nodes(self.tree, ast.Call)}
+        found: dict[tuple[int, int], N] = {(self.start(node), self.end(node)): node for node in nodes(self.tree, kind)}
         for key in ((start, end) for end in ends for start in starts):
             if key in found:
                 return found[key]

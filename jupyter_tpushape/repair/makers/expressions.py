@@ -1,0 +1,303 @@
+"""Candidates at the line of the user's own that raised: a cast, an axis more or less, the rows counted, another module's function."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator
+
+from ...examine.evidence import Evidence
+from ...examine.heard import HeardDtype, hear
+from ...flow import Finding, Shape, Spec
+from ...rules.facts.layers import SymbolicTensor, WrongMask
+from ..edits.expression import IT, MODULE
+from ..text.source import nodes
+from .edits import Made, owner_of
+from .line import Line, called, line_of, short
+
+# Functions of TensorFlow whose counterpart in keras.ops has another name; all else has the same one or none.
+_RENAMED = {
+    "concat": "concatenate",
+    "reduce_mean": "mean",
+    "reduce_sum": "sum",
+    "reduce_max": "max",
+    "reduce_min": "min",
+    "reduce_prod": "prod",
+    "reduce_any": "any",
+    "reduce_all": "all",
+    "reduce_logsumexp": "logsumexp",
+    "gather": "take",
+    "pow": "power",
+    "mod": "mod",
+    "l2_normalize": "normalize",
+    "cast": "cast",
+}
+_ROWS_IN = frozenset({"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "full", "tile", "range", "eye"})
+
+
+# -- dtypes --------------------------------------------------------------------------------------------
+
+
+def cast(evidence: Evidence, finding: Finding) -> Made:
+    """One operand in the dtype of another, or in the one that the function takes."""
+    line = line_of(evidence)
+    if line is None or line.node is None:
+        return
+    said = hear(evidence.failure, HeardDtype)
+    operands = line.operands()
+    if said is not None and said.wanted:
+        word = line.keyword(said.argument)
+        for node in [word] if word is not None else operands:
+            spec = line.spec(node)
+            if isinstance(node, ast.Constant) or (spec is not None and spec.dtype in said.wanted):
+                continue
+            yield (
+                f"Cast {short(node)} to {said.wanted[0]} at {line.at}",
+                [line.edit(node, f'{MODULE}.cast({IT}, "{said.wanted[0]}")', line.module()).value],
+                f"the function takes {' or '.join(said.wanted)}",
+            )
+        return
+    if said is None:
+        return
+    for node, other in sorted(_pairs(line, operands), key=lambda pair: _weight(line.spec(pair[1])), reverse=True):
+        yield (
+            f"Cast {short(node)} to the dtype of {short(other)} at {line.at}",
+            [line.edit(node, f"{MODULE}.cast({IT}, {ast.unparse(other)}.dtype)", line.module()).value],
+            "both operands then have one dtype",
+        )
+
+
+def _pairs(line: Line, operands: list[ast.expr]) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Which operand to cast, and the one to take the dtype from."""
+    for node in operands:
+        for operand in operands:
+            # An operand that is computed in place has the dtype of what it is computed from.
+            for other in [operand, *(name for name in nodes(operand, ast.Name) if name is not operand)] if operand is not node else []:
+                mine, its = line.spec(node), line.specs.get(ast.unparse(other))
+                # Never a float to a whole number: what stands behind its point would be lost, and every gradient with it.
+                if its is None or not _floats(its) or isinstance(node, ast.Constant) or (mine is not None and mine.dtype == its.dtype):
+                    continue
+                yield node, other
+
+
+def _weight(spec: Spec | None) -> int:
+    """First what a layer of mixed precision computes in."""
+    return 2 if spec is not None and spec.dtype in ("float16", "bfloat16") else 1
+
+
+def _floats(spec: Spec) -> bool:
+    return spec.dtype.startswith(("float", "bfloat"))
+
+
+# -- axes ----------------------------------------------------------------------------------------------
+
+
+def axes(evidence: Evidence, finding: Finding) -> Made:
+    """An axis of size 1 more, or less, at one operand."""
+    line = line_of(evidence)
+    if line is None or line.node is None:
+        return
+    if isinstance(finding.fact, WrongMask):
+        yield from _mask(line)
+        return
+    operands = [(node, spec.shape) for node in line.operands() if (spec := line.spec(node)) is not None and spec.shape is not None]
+    most = max((len(shape) for _, shape in operands), default=0)
+    for node, shape in operands:
+        if 1 < len(shape) == most - 1:
+            # Behind first: what has one number a row meets rows of many.
+            for axis in range(len(shape), 0, -1):
+                yield (
+                    f"Give {short(node)} an axis of size 1 at {line.at}: {_shown(shape, axis)}",
+                    [line.edit(node, f"{IT}[{_index(axis, len(shape))}]", choice="axis").value],
+                    f"the other operand has {most} axes",
+                )
+    yield from _reduced(line, operands, most)
+    yield from _turned(line)
+    for node, shape in operands:
+        ones = [axis for axis, size in enumerate(shape) if size == 1 and axis > 0]
+        if len(shape) == most and ones and any(len(other) < most for _, other in operands):
+            for axis in reversed(ones):
+                yield (
+                    f"Take the axis {axis} of size 1 from {short(node)} at {line.at}",
+                    [line.edit(node, f"{MODULE}.squeeze({IT}, {axis})", line.module(), choice="axis").value],
+                    f"the other operand has {most - 1} axes",
+                )
+
+
+_REDUCTIONS = frozenset({"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "sum", "mean", "max", "min", "amax", "amin"})
+
+
+def _reduced(line: Line, operands: list[tuple[ast.expr, Shape]], most: int) -> Made:
+    """A reduction over everything, where the other operand still has its samples."""
+    for node, shape in operands:
+        call = _assigned(line, node) if shape == () and most > 1 else None
+        if call is not None and called(call) in _REDUCTIONS and len(call.args) == 1 and not call.keywords:
+            yield (
+                f"Keep one number a sample: {called(call)}(..., axis=-1, keepdims=True) at line {call.lineno}",
+                [line.edit(call.args[0], f"{IT}, axis=-1, keepdims=True").value],
+                "without axis= it takes all samples together",
+            )
+
+
+def _assigned(line: Line, node: ast.expr) -> ast.Call | None:
+    """The call that gave a name its value above the line, or the operand itself."""
+    if isinstance(node, ast.Call):
+        return node
+    found = [
+        item.value
+        for item in nodes(line.scope, ast.Assign)
+        if item.lineno < line.raised.line and [ast.unparse(target) for target in item.targets] == [ast.unparse(node)]
+    ]
+    return found[-1] if found and isinstance(found[-1], ast.Call) else None
+
+
+def _turned(line: Line) -> Made:
+    """A product of matrices whose inner sizes meet when the second one is transposed."""
+    operands = line.operands()[:2]
+    shapes = [spec.shape if (spec := line.spec(node)) is not None else None for node in operands]
+    if len(operands) < 2 or any(shape is None or len(shape) < 2 for shape in shapes):
+        return
+    (one, two), (left, right) = operands, shapes
+    assert left is not None and right is not None
+    matmul = isinstance(line.node, ast.BinOp) and isinstance(line.node.op, ast.MatMult)
+    if not (matmul or (isinstance(line.node, ast.Call) and called(line.node) == "matmul")) or left[-1] is None or left[-1] != right[-1]:
+        return
+    order = [*range(len(right) - 2), len(right) - 1, len(right) - 2]
+    in_call = line.module() == "tensorflow" and isinstance(line.node, ast.Call)
+    new = f"{IT}, transpose_b=True" if in_call else f"{MODULE}.transpose({IT}, {tuple(order)})"
+    yield (
+        f"Transpose {short(two)} in the product at {line.at}",
+        [line.edit(two, new, "" if in_call else line.module()).value],
+        f"{left[-1]} numbers of {short(one)} meet {right[-1]} of {short(two)}",
+    )
+
+
+def _mask(line: Line) -> Made:
+    """A padding mask is one of value steps, the same for every query step."""
+    node = line.keyword("attention_mask")
+    spec = line.spec(node) if node is not None else None
+    if node is not None and spec is not None and spec.shape is not None and len(spec.shape) == 2:
+        yield (
+            f"Write {short(node)}[:, None, :] at {line.at}",
+            [line.edit(node, f"{IT}[:, None, :]").value],
+            "one row of value steps, the same for every query step",
+        )
+
+
+def _index(axis: int, rank: int) -> str:
+    return ", ".join(["..."] if axis == rank else [":"] * axis) + ", None" + ("" if axis == rank else ", :" * (rank - axis))
+
+
+def _shown(shape: Shape, axis: int) -> str:
+    sizes = ["?" if size is None else str(size) for size in shape]
+    return f"({', '.join([*sizes[:axis], '1', *sizes[axis:]])})"
+
+
+def states(evidence: Evidence, finding: Finding) -> Made:
+    """The first states of one direction, given to both."""
+    line, node = line_of(evidence), evidence.failed
+    given = line.keyword("initial_state") if line is not None else None
+    if line is not None and given is not None and node is not None and node.op == "Bidirectional":
+        yield (
+            f"Give both directions their first state: [*{short(given)}, *{short(given)}] at {line.at}",
+            [line.edit(given, f"[*{IT}, *{IT}]").value],
+            "a bidirectional layer has a state of its own for each direction",
+        )
+
+
+# -- rows ----------------------------------------------------------------------------------------------
+
+
+def rows(evidence: Evidence, finding: Finding) -> Made:
+    """The rows of a tensor that is there, in place of a written batch size."""
+    probe = evidence.facts.get("probe")
+    for raised in filter(None, (evidence.raised, getattr(probe, "raised", None))):
+        line = line_of(evidence, raised)
+        if line is None:
+            continue
+        edits, said = [], []
+        for node, inside in _leading(line):
+            counted = _counted(line, node)
+            if counted and inside == "reshape":
+                edits.append(line.edit(node, "-1").value)
+                said.append(f"-1 for {short(node)}")
+            elif counted:
+                edits.append(line.edit(node, f"{MODULE}.shape({counted})[0]", line.module()).value)
+                said.append(f"the rows of {counted} for {short(node)}")
+        if edits:
+            yield (
+                f"Count the rows in {_named(evidence, line)}: {', '.join(dict.fromkeys(said))}",
+                edits,
+                "works for every batch size, on every number of replicas",
+            )
+
+
+def _named(evidence: Evidence, line: Line) -> str:
+    """The method or function that the line stands in; of a lambda, the layer that holds it."""
+    name = getattr(line.scope, "name", "")
+    if not name:
+        node = evidence.failed
+        owner = node if node is None or node.kind == "layer" else owner_of(evidence, node)
+        return owner.name if owner is not None else line.raised.function
+    owners = [item for item in nodes(line.source.tree, ast.ClassDef) if line.scope in item.body]
+    return f"{owners[0].name}.{name}" if owners else str(name)
+
+
+def _leading(line: Line) -> Iterator[tuple[ast.expr, str]]:
+    """Numbers that lead the shape of a new tensor, and the function that takes it."""
+    batch = next((spec.shape[0] for _, spec in line.evidence.x if spec.shape), None)
+    for call in nodes(line.scope, ast.Call):
+        name = called(call)
+        if name not in _ROWS_IN and name != "reshape":
+            continue
+        for item in (*call.args, *(word.value for word in call.keywords)):
+            first = item.elts[0] if isinstance(item, (ast.List, ast.Tuple)) and item.elts else item if name == "range" else None
+            value = first.value if isinstance(first, ast.Constant) else line.numbers.get(ast.unparse(first)) if first is not None else None
+            if first is not None and type(value) is int and value > 1 and (batch is None or value % batch == 0):
+                yield first, name
+
+
+def _counted(line: Line, node: ast.expr) -> str:
+    """A tensor whose first axis is the batch, known before a line: a parameter, or a name that was given a value above."""
+    arguments = getattr(line.scope, "args", None)
+    own = [item.arg for item in (*arguments.posonlyargs, *arguments.args)] if arguments is not None else []
+    stored = [item for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Store)]
+    bound = {item.id: (item.lineno, item.col_offset) for item in reversed(stored)}
+    early = [name for name, at in sorted(bound.items(), key=lambda pair: pair[1]) if at[0] < node.lineno]
+    return next((name for name in (*own, *early) if (spec := line.specs.get(name)) is not None and spec.shape), "")
+
+
+# -- symbolic tensors ----------------------------------------------------------------------------------
+
+
+def keras_functions(evidence: Evidence, finding: Finding) -> Made:
+    """``keras.ops`` in place of TensorFlow's and NumPy's functions, in a function that builds a model."""
+    line = line_of(evidence)
+    if line is None or not isinstance(finding.fact, SymbolicTensor):
+        return
+    import keras
+
+    edits, names = [], []
+    for call in nodes(line.scope, ast.Call):
+        way = ast.unparse(call.func).split(".")
+        name = _RENAMED.get(way[-1], way[-1])
+        if (
+            way[0] in ("tf", "tensorflow", "np", "numpy")
+            and "keras" not in way
+            and hasattr(keras.ops, name)
+            and call.lineno >= _first(line)
+        ):
+            edits.append(line.edit(call.func, f"{MODULE}.{name}", "keras.ops").value)
+            names.append(f"{'.'.join(way)} → keras.ops.{name}")
+    if edits:
+        yield f"Use keras.ops: {', '.join(dict.fromkeys(names))}", edits, "keras.ops works on symbolic tensors"
+
+
+def _first(line: Line) -> int:
+    """The first line that can hold a symbolic tensor: before it, arrays are made."""
+    made = [
+        call.lineno
+        for call in nodes(line.scope, ast.Call)
+        if ast.unparse(call.func).split(".")[-1] in ("Input", "InputLayer") or call.lineno == line.raised.line
+    ]
+    return min(made, default=math.inf)  # type: ignore[return-value]

@@ -1,0 +1,117 @@
+"""The user's line that raised: its expression, the operands of it, and what is known of them."""
+
+from __future__ import annotations
+
+import ast
+
+from ...examine.evidence import Evidence
+from ...examine.heard import HeardOperation, hear
+from ...flow import Spec
+from ...trace.raised import Raised
+from ..edits.expression import Expression
+from ..text.source import NoPlace, Source, nodes
+
+_SHORT = 32
+
+
+class Line:
+    """The expression that raised, with what is known of its operands."""
+
+    def __init__(self, evidence: Evidence, raised: Raised) -> None:
+        self.evidence, self.raised = evidence, raised
+        self.source = Source.read(raised.file)
+        self.specs = dict(raised.tensors)
+        self.numbers = dict(raised.numbers)
+        self.node = self._node()
+        around = [
+            node
+            for node in nodes(self.source.tree, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            if node.lineno <= raised.line <= (node.end_lineno or 0)
+        ]
+        self.scope: ast.AST = max(around, key=lambda node: node.lineno, default=self.source.tree)
+
+    def _node(self) -> ast.AST | None:
+        """The expression; before Python 3.11 the outermost one that starts on the line."""
+        if self.raised.span is not None:
+            line, end_line, column, end_column = self.raised.span
+            for node in nodes(self.source.tree, (ast.expr, ast.AugAssign)):
+                if (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset) == (line, end_line, column, end_column):
+                    return node  # type: ignore[no-any-return]
+            return None
+        found = [item for item in nodes(self.source.tree, (ast.Call, ast.BinOp)) if item.lineno == self.raised.line]
+        return found[0] if found else None
+
+    def operands(self) -> list[ast.expr]:
+        """What the expression works on."""
+        node = self.node
+        if isinstance(node, ast.BinOp):
+            return [node.left, node.right]
+        if isinstance(node, ast.AugAssign):
+            return [node.target, node.value]
+        found: list[ast.expr] = []
+        if isinstance(node, ast.Call):
+            for item in (*node.args, *(word.value for word in node.keywords)):
+                found += item.elts if isinstance(item, (ast.List, ast.Tuple)) else [item]
+        return found
+
+    def keyword(self, name: str) -> ast.expr | None:
+        """The argument that is given under a name."""
+        words = self.node.keywords if isinstance(self.node, ast.Call) else []
+        return next((word.value for word in words if word.arg == name), None)
+
+    def spec(self, node: ast.expr) -> Spec | None:
+        """What an operand is: by its name, else by its place among what the operation got."""
+        known = self.specs.get(ast.unparse(node))
+        if known is not None:
+            return known
+        operands = [item for item in self.operands() if not isinstance(item, ast.Constant)]
+        if node not in operands:
+            return None
+        index, failed = operands.index(node), self.evidence.failed
+        edges = self.evidence.failed_inputs() if failed is not None and failed.kind == "op" else []
+        if len(edges) >= len(operands):
+            return edges[index].spec
+        said = hear(failed.failure, HeardOperation) if failed is not None else None
+        return Spec(said.shapes[index], "") if said is not None and len(said.shapes) >= len(operands) else None
+
+    def edit(self, node: ast.expr, new: str, module: str = "", choice: str = "") -> Expression:
+        return Expression(
+            self.raised.function,
+            file=self.raised.file,
+            span=[node.lineno, node.end_lineno or node.lineno, node.col_offset, node.end_col_offset or 0],
+            find=ast.unparse(node),
+            replace=new,
+            module=module,
+            choice=choice,
+        )
+
+    def module(self) -> str:
+        """Where the tensor functions of the code come from: what is called there already, else what fits the framework."""
+        roots = {ast.unparse(call.func).split(".")[0] for call in nodes(self.scope, ast.Call) if isinstance(call.func, ast.Attribute)}
+        if self.evidence.framework != "keras" or (self.evidence.backend == "tensorflow" and "tf" in roots):
+            return "tensorflow"
+        return "keras.ops"
+
+    @property
+    def at(self) -> str:
+        return f"line {self.raised.line}"
+
+
+def line_of(evidence: Evidence, raised: Raised | None = None) -> Line | None:
+    raised = raised or evidence.raised
+    if raised is None:
+        return None
+    try:
+        return Line(evidence, raised)
+    except NoPlace:
+        return None
+
+
+def short(node: ast.AST) -> str:
+    text = ast.unparse(node)
+    return text if len(text) <= _SHORT else f"{text[: _SHORT - 3]}..."
+
+
+def called(call: ast.Call) -> str:
+    """The last part of the name of what is called."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")

@@ -1,0 +1,126 @@
+"""Which axis of a tensor lies along which axis of a mesh, as a ``keras.distribution`` says it; and what each device then holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..flow import Shape, Target
+
+# One name of a mesh's axis for each axis of a tensor, ``""`` where the axis is whole on every device. Trailing ones may be left out.
+Axes = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Devices under named axes. ``batch`` is the axis that data is cut along."""
+
+    sizes: tuple[tuple[str, int], ...]
+    batch: str = ""
+
+    @property
+    def devices(self) -> int:
+        """How many there are."""
+        count = 1
+        for _, size in self.sizes:
+            count *= size
+        return count
+
+    def size(self, axis: str) -> int:
+        """Devices along an axis; 1 for ``""``."""
+        return dict(self.sizes).get(axis, 1)
+
+    def undivided(self, shape: Sequence[int | None], axes: Axes) -> tuple[int, str] | None:
+        """The first axis of a tensor that does not divide over its mesh axis, with that one's name."""
+        for place, (size, axis) in enumerate(zip(shape, axes, strict=False)):
+            if size is not None and size % self.size(axis):
+                return place, axis
+        return None
+
+    def shard(self, shape: Shape, axes: Axes) -> Shape:
+        """The shape that each device holds of a tensor that divides."""
+        cut = [*axes, *[""] * len(shape)][: len(shape)]
+        return tuple(None if size is None else size // self.size(axis) for size, axis in zip(shape, cut, strict=True))
+
+    def copies(self, axes: Axes) -> int:
+        """On how many devices the same part of a tensor lies."""
+        used = {axis for axis in axes if axis}
+        count = 1
+        for name, size in self.sizes:
+            count *= 1 if name in used else size
+        return count
+
+    def __str__(self) -> str:
+        return " × ".join(f"{name} {size}" for name, size in self.sizes)
+
+
+def mesh_of(distribution: Any) -> Mesh:
+    """The mesh of a ``keras.distribution``."""
+    mesh = distribution.device_mesh
+    return Mesh(
+        tuple((str(name), int(size)) for name, size in zip(mesh.axis_names, mesh.shape, strict=True)),
+        str(distribution.batch_dim_name or ""),
+    )  # fmt: skip
+
+
+def axes_of(layout: Any) -> Axes:
+    """The axes of Keras' layout of a tensor, or of a sharding of JAX."""
+    axes = getattr(layout, "axes", None)
+    return tuple(str(axis) if axis is not None else "" for axis in (axes if axes is not None else getattr(layout, "spec", ()) or ()))
+
+
+def variable_axes(distribution: Any, variable: Any) -> Axes:
+    """How a distribution lays a variable, by Keras' own code: as it was laid when it was made, else as the map says.
+
+    Raises:
+        ValueError: Keras' own, where two keys of a layout map fit its path.
+    """
+    return axes_of(distribution.get_variable_layout(variable))
+
+
+def parse_mesh(text: str) -> dict[str, int]:
+    """``"batch=2,model=4"`` as sizes by name.
+
+    Raises:
+        ValueError: in one line that says what to type.
+    """
+    sizes: dict[str, int] = {}
+    for part in text.split(","):
+        name, _, size = (piece.strip() for piece in part.partition("="))
+        if not name.isidentifier() or not size.isdigit() or not int(size) or name in sizes:
+            raise ValueError(f'A mesh is written as its axes with their sizes, "batch=2,model=4"; {text!r} is not one.')
+        sizes[name] = int(size)
+    return sizes
+
+
+def planned(sizes: Mapping[str, int], layout: Any = None) -> Any:
+    """A ``keras.distribution`` over a mesh of devices that need not be here.
+
+    Args:
+        sizes: the mesh's axes; the first one is the batch's. layout: a ``LayoutMap``, a dict of its entries, a function of the mesh that
+            makes one, or nothing: then every device holds all variables.
+
+    Raises:
+        ValueError: Keras' own, for a layout that names no axis of the mesh; and for what is no layout.
+    """
+    from keras import distribution as keras_distribution
+
+    count = Mesh(tuple(sizes.items())).devices
+    mesh = keras_distribution.DeviceMesh(tuple(sizes.values()), list(sizes), devices=[f"tpu:{i}" for i in range(count)])
+    if callable(layout):
+        layout = layout(mesh)
+    if layout is None and len(sizes) == 1:
+        return keras_distribution.DataParallel(device_mesh=mesh)
+    entries = dict(layout.items()) if isinstance(layout, Mapping) else {} if layout is None else None
+    if entries is None:
+        raise ValueError(f"A layout is a keras.distribution.LayoutMap, or a dict of its entries; got {type(layout).__name__}.")
+    made = keras_distribution.LayoutMap(mesh)
+    for key, axes in entries.items():
+        made[key] = tuple(axis or None for axis in axes_of(axes)) if hasattr(axes, "axes") else tuple(axes)
+    return keras_distribution.ModelParallel(layout_map=made)
+
+
+def over(target: Target) -> Any:
+    """``DataParallel`` over all devices of a planned slice."""
+    return planned({"batch": target.replicas})

@@ -1,0 +1,143 @@
+"""The line of the user's own that raised: where in it, and what its names held then."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import re
+from collections.abc import Mapping
+from types import FrameType, ModuleType
+from typing import Any
+
+import msgspec
+
+from ..flow import Spec
+from .framework import Framework
+from .locations import Place, Span, is_user_file
+
+_MISSING = object()
+# What autograph writes in front of the line behind one that it generated.
+_CONVERTED = re.compile(r'File "([^"]+)", line (\d+), in (\w+)')
+_GENERATED = "__autograph_generated_file"
+
+
+class Raised(msgspec.Struct, frozen=True):
+    """The innermost line of the user's own code that was running when something raised.
+
+    Attributes:
+        span: the expression that ran, as the interpreter tells it from Python 3.11 on; ``text``: as written.
+        function: the name of the function that the line stands in.
+        tensors: the expressions in the function that hold a tensor, as written, with their specs; names come first.
+        numbers: those that hold a whole number.
+    """
+
+    file: str
+    line: int
+    span: Span | None
+    function: str
+    tensors: tuple[tuple[str, Spec], ...] = ()
+    numbers: tuple[tuple[str, int], ...] = ()
+    text: str = ""
+
+
+def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
+    """The line that raised; ``None`` where none of the user's own was running."""
+    best: tuple[FrameType, Place] | None = None
+    seen: set[int] = set()
+    while best is None and error is not None and id(error) not in seen:
+        seen.add(id(error))
+        best = _innermost(error)
+        error = error.__cause__ or error.__context__  # type: ignore[assignment]
+    if best is None:
+        return None
+    frame, place = best
+    scope = _scope(place)
+    if scope is None:
+        return None
+    values = _Values(frame)
+    tensors, numbers = {}, {}
+    for node in sorted((item for item in ast.walk(scope) if isinstance(item, (ast.Name, ast.Attribute))), key=_depth):
+        text = ast.unparse(node)
+        if text in tensors or text in numbers:
+            continue
+        value = values.of(node)
+        if type(value) is int:
+            numbers[text] = value
+        elif value is not _MISSING and adapter.is_tensor(value):
+            tensors[text] = adapter.spec(value)
+    return Raised(
+        place[0],
+        place[1],
+        place.span,
+        frame.f_code.co_name.removeprefix("tf__"),
+        tuple(tensors.items()),
+        tuple(numbers.items()),
+        _text(place),
+    )
+
+
+def _text(place: Place) -> str:
+    """The expression that ran, else its line."""
+    span, lines = place.span, linecache.getlines(place[0])
+    if span is None:
+        return linecache.getline(*place).strip()
+    written = [line.encode() for line in lines[span[0] - 1 : span[1]]]
+    if written:
+        written[-1] = written[-1][: span[3]]
+        written[0] = written[0][span[2] :]
+    return b"".join(written).decode(errors="replace")
+
+
+def _depth(node: ast.AST) -> int:
+    return 1 if isinstance(node, ast.Attribute) else 0
+
+
+def _innermost(error: BaseException) -> tuple[FrameType, Place] | None:
+    found: tuple[FrameType, Place] | None = None
+    trace = error.__traceback__
+    while trace is not None:
+        frame, code = trace.tb_frame, trace.tb_frame.f_code
+        if is_user_file(code.co_filename):
+            place = Place(code.co_filename, trace.tb_lineno)
+            place.code, place.instruction = code, trace.tb_lasti
+            found = frame, place
+        elif _GENERATED in code.co_filename:
+            lines = [match for match in _CONVERTED.findall(str(error)) if is_user_file(match[0])]
+            if lines:
+                found = frame, Place(lines[-1][0], int(lines[-1][1]))
+        trace = trace.tb_next
+    return found
+
+
+def _scope(place: Place) -> ast.AST | None:
+    """The function that a line stands in, or the file's whole text."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(place[0])))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and node.lineno <= place[1] <= (node.end_lineno or 0)
+    ]
+    return max(around, key=lambda node: node.lineno, default=tree)
+
+
+class _Values:
+    """What names lead to in a frame. Nothing is computed: properties and calls are left alone."""
+
+    def __init__(self, frame: FrameType) -> None:
+        self.names: Mapping[str, Any] = frame.f_locals
+        self.globals: Mapping[str, Any] = frame.f_globals
+
+    def of(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.Name):
+            return self.names.get(node.id, self.globals.get(node.id, _MISSING))
+        if isinstance(node, ast.Attribute):
+            owner = self.of(node.value)
+            if owner is _MISSING or isinstance(owner, ModuleType):
+                return _MISSING
+            found = inspect.getattr_static(owner, node.attr, _MISSING)
+            return _MISSING if isinstance(found, property) or hasattr(found, "__get__") else found
+        return _MISSING
