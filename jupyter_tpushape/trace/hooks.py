@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .locations import user_frame
 from .recorder import Call, Recorder, active, remember_line
+from .turns import DOORS, waiting
 
 if TYPE_CHECKING:
     from .framework import Framework
@@ -33,6 +34,8 @@ class Hooks:
         self.patch(self.framework.Sequential, "__init__", self._around_sequential)
         self.patch(self.framework.Sequential, "add", self._around_add)
         self.patch(self.framework.Model, "compile", self._around_compile)
+        for door in DOORS:
+            self.patch(self.framework.Model, door, waiting)
         self.framework.install_more()
 
     def uninstall(self) -> None:
