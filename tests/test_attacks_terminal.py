@@ -271,8 +271,8 @@ def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
             command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         assert process.stderr is not None
-        while b"here" not in process.stderr.readline():
-            pass
+        while b"here" not in (line := process.stderr.readline()):
+            assert line, "it ended before it began"
         start = time.perf_counter()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
