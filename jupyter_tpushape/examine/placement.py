@@ -101,18 +101,18 @@ def _followed(seen: Examined, distribution: Any) -> dict[str, Axes]:
     """Layouts of what layers give, by edge; none where the program cannot be lowered, which the trace has said or a compiler will."""
     adapter, model, traced = seen.adapter, seen.model, seen.run
     assert adapter is not None and traced is not None
-    nest, found = leaves(seen.sample.x, shape_of(seen), "x")
-    if any(leaf.spec.kind != "dense" or not leaf.spec.static for leaf in found):
+    nest, given = leaves(seen.sample.x, shape_of(seen), "x")
+    if any(leaf.spec.kind != "dense" or not leaf.spec.static for leaf in given):
         return {}
     try:
         with left_as_found([adapter], [model]), limited("Following layouts through the model"):
             told = adapter.backend.layouts(adapter, model, map_leaves(lambda leaf: leaf.spec, nest), distribution)
     except ENDS:
         return {}
-    times: dict[int, list[Axes]] = {}
+    times: dict[int, list[Axes | None]] = {}
     for obj, axes in told:
         times.setdefault(id(obj), []).append(axes)
-    outputs: dict[tuple[int, int], Axes] = {}
+    outputs: dict[tuple[int, int], Axes | None] = {}
     for call in traced.recorder.calls:
         laid = times.get(id(call.obj)) if call.obj is not None else None
         for port in call.outputs if laid else ():
@@ -120,8 +120,13 @@ def _followed(seen: Examined, distribution: Any) -> dict[str, Axes]:
                 outputs[id(call), port.key] = outputs[id(call), 0] = laid.pop(0)
         if len(call.outputs) > 1:
             outputs.pop((id(call), 0), None)
-    # A loss is given a stand-in for the only tensor that its layer gives.
-    return {edge: outputs.get(key, outputs.get((key[0], 0), ())) for edge, key in _makers(seen) if key in outputs or (key[0], 0) in outputs}
+    found: dict[str, Axes] = {}
+    for edge, key in _makers(seen):
+        # A loss is given a stand-in for the only tensor that its layer gives.
+        axes = outputs.get(key, outputs.get((key[0], 0)))
+        if axes is not None:
+            found[edge] = axes
+    return found
 
 
 def _makers(seen: Examined) -> Iterator[tuple[str, tuple[int, int]]]:

@@ -28,7 +28,7 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
     """Every candidate for a finding, in the order in which they are tried."""
     makers = (*_FIRST, *_MAKERS.get(finding.rule, (layers.general,)))
     if evidence.raised is not None and finding.rule in _AT_THE_LINE:
-        makers = (*_FIRST, expressions.cast, expressions.states, expressions.axes, expressions.rows, *makers)
+        makers = (*_FIRST, expressions.cast, expressions.states, expressions.axes, expressions.rows, expressions.sizes, *makers)
     found: list[Candidate] = []
     seen: set[str] = set()
     for make in makers:
@@ -55,7 +55,7 @@ _AT_THE_LINE = frozenset(
     }
 )
 # Where these see their own fault, it is the cause of whatever else was said.
-_FIRST: tuple[Any, ...] = (batching.batch_dataset, inputs.exchanged)
+_FIRST: tuple[Any, ...] = (batching.batch_dataset, inputs.regrouped, inputs.exchanged)
 _MAKERS: dict[str, tuple[Any, ...]] = {
     "missing-batch-axis": (entry.add_batch_axis,),
     "batch-in-input-shape": (entry.declare_rows, entry.declare_inner, entry.add_batch_axis),
@@ -66,8 +66,8 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "input-rank": (batching.batch_once, entry.rank_data, entry.declare_rows),
     "input-axis": (entry.grey_for_backbone, entry.declare_rows, entry.resize_axis),
     "input-dtype": (),
-    "input-structure": (inputs.regrouped,),
-    "data-misfit": (inputs.regrouped, data.transpose_all, data.transpose_rows, data.shared_rows),
+    "input-structure": (inputs.unstacked,),
+    "data-misfit": (labels.class_numbers, data.transpose_all, data.transpose_rows, data.shared_rows),
     "data-raises": (data.recount, data.whole_windows),
     "dynamic-unsupported": (batching.static_batch, batching.static_lengths, batching.static_both, operations.static_mask),
     "dynamic-axis": (batching.static_lengths, batching.static_both),
@@ -113,7 +113,15 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         operations.leave_out,
     ),
     "layer-axis": (layers.project_before,),
-    "merge-shapes": (merging.one_width, merging.pad_and_crop, merging.at_cause, merging.keep_positions, merging.merge, entry.declare_exact),
+    "merge-shapes": (
+        merging.one_width,
+        merging.flat_embeddings,
+        merging.pad_and_crop,
+        merging.at_cause,
+        merging.keep_positions,
+        merging.merge,
+        entry.declare_exact,
+    ),
     "reshape-size": (layers.reshape_target,),
     "window-too-large": (layers.keep_size, entry.declare_rows),
     "axis-unknown": (layers.pool_unknown, batching.declared_lengths, entry.declare_known, entry.declare_rows, operations.leave_out),
@@ -132,7 +140,6 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         layers.flatten_upstream,
         layers.state_units,
         operations.own_weights,
-        operations.other_number,
         entry.cast_data,
         layers.general,
     ),

@@ -16,6 +16,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ..trace.locations import STANDS_FOR
 from .text.program import Text
 from .text.source import NoPlace, Source, parsed
 
@@ -37,6 +38,7 @@ def register(source: Source) -> str:
     file, text = origin(source.file)
     alias = f"<cell {next(_COUNT)} of {file.rsplit('/', 1)[-1]}>"
     _ORIGINS[alias] = (file, text)
+    STANDS_FOR[alias] = file
     linecache.cache[alias] = (len(source.text), None, source.text.splitlines(keepends=True), alias)
     return alias
 
@@ -45,6 +47,7 @@ def forget(aliases: Iterable[str]) -> None:
     """Drops texts that nothing runs any more."""
     for alias in aliases:
         _ORIGINS.pop(alias, None)
+        STANDS_FOR.pop(alias, None)
         linecache.cache.pop(alias, None)
 
 

@@ -98,7 +98,8 @@ class Search:
             if (len(held) >= ENOUGH and not held[-1][1].edits[-1].either) or (len(held) > 1 and len(self.seen.evidence.flow.nodes) > 100):
                 break
             trial = self._try(first(self.seen), candidate)
-            if trial.holds and not self._asks(finding, candidate, trial):
+            known = trial.texts and any(trial.texts == other.texts for _, other in held)
+            if trial.holds and not known and not self._asks(finding, candidate, trial):
                 held.append((candidate, trial))
             elif trial.holds or trial.absent:
                 continue
@@ -147,6 +148,8 @@ class Search:
                 for candidate in candidates(trial.seen.evidence, fault)[:6]:
                     if self.left <= 0:
                         return []
+                    if _again(trial, candidate):
+                        continue
                     again = self._try(trial, candidate)
                     both = Candidate(
                         f"{done.title}; {candidate.title[:1].lower()}{candidate.title[1:]}", (), "one edit alone leaves a second fault"
@@ -174,6 +177,7 @@ class Search:
             (candidate, trial)
             for candidate, trial in partial
             if trial.seen is not None
+            and not _same_line(self.seen, trial.seen)
             and (
                 _PHASES[trial.seen.evidence.where] > _PHASES[self.seen.evidence.where]
                 or all((other.rule, other.nodes) in known for other in trial.left)
@@ -254,6 +258,18 @@ def snippet(seen: Examined, edits: tuple[Edit, ...]) -> str:
     """What to write by hand, where no source is known."""
     dataset = getattr(seen.sample, "kind", "") == "dataset"
     return "\n".join(line for edit in edits for line in edit.shown(dataset))
+
+
+def _again(trial: Trial, candidate: Candidate) -> bool:
+    """Whether layers would be put where a layer was put before: one that undoes the other mends nothing."""
+    places = {(edit.target, edit.value.detail.get("input")) for edit in trial.edits if edit.kind == "insert-layer"}
+    return any(value.kind == "insert-layer" and (value.target, value.detail.get("input")) in places for value in candidate.edits)
+
+
+def _same_line(before: Examined, after: Examined) -> bool:
+    """Whether the very expression that raised raises again, in whatever words."""
+    one, other = before.evidence.raised, after.evidence.raised
+    return one is not None and other is not None and (one.text, one.function) == (other.text, other.function)
 
 
 def further(trial: Trial) -> bool:

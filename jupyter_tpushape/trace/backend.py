@@ -73,9 +73,10 @@ class Backend(ABC):
     def explain(self, recorder: Recorder, framework: Framework, error: BaseException) -> None:
         """Notes the operation that raised ``error``, where the graph did not note it while it ran."""
 
-    def layouts(self, framework: Framework, model: Any, x: Any, distribution: Any) -> list[tuple[Any, tuple[str, ...]]]:
+    def layouts(self, framework: Framework, model: Any, x: Any, distribution: Any) -> list[tuple[Any, tuple[str, ...] | None]]:
         """How the tensors of a forward pass lie on a distribution's mesh: each call's object with the layout of each output, in order.
 
-        ``x`` is a nest of the whole batch's specs. Empty where the backend does not know before the program is compiled.
+        ``x`` is a nest of the whole batch's specs. ``None`` for an output, or nothing at all, where it is not known before the program is
+        compiled.
         """
         return []

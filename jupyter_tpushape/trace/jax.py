@@ -117,7 +117,7 @@ class Jax(Backend):
             graph.close()
         return graph
 
-    def layouts(self, framework: Framework, model: Any, x: Any, distribution: Any) -> list[tuple[Any, tuple[str, ...]]]:
+    def layouts(self, framework: Framework, model: Any, x: Any, distribution: Any) -> list[tuple[Any, tuple[str, ...] | None]]:
         """Asks Shardy, which follows layouts through a program."""
         from .mesh_jax import layouts
 

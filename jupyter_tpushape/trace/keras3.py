@@ -68,6 +68,7 @@ class Keras3(Framework):
         self.hooks.patch(Operation, "symbolic_call", self._around_symbolic)
         if self.backend.slow_values:
             self.hooks.patch(Variable, "_initialize_with_initializer", self._around_initial)
+            self.hooks.patch(Variable, "_deferred_initialize", self._around_deferred)
 
     def _around_initial(self, original: Any) -> Any:
         def _initialize_with_initializer(variable: Any, initializer: Any) -> Any:
@@ -79,6 +80,14 @@ class Keras3(Framework):
             return None
 
         return _initialize_with_initializer
+
+    def _around_deferred(self, original: Any) -> Any:
+        def _deferred_initialize(variable: Any) -> Any:
+            recorder = active()
+            # Keras forgets the initializer once it has been asked for a value.
+            return original(variable) if recorder is None or not recorder.hollow else None
+
+        return _deferred_initialize
 
     def _around_symbolic(self, original: Any) -> Any:
         def symbolic_call(operation: Any, *args: Any, **kwargs: Any) -> Any:

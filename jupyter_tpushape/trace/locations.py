@@ -43,6 +43,8 @@ def is_user_file(filename: str) -> bool:
 
 
 Span = tuple[int, int, int, int]
+# The user's file behind the name under which a changed version of it runs.
+STANDS_FOR: dict[str, str] = {}
 
 
 class Place(tuple[str, int]):  # noqa: SLOT001
@@ -138,7 +140,9 @@ def location(where: tuple[str, int] | None, *, text: bool = True) -> Location | 
     if where is None:
         return None
     filename, line = where
-    said = linecache.getline(filename, line).strip()[:160] if text else ""
+    text_of = filename
+    filename = STANDS_FOR.get(filename, filename)
+    said = linecache.getline(text_of, line).strip()[:160] if text else ""
     cell, execution = _cell_of(filename)
     shown = "" if execution or cell else filename
     return Location(shown, line, cell, execution, said)

@@ -40,7 +40,7 @@ class Keeping(Recorder):
             self.kept.append((call.obj, outputs))
 
 
-def layouts(framework: Any, model: Any, x: Any, distribution: Any) -> list[tuple[Any, tuple[str, ...]]]:
+def layouts(framework: Any, model: Any, x: Any, distribution: Any) -> list[tuple[Any, tuple[str, ...] | None]]:
     """See :meth:`jupyter_tpushape.trace.backend.Backend.layouts`."""
     laid, recorder = abstract(distribution), Keeping()
     groups = (model.trainable_variables, model.non_trainable_variables)
@@ -90,18 +90,41 @@ def _operations(framework: Any, recorder: Keeping) -> Iterator[None]:
         Operation.__call__ = original
 
 
-def _followed(module: Any) -> list[tuple[str, ...]]:
-    """The layouts of a program's results; empty where this jaxlib cannot follow them."""
+def _followed(module: Any) -> list[tuple[str, ...] | None]:
+    """The layouts of a program's results, ``None`` where it is not known; empty where this jaxlib cannot follow them."""
     from jaxlib.mlir import ir, passmanager
 
     try:
         with module.context:
             passmanager.PassManager.parse(_PASS).run(module.operation)
-            main = next(one for one in module.body.operations if getattr(getattr(one, "name", None), "value", "") == "main")
+            functions = {getattr(getattr(one, "name", None), "value", ""): one for one in module.body.operations}
+            main = functions["main"]
+            loops = {name for name, one in functions.items() if name != "main" and "stablehlo.while" in str(one)}
             results = [ir.DictAttr(one) for one in ir.ArrayAttr(main.attributes["res_attrs"])]
-            return [_axes(str(one["sdy.sharding"]) if "sdy.sharding" in one else "") for one in results]
+            values = list(main.regions[0].blocks[0].operations)[-1].operands
+            return [
+                _axes(str(one["sdy.sharding"]) if "sdy.sharding" in one else "") if not _looped(value, loops) else None
+                for one, value in zip(results, values, strict=True)
+            ]
     except (ValueError, KeyError, ir.MLIRError):
         return []
+
+
+def _looped(value: Any, loops: set[str]) -> bool:
+    """Whether a value comes out of a loop: before it partitions a program XLA opens what a loop reads, which the pass here does not know."""
+    waiting, passed = [value.owner], set()
+    while waiting:
+        operation = waiting.pop()
+        # Arguments belong to a block, which nothing comes before.
+        if not hasattr(operation, "operands") or operation in passed:
+            continue
+        if operation.name == "stablehlo.while" or (
+            operation.name == "func.call" and str(operation.attributes["callee"]).lstrip("@") in loops
+        ):
+            return True
+        passed.add(operation)
+        waiting += [one.owner for one in operation.operands]
+    return False
 
 
 def _axes(text: str) -> tuple[str, ...]:

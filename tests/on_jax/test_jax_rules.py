@@ -31,9 +31,10 @@ def example(source, name):
 @pytest.mark.parametrize("rule", SHARED, ids=[rule.id for rule in SHARED])
 def test_the_failing_example_is_found_and_the_passing_one_is_not(rule):
     bad, good = (example(source, f"/example/{rule.id}.py") for source in (rule.fails, rule.passes))
-    found = tpushape.trace(bad["build"], bad.get("data"), tpu=rule.tpu or None, fixes=False)
+    bad_on, good_on = (scope["strategy"]() if "strategy" in scope else None for scope in (bad, good))
+    found = tpushape.trace(bad["build"], bad.get("data"), tpu=rule.tpu or None, strategy=bad_on, fixes=False)
     assert rule.id in [finding.rule for finding in found.findings], found
-    clean = tpushape.trace(good["build"], good.get("data"), tpu=rule.tpu or None, fixes=False)
+    clean = tpushape.trace(good["build"], good.get("data"), tpu=rule.tpu or None, strategy=good_on, fixes=False)
     assert rule.id not in [finding.rule for finding in clean.findings], clean
 
 

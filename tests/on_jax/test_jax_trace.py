@@ -252,3 +252,22 @@ def test_the_command_checks_a_file(tmp_path):
 
     assert main(["check", f"{file}:make", "--data", f"{file}:data", "--no-fixes"]) == 1
     assert main(["check", f"{file}:make", "--input-spec", "32,5:float32", "--no-fixes"]) == 0
+
+
+class Nested(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.up = L.LayerNormalization(), L.Dense(16)
+
+    def call(self, x):
+        return self.up(self.norm(x))
+
+
+def test_layers_that_a_builders_own_layer_builds_stay_without_values_too():
+    def build():
+        inputs = keras.Input((8,))
+        return keras.Model(inputs, L.Dense(2)(Nested()(inputs)))
+
+    report = tpushape.trace(build, (zeros(16, 8), None), tpu=None)
+    assert report.ok, report
+    assert [weight.shape for weight in node(report, "LayerNormalization").weights] == [(8,), (8,)]

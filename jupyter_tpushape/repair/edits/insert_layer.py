@@ -71,10 +71,15 @@ class InsertLayer(Edit):
         return func
 
     def _at_call(self, text: Text, place: Place) -> None:
-        source, names, call = text.call_of(place, called=self.target)
         shared = [
             other for other in text.seen.recorder.calls if other.called == place and getattr(other.called, "span", None) == place.span
         ]
+        if len({other.name for other in shared}) > 1:
+            key = (place, place.span, self.layer_class, repr(self.config), self.position, self.input)
+            if key in text.put:
+                return
+            text.put.add(key)
+        source, names, call = text.call_of(place, called=self.target)
         if len({other.name for other in shared}) > 1:
             outer = self._outside(text, source, call, place)
             if outer is not None:

@@ -7,13 +7,13 @@ import math
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...examine.heard import HeardDtype, hear
+from ...examine.heard import HeardDtype, HeardSizes, hear
 from ...flow import Finding, Shape, Spec
-from ...rules.facts.layers import SymbolicTensor, WrongMask
+from ...rules.facts.layers import OperationRaised, SymbolicTensor, WrongMask
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made, owner_of
-from .line import Line, called, line_of, short
+from .line import Line, called, lines_of, short
 
 # Functions of TensorFlow whose counterpart in keras.ops has another name; all else has the same one or none.
 _RENAMED = {
@@ -40,9 +40,11 @@ _ROWS_IN = frozenset({"zeros", "ones", "fill", "normal", "uniform", "truncated_n
 
 def cast(evidence: Evidence, finding: Finding) -> Made:
     """One operand in the dtype of another, or in the one that the function takes."""
-    line = line_of(evidence)
-    if line is None or line.node is None:
-        return
+    for line in lines_of(evidence):
+        yield from _cast(evidence, line)
+
+
+def _cast(evidence: Evidence, line: Line) -> Made:
     said = hear(evidence.failure, HeardDtype)
     operands = line.operands()
     if said is not None and said.wanted:
@@ -94,12 +96,11 @@ def _floats(spec: Spec) -> bool:
 
 def axes(evidence: Evidence, finding: Finding) -> Made:
     """An axis of size 1 more, or less, at one operand."""
-    line = line_of(evidence)
-    if line is None or line.node is None:
-        return
-    if isinstance(finding.fact, WrongMask):
-        yield from _mask(line)
-        return
+    for line in lines_of(evidence):
+        yield from _mask(line) if isinstance(finding.fact, WrongMask) else _axes(line)
+
+
+def _axes(line: Line) -> Made:
     operands = [(node, spec.shape) for node in line.operands() if (spec := line.spec(node)) is not None and spec.shape is not None]
     most = max((len(shape) for _, shape in operands), default=0)
     for node, shape in operands:
@@ -195,14 +196,41 @@ def _shown(shape: Shape, axis: int) -> str:
 
 def states(evidence: Evidence, finding: Finding) -> Made:
     """The first states of one direction, given to both."""
-    line, node = line_of(evidence), evidence.failed
-    given = line.keyword("initial_state") if line is not None else None
-    if line is not None and given is not None and node is not None and node.op == "Bidirectional":
-        yield (
-            f"Give both directions their first state: [*{short(given)}, *{short(given)}] at {line.at}",
-            [line.edit(given, f"[*{IT}, *{IT}]").value],
-            "a bidirectional layer has a state of its own for each direction",
-        )
+    node = evidence.failed
+    for line in lines_of(evidence):
+        given = line.keyword("initial_state")
+        if given is not None and node is not None and node.op == "Bidirectional":
+            yield (
+                f"Give both directions their first state: [*{short(given)}, *{short(given)}] at {line.at}",
+                [line.edit(given, f"[*{IT}, *{IT}]").value],
+                "a bidirectional layer has a state of its own for each direction",
+            )
+
+
+def sizes(evidence: Evidence, finding: Finding) -> Made:
+    """A size that is written down, in the function that raised or where its layer is made, in place of the one that the data has."""
+    line = next(iter(lines_of(evidence)), None)
+    if line is None or not isinstance(finding.fact, OperationRaised):
+        return
+    pairs = dict.fromkeys(pair for pair in finding.fact.apart if pair[0] != pair[1] and pair[0] > 1)
+    for old, new in pairs:
+        written = [node for node in nodes(line.scope, ast.Constant) if type(node.value) is int and node.value == old]
+        if written:
+            yield (
+                f"Write {new} for {old} in {_named(evidence, line)}",
+                [line.edit(node, str(new)).value for node in written],
+                "the size that its input has",
+            )
+        owner = evidence.failed
+        made = owner.location if owner is not None and owner.kind == "layer" else None
+        for call in nodes(line.source.tree, ast.Call) if made is not None and made.line else ():
+            given = [node for node in (*call.args, *(word.value for word in call.keywords)) if getattr(node, "value", None) == old]
+            if owner is not None and made is not None and call.lineno == made.line and called(call) == owner.op and len(given) == 1:
+                yield (
+                    f"Write {new} for {old} where {owner.name} is made, at line {made.line}",
+                    [line.edit(given[0], str(new)).value],
+                    "the size that its input has",
+                )
 
 
 # -- rows ----------------------------------------------------------------------------------------------
@@ -212,7 +240,7 @@ def rows(evidence: Evidence, finding: Finding) -> Made:
     """The rows of a tensor that is there, in place of a written batch size."""
     probe = evidence.facts.get("probe")
     for raised in filter(None, (evidence.raised, getattr(probe, "raised", None))):
-        line = line_of(evidence, raised)
+        line = next(iter(lines_of(evidence, raised)), None)
         if line is None:
             continue
         edits, said = [], []
@@ -246,6 +274,9 @@ def _named(evidence: Evidence, line: Line) -> str:
 def _leading(line: Line) -> Iterator[tuple[ast.expr, str]]:
     """Numbers that lead the shape of a new tensor, and the function that takes it."""
     batch = next((spec.shape[0] for _, spec in line.evidence.x if spec.shape), None)
+    failed = line.evidence.failed
+    said = hear(failed.failure, HeardSizes) if failed is not None else None
+    told = said.sizes if said is not None else ()
     for call in nodes(line.scope, ast.Call):
         name = called(call)
         if name not in _ROWS_IN and name != "reshape":
@@ -253,7 +284,7 @@ def _leading(line: Line) -> Iterator[tuple[ast.expr, str]]:
         for item in (*call.args, *(word.value for word in call.keywords)):
             first = item.elts[0] if isinstance(item, (ast.List, ast.Tuple)) and item.elts else item if name == "range" else None
             value = first.value if isinstance(first, ast.Constant) else line.numbers.get(ast.unparse(first)) if first is not None else None
-            if first is not None and type(value) is int and value > 1 and (batch is None or value % batch == 0):
+            if first is not None and type(value) is int and value > 1 and (batch is None or value % batch == 0 or value in told):
                 yield first, name
 
 
@@ -272,7 +303,7 @@ def _counted(line: Line, node: ast.expr) -> str:
 
 def keras_functions(evidence: Evidence, finding: Finding) -> Made:
     """``keras.ops`` in place of TensorFlow's and NumPy's functions, in a function that builds a model."""
-    line = line_of(evidence)
+    line = next(iter(lines_of(evidence)), None)
     if line is None or not isinstance(finding.fact, SymbolicTensor):
         return
     import keras

@@ -150,6 +150,9 @@ def regrouped(evidence: Evidence, finding: Finding) -> Made:
     ]
     if len(ways) != 1 or len(leaves) > len(NAMES) or not ends:
         return
+    if sample.element is None and [leaves[i][0] for i in ways[0]] == [path for path, _ in leaves if path[0] == 0]:
+        # They are put together so already.
+        return
     rest = [path for i, (path, _) in enumerate(leaves) if i not in ways[0]]
     if len(rest) > ends and len({_drawn(sample, path) for path in rest}) == 1:
         # The same labels several times: one of them is enough.
@@ -162,6 +165,21 @@ def regrouped(evidence: Evidence, finding: Finding) -> Made:
             f"Put each element together as {f'({x}, {y})'}, for its parts {', '.join(NAMES[: len(parts)])}",
             [Regroup("x", len(parts), f"({x}, {y})", choice).value],
             "fit takes (inputs, labels)",
+        )
+
+
+def unstacked(evidence: Evidence, finding: Finding) -> Made:
+    """One array that holds all inputs side by side on axis 1, taken apart."""
+    declared = evidence.declared or []
+    shape = evidence.x[0][1].shape if len(evidence.x) == 1 else None
+    if shape is None or len(declared) < 2 or len(shape) < 2 or shape[1] != len(declared) or len(evidence.x[0][0]) != 1:
+        return
+    one = Spec((shape[0], *shape[2:]), evidence.x[0][1].dtype)
+    if all(_suits(want, one) for _, want in declared):
+        yield (
+            f"Take the {len(declared)} inputs apart: x[:, 0], x[:, 1]{', ...' if len(declared) > 2 else ''}",
+            [Edit("data-transform", "x", {"op": "unstack", "count": len(declared)})],
+            "each input is an array of its own",
         )
 
 

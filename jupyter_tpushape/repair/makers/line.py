@@ -17,29 +17,16 @@ _SHORT = 32
 class Line:
     """The expression that raised, with what is known of its operands."""
 
-    def __init__(self, evidence: Evidence, raised: Raised) -> None:
-        self.evidence, self.raised = evidence, raised
-        self.source = Source.read(raised.file)
+    def __init__(self, evidence: Evidence, raised: Raised, source: Source, node: ast.AST | None) -> None:
+        self.evidence, self.raised, self.source, self.node = evidence, raised, source, node
         self.specs = dict(raised.tensors)
         self.numbers = dict(raised.numbers)
-        self.node = self._node()
         around = [
             node
             for node in nodes(self.source.tree, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
             if node.lineno <= raised.line <= (node.end_lineno or 0)
         ]
         self.scope: ast.AST = max(around, key=lambda node: node.lineno, default=self.source.tree)
-
-    def _node(self) -> ast.AST | None:
-        """The expression; before Python 3.11 the outermost one that starts on the line."""
-        if self.raised.span is not None:
-            line, end_line, column, end_column = self.raised.span
-            for node in nodes(self.source.tree, (ast.expr, ast.AugAssign)):
-                if (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset) == (line, end_line, column, end_column):
-                    return node  # type: ignore[no-any-return]
-            return None
-        found = [item for item in nodes(self.source.tree, (ast.Call, ast.BinOp)) if item.lineno == self.raised.line]
-        return found[0] if found else None
 
     def operands(self) -> list[ast.expr]:
         """What the expression works on."""
@@ -97,14 +84,26 @@ class Line:
         return f"line {self.raised.line}"
 
 
-def line_of(evidence: Evidence, raised: Raised | None = None) -> Line | None:
+def lines_of(evidence: Evidence, raised: Raised | None = None) -> list[Line]:
+    """The line that raised, at the expression that did; at each that can have, where the interpreter tells the line alone."""
     raised = raised or evidence.raised
     if raised is None:
-        return None
+        return []
     try:
-        return Line(evidence, raised)
+        source = Source.read(raised.file)
+        tree = source.tree
     except NoPlace:
-        return None
+        return []
+    if raised.span is None:
+        found = [item for item in nodes(tree, (ast.Call, ast.BinOp, ast.AugAssign)) if item.lineno <= raised.line <= (item.end_lineno or 0)]
+        # What is inside runs first.
+        return [Line(evidence, raised, source, node) for node in reversed(found)] or [Line(evidence, raised, source, None)]
+    exact = [
+        node
+        for node in nodes(tree, (ast.expr, ast.AugAssign))
+        if (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset) == tuple(raised.span)
+    ]
+    return [Line(evidence, raised, source, exact[0] if exact else None)]
 
 
 def short(node: ast.AST) -> str:

@@ -44,12 +44,19 @@ def at_cause(evidence: Evidence, finding: Finding) -> Made:
             [configure(node.name, padding="same")],
             f"{cause.before} stays {cause.before}" if cause.stride == 1 else "nothing is cut off at the border",
         )
-    elif cause.kind == "strided":
+    elif cause.kind == "strided" and not _shortcut(evidence):
         yield (
             f"Keep the size at {node.name}: strides=1, padding='same'",
             [configure(node.name, strides=1, padding="same")],
             "no later layer undoes it",
         )
+
+
+def _shortcut(evidence: Evidence) -> bool:
+    """Whether a branch with a stride and other channels meets one that has neither: then the short one is to follow."""
+    shapes = [edge.spec.shape for edge in evidence.failed_inputs() if edge.label != "mask"]
+    node = evidence.failed
+    return node is not None and node.op == "Add" and all(shapes) and len({shape[-1] for shape in shapes if shape}) > 1
 
 
 def one_width(evidence: Evidence, finding: Finding) -> Made:
@@ -67,6 +74,17 @@ def one_width(evidence: Evidence, finding: Finding) -> Made:
             [configure(maker.name, output_dim=width) for maker in makers],
             f"along axis {node.config.get('axis')} each of them is a row, and rows have one width; any one number will do",
         )
+
+
+def flat_embeddings(evidence: Evidence, finding: Finding) -> Made:
+    """Embeddings of one id a row, beside columns of numbers: each is one vector a row once its axis of size 1 is gone."""
+    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" and edge.spec.shape]
+    makers = [(evidence.flow.node(edge.source), edge.spec.shape) for edge in edges]
+    long = [maker for maker, shape in makers if maker.op == "Embedding" and shape is not None and len(shape) == 3 and shape[1] == 1]
+    if long and all(maker in long or (shape is not None and len(shape) == 2) for maker, shape in makers):
+        names = [maker.name for maker in long]
+        shown = " and ".join(names) if len(names) < 3 else f"all {len(names)} embeddings"
+        yield f"Flatten {shown}", [append(name, "Flatten") for name in names], "every number is kept: one vector a row"
 
 
 def pad_and_crop(evidence: Evidence, finding: Finding) -> Made:
@@ -133,7 +151,7 @@ def keep_positions(evidence: Evidence, finding: Finding) -> Made:
     cause = getattr(finding.fact, "cause", None)
     if len(shapes) < 2 or any(not shape or len(shape) not in (3, 4, 5) for shape in shapes):
         return
-    if isinstance(cause, Cause) and cause.kind == "lost":
+    if (isinstance(cause, Cause) and cause.kind == "lost") or _shortcut(evidence):
         # A stride that later layers undo is not the mistake: the size is.
         return
     inner = [tuple(shape[1:-1]) for shape in shapes if shape]
@@ -268,7 +286,7 @@ def _grow(node: Node, index: int, name: str, small: Shape, big: Shape, concat: b
             )
     if len(big) == len(small) == 2 and big[-1] != small[-1] and not concat:
         yield f"Project {name} to {big[-1]}: Dense({big[-1]})", [at(node, index, "Dense", units=big[-1])], "adds weights of its own"
-    if len(small) == 2 and len(big) == 3 and big[1]:
+    if len(small) == 2 and len(big) == 3 and big[1] and big[1] > 1:
         yield (
             f"Repeat {name} for each of the {big[1]} steps: RepeatVector({big[1]})",
             [at(node, index, "RepeatVector", n=big[1])],

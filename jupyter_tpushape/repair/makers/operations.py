@@ -8,7 +8,7 @@ from ...examine.evidence import Evidence
 from ...examine.heard import HeardWidths, hear
 from ...flow import Edit, Finding, Node, Shape, elements
 from ...flow.paths import to_wire
-from ...rules.facts.layers import OperationRaised, WrongMask
+from ...rules.facts.layers import WrongMask
 from ...rules.facts.mixing import FixedBatch
 from ..text.operations import spelled
 from .edits import Made, failing, given, insert, owner_of, upstream, where
@@ -242,20 +242,6 @@ def own_weights(evidence: Evidence, finding: Finding) -> Made:
             [insert(owner.name, "Dense", units=width)],
             "its weights were made for so many; adds weights of its own",
         )
-
-
-def other_number(evidence: Evidence, finding: Finding) -> Made:
-    """A size that is written into the code of a layer of the user's own, where the data has another."""
-    pairs = finding.fact.apart if isinstance(finding.fact, OperationRaised) else ()
-    nodes = [evidence.flow.node(name) for name in finding.nodes]
-    for owner in (node if node.kind == "layer" else owner_of(evidence, node) for node in nodes):
-        for old, new in pairs if owner is not None else ():
-            assert owner is not None
-            yield (
-                f"Write {new} for {old} in {owner.name}",
-                [Edit("replace-op", owner.name, {"op": "number", "find": old, "replace": new})],
-                "the size that its input has",
-            )
 
 
 def whole_rows(evidence: Evidence, finding: Finding) -> Made:

@@ -24,6 +24,8 @@ class Text:
         self.sources: dict[str, Source] = {}
         # Said beside a fix: what its text changes besides what it is about.
         self.remarks: list[str] = []
+        # What was put around a call that several layers share: once is enough.
+        self.put: set[object] = set()
 
     # -- files and names ---------------------------------------------------------------------------
 

@@ -1,0 +1,191 @@
+"""Keras on JAX: a layout map against the variables that it lays out."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ..examine.evidence import Evidence
+from ..examine.layout_facts import Entry, Laid
+from ..flow import Finding
+from .facts.layouts import IdleAxis, KeysClash, KeyUnused, LeftWhole, TooLong, Twice, Undivided
+from .registry import check, rule
+
+# A variable of so many bytes is worth a word when it lies whole on every device.
+LARGE = 64 * 2**20
+_PROGRAM = """
+def build():
+    m = keras.Sequential([keras.Input((256,)), L.Dense({units}, name="up"), L.Dense(8, name="head")]); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((64, 256), "float32"), np.zeros((64, 8), "float32")
+def strategy():
+    D = keras.distribution
+    mesh = D.DeviceMesh((2, 4), ["batch", "model"], devices=[f"tpu:{{i}}" for i in range(8)])
+    layout = D.LayoutMap(mesh)
+    {layout}
+    return D.ModelParallel(layout_map=layout)
+"""
+
+
+def _example(layout: str, units: int = 512) -> str:
+    return _PROGRAM.format(layout=layout, units=units)
+
+
+_RIGHT = _example('layout[".*up/kernel"] = (None, "model")')
+_COMMON: dict[str, Any] = {"backend": "jax", "frameworks": ("keras",), "passes": _RIGHT}
+UNUSED = rule(
+    "layout-key", "A key of the layout map fits no variable", severity="silent", source="keras.distribution.LayoutMap.__getitem__: re.fullmatch",
+    fails=_example('layout["up.*"] = (None, "model"); layout["kernel"] = ("model",)'), **_COMMON,
+    doc="""Variables that no key fits are held whole by every device, without a word: a model that was to be cut then needs the memory of one
+that is not. A key that fits nothing and is near no variable is a note.""",
+)  # fmt: skip
+CLASH = rule(
+    "layout-clash", "Two keys of the layout map fit one variable", severity="error", source="keras.distribution.LayoutMap.__getitem__",
+    fails=_example('layout[".*up.*"] = (None, "model"); layout[".*kernel"] = ("model", None)'), **_COMMON,
+)  # fmt: skip
+LONG = rule(
+    "layout-rank", "A layout has more axes than the variable", severity="error", source="jax.sharding.NamedSharding: rank of the PartitionSpec",
+    fails=_example('layout[".*up.*"] = (None, "model")'), **_COMMON,
+)  # fmt: skip
+TWICE = rule(
+    "layout-axis-twice", "A layout names an axis of the mesh twice", severity="error", source="jax.sharding.PartitionSpec: DuplicateSpecError",
+    fails=_example('layout[".*up/kernel"] = ("model", "model")'), **_COMMON,
+)  # fmt: skip
+UNDIVIDED = rule(
+    "layout-indivisible", "A variable does not divide over the mesh", severity="tpu", source="jax.device_put: IndivisibleError",
+    fails=_example('layout[".*up/kernel"] = (None, "model")', 510), **_COMMON,
+)  # fmt: skip
+IDLE = rule(
+    "mesh-axis-idle", "Devices along an axis of the mesh repeat each other's work", severity="slow", source="keras.distribution.ModelParallel",
+    fails=_example('layout[".*up/kernel"] = (None, None)'), **_COMMON,
+)  # fmt: skip
+WHOLE = rule(
+    "layout-whole", "A large variable lies whole on every device", severity="note", source="keras.distribution.ModelParallel.get_variable_layout",
+    fails=_example('layout[".*head/kernel"] = ("model", None)', 131072), **_COMMON,
+)  # fmt: skip
+
+
+@check(order=60, backend="jax")
+def judged(evidence: Evidence) -> Iterator[Finding]:
+    """The map, entry by entry; then the devices."""
+    laid: Laid | None = evidence.facts.get("layout")
+    if laid is None or not laid.variables:
+        return
+    yield from _clashes(laid)
+    for entry in laid.entries:
+        yield from _entry(laid, entry)
+    yield from _idle(laid)
+    yield from _whole(laid)
+
+
+def _clashes(laid: Laid) -> Iterator[Finding]:
+    said: set[tuple[str, ...]] = set()
+    for path, _, _, _ in laid.variables:
+        keys = tuple(entry.key for entry in laid.fits(path))
+        if len(keys) > 1 and path not in laid.taken and keys not in said:
+            said.add(keys)
+            yield Finding.of(CLASH.id, "error", KeysClash(path, keys))
+
+
+def _entry(laid: Laid, entry: Entry) -> Iterator[Finding]:
+    used = [axis for axis in entry.axes if axis]
+    if len(used) > len(set(used)):
+        yield Finding.of(TWICE.id, "error", Twice(entry.key, entry.axes))
+        return
+    fitting = [(path, shape) for path, shape, _, _ in laid.variables if entry in laid.fits(path)]
+    if not fitting:
+        yield from _unused(laid, entry)
+        return
+    long = next(((path, shape) for path, shape in fitting if len(entry.axes) > len(shape)), None)
+    if long is not None:
+        yield Finding.of(LONG.id, "error", TooLong(*long, entry.axes, entry.key))
+        return
+    broken = [(path, shape, cut) for path, shape in fitting if (cut := laid.mesh.undivided(shape, entry.axes)) is not None]
+    if broken:
+        path, shape, (place, axis) = broken[0]
+        instead = divided(laid, entry, [shape for _, shape in fitting], place)
+        fact = Undivided(path, shape, entry.axes, place, laid.mesh.size(axis), entry.key, len(broken) - 1, instead)
+        yield Finding.of(UNDIVIDED.id, "tpu", fact)
+
+
+def divided(laid: Laid, entry: Entry, shapes: list[tuple[int, ...]], place: int) -> tuple[str, ...]:
+    """The entry with one of its mesh axes along another axis of all its variables, where that divides; else without it."""
+    axis, rank = entry.axes[place], min(map(len, shapes))
+    free = [other for other in range(rank) if other >= len(entry.axes) or not entry.axes[other]]
+    for other in sorted(free, key=lambda other: -min(shape[other] for shape in shapes)):
+        made = [*entry.axes, *[""] * (rank - len(entry.axes))]
+        made[place], made[other] = "", axis
+        if not any(laid.mesh.undivided(shape, tuple(made)) for shape in shapes):
+            return tuple(made)
+    made = [*entry.axes]
+    made[place] = ""
+    return tuple(made) if not any(laid.mesh.undivided(shape, tuple(made)) for shape in shapes) else ()
+
+
+def _unused(laid: Laid, entry: Entry) -> Iterator[Finding]:
+    if any(_fits(entry.key, path) for path in laid.outputs) or not any(entry.axes):
+        return
+    near = _near(laid, entry)
+    fact = KeyUnused(entry.key, entry.axes, tuple(near), _key_for(laid, entry, near), laid.mesh.devices)
+    # Nothing comes of the whole map, or variables stay whole that the key was clearly meant for: else it may be for another variant.
+    idle = not any(laid.axes(path) and any(laid.axes(path) or ()) for path, _, _, _ in laid.variables)
+    yield Finding.of(UNUSED.id, "silent" if near or idle else "note", fact)
+
+
+def _near(laid: Laid, entry: Entry) -> list[str]:
+    """Variables without a layout that a key fits in part, or is nearly the name of; those only that the layout would do for."""
+    free = [
+        path
+        for path, shape, _, _ in laid.variables
+        if path not in laid.taken and not laid.fits(path) and len(entry.axes) <= len(shape) and not laid.mesh.undivided(shape, entry.axes)
+    ]
+    try:
+        found = [path for path in free if re.search(entry.key, path)]
+    except re.error:
+        found = []
+    if found:
+        return found
+    # As a key is written with dots for slashes, or for a layer that bears another number.
+    plain = re.sub(r"[.*^$\\()|?+\[\]]+", "/", entry.key).strip("/")
+    return [path for path in free if path.rsplit("/", 1)[-1] == plain.rsplit("/", 1)[-1] and _alike(plain, path)]
+
+
+def _alike(plain: str, path: str) -> bool:
+    words = [re.sub(r"_\d+$", "", word) for word in plain.split("/")]
+    parts = [re.sub(r"_\d+$", "", part) for part in path.split("/")][-len(words) :]
+    return len(parts) == len(words) and all(difflib.SequenceMatcher(None, a, b).ratio() > 0.8 for a, b in zip(words, parts, strict=True))
+
+
+def _key_for(laid: Laid, entry: Entry, near: list[str]) -> str:
+    """The key with as little around it as it takes to fit the variables that it was meant for, and no other."""
+    if not near:
+        return ""
+    for made in (f".*{entry.key}", f"{entry.key}.*", f".*{entry.key}.*"):
+        if [path for path, _, _, _ in laid.variables if _fits(made, path)] == near:
+            return made
+    return re.escape(near[0]).replace(r"\_", "_").replace(r"\-", "-") if len(near) == 1 else ""
+
+
+def _fits(key: str, path: str) -> bool:
+    try:
+        return re.fullmatch(key, path) is not None
+    except re.error:
+        return False
+
+
+def _idle(laid: Laid) -> Iterator[Finding]:
+    used = {axis for path, _, _, _ in laid.variables for axis in laid.axes(path) or ()}
+    used |= {axis for entry in laid.entries for axis in entry.axes if any(_fits(entry.key, path) for path in laid.outputs)}
+    for name, devices in laid.mesh.sizes:
+        if devices > 1 and name != laid.mesh.batch and name not in used:
+            yield Finding.of(IDLE.id, "slow", IdleAxis(name, devices, laid.mesh.batch))
+
+
+def _whole(laid: Laid) -> Iterator[Finding]:
+    """Only where other variables are cut: else the map as a whole is at fault, or nothing was to be cut."""
+    cut = any(any(laid.axes(path) or ()) for path, _, _, _ in laid.variables)
+    for path, shape, held, _ in laid.variables:
+        if cut and held >= LARGE and laid.axes(path) == ():
+            yield Finding.of(WHOLE.id, "note", LeftWhole(path, shape, held, laid.mesh.devices))

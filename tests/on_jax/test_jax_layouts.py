@@ -1,0 +1,79 @@
+"""Layout maps judged, and every share of a tensor, beside what Keras and JAX do on eight virtual devices."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+
+import jupyter_tpushape as tpushape
+from jupyter_tpushape.replicas.layouts import Mesh, parse_mesh, planned
+
+L = keras.layers
+MODELS = int(os.environ.get("TPUSHAPE_LAYOUTS", "3"))
+
+
+def test_what_is_said_of_maps_and_shares_is_what_eight_devices_do():
+    script = Path(__file__).with_name("eight_devices.py")
+    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
+    done = subprocess.run(
+        [sys.executable, str(script), str(MODELS), "1", "7"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert told["wrong"] == []
+    assert told["faults"] > 40 and told["foretold"] == told["raise"] > 20 and told["seen"] == told["silent"] > 10
+    assert told["weights"] > 50 and told["activations"] > 50 and told["false"] == 0
+
+
+def build():
+    inputs = keras.Input((256,))
+    x = L.Dense(512, activation="relu", name="up")(inputs)
+    model = keras.Model(inputs, L.Dense(8, name="head")(L.Dense(256, name="down")(x) + inputs))
+    model.compile("adam", "mse")
+    return model
+
+
+DATA = (np.zeros((64, 256), "float32"), np.zeros((64, 8), "float32"))
+
+
+def test_shares_go_through_the_document_and_back():
+    on = planned({"batch": 2, "model": 4}, {".*up/kernel": (None, "model"), ".*down/kernel": ("model", None)})
+    report = tpushape.trace(build, DATA, tpu="v5e-8", batch_size=64, strategy=on)
+    assert report.ok, report
+    assert [(axis.name, axis.size) for axis in report.target.mesh] == [("batch", 2), ("model", 4)]
+    again = tpushape.Report.from_json(report.to_json())
+    up = next(node for node in again.flow.nodes if node.name == "up")
+    assert [(weight.layout, weight.shard) for weight in up.weights] == [(("", "model"), (256, 128)), (("",), (512,))]
+    (edge,) = again.flow.out_of(up.id)
+    assert edge.layout == ("batch", "model")
+    assert [one.shape for one in edge.replicas] == [(32, 128)] * 8
+
+
+def test_a_key_that_is_not_a_whole_path_is_told_with_one_that_is():
+    on = planned({"batch": 2, "model": 4}, {"u.*nel": (None, "model"), ".*own/kernel": ("model", None), "p/kern": (None, "model")})
+    report = tpushape.trace(build, DATA, tpu=None, strategy=on, fixes=False)
+    (finding,) = [one for one in report.findings if one.rule == "layout-key"]
+    assert (finding.fact.key, finding.fact.near) == ("p/kern", ())
+    assert finding.severity == "note"
+    on = planned({"batch": 2, "model": 4}, {"up/ker": (None, "model"), ".*own/kernel": ("model", None)})
+    report = tpushape.trace(build, DATA, tpu=None, strategy=on, fixes=False)
+    (finding,) = [one for one in report.findings if one.rule == "layout-key"]
+    assert (finding.severity, finding.fact.near, finding.fact.key_for) == ("silent", ("up/kernel",), "up/ker.*")
+
+
+def test_meshes_as_they_are_typed():
+    assert parse_mesh("batch=2, model=4") == {"batch": 2, "model": 4}
+    for text in ("", "2x4", "batch=0", "batch=2,batch=4", "batch"):
+        with pytest.raises(ValueError, match='A mesh is written as its axes with their sizes, "batch=2,model=4"'):
+            parse_mesh(text)
+    mesh = Mesh((("batch", 2), ("model", 4)), "batch")
+    assert mesh.shard((64, None, 8), ("batch", "", "model")) == (32, None, 2)
+    assert mesh.undivided((64, 6), ("batch", "model")) == (1, "model")
+    assert mesh.copies(("", "model")) == 2

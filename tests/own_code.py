@@ -1,0 +1,277 @@
+"""Faults inside functions of the user's own, and in how the data is put together: the line that is wrong, and as it should be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+DATA = """
+
+def data():
+    rng = np.random.default_rng(0)
+    return {x}, {y}
+"""
+MODEL = """
+
+def build():
+    i = keras.Input({shape})
+    model = keras.Model(i, {body})
+    model.compile("adam", "mse")
+    return model
+"""
+
+
+@dataclass(frozen=True)
+class Own:
+    """A program without its head. ``lines``: what the first fix takes, and what it puts there. ``keras``: for Keras 3 alone."""
+
+    source: str
+    lines: tuple[tuple[str, str], ...]
+    keras: bool = False
+    tpu: str | None = None
+
+
+def _own(head: str, shape: str, body: str, x: str, y: str, old: str, new: str, *, keras: bool = False) -> Own:
+    return Own(head.strip("\n") + "\n" + MODEL.format(shape=shape, body=body) + DATA.format(x=x, y=y), ((old, new),), keras)
+
+
+def _rows(*shape: int) -> str:
+    return f'rng.random({shape}, dtype="float32")'
+
+
+OWN = {
+    "gate": _own(
+        """
+class Gate(L.Layer):
+    def call(self, x):
+        gate = tf.reduce_mean(x, axis=1)
+        return x * gate
+""",
+        "(12, 8)", "L.Dense(1)(L.Flatten()(Gate()(i)))", _rows(16, 12, 8), _rows(16, 1),
+        "        return x * gate", "        return x * gate[:, None, :]",
+    ),
+    "scores": _own(
+        """
+class Pool(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.score = L.Dense(1)
+
+    def call(self, x):
+        weights = tf.nn.softmax(tf.squeeze(self.score(x), -1), axis=1)
+        return tf.reduce_sum(x * weights, axis=1)
+""",
+        "(10, 6)", "L.Dense(2)(Pool()(i))", _rows(16, 10, 6), _rows(16, 2),
+        "        return tf.reduce_sum(x * weights, axis=1)", "        return tf.reduce_sum(x * weights[..., None], axis=1)",
+    ),
+    "product": _own(
+        """
+class Similar(L.Layer):
+    def call(self, x):
+        other = x[:, 1:] * 2.0
+        return tf.matmul(x, other)
+""",
+        "(5, 8)", "L.Dense(1)(L.Flatten()(Similar()(i)))", _rows(16, 5, 8), _rows(16, 1),
+        "        return tf.matmul(x, other)", "        return tf.matmul(x, other, transpose_b=True)",
+    ),
+    "reduction": _own(
+        """
+class Largest(L.Layer):
+    def call(self, x):
+        largest = tf.reduce_max(x)
+        return tf.concat([x[:, :2], largest], axis=-1)
+""",
+        "(8,)", "L.Dense(1)(Largest()(i))", _rows(16, 8), _rows(16, 1),
+        "        largest = tf.reduce_max(x)", "        largest = tf.reduce_max(x, axis=-1, keepdims=True)",
+    ),
+    "noise": _own(
+        """
+ROWS = 100
+
+
+class Noise(L.Layer):
+    def call(self, x):
+        return x + tf.random.normal((ROWS, 4))
+""",
+        "(4,)", "L.Dense(1)(Noise()(i))", _rows(150, 4), _rows(150, 1),
+        "        return x + tf.random.normal((ROWS, 4))", "        return x + tf.random.normal((tf.shape(x)[0], 4))",
+    ),
+    "written size": _own(
+        """
+class Causal(L.Layer):
+    def call(self, x):
+        mask = tf.linalg.band_part(tf.ones((20, 20)), -1, 0)
+        return tf.matmul(tf.matmul(x, x, transpose_b=True) * mask, x)
+""",
+        "(24, 4)", "L.Dense(1)(L.Flatten()(Causal()(i)))", _rows(8, 24, 4), _rows(8, 1),
+        "        mask = tf.linalg.band_part(tf.ones((20, 20)), -1, 0)",
+        "        mask = tf.linalg.band_part(tf.ones((24, 24)), -1, 0)",
+    ),
+    "symbolic": _own(
+        """
+def squashed(x):
+    return tf.concat([tf.nn.relu(x), tf.exp(x)], axis=-1)
+""",
+        "(6,)", "L.Dense(2)(squashed(L.Dense(4)(i)))", _rows(16, 6), _rows(16, 2),
+        "    return tf.concat([tf.nn.relu(x), tf.exp(x)], axis=-1)",
+        "    return keras.ops.concatenate([keras.ops.relu(x), keras.ops.exp(x)], axis=-1)",
+        keras=True,
+    ),
+    "half precision": _own(
+        """
+def scaled(x):
+    by = tf.constant(0.5)
+    return tf.nn.relu(x) * by
+""",
+        "(6,)", 'L.Dense(2, dtype="float32")(L.Dense(4, activation=scaled, dtype="mixed_float16")(i))', _rows(16, 6), _rows(16, 2),
+        "    return tf.nn.relu(x) * by", "    return tf.nn.relu(x) * tf.cast(by, x.dtype)",
+    ),
+    "loss of whole numbers": Own(
+        """
+def own(y_true, y_pred):
+    y = tf.cast(y_true, tf.int32)
+    return -tf.reduce_sum(y * tf.math.log(y_pred + 1e-7), axis=-1)
+
+
+def build():
+    model = keras.Sequential([keras.Input((5,)), L.Dense(3, activation="softmax")])
+    model.compile("adam", own)
+    return model
+
+
+def data():
+    return np.zeros((16, 5), "float32"), np.eye(3, dtype="float32")[np.arange(16) % 3]
+""",
+        (
+            (
+                "    return -tf.reduce_sum(y * tf.math.log(y_pred + 1e-7), axis=-1)",
+                "    return -tf.reduce_sum(tf.cast(y, y_pred.dtype) * tf.math.log(y_pred + 1e-7), axis=-1)",
+            ),
+        ),
+    ),
+    "map": Own(
+        """
+def build():
+    model = keras.Sequential([keras.Input((8, 4)), L.Flatten(), L.Dense(1)])
+    model.compile("adam", "mse")
+    return model
+
+
+def with_sum(x, y):
+    return tf.concat([x, tf.reduce_sum(x, axis=-1)], axis=-1), y
+
+
+def data():
+    rows = (np.zeros((16, 8, 3), "float32"), np.zeros((16, 1), "float32"))
+    return tf.data.Dataset.from_tensor_slices(rows).batch(4).map(with_sum)
+""",
+        (
+            (
+                "    return tf.concat([x, tf.reduce_sum(x, axis=-1)], axis=-1), y",
+                "    return tf.concat([x, tf.reduce_sum(x, axis=-1)[..., None]], axis=-1), y",
+            ),
+        ),
+    ),
+    "zipped pairs": Own(
+        """
+def build():
+    a, b = keras.Input((4,)), keras.Input((4,))
+    model = keras.Model([a, b], L.Dense(1)(L.Concatenate()([a, b])))
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    y = np.zeros((16, 1), "float32")
+    one, two = [tf.data.Dataset.from_tensor_slices((np.zeros((16, 4), "float32"), y)) for _ in range(2)]
+    return tf.data.Dataset.zip((one, two)).batch(8)
+""",
+        (
+            (
+                "    return tf.data.Dataset.zip((one, two)).batch(8)",
+                "    return tf.data.Dataset.zip((one, two)).batch(8).map(lambda a, b: ((a[0], b[0]), a[1]))",
+            ),
+        ),
+    ),
+    "inputs in one array": Own(
+        """
+def build():
+    a, b = keras.Input((4,)), keras.Input((4,))
+    model = keras.Model([a, b], L.Dense(1)(L.Subtract()([a, b])))
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    pairs = np.zeros((16, 2, 4), "float32")
+    return pairs, np.zeros((16, 1), "float32")
+""",
+        (
+            (
+                '    return pairs, np.zeros((16, 1), "float32")',
+                '    return [pairs[:, i] for i in range(2)], np.zeros((16, 1), "float32")',
+            ),
+        ),
+    ),
+    "text for labels": Own(
+        """
+def build():
+    model = keras.Sequential([keras.Input((4,)), L.Dense(3, activation="softmax")])
+    model.compile("adam", "sparse_categorical_crossentropy")
+    return model
+
+
+def data():
+    names = np.array(["cat", "dog", "owl"])[np.arange(18) % 3]
+    return np.zeros((18, 4), "float32"), names
+""",
+        (
+            (
+                '    return np.zeros((18, 4), "float32"), names',
+                "    return np.zeros((18, 4), \"float32\"), np.argmax(names[..., None] == np.array(['cat', 'dog', 'owl']), -1)",
+            ),
+        ),
+    ),
+    "odd decoder": Own(
+        """
+def build():
+    i = keras.Input((22, 20, 1))
+    down = L.MaxPooling2D(2)(L.Conv2D(4, 3, padding="same")(i))
+    skip = L.Conv2D(4, 3, padding="same")(down)
+    up = L.UpSampling2D(2)(L.MaxPooling2D(2)(skip))
+    up = L.UpSampling2D(2)(L.Concatenate()([up, skip]))
+    model = keras.Model(i, L.Conv2D(1, 1)(up))
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return np.zeros((2, 22, 20, 1), "float32"), np.zeros((2, 22, 20, 1), "float32")
+""",
+        (
+            (
+                "    up = L.UpSampling2D(2)(L.Concatenate()([up, skip]))",
+                "    up = L.UpSampling2D(2)(L.Concatenate()([L.ZeroPadding2D(((0, 1), (0, 0)))(up), skip]))",
+            ),
+        ),
+    ),
+    "columns and embeddings": Own(
+        """
+def build():
+    a, b = keras.Input((4,)), keras.Input((1,), dtype="int32")
+    joined = L.Concatenate()([a, L.Embedding(9, 3)(b)])
+    model = keras.Model([a, b], L.Dense(1)(joined))
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return [np.zeros((16, 4), "float32"), np.zeros((16, 1), "int32")], np.zeros((16, 1), "float32")
+""",
+        (
+            (
+                "    joined = L.Concatenate()([a, L.Embedding(9, 3)(b)])",
+                "    joined = L.Concatenate()([a, L.Flatten()(L.Embedding(9, 3)(b))])",
+            ),
+        ),
+    ),
+}  # fmt: skip
