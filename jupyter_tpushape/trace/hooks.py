@@ -20,7 +20,9 @@ class Hooks:
 
     def __init__(self, framework: Framework) -> None:
         self.framework = framework
-        self._originals: list[tuple[Any, str, Any]] = []
+        self._originals: list[tuple[Any, str, Any, Any]] = []
+        # Wrappers that others have wrapped since, by owner and method: they stay, and are taken up again.
+        self._beneath: dict[tuple[Any, str], tuple[Any, Any]] = {}
 
     def install(self) -> None:
         """Wraps the base classes' doors once; idle, a wrapper costs a thread-local look-up."""
@@ -39,9 +41,12 @@ class Hooks:
         self.framework.install_more()
 
     def uninstall(self) -> None:
-        """Takes every hook away again."""
-        for owner, attribute, original in reversed(self._originals):
-            setattr(owner, attribute, original)
+        """Takes every hook away again. One that somebody else has wrapped meanwhile stays beneath theirs, and passes everything on."""
+        for owner, attribute, original, wrapper in reversed(self._originals):
+            if owner.__dict__.get(attribute) is wrapper:
+                setattr(owner, attribute, original)
+            else:
+                self._beneath[owner, attribute] = original, wrapper
         self._originals.clear()
 
     def patch(self, owner: Any, attribute: str, around: Callable[[Any], Any]) -> None:
@@ -50,19 +55,23 @@ class Hooks:
         owner = next((base for base in owner.__mro__ if attribute in base.__dict__), None)
         if owner is None:
             return
+        if (owner, attribute) in self._beneath:
+            self._originals.append((owner, attribute, *self._beneath.pop((owner, attribute))))
+            return
         original = owner.__dict__[attribute]
         wrapper = around(original)
         functools.update_wrapper(wrapper, original)
         # Keras reads argument names with getfullargspec, which does not follow __wrapped__.
         wrapper.__signature__ = inspect.signature(original)
-        self._originals.append((owner, attribute, original))
+        self._originals.append((owner, attribute, original, wrapper))
         setattr(owner, attribute, wrapper)
 
     def _around_init(self, original: Any) -> Any:
         def __init__(layer: Any, *args: Any, **kwargs: Any) -> Any:
             recorder = active()
             if recorder is None:
-                remember_line(layer)
+                if self._originals:
+                    remember_line(layer)
             elif not recorder.muted:
                 recorder.construct(layer)
                 if recorder.edits is not None:
