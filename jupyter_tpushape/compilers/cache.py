@@ -10,7 +10,7 @@ import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 
@@ -74,7 +74,7 @@ def place(*parts: str) -> Path:
     return folder() / (hashlib.sha256("\n".join(parts).encode()).hexdigest()[:40] + ".json")
 
 
-_Size = Annotated[int, msgspec.Meta(ge=0, lt=2**63)]
+_Size = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 # XLA says -1 where it does not count.
 _Count = Annotated[float, msgspec.Meta(ge=-1, le=1e300)]
 _Operation = Annotated[str, msgspec.Meta(pattern=r"^((line|parameter):[0-9]{1,9})?$")]
@@ -88,7 +88,7 @@ class _Buffers(msgspec.Struct):
 class _Refusal(msgspec.Struct, tag_field="kind", tag="refused"):
     """What is read of an answer by those who asked."""
 
-    ok: Literal[False]
+    ok: bool
     message: str
     effort: str = ""
     versions: str = ""
@@ -96,7 +96,7 @@ class _Refusal(msgspec.Struct, tag_field="kind", tag="refused"):
 
 
 class _Compiled(msgspec.Struct, tag_field="kind", tag="compiled"):
-    ok: Literal[True]
+    ok: bool
     arguments: _Size
     outputs: _Size
     aliased: _Size
@@ -123,8 +123,10 @@ def read(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError):
         return None
     try:
-        msgspec.convert(found, _Refusal | _Compiled)
+        answer: _Refusal | _Compiled = msgspec.convert(found, _Refusal | _Compiled)
     except (msgspec.ValidationError, RecursionError):
+        return None
+    if answer.ok != isinstance(answer, _Compiled):
         return None
     return dict(found)
 

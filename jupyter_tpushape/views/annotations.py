@@ -33,7 +33,7 @@ def _line(finding: Finding) -> str:
 
 def _data(text: str) -> str:
     # A runner takes some commands anywhere in a line.
-    return uncommanding(clean(text.replace("\r", " "))).replace("%", "%25").replace("\n", "%0A")
+    return uncommanding(clean(text.replace("\r", " ")).replace("%", "%25").replace("\n", "%0A"))
 
 
 def _property(text: str) -> str:
