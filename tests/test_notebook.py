@@ -131,7 +131,7 @@ model = keras.Sequential([
 shell.run_cell("%tpushape", store_history=True)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    (hint,) = [line for line in done.stderr.splitlines() if line.startswith("tpushape")]
+    (hint,) = [line for line in done.stderr.splitlines() if line.startswith("tpushape ▸")]
     assert hint.startswith("tpushape ▸ lstm wants (batch, time, features), and conv2d gives (?, 26, 26, 32): 1 axis too many. (In[1]:")
     assert "✓ fix, tried and holds: Read the rows as time steps" in done.stdout
     assert "+    layers.Reshape((26, 832))," in done.stdout
