@@ -101,6 +101,8 @@ def _check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--execute", action="store_true", help="run a notebook's cells, up to the first training call, in a scratch kernel")
     parser.add_argument("--timeout", type=float, default=600, help="seconds that a notebook's cell may take (default: %(default)s)")
     parser.add_argument("--tpu", default="v5e-8", help="the TPU to plan for, or none (default: %(default)s)")
+    parser.add_argument("--mesh", help='Keras on JAX: devices under named axes, the batch first: "batch=2,model=4"')
+    parser.add_argument("--layout", metavar="PLACE", help="file.py:name of a LayoutMap, a dict of its entries, or a function of the mesh")
     parser.add_argument("--loss", help="a loss by name, in place of the compiled one")
     parser.add_argument("--batch-size", type=int, help="rows a batch, for arrays")
     parser.add_argument("--compile", choices=("xla", "tpu"), help="ask a compiler for its verdict too")

@@ -101,11 +101,12 @@ def _report(program: Program, fixes: bool, compiler: str | None, limits: Any, co
     if program.target is not None and seen.evidence.where in ("call", "loss", "metric") and not timed_out(seen.error):
         _only_on_target(program.with_(data=seen.data, sample=seen.sample), findings, program.target)
     if fixes and not _TRYING.get() and not timed_out(seen.error) and any(finding.serious for finding in findings):
-        from .repair import propose, suggest
+        from .repair import mend, propose, suggest
 
         token = _TRYING.set(True)
         try:
             (suggest if is_step(program.model) else propose)(seen, findings)
+            mend(seen, findings)
         finally:
             _TRYING.reset(token)
     verdicts: list[Verdict] = []

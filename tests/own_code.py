@@ -254,6 +254,107 @@ def data():
             ),
         ),
     ),
+    "shape read": _own(
+        """
+class Scale(L.Layer):
+    def build(self, shape):
+        self.by = self.add_weight(shape=(shape[1],), name="by", initializer="ones")
+
+    def call(self, x):
+        return x * self.by
+""",
+        "(20, 8)", "L.Dense(1)(L.Flatten()(Scale()(i)))", _rows(12, 20, 8), _rows(12, 1),
+        '        self.by = self.add_weight(shape=(shape[1],), name="by", initializer="ones")',
+        '        self.by = self.add_weight(shape=(shape[-1],), name="by", initializer="ones")',
+    ),
+    "row of pixels": _own(
+        """
+class Rows(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.conv = L.Conv2D(4, 3)
+
+    def call(self, x):
+        return tf.reshape(self.conv(x), [-1, 12 * 12 * 4])
+""",
+        "(12, 12, 1)", "L.Dense(1)(Rows()(i))", _rows(8, 12, 12, 1), _rows(8, 1),
+        "        return tf.reshape(self.conv(x), [-1, 12 * 12 * 4])", "        return tf.reshape(self.conv(x), [-1, 400])",
+    ),
+    "padding hidden": Own(
+        """
+class Reader(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.out = L.Embedding(30, 8), L.Dense(1)
+
+    def call(self, ids):
+        x = self.embed(ids)
+        padding = tf.cast(tf.equal(ids, 0), tf.float32)
+        scores = tf.matmul(x, x, transpose_b=True) + padding * -1e9
+        return self.out(tf.reduce_mean(tf.matmul(tf.nn.softmax(scores), x), axis=1))
+
+
+def build():
+    model = Reader()
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return np.arange(84).reshape(6, 14) % 30, np.zeros((6, 1), "float32")
+""",
+        (
+            (
+                "        scores = tf.matmul(x, x, transpose_b=True) + padding * -1e9",
+                "        scores = tf.matmul(x, x, transpose_b=True) + (padding * -1e9)[:, None, :]",
+            ),
+        ),
+    ),
+    "steps in front": Own(
+        """
+class Steps(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.step = L.Dense(3)
+
+    def call(self, x):
+        out = [self.step(x)]
+        for _ in range(4):
+            out.append(self.step(out[-1]))
+        return tf.stack(out)
+
+
+def build():
+    model = Steps()
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return np.zeros((12, 3), "float32"), np.zeros((12, 5, 3), "float32")
+""",
+        (("        return tf.stack(out)", "        return tf.stack(out, axis=1)"),),
+    ),
+    "widths of embeddings": Own(
+        """
+def build():
+    a, b = keras.Input((1,), dtype="int32"), keras.Input((1,), dtype="int32")
+    rows = L.Flatten()(L.Embedding(9, 8)(a)), L.Flatten()(L.Embedding(7, 6)(b))
+    model = keras.Model([a, b], L.Dot(axes=-1)(list(rows)))
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return [np.zeros((16, 1), "int32"), np.zeros((16, 1), "int32")], np.zeros((16, 1), "float32")
+""",
+        (
+            (
+                "    rows = L.Flatten()(L.Embedding(9, 8)(a)), L.Flatten()(L.Embedding(7, 6)(b))",
+                "    rows = L.Flatten()(L.Embedding(9, 8)(a)), L.Flatten()(L.Embedding(7, 8)(b))",
+            ),
+        ),
+    ),
     "columns and embeddings": Own(
         """
 def build():

@@ -87,6 +87,7 @@ def _report(options: Any) -> Any:
         model,
         data,
         tpu=None if options.tpu == "none" else options.tpu,
+        strategy=_distribution(options),
         loss=options.loss,
         batch_size=options.batch_size,
         fixes=not options.no_fixes,
@@ -96,6 +97,20 @@ def _report(options: Any) -> Any:
         compile_batches=options.compile_batches,
         progress=said,
     )
+
+
+def _distribution(options: Any) -> Any:
+    """The ``keras.distribution`` of ``--mesh`` and ``--layout``; ``None`` without a mesh."""
+    if options.mesh is None:
+        if options.layout is not None:
+            raise UsageError('A layout lies on a mesh: type --mesh "batch=2,model=4" as well.')
+        return None
+    from ..replicas.layouts import parse_mesh, planned
+
+    sizes = parse_mesh(options.mesh)
+    if sys.modules["keras"].config.backend() != "jax":
+        raise UsageError("A mesh is one of Keras on JAX: set KERAS_BACKEND=jax.")
+    return planned(sizes, load(options.layout) if options.layout is not None else None)
 
 
 def _chooses_backend(place: str) -> bool:

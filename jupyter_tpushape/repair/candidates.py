@@ -11,7 +11,7 @@ from typing import Any
 
 from ..examine.evidence import Evidence
 from ..flow import Edit, Finding
-from .makers import batching, data, entry, expressions, heads, inputs, labels, layers, merging, operations, scope
+from .makers import batching, data, entry, expressions, heads, inputs, labels, layers, merging, numbers, operations, scope
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,17 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
     """Every candidate for a finding, in the order in which they are tried."""
     makers = (*_FIRST, *_MAKERS.get(finding.rule, (layers.general,)))
     if evidence.raised is not None and finding.rule in _AT_THE_LINE:
-        makers = (*_FIRST, expressions.cast, expressions.states, expressions.axes, expressions.rows, expressions.sizes, *makers)
+        makers = (
+            *_FIRST,
+            expressions.cast,
+            expressions.states,
+            expressions.axes,
+            numbers.rows,
+            numbers.sizes,
+            numbers.shape_index,
+            numbers.row_size,
+            *makers,
+        )
     found: list[Candidate] = []
     seen: set[str] = set()
     for make in makers:
@@ -141,7 +151,6 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         layers.state_units,
         operations.own_weights,
         entry.cast_data,
-        layers.general,
     ),
     "last-step-only": (heads.whole_sequence,),
     "return-sequences": (heads.last_step, heads.pool_steps, heads.flatten_cause),
@@ -182,8 +191,8 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "reshape-interleaves": (layers.permute, operations.transpose_for_reshape),
     "softmax-over-batch": (operations.softmax_axis,),
     "code-raises": (expressions.keras_functions,),
-    "fixed-batch": (expressions.rows, operations.free_batch),
+    "fixed-batch": (numbers.rows, operations.free_batch, batching.declared_rows),
     "batch-axis-lost": (operations.other_axis, operations.leave_out),
-    "batch-axis-merged": (merging.last_axis, operations.whole_rows, operations.other_axis, operations.leave_out),
+    "batch-axis-merged": (expressions.stacked, merging.last_axis, operations.whole_rows, operations.other_axis, operations.leave_out),
     "batch-broadcast": (labels.label_axes, labels.rows_of_one, operations.other_axis, operations.leave_out),
 }

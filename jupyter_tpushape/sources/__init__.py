@@ -7,17 +7,15 @@ from typing import Any
 
 from ..flow.paths import flatten, is_nested
 from .arrays import all_arrays, describe, sample_arrays
-from .datasets import sample_dataset, sample_generator, sample_pydataset
+from .datasets import sample_dataset, sample_generator, sample_loader, sample_pydataset
 from .draw import Progress
-from .kinds import has, is_dataset, is_distributed_dataset, is_pydataset, is_sequence, type_name
+from .kinds import has, is_dataset, is_distributed_dataset, is_loader, is_pydataset, is_sequence, type_name
 from .specs import all_specs, sample_specs
 from .values import BadData, DataRaises, LeafSpec, Problem, Sample, Stage, Stats
 
 __all__ = ["BadData", "DataRaises", "LeafSpec", "Problem", "Sample", "Stage", "Stats", "sample"]
 
-TAKES = (
-    "arrays, (x, y), (x, y, sample_weight), a dict, a tf.data.Dataset, a generator, a PyDataset, or specs such as tf.TensorSpec((32, 10))"
-)
+TAKES = "arrays, (x, y), (x, y, sample_weight), a dict, a tf.data.Dataset, a generator, a PyDataset, a loader of Torch or grain, or specs such as tf.TensorSpec((32, 10))"
 
 
 def _stream(value: Any) -> str:
@@ -26,6 +24,8 @@ def _stream(value: Any) -> str:
         return "dataset"
     if is_pydataset(value) or is_sequence(value):
         return "pydataset"
+    if is_loader(value):
+        return "loader"
     if has(value, "__next__", "__iter__"):
         return "generator"
     return ""
@@ -112,7 +112,7 @@ def _sampled(
             raise BadData(f"x is {name}, which brings its labels itself, and y was given as well: pass the {kind} alone, yielding (x, y).")
         if kind == "dataset":
             return sample_dataset(x, batches=batches, seconds=seconds, progress=progress)
-        make = sample_pydataset if kind == "pydataset" else sample_generator
+        make = {"pydataset": sample_pydataset, "loader": sample_loader, "generator": sample_generator}[kind]
         return make(x, framework=framework, batches=batches, seconds=seconds, progress=progress)
     if is_distributed_dataset(x):
         raise BadData("x is a dataset that a strategy has distributed already: pass the tf.data.Dataset that it was made from.")

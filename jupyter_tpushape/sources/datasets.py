@@ -260,6 +260,17 @@ def sample_generator(data: Any, *, framework: str, batches: int, seconds: float,
     return _python_batches(sample, drawn, framework)
 
 
+def sample_loader(data: Any, *, framework: str, batches: int, seconds: float, progress: Progress | None) -> Sample:
+    """Torch's ``DataLoader``, or one of grain's: each pass over it begins anew."""
+    source = Stage("loader", "loader", {"python": True}, None, type_name(data))
+    sample = Sample("pydataset", stages=[source, Stage("fit", "fit", {"batch axis": "?"}, inputs=("loader",))])
+    with kept_random_state():
+        drawn = draw(iter(data), batches, seconds, progress)
+    # Torch collates pairs as lists, which Keras takes for tuples.
+    drawn.elements[:] = [tuple(item) if isinstance(item, list) else item for item in drawn.elements]
+    return _python_batches(sample, drawn, framework)
+
+
 def sample_pydataset(data: Any, *, framework: str, batches: int, seconds: float, progress: Progress | None) -> Sample:
     """A Keras 3 ``PyDataset`` or a tf_keras ``Sequence``; items are asked for by index."""
     count = getattr(data, "num_batches", None) if not is_sequence(data) else len(data)

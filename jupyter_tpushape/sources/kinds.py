@@ -39,6 +39,13 @@ def is_sequence(value: Any) -> bool:
     return has_base(value, "Sequence", "tf_keras.src.utils")
 
 
+def is_loader(value: Any) -> bool:
+    """Whether Keras 3 iterates over it for batches: Torch's loader, or one of grain's datasets and loaders."""
+    return has_base(value, "DataLoader", "torch.utils.data") or any(
+        has_base(value, name, "grain") for name in ("MapDataset", "IterDataset", "DataLoader")
+    )
+
+
 def is_ragged(value: Any) -> bool:
     return has_base(value, "RaggedTensor", "tensorflow.python")
 

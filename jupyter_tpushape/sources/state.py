@@ -32,6 +32,14 @@ def _tensorflow() -> Iterator[Callable[[], None]]:
         yield _variable(shared.state)
 
 
+def _torch() -> Iterator[Callable[[], None]]:
+    # A loader draws its workers' seed, and the order of a shuffle, when it is iterated over.
+    module = sys.modules.get("torch")
+    if module is not None and hasattr(module, "get_rng_state"):
+        held = module.get_rng_state()
+        yield lambda: module.set_rng_state(held)
+
+
 def _variable(variable: Any) -> Callable[[], None]:
     held = variable.numpy().copy()
 
@@ -56,7 +64,7 @@ def _keras() -> Iterator[Callable[[], None]]:
 
 @contextlib.contextmanager
 def kept_random_state(variables: list[Any] | None = None) -> Iterator[None]:
-    """Leaves Python's, NumPy's, TensorFlow's and Keras' global random state as it was found.
+    """Leaves Python's, NumPy's, TensorFlow's, Torch's and Keras' global random state as it was found.
 
     Where another thread runs code of the user's, its numbers are not rewound: then the state goes on from where both have come to.
 
@@ -65,7 +73,7 @@ def kept_random_state(variables: list[Any] | None = None) -> Iterator[None]:
             pipeline's functions have captured).
     """
     python, legacy = random.getstate(), np.random.get_state()
-    shared = [*_tensorflow(), *_keras()]
+    shared = [*_tensorflow(), *_keras(), *_torch()]
     own = [_variable(variable) for variable in variables or []]
     busy = at_work()
     try:

@@ -14,6 +14,7 @@ from ..flow.text import uncommanding
 from ..report import Report
 from .nesting import depths_of
 from .verdicts import lines, title
+from .words import laid
 
 _MARKS = {
     "error": ("✖", "bold red"),
@@ -115,7 +116,8 @@ def _line(node: Node, edges: list[Edge], named: bool, depth: int) -> Text:
     if node.status == "not-reached":
         given = "not reached"
     else:
-        parts = [f"{edge.label + ' ' if edge.label else ''}{edge.spec}" for edge in edges if edge.label != "mask"]
+        shown = [(edge, laid(edge, report.target)) for edge in edges if edge.label != "mask"]
+        parts = [f"{edge.label + ' ' if edge.label else ''}{edge.spec}{f' as {lies}' if lies else ''}" for edge, lies in shown]
         given = " ← " + ", ".join(dict.fromkeys(parts)) if parts else ""
     text = Text(f"  {sign} {'  ' * depth}", style=style)
     text.append(name, style="bold" if node.status == "failed" or named else style)

@@ -4,9 +4,23 @@ from __future__ import annotations
 
 import re
 
+from ..flow import Edge, Target
+
 _SHORT = {"float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "string": "str"}
 
 
 def short_dtype(dtype: str) -> str:
     """``float32`` as ``f32``, ``int8`` as ``i8``."""
     return _SHORT.get(dtype) or re.sub(r"^(u?)int(\d+)$", lambda found: f"{found[1] or 'i'}{found[2]}", dtype)
+
+
+def laid(edge: Edge, target: Target | None) -> str:
+    """How a tensor lies on a mesh: ``(batch/2, 64, model/4)``; ``""`` where that is not known."""
+    if target is None or not target.mesh or not edge.layout or edge.spec.shape is None:
+        return ""
+    sizes = {axis.name: axis.size for axis in target.mesh}
+    parts = [
+        f"{axis}/{sizes[axis]}" if axis in sizes else axis or ("?" if size is None else str(size))
+        for size, axis in zip(edge.spec.shape, edge.layout, strict=False)
+    ]
+    return f"({', '.join(parts)}{',' * (len(parts) == 1)})"

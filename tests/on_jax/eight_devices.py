@@ -125,7 +125,7 @@ def wrong(kind, entries, kernels, sizes, random_):
     if kind == "unanchored" and "/" in key:
         deep = all("/" in path.replace(key.removeprefix(".*"), "", 1) for path, _ in kernels if re.fullmatch(key, path))
         return {**rest, key.removeprefix(".*"): entries[key]} if deep else None
-    if kind == "dotted":
+    if kind == "dotted" and key.endswith("/kernel"):
         return {**rest, key.removeprefix(".*").replace("/kernel", "/kern"): entries[key]}
     if kind == "twice":
         return {**entries, f".*{key.rsplit('/', 1)[-1]}": entries[key]}

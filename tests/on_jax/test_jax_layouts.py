@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import linecache
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import jupyter_tpushape as tpushape
+from jupyter_tpushape import cli
 from jupyter_tpushape.replicas.layouts import Mesh, parse_mesh, planned
 
 L = keras.layers
@@ -77,3 +79,52 @@ def test_meshes_as_they_are_typed():
     assert mesh.shard((64, None, 8), ("batch", "", "model")) == (32, None, 2)
     assert mesh.undivided((64, 6), ("batch", "model")) == (1, "model")
     assert mesh.copies(("", "model")) == 2
+
+
+PROGRAM = """
+import keras
+L = keras.layers
+
+def build():
+    inputs = keras.Input((256,))
+    return keras.Model(inputs, L.Dense(9, name="head")(L.Dense(512, name="up")(inputs)))
+
+LAYOUT = {
+    "up/ker": (None, "model"),
+    ".*head/kernel": (None, "model"),
+}
+"""
+
+
+def test_fixes_are_written_into_the_maps_own_source_and_hold_there(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM, encoding="utf-8")
+
+    def traced():
+        scope = {"__name__": "program", "__file__": str(path)}
+        exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), scope)
+        return tpushape.trace(scope["build"], (DATA[0], None), tpu=None, strategy=planned({"batch": 2, "model": 4}, scope["LAYOUT"]))
+
+    for rule, left in (("layout-key", {"layout-indivisible"}), ("layout-indivisible", set())):
+        (finding,) = [one for one in traced().findings if one.rule == rule]
+        fix = finding.fixes[0]
+        assert fix.mends and fix.verified is not bool(left) and fix.proof == "live"
+        tpushape.apply(fix, path)
+        linecache.checkcache()
+        assert {one.rule for one in traced().findings if one.serious} == left
+    text = path.read_text(encoding="utf-8")
+    assert '"up/ker.*": (None, "model"),' in text and '".*head/kernel": ("model", None),' in text
+
+
+def test_a_mesh_and_a_layout_are_named_in_a_terminal(tmp_path, capsys):
+    path = tmp_path / "train.py"
+    path.write_text(PROGRAM.replace("9, name", "8, name").replace('"up/ker"', '".*up/kernel"'), encoding="utf-8")
+    typed = ["check", f"{path}:build", "--input-spec", "64,256:float32", "--tpu", "v5e-8"]
+    assert cli.main([*typed, "--mesh", "batch=2,model=4", "--layout", f"{path}:LAYOUT"]) == 0
+    assert "as (batch/2, model/4)" in capsys.readouterr().out
+    assert cli.main([*typed, "--mesh", "batch=2,model=2"]) == 2
+    assert cli.main([*typed, "--mesh", "2x4"]) == 2
+    assert cli.main([*typed, "--layout", f"{path}:LAYOUT"]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "tpushape: v5e-8 has 8 devices, and the mesh (batch 2 × model 2) 4."
+    assert said[1].startswith("tpushape: A mesh is written as") and said[2].startswith("tpushape: A layout lies on a mesh")

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...flow import CannotRebuild, Spec
 from ...flow import Edit as Value
+from ...sources.kinds import is_loader
 from ..text.handed import Handed
 from ..text.program import Text
 from .base import Edit, kind
@@ -73,7 +74,7 @@ class Transform(Edit):
     def data(self, run: Run, data: Any) -> Any:
         if hasattr(data, "element_spec"):
             return self._mapped(data)
-        if callable(getattr(data, "__next__", None)) or type(data).__mro__[-2].__name__ in ("PyDataset", "Sequence"):
+        if is_loader(data) or callable(getattr(data, "__next__", None)) or type(data).__mro__[-2].__name__ in ("PyDataset", "Sequence"):
             raise CannotRebuild("A generator's elements cannot be changed from outside: put the transform into the generator.")
         parts = list((*data, None, None)[:3] if isinstance(data, tuple) else (data, None, None))
         index = _ROLES[self.role]

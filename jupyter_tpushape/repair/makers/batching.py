@@ -75,6 +75,18 @@ def whole_graph(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def declared_rows(evidence: Evidence, finding: Finding) -> Made:
+    """Batches of the number of rows that the model's input declares, where a layer keeps a state for each of them."""
+    declared = {spec.shape[0] for _, spec in evidence.declared or [] if spec.shape}
+    stateful = any(node.config.get("stateful") for node in evidence.flow.nodes)
+    if len(declared) == 1 and (size := declared.pop()) and stateful:
+        yield (
+            f"Batch {size} rows and drop the remainder",
+            [Edit("batching", "data", {"batch": size, "drop_remainder": True})],
+            "a stateful layer keeps one state for each row of the declared batch",
+        )
+
+
 def static_batch(evidence: Evidence, finding: Finding) -> Made:
     """One batch size that every replica can share, and no smaller last batch."""
     replicas = evidence.target.replicas if evidence.target else 1

@@ -7,12 +7,13 @@ import math
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...examine.heard import HeardDtype, HeardSizes, hear
+from ...examine.heard import HeardDtype, hear
 from ...flow import Finding, Shape, Spec
-from ...rules.facts.layers import OperationRaised, SymbolicTensor, WrongMask
+from ...rules.facts.layers import SymbolicTensor, WrongMask
+from ...trace.raised import Raised
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
-from .edits import Made, owner_of
+from .edits import Made
 from .line import Line, called, lines_of, short
 
 # Functions of TensorFlow whose counterpart in keras.ops has another name; all else has the same one or none.
@@ -32,7 +33,6 @@ _RENAMED = {
     "l2_normalize": "normalize",
     "cast": "cast",
 }
-_ROWS_IN = frozenset({"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "full", "tile", "range", "eye"})
 
 
 # -- dtypes --------------------------------------------------------------------------------------------
@@ -105,6 +105,14 @@ def _axes(line: Line) -> Made:
     most = max((len(shape) for _, shape in operands), default=0)
     for node, shape in operands:
         if 1 < len(shape) == most - 1:
+            if _hides(node):
+                # What is hidden from a softmax stands along its axis, the last one.
+                yield (
+                    f"Give {short(node)} an axis of size 1 at {line.at}: {_shown(shape, 1)}",
+                    [line.edit(node, f"{IT}[{_index(1, len(shape))}]").value],
+                    "a mask of what is looked at, the same for every row of scores",
+                )
+                continue
             # Behind first: what has one number a row meets rows of many.
             for axis in range(len(shape), 0, -1):
                 yield (
@@ -123,6 +131,12 @@ def _axes(line: Line) -> Made:
                     [line.edit(node, f"{MODULE}.squeeze({IT}, {axis})", line.module(), choice="axis").value],
                     f"the other operand has {most - 1} axes",
                 )
+
+
+def _hides(node: ast.expr) -> bool:
+    """Whether an operand is a mask times a large negative number, as one adds it in front of a softmax."""
+    negative = [item.operand for item in nodes(node, ast.UnaryOp) if isinstance(item.op, ast.USub)]
+    return any(isinstance(item, ast.Constant) and isinstance(item.value, (int, float)) and item.value >= 1e3 for item in negative)
 
 
 _REDUCTIONS = frozenset({"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "sum", "mean", "max", "min", "amax", "amin"})
@@ -207,95 +221,20 @@ def states(evidence: Evidence, finding: Finding) -> Made:
             )
 
 
-def sizes(evidence: Evidence, finding: Finding) -> Made:
-    """A size that is written down, in the function that raised or where its layer is made, in place of the one that the data has."""
-    line = next(iter(lines_of(evidence)), None)
-    if line is None or not isinstance(finding.fact, OperationRaised):
-        return
-    pairs = dict.fromkeys(pair for pair in finding.fact.apart if pair[0] != pair[1] and pair[0] > 1)
-    for old, new in pairs:
-        written = [node for node in nodes(line.scope, ast.Constant) if type(node.value) is int and node.value == old]
-        if written:
-            yield (
-                f"Write {new} for {old} in {_named(evidence, line)}",
-                [line.edit(node, str(new)).value for node in written],
-                "the size that its input has",
-            )
-        owner = evidence.failed
-        made = owner.location if owner is not None and owner.kind == "layer" else None
-        for call in nodes(line.source.tree, ast.Call) if made is not None and made.line else ():
-            given = [node for node in (*call.args, *(word.value for word in call.keywords)) if getattr(node, "value", None) == old]
-            if owner is not None and made is not None and call.lineno == made.line and called(call) == owner.op and len(given) == 1:
+def stacked(evidence: Evidence, finding: Finding) -> Made:
+    """Predictions of several steps stacked behind the batch axis, and not in front of it."""
+    for node in map(evidence.flow.node, finding.nodes):
+        if node.op not in ("Pack", "Stack", "stack") or node.called is None or not node.called.file:
+            continue
+        raised = Raised(node.called.file, node.called.line, None, "")
+        for line in lines_of(evidence, raised):
+            call = line.node
+            if isinstance(call, ast.Call) and called(call) == "stack" and len(call.args) == 1 and line.keyword("axis") is None:
                 yield (
-                    f"Write {new} for {old} where {owner.name} is made, at line {made.line}",
-                    [line.edit(given[0], str(new)).value],
-                    "the size that its input has",
+                    f"Stack along axis 1 at {line.at}: the first axis is the batch",
+                    [line.edit(call.args[0], f"{IT}, axis=1").value],
+                    "each sample keeps its own steps",
                 )
-
-
-# -- rows ----------------------------------------------------------------------------------------------
-
-
-def rows(evidence: Evidence, finding: Finding) -> Made:
-    """The rows of a tensor that is there, in place of a written batch size."""
-    probe = evidence.facts.get("probe")
-    for raised in filter(None, (evidence.raised, getattr(probe, "raised", None))):
-        line = next(iter(lines_of(evidence, raised)), None)
-        if line is None:
-            continue
-        edits, said = [], []
-        for node, inside in _leading(line):
-            counted = _counted(line, node)
-            if counted and inside == "reshape":
-                edits.append(line.edit(node, "-1").value)
-                said.append(f"-1 for {short(node)}")
-            elif counted:
-                edits.append(line.edit(node, f"{MODULE}.shape({counted})[0]", line.module()).value)
-                said.append(f"the rows of {counted} for {short(node)}")
-        if edits:
-            yield (
-                f"Count the rows in {_named(evidence, line)}: {', '.join(dict.fromkeys(said))}",
-                edits,
-                "works for every batch size, on every number of replicas",
-            )
-
-
-def _named(evidence: Evidence, line: Line) -> str:
-    """The method or function that the line stands in; of a lambda, the layer that holds it."""
-    name = getattr(line.scope, "name", "")
-    if not name:
-        node = evidence.failed
-        owner = node if node is None or node.kind == "layer" else owner_of(evidence, node)
-        return owner.name if owner is not None else line.raised.function
-    owners = [item for item in nodes(line.source.tree, ast.ClassDef) if line.scope in item.body]
-    return f"{owners[0].name}.{name}" if owners else str(name)
-
-
-def _leading(line: Line) -> Iterator[tuple[ast.expr, str]]:
-    """Numbers that lead the shape of a new tensor, and the function that takes it."""
-    batch = next((spec.shape[0] for _, spec in line.evidence.x if spec.shape), None)
-    failed = line.evidence.failed
-    said = hear(failed.failure, HeardSizes) if failed is not None else None
-    told = said.sizes if said is not None else ()
-    for call in nodes(line.scope, ast.Call):
-        name = called(call)
-        if name not in _ROWS_IN and name != "reshape":
-            continue
-        for item in (*call.args, *(word.value for word in call.keywords)):
-            first = item.elts[0] if isinstance(item, (ast.List, ast.Tuple)) and item.elts else item if name == "range" else None
-            value = first.value if isinstance(first, ast.Constant) else line.numbers.get(ast.unparse(first)) if first is not None else None
-            if first is not None and type(value) is int and value > 1 and (batch is None or value % batch == 0 or value in told):
-                yield first, name
-
-
-def _counted(line: Line, node: ast.expr) -> str:
-    """A tensor whose first axis is the batch, known before a line: a parameter, or a name that was given a value above."""
-    arguments = getattr(line.scope, "args", None)
-    own = [item.arg for item in (*arguments.posonlyargs, *arguments.args)] if arguments is not None else []
-    stored = [item for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Store)]
-    bound = {item.id: (item.lineno, item.col_offset) for item in reversed(stored)}
-    early = [name for name, at in sorted(bound.items(), key=lambda pair: pair[1]) if at[0] < node.lineno]
-    return next((name for name in (*own, *early) if (spec := line.specs.get(name)) is not None and spec.shape), "")
 
 
 # -- symbolic tensors ----------------------------------------------------------------------------------

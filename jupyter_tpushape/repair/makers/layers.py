@@ -12,6 +12,7 @@ from ...rules.facts.layers import WrongRank, WrongWidth
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT
 from .edits import Made, at, configure, failing, given, images, insert, insert_at_call, known, upstream
+from .line import is_own
 
 
 def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
@@ -397,7 +398,8 @@ def pool_unknown(evidence: Evidence, finding: Finding) -> Made:
 def general(evidence: Evidence, finding: Finding) -> Made:
     """Where only the failing layer and its input are known."""
     node = evidence.failed
-    if node is None or node.kind != "layer" or node.op == "builder":
+    if node is None or node.kind != "layer" or node.op == "builder" or is_own(evidence, node):
+        # What a layer of the user's own means by its axes is not known.
         return
     shape = given(evidence, node)
     if shape and len(shape) > 2 and known(shape[1:]):

@@ -6,7 +6,7 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardOperation, hear
-from ...flow import Spec
+from ...flow import Node, Spec
 from ...trace.raised import Raised
 from ..edits.expression import Expression
 from ..text.source import NoPlace, Source, nodes
@@ -104,6 +104,15 @@ def lines_of(evidence: Evidence, raised: Raised | None = None) -> list[Line]:
         if (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset) == tuple(raised.span)
     ]
     return [Line(evidence, raised, source, exact[0] if exact else None)]
+
+
+def is_own(evidence: Evidence, node: Node) -> bool:
+    """Whether a layer is of a class in the file of the line that raised."""
+    try:
+        tree = Source.read(evidence.raised.file).tree if evidence.raised is not None else None
+    except NoPlace:
+        return False
+    return tree is not None and any(item.name == node.op for item in nodes(tree, ast.ClassDef))
 
 
 def short(node: ast.AST) -> str:

@@ -63,8 +63,8 @@ def one_width(evidence: Evidence, finding: Finding) -> Made:
     """One width for all embeddings that are stacked as rows."""
     node, _ = failing(evidence)
     edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
-    makers = [evidence.flow.node(edge.source) for edge in edges]
-    if node.op != "Concatenate" or any(maker.op != "Embedding" for maker in makers) or node.config.get("axis") in (-1, 2):
+    makers = [_behind_flatten(evidence, evidence.flow.node(edge.source)) for edge in edges]
+    if any(maker.op != "Embedding" for maker in makers) or (node.op == "Concatenate" and node.config.get("axis") in (-1, 2)):
         return
     widths = [edge.spec.shape[-1] for edge in edges if edge.spec.shape]
     width = max((n for n in widths if n is not None), default=0)
@@ -72,8 +72,15 @@ def one_width(evidence: Evidence, finding: Finding) -> Made:
         yield (
             f"Give every embedding the same width: output_dim={width}",
             [configure(maker.name, output_dim=width) for maker in makers],
-            f"along axis {node.config.get('axis')} each of them is a row, and rows have one width; any one number will do",
+            "they meet number by number, so they need one width; any one number will do",
         )
+
+
+def _behind_flatten(evidence: Evidence, node: Node) -> Node:
+    """The layer whose numbers a Flatten passes on."""
+    while node.op in ("Flatten", "Reshape") and len(evidence.flow.into(node.id)) == 1:
+        node = evidence.flow.node(evidence.flow.into(node.id)[0].source)
+    return node
 
 
 def flat_embeddings(evidence: Evidence, finding: Finding) -> Made:

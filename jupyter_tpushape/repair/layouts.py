@@ -1,0 +1,119 @@
+"""Fixes of a layout map, in the map's own source: another key or other axes, tried by laying the model's variables with them."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterator
+
+from ..examine import Examined
+from ..examine.layout_facts import Entry, Laid
+from ..flow import Edit, Effect, Finding, Fix, show_shape
+from ..rules.facts.layouts import KeyUnused, TooLong, Undivided, laid
+from ..rules.layouts import judged
+from .patch import patch_of
+from .text.source import NoPlace, Source, nodes, parents
+
+
+def mend(seen: Examined, findings: list[Finding]) -> None:
+    """Puts fixes into the findings of a layout map that say by themselves what would hold."""
+    held: Laid | None = seen.evidence.facts.get("layout")
+    if held is None:
+        return
+    others = [finding for finding in findings if finding.serious and not finding.rule.startswith("layout-")]
+    for finding in findings:
+        for title, old, new in _changes(finding):
+            fix = _tried(seen, held, finding, title, old, new, bool(others))
+            if fix is not None:
+                finding.fixes = [fix, *(one for one in finding.fixes if one.verified)]
+
+
+def _changes(finding: Finding) -> Iterator[tuple[str, Entry, Entry]]:
+    """What to do, with the entry as it is and as it would be."""
+    fact = finding.fact
+    if isinstance(fact, KeyUnused) and fact.key_for:
+        yield f"Let the key fit whole paths: {fact.key_for!r}", Entry(fact.key, fact.axes), Entry(fact.key_for, fact.axes)
+    if isinstance(fact, Undivided) and fact.instead:
+        verb = f"Lay {fact.path} out as {laid(fact.instead)}" if any(fact.instead) else f"Leave {fact.path} whole on every device"
+        yield verb, Entry(fact.key, fact.axes), Entry(fact.key, fact.instead)
+    if isinstance(fact, TooLong) and not any(fact.axes[len(fact.shape) :]):
+        short = fact.axes[: len(fact.shape)]
+        yield f"Leave out the axes that {fact.path} does not have: {laid(short)}", Entry(fact.key, fact.axes), Entry(fact.key, short)
+
+
+def _tried(seen: Examined, held: Laid, finding: Finding, title: str, old: Entry, new: Entry, others: bool) -> Fix | None:
+    after = dataclasses.replace(held, entries=tuple(new if entry == old else entry for entry in held.entries))
+    left = list(judged(dataclasses.replace(seen.evidence, facts={**seen.evidence.facts, "layout": after})))
+    if any(one.rule == finding.rule and one.fact == finding.fact for one in left) or not _better(held, after):
+        return None
+    changed = [(path, shape, axes) for path, shape, _, _ in held.variables if (axes := after.axes(path)) and held.axes(path) != axes]
+    text = "; ".join(
+        f"{path} {show_shape(shape)} → {show_shape(after.mesh.shard(shape, axes))} on each device" for path, shape, axes in changed[:3]
+    )
+    patch, file, cell = _written(seen, old, new)
+    whole = not others and not any(one.serious for one in left)
+    edit = Edit("strategy", "layout", {"op": "layout", "key": old.key, "to": new.key, "axes": [axis or None for axis in new.axes]})
+    return Fix(
+        title, (edit,), verified=whole, mends=True, effect=Effect(text=text), patch=patch, file=file, cell=cell, proof="live",
+        reason="every variable was laid with it",
+    )  # fmt: skip
+
+
+def _better(before: Laid, after: Laid) -> bool:
+    """Whether no variable loses its layout to the change, and none is laid in a way that would raise."""
+    for path, shape, _, _ in after.variables:
+        axes = after.axes(path)
+        if axes is None or len(axes) > len(shape) or after.mesh.undivided(shape, axes):
+            was = before.axes(path)
+            if was is not None and len(was) <= len(shape) and not before.mesh.undivided(shape, was):
+                return False
+    return True
+
+
+def _written(seen: Examined, old: Entry, new: Entry) -> tuple[str, str, str]:
+    """``(patch, file, cell)``: the change where the map's source is known and leaves no choice, else what to write."""
+    for file in _files(seen):
+        try:
+            source = Source.read(file)
+            _change(source, old, new)
+            return patch_of({file: source.text})
+        except NoPlace:
+            continue
+    return f"-layout_map[{old.key!r}] = {laid(old.axes)}\n+layout_map[{new.key!r}] = {laid(new.axes)}", "", ""
+
+
+def _files(seen: Examined) -> Iterator[str]:
+    """The texts that may hold the map: of the functions that were handed over, and of the line that asked."""
+    found = [getattr(getattr(one, "__code__", None), "co_filename", "") for one in (seen.program.model, seen.program.data)]
+    found.append(seen.program.handed[0] if seen.program.handed is not None else "")
+    yield from dict.fromkeys(file for file in found if file)
+
+
+def _change(source: Source, old: Entry, new: Entry) -> None:
+    places = [node for node in nodes(source.tree, ast.Constant) if node.value == old.key]
+    if len(places) != 1:
+        raise NoPlace
+    if new.key != old.key:
+        source.splice([(source.start(places[0]), source.end(places[0]), f'"{new.key}"' if '"' not in new.key else repr(new.key))])
+        return
+    value = _value(source, places[0])
+    source.splice([(source.start(value), source.end(value), laid(new.axes).replace("'", '"'))])
+
+
+def _value(source: Source, key: ast.Constant) -> ast.AST:
+    """The layout that stands with a key: of ``map[key] = layout``, or in a dict."""
+    above = parents(source.tree)
+    node: ast.AST = key
+    for _ in range(4):
+        node = above.get(node, node)
+        if isinstance(node, ast.Dict):
+            value = node.values[[ast.dump(one) if one is not None else "" for one in node.keys].index(ast.dump(key))]
+            break
+        if isinstance(node, ast.Assign):
+            value = node.value
+            break
+    else:
+        raise NoPlace
+    if not isinstance(value, ast.Tuple):
+        raise NoPlace
+    return value

@@ -1,0 +1,166 @@
+"""Candidates for numbers that are written down in the user's own code: sizes, axes of a shape, rows of a batch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ...examine.evidence import Evidence
+from ...examine.heard import HeardSizes, hear
+from ...flow import Finding, Shape, elements, show_shape
+from ...rules.facts.layers import OperationRaised
+from ..edits.expression import MODULE
+from ..text.source import nodes
+from .edits import Made, owner_of
+from .line import Line, called, lines_of, short
+
+_ROWS_IN = frozenset({"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "full", "tile", "range", "eye"})
+
+
+def sizes(evidence: Evidence, finding: Finding) -> Made:
+    """A size that is written down, in the function that raised or where its layer is made, in place of the one that the data has."""
+    line = next(iter(lines_of(evidence)), None)
+    if line is None or not isinstance(finding.fact, OperationRaised):
+        return
+    pairs = dict.fromkeys(pair for pair in finding.fact.apart if pair[0] != pair[1] and pair[0] > 1)
+    for old, new in pairs:
+        written = [node for node in nodes(line.scope, ast.Constant) if type(node.value) is int and node.value == old]
+        if written:
+            yield (
+                f"Write {new} for {old} in {_named(evidence, line)}",
+                [line.edit(node, str(new)).value for node in written],
+                "the size that its input has",
+            )
+        owner = evidence.failed
+        made = owner.location if owner is not None and owner.kind == "layer" else None
+        for call in nodes(line.source.tree, ast.Call) if made is not None and made.line else ():
+            given = [node for node in (*call.args, *(word.value for word in call.keywords)) if getattr(node, "value", None) == old]
+            if owner is not None and made is not None and call.lineno == made.line and called(call) == owner.op and len(given) == 1:
+                yield (
+                    f"Write {new} for {old} where {owner.name} is made, at line {made.line}",
+                    [line.edit(given[0], str(new)).value],
+                    "the size that its input has",
+                )
+
+
+def shape_index(evidence: Evidence, finding: Finding) -> Made:
+    """Another axis of the shape that ``build`` reads, where a weight was made as long as the wrong one."""
+    line = next(iter(lines_of(evidence)), None)
+    owner = evidence.failed
+    shape = next((edge.spec.shape for edge in evidence.failed_inputs()), None)
+    if line is None or owner is None or owner.kind != "layer" or not shape or not isinstance(finding.fact, OperationRaised):
+        return
+    for old, new in dict.fromkeys(finding.fact.apart):
+        if new != shape[-1] or old == new:
+            continue
+        for call in nodes(line.source.tree, ast.ClassDef):
+            build = next((item for item in call.body if isinstance(item, ast.FunctionDef) and item.name == "build"), None)
+            if call.name != owner.op or build is None or len(build.args.args) < 2:
+                continue
+            read = [
+                node
+                for node in nodes(build, ast.Subscript)
+                if ast.unparse(node.value) == build.args.args[1].arg and _index_of(node) in _places(shape, old)
+            ]
+            if len(read) == 1:
+                yield (
+                    f"Read the last axis in {owner.op}.build: {ast.unparse(read[0].value)}[-1] for {ast.unparse(read[0])}",
+                    [line.edit(read[0], f"{ast.unparse(read[0].value)}[-1]").value],
+                    f"the weight is then as long as the features: {new}",
+                )
+
+
+def _index_of(node: ast.Subscript) -> int | None:
+    value = node.slice
+    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub) and isinstance(value.operand, ast.Constant):
+        return -value.operand.value if isinstance(value.operand.value, int) else None
+    return value.value if isinstance(value, ast.Constant) and isinstance(value.value, int) else None
+
+
+def _places(shape: Shape, size: int) -> set[int]:
+    """The indices, from both ends, of the axes of a size."""
+    return {i - back for i, n in enumerate(shape) if n == size for back in (0, len(shape))}
+
+
+def row_size(evidence: Evidence, finding: Finding) -> Made:
+    """The last number of a reshape to rows, where it is not what one sample holds."""
+    for line in lines_of(evidence):
+        node = line.node
+        if not isinstance(node, ast.Call) or called(node) != "reshape" or len(node.args) < 2:
+            continue
+        target, spec = node.args[1], line.spec(node.args[0])
+        shape = spec.shape if spec is not None else next((edge.spec.shape for edge in evidence.failed_inputs()), None)
+        size = elements(shape[1:]) if shape else None
+        if not isinstance(target, (ast.Tuple, ast.List)) or len(target.elts) != 2 or not size or ast.unparse(target.elts[0]) != "-1":
+            continue
+        last = target.elts[1]
+        yield (
+            f"Write {size} for {short(last)} at {line.at}: one row for each sample",
+            [line.edit(last, str(size)).value],
+            f"a sample holds {show_shape(shape[1:])} = {size} numbers" if shape else "",
+        )
+
+
+# -- rows ----------------------------------------------------------------------------------------------
+
+
+def rows(evidence: Evidence, finding: Finding) -> Made:
+    """The rows of a tensor that is there, in place of a written batch size."""
+    probe = evidence.facts.get("probe")
+    for raised in filter(None, (evidence.raised, getattr(probe, "raised", None))):
+        line = next(iter(lines_of(evidence, raised)), None)
+        if line is None:
+            continue
+        edits, said = [], []
+        for node, inside in _leading(line):
+            counted = _counted(line, node)
+            if counted and inside == "reshape":
+                edits.append(line.edit(node, "-1").value)
+                said.append(f"-1 for {short(node)}")
+            elif counted:
+                edits.append(line.edit(node, f"{MODULE}.shape({counted})[0]", line.module()).value)
+                said.append(f"the rows of {counted} for {short(node)}")
+        if edits:
+            yield (
+                f"Count the rows in {_named(evidence, line)}: {', '.join(dict.fromkeys(said))}",
+                edits,
+                "works for every batch size, on every number of replicas",
+            )
+
+
+def _named(evidence: Evidence, line: Line) -> str:
+    """The method or function that the line stands in; of a lambda, the layer that holds it."""
+    name = getattr(line.scope, "name", "")
+    if not name:
+        node = evidence.failed
+        owner = node if node is None or node.kind == "layer" else owner_of(evidence, node)
+        return owner.name if owner is not None else line.raised.function
+    owners = [item for item in nodes(line.source.tree, ast.ClassDef) if line.scope in item.body]
+    return f"{owners[0].name}.{name}" if owners else str(name)
+
+
+def _leading(line: Line) -> Iterator[tuple[ast.expr, str]]:
+    """Numbers that lead the shape of a new tensor, and the function that takes it."""
+    batch = next((spec.shape[0] for _, spec in line.evidence.x if spec.shape), None)
+    failed = line.evidence.failed
+    said = hear(failed.failure, HeardSizes) if failed is not None else None
+    told = said.sizes if said is not None else ()
+    for call in nodes(line.scope, ast.Call):
+        name = called(call)
+        if name not in _ROWS_IN and name != "reshape":
+            continue
+        for item in (*call.args, *(word.value for word in call.keywords)):
+            first = item.elts[0] if isinstance(item, (ast.List, ast.Tuple)) and item.elts else item if name == "range" else None
+            value = first.value if isinstance(first, ast.Constant) else line.numbers.get(ast.unparse(first)) if first is not None else None
+            if first is not None and type(value) is int and value > 1 and (batch is None or value % batch == 0 or value in told):
+                yield first, name
+
+
+def _counted(line: Line, node: ast.expr) -> str:
+    """A tensor whose first axis is the batch, known before a line: a parameter, or a name that was given a value above."""
+    arguments = getattr(line.scope, "args", None)
+    own = [item.arg for item in (*arguments.posonlyargs, *arguments.args)] if arguments is not None else []
+    stored = [item for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Store)]
+    bound = {item.id: (item.lineno, item.col_offset) for item in reversed(stored)}
+    early = [name for name, at in sorted(bound.items(), key=lambda pair: pair[1]) if at[0] < node.lineno]
+    return next((name for name in (*own, *early) if (spec := line.specs.get(name)) is not None and spec.shape), "")
