@@ -95,7 +95,7 @@ def _flow(console: Console, report: Report) -> None:
         if skipped:
             console.print(Text(f"    ⋮ {skipped} more", style="dim"))
             skipped = 0
-        console.print(_line(node, edges.get(node.id, []), node.id in named, min(depths[node.id], MOST_INDENT)))
+        console.print(_line(report, node, edges.get(node.id, []), node.id in named, min(depths[node.id], MOST_INDENT)))
     if skipped:
         console.print(Text(f"    ⋮ {skipped} more", style="dim"))
 
@@ -108,7 +108,7 @@ def _worth(nodes: list[Node], named: set[str], most: int = 40) -> list[bool]:
     return [a or (b and i < 400) for i, (a, b) in enumerate(zip(keep, near, strict=True))]
 
 
-def _line(node: Node, edges: list[Edge], named: bool, depth: int) -> Text:
+def _line(report: Report, node: Node, edges: list[Edge], named: bool, depth: int) -> Text:
     sign, style = {"failed": ("✖", "bold red"), "not-reached": ("░", "dim")}.get(node.status, ("◆", "bold magenta") if named else ("│", ""))
     name = node.name if node.name.replace("_", "").lower().startswith(node.op.replace("_", "").lower()) else f"{node.name} {node.op}"
     if node.kind in ("loss", "metric", "output", "input", "stage", "split"):
