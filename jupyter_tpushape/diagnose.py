@@ -11,6 +11,7 @@ from .examine import HANDED, BadProgram, Examined, Program, examine, strategy_of
 from .flow import Finding, Target, Verdict
 from .report import Report
 from .rules import run_rules
+from .rules.behind import behind
 from .rules.facts.tpu_batch import ShareOnly
 from .trace.axes import name_axes
 from .trace.locations import user_frame
@@ -109,6 +110,8 @@ def _report(program: Program, fixes: bool, compiler: str | None, limits: Any, co
             mend(seen, findings)
         finally:
             _TRYING.reset(token)
+    if not _TRYING.get() and not step and not timed_out(seen.error):
+        findings += behind(seen, findings)
     verdicts: list[Verdict] = []
     if compiler is not None:
         from .compilers import verdicts as ask

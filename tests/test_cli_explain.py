@@ -48,7 +48,7 @@ GENUINE = {
     "input-structure": lambda: keras.Model([a := keras.Input((4,)), b := keras.Input((4,))], L.Add()([a, b]))([X[:, 0, 0, :1]]),
     "data-misfit": lambda: fit(keras.Sequential([L.Flatten(), L.Dense(1)]), "mse", X, np.zeros(3)),
     "label-rank": lambda: fit(keras.Sequential([L.Dense(3)]), "categorical_crossentropy", X, np.eye(3)[[0, 1, 2, 0]]),
-    "layer-raises": lambda: tf.reduce_sum(keras.Input((4,))),
+    "symbolic-tensor": lambda: tf.reduce_sum(keras.Input((4,))),
 }
 
 

@@ -7,6 +7,7 @@ import sys
 import textwrap
 from typing import Any
 
+from .lists import rules as show
 from .usage import UsageError
 
 _MOST = 1_000_000
@@ -16,7 +17,7 @@ _LIBRARY = re.compile(r"site-packages|dist-packages|lib/python3|<frozen|__autogr
 
 
 def explain(options: Any) -> int:
-    """Returns 0 where the message is known, 1 where it is not."""
+    """Returns 0 where the message is known, 1 where it is not. The id of a rule shows the rule."""
     from ..rules import RULES
     from ..rules.messages import meanings
 
@@ -28,6 +29,9 @@ def explain(options: Any) -> int:
     text = _COLORS.sub("", text)[:_MOST]
     if not text.strip():
         raise UsageError('There is nothing to explain: type tpushape explain "the message", or pipe a traceback into tpushape explain -.')
+    if text.strip() in RULES:
+        options.rule, options.json = text.strip(), False
+        return show(options)
     found = list(meanings(text))
     for number, meaning in enumerate(found):
         rule = RULES.get(meaning.rule)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..flow import Location, Spec
 from ..flow.paths import to_wire
+from ..graph.probe import Rerun, broken
 from ..trace.assemble import Assembler, clean_message, door_names, failure
 from ..trace.doors import Door, Feeds
+from ..trace.inside import look_inside
 from ..trace.locations import is_user_file, location
 from ..trace.recorder import Call, Recorder, Source
 from ..trace.remainder import not_reached
 from ..trace.run import Leaf, Run, leaves
+from .broken_lines import function_called, last_call, ops_form, unconnected
+from .evidence import Given
 from .fronts import front, place_of
+from .heard import HeardSymbolic, hear
 from .inputs import declare
 from .making import makes
 from .program import Examined, shape_of
@@ -38,6 +44,8 @@ def entry_failed(assembler: Assembler, traced: Run) -> None:
 def assemble_broken(seen: Examined, error: BaseException) -> None:
     """A builder that raised: what was built, the break, and what was not reached."""
     adapter, recorder, evidence = seen.adapter, seen.recorder, seen.evidence
+    if adapter is not None:
+        look_inside(adapter, recorder)
     name = adapter.name if adapter is not None else ""
     assembler = Assembler(name, place_of(seen) if seen.sample is not None else None)
     feeder = front(seen, assembler)
@@ -66,7 +74,46 @@ def assemble_broken(seen: Examined, error: BaseException) -> None:
     if recorder.calls or recorder.inputs or evidence.x:
         not_reached(assembler, seen, [])
     evidence.flow, evidence.arguments = assembler.flow, assembler.arguments
+    evidence.given = given_to(recorder, assembler)
+    if adapter is not None:
+        _about_line(seen, error, assembler)
     evidence.facts["message"] = clean_message(error)
+
+
+def _about_line(seen: Examined, error: BaseException, assembler: Assembler) -> None:
+    """What is known of the line that raised, for the rules."""
+    adapter, facts, line = seen.adapter, seen.evidence.facts, error_line(error)
+    assert adapter is not None
+    facts["unconnected"] = unconnected(adapter, seen.recorder.ends)
+    facts["last"] = last_call(seen.recorder, assembler, (line.file, line.line) if line is not None else None)
+    if hear(str(error), HeardSymbolic) is not None:
+        function = function_called(error)
+        facts["symbolic"] = (function, ops_form(function, adapter.ops) if adapter.ops is not None else "")
+
+
+def anew(recorder: Recorder) -> tuple[Any, Location | None] | None:
+    """What every call of the program makes anew, and the line."""
+    return None if recorder.anew is None else (recorder.anew, location(recorder.anew.place))
+
+
+def with_growth(seen: Examined, rerun: Rerun | None = None) -> None:
+    """Notes which axes of what the operation that broke was given carry the batch, and what the program made just before."""
+    made = seen.recorder.inside
+    seen.evidence.facts["made"] = type(made[-1][0]).__name__ if made else ""
+    given = seen.evidence.given
+    grows = broken(seen, rerun)
+    if len(grows) == len(given):
+        seen.evidence.given = [replace(one, grows=grown) for one, grown in zip(given, grows, strict=True)]
+
+
+def given_to(recorder: Recorder, assembler: Assembler) -> list[Given]:
+    """What the call that broke was handed."""
+    call = recorder.failed
+    found = []
+    for port in call.inputs if call is not None else ():
+        source = assembler.source_of(port)
+        found.append(Given(port.label, port.spec, assembler.flow.node(source) if source is not None else None))
+    return found
 
 
 def _drop_repeats(recorder: Recorder) -> None:

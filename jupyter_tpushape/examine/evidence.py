@@ -29,6 +29,16 @@ class Door:
     keys: KeyPath
 
 
+@dataclass(frozen=True)
+class Given:
+    """A tensor that the call that broke was handed: the argument's name, its spec, and the node that gave it (``None``: a number of the program)."""
+
+    label: str
+    spec: Spec
+    giver: Node | None
+    grows: dict[int, float] = field(default_factory=dict)
+
+
 @dataclass
 class Evidence:
     """Everything that a rule may use.
@@ -38,6 +48,7 @@ class Evidence:
     ``feeds``: the declared input's path and the data's, of each input that gets a tensor; empty where that is not known for sure.
     ``paths``: which leaf of the data an edge carries, by the edge's id.
     ``where``: the phase that raised (``data``, ``build``, ``call``, ``loss``, ``metric``), or ``""``.
+    ``given``: what the call that broke was handed, in order, those that no node gave included.
     ``raised``: the user's line that raised, with what its names held.
     ``arguments``: what a node's layer was given that decides sizes, defaults included, as plain values by the node's id.
     ``backend``: what the framework runs on; checks of one backend's facts are silent elsewhere.
@@ -62,6 +73,7 @@ class Evidence:
     framework: str = ""
     backend: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
+    given: list[Given] = field(default_factory=list)
     arguments: Callable[[str], dict[str, Any]] = field(default=lambda _: {})
 
     @cached_property

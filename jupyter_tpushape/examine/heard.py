@@ -164,7 +164,8 @@ Reader = Callable[[str], Iterator[Heard]]
 _READERS: list[Reader] = []
 
 
-def _reads(reader: Reader) -> Reader:
+def reads(reader: Reader) -> Reader:
+    """Registers a function that reads one family of messages."""
     _READERS.append(reader)
     return reader
 
@@ -197,7 +198,7 @@ _INSIDE = re.compile(r"\((\w+) of ((?:\[[^\]]*\](?:, )?)+)\)")
 _QUOTED = re.compile(r"(?:Full shape received|received input with shape|input_shape=):? ?\(([^)]*)\)")
 
 
-@_reads
+@reads
 def _layers(text: str) -> Iterator[Heard]:
     rank, width, equal, quoted = _NDIM.search(text), _LAST.search(text), _EQUAL.search(text), _QUOTED.search(text)
     if rank:
@@ -222,7 +223,7 @@ def _layers(text: str) -> Iterator[Heard]:
         yield HeardShape(tuple(None if part == "None" else int(part) for part in parts if part == "None" or part.isdigit()))
 
 
-@_reads
+@reads
 def _operation(text: str) -> Iterator[Heard]:
     inside = _INSIDE.search(text)
     if inside:
@@ -234,7 +235,7 @@ _NUMPY_RESHAPE = re.compile(r"cannot reshape array of size (\d+) into shape \(?(
 _RESHAPE = re.compile(r"tensor with (\d+) elements to shape \[([\d,]+)\]")
 
 
-@_reads
+@reads
 def _reshape(text: str) -> Iterator[Heard]:
     numpy, tensor = _NUMPY_RESHAPE.search(text), _RESHAPE.search(text)
     if numpy:
@@ -247,7 +248,7 @@ _DEPTH = re.compile(r"Depth of input \((\d+)\) is not a multiple of input depth 
 _MATRICES = re.compile(r"\(MatMul of \[[\d?,]*?(\d+)\], ?\[(\d+),\d+\]\)")
 
 
-@_reads
+@reads
 def _widths(text: str) -> Iterator[Heard]:
     depth, matrices = _DEPTH.search(text), _MATRICES.search(text)
     if depth:
@@ -256,7 +257,7 @@ def _widths(text: str) -> Iterator[Heard]:
         yield HeardWidths(int(matrices[1]), int(matrices[2]), "matrix")
 
 
-@_reads
+@reads
 def _python(text: str) -> Iterator[Heard]:
     if "maximum recursion depth exceeded" in text:
         yield HeardDepth()
@@ -265,7 +266,7 @@ def _python(text: str) -> Iterator[Heard]:
     yield HeardSizes(tuple(dict.fromkeys(int(n) for n in re.findall(r"(?<![\w.])\d{1,9}(?![\w.]\d)", text))))
 
 
-@_reads
+@reads
 def _scopes(text: str) -> Iterator[Heard]:
     if "was not created in the distribution strategy scope of" in text:
         yield HeardScope("variable")
@@ -287,7 +288,7 @@ _UNLIKE = re.compile(
 )
 
 
-@_reads
+@reads
 def _dtypes(text: str) -> Iterator[Heard]:
     allowed = _ALLOWED.search(text)
     if allowed:
@@ -296,13 +297,13 @@ def _dtypes(text: str) -> Iterator[Heard]:
         yield HeardDtype()
 
 
-@_reads
+@reads
 def _reductions(text: str) -> Iterator[Heard]:
     if "Reduction.SUM" in text:
         yield HeardReduction()
 
 
-@_reads
+@reads
 def _set_up(text: str) -> Iterator[Heard]:
     if "Please provide a TPU Name to connect to" in text:
         yield HeardNoTpu("unnamed")
@@ -320,7 +321,7 @@ _NAMED = re.compile(r"signature_wrapper\(([\w, ]*)\) takes 0 positional argument
 _SEVERAL = re.compile(r"expects 1 input\(s\), but it received \d+ input tensors")
 
 
-@_reads
+@reads
 def _saved_models(text: str) -> Iterator[Heard]:
     if "tensorflow_hub.keras_layer.KerasLayer" in text and "Only instances of" in text:
         yield HeardHub(False)
@@ -352,7 +353,7 @@ _JAX_MATRIX = re.compile(r"dot_general requires contracting dimensions to have t
 _JAX_CHANNELS = re.compile(r"lhs feature dimension size .*?input feature dimension size, but (\d+) // \d+ != (\d+)")
 
 
-@_reads
+@reads
 def _jax(text: str) -> Iterator[Heard]:
     traced = next((what for said, what in _TRACED if said in text), None)
     if traced is not None:

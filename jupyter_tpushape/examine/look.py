@@ -18,13 +18,15 @@ from ..trace.build import build, kept_counters
 from ..trace.framework import Framework
 from ..trace.frameworks import adapter_for, loaded
 from ..trace.hindsight import look_back
+from ..trace.locations import location
 from ..trace.patience import ENDS, limited
 from ..trace.raised import raised_at
 from ..trace.reach import is_step
 from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
 from ..trace.run import run
-from .breaks import assemble_broken, data_failed, entry_failed
+from .breaks import anew, assemble_broken, data_failed, entry_failed, given_to, with_growth
+from .compiled import compiled
 from .evidence import Evidence
 from .fronts import front, place_of
 from .inputs import declare
@@ -52,7 +54,7 @@ def _look(program: Program) -> Examined:
 
         return examine_step(program)
     recorder = Recorder()
-    recorder.edits = program.edits
+    recorder.edits, recorder.assume = program.edits, program.assume
     model, data, error, where = program.model, program.data, None, ""
     adapter = adapter_for(model)
     if adapter is None and not callable(model):
@@ -167,15 +169,31 @@ def _trace(seen: Examined) -> None:
             entry_failed(assembler, traced)
         not_reached(assembler, seen, output_names)
     evidence.flow, evidence.paths = assembler.flow, assembler.paths
-    evidence.arguments = assembler.arguments
-    evidence.facts.update(_model_facts(seen))
+    evidence.arguments, evidence.given = assembler.arguments, given_to(seen.recorder, assembler)
     seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
+    if traced.error is not None:
+        _look_at_break(seen)
+    evidence.facts.update(_model_facts(seen))
     evidence.facts["probe"] = probe(seen)
     evidence.facts["program"] = replica_program(seen)
+    evidence.facts["anew"] = anew(seen.recorder)
     if adapter.is_model(seen.model) and adapter.backend.replicated:
         from ..replicas import scope_state
 
         evidence.facts["scope"] = scope_state(seen.model, program.strategy)
+
+
+def _look_at_break(seen: Examined) -> None:
+    """What a break asks to know: which axes of an operation's tensors carry the batch, and what compile was told."""
+    evidence, adapter = seen.evidence, seen.adapter
+    assert adapter is not None and seen.run is not None and seen.run.error is not None
+    with_growth(seen)
+    evidence.facts["added"] = [
+        (seen.call_ids.get(id(call), "") if call is not None else "", str(getattr(layer, "name", "")), spec.shape, location(place))
+        for call, layer, spec, place in seen.recorder.added
+    ]
+    if evidence.where in ("loss", "metric") and adapter.is_model(seen.model):
+        evidence.facts["compile"] = compiled(adapter, seen.model, [path for path, _ in evidence.outputs])
 
 
 def assemble_recorded(program: Program, recorder: Recorder, error: BaseException | None) -> Examined:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..flow import Shape, Target
+from ..trace.assume import Assume
 from ..trace.build import Counters
 from ..trace.framework import Framework
 from ..trace.recorder import Recorder
@@ -41,6 +42,8 @@ class Program:
     # Where edits are tried: the look at the program without them, and the names under which changed texts ran, by file.
     root: Any = None
     aliases: dict[str, str] = field(default_factory=dict)
+    # A layer of the builder that is handed what it asks for, to see what lies behind it.
+    assume: Assume | None = None
     # A sample taken before, where the data is the same: nothing is drawn a second time.
     sample: Any = None
     # The user's line that hands the data over: a call of fit, or of trace.

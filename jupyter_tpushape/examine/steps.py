@@ -15,7 +15,7 @@ from ..trace.locations import is_user_file, location
 from ..trace.patience import ENDS, limited
 from ..trace.reach import Reached, is_graph_function, plain, reach
 from ..trace.recorder import Recorder
-from .breaks import data_failed, error_line
+from .breaks import anew, data_failed, error_line, given_to, with_growth
 from .evidence import Evidence
 from .fronts import front, global_batch, place_of
 from .heard import HeardReduction, hear
@@ -131,6 +131,9 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strate
     evidence.outputs = [(path, port.spec) for path, port in traced.outputs]
     evidence.flow, evidence.paths = assembler.flow, assembler.paths
     evidence.arguments = assembler.arguments
+    if traced.error is not None:
+        evidence.given = given_to(seen.recorder, assembler)
+        with_growth(seen, lambda shape, recorder: again(shape, recorder)[0])
     seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
     split = evidence.split
     batch = split.rows(global_batch(seen))[0] if split is not None else global_batch(seen)
@@ -143,6 +146,7 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strate
     if traced.called:
         evidence.facts["probe"] = probe(seen, lambda shape, recorder: again(shape, recorder)[0])
     evidence.facts["program"] = replica_program(seen)
+    evidence.facts["anew"] = anew(seen.recorder)
 
 
 def _strategy(program: Program) -> Any:

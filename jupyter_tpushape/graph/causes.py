@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from .sizes import Axis, Feed, Opaque, Product, Scaled, Shifted, Size, Slid, Spread, axes, below, chain, evaluate, passed, value
+from .sizes import Axis, Feed, Given, Opaque, Product, Scaled, Shifted, Size, Slid, Spread, axes, below, chain, evaluate, passed, value
 
 # How far the data's size is varied to find one that fits, and how many windows without padding are named as one cause.
 _FAR = 128
@@ -53,6 +53,12 @@ def cause(size: Size, other: Size | int) -> Cause | None:
     if values is None:
         return None
     found = _alone(steps, values, target) or _lost(steps, values) or _together(steps, values, target)
+    if found is not None and found[0] == "lost" and not any(_near(size, wanted, began[0])) and _padded(size) == _padded(wanted):
+        # No size of the data comes out even: windows without padding take more than a stride leaves over.
+        valid = [
+            i for i, step in enumerate(steps) if isinstance(step, Slid) and step.padding == "valid" and step.stride == 1 and step.window > 1
+        ]
+        found = ("unpadded", valid[0], len(valid) - 1) if valid else found
     if found is None:
         return None
     kind, place, more = found
@@ -112,6 +118,18 @@ def _lost(steps: Sequence[Step], values: list[int]) -> Found | None:
         if isinstance(one, Slid) and one.stride > 1 and _rest(one, values[i]) and _undone(steps, i) is not None:
             return "lost", i, 0
     return None
+
+
+def _padded(size: Size) -> int | None:
+    """The size as it would be if every window without strides kept its size."""
+    if isinstance(size, Slid):
+        before = _padded(size.of)
+        padding = "same" if size.stride == 1 else size.padding
+        return None if before is None else passed(msgspec.structs.replace(size, padding=padding), before)
+    if isinstance(size, (Spread, Scaled, Shifted)):
+        before = _padded(size.of)
+        return None if before is None else passed(size, before)
+    return value(size)
 
 
 def _undone(steps: Sequence[Step], place: int) -> tuple[int, bool] | None:
@@ -180,6 +198,24 @@ def odd(branches: Sequence[Size]) -> int | None:
         explained = [cause(branches[0], branches[1]) is not None, cause(branches[1], branches[0]) is not None]
         if explained[0] != explained[1]:
             return explained.index(True)
+    return None
+
+
+def instead(size: Size, wanted: int) -> tuple[str, str, int, int, int] | None:
+    """A written number from which a size comes, and the one that would give ``wanted``: its layer, argument, the number, what it becomes, the other."""
+    begin = size
+    while isinstance(begin, (Slid, Spread, Scaled, Shifted)):
+        begin = begin.of
+    now = value(size)
+    if not isinstance(begin, Given) or now is None or now == wanted:
+        return None
+    steps = chain(size)
+    for n in range(1, 4 * max(begin.size, wanted) + 1):
+        made = n
+        for one in steps:
+            made = passed(one, made) if made > 0 else 0
+        if made == wanted:
+            return begin.who, begin.argument, begin.size, now, n
     return None
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..flow import Shape
 from ..trace.assemble import Assembler, clean_message
+from ..trace.locations import location
 from ..trace.patience import timed_out
 from ..trace.raised import Raised, raised_at
 from ..trace.recorder import Call, Recorder
@@ -29,10 +30,16 @@ class Probe:
     rows: int = 0
     axes: dict[str, dict[int, float]] = field(default_factory=dict)
     failure: tuple[str, str] | None = None
+    # Losses that layers added: (id of the layer's node, or "", its name, the shape, the axes that grow, the line).
+    added: list[tuple[str, str, Shape, dict[int, float], Any]] = field(default_factory=list)
     raised: Raised | None = None
 
 
-def probe(seen: Any, rerun: Callable[[Callable[[Any], Shape | None], Recorder], Run] | None = None) -> Probe | None:
+# Runs a program once more, with shapes of its leaves and a recorder.
+Rerun = Callable[[Callable[[Any], Shape | None], Recorder], Run]
+
+
+def probe(seen: Any, rerun: Rerun | None = None) -> Probe | None:
     """Runs the model again with another number of rows; ``None`` where nothing could differ.
 
     Not needed where the model's own declaration settled the trace: there the batch axis is transparent.
@@ -46,25 +53,11 @@ def probe(seen: Any, rerun: Callable[[Callable[[Any], Shape | None], Recorder], 
         return None
     if first.fast and not any(not call.opaque for call in seen.recorder.calls if call.kind == "loss"):
         return None
-    shape = seen.shape_of()
     batch = next((spec.shape[0] for _, spec in seen.evidence.x if spec.shape), None)
     if not batch:
         return None
-    rows = batch + 1 if batch > 2 else batch + 2
-
-    def grown(leaf: Any) -> Shape | None:
-        found = shape(leaf)
-        return (rows, *found[1:]) if found and found[0] == batch else found
-
-    recorder = Recorder()
-    program = seen.program
-    again = rerun or (
-        lambda shape, recorder: run(
-            seen.adapter, seen.model, seen.sample, shape=shape, training=program.training, loss=program.loss,
-            recorder=recorder, fast=first.fast, step=first.step,
-        )
-    )  # fmt: skip
-    second = again(grown, recorder)
+    rows, recorder = batch + 1 if batch > 2 else batch + 2, Recorder()
+    second = (rerun or _plain(seen))(_with_rows(seen, batch, rows), recorder)
     assembler = Assembler(seen.adapter.name)
     assembler.inputs(second.x, None, None)
     assembler.calls(seen.adapter, recorder, seen.model if rerun is None else None, door=seen.evidence.declared is not None)
@@ -88,6 +81,12 @@ def probe(seen: Any, rerun: Callable[[Callable[[Any], Shape | None], Recorder], 
     for old, new in zip(before, after, strict=True):
         for left, right in zip(old.inputs, new.inputs, strict=False):
             grew[id(old), left.key] = _grown(left.spec.shape, right.spec.shape, rows - batch)
+    for (call, layer, spec, place), (_, _, more, _) in zip(seen.recorder.added, recorder.added, strict=False):
+        if spec.shape is not None:
+            node = seen.call_ids.get(id(call), "") if call is not None else ""
+            result.added.append(
+                (node, str(getattr(layer, "name", "")), spec.shape, _grown(spec.shape, more.shape, rows - batch), location(place))
+            )
     for old_end, new_end in zip(first.outputs, second.outputs, strict=False):
         grew[0, id(old_end[1])] = _grown(old_end[1].spec.shape, new_end[1].spec.shape, rows - batch)
     for (target, key), edge_id in seen.edge_ids.items():
@@ -97,10 +96,44 @@ def probe(seen: Any, rerun: Callable[[Callable[[Any], Shape | None], Recorder], 
     return result
 
 
+def broken(seen: Any, rerun: Rerun | None = None) -> list[dict[int, float]]:
+    """Which axes of what the operation that broke was given grow with the batch; ``[]`` where a second look does not end there."""
+    first, failed = seen.run, seen.recorder.failed
+    batch = next((spec.shape[0] for _, spec in seen.evidence.x if spec.shape), None)
+    if first is None or failed is None or failed.kind != "op" or seen.adapter is None or not batch or timed_out(first.error):
+        return []
+    rows, recorder = batch + 1 if batch > 2 else batch + 2, Recorder()
+    (rerun or _plain(seen))(_with_rows(seen, batch, rows), recorder)
+    again = recorder.failed
+    if again is None or (again.op, again.called, len(again.inputs)) != (failed.op, failed.called, len(failed.inputs)):
+        return []
+    return [_grown(left.spec.shape, right.spec.shape, rows - batch) for left, right in zip(failed.inputs, again.inputs, strict=True)]
+
+
+def _with_rows(seen: Any, batch: int, rows: int) -> Callable[[Any], Shape | None]:
+    """The shapes of the data's leaves with another number of rows."""
+    shape = seen.shape_of()
+
+    def grown(leaf: Any) -> Shape | None:
+        found = shape(leaf)
+        return (rows, *found[1:]) if found and found[0] == batch else found
+
+    return grown
+
+
+def _plain(seen: Any) -> Rerun:
+    """A plain call of the model, as the first look made it."""
+    first, program = seen.run, seen.program
+    return lambda shape, recorder: run(
+        seen.adapter, seen.model, seen.sample, shape=shape, training=program.training, loss=program.loss,
+        recorder=recorder, fast=first.fast, step=first.step,
+    )  # fmt: skip
+
+
 def _grown(before: Shape | None, after: Shape | None, more: int) -> dict[int, float]:
     if before is None or after is None or len(before) != len(after):
         return {}
     return {i: (b - a) / more for i, (a, b) in enumerate(zip(before, after, strict=True)) if a is not None and b is not None and a != b}
 
 
-__all__ = ["Call", "Probe", "probe"]
+__all__ = ["Call", "Probe", "Rerun", "broken", "probe"]

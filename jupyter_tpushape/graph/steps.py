@@ -64,6 +64,8 @@ def _made(name: str, a: Mapping[str, Any], given: list[Sizes]) -> Sizes | None:
         return tuple(Sum(name, tuple(one[i] for one in given)) if i == axis else x[i] for i in range(rank))
     if len(given) > 1 or not rank:
         return None
+    if "layers" in a:
+        return _in_turn(a["layers"], x)
     if "target_shape" in a:
         return _reshaped(name, x, tuple(a["target_shape"]))
     if "dims" in a:
@@ -85,6 +87,14 @@ def _made(name: str, a: Mapping[str, Any], given: list[Sizes]) -> Sizes | None:
     if isinstance(a.get("n"), int) and rank == 2:
         return x[0], Given(name, "n", a["n"]), x[1]
     return None
+
+
+def _in_turn(layers: list[tuple[str, Mapping[str, Any], Shape]], x: Sizes) -> Sizes:
+    """A model that is used as a layer: its layers one after another. The rows are the caller's."""
+    for name, arguments, shape in layers:
+        rows = value(x[0]) if x else None
+        x = step(name, arguments, [x], (rows, *shape[1:]))
+    return x
 
 
 def _reshaped(name: str, x: Sizes, target: tuple[int, ...]) -> Sizes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Finding, show_shape
+from ..flow import Finding, elements, show_shape
 from ..flow.paths import show
 from ..rules.facts.tpu_steps import GradientScale
 from .text.operations import spelled
@@ -75,9 +75,38 @@ def _own_loss(evidence: Evidence) -> Ideas:
         )
 
 
+def _same_count(evidence: Evidence) -> Ideas:
+    """One shape for both sides of a function of the user's own, where they hold the same number of values."""
+    if len(evidence.y) != 1 or len(evidence.outputs) != 1:
+        return
+    y, p = evidence.y[0][1].shape, evidence.outputs[0][1].shape
+    if y is None or p is None or y == p or elements(y) is None or elements(y) != elements(p):
+        return
+    yield (
+        (
+            f"Give the labels the predictions' shape in your own function: y_true = {spelled()}.reshape(y_true, {spelled()}.shape(y_pred)), "
+            f"{show_shape(y)} to {show_shape(p)}"
+        ),
+        "not tried: that the values stand in the same order is not known here",
+    )
+
+
+def _metric(evidence: Evidence) -> Ideas:
+    """Labels and predictions of one shape in a metric, where they differ."""
+    y = {spec.shape for _, spec in evidence.y}
+    if y and not y & {spec.shape for _, spec in evidence.outputs}:
+        yield (
+            "Compare labels and predictions of one shape in the metric, or leave it out",
+            "not tried: what it was to measure is not known here",
+        )
+
+
 _BY_PROGRAM: dict[str, tuple[Callable[[Evidence], Ideas], ...]] = {
     "label-rank": (_labels,),
-    "loss-raises": (_labels, _own_loss),
+    "loss-raises": (_labels, _own_loss, _same_count),
+    "batch-broadcast": (_same_count,),
+    "metric-raises": (_metric,),
+    "output-names": (_labels,),
     "loss-broadcast": (_labels,),
     "input-structure": (_inputs,),
     "data-misfit": (_rows,),
@@ -85,10 +114,6 @@ _BY_PROGRAM: dict[str, tuple[Callable[[Evidence], Ideas], ...]] = {
 _KERNEL = (
     "Move it into the pipeline: ds.map(lambda x, y: (f(x), y)), which runs on the host",
     "not tried: the code stands inside the model, and what it needs of it is not known here",
-)
-_OWN_LOSS = (
-    "Give both tensors one number of axes in your own function: y_true = {ops}.reshape(y_true, {ops}.shape(y_pred))",
-    "not tried: which axis of a function of your own was meant is not known here",
 )
 _TEXT = (
     "Turn the text into numbers in the pipeline: a TextVectorization or StringLookup, adapted to the data, in ds.map",
@@ -129,12 +154,6 @@ _BY_RULE = {
         "Take the size from a shape ({ops}.shape(x), x.shape), or write the largest one down and mask the rest",
         "not tried: how large it can become is not known here",
     ),
-    "loss-raises": _OWN_LOSS,
-    "batch-broadcast": _OWN_LOSS,
-    "metric-raises": (
-        "Compare labels and predictions of one shape in the metric, or leave it out",
-        "not tried: what it was to measure is not known here",
-    ),
     "string-input": _TEXT,
     "input-dtype": _TEXT,
 }
@@ -144,6 +163,8 @@ def ideas(evidence: Evidence, finding: Finding) -> list[tuple[str, str]]:
     """``(title, why it is not verified)`` for a finding without a verified fix."""
     if finding.rule == "gradient-scale":
         return list(_average(evidence, finding))
+    if finding.rule == "data-misfit" and not getattr(finding.fact, "counts", ()):
+        return []  # what rows belong together is no question where the numbers of rows agree
     found = [idea for make in _BY_PROGRAM.get(finding.rule, ()) for idea in make(evidence)]
     if found or finding.rule not in _BY_RULE:
         return found

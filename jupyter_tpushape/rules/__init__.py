@@ -2,6 +2,7 @@
 
 from ..examine.evidence import Evidence
 from . import (
+    calls,
     compilers,
     data,
     entry,
@@ -32,6 +33,7 @@ __all__ = [
     "RULES",
     "Evidence",
     "Rule",
+    "calls",
     "compilers",
     "data",
     "entry",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardReshape, hear
 from ..flow import Finding
-from .facts.data import DataRaised, Refused, Sampled, Unfilled
+from .facts.data import DataRaised, Refused, Sampled, TooManyParts, Unfilled
 from .registry import check, rule
 
 DATA_RAISES = rule(
@@ -100,5 +100,10 @@ def data_sampled(evidence: Evidence) -> Iterator[Finding]:
 def data_misfit(evidence: Evidence) -> Iterator[Finding]:
     """What the sampler knows that ``fit`` refuses."""
     for problem in getattr(evidence.sample, "problems", ()) or ():
+        element = getattr(evidence.sample, "element", None)
+        if problem.code == "element-parts" and isinstance(element, (tuple, list)):
+            names = tuple(node.name for node in evidence.flow.nodes if node.kind == "output")
+            yield Finding.of(DATA_MISFIT.id, "error", TooManyParts(len(element), len(evidence.declared or ()), names))
+            continue
         fact = Refused(problem.code, problem.text, str(problem.expected or ""), str(problem.found or ""), problem.counts)
         yield Finding.of(DATA_MISFIT.id, "error", fact)

@@ -7,12 +7,13 @@ integers that are cast, an unknown axis.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Finding, KeyPath, Severity, Shape, Spec, elements
+from ..flow import Fact, Finding, KeyPath, Severity, Shape, Spec, elements
 from ..flow.paths import show, subscript
-from .facts.entry import AxisAdded, CastAtDoor, Door, Fault, Misfit, WrongInputs, WrongNames
+from .facts.entry import AxisAdded, CastAtDoor, CutIntoPatches, Door, Fault, Misfit, WrongInputs, WrongNames, ZippedPairs
 from .registry import check, rule
 from .saved_models import finding_of as saved_model_finding
 
@@ -77,6 +78,10 @@ def data():
 FLATTENED = rule(
     "flattened-input", "The data is flat where the model declares axes, or the other way round", severity="error", source=_SOURCE,
     fails=_example("(28, 28, 1)", "(8, 784)", _CONV), passes=_example("(28, 28, 1)", "(8, 28, 28, 1)", _CONV),
+)  # fmt: skip
+PATCHES = rule(
+    "input-patches", "The data is a picture cut into patches where the model takes the whole one", severity="error", source=_SOURCE,
+    fails=_example("(16, 16, 3)", "(8, 4, 192)", _CONV), passes=_example("(16, 16, 3)", "(8, 16, 16, 3)", _CONV),
 )  # fmt: skip
 RANK = rule(
     "input-rank", "The data has another number of axes than the model declares", severity="error", source=_SOURCE,
@@ -270,9 +275,13 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
         return
     if len(evidence.declared) != len(evidence.x) and not evidence.feeds:
         if evidence.where == "call":
-            yield Finding.of(STRUCTURE.id, "error", WrongInputs(_doors(evidence), _given(evidence)), tuple(inputs))
+            yield Finding.of(STRUCTURE.id, "error", _counts(evidence), tuple(inputs))
         return
     for path, rule_id, fault in mismatches(evidence):
+        cut = _patches(fault)
+        if cut is not None:
+            yield Finding.of(PATCHES.id, "error" if evidence.where else "note", cut, tuple(inputs))
+            continue
         door = evidence.input_at(path)
         own = (door.id,) if door is not None else ()
         nodes = own + tuple(node.id for node in evidence.flow.failed())
@@ -280,6 +289,30 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
         severity: Severity = "error" if evidence.where else "silent" if fault.fault in ("order", "channels") else "note"
         edges = tuple(edge.id for edge in evidence.flow.edges if edge.target in own)
         yield Finding.of(rule_id, severity, fault, tuple(dict.fromkeys(nodes)), edges)
+
+
+def _counts(evidence: Evidence) -> Fact:
+    """Why another number of arrays comes than the model has inputs."""
+    doors, parts = _doors(evidence), [[spec for _, spec in part] for part in (evidence.x, evidence.y, evidence.weight) if part]
+    rows = [[(spec.shape[1:] if spec.shape is not None else None, spec.dtype) for spec in part] for part in parts]
+    if len(parts) == len(doors) > 1 and all(len(part) == 2 for part in parts) and all(part == rows[0] for part in rows[1:]):
+        return ZippedPairs(doors, len(parts))
+    after = (evidence.declared or [])[len(evidence.x)][1].shape if len(evidence.x) < len(doors) else None
+    y = evidence.y[0][1].shape if len(evidence.y) == 1 else None
+    as_labels = after is not None and y is not None and len(evidence.weight) == 1 and fits((None, *after[1:]), y)
+    return WrongInputs(doors, _given(evidence), as_labels)
+
+
+def _patches(fault: Misfit) -> CutIntoPatches | None:
+    """A picture that was cut into square patches and flattened, where the whole one is declared."""
+    want, row = fault.declared, fault.row
+    if fault.fault != "flattened" or len(want) != 3 or len(row) != 2 or None in (*want, *row):
+        return None
+    height, width, channels = (n or 0 for n in want)
+    side = math.isqrt((row[1] or 0) // channels) if channels else 0
+    if side < 2 or side * side * channels != row[1] or height % side or width % side or (height // side) * (width // side) != row[0]:
+        return None
+    return CutIntoPatches(fault.door, fault.shape, (height // side, width // side), (side, side, channels))
 
 
 def _doors(evidence: Evidence) -> tuple[str, ...]:

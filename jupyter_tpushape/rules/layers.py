@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..examine.evidence import Evidence
+from ..examine.evidence import Evidence, Given
 from ..examine.heard import (
     HeardDepth,
     HeardKernelRank,
@@ -13,7 +13,6 @@ from ..examine.heard import (
     HeardRank,
     HeardReshape,
     HeardShape,
-    HeardSymbolic,
     HeardUnequal,
     HeardUnknown,
     HeardWidth,
@@ -22,6 +21,8 @@ from ..examine.heard import (
 )
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..graph import Cause, cause, odd, resized, value, written
+from ..trace.locations import location
+from .contracts import CONTRACTS, Break
 from .entry import entry
 from .facts.data import Unfilled
 from .facts.layers import (
@@ -29,7 +30,6 @@ from .facts.layers import (
     LayerRaised,
     LineRaised,
     OperationRaised,
-    SymbolicTensor,
     TooDeep,
     UnknownAxis,
     UnlikeBranches,
@@ -42,6 +42,7 @@ from .facts.layers import (
 )
 from .mesh import told as compiled_step_finding
 from .messages import meanings
+from .reasons import reason
 from .registry import check, fallback, rule
 from .saved_models import finding_of as saved_model_finding
 from .tpu_setup import told as set_up_finding
@@ -189,6 +190,14 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
     finding.nodes = finding.nodes or (node.id, *blamed(evidence.flow, finding.fact))
     finding.edges = tuple(edge.id for edge in edges)
     finding.location = (node.location or node.called) if node.kind == "layer" else (node.called or node.location)
+    inside = evidence.raised
+    if (
+        node.kind == "layer"
+        and inside is not None
+        and node.called is not None
+        and (inside.file, inside.line) != (node.called.file, node.called.line)
+    ):
+        finding.location = location((inside.file, inside.line))  # a line of the user's own inside the layer
     yield finding
 
 
@@ -199,6 +208,10 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
     assert node.failure is not None
     quoted = hear(node.failure, HeardShape)
     shape = edges[0].spec.shape if edges else quoted.shape if quoted is not None else None
+    for contract in CONTRACTS:
+        apart = contract(Break(evidence, node, edges, shape))
+        if apart is not None:
+            return Finding.of(apart[0], "error", apart[1])
     for explain in (_wrong_rank, _wrong_axis, _merge_shapes, _reshape_size, _window_size, _unknown_axis, _attention_shapes):
         found = explain(evidence, node, edges, shape)
         if found is not None:
@@ -206,8 +219,10 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
     if node.op == "python":
         return Finding.of(CODE.id, "error", _line(node))
     if node.kind == "op":
-        shapes = tuple(edge.spec.shape for edge in edges)
-        return Finding.of(OPERATION.id, "error", OperationRaised(node.op, shapes, node.failure.said, Who.of(node)))
+        shapes = tuple(one.spec.shape for one in evidence.given) or tuple(edge.spec.shape for edge in edges)
+        return Finding.of(
+            OPERATION.id, "error", OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=reason(evidence, node))
+        )
     inside = hear(node.failure, HeardOperation)
     if inside is not None:
         return Finding.of(OPERATION.id, "error", OperationRaised(inside.operation, inside.shapes, f"{inside.said}.", layer=Who.of(node)))
@@ -224,7 +239,7 @@ def _line(node: Node) -> Fact:
     if hear(node.failure, HeardDepth) is not None:
         known = next(meanings(node.failure.message))
         return TooDeep(known.means, known.todo)
-    return SymbolicTensor() if hear(node.failure, HeardSymbolic) is not None else LineRaised(node.failure.said)
+    return LineRaised(node.failure.said)
 
 
 def _wrong_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
@@ -313,7 +328,9 @@ def _reshape_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
     rows = shape[1:] if node.kind == "layer" and shape else shape
     if not target or rows is None or elements(rows) is None:
         return None
-    return RESHAPE.id, WrongCount(Who.of(node), tuple(int(n) for n in target), rows, node.kind == "layer")
+    last = evidence.origins.of(edges[0])[-1:] if edges and len(rows) == 1 else ()
+    made = written(last[0]) if last else ""
+    return RESHAPE.id, WrongCount(Who.of(node), tuple(int(n) for n in target), rows, node.kind == "layer", made)
 
 
 def _window_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
@@ -334,12 +351,21 @@ def _unknown_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
 def _attention_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
     if node.op not in _ATTENTION or node.failure is None:
         return None
-    parts = {edge.label or f"input {i + 1}": edge.spec.shape for i, edge in enumerate(edges)}
+    handed = [one for one in evidence.given if one.label != "mask"] or [Given(edge.label, edge.spec, None) for edge in edges]
+    parts = {one.label or f"input {i + 1}": one.spec.shape for i, one in enumerate(handed)}
     given = [found for label, found in parts.items() if label != "attention_mask"]
     mask = parts.get("attention_mask")
     if mask is not None and given and all(shape is not None and len(shape) > 2 for shape in given[:2]):
         query, source = given[0] or (), given[min(1, len(given) - 1)] or ()
         wanted = (query[0], query[1], source[1])
-        if len(mask) != 3 or mask[1:] != wanted[1:] or len(given) > 1:
+        if not _masks(mask, wanted):
             return ATTENTION.id, WrongMask(Who.of(node), wanted, mask)
     return ATTENTION.id, WrongParts(Who.of(node), tuple(parts.items()), node.failure.said)
+
+
+def _masks(mask: Shape, wanted: Shape) -> bool:
+    """Whether a mask can be laid over the scores (batch, heads, target, source); a missing axis is one of all heads or samples."""
+    if len(mask) > 4:
+        return False
+    over = (wanted[0], None, *wanted[1:]) if len(mask) == 4 else wanted
+    return all(None in (have, want) or have in (1, want) for have, want in zip(mask[::-1], over[::-1], strict=False))

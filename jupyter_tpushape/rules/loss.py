@@ -7,8 +7,14 @@ from typing import Literal
 
 from ..examine.evidence import Evidence
 from ..flow import Edge, Fact, Finding, Node, Shape, Who
+from ..flow.paths import show
 from ..graph import cause
 from ..trace.axes import RECURRENT
+from .calls import VECTOR, vector_added
+from .compiled import METRIC_LABELS, OUTPUTS, metric_reads, outputs_apart
+from .contracts import dtypes_in_loss
+from .facts.compiled import ColourMasks, TextLabels
+from .facts.layers import OperationRaised
 from .facts.loss import (
     GridApart,
     LabelRank,
@@ -19,14 +25,14 @@ from .facts.loss import (
     RowsOfValues,
     SingleValues,
     SurplusAxes,
-    Through,
     WrongUnits,
     WrongWeights,
 )
+from .reasons import reason
 from .registry import check, rule
-from .saved_models import LAYERS as SAVED_MODELS
 from .tpu_setup import of_scopes
-from .words import axes_of, blamed
+from .upstream import ancestors, cause_of_axes
+from .words import blamed
 
 _SOURCE = "Keras' own loss functions, run symbolically"
 
@@ -89,6 +95,11 @@ WEIGHTS = rule(
     doc="Keras' own losses average over the last axis and weigh what is left. Weights for each output value belong to a loss of your own, or to "
     "one loss an output.",
 )  # fmt: skip
+TEXT = rule(
+    "string-labels", "The labels are text", severity="error", source=_SOURCE,
+    fails=_case("L.Dense(1)", "'binary_crossentropy'", "tf.constant([['yes'], ['no']] * 4)"),
+    passes=_case("L.Dense(1)", "'binary_crossentropy'", "np.zeros((8, 1), 'float32')"),
+)  # fmt: skip
 CUSTOM = rule(
     "loss-raises", "The loss raises", severity="error", source="the exception itself",
     fails=_case("L.Dense(3)", "lambda t, p: tf.reduce_mean(tf.abs(t - p) * tf.ones((100, 3)))", "np.zeros((8, 3), 'float32')"),
@@ -121,6 +132,8 @@ def kind_of(node: Node) -> str:
     op = node.op.lower().replace("_", "")
     if not node.config.get("builtin", False):
         return "custom"
+    if op.startswith("ctc"):
+        return "custom"  # sequences of labels against sequences of predictions, of any two lengths
     if "sparse" in op:
         return "sparse"
     if "categorical" in op:
@@ -138,43 +151,14 @@ def ends(evidence: Evidence, node: Node) -> tuple[Edge | None, Edge | None]:
     return labels, predictions
 
 
-def ancestors(evidence: Evidence, start: str) -> Iterator[Node]:
-    """Nodes upstream of ``start``, nearest first."""
-    seen, pending = {start}, [start]
-    while pending:
-        current = pending.pop(0)
-        for edge in evidence.flow.into(current):
-            if edge.source not in seen and edge.label not in ("labels", "weights"):
-                seen.add(edge.source)
-                pending.append(edge.source)
-                yield evidence.flow.node(edge.source)
-
-
-def cause_of_axes(evidence: Evidence, predictions: Edge) -> tuple[Through, Node] | None:
-    """The layer upstream that let surplus axes through: a recurrent layer that returns sequences, or a grid without a Flatten."""
-    source = evidence.flow.node(predictions.source)
-    for node in [source, *ancestors(evidence, source.id)]:
-        if node.op in ("Flatten", "GlobalAveragePooling2D", "GlobalMaxPooling2D", "GlobalAveragePooling1D", "GlobalMaxPooling1D"):
-            return None
-        if node.op in RECURRENT and node.config.get("return_sequences"):
-            return "sequences", node
-        if node.op == "Bidirectional":
-            return "sequences", node
-        if node.op in SAVED_MODELS:
-            return "tokens", node
-        if node.op == "Embedding" or (axes_of(node.op) and node.op not in RECURRENT):
-            return "grid", node
-        if node.kind == "input":
-            return "input", node
-    return None
-
-
 @check(order=30)
 def loss_failed(evidence: Evidence) -> Iterator[Finding]:
     """The loss or a metric raised."""
     node = evidence.failed
     if node is None or node.failure is None or evidence.where not in ("loss", "metric") or of_scopes(evidence.failure):
         return
+    if getattr(evidence.sample, "problems", ()):
+        return  # the data is not what fit takes, and a loss of it says nothing more
     loss = node if node.kind == "loss" else _loss_above(evidence, node)
     labels, predictions = ends(evidence, loss if loss is not None else node)
     rule_id, fact, blamed = _explain(evidence, node, loss or node, labels, predictions)
@@ -199,9 +183,25 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     assert node.failure is not None
     y = labels.spec.shape if labels is not None else None
     p = predictions.spec.shape if predictions is not None else None
+    if labels is not None and labels.spec.dtype == "string":
+        path = evidence.carried(labels)
+        return TEXT.id, TextLabels(show(path) if path is not None else "", loss.name), ()
+    vector = vector_added(evidence, node)
+    if vector is not None:
+        return VECTOR.id, *vector
+    dtypes = dtypes_in_loss(evidence, node, loss)
+    if dtypes is not None:
+        return "dtype-mix", dtypes, ()
+    apart = outputs_apart(evidence)
+    if apart is not None:
+        return OUTPUTS.id, apart, ()
     if labels is not None and predictions is not None and y and p and labels.spec.dtype != "string":
         kind = kind_of(loss) if loss.kind == "loss" else "metric"
         integer = labels.spec.dtype.startswith(("int", "uint"))
+        classes = integer or any(kind_of(one) == "sparse" for one in evidence.losses())
+        reads = metric_reads(loss, y, p, classes)
+        if reads is not None:
+            return METRIC_LABELS.id, reads, ()
         for explain in (_folded, _last_only, _surplus, _encoding, _units):
             found = explain(evidence, loss, kind, y, p, integer, predictions, labels)
             if found is not None:
@@ -216,6 +216,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
             return RANK.id, LabelRank(loss.name, y, p, node.failure.said), ()
     name = loss.name if loss.kind in ("loss", "metric") else node.name
     metric = node.kind == "metric"
+    if node.kind == "op" and len(evidence.given) == 2:
+        shapes = tuple(one.spec.shape for one in evidence.given)
+        return CUSTOM.id, OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=reason(evidence, node)), ()
     return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.said), ()
 
 
@@ -223,6 +226,8 @@ def _grid(evidence: Evidence, loss: Node, y: Shape, p: Shape, predictions: Edge)
     """Maps, pictures or sequences of one rank and of different sizes."""
     inner = range(1, min(len(y), len(p) - 1))
     off = [i for i in inner if y[i] is not None and p[i] is not None and y[i] != p[i]]
+    if kind_of(loss) == "custom" and len(y) != len(p):
+        return None  # a sequence of labels beside a longer one of predictions may be meant
     if not off or len(p) < 3 or len(y) not in (len(p), len(p) - 1) or y[0] != p[0]:
         return None
     axis, head = off[0], evidence.flow.node(predictions.source)
@@ -293,6 +298,9 @@ def _surplus(
         return None
     if len(p) <= labelled or len(p) < 3 or (kind == "categorical" and integer and len(y) > 1 and y == p[:-1] and y[-1] != p[-1]):
         return None
+    # A loss of the user's own may read a sequence of labels against a longer one of predictions.
+    if kind == "custom" and len(y) > 1 and y[-1] not in (1, p[-1]):
+        return None
     cause = cause_of_axes(evidence, predictions)
     if cause is None:
         return None
@@ -329,6 +337,10 @@ def _units(
     if len(y) != len(p) or y[:-1] != p[:-1] or y[-1] == p[-1] or kind == "sparse":
         return None
     giver = evidence.flow.node(predictions.source)
+    stats = (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.carried(labels))
+    masks = len(y) == 4 and y[-1] == 3 and kind == "categorical" and stats is not None and not stats.one_hot and not stats.shares
+    if masks:
+        return UNITS.id, ColourMasks(giver.name, loss.name, y, p), (giver.id,)
     return UNITS.id, WrongUnits(Who.of(giver), loss.name, p, y), (giver.id,)
 
 

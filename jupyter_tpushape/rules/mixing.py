@@ -9,8 +9,8 @@ from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who
 from .examples import sequential
 from .facts.mixing import BatchLost, BatchMerged, EveryPair, FixedBatch, Interleaved, SoftmaxOverBatch
-from .loss import ancestors
 from .registry import check, rule
+from .upstream import ancestors
 
 _SOURCE = "which axes carry the batch is found by tracing with one row more"
 

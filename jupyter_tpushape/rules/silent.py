@@ -10,8 +10,9 @@ from ..flow import Edge, Finding, Node, Shape, Who
 from ..trace.axes import RECURRENT
 from .examples import sequential
 from .facts.loss import Crosswise, IdOutOfRange, LabelOutOfRange, LogitsMissing, LogitsTwice, RowsConvolvedAlone, SingleUnit, Through
-from .loss import cause_of_axes, cut_sequence, ends, kind_of
+from .loss import cut_sequence, ends, kind_of
 from .registry import check, rule
+from .upstream import cause_of_axes
 from .words import axes_of
 
 _SOURCE = "Keras' own losses, and how it aligns labels with predictions"
@@ -105,14 +106,26 @@ def loss_broadcast(evidence: Evidence) -> Iterator[Finding]:
         if len(y) == len(p) and all(None in (a, b) or a == b for a, b in zip(y, p, strict=True)):
             continue
         surplus = len(predictions.spec.shape) > max(2, len(labels.spec.shape))
-        cause: tuple[Through | Literal["last"], Node] | None = cause_of_axes(evidence, predictions) if surplus else None
+        cause: tuple[Through | Literal["last", "width"], Node] | None = cause_of_axes(evidence, predictions) if surplus else None
         giver = evidence.flow.node(predictions.source)
         if cause is None and len(labels.spec.shape) > 2:
             cut = cut_sequence(evidence, labels.spec.shape, predictions)
             cause = ("last", cut) if cut is not None else None
+        if cause is None and len(y) == len(p) > 2 and y[:-1] == p[:-1] and y[-1] == 1:
+            cause = ("width", _maker_of_width(evidence, giver, p[-1]))
         blamed = cause[1] if cause is not None else giver
         fact = Crosswise(node.name, predictions.spec.shape, labels.spec.shape, Who.of(blamed), cause[0] if cause is not None else "")
         yield Finding.of(BROADCAST.id, "silent", fact, (blamed.id, node.id), (predictions.id, labels.id), blamed.location or blamed.called)
+
+
+def _maker_of_width(evidence: Evidence, node: Node, width: int | None) -> Node:
+    """The layer upstream that made the last axis as wide as it is."""
+    while True:
+        edges = evidence.flow.into(node.id)
+        shape = edges[0].spec.shape if len(edges) == 1 else None
+        if not shape or shape[-1] != width or evidence.flow.node(edges[0].source).kind == "input":
+            return node
+        node = evidence.flow.node(edges[0].source)
 
 
 @check(order=45)

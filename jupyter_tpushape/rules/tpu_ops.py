@@ -19,8 +19,8 @@ from .facts.tpu_ops import (
     SizeFromData,
     Unfed,
 )
-from .loss import ancestors
 from .registry import Rule, check, rule
+from .upstream import ancestors
 
 
 def _layer(body: str, dtype: str = "float32", x: str = "np.zeros((64, 8), 'float32')", more: str = "") -> str:

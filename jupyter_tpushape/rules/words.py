@@ -49,7 +49,7 @@ def because(cause: Cause | None) -> str:
         more = f" and {count(cause.more, 'more layer')}" if cause.more else ""
         return f'padding="same" is missing in {cause.who}{more}: {goes}.'
     if cause.kind == "strided":
-        return f"{cause.who} takes strides of {cause.stride}: {goes}, and nothing brings that back."
+        return f"{cause.who} takes strides of {cause.stride}: {goes}, and neither a later layer nor the other side does the same."
     return f"{cause.who} makes {cause.before} numbers of an input of {cause.size}; {cause.after} would be one of {cause.fits[0]}."
 
 

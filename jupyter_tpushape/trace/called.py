@@ -43,14 +43,14 @@ class Check:
 def check_of(node: GraphNode, given: list[Spec], gives: list[Spec]) -> Check | None:
     """The call that must be tried; ``None`` where the declaration cannot be wrong."""
     layer = node.operation
-    own = any(_of_the_user(value) for value in vars(layer).values())
+    own = any(of_the_user(value) for value in vars(layer).values())
     plain = [spec.dtype for spec in given] == ["float32"] and getattr(layer, "compute_dtype", "") == "float32"
     if plain and not own and getattr(layer, "input_spec", None) is not None:
         return None
     return Check(node, given, gives, own)
 
 
-def _of_the_user(value: Any) -> bool:
+def of_the_user(value: Any) -> bool:
     """Whether a layer's attribute is a function, or an object that can be called, of the user's own."""
     if not callable(value) or isinstance(value, type):
         return False

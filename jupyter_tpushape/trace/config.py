@@ -116,4 +116,29 @@ _SIZES = frozenset({
 def size_arguments(obj: Any) -> dict[str, Any]:
     """The arguments of a layer that decide sizes, defaults included; ``{}`` where it cannot say them."""
     config = _told(obj)
-    return {key: value for key, value in config.items() if key in _SIZES}
+    sizes = {key: value for key, value in config.items() if key in _SIZES}
+    states, inner = state_sizes(obj), _inner(obj)
+    return {**sizes, **({"state_sizes": states} if states else {}), **({"layers": inner} if inner else {})}
+
+
+def _inner(obj: Any) -> list[tuple[str, dict[str, Any], tuple[int | None, ...]]]:
+    """The layers of a Sequential that is used as a layer, in order: name, arguments that decide sizes, and what each gives."""
+    if not any(base.__name__ == "Sequential" for base in type(obj).__mro__):
+        return []
+    found = []
+    for layer in getattr(obj, "layers", ()):
+        try:
+            found.append((str(layer.name), size_arguments(layer), tuple(layer.output.shape)))
+        except (AttributeError, ValueError, RuntimeError):
+            return []  # not built, or used in several places
+    return found
+
+
+def state_sizes(obj: Any) -> tuple[int, ...]:
+    """How wide each state is that a recurrent layer keeps, those of both directions in turn; ``()`` for other layers."""
+    both = [getattr(obj, name, None) for name in ("forward_layer", "backward_layer")]
+    if all(one is not None for one in both):
+        return tuple(n for one in both for n in state_sizes(one))
+    sizes = getattr(getattr(obj, "cell", None), "state_size", None)
+    flat = list(sizes) if isinstance(sizes, (list, tuple)) else [sizes]
+    return tuple(n for n in flat if isinstance(n, int)) if all(isinstance(n, int) for n in flat) else ()

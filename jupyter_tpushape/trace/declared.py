@@ -13,7 +13,7 @@ from typing import Any
 
 from ..flow import Spec
 from ..flow.paths import map_leaves
-from .called import Check, check_of, hold
+from .called import Check, check_of, hold, of_the_user
 from .doors import Door
 from .recorder import Call, Port, Recorder
 
@@ -70,6 +70,7 @@ def _walk(
     strict = checks is not None
     inputs, outputs = adapter.graph_ends(network)
     known: dict[int, Made] = {}
+    sparse = any(made.spec.kind == "sparse" for _, made in fed)
     batch: int | None = None
     for door, made in fed:
         if strict and not _fits(door.spec, made.spec):
@@ -93,7 +94,7 @@ def _walk(
         else:
             if strict and not _settled(adapter, operation):
                 raise Unsettled
-            flat = [Made(_with_batch(adapter.spec(result), batch, strict), call) for result in node.outputs]
+            flat = [Made(_with_batch(_dense(adapter.spec(result), sparse), batch, strict), call) for result in node.outputs]
             if checks is not None and adapter.is_layer(operation):
                 check = check_of(node, [port.spec for port in ports], [made.spec for made in flat])
                 checks += [check] if check is not None else []
@@ -136,6 +137,8 @@ def _settled(adapter: Any, operation: Any) -> bool:
     if adapter.kind(operation) == "op":
         return adapter.op_name(operation).lower() in _ELEMENTWISE
     name = type(operation).__name__
+    if of_the_user(getattr(operation, "activity_regularizer", None)):
+        return False
     if name == "Embedding" and getattr(operation, "mask_zero", False):
         return False
     return adapter.builtin(operation) and name not in _UNSETTLED and not getattr(operation, "stateful", False) and not _batchwise(operation)
@@ -160,6 +163,11 @@ def _fits(want: Spec, got: Spec) -> bool:
     if want.shape[0] is not None and want.shape[0] != got.shape[0]:
         return False
     return None not in want.shape[1:] and want.shape[1:] == got.shape[1:]
+
+
+def _dense(spec: Spec, sparse: bool) -> Spec:
+    """Keras 3 declares a product with a plain number sparse; without a sparse input nothing is."""
+    return Spec(spec.shape, spec.dtype) if spec.kind == "sparse" and not sparse else spec
 
 
 def _with_batch(spec: Spec, batch: int | None, strict: bool) -> Spec:

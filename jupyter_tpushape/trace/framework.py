@@ -45,6 +45,8 @@ class Framework(ABC):
     Sequential: Any
     Functional: Any
     InputLayer: Any
+    # The framework's own operations on symbolic tensors, where it has some.
+    ops: Any = None
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend

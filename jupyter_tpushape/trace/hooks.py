@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .anew import note
 from .locations import user_frame
 from .recorder import Call, Recorder, active, remember_line
 from .turns import DOORS, waiting
@@ -38,6 +39,10 @@ class Hooks:
         self.patch(self.framework.Model, "compile", self._around_compile)
         for door in DOORS:
             self.patch(self.framework.Model, door, waiting)
+        self.patch(self.framework.Layer, "add_loss", self._around_add_loss)
+        self.patch(self.framework.Metric, "__init__", self._around_making)
+        for optimizer in self.framework.optimizer_classes():
+            self.patch(optimizer, "__init__", self._around_making)
         self.framework.install_more()
 
     def uninstall(self) -> None:
@@ -53,7 +58,7 @@ class Hooks:
         """Exchanges a method for ``around(method)``, which keeps its name and signature."""
         # The method may stand in a base class: Keras 3 keeps compile in its trainer.
         owner = next((base for base in owner.__mro__ if attribute in base.__dict__), None)
-        if owner is None:
+        if owner is None or owner is object:
             return
         if (owner, attribute) in self._beneath:
             self._originals.append((owner, attribute, *self._beneath.pop((owner, attribute))))
@@ -69,6 +74,8 @@ class Hooks:
     def _around_init(self, original: Any) -> Any:
         def __init__(layer: Any, *args: Any, **kwargs: Any) -> Any:
             recorder = active()
+            if recorder is not None:
+                note(recorder, layer)
             if recorder is None:
                 if self._originals:
                     remember_line(layer)
@@ -79,6 +86,26 @@ class Hooks:
             return original(layer, *args, **kwargs)
 
         return __init__
+
+    def _around_making(self, original: Any) -> Any:
+        def __init__(obj: Any, *args: Any, **kwargs: Any) -> Any:
+            recorder = active()
+            if recorder is not None:
+                note(recorder, obj)
+            return original(obj, *args, **kwargs)
+
+        return __init__
+
+    def _around_add_loss(self, original: Any) -> Any:
+        def add_loss(layer: Any, *args: Any, **kwargs: Any) -> Any:
+            recorder = active()
+            if recorder is not None and recorder.graph is not None and not recorder.muted:
+                call = recorder.stack[-1] if recorder.stack else None
+                for _, tensor in self.framework.tensors_of(args[:1], kwargs):
+                    recorder.added.append((call, layer, self.framework.spec(tensor), user_frame()))
+            return original(layer, *args, **kwargs)
+
+        return add_loss
 
     def _around_input(self, original: Any) -> Any:
         def __init__(layer: Any, *args: Any, **kwargs: Any) -> Any:
@@ -94,7 +121,12 @@ class Hooks:
             recorder = active()
             if recorder is not None and recorder.edits is not None:
                 inputs = recorder.edits.inputs(inputs)
-            return original(model, inputs, *args, **kwargs)
+            try:
+                return original(model, inputs, *args, **kwargs)
+            except Exception:
+                if recorder is not None:
+                    recorder.ends = (inputs, args[0] if args else kwargs.get("outputs"))
+                raise
 
         return __init__
 
@@ -135,13 +167,26 @@ class Hooks:
         """Calls a layer, and tells the recorder what went in and came out."""
         call = self._enter(recorder, layer, args, kwargs, self.framework.opaque(layer))
         try:
-            outputs = original(layer, *args, **kwargs)
+            outputs = self._going_on(recorder, original, layer, args, kwargs)
         except BaseException as error:
             self.framework.backend.explain(recorder, self.framework, error)
+            call.given = (args, kwargs)
             recorder.fail(call, error)
             raise
         recorder.leave(self.framework, call, [tensor for _, tensor in self.framework.tensors_of((outputs,), {})])
         return outputs
+
+    def _going_on(self, recorder: Recorder, original: Any, layer: Any, args: Any, kwargs: Any) -> Any:
+        """The layer's call; where that is assumed, with what it asks for once it has broken."""
+        try:
+            return original(layer, *args, **kwargs)
+        except Exception:
+            assume = recorder.assume
+            if assume is None or recorder.graph is not None or assume.name != getattr(layer, "name", ""):
+                raise
+            recorder.assume = None
+            args, kwargs = assume.bridged(self.framework, args, kwargs)
+            return original(layer, *args, **kwargs)
 
     def _shadow(self, recorder: Recorder, original: Any, layer: Any, args: Any, kwargs: Any) -> Any:
         """A model that builds itself inside the trace calls its layers once more: only a failure counts."""

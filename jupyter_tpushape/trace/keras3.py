@@ -42,6 +42,7 @@ class Keras3(Framework):
     Sequential = keras.Sequential
     Functional = Functional
     InputLayer = InputLayer
+    ops = keras.ops
 
     def is_symbolic(self, obj: Any) -> bool:
         return isinstance(obj, KerasTensor)

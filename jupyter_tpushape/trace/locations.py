@@ -108,7 +108,7 @@ def user_frame(skip: Any = None, depth: int = 2, *, outer: bool = False) -> Plac
                 place.outer = tuple(islice(_outer(frame.f_back), 3))
             return place
         if "__autograph_generated_file" in code.co_filename:
-            return _converted()
+            return converted()
         direct = direct and is_ours(code.co_filename)
         frame = frame.f_back
     return None
@@ -121,7 +121,7 @@ def _outer(frame: FrameType | None) -> Iterator[Place]:
         frame = frame.f_back
 
 
-def _converted() -> Place | None:
+def converted() -> Place | None:
     """The user's line behind one that autograph generated; TensorFlow keeps the map."""
     module = sys.modules.get("tensorflow.python.util.tf_stack")
     if module is None:
@@ -146,6 +146,16 @@ def location(where: tuple[str, int] | None, *, text: bool = True) -> Location | 
     cell, execution = _cell_of(filename)
     shown = "" if execution or cell else filename
     return Location(shown, line, cell, execution, said)
+
+
+def file_of(where: Location) -> str:
+    """The file of a location, or the name under which its cell was compiled; ``""`` where that is not known."""
+    if where.file or not where.execution:
+        return where.file
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    names = getattr(getattr(shell, "compile", None), "_filename_map", {})
+    return next((str(name) for name, execution in names.items() if execution == where.execution), "")
 
 
 def _cell_of(filename: str) -> tuple[str, int]:

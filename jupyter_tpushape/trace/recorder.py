@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..flow import KeyPath, Spec
+from .assume import Assume
 from .locations import user_frame
 
 _ACTIVE = threading.local()
@@ -51,6 +52,8 @@ class Call:
     done: bool = False
     framework: str = ""
     values: dict[str, Any] = field(default_factory=dict)
+    # The arguments of a layer of the user's own, as they were handed over.
+    given: tuple[Any, Any] | None = None
     # Of a layer that was built by this very call: afterwards it is unbuilt again.
     weights: tuple[Any, ...] | None = None
     fresh: bool = False
@@ -95,10 +98,18 @@ class Recorder:
         self.compile_places: dict[int, tuple[str, int] | None] = {}
         self.walk: Any = None
         self.edits: Any = None
+        self.assume: Assume | None = None
         self.graph: Any = None
         self.fresh = False
         # Whether variables that are made now need no values: what is built is traced and never trained.
         self.hollow = False
+        # What the user's own lines made while a program was traced, and where; what it makes in every call.
+        self.inside: list[tuple[Any, Any]] = []
+        self.anew: Any = None
+        # Losses that layers added by themselves: the layer's call, the layer, the loss' spec, the line.
+        self.added: list[tuple[Call | None, Any, Spec, Any]] = []
+        # The inputs and outputs of a functional model that could not be made of them.
+        self.ends: tuple[Any, Any] | None = None
 
     def drop_calls(self) -> None:
         """Forgets the calls and keeps who made what: what a builder called is not what the data runs through."""

@@ -11,6 +11,7 @@ import msgspec
 
 from ..flow import KeyPath, Spec
 from ..flow.paths import flatten, map_leaves, map_paths, show
+from .anew import made_anew
 from .backend import Graph
 from .declared import Made, Unsettled, declared
 from .doors import Door, Feeds
@@ -190,6 +191,7 @@ def _call(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, traini
     if y_pred is _UNKNOWN:
         with limited("The model's call"):
             y_pred = adapter.call_model(model, x_tensors, training)
+        recorder.anew = made_anew(recorder, lambda: adapter.call_model(model, x_tensors, training))
         run.called = True
         run.outputs = [(path, recorder.port(adapter, tensor)) for path, tensor in flatten(y_pred, "output") if adapter.is_tensor(tensor)]
     else:
@@ -220,11 +222,17 @@ def _entry(run: Run) -> Callable[[Any, Any], Any]:
 def _loss(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any, loss: Any) -> None:
     adapter, recorder = run.adapter, run.recorder
     try:
-        with limited("The loss"):
+        recorder.inside.clear()
+
+        def compute() -> None:
             if loss is not None:
                 adapter.compile_loss(loss, model)(y, y_pred, weight)
             else:
                 adapter.compute_loss(model, x, y, y_pred, weight)
+
+        with limited("The loss"):
+            compute()
+        recorder.anew = recorder.anew or made_anew(recorder, compute, in_loss=True)
         run.reached_loss = True
     except ENDS as error:
         adapter.backend.explain(recorder, adapter, error)

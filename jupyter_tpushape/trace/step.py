@@ -12,6 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..flow.paths import flatten, map_leaves
+from .anew import made_anew
 from .locations import location, user_frame
 from .patience import ENDS, limited
 from .reach import Reached, is_graph_function, names_of, plain, reach
@@ -98,6 +99,9 @@ def _attempt(
             run.where = recorder.failed.kind
         return
     run.called = True
+    # In a scope of its own, so that it finds the variables as the first call found them.
+    with adapter.scope(), contextlib.nullcontext() if outer else doors.replica():
+        recorder.anew = made_anew(recorder, lambda: doors.call(function, *given))
     _forget_kept(function, doors.facts)
     run.outputs = [(path, recorder.port(adapter, tensor)) for path, tensor in flatten(result, "output") if tf.is_tensor(tensor)]
 

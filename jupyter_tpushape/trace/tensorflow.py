@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
@@ -11,6 +12,7 @@ from tensorflow.python.eager import context
 from tensorflow.python.framework.func_graph import FuncGraph
 
 from ..flow import Spec
+from .anew import note
 from .backend import Backend, Graph
 from .recorder import Call, Port, Recorder
 
@@ -96,7 +98,9 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
             recorder.produce(id(tensor), call, tensor)
 
     def _note_failure(self, op_type: str, inputs: Any, error: BaseException) -> None:
-        call = self._call(op_type, self._ports(inputs))
+        producers = self.recorder.producers
+        data = [tensor for tensor in inputs if getattr(tensor, "dtype", None) not in (None, tf.resource, tf.variant)]
+        call = self._call(op_type, [Port(spec_of(tensor), producers.get(id(tensor)), "", id(tensor)) for tensor in data])
         call.values = _operands(inputs)
         call.failure = error
         self.recorder.failed = call
@@ -145,8 +149,15 @@ def graph_for(recorder: Recorder, adapter: Framework) -> Iterator[TraceGraph]:
     """A graph to trace in: eager state outside stays as it is, new variables take no memory."""
     # A runtime that first starts inside a graph has soft placement off for good: start it here, eagerly.
     context.context().ensure_initialized()
-    with tf.variable_creator_scope(hollow_variable), TraceGraph(recorder, adapter).as_default() as graph:
+    with tf.variable_creator_scope(partial(_made, recorder)), TraceGraph(recorder, adapter).as_default() as graph:
         yield graph
+
+
+def _made(recorder: Recorder, next_creator: Any, **kwargs: Any) -> Any:
+    """Creates a variable, and notes it where the user's own line asks for it."""
+    variable = hollow_variable(next_creator, **kwargs)
+    note(recorder, variable)
+    return variable
 
 
 def hollow_variable(next_creator: Any, **kwargs: Any) -> Any:

@@ -44,18 +44,36 @@ class HostLayer(Edit):
 
     def write(self, text: Text) -> None:
         obj = text.object(self.target)
+        handed = Handed(text, "x")
+        if text.where(obj) is None:
+            # Made before anything was recorded; at the top of the file it still stands under its name.
+            self._at_top(text, handed, obj)
+            return
         source, _, call = text.made(obj)
         above = parents(source.tree)
         assign = above[call]
         if not isinstance(assign, ast.Assign) or not isinstance(assign.targets[0], ast.Name):
             raise NoPlace
         name = assign.targets[0].id
-        handed = Handed(text, "x")
         if handed.source is not source:
             raise NoPlace
         # The data first: the lines of the model are where they were, and the layer's line moves last.
         handed.transform(self.path, lambda value, *_, **__: f"{name}({value}{', training=True' if self.training else ''})")
         self._moved(text, source, obj, name)
+
+    def _at_top(self, text: Text, handed: Handed, obj: Any) -> None:
+        source = handed.source
+        name = next((key for key, value in text.globals(source.file).items() if value is obj and not key.startswith("_")), "")
+        if not name or self.input is not None:
+            raise NoPlace
+        handed.transform(self.path, lambda value, *_, **__: f"{name}({value}{', training=True' if self.training else ''})")
+        above = parents(source.tree)
+        changes: list[Change] = []
+        for use in _uses(source.tree, above, name, training=True):
+            changes += _unwrapped(source, above[use], use)
+        if not changes:
+            raise NoPlace
+        source.splice(changes)
 
     def _moved(self, text: Text, source: Source, obj: Any, name: str) -> None:
         _, names, call = text.made(obj)
@@ -72,13 +90,10 @@ class HostLayer(Edit):
             typed = with_argument(source, names, door, "dtype", literal(gives.dtype), [])
             changes += [shaped, typed]
         for use in _uses(scope, above, name, self.training):
-            parent = above[use]
-            if isinstance(parent, ast.Call) and parent.func is use and len(parent.args) == 1:
-                changes += [(source.start(parent), source.start(parent.args[0]), ""), (source.end(parent.args[0]), source.end(parent), "")]
-            elif isinstance(parent, ast.List):
-                changes.append(_taken(source, parent, use))
-            elif not isinstance(scope, ast.Module):
+            found = _unwrapped(source, above[use], use)
+            if not found and not isinstance(scope, ast.Module):
                 raise NoPlace
+            changes += found
         if not isinstance(scope, ast.Module):
             changes += self._lifted(source, above, assign)
         source.splice(changes)
@@ -158,6 +173,13 @@ def _uses(scope: ast.AST, above: dict[ast.AST, ast.AST], name: str, training: bo
         ):
             found.append(node)
     return found
+
+
+def _unwrapped(source: Source, parent: ast.AST, use: ast.AST) -> list[Change]:
+    """What takes a layer out of where it is called, or listed."""
+    if isinstance(parent, ast.Call) and parent.func is use and len(parent.args) == 1:
+        return [(source.start(parent), source.start(parent.args[0]), ""), (source.end(parent.args[0]), source.end(parent), "")]
+    return [_taken(source, parent, use)] if isinstance(parent, ast.List) else []
 
 
 def _taken(source: Source, owner: ast.List, use: ast.AST) -> Change:

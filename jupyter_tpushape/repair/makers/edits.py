@@ -8,7 +8,7 @@ from typing import Any
 
 from ...examine.evidence import Evidence
 from ...flow import Edit, KeyPath, Node, Shape
-from ...rules.loss import ancestors
+from ...rules.upstream import ancestors
 
 Made = Iterator[tuple[str, list[Edit], str]]
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardDtype, hear
 from ...flow import Finding, Shape, Spec
-from ...rules.facts.layers import SymbolicTensor, WrongMask
-from ...trace.raised import Raised
+from ...rules.facts.contracts import SymbolicFunction
+from ...rules.facts.layers import WrongMask
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made
-from .line import Line, called, lines_of, short
+from .line import Line, called, lines_at, lines_of, short
 
 # Functions of TensorFlow whose counterpart in keras.ops has another name; all else has the same one or none.
 _RENAMED = {
@@ -221,13 +221,25 @@ def states(evidence: Evidence, finding: Finding) -> Made:
             )
 
 
+def scalar_loss(evidence: Evidence, finding: Finding) -> Made:
+    """The mean of what a layer adds to the loss, where that is one number a sample."""
+    for line in lines_at(evidence, finding.location):
+        call = line.node
+        if isinstance(call, ast.Call) and called(call) == "add_loss" and len(call.args) == 1:
+            mean = "reduce_mean" if line.module() == "tensorflow" else "mean"
+            yield (
+                f"Add the mean over the samples at {line.at}",
+                [line.edit(call.args[0], f"{MODULE}.{mean}({IT})", line.module()).value],
+                "a loss is one number, and the compiled loss is a mean as well",
+            )
+
+
 def stacked(evidence: Evidence, finding: Finding) -> Made:
     """Predictions of several steps stacked behind the batch axis, and not in front of it."""
     for node in map(evidence.flow.node, finding.nodes):
-        if node.op not in ("Pack", "Stack", "stack") or node.called is None or not node.called.file:
+        if node.op not in ("Pack", "Stack", "stack"):
             continue
-        raised = Raised(node.called.file, node.called.line, None, "")
-        for line in lines_of(evidence, raised):
+        for line in lines_at(evidence, node.called):
             call = line.node
             if isinstance(call, ast.Call) and called(call) == "stack" and len(call.args) == 1 and line.keyword("axis") is None:
                 yield (
@@ -243,7 +255,7 @@ def stacked(evidence: Evidence, finding: Finding) -> Made:
 def keras_functions(evidence: Evidence, finding: Finding) -> Made:
     """``keras.ops`` in place of TensorFlow's and NumPy's functions, in a function that builds a model."""
     line = next(iter(lines_of(evidence)), None)
-    if line is None or not isinstance(finding.fact, SymbolicTensor):
+    if line is None or not isinstance(finding.fact, SymbolicFunction):
         return
     import keras
 

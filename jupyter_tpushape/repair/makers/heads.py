@@ -8,7 +8,8 @@ from ...examine.evidence import Evidence
 from ...flow import Edge, Edit, Finding, Node, Shape, elements
 from ...flow.observed import keeps
 from ...rules.facts.loss import Crosswise
-from ...rules.loss import cause_of_axes, kind_of
+from ...rules.loss import kind_of
+from ...rules.upstream import cause_of_axes
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT
 from .edits import Made, append, configure, given, insert, known, upstream

@@ -6,7 +6,8 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardOperation, hear
-from ...flow import Node, Spec
+from ...flow import Location, Node, Spec
+from ...trace.locations import file_of
 from ...trace.raised import Raised
 from ..edits.expression import Expression
 from ..text.source import NoPlace, Source, nodes
@@ -104,6 +105,12 @@ def lines_of(evidence: Evidence, raised: Raised | None = None) -> list[Line]:
         if (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset) == tuple(raised.span)
     ]
     return [Line(evidence, raised, source, exact[0] if exact else None)]
+
+
+def lines_at(evidence: Evidence, where: Location | None) -> list[Line]:
+    """The expressions on a line that ran, where nothing raised."""
+    file = file_of(where) if where is not None else ""
+    return lines_of(evidence, Raised(file, where.line, None, "")) if where is not None and file else []
 
 
 def is_own(evidence: Evidence, node: Node) -> bool:

@@ -51,6 +51,30 @@ class Sampled(Fact, frozen=True):
         return self.text
 
 
+class TooManyParts(Fact, frozen=True):
+    """An element of ``parts`` parts, for a model of ``inputs`` inputs and these ``outputs``; 0 and none where it is not known."""
+
+    parts: int
+    inputs: int = 0
+    outputs: tuple[str, ...] = ()
+
+    def message(self) -> str:
+        return f"Each element has {self.parts} parts, and fit takes x, (x, y) or (x, y, sample_weight)."
+
+    def why(self) -> str:
+        if self.inputs and len(self.outputs) > 1 and self.inputs + len(self.outputs) == self.parts:
+            labels = ", ".join(f"'{name}': ..." for name in self.outputs)
+            x = "x" if self.inputs == 1 else "(x1, x2, ...)"
+            return (
+                f"The model has {self.inputs} input{'s' * (self.inputs > 1)} and {len(self.outputs)} outputs, so {len(self.outputs)} of them are labels: put "
+                f"these into one dict, ({x}, {{{labels}}}), or one tuple."
+            )
+        return "Put several inputs into one inner tuple or dict, and several labels into another: ((x1, x2), (y1, y2))."
+
+    def sides(self) -> Sides:
+        return Side("1 to 3 parts"), Side(f"{self.parts} parts")
+
+
 class Refused(Fact, frozen=True):
     """What the sampler knows that ``fit`` refuses, in the sampler's words."""
 

@@ -122,6 +122,28 @@ _WHY: dict[Fault, str] = {
 }
 
 
+class CutIntoPatches(Fact, frozen=True):
+    """Rows of ``shape`` hold a picture that ``door`` declares as it is, cut into ``patches`` of ``size`` and flattened."""
+
+    door: Door
+    shape: Shape
+    patches: tuple[int, int]
+    size: tuple[int, int, int]
+
+    def message(self) -> str:
+        (down, across), size = self.patches, " × ".join(map(str, self.size))
+        return (
+            f"Each row of the data is {show_shape(self.shape[1:])}, the picture cut into {down} × {across} flat patches of {size}, and {self.door} takes "
+            f"the whole picture {show_shape(self.door.shape[1:])}."
+        )
+
+    def why(self) -> str:
+        return "Leave out the cutting (extract_patches, rearrange) for this model. A plain reshape would not put the patches back: it scrambles the pixels."
+
+    def sides(self) -> Sides:
+        return pair(self.door.shape, self.shape)
+
+
 class WrongNames(Fact, frozen=True):
     """A dict of data whose keys are not the inputs' names. ``crossed``: the program ran, and these inputs were fed from another one's key."""
 
@@ -145,17 +167,41 @@ class WrongNames(Fact, frozen=True):
         return Side(", ".join(self.declared)), Side(", ".join(self.given))
 
 
+class ZippedPairs(Fact, frozen=True):
+    """Datasets of pairs that were zipped as they are: ``parts`` of them, for a model of as many inputs."""
+
+    declared: tuple[str, ...]
+    parts: int
+
+    def message(self) -> str:
+        roles = ("x", "y", "the sample weights")[: self.parts]
+        return f"Each element is {self.parts} pairs, and fit takes them as {', '.join(roles[:-1])} and {roles[-1]}: the model's {len(self.declared)} inputs get one pair."
+
+    def why(self) -> str:
+        return (
+            "zip puts (input, label) beside (input, label). Map each element to the inputs in one tuple, and the label once: "
+            "ds.map(lambda a, b, ...: ((a[0], b[0], ...), a[1]))."
+        )
+
+    def sides(self) -> Sides:
+        return Side(f"(({', '.join(self.declared)}), label)"), Side(", ".join(["(input, label)"] * self.parts))
+
+
 class WrongInputs(Fact, frozen=True):
-    """The data brings another number of arrays than the model has inputs."""
+    """The data brings another number of arrays than the model has inputs. ``as_labels``: what is read as labels fits the next input."""
 
     declared: tuple[str, ...]
     given: tuple[str, ...]
+    as_labels: bool = False
 
     def message(self) -> str:
         count = len(self.declared)
         return f"The model takes {count} input{'s' * (count > 1)} and the data brings {len(self.given)}."
 
     def why(self) -> str:
+        if self.as_labels:
+            inner = ", ".join(f"x{i + 1}" for i in range(len(self.declared)))
+            return f"In a flat tuple the second part is read as the labels and the third as sample weights. Put the inputs into one inner tuple: (({inner}), y)."
         return "Each declared input needs its own array, in the declared order or by name in a dict."
 
     def sides(self) -> Sides:

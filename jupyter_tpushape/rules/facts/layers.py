@@ -9,6 +9,7 @@ from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
 from ...graph import Cause
 from ...trace.axes import RECURRENT
 from ..words import axes_of, because, differing, listed, named, pair, placed, side
+from .reasons import Reason
 
 
 class WrongRank(Fact, frozen=True):
@@ -96,6 +97,12 @@ class UnlikeBranches(Fact, frozen=True):
     made: tuple[str, ...] = ()
 
     @property
+    def longer(self) -> tuple[Branch, ...]:
+        """Branches that have more axes than others."""
+        least = min(len(one.shape or ()) for one in self.branches)
+        return tuple(one for one in self.branches if len(one.shape or ()) > least)
+
+    @property
     def two(self) -> tuple[Branch, Branch]:
         """The odd branch behind one that it is held against."""
         return next(one for i, one in enumerate(self.branches) if i != self.odd), self.branches[self.odd]
@@ -111,6 +118,12 @@ class UnlikeBranches(Fact, frozen=True):
         if self.axis is not None:
             rule = f"Concatenate joins along axis {self.axis}; every other axis must be the same in all branches."
         sizes = f"{'; '.join(self.made)}." if self.made else ""
+        longer = self.longer
+        if longer and len(longer) < len(self.branches):
+            names = listed(tuple(one.giver.name for one in longer))
+            embeds = any(one.giver.op == "Embedding" for one in longer)
+            adds = " An Embedding gives a vector for each id, so a column of ids gets an axis more." if embeds else ""
+            return f"{names} {'has' if len(longer) == 1 else 'have'} more axes than the other branches.{adds} A Flatten or a pooling behind each takes them away. {rule}"
         return " ".join(filter(None, [because(self.cause), sizes, rule]))
 
     def sides(self) -> Sides:
@@ -125,6 +138,7 @@ class WrongCount(Fact, frozen=True):
     target: tuple[int, ...]
     given: Shape
     per_sample: bool
+    made: str = ""
 
     def _asked(self) -> str:
         if -1 in self.target:
@@ -138,7 +152,8 @@ class WrongCount(Fact, frozen=True):
         )
 
     def why(self) -> str:
-        return "A reshape keeps every number; only the axes change."
+        made = f"{self.made}; {self._asked()} there would fill it. " if self.made else ""
+        return f"{made}A reshape keeps every number; only the axes change."
 
     def sides(self) -> Sides:
         return Side(f"{self.target} = {self._asked()}"), Side(f"{show_shape(self.given)} = {elements(self.given)} numbers")
@@ -196,7 +211,15 @@ class WrongMask(Fact, frozen=True):
         return f"{named(self.layer)} gets a mask {show_shape(self.shape)} where (batch, {fits}) fits: query steps by value steps."
 
     def why(self) -> str:
-        return "The mask says for each query step which value steps it may see."
+        mask, (batch, target, source) = self.shape or (), self.wanted
+        says = "The mask says for each query step (target) which value steps (source) it may see."
+        if len(mask) == 2 and mask[-1] == source and mask[0] in (batch, None):
+            return f"{says} A padding mask (batch, source) says it for all query steps at once: mask[:, tf.newaxis, :]."
+        if len(mask) > 3 and mask[-1] == source and set(mask[1:-1]) == {1}:
+            return f"{says} The axis of the heads is added by the layer itself: (batch, 1, source) is enough."
+        if mask[-1:] == (target,) and target != source:
+            return f"{says} This one has the query's {target} steps on its last axis too, as for self-attention; the values have {source}."
+        return says
 
     def sides(self) -> Sides:
         return pair(self.wanted, self.shape, names=False)
@@ -225,6 +248,7 @@ class OperationRaised(Fact, frozen=True):
     said: str
     node: Who | None = None
     layer: Who | None = None
+    reason: Reason | None = None
 
     @property
     def apart(self) -> tuple[tuple[int, int], ...]:
@@ -242,7 +266,7 @@ class OperationRaised(Fact, frozen=True):
         return f"The operation {self.operation}{placed(self.node) if self.node is not None else ''} cannot work on {given}."
 
     def why(self) -> str:
-        return f"It says: {self.said}"
+        return self.reason.words() if self.reason is not None else f"It says: {self.said}"
 
     def sides(self) -> Sides:
         return pair(self.shapes[0], self.shapes[1], names=False) if len(self.shapes) > 1 else (None, None)
@@ -275,19 +299,6 @@ class LineRaised(Fact, frozen=True):
 
     def why(self) -> str:
         return f"It says: {self.said}"
-
-
-class SymbolicTensor(Fact, frozen=True):
-    """A line calls a function of TensorFlow or NumPy on a symbolic tensor of Keras 3."""
-
-    def message(self) -> str:
-        return "A line calls a TensorFlow or NumPy function on a symbolic tensor of Keras 3, which has a shape and no values."
-
-    def why(self) -> str:
-        return "Use keras.ops in its place there, or put the line into the call of a Layer subclass."
-
-    def sides(self) -> Sides:
-        return Side("keras.ops"), Side("a function of another library")
 
 
 class TooDeep(Fact, frozen=True):

@@ -267,7 +267,7 @@ class Crosswise(Fact, frozen=True):
     predictions: Shape
     labels: Shape
     blamed: Who
-    cause: Literal["", "sequences", "tokens", "grid", "input", "last"] = ""
+    cause: Literal["", "sequences", "tokens", "grid", "input", "last", "width"] = ""
 
     def message(self) -> str:
         return (
@@ -283,6 +283,7 @@ class Crosswise(Fact, frozen=True):
             "last": f" {named(self.blamed)} returns only its last step, and there is one label for every step.",
             "grid": f" The inner axes of {named(self.blamed)} are never flattened or pooled.",
             "input": " The inner axes of the input are never flattened.",
+            "width": f" {named(self.blamed)} gives {self.predictions[-1]} values at each position, and a label has one there: one unit is wanted.",
         }[self.cause]
         return f"An axis of size 1 is repeated until the shapes match, so each label is held against values that are not its own.{hint}"
 

@@ -1,0 +1,114 @@
+"""What a line of the program was about when it raised outside of any layer."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ..flow import Shape, Who
+from ..trace.assemble import Assembler, door_names
+from ..trace.framework import Framework
+from ..trace.locations import is_user_file
+from ..trace.recorder import Call, Recorder
+
+
+@dataclass(frozen=True)
+class Unconnected:
+    """A functional model that broke: the inputs its outputs come from and that it was not given, those it was given, and layers between."""
+
+    missing: tuple[tuple[str, Shape | None], ...]
+    given: tuple[tuple[str, Shape | None], ...]
+    through: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LastCall:
+    """The layer that a line called before it raised, and what it returned."""
+
+    layer: Who
+    outputs: tuple[Shape | None, ...]
+
+
+def function_called(error: BaseException) -> str:
+    """The function that the user's innermost line called when it raised, as it is written there; ``""`` where that is not to be seen."""
+    frame, last = None, -1
+    trace = error.__traceback__
+    while trace is not None:
+        if is_user_file(trace.tb_frame.f_code.co_filename):
+            frame, last = trace.tb_frame, trace.tb_lasti
+        trace = trace.tb_next
+    # Python says from 3.11 on which part of a line an instruction stands for.
+    positions = getattr(frame.f_code, "co_positions", None) if frame is not None else None
+    if frame is None or positions is None or last < 0:
+        return ""
+    line, end, column, stop = list(positions())[last // 2]
+    if line is None or line != end or column is None or stop is None:
+        return ""
+    written = linecache.getline(frame.f_code.co_filename, line).encode()[column:stop].decode(errors="ignore")
+    try:
+        found = ast.parse(written, mode="eval").body
+    except SyntaxError:
+        return ""
+    return ast.unparse(found.func) if isinstance(found, ast.Call) else ""
+
+
+# Where a name of TensorFlow's or NumPy's differs from that of keras.ops by more than "reduce_".
+_OTHER_NAMES = {"concat": "concatenate", "l2_normalize": "normalize", "pow": "power", "matrix_transpose": "transpose", "gather": "take"}
+
+
+def ops_form(function: str, ops: Any) -> str:
+    """The operation of ``keras.ops`` that does the same as a function of another library; ``""`` where there is none of that name."""
+    name = function.rsplit(".", 1)[-1].removeprefix("reduce_")
+    name = _OTHER_NAMES.get(name, name)
+    return f"keras.ops.{name}" if name and hasattr(ops, name) else ""
+
+
+def unconnected(adapter: Framework, ends: tuple[Any, Any] | None) -> Unconnected | None:
+    """What the outputs of a functional model that broke come from; ``None`` where nothing is missing."""
+    if ends is None:
+        return None
+    given = [tensor for _, tensor in adapter.tensors_of((ends[0],), {})]
+    known = {id(tensor) for tensor in given}
+    missing: dict[int, Any] = {}
+    seen: set[int] = set()
+    through: list[str] = []
+    pending = [tensor for _, tensor in adapter.tensors_of((ends[1],), {})]
+    while pending:
+        tensor = pending.pop(0)
+        if id(tensor) in seen or id(tensor) in known or not adapter.is_symbolic(tensor):
+            continue
+        seen.add(id(tensor))
+        made = adapter.origin(tensor)
+        if made is None:
+            continue
+        if isinstance(made[0], adapter.InputLayer):
+            missing[id(tensor)] = (str(made[0].name), adapter.spec(tensor).shape)
+            continue
+        through.append(str(getattr(made[0], "name", "")))
+        pending.extend(made[1])
+    if not missing:
+        return None
+    names = door_names([name for name, _ in missing.values()] + [_name(adapter, tensor) for tensor in given])
+    cut = len(missing)
+    return Unconnected(
+        tuple((name, shape) for name, (_, shape) in zip(names[:cut], missing.values(), strict=True)),
+        tuple((name, adapter.spec(tensor).shape) for name, tensor in zip(names[cut:], given, strict=True)),
+        tuple(dict.fromkeys(through))[-2:],
+    )
+
+
+def _name(adapter: Framework, tensor: Any) -> str:
+    made = adapter.origin(tensor) if adapter.is_symbolic(tensor) else None
+    return str(made[0].name) if made is not None else "a tensor"
+
+
+def last_call(recorder: Recorder, assembler: Assembler, line: tuple[str, int] | None) -> LastCall | None:
+    """The last layer that was called on the line that raised."""
+    calls: Iterable[Call] = reversed(recorder.calls)
+    call = next((item for item in calls if item.kind == "layer" and item.parent is None and item.done and id(item) in assembler.ids), None)
+    if call is None or call.called is None or line is None or (str(call.called[0]), call.called[1]) != line:
+        return None
+    return LastCall(Who.of(assembler.flow.node(assembler.ids[id(call)])), tuple(port.spec.shape for port in call.outputs))

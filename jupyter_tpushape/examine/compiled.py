@@ -1,0 +1,49 @@
+"""What compile was given, as far as it names or counts outputs; plain values for the rules."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import Any
+
+from ..flow import KeyPath
+from ..trace.framework import Framework
+
+
+@dataclass(frozen=True)
+class Told:
+    """One argument: the names of a dict, or how many entries a list has. Neither for a single one."""
+
+    names: tuple[str, ...] | None = None
+    count: int | None = None
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The loss and the metrics as they were told, and the outputs' names; ``()`` where they have none."""
+
+    loss: Told
+    metrics: Told
+    outputs: tuple[str, ...]
+
+
+def compiled(adapter: Framework, model: Any, outputs: list[KeyPath]) -> Compiled | None:
+    """What ``model`` was compiled with; ``None`` where it cannot say."""
+    with contextlib.suppress(Exception):
+        arguments = adapter.compile_arguments(model)
+        return Compiled(_told(arguments.get("loss")), _told(arguments.get("metrics")), _names(adapter, model, outputs))
+    return None
+
+
+def _names(adapter: Framework, model: Any, outputs: list[KeyPath]) -> tuple[str, ...]:
+    keys = tuple(str(path[1]) for path in outputs if len(path) == 2 and isinstance(path[1], str))
+    if keys and len(keys) == len(outputs):
+        return keys
+    names = tuple(map(str, getattr(model, "output_names", None) or ()))
+    return names if adapter.graph_network(model) is not None and len(names) == len(outputs) else ()
+
+
+def _told(value: Any) -> Told:
+    if isinstance(value, dict):
+        return Told(names=tuple(map(str, value)))
+    return Told(count=len(value)) if isinstance(value, (list, tuple)) else Told()

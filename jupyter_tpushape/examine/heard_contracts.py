@@ -1,0 +1,182 @@
+"""What frameworks say of contracts beyond shapes: states, weights, dtypes, structure and what a symbolic tensor cannot do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..flow import Shape
+from .heard import Heard, reads
+
+
+class HeardDtypes(Heard, frozen=True):
+    """An operation was given tensors of two dtypes: ``second`` does not match ``first``."""
+
+    operation: str
+    first: str
+    second: str
+
+
+class HeardRefusedDtype(Heard, frozen=True):
+    """An operation's ``parameter`` came as ``dtype`` and takes ``allowed`` only."""
+
+    parameter: str
+    dtype: str
+    allowed: tuple[str, ...]
+
+
+class HeardWeight(Heard, frozen=True):
+    """A weight of shape ``wanted`` was to be set to an array of ``given``."""
+
+    owner: str
+    wanted: Shape
+    given: Shape
+
+
+class HeardWeightCount(Heard, frozen=True):
+    """A layer keeps ``wanted`` weights and was handed ``given``."""
+
+    owner: str
+    wanted: int
+    given: int
+
+
+class HeardStateful(Heard, frozen=True):
+    """A stateful layer keeps one state a row. ``unknown``: the number of rows is not declared; else another number came."""
+
+    unknown: bool
+
+
+class HeardDisconnected(Heard, frozen=True):
+    """The outputs of a model do not come from its inputs."""
+
+
+class HeardBoolean(Heard, frozen=True):
+    """Python asked a symbolic tensor whether it is true."""
+
+
+class HeardNoneNumber(Heard, frozen=True):
+    """Python calculated with ``None``."""
+
+
+class HeardUnpack(Heard, frozen=True):
+    """A statement unpacks ``wanted`` values. ``many``: more came."""
+
+    wanted: int
+    many: bool
+
+
+class HeardMissingArgument(Heard, frozen=True):
+    """A function was called without its argument ``name``."""
+
+    name: str
+
+
+class HeardNoRank(Heard, frozen=True):
+    """A tensor's number of axes is not known."""
+
+
+class HeardLoopState(Heard, frozen=True):
+    """A state has the shape ``before`` when a loop begins and ``after`` when it has run once."""
+
+    before: Shape
+    after: Shape
+
+
+class HeardUneven(Heard, frozen=True):
+    """A reshape to ``target``, which has one unknown axis, does not come out even."""
+
+    target: Shape
+
+
+class HeardMadeInside(Heard, frozen=True):
+    """A variable was made where a program only runs."""
+
+
+class HeardInput(Heard, frozen=True):
+    """A model inside another one declares ``wanted`` and was given ``given``."""
+
+    wanted: Shape
+    given: Shape
+
+
+def _shape(text: str) -> Shape:
+    return tuple(int(part) if part.strip().isdigit() else None for part in text.split(",") if part.strip())
+
+
+_DTYPES = re.compile(r"Input '\w+' of '(\w+)' Op has type (\w+) that does not match type (\w+) of argument '\w+'")
+_MISMATCH = re.compile(r"cannot compute (\w+) as input #\d+\(zero-based\) was expected to be an? (\w+) tensor but is an? (\w+) tensor")
+_REFUSED = re.compile(r"Value passed to parameter '(\w+)' has DataType (\w+) not in list of allowed values: ([\w, ]+)")
+
+
+@reads
+def _dtypes(text: str) -> Iterator[Heard]:
+    apart, refused = _DTYPES.search(text), _REFUSED.search(text)
+    if apart:
+        yield HeardDtypes(apart[1], apart[3], apart[2])
+    elif mismatch := _MISMATCH.search(text):
+        yield HeardDtypes(mismatch[1], mismatch[2].replace("half", "float16"), mismatch[3].replace("half", "float16"))
+    if refused:
+        yield HeardRefusedDtype(refused[1], refused[2], tuple(part.strip() for part in refused[3].split(",") if part.strip()))
+
+
+_WEIGHT = re.compile(r"Layer (?:'?([\w/.-]+)'? )?weight shape \(([^)]*)\) (?:is )?not compatible with provided weight shape \(([^)]*)\)")
+_COUNT = re.compile(
+    r"`set_weights\(weights\)` on layer ['\"]?([\w/.-]+)['\"]? with a (?: ?weight list| ?list) of length (\d+), but the layer was expecting (\d+)"
+)
+
+
+@reads
+def _weights(text: str) -> Iterator[Heard]:
+    weight, counted = _WEIGHT.search(text), _COUNT.search(text)
+    if weight:
+        yield HeardWeight(weight[1] or "", _shape(weight[2]), _shape(weight[3]))
+    if counted:
+        yield HeardWeightCount(counted[1], int(counted[3]), int(counted[2]))
+
+
+_LOOP = re.compile(r"enters the loop with shape \(([^)]*)\), but has shape \(([^)]*)\) after one iteration")
+
+
+@reads
+def _states(text: str) -> Iterator[Heard]:
+    if "the batch size must be static" in text or "it needs to know its batch size" in text:
+        yield HeardStateful(True)
+    elif "If an RNN is stateful, the batch size of the input sequences must be the same" in text:
+        yield HeardStateful(False)
+    loop = _LOOP.search(text)
+    if loop:
+        yield HeardLoopState(_shape(loop[1]), _shape(loop[2]))
+
+
+_UNEVEN = re.compile(r"must be evenly divisible by \d+ but is \d+.*partial shapes: input\[1\] = \[([^\]]*)\]", re.DOTALL)
+_UNPACK = re.compile(r"(too many|not enough) values to unpack \(expected (\d+)")
+_ARGUMENT = re.compile(r"missing (?:a required|1 required positional) argument: '(\w+)'")
+_INPUT = re.compile(r"Input \d+ .{0,200}is incompatible with the layer: expected shape=\(([^)]*)\), found shape=\(([^)]*)\)", re.DOTALL)
+
+
+@reads
+def _structure(text: str) -> Iterator[Heard]:
+    if "is not connected to `inputs`" in text or "Graph disconnected" in text:
+        yield HeardDisconnected()
+    if "symbolic KerasTensor cannot be used as a boolean" in text or "Using a symbolic `tf.Tensor` as a Python `bool`" in text:
+        yield HeardBoolean()
+    if "unsupported operand type(s)" in text and "'NoneType'" in text:
+        yield HeardNoneNumber()
+    if "on an unknown TensorShape" in text or "unknown rank" in text:
+        yield HeardNoRank()
+    unpack, argument, door = _UNPACK.search(text), _ARGUMENT.search(text), _INPUT.search(text)
+    if unpack:
+        yield HeardUnpack(int(unpack[2]), unpack[1] == "too many")
+    if argument:
+        yield HeardMissingArgument(argument[1])
+    if (
+        "could not be lifted out of a `tf.function`" in text
+        or "attempting to create a variable while in a stateless scope" in text
+        or "only supports singleton tf.Variables created on the first call" in text
+    ):
+        yield HeardMadeInside()
+    if uneven := _UNEVEN.search(text):
+        yield HeardUneven(_shape(uneven[1]))
+    if door:
+        yield HeardInput(_shape(door[1]), _shape(door[2]))

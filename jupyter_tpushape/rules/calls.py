@@ -1,0 +1,64 @@
+"""What only a second call shows, and what a call adds to the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from ..examine.evidence import Evidence
+from ..flow import Finding, Node, Who
+from .examples import sequential
+from .facts.calls import MadeAnew, VectorLoss
+from .registry import check, rule
+
+MADE = rule(
+    "made-in-call", "A layer, variable, metric or optimizer is made in every call", severity="error", source="found by calling the program a second time",
+    fails=sequential("Own(), L.Dense(1)", more="class Own(L.Layer):\n    def call(self, x):\n        return L.Dense(4)(x)"),
+    passes=sequential(
+        "Own(), L.Dense(1)",
+        more="class Own(L.Layer):\n    def __init__(self):\n        super().__init__(); self.inner = L.Dense(4)\n    def call(self, x):\n        return self.inner(x)",
+    ),
+    doc="""Only what holds variables counts: an Add, a ReLU or a Reshape may be made wherever it is used. What is made once and kept, as in
+`if self.inner is None`, is not reported; nor is a model that runs eagerly (run_eagerly=True), which does not raise.""",
+)  # fmt: skip
+VECTOR = rule(
+    "add-loss-vector", "A layer adds one loss a sample instead of a scalar", severity="silent", source="the shape of what add_loss is given, with one row more",
+    fails=sequential("Own(), L.Dense(1)", more="class Own(L.Layer):\n    def call(self, x):\n        self.add_loss(tf.reduce_sum(tf.square(x), axis=-1))\n        return x"),
+    passes=sequential("Own(), L.Dense(1)", more="class Own(L.Layer):\n    def call(self, x):\n        self.add_loss(tf.reduce_mean(tf.square(x)))\n        return x"),
+)  # fmt: skip
+
+
+@check(order=35, backend="tensorflow")
+def made_in_call(evidence: Evidence) -> Iterator[Finding]:
+    """What a second call makes once more."""
+    anew: Any = evidence.facts.get("anew")
+    if anew is None or evidence.facts.get("run_eagerly"):
+        return
+    found, location = anew
+    step = evidence.facts.get("step") is not None
+    where: Literal["call", "loss", "step"] = "step" if step else "loss" if found.in_loss else "call"
+    yield Finding.of(MADE.id, "error", MadeAnew(found.cls, where), (), location=location)
+
+
+def vector_added(evidence: Evidence, node: Node) -> tuple[VectorLoss, tuple[str, ...]] | None:
+    """The layer whose loss of one number a sample does not go together with the others'; and its node."""
+    if node.op not in ("AddN", "AddV2"):
+        return None
+    given = [one.spec.shape for one in evidence.given]
+    for node_id, name, shape, _ in evidence.facts.get("added") or ():
+        if shape and any(n != 1 for n in shape) and shape in given:
+            layer = evidence.flow.node(node_id) if node_id else None
+            return VectorLoss(Who.of(layer) if layer is not None else Who(name, name), shape), (node_id,) if node_id else ()
+    return None
+
+
+@check(order=46)
+def vector_loss(evidence: Evidence) -> Iterator[Finding]:
+    """Losses that layers add whose axes carry the batch."""
+    probe: Any = evidence.facts.get("probe")
+    for node_id, name, shape, grows, place in getattr(probe, "added", ()):
+        if not grows or all(n == 1 for n in shape):
+            continue
+        node = evidence.flow.node(node_id) if node_id else None
+        who = Who.of(node) if node is not None else Who(name, name)
+        yield Finding.of(VECTOR.id, "silent", VectorLoss(who, shape), (node_id,) if node_id else (), location=place)

@@ -1,0 +1,80 @@
+"""Losses, metrics, labels and weights against the model's outputs: their names and how many there are."""
+
+from __future__ import annotations
+
+from ..examine.compiled import Compiled, Told
+from ..examine.evidence import Evidence
+from ..flow import Fact, KeyPath, Node, Shape, Spec
+from .facts.compiled import MetricReads, NamelessOutputs, UnknownOutputs, What, WrongNumber
+from .registry import rule
+
+_TWO = """
+def build():
+    i = keras.Input((8,)); m = keras.Model(i, [L.Dense(1, name="age")(i), L.Dense(2, name="size")(i)]); m.compile("sgd", %s); return m
+def data():
+    return np.zeros((8, 8), "float32"), {"age": np.zeros((8, 1), "float32"), "size": np.zeros((8, 2), "float32")}
+"""
+OUTPUTS = rule(
+    "output-names", "Losses, metrics, labels or weights do not match the model's outputs", severity="error", source="Keras' compile, and the outputs' own names",
+    fails=_TWO % '{"age": "mse", "height": "mse"}', passes=_TWO % '{"age": "mse", "size": "mse"}',
+)  # fmt: skip
+METRIC_LABELS = rule(
+    "metric-labels", "A metric reads labels of another kind than the loss", severity="error", source="the metric's own update_state, run symbolically",
+    fails="""
+def build():
+    m = keras.Sequential([keras.Input((8,)), L.Dense(5, activation="softmax")])
+    m.compile("sgd", "sparse_categorical_crossentropy", metrics=[keras.metrics.Precision()]); return m
+def data():
+    return np.zeros((8, 8), "float32"), np.zeros((8,), "int32")
+""",
+    passes="""
+def build():
+    m = keras.Sequential([keras.Input((8,)), L.Dense(5, activation="softmax")])
+    m.compile("sgd", "sparse_categorical_crossentropy", metrics=["accuracy"]); return m
+def data():
+    return np.zeros((8, 8), "float32"), np.zeros((8,), "int32")
+""",
+)  # fmt: skip
+
+
+def outputs_apart(evidence: Evidence) -> Fact | None:
+    """What of compile's arguments, the labels or the weights has no output, or one too few; ``None`` where all have theirs."""
+    told: Compiled | None = evidence.facts.get("compile")
+    if told is None or not evidence.outputs:
+        return None
+    labels, weights = _leaves(evidence.y), _leaves(evidence.weight)
+    for what, given in (("loss", told.loss), ("labels", labels), ("metrics", told.metrics), ("weights", weights)):
+        if what == "metrics" and evidence.where != "metric":
+            continue
+        fact = _apart(what, given, told.outputs, len(evidence.outputs))  # type: ignore[arg-type]
+        if fact is not None:
+            return fact
+    return None
+
+
+def _apart(what: What, given: Told, outputs: tuple[str, ...], count: int) -> Fact | None:
+    if given.names is not None and count > 1:
+        if not outputs:
+            return NamelessOutputs(what, given.names, count)
+        unknown = tuple(name for name in given.names if name not in outputs)
+        return UnknownOutputs(what, unknown, outputs) if unknown else None
+    if given.count is None or given.count == count or (count == 1 and what == "metrics"):
+        return None
+    names = outputs or tuple(f"output {i + 1}" for i in range(count))
+    return WrongNumber(what, given.count, names) if count > 1 else None
+
+
+def _leaves(found: list[tuple[KeyPath, Spec]]) -> Told:
+    """How the labels or weights of the data are told apart."""
+    paths = [path for path, _ in found]
+    keys = tuple(str(path[1]) for path in paths if len(path) == 2 and isinstance(path[1], str))
+    if keys and len(keys) == len(paths):
+        return Told(names=keys)
+    return Told(count=len(paths)) if paths and all(len(path) == 2 for path in paths) else Told()
+
+
+def metric_reads(node: Node, y: Shape, p: Shape, classes: bool) -> Fact | None:
+    """A metric that is given class numbers where it reads rows, or rows where it reads class numbers. ``classes``: the labels are class numbers."""
+    if node.kind != "metric" or not classes or len(p) < 2 or p[-1] in (None, 1) or y not in (p[:-1], (*p[:-1], 1)):
+        return None
+    return MetricReads(node.name, y, p, "iou" in node.op.lower().replace("_", ""))

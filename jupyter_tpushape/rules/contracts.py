@@ -1,0 +1,290 @@
+"""Contracts beyond shapes: what a layer, a model or an operation asks for besides a number of axes and their sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..examine.broken_lines import LastCall, Unconnected
+from ..examine.evidence import Evidence, Given
+from ..examine.heard import hear
+from ..examine.heard_contracts import (
+    HeardBoolean,
+    HeardDtypes,
+    HeardInput,
+    HeardLoopState,
+    HeardMadeInside,
+    HeardMissingArgument,
+    HeardNoneNumber,
+    HeardNoRank,
+    HeardRefusedDtype,
+    HeardStateful,
+    HeardUnpack,
+    HeardWeight,
+    HeardWeightCount,
+)
+from ..flow import Edge, Fact, Node, Shape, Who
+from ..flow.paths import show
+from ..graph import instead
+from .calls import MADE
+from .facts.calls import MadeAnew
+from .facts.contracts import (
+    CallArguments,
+    CellState,
+    Disconnected,
+    DtypeRefused,
+    DtypesApart,
+    InnerDoor,
+    NoRank,
+    StatefulRows,
+    StateRows,
+    States,
+    SymbolicFunction,
+    SymbolicQuestion,
+    Unpacked,
+    WeightApart,
+    WeightCount,
+)
+from .registry import rule
+from .words import givers
+
+Explained = tuple[str, Fact] | None
+
+
+class Break(NamedTuple):
+    """What broke, with what it was given."""
+
+    evidence: Evidence
+    node: Node
+    edges: list[Edge]
+    shape: Shape | None
+
+
+_STATES = ("initial_state", "initial_states", "states")
+
+STATES = rule(
+    "rnn-states", "A recurrent layer gets other states than it keeps", severity="error", source="the layer's own state_size, and the states handed over",
+    fails="""
+def build():
+    e, d = keras.Input((6, 8)), keras.Input((4, 8)); _, h, c = L.LSTM(16, return_state=True)(e)
+    return keras.Model([e, d], L.LSTM(32)(d, initial_state=[h, c]))
+def data():
+    return [np.zeros((8, 6, 8), "float32"), np.zeros((8, 4, 8), "float32")], None
+""",
+    passes="""
+def build():
+    e, d = keras.Input((6, 8)), keras.Input((4, 8)); _, h, c = L.LSTM(32, return_state=True)(e)
+    return keras.Model([e, d], L.LSTM(32)(d, initial_state=[h, c]))
+def data():
+    return [np.zeros((8, 6, 8), "float32"), np.zeros((8, 4, 8), "float32")], None
+""",
+    doc="""An LSTM keeps two states of as many numbers as it has units, a GRU or SimpleRNN one. Bidirectional keeps those of both directions, the
+forward ones first. Asked of the layer itself, so cells of your own are covered.""",
+)  # fmt: skip
+STATEFUL = rule(
+    "stateful-batch", "A stateful layer gets another number of samples than it keeps states for", severity="error", source="Keras' own checks of stateful layers",
+    fails="""
+def build():
+    return keras.Sequential([keras.Input(batch_shape=(1, 10, 3)), L.LSTM(4, stateful=True), L.Dense(1)])
+def data():
+    return np.zeros((8, 10, 3), "float32"), None
+""",
+    passes="""
+def build():
+    return keras.Sequential([keras.Input(batch_shape=(8, 10, 3)), L.LSTM(4, stateful=True), L.Dense(1)])
+def data():
+    return np.zeros((8, 10, 3), "float32"), None
+""",
+    frameworks=("keras",),
+)  # fmt: skip
+WEIGHTS = rule(
+    "weights-apart", "An array does not fit the weight that it is put into", severity="error", source="Keras' own check in set_weights",
+    fails="""
+def build():
+    e = L.Embedding(11, 4); e.build((None, 6)); e.set_weights([np.zeros((10, 4))])
+    return keras.Sequential([keras.Input((6,), dtype="int32"), e])
+""",
+    passes="""
+def build():
+    e = L.Embedding(10, 4); e.build((None, 6)); e.set_weights([np.zeros((10, 4))])
+    return keras.Sequential([keras.Input((6,), dtype="int32"), e])
+""",
+)  # fmt: skip
+DISCONNECTED = rule(
+    "graph-disconnected", "A model is made of other inputs than its output comes from", severity="error", source="the symbolic tensors' own history",
+    fails="""
+def build():
+    a, b = keras.Input((3,)), keras.Input((3,)); return keras.Model(a, L.Dense(1)(L.Concatenate()([a, b])))
+""",
+    passes="""
+def build():
+    a, b = keras.Input((3,)), keras.Input((3,)); return keras.Model([a, b], L.Dense(1)(L.Concatenate()([a, b])))
+""",
+)  # fmt: skip
+SYMBOLIC = rule(
+    "symbolic-tensor", "A line asks more of a symbolic tensor than it is", severity="error", source="Keras 3: a KerasTensor has a shape and a dtype",
+    fails="""
+def build():
+    i = keras.Input((4,)); x = L.Dense(2)(i)
+    return keras.Model(i, L.Dense(1)(tf.nn.relu(x)))
+""",
+    passes="""
+def build():
+    i = keras.Input((4,)); x = L.Dense(2)(i)
+    return keras.Model(i, L.Dense(1)(keras.ops.relu(x)))
+""",
+    frameworks=("keras",),
+)  # fmt: skip
+DTYPES = rule(
+    "dtype-mix", "An operation is given tensors of different dtypes", severity="error", source="TensorFlow's own check of an operation's inputs",
+    fails="""
+class Scale(L.Layer):
+    def call(self, x):
+        return x * tf.range(4)
+def build():
+    return keras.Sequential([keras.Input((4,)), Scale(), L.Dense(1)])
+def data():
+    return np.zeros((8, 4), "float32"), None
+""",
+    passes="""
+class Scale(L.Layer):
+    def call(self, x):
+        return x * tf.cast(tf.range(4), x.dtype)
+def build():
+    return keras.Sequential([keras.Input((4,)), Scale(), L.Dense(1)])
+def data():
+    return np.zeros((8, 4), "float32"), None
+""",
+)  # fmt: skip
+
+
+def _states(at: Break) -> Explained:
+    keeps = tuple(at.evidence.arguments(at.node.id).get("state_sizes") or ())
+    states = _handed(at.evidence.given)
+    if not keeps or not states:
+        return None
+    shapes = tuple(one.spec.shape for one in states)
+    rows = {s[0] for s in shapes if s and len(s) == 2 and s[0] not in (None, 1)}
+    if at.shape and at.shape[0] is not None and len(rows) == 1 and rows != {at.shape[0]}:
+        return "op-shapes", StateRows(Who.of(at.node), at.shape[0], rows.pop() or 0)
+    if len(keeps) == len(shapes) and all(s is None or (len(s) == 2 and s[-1] in (n, None)) for s, n in zip(shapes, keeps, strict=True)):
+        return None
+    encoders = [one.giver for one in states if one.giver is not None]
+    names = tuple(dict.fromkeys(one.name for one in encoders))
+    joined = any(one.op == "Bidirectional" for one in encoders)
+    return STATES.id, States(Who.of(at.node), keeps, shapes, at.node.op == "Bidirectional", names, joined)
+
+
+def _handed(given: list[Given]) -> list[Given]:
+    """The states among what a layer was given: by their name, or what comes behind a sequence in a list."""
+    named = [one for one in given if one.label in _STATES]
+    if named:
+        return named
+    first = given[0].spec.shape if given else None
+    rest = [one for one in given[1:] if one.label == ""]
+    return rest if first is not None and len(first) >= 3 and all(len(one.spec.shape or ()) == 2 for one in rest) else []
+
+
+def _stateful(at: Break) -> Explained:
+    said = hear(at.node.failure, HeardStateful)
+    if said is None:
+        return None
+    declared = next((spec.shape[0] for _, spec in at.evidence.declared or [] if spec.shape), None)
+    return STATEFUL.id, StatefulRows(Who.of(at.node), None if said.unknown else declared, at.shape[0] if at.shape else None)
+
+
+def _cell(at: Break) -> Explained:
+    said = hear(at.node.failure, HeardLoopState)
+    return (STATES.id, CellState(Who.of(at.node), said.before, said.after)) if said is not None else None
+
+
+def _dtypes(at: Break) -> Explained:
+    said, refused = hear(at.node.failure, HeardDtypes), hear(at.node.failure, HeardRefusedDtype)
+    if said is not None:
+        return DTYPES.id, DtypesApart(said.operation, said.first, said.second, Who.of(at.node) if at.node.kind == "layer" else None)
+    if refused is not None:
+        return DTYPES.id, DtypeRefused(Who.of(at.node), refused.parameter, refused.dtype, refused.allowed)
+    return None
+
+
+def _inner_door(at: Break) -> Explained:
+    said = hear(at.node.failure, HeardInput)
+    if said is None or at.node.kind != "layer" or len(at.edges) != 1 or not at.shape or len(said.wanted) != len(at.shape):
+        return None
+    sizes = at.evidence.origins.of(at.edges[0])
+    for size, wanted in zip(sizes[1:], said.wanted[1:], strict=False):
+        found = instead(size, wanted) if wanted is not None else None
+        if found is not None:
+            return "input-axis", InnerDoor(Who.of(at.node), said.wanted, at.shape, givers(at.evidence.flow, at.edges), found)
+    return "input-axis", InnerDoor(Who.of(at.node), said.wanted, at.shape, givers(at.evidence.flow, at.edges))
+
+
+def _arguments(at: Break) -> Explained:
+    said = hear(at.node.failure, HeardMissingArgument)
+    if said is None or at.node.kind != "layer" or len(at.edges) < 2:
+        return None
+    return "layer-raises", CallArguments(Who.of(at.node), said.name, len(at.edges))
+
+
+def _no_rank(at: Break) -> Explained:
+    paths = tuple(show(path) for path, spec in at.evidence.x if spec.shape is None)
+    if not paths or hear(at.node.failure, HeardNoRank) is None:
+        return None
+    return "unknown-rank", NoRank(paths, Who.of(at.node) if at.node.kind == "layer" else None)
+
+
+def _made_inside(at: Break) -> Explained:
+    if hear(at.node.failure, HeardMadeInside) is None or (at.evidence.where == "build" and at.node.kind != "layer"):
+        return None
+    cls = at.evidence.facts.get("made") or "variable"
+    return MADE.id, MadeAnew(cls, "step" if "step" in at.evidence.facts else "call")
+
+
+def _weights(at: Break) -> Explained:
+    said, counted = hear(at.node.failure, HeardWeight), hear(at.node.failure, HeardWeightCount)
+    if counted is not None:
+        return WEIGHTS.id, WeightCount(counted.owner, counted.wanted, counted.given)
+    if said is None:
+        return None
+    named = next((item for item in reversed(at.evidence.flow.nodes) if item.name == said.owner), None)
+    if named is None:  # the message does not tell the layer: by the at.shape of its weights
+        fits = [item for item in at.evidence.flow.nodes if any(weight.shape == said.wanted for weight in item.weights)]
+        named = fits[0] if len(fits) == 1 else None
+    return WEIGHTS.id, WeightApart(Who.of(named) if named is not None else None, said.owner, said.wanted, said.given)
+
+
+def _line(at: Break) -> Explained:
+    """A line outside of any layer."""
+    if at.node.op != "python":
+        return None
+    apart: Unconnected | None = at.evidence.facts.get("unconnected")
+    if apart is not None:
+        return DISCONNECTED.id, Disconnected(apart.missing, apart.given, apart.through)
+    if at.evidence.facts.get("symbolic") is not None:
+        function, same = at.evidence.facts["symbolic"]
+        return SYMBOLIC.id, SymbolicFunction(function, same)
+    if hear(at.node.failure, HeardBoolean) is not None:
+        return SYMBOLIC.id, SymbolicQuestion("truth")
+    if hear(at.node.failure, HeardNoneNumber) is not None and at.node.location is not None and "shape" in at.node.location.text:
+        return SYMBOLIC.id, SymbolicQuestion("size")
+    unpack, last = hear(at.node.failure, HeardUnpack), at.evidence.facts.get("last")
+    if unpack is not None and isinstance(last, LastCall) and len(last.outputs) not in (1, unpack.wanted):
+        return "code-raises", Unpacked(last.layer, unpack.wanted, last.outputs)
+    return None
+
+
+CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
+    _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _no_rank, _made_inside, _weights, _line,
+)  # fmt: skip
+
+
+def dtypes_in_loss(evidence: Evidence, node: Node, loss: Node) -> Fact | None:
+    """Tensors of two dtypes in a loss or metric of the user's own, or one that an operation does not take."""
+    said, refused = hear(node.failure, HeardDtypes), hear(node.failure, HeardRefusedDtype)
+    if said is not None:
+        return DtypesApart(said.operation, said.first, said.second, Who.of(loss), "loss", labels=True)
+    if refused is None:
+        return None
+    came = {spec.dtype for _, spec in evidence.y}
+    cast = evidence.framework == "keras" and loss.kind == "loss" and came <= set(refused.allowed) and refused.dtype not in came
+    return DtypeRefused(Who.of(loss), refused.parameter, refused.dtype, refused.allowed, next(iter(came), "") if cast else "")

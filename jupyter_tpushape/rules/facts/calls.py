@@ -1,0 +1,49 @@
+"""What is found of calls: what they make anew each time, and the losses that layers add."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ...flow import Fact, Shape, Side, Sides, Who, show_shape
+from ..words import named
+
+
+class MadeAnew(Fact, frozen=True):
+    """Every call makes a ``cls`` anew. ``where``: in the model's own code, its loss, or its training step."""
+
+    cls: str
+    where: Literal["call", "loss", "step"]
+
+    def message(self) -> str:
+        place = {"call": "inside call", "loss": "inside the loss", "step": "inside the training step"}[self.where]
+        return (
+            f"A {self.cls} is made {place}, anew each time it runs: fit raises at the second run, and its variables would never be trained."
+        )
+
+    def why(self) -> str:
+        where = {"call": "in __init__ (or build) of the layer", "loss": "once, outside of the loss", "step": "in __init__ of the model"}[
+            self.where
+        ]
+        return f"A compiled step makes variables in its first run only. Make it {where}, keep it, and call it here."
+
+    def sides(self) -> Sides:
+        return Side("made once"), Side("made in every run")
+
+
+class VectorLoss(Fact, frozen=True):
+    """``layer`` adds a loss of one number a sample, ``shape``."""
+
+    layer: Who
+    shape: Shape
+
+    def message(self) -> str:
+        return f"{named(self.layer)} adds a loss of {show_shape(self.shape)}, one number a sample, where a scalar is meant."
+
+    def why(self) -> str:
+        return (
+            "The total loss becomes a vector then, and its gradient the sum over the batch: it grows with the batch size, and outweighs the mean of the "
+            "compiled loss. add_loss(tf.reduce_mean(loss)) adds one number."
+        )
+
+    def sides(self) -> Sides:
+        return Side("()"), Side(show_shape(self.shape))

@@ -1,0 +1,93 @@
+"""Why an operation cannot work on what it is given: which axis is the batch, which number is written, which axis is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..examine.evidence import Evidence, Given
+from ..examine.heard import HeardUnequal, hear
+from ..examine.heard_contracts import HeardUneven
+from ..flow import Edge, Node, Shape
+from ..graph import Axis, axes, written
+from .facts.reasons import LacksAxis, Lengths, Reason, Uneven, WholeOnly, WrittenRows
+from .upstream import ancestors, cause_of_axes
+
+_PRODUCTS = ("MatMul", "BatchMatMul", "Einsum", "dot_general")
+
+
+def reason(evidence: Evidence, node: Node) -> Reason | None:
+    """Why the two operands of the operation that broke do not go together; ``None`` where nothing tells it."""
+    operands = [one for one in evidence.given if one.spec.shape is not None]
+    uneven = hear(node.failure, HeardUneven)
+    if uneven is not None and operands:
+        return Uneven(operands[0].spec.shape or (), uneven.target)
+    said = hear(node.failure, HeardUnequal)
+    if node.kind != "op" or len(operands) != 2 or said is None:
+        return None
+    one, other = operands
+    a, b = one.spec.shape or (), other.spec.shape or ()
+    product = node.op.startswith(_PRODUCTS)
+    place = next(_places(a, b, said.left, said.right, product), None)
+    if place is None:
+        return None
+    i, j = place
+    for mine, k, its, m in ((one, i, other, j), (other, j, one, i)):
+        shape, fixed = mine.spec.shape or (), its.spec.shape or ()
+        if batch_axis(mine) != k or batch_axis(its) == m or fixed[m] is None:
+            continue
+        number = fixed[m] or 0
+        if number == getattr(evidence.sample, "rows", None):
+            return WholeOnly(number, shape[k])
+        if batch_axis(its) is not None and len(shape) != len(fixed):
+            short, long = sorted((shape, fixed), key=len)
+            return LacksAxis(short, long, product, _through(evidence, one if len(a) > len(b) else other))
+        return WrittenRows(number, shape[k]) if batch_axis(its) is None and its.giver is None else None
+    if batch_axis(one) == i or batch_axis(other) == j or a[i] is None or b[j] is None:
+        return None
+    return Lengths(a[i] or 0, b[j] or 0, _source(evidence, one, i), _source(evidence, other, j))
+
+
+def batch_axis(given: Given) -> int | None:
+    """The axis of a tensor that carries the batch: the one that grows with it, or whose size is unknown while a model is built."""
+    if given.grows:
+        return min(given.grows)
+    shape = given.spec.shape
+    return 0 if shape and shape[0] is None else None
+
+
+def _places(a: Shape, b: Shape, left: int, right: int, product: bool) -> Iterator[tuple[int, int]]:
+    """Axes of both that have the two sizes which were to be equal: where the operation puts them together, then elsewhere."""
+    pairs = [(len(a) - 1, len(b) - 2)] if product and len(a) > 0 and len(b) > 1 else []
+    pairs += [(len(a) - k, len(b) - k) for k in range(1, min(len(a), len(b)) + 1)]
+    pairs += [(i, j) for i in range(len(a)) for j in range(len(b))]
+    for i, j in pairs:
+        if {a[i], b[j]} == {left, right}:
+            yield i, j
+
+
+def _source(evidence: Evidence, given: Given, axis: int) -> str:
+    """What a size comes from, in the program's own words; ``""`` for a number of the program."""
+    if given.giver is None:
+        return ""
+    edge = next((edge for edge in evidence.failed_inputs() if edge.source == given.giver.id and edge.spec.shape == given.spec.shape), None)
+    sizes = evidence.origins.of(edge) if edge is not None else ()
+    if axis < len(sizes):
+        told = written(sizes[axis])
+        began = axes(sizes[axis])
+        if told:
+            return told
+        if len(began) == 1 and isinstance(sizes[axis], Axis):
+            return f"axis {began[0].axis} of {began[0].who}"
+    return given.giver.name
+
+
+def _through(evidence: Evidence, given: Given) -> str:
+    """The layer whose inner axes came along through a Dense to this tensor; ``""`` where none did."""
+    if given.giver is None:
+        return ""
+    for node in [given.giver, *ancestors(evidence, given.giver.id)]:
+        out: Edge | None = next(iter(evidence.flow.out_of(node.id)), None)
+        if node.op == "Dense" and out is not None and out.spec.shape is not None and len(out.spec.shape) > 2:
+            cause = cause_of_axes(evidence, out)
+            return cause[1].name if cause is not None and cause[0] in ("grid", "input") else ""
+    return ""

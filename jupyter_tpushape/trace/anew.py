@@ -1,0 +1,94 @@
+"""What a program makes anew each time it runs: a compiled step makes variables in its first call only, so ``fit`` refuses the second one.
+
+No single call can tell such a layer from one that is made once and kept. So the program is called again, unrecorded, where the
+first call made something; that costs nothing where it did not.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .locations import Place, converted, is_ours, is_user_file, place_of
+
+if TYPE_CHECKING:
+    from .recorder import Recorder
+
+
+@dataclass(frozen=True)
+class Anew:
+    """Something that holds variables and is made in every call."""
+
+    cls: str
+    place: Place
+    in_loss: bool = False
+
+
+_AUTOGRAPH = f"tensorflow{os.sep}python{os.sep}autograph"
+# Frames between a constructor and the line that calls it.
+_BETWEEN = frozenset(
+    {
+        "__init__",
+        "__call__",
+        "_method_wrapper",
+        "_wrap_function",
+        "wrapper",
+        "error_handler",
+        "variable_call",
+        "creator",
+        "getter",
+        "<lambda>",
+    }
+)
+
+
+def note(recorder: Recorder, obj: Any) -> None:
+    """Notes what the user's own line makes while a program is traced; what a framework's layer makes inside is its own business."""
+    if recorder.graph is None:
+        return
+    frame: Any = sys._getframe(2)
+    while frame is not None:
+        code = frame.f_code
+        if "__autograph_generated_file" in code.co_filename:
+            place = converted()
+            if place is not None and code.co_name not in ("tf__build", "tf____init__"):
+                recorder.inside.append((obj, place))
+            return
+        own = code.co_name == "__init__" and code.co_argcount and frame.f_locals.get(code.co_varnames[0]) is obj
+        if is_user_file(code.co_filename) and not own:
+            if code.co_name not in ("build", "__init__"):
+                recorder.inside.append((obj, place_of(frame)))
+            return
+        if not own and not is_ours(code.co_filename) and code.co_name not in _BETWEEN and _AUTOGRAPH not in code.co_filename:
+            return
+        frame = frame.f_back
+
+
+def made_anew(recorder: Recorder, again: Callable[[], Any], *, in_loss: bool = False) -> Anew | None:
+    """What a second call makes once more, by the same line; ``None`` where it keeps what the first one made."""
+    first = {place for obj, place in recorder.inside if _holds(obj)}
+    if not first:
+        return None
+    mark = len(recorder.inside)
+    recorder.muted += 1
+    try:
+        again()
+    except Exception:
+        return None  # what a second call says is another matter
+    finally:
+        recorder.muted -= 1
+    found = next(((obj, place) for obj, place in recorder.inside[mark:] if place in first and _holds(obj)), None)
+    return Anew(type(found[0]).__name__, found[1], in_loss) if found is not None else None
+
+
+def _holds(obj: Any) -> bool:
+    """Whether something holds variables, or is one."""
+    if hasattr(obj, "assign"):
+        return True
+    try:
+        return bool(getattr(obj, "variables", None)) or hasattr(obj, "apply_gradients")
+    except ValueError:  # tf_keras: not built
+        return False

@@ -1,0 +1,179 @@
+"""Contracts beyond shapes: each program breaks one, its twin does not, and the fact says which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from programs import example
+
+import jupyter_tpushape as tpushape
+from jupyter_tpushape.rules.facts import calls, compiled, contracts, layers, reasons
+
+BOTH = ("keras", "tf_keras")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program with a place to fill in; what breaks it and what does not; the fact and some of its fields."""
+
+    name: str
+    program: str
+    bad: str
+    good: str
+    fact: type[Any]
+    fields: dict[str, Any]
+    frameworks: tuple[str, ...] = BOTH
+
+
+_SEQUENCES = """
+def data():
+    return [np.zeros((8, 6, 8), "float32"), np.zeros((8, 4, 8), "float32")], np.zeros((8, 4, 3), "float32")
+def build():
+    e, d = keras.Input((6, 8)), keras.Input((4, 8))
+    %s
+    m = keras.Model([e, d], L.Dense(3)(y)); m.compile("sgd", "mse"); return m
+"""
+_ROWS = """
+%s
+def data():
+    return np.zeros((8, 6), "float32"), np.zeros((8, 1), "float32")
+"""
+_TWO = """
+def build():
+    i = keras.Input((6,)); m = keras.Model(i, [L.Dense(1, name="age")(i), L.Dense(2, name="size")(i)]); m.compile("sgd", %s); return m
+def data():
+    return np.zeros((8, 6), "float32"), %s
+"""
+_CLASSES = """
+def build():
+    m = keras.Sequential([keras.Input((6,)), L.Dense(4, activation="softmax")])
+    m.compile("sgd", "sparse_categorical_crossentropy", metrics=[%s]); return m
+def data():
+    return np.zeros((8, 6), "float32"), np.zeros((8,), "int32")
+"""
+_LAYER = """
+class Own(L.Layer):
+%s
+def build():
+    m = keras.Sequential([keras.Input((6,)), Own(), L.Dense(1)]); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((8, 6), "float32"), np.zeros((8, 1), "float32")
+"""
+_GRAPH = """
+class Neighbours(L.Layer):
+    def __init__(self):
+        super().__init__(); self.inner = L.Dense(4)
+    def call(self, inputs):
+        x, a = inputs
+        return tf.matmul(a, self.inner(x))
+def build():
+    x, a = keras.Input((6,)), keras.Input((50,)); m = keras.Model([x, a], L.Dense(1)(Neighbours()([x, a]))); m.compile("sgd", "mse"); return m
+def data():
+    x, y = [np.zeros((50, 6), "float32"), np.eye(50, dtype="float32")], np.zeros((50, 1), "float32")
+    return %s
+"""
+CASES = [
+    Case("states of both directions for a layer of one", _SEQUENCES, "_, *s = L.Bidirectional(L.LSTM(4, return_state=True))(e); y = L.LSTM(8, return_sequences=True)(d, initial_state=s)",
+         "_, f, c, b, k = L.Bidirectional(L.LSTM(4, return_state=True))(e); y = L.LSTM(8, return_sequences=True)(d, initial_state=[L.Concatenate()([f, b]), L.Concatenate()([c, k])])",
+         contracts.States, {"keeps": (8, 8), "joined": True}, ("keras",)),
+    Case("states of one direction for both", _SEQUENCES, "_, *s = L.LSTM(4, return_state=True)(e); y = L.Bidirectional(L.LSTM(4, return_sequences=True))(d, initial_state=s)",
+         "_, *s = L.LSTM(4, return_state=True)(e); y = L.Bidirectional(L.LSTM(4, return_sequences=True))(d, initial_state=s + s)",
+         contracts.States, {"keeps": (4, 4, 4, 4), "both": True}, ("keras",)),
+    Case("narrow states", _SEQUENCES, "_, s = L.GRU(4, return_state=True)(e); y = L.GRU(8, return_sequences=True)(d, initial_state=s)",
+         "_, s = L.GRU(8, return_state=True)(e); y = L.GRU(8, return_sequences=True)(d, initial_state=s)", contracts.States, {"keeps": (8,)}),
+    Case("what a layer returns", _SEQUENCES, "x, h = L.LSTM(4, return_state=True)(e); y = L.LSTM(4, return_sequences=True)(d, initial_state=[x, h])",
+         "x, h, c = L.LSTM(4, return_state=True)(e); y = L.LSTM(4, return_sequences=True)(d, initial_state=[h, c])", contracts.Unpacked, {"wanted": 2}),
+    Case("an undeclared batch", _ROWS, "def build():\n    m = keras.Sequential([keras.Input((6,)), L.Reshape((6, 1)), L.LSTM(4, stateful=True), L.Dense(1)]); m.compile('sgd', 'mse'); return m",
+         "def build():\n    m = keras.Sequential([keras.Input((6,)), L.Reshape((6, 1)), L.LSTM(4), L.Dense(1)]); m.compile('sgd', 'mse'); return m",
+         contracts.StatefulRows, {"rows": None}),
+    Case("another Input", _ROWS, "def build():\n    i = keras.Input((6,)); x = L.Dense(1)(i); m = keras.Model(keras.Input((6,)), x); m.compile('sgd', 'mse'); return m",
+         "def build():\n    i = keras.Input((6,)); x = L.Dense(1)(i); m = keras.Model(i, x); m.compile('sgd', 'mse'); return m", contracts.Disconnected, {}),
+    Case("a function of TensorFlow", _ROWS, "def build():\n    i = keras.Input((6,)); x = L.Dense(1)(i); x = tf.reduce_max(x, axis=-1, keepdims=True); m = keras.Model(i, x); m.compile('sgd', 'mse'); return m",
+         "def build():\n    i = keras.Input((6,)); x = L.Dense(1)(i); x = keras.ops.max(x, axis=-1, keepdims=True); m = keras.Model(i, x); m.compile('sgd', 'mse'); return m",
+         contracts.SymbolicFunction, {"function": "tf.reduce_max", "instead": "keras.ops.max"}, ("keras",)),
+    Case("a truth", _ROWS, "def build():\n    i = keras.Input((6,)); x = L.Dense(1)(i); x = x if x > 0 else -x; m = keras.Model(i, x); m.compile('sgd', 'mse'); return m",
+         "def build():\n    i = keras.Input((6,)); x = L.Dense(1)(i); m = keras.Model(i, x); m.compile('sgd', 'mse'); return m", contracts.SymbolicQuestion, {"of": "truth"}, ("keras",)),
+    Case("a table of other words", _ROWS, "def build():\n    d = L.Dense(1); d.build((None, 6)); d.set_weights([np.zeros((7, 1)), np.zeros(1)]); m = keras.Sequential([d]); m.compile('sgd', 'mse'); return m",
+         "def build():\n    d = L.Dense(1); d.build((None, 6)); d.set_weights([np.zeros((6, 1)), np.zeros(1)]); m = keras.Sequential([d]); m.compile('sgd', 'mse'); return m",
+         contracts.WeightApart, {"wanted": (6, 1), "given": (7, 1)}),
+    Case("a layer without weights", _ROWS, "def build():\n    d = L.Dense(1); d.set_weights([np.zeros((6, 1)), np.zeros(1)]); m = keras.Sequential([d]); m.compile('sgd', 'mse'); return m",
+         "def build():\n    d = L.Dense(1); m = keras.Sequential([d]); m.compile('sgd', 'mse'); return m", contracts.WeightCount, {"wanted": 0, "given": 2}),
+    Case("names of a loss dict", _TWO % ("{'age': 'mse', %s: 'mse'}", "{'age': np.zeros((8, 1), 'float32'), 'size': np.zeros((8, 2), 'float32')}"), "'height'", "'size'",
+         compiled.UnknownOutputs, {"what": "loss", "unknown": ("height",)}, ("keras",)),
+    Case("names of labels", _TWO % ("{'age': 'mse', 'size': 'mse'}", "{'age': np.zeros((8, 1), 'float32'), %s: np.zeros((8, 2), 'float32')}"), "'height'", "'size'",
+         compiled.UnknownOutputs, {"what": "labels", "unknown": ("height",)}, ("keras",)),
+    Case("weights of one output", _TWO % ("['mse', 'mse']", "[np.zeros((8, 1), 'float32'), np.zeros((8, 2), 'float32')], [np.ones(8, 'float32')%s]"), "", ", np.ones(8, 'float32')",
+         compiled.WrongNumber, {"what": "weights", "given": 1}, ("keras",)),
+    Case("a metric of rows", _CLASSES, "keras.metrics.Recall()", "'accuracy'", compiled.MetricReads, {"classes": False}),
+    Case("a metric of classes", _CLASSES, "keras.metrics.MeanIoU(num_classes=4)", "keras.metrics.MeanIoU(num_classes=4, sparse_y_pred=False)", compiled.MetricReads, {"classes": True}, ("keras",)),
+    Case("a range of whole numbers", _LAYER, "    def call(self, x):\n        return x * tf.range(6)", "    def call(self, x):\n        return x * tf.cast(tf.range(6), x.dtype)",
+         contracts.DtypesApart, {"first": "float32", "second": "int32"}),
+    Case("a layer made in call", _LAYER, "    def call(self, x):\n        return L.Dense(4)(x)", "    def call(self, x):\n        return L.Activation('relu')(x)",
+         calls.MadeAnew, {"cls": "Dense", "where": "call"}),
+    Case("a layer kept by the first call", _LAYER, "    def call(self, x):\n        return L.Dense(4)(x)",
+         "    inner = None\n    def call(self, x):\n        if self.inner is None:\n            Own.inner = L.Dense(4)\n        return self.inner(x)", calls.MadeAnew, {}),
+    Case("a loss of rows", _LAYER, "    def call(self, x):\n        self.add_loss(tf.reduce_mean(tf.square(x), axis=1))\n        return x",
+         "    def call(self, x):\n        self.add_loss(tf.reduce_mean(tf.square(x)))\n        return x", calls.VectorLoss, {"shape": (8,)}),
+    Case("all nodes of a graph", _GRAPH, "x, y", "tf.data.Dataset.from_tensors(((x[0], x[1]), y))", layers.OperationRaised, {"reason": reasons.WholeOnly(50, 32)}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("case", "framework"),
+    [pytest.param(case, name, id=f"{case.name}-{name}") for case in CASES for name in case.frameworks],
+)
+def test_the_contract_is_named_and_the_twin_has_none(case, framework):
+    program = example(case.program.replace("%s", case.bad), framework)
+    findings = [one for one in tpushape.trace(program["build"], program["data"], tpu=None, fixes=False).findings if one.serious]
+    assert [type(one.fact) for one in findings] == [case.fact], [one.message for one in findings]
+    fact = findings[0].fact
+    assert {key: getattr(fact, key) for key in case.fields} == case.fields
+    twin = example(case.program.replace("%s", case.good), framework)
+    assert tpushape.trace(twin["build"], twin["data"], tpu=None, fixes=False).ok
+
+
+def test_what_breaks_inside_a_layer_of_ones_own_is_named_on_its_line():
+    text = """
+class Block(L.Layer):
+    def __init__(self):
+        super().__init__(); self.att = L.MultiHeadAttention(2, 4)
+    def call(self, x, ids):
+        return self.att(x, x, attention_mask=tf.not_equal(ids, 0))
+def build():
+    i = keras.Input((12,), dtype="int32"); m = keras.Model(i, L.Dense(1)(L.Flatten()(Block()(L.Embedding(9, 8)(i), i)))); m.compile("sgd", "mse"); return m
+def data():
+    return np.ones((8, 12), "int32"), np.zeros((8, 1), "float32")
+"""
+    program = example(text, "keras")
+    finding = tpushape.trace(program["build"], program["data"], tpu=None, fixes=False).findings[0]
+    assert isinstance(finding.fact, layers.WrongMask)
+    assert "tf.newaxis" in finding.why
+
+
+def test_a_product_with_a_number_is_no_sparse_output():
+    text = """
+def build():
+    i = keras.Input((6,)); m = keras.Model(i, L.Dense(1)(i) * 2); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((8, 6), "float32"), np.zeros((8, 1), "float32")
+"""
+    program = example(text, "keras")
+    assert tpushape.trace(program["build"], program["data"], tpu=None).ok
+
+
+def test_a_fault_behind_the_first_is_told_as_then():
+    text = """
+def build():
+    i, j = keras.Input((6,)), keras.Input((1,), dtype="int32")
+    x = L.Concatenate()([i, L.Embedding(9, 4)(j)])
+    m = keras.Model([i, j], L.Dense(3, activation="softmax")(x)); m.compile("sgd", "categorical_crossentropy"); return m
+def data():
+    return [np.zeros((8, 6), "float32"), np.zeros((8, 1), "int32")], np.arange(8) % 3
+"""
+    program = example(text, "keras")
+    first, then = [one for one in tpushape.trace(program["build"], program["data"], tpu=None, fixes=False).findings if one.serious]
+    assert first.rule == "merge-shapes"
+    assert then.rule == "integer-labels"
+    assert then.message.startswith("Then: ")
