@@ -110,7 +110,7 @@ def _report(program: Program, fixes: bool, compiler: str | None, limits: Any, co
             mend(seen, findings)
         finally:
             _TRYING.reset(token)
-    if not _TRYING.get() and not step and not timed_out(seen.error):
+    if not _TRYING.get() and not is_step(program.model) and not timed_out(seen.error):
         findings += behind(seen, findings)
     verdicts: list[Verdict] = []
     if compiler is not None:
