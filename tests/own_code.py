@@ -355,6 +355,57 @@ def data():
             ),
         ),
     ),
+    "made in call": _own(
+        """
+class Head(L.Layer):
+    def __init__(self, units):
+        super().__init__()
+        self.units = units
+
+    def call(self, x):
+        return L.Dense(self.units, activation="relu")(x)
+""",
+        "(4,)", "L.Dense(1)(Head(8)(i))", _rows(16, 4), _rows(16, 1),
+        '        return L.Dense(self.units, activation="relu")(x)', "        return self.dense(x)",
+    ),
+    "loss of each sample": _own(
+        """
+class Penalty(L.Layer):
+    def call(self, x):
+        self.add_loss(tf.reduce_sum(tf.square(x), axis=-1))
+        return x
+""",
+        "(4,)", "L.Dense(1)(Penalty()(i))", _rows(16, 4), _rows(16, 1),
+        "        self.add_loss(tf.reduce_sum(tf.square(x), axis=-1))",
+        "        self.add_loss(tf.reduce_mean(tf.reduce_sum(tf.square(x), axis=-1)))",
+    ),
+    "losses of a tuple": Own(
+        """
+class TwoHeads(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.kind, self.size = L.Dense(3, name="kind"), L.Dense(1, name="size")
+
+    def call(self, x):
+        return self.kind(x), self.size(x)
+
+
+def build():
+    model = TwoHeads()
+    model.compile("adam", {"size": "mse", "kind": keras.losses.SparseCategoricalCrossentropy(from_logits=True)})
+    return model
+
+
+def data():
+    return np.zeros((16, 4), "float32"), (np.zeros(16, "int32"), np.zeros((16, 1), "float32"))
+""",
+        (
+            (
+                '    model.compile("adam", {"size": "mse", "kind": keras.losses.SparseCategoricalCrossentropy(from_logits=True)})',
+                '    model.compile("adam", [keras.losses.SparseCategoricalCrossentropy(from_logits=True), "mse"])',
+            ),
+        ),
+    ),
     "columns and embeddings": Own(
         """
 def build():

@@ -95,6 +95,11 @@ WEIGHTS = rule(
     doc="Keras' own losses average over the last axis and weigh what is left. Weights for each output value belong to a loss of your own, or to "
     "one loss an output.",
 )  # fmt: skip
+MASKS = rule(
+    "colour-masks", "Label masks are pictures where classes are wanted", severity="error", source=_SOURCE,
+    fails=_case("L.Conv2D(5, 1, activation='softmax')", _CCE, "np.full((8, 4, 4, 3), 128, 'float32')", "(8, 4, 4, 2)"),
+    passes=_case("L.Conv2D(5, 1, activation='softmax')", _SCE, "np.zeros((8, 4, 4), 'int32')", "(8, 4, 4, 2)"),
+)  # fmt: skip
 TEXT = rule(
     "string-labels", "The labels are text", severity="error", source=_SOURCE,
     fails=_case("L.Dense(1)", "'binary_crossentropy'", "tf.constant([['yes'], ['no']] * 4)"),
@@ -340,7 +345,7 @@ def _units(
     stats = (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.carried(labels))
     masks = len(y) == 4 and y[-1] == 3 and kind == "categorical" and stats is not None and not stats.one_hot and not stats.shares
     if masks:
-        return UNITS.id, ColourMasks(giver.name, loss.name, y, p), (giver.id,)
+        return MASKS.id, ColourMasks(giver.name, loss.name, y, p), (giver.id,)
     return UNITS.id, WrongUnits(Who.of(giver), loss.name, p, y), (giver.id,)
 
 

@@ -13,6 +13,7 @@ from .input_shape import InputShape
 from .insert_layer import InsertLayer
 from .layer_config import LayerConfig
 from .loss import Loss
+from .made_once import MadeOnce
 from .regroup import Regroup
 from .replace_layer import ReplaceLayer
 from .run import Run
@@ -35,6 +36,7 @@ __all__ = [
     "LayerConfig",
     "Listed",
     "Loss",
+    "MadeOnce",
     "MoveStage",
     "NotThere",
     "Rebatch",

@@ -8,9 +8,12 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...flow import Edit, Finding, Node, Shape, elements, show_shape
 from ...flow.observed import passes
+from ...rules.facts.calls import MadeAnew
 from ...rules.facts.layers import WrongRank, WrongWidth
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT
+from ...trace.locations import file_of
+from ..edits import MadeOnce
 from .edits import Made, at, configure, failing, given, images, insert, insert_at_call, known, upstream
 from .line import is_own
 
@@ -415,6 +418,17 @@ def general(evidence: Evidence, finding: Finding) -> Made:
             f"Add a last axis before {node.name}",
             [insert(node.name, "Reshape", target_shape=[shape[1] or 1, 1])],
             "an axis of size 1 adds no number",
+        )
+
+
+def made_once(evidence: Evidence, finding: Finding) -> Made:
+    """What is made at each run, made with the object that it belongs to."""
+    file = file_of(finding.location) if finding.location is not None else ""
+    if isinstance(finding.fact, MadeAnew) and finding.location is not None and file:
+        yield (
+            f"Make the {finding.fact.cls} once, in __init__",
+            [MadeOnce("model", file, finding.location.line, finding.fact.cls).value],
+            "its variables are then kept, and trained",
         )
 
 
