@@ -18,14 +18,15 @@ BROWSER_SOURCES := $(shell find src style schema/lab scripts -type f 2>/dev/null
 PYTHON_SOURCES := $(shell find jupyter_tpushape -name '*.py' 2>/dev/null)
 STATIC := jupyter_tpushape/static/report.js
 
-.PHONY: help demo check test lint format typecheck types docs test-ts test-py test-jax test-matrix test-binder soak agree bench dist install build browser clean
+.PHONY: help demo check test lint format typecheck types docs test-ts test-py test-jax test-matrix test-binder soak audit agree bench dist install build browser clean
 
 help:
 	@echo "make demo     diagnose a broken training script, then open the quickstart notebook in JupyterLab"
 	@echo "make test     lint, types, TypeScript tests, wheel and sdist, Python and browser tests"
 	@echo "make check    lint, types, and the tests that need neither a browser nor real training"
 	@echo "make agree    programs against real steps, AGREE=2500 of each kind and Keras"
-	@echo "make soak     thousands of random programs (SOAK=2000 of each Keras)"
+	@echo "make soak     thousands of random programs (SOAK=2000 of each Keras), FUZZ=10000 broken files, documents and patches of each kind, SEED=..."
+	@echo "make audit    known advisories against what is installed, as far as the registries answer"
 	@echo "make bench    all benchmarks, and docs/benchmarks.md anew"
 	@echo "make test-matrix, make test-binder   the oldest and newest of everything; what Binder installs"
 	@echo "make test-jax the tests of Keras on JAX, in an environment without TensorFlow"
@@ -64,7 +65,7 @@ demo: build
 test: lint typecheck docs test-ts dist test-py test-jax
 
 # For every save: what needs neither a browser nor real training, nor minutes.
-LONG := agreement as_fit builders catalogue catalogue_compiled catalogue_evidence catalogue_programs cli_places compilers compilers_charts \
+LONG := agreement as_fit attacks_data attacks_files attacks_terminal builders catalogue catalogue_compiled catalogue_evidence catalogue_programs cli_places compilers compilers_charts \
 	compilers_memory compilers_process compilers_remedies examples_colab examples_tpu facts forms ideas left_as_found mutants nested_inputs notebook \
 	observed packaging patch patch_fit pytest_plugin repair repair_after rules_examples rules_tpu rules_tpu_evidence saved_models security smoke \
 	steps steps_evidence weather
@@ -103,9 +104,18 @@ test-jax: dist
 	bash scripts/jax.sh
 
 SOAK ?= 2000
+FUZZ ?= 10000
+SEED ?= $(shell date +%s)
+ATTACKS := tests/test_attacks_documents.py tests/test_attacks_files.py tests/test_attacks_writing.py
 soak: install
+	@echo "seed $(SEED)"
+	TPUSHAPE_FUZZ=$(FUZZ) TPUSHAPE_SEED=$(SEED) python -m pytest $(ATTACKS) -k random -q
 	TPUSHAPE_SOAK=$(SOAK) python -m pytest tests/test_weather.py -k "random or thousand" -q
 	TPUSHAPE_SOAK=$(SOAK) python -m pytest tests/test_forms.py -q
+
+# Both ask their registry for known advisories; one that does not answer is said, and is no failure.
+audit: install
+	@bash scripts/audit.sh
 
 # Goes on where it was stopped; remove out/agree to begin anew.
 AGREE ?= 2500

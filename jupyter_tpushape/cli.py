@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 
 from .command import check, compiler, completion, doctor, explain, lists
-from .command.usage import UsageError
+from .command.ends import answer_soon, done, ended, stand
+from .command.out import for_good, lenient
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs a command; returns 0 (clean), 1 (something serious was found) or 2 (usage)."""
+    """Runs a command.
+
+    Returns:
+        0 where nothing serious was found, 1 where something was, 2 for a mistake in what was typed or an input that cannot be read,
+        70 for a fault of this program's own, 130 where it was interrupted.
+    """
+    if arguments is None:
+        stand()
+        answer_soon()
     parser = _parser()
     options = parser.parse_args(arguments)
     options.parser = parser
-    try:
-        return int(options.run(options))
-    except (UsageError, ValueError) as error:
-        print(f"tpushape: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:
-        # The reader of a pipe has seen enough, as of `tpushape rules | head`.
-        sys.stderr.close()
-        return 0
+    with lenient():
+        code = ended(lambda: int(options.run(options)))
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            sys.stdout.flush()
+    if arguments is None:
+        done()
+        for_good()
+    return code
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -36,7 +45,8 @@ def _parser() -> argparse.ArgumentParser:
             "check",
             help="trace a model; exits 1 where something serious is found",
             description="Traces a model on its data. A Python file is executed to get at the functions named, a notebook only with --execute; "
-            "a saved model is loaded in Keras' safe mode. Exit code: 0 nothing serious, 1 something serious, 2 a mistake in what was typed.",
+            "a saved model is read as data and runs nothing. Exit code: 0 nothing serious, 1 something serious, 2 a mistake in what was typed "
+            "or an input that cannot be read, 70 a fault of tpushape's own, 130 interrupted.",
         )
     )
     explaining = commands.add_parser(

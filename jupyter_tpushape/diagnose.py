@@ -17,6 +17,7 @@ from .trace.axes import name_axes
 from .trace.locations import user_frame
 from .trace.patience import timed_out
 from .trace.reach import is_step, plain
+from .trace.turns import Training, turn
 
 # Whether fixes are being tried: a script that asks for a trace at its top level is run with each of them.
 _TRYING: ContextVar[bool] = ContextVar("trying", default=False)
@@ -87,30 +88,38 @@ def trace(
     target, live = _target(tpu, strategy)
     handed = HANDED.get() or user_frame(depth=2, outer=True)
     program = Program(model, data, target, live, batch_size, loss, training, batches, progress, handed=handed)
+    try:
+        with turn(model):
+            return _report(program, fixes, compiler, limits, compile_batches, start)
+    except Training:
+        raise BadProgram("This model is being trained by another thread: trace it when that has ended, or a model of its own.") from None
+
+
+def _report(program: Program, fixes: bool, compiler: str | None, limits: Any, compile_batches: bool, start: float) -> Report:
     seen = examine(program)
     name_axes(seen.evidence.flow)
     findings = run_rules(seen.evidence)
-    if target is not None and seen.evidence.where in ("call", "loss", "metric") and not timed_out(seen.error):
-        _only_on_target(program.with_(data=seen.data, sample=seen.sample), findings, target)
+    if program.target is not None and seen.evidence.where in ("call", "loss", "metric") and not timed_out(seen.error):
+        _only_on_target(program.with_(data=seen.data, sample=seen.sample), findings, program.target)
     if fixes and not _TRYING.get() and not timed_out(seen.error) and any(finding.serious for finding in findings):
         from .repair import mend, propose, suggest
 
         token = _TRYING.set(True)
         try:
-            (suggest if step else propose)(seen, findings)
+            (suggest if is_step(program.model) else propose)(seen, findings)
             mend(seen, findings)
         finally:
             _TRYING.reset(token)
-    if not _TRYING.get() and not step and not timed_out(seen.error):
+    if not _TRYING.get() and not is_step(program.model) and not timed_out(seen.error):
         findings += behind(seen, findings)
     verdicts: list[Verdict] = []
     if compiler is not None:
         from .compilers import verdicts as ask
 
-        verdicts, more = ask(seen, compiler, progress, limits, fixes, compile_batches)
+        verdicts, more = ask(seen, compiler, program.progress, limits, fixes, compile_batches)
         findings += more
     report = Report(
-        seen.evidence.flow, findings, target=target, verdicts=verdicts, title=_title(seen),
+        seen.evidence.flow, findings, target=program.target, verdicts=verdicts, title=_title(seen),
         seconds=time.perf_counter() - start, limits=tuple(seen.limits),
     )  # fmt: skip
     report.replacement = getattr(seen.sample, "replacement", None)

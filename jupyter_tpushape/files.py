@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import stat
@@ -10,6 +11,7 @@ import tempfile
 import tokenize
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -25,6 +27,24 @@ class Written:
     encoding: str = "utf-8"
     newline: str = "\n"
     bom: bool = False
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the file.
+
+        Raises:
+            ValueError: where the text has letters that the encoding has not.
+        """
+        text = self.text if self.newline in ("", "\n") else self.text.replace("\n", self.newline)
+        try:
+            return (_BOM if self.bom else b"") + text.encode(self.encoding)
+        except UnicodeEncodeError as error:
+            letter = error.object[error.start : error.start + 1]
+            raise ValueError(f"{letter!r} cannot be written in {self.encoding}: nothing was changed.") from None
+
+
+class Changed(OSError):
+    """The file is not what was read a moment ago: somebody else has written it."""
 
 
 def read_text(path: Path) -> Written:
@@ -45,6 +65,15 @@ def read_text(path: Path) -> Written:
         text = data[3 if bom else 0 :].decode(encoding)
     except UnicodeDecodeError as error:
         raise ValueError(f"{path.name} is not {encoding} text at byte {error.start}: nothing was changed.") from None
+    except LookupError:
+        raise ValueError(f"{path.name} declares {encoding}, which is no encoding of text: nothing was changed.") from None
+    written = _of(text, encoding, bom)
+    if written.data != data:
+        raise ValueError(f"{path.name} cannot be written back byte for byte in {encoding}: nothing was changed.")
+    return written
+
+
+def _of(text: str, encoding: str, bom: bool) -> Written:
     feeds, returns = text.count("\r\n"), text.count("\r")
     if feeds and feeds == returns and feeds == text.count("\n"):
         return Written(text.replace("\r\n", "\n"), encoding, "\r\n", bom)
@@ -53,39 +82,101 @@ def read_text(path: Path) -> Written:
     return Written(text, encoding, "\n" if not returns else "", bom)
 
 
-def write_text(path: Path, written: Written | str) -> None:
-    """Writes beside the file, flushes, and renames: the file has the new bytes or the old ones. Mode and links stay.
+def write_text(path: Path, written: Written | str, *, instead_of: Written | None = None) -> None:
+    """Writes beside the file, flushes, and renames: the file has the new bytes or the old ones. Mode, owner and links stay.
+
+    Args:
+        path: the file. written: its new text; a plain string is UTF-8. instead_of: what it held when it was read.
 
     Raises:
+        Changed: where it holds something else by now.
         OSError: where it cannot be written; the file is as it was.
+        ValueError: where the text has letters that the file's encoding has not.
     """
     if isinstance(written, str):
-        written = Written(written)
-    text = written.text if written.newline in ("", "\n") else written.text.replace("\n", written.newline)
-    data = (_BOM if written.bom else b"") + text.encode(written.encoding)
-    write_bytes(path, data)
+        # What no encoding holds came from a name of the user's program.
+        written = Written(written.encode("utf-8", "replace").decode("utf-8"))
+    write_bytes(path, written.data, instead_of=None if instead_of is None else instead_of.data)
 
 
-def write_bytes(path: Path, data: bytes) -> None:
+def write_bytes(path: Path, data: bytes, *, instead_of: bytes | None = None) -> None:
     """The same for bytes."""
     # A link stays a link: what it leads to is written.
     target = Path(os.path.realpath(path))
-    if target.exists() and not os.access(target, os.W_OK):
-        raise PermissionError(13, "Permission denied", str(path))
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        known: os.stat_result | None = path.stat()
+    except FileNotFoundError:
+        known = None
+    if known is not None and stat.S_ISDIR(known.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if known is not None and not stat.S_ISREG(known.st_mode):
+        # A terminal, a pipe, /dev/null: there is nothing to lose, and nothing to put in its place.
+        with path.open("wb") as file:
+            file.write(data)
+        return
+    # The administrator may write what is marked as not to be written, and is not meant to by accident.
+    if known is not None and (not os.access(target, os.W_OK) or not known.st_mode & 0o222):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    handle, name = tempfile.mkstemp(prefix=".tpushape-", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        if target.exists():
-            os.chmod(name, stat.S_IMODE(target.stat().st_mode))  # noqa: PTH101
-        else:
+        if known is None:
             mask = os.umask(0)
             os.umask(mask)
             os.chmod(name, 0o666 & ~mask)  # noqa: PTH101
-        os.replace(name, target)  # noqa: PTH105
+        else:
+            _likeness(name, target, known)
+        if instead_of is not None and target.read_bytes() != instead_of:
+            raise Changed(errno.EBUSY, "it has changed since it was read", str(path))
+        if known is not None and known.st_nlink > 1:
+            _over(target, data)
+            os.unlink(name)  # noqa: PTH108
+        else:
+            os.replace(name, target)  # noqa: PTH105
+            _settled(target.parent)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(name)  # noqa: PTH108
         raise
+
+
+def _likeness(name: str, target: Path, known: os.stat_result) -> None:
+    """Owner, mode and extended attributes of the file that is replaced, as far as the system lets."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.chown(name, known.st_uid, known.st_gid)
+    os.chmod(name, stat.S_IMODE(known.st_mode))  # noqa: PTH101
+    with contextlib.suppress(OSError, AttributeError):
+        for attribute in os.listxattr(target):
+            os.setxattr(name, attribute, os.getxattr(target, attribute))
+
+
+def _over(target: Path, data: bytes) -> None:
+    """A file of several names is written in its place; where that fails it gets its old bytes back. A whole copy stands beside it meanwhile."""
+    old = target.read_bytes()
+    with target.open("r+b") as file:
+        try:
+            _whole(file, data)
+        except BaseException:
+            _whole(file, old)
+            raise
+
+
+def _whole(file: IO[bytes], data: bytes) -> None:
+    file.seek(0)
+    file.write(data)
+    file.truncate()
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _settled(folder: Path) -> None:
+    """The new name is on the disk too, where folders can be flushed."""
+    with contextlib.suppress(OSError, AttributeError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

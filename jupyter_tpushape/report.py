@@ -10,6 +10,8 @@ import msgspec
 from .files import write_text
 from .flow.findings import SEVERITIES, Finding
 from .flow.graph import Flow, Target
+from .flow.sound import Unsound
+from .flow.sound import check as sound
 from .flow.wire import VERSION, Verdict, WireReport, pack, unpack
 
 
@@ -72,7 +74,12 @@ class Report:
 
     def to_json(self) -> str:
         """The report as its versioned wire document."""
-        return msgspec.json.encode(self.to_wire()).decode()
+        wire = self.to_wire()
+        try:
+            return msgspec.json.encode(wire).decode()
+        except UnicodeEncodeError:
+            # A name holds half a character, which no document can.
+            return msgspec.json.encode(_whole(msgspec.to_builtins(wire))).decode()
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Report:
@@ -83,12 +90,16 @@ class Report:
         """
         try:
             wire = msgspec.json.decode(text, type=WireReport)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
             raise ValueError(f"This is not a tpushape report: {error}. Expected the text that report.to_json() gives.") from None
         if wire.version != VERSION:
             raise ValueError(
                 f"This report has version {wire.version}, and this jupyter_tpushape reads version {VERSION}: trace the model again."
             )
+        try:
+            sound(wire)
+        except Unsound as error:
+            raise ValueError(f"This report does not hang together: {error}. Expected the text that report.to_json() gives.") from None
         return cls(
             unpack(wire.flow), wire.findings, target=wire.target, verdicts=wire.verdicts,
             title=wire.title, seconds=wire.seconds, limits=wire.limits,
@@ -132,3 +143,12 @@ class Report:
         from . import view
 
         return view("mime").bundle(self)  # type: ignore[no-any-return]
+
+
+def _whole(value: Any) -> Any:
+    """Plain values whose texts hold whole characters."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_whole(key): _whole(one) for key, one in value.items()}
+    return [_whole(one) for one in value] if isinstance(value, (list, tuple)) else value

@@ -53,9 +53,9 @@ def test_the_cache_keeps_what_was_written_and_is_bounded(tmp_path, monkeypatch):
     monkeypatch.setenv("TPUSHAPE_CACHE", str(tmp_path))
     monkeypatch.setattr(cache, "MOST", 3)
     for i in range(6):
-        cache.write(cache.place(str(i)), {"ok": True, "i": i})
+        cache.write(cache.place(str(i)), {"ok": False, "kind": "refused", "message": str(i)})
         os.utime(cache.place(str(i)), (i, i))
-    assert cache.read(cache.place("5")) == {"ok": True, "i": 5}
+    assert cache.read(cache.place("5")) == {"ok": False, "kind": "refused", "message": "5"}
     assert cache.read(cache.place("0")) is None
     assert len(list(tmp_path.glob("*.json"))) <= 3
 

@@ -131,7 +131,7 @@ model = keras.Sequential([
 shell.run_cell("%tpushape", store_history=True)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    (hint,) = [line for line in done.stderr.splitlines() if line.startswith("tpushape")]
+    (hint,) = [line for line in done.stderr.splitlines() if line.startswith("tpushape ▸")]
     assert hint.startswith("tpushape ▸ lstm wants (batch, time, features), and conv2d gives (?, 26, 26, 32): 1 axis too many. (In[1]:")
     assert "✓ fix, tried and holds: Read the rows as time steps" in done.stdout
     assert "+    layers.Reshape((26, 832))," in done.stdout
@@ -559,6 +559,37 @@ def test_unloading_gives_back_the_traceback_of_another_extension(notebook):
     assert notebook.err == "their own words\n"
     notebook.run("%unload_ext jupyter_tpushape")
     assert notebook.shell.showtraceback is theirs
+
+
+def test_unloading_leaves_what_others_have_wrapped_since(notebook):
+    notebook.run("%load_ext jupyter_tpushape")
+    notebook.run("import keras, numpy as np\nL = keras.layers")
+    beneath, shown = keras.layers.Layer.__call__, notebook.shell.showtraceback
+    seen = []
+
+    def theirs(layer, *args, **kwargs):
+        seen.append(layer.name)
+        return beneath(layer, *args, **kwargs)
+
+    keras.layers.Layer.__call__ = theirs
+
+    def outer(*args, **kwargs):
+        return shown(*args, **kwargs)
+
+    notebook.shell.showtraceback = outer
+    try:
+        notebook.run("%unload_ext jupyter_tpushape")
+        assert keras.layers.Layer.__call__ is theirs
+        assert notebook.shell.showtraceback is outer
+        model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, name="theirs")])
+        assert "theirs" in seen
+        # And loaded once more, each call is recorded once.
+        report = tpushape.trace(model, np.zeros((8, 3), "float32"), tpu=None)
+        assert [node.name for node in report.flow.nodes if node.kind == "layer"] == ["theirs"]
+    finally:
+        keras.layers.Layer.__call__ = beneath
+        vars(notebook.shell).pop("showtraceback", None)
+        adapters.uninstall()
 
 
 # -- watch() ---------------------------------------------------------------------------------------

@@ -102,14 +102,13 @@ def test_random_programs_end_in_a_report_and_change_nothing(lib, program):
     lib.backend.clear_session()
     build, data = program.make(lib)
     tf.random.get_global_generator()
-    before, start = noticed(), time.perf_counter()
+    before = noticed()
     try:
         report = tpushape.trace(build, data, tpu=program.tpu, fixes=program.fault % 5 == 0)
     except (BadProgram, BadData) as sentence:
         told = str(sentence)
         assert told and "\n" not in told
         return
-    assert time.perf_counter() - start < 30, describe_of(program)
     assert noticed() == before, describe_of(program)
     for finding in report.findings:
         assert finding.message.strip() and "Traceback" not in finding.message

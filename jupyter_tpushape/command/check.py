@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
-from .load import input_spec, is_saved, load, saved_model
+from ..files import write_bytes
+from ..saved import is_saved
+from .ends import no_way_out
+from .load import input_spec, load, saved_model
+from .out import Aside, said, written
 from .quiet import import_backend
 from .usage import UsageError
 
@@ -17,9 +22,48 @@ FOR_TOOLS = ("sarif", "github")
 
 def check(options: Any) -> int:
     """Returns 0 where nothing serious was found, else 1."""
-    report = _report(options)
-    _write(report, options)
+    _sensible(options)
+    with Aside(), no_way_out():
+        report = _report(options)
+        text = _rendered(report, options)
+    if options.output:
+        _save(options.output, text)
+        if options.format != "text":
+            said(f"{report.summary}. Written to {options.output}")
+    else:
+        written(text, options.format)
     return 0 if report.ok else 1
+
+
+def _sensible(options: Any) -> None:
+    """What can be said of the options before anything heavy is imported.
+
+    Raises:
+        UsageError: where they make no sense.
+    """
+    from ..replicas.targets import target
+
+    for typed in (options.model, options.data, options.output):
+        try:
+            if b"\0" in os.fsencode(typed or ""):
+                raise UsageError(f"{typed} has a null character, and no path has one.")
+        except UnicodeEncodeError:
+            raise UsageError(f"{typed} has half a character, and no path has one.") from None
+    if options.batch_size is not None and options.batch_size < 1:
+        raise UsageError(f"A batch has at least 1 row: type --batch-size 32, and not {options.batch_size}.")
+    if options.compile_batches and options.compile != "tpu":
+        raise UsageError("Only the TPU compiler says which batches fit: type --compile tpu as well.")
+    if options.compile == "tpu" and options.tpu == "none":
+        raise UsageError("The TPU compiler compiles for a TPU: type --tpu v5e-8, or another.")
+    try:
+        if options.tpu not in ("none", "auto"):
+            target(options.tpu)
+        if options.compile is not None or options.compile_timeout is not None or options.compile_effort is not None:
+            from ..compilers.process import limits
+
+            limits(options.compile_timeout, options.compile_effort)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def _report(options: Any) -> Any:
@@ -30,15 +74,11 @@ def _report(options: Any) -> Any:
         return report_of(options)
     from ..diagnose import trace
 
-    if not _chooses_backend(options.model):
-        import_backend()
-    if is_saved(options.model) or Path(options.model).suffix.lower() in (".keras", ".h5"):
-        model = saved_model(options.model)
-        if not options.input_spec and not options.data and Path(options.model).is_dir():
-            raise UsageError(
-                'A SavedModel does not say how large a batch is: type --input-spec "32,224,224,3:float32" with the axes of its input.'
-            )
+    if is_saved(Path(options.model)):
+        model = saved_model(options.model, compiled=not options.loss, batched=bool(options.input_spec or options.data))
     else:
+        if not _chooses_backend(options.model):
+            import_backend()
         model = load(options.model)
     if options.input_spec and options.data:
         raise UsageError("Give --data or --input-spec, and not both.")
@@ -78,56 +118,41 @@ def _chooses_backend(place: str) -> bool:
     file = Path(place.rpartition(":")[0])
     try:
         return file.suffix == ".py" and "KERAS_BACKEND" in file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 
-def said(text: str) -> None:
-    """A line about what goes on, beside the report."""
-    print(f"tpushape: {text}", file=sys.stderr)
-
-
-def _write(report: Any, options: Any) -> None:
+def _rendered(report: Any, options: Any) -> str:
     if options.format == "text":
-        _text(report, options.output)
-        return
+        return _text(report, to_file=bool(options.output))
     if options.format == "sarif":
         from ..views.sarif import to_sarif
 
-        text = to_sarif(report)
-    elif options.format == "github":
+        return to_sarif(report)
+    if options.format == "github":
         from ..views.annotations import to_annotations
 
-        text = to_annotations(report)
-    else:
-        from ..views import render
+        return to_annotations(report)
+    from ..views import render
 
-        text = render(report, FORMATS[options.format])
-    if options.output:
-        _save(options.output, text)
-        said(f"{report.summary}. Written to {options.output}")
-    else:
-        print(text)
+    return render(report, FORMATS[options.format])
 
 
-def _text(report: Any, output: str | None) -> None:
+def _text(report: Any, *, to_file: bool) -> str:
     from rich.console import Console
 
-    from ..views.text import to_text, write
+    from ..views.text import to_text
 
-    if output:
-        _save(output, to_text(report) + "\n")
-        return
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        print(to_text(report))
-        return
-    write(console, report)
+    # Of the stream that the report goes to, which is not where the program prints meanwhile.
+    console = Console(file=sys.__stdout__)
+    if to_file or sys.__stdout__ is None or not console.is_terminal:
+        return to_text(report)
+    return to_text(report, width=console.width, color=console.color_system is not None)
 
 
 def _save(output: str, text: str) -> None:
     try:
-        Path(output).write_text(text, encoding="utf-8")
+        write_bytes(Path(output), (text + "\n" * (not text.endswith("\n"))).encode("utf-8", "replace"))
     except OSError as error:
         todo = "free some space, or type --output with a path on another disk" if error.errno in _FULL else _ELSEWHERE
         raise UsageError(f"{output} cannot be written ({error.strerror}): {todo}.") from None

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import importlib.util
-import json
+import os
 import re
 import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
 from ..flow import Spec
+from .out import said
+from .quiet import import_backend
 from .usage import UsageError
 
-SAVED = (".keras", ".h5", ".hdf5")
 _SPEC = re.compile(r"\s*(?:(?P<name>[A-Za-z_][\w./-]*)=)?(?P<shape>[\d?,\sNone()]*?)\s*:\s*(?P<dtype>[a-z]+\d*)\s*")
 DTYPES = (
     "float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool", "string",
 )  # fmt: skip
-
-
-def is_saved(place: str) -> bool:
-    """Whether this names a saved model and not a file of Python."""
-    path = Path(place)
-    return path.suffix.lower() in SAVED or (path.is_dir() and (path / "saved_model.pb").is_file())
 
 
 def load(place: str) -> Any:
@@ -32,17 +26,20 @@ def load(place: str) -> Any:
     if not path or not name:
         raise UsageError(f"{place} names no object: type file.py:name, such as train.py:make_model.")
     file = Path(path)
-    if not file.is_file():
+    if not os.path.isfile(file):  # noqa: PTH113
         raise UsageError(f"There is no file {path}: type the path of a Python file, then a colon and a name in it.")
     module = _module(file)
-    if not hasattr(module, name):
+    try:
+        return getattr(module, name)
+    except AttributeError:
         public = [
             key
             for key, value in vars(module).items()
             if not key.startswith("_") and callable(value) and getattr(value, "__module__", None) == module.__name__
         ]
-        raise UsageError(f"{file.name} has no {name}; it has {', '.join(public[:8]) or 'no functions'}.")
-    return getattr(module, name)
+        raise UsageError(f"{file.name} has no {name}; it has {', '.join(public[:8]) or 'no functions'}.") from None
+    except Exception as error:
+        raise UsageError(f"{file.name} raises when it is asked for {name} ({type(error).__name__}: {error}): mend that first.") from None
 
 
 def _module(file: Path) -> Any:
@@ -57,76 +54,45 @@ def _module(file: Path) -> Any:
     sys.path.insert(0, str(file.parent))
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
+    except BaseException as error:
+        sys.modules.pop(name, None)
+        if isinstance(error, KeyboardInterrupt):
+            raise
         raise UsageError(f"{file.name} raises when it is run ({type(error).__name__}: {error}): mend that first.") from error
     return module
 
 
-def saved_model(place: str) -> Any:
-    """A model from a file or folder. Keras' safe mode stays on: code that a file carries is not run.
+def saved_model(place: str, *, compiled: bool = True, batched: bool = True) -> Any:
+    """A function that makes the model of a file or folder. The file is read as data, and runs nothing.
+
+    ``compiled``: whether it is compiled as the file says. ``batched``: whether something else says how large a batch is.
 
     Raises:
-        UsageError: where the file cannot be read without running its code, or not at all.
+        UsageError: where the file cannot be read, or names code that is not Keras' own.
     """
+    from ..saved import Broken, Refused, Unreadable, builder, read
+
     path = Path(place)
-    if not path.exists():
+    if not os.path.exists(path):  # noqa: PTH110
         raise UsageError(f"There is no {place}: type the path of a .keras or .h5 file, or of a SavedModel's folder.")
-    if path.is_dir():
-        import keras
-
-        try:
-            return keras.Sequential([keras.layers.TFSMLayer(str(path), call_endpoint="serving_default")])
-        except Exception as error:
-            raise UsageError(f"{place} is no SavedModel that serves under serving_default ({_first(error)}).") from error
-    package = "tf_keras" if _written_by(path).startswith(("1.", "2.")) else "keras"
     try:
-        framework = importlib.import_module(package)
-    except ImportError:
-        raise UsageError(f"{place} was written by {package}, which is not here: type pip install {package}.") from None
-    try:
-        return _read(framework, path)
-    except Exception as error:
-        said = _first(error)
-    if any(word in said.lower() for word in ("safe_mode", "unsafe", "lambda")):
+        held = read(path)
+        if held.signatures and not batched:
+            raise UsageError(
+                'A SavedModel does not say how large a batch is: type --input-spec "32,224,224,3:float32" with the axes of its input.'
+            )
+        import_backend()
+        return builder(held, compiled=compiled, said=said)
+    except Unreadable as error:
+        raise UsageError(str(error)) from None
+    except Refused as error:
         raise UsageError(
-            f"{place} carries code of its own (a Lambda layer), which is not run: make the model in a file of Python, and type tpushape check file.py:function."
-        )
-    raise UsageError(
-        f"{package} cannot load {place} ({said}). A model with classes of your own is checked from its code: tpushape check file.py:function."
-    )
-
-
-def _read(framework: Any, path: Path) -> Any:
-    """The model as it was compiled, or else without that: a loss by a short name is not always found again."""
-    try:
-        return framework.models.load_model(path, compile=True, safe_mode=True)
-    except Exception:
-        model = framework.models.load_model(path, compile=False, safe_mode=True)
-    print(
-        f"tpushape: What {path.name} was compiled with cannot be read, so no loss is looked at: type --loss with its name.", file=sys.stderr
-    )
-    return model
-
-
-def _written_by(path: Path) -> str:
-    """The version of the Keras that wrote a file, or ``""``."""
-    try:
-        if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                return str(json.loads(archive.read("metadata.json")).get("keras_version", ""))
-        import h5py
-
-        with h5py.File(path, "r") as file:
-            version = file.attrs.get("keras_version", "")
-            return version.decode() if isinstance(version, bytes) else str(version)
-    except (OSError, KeyError, ValueError, ImportError):
-        return ""
-
-
-def _first(error: BaseException) -> str:
-    said = next((line.strip() for line in str(error).splitlines() if line.strip()), "") or type(error).__name__
-    return said if len(said) <= 200 else said[:199] + "…"
+            f"{place} carries code of its own ({error}), which is not run: make the model in a file of Python, and type tpushape check file.py:function."
+        ) from None
+    except Broken as error:
+        raise UsageError(
+            f"{place} {error}. A model with classes of your own is checked from its code: tpushape check file.py:function."
+        ) from None
 
 
 def input_spec(texts: list[str]) -> Any:

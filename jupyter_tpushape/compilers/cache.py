@@ -7,11 +7,15 @@ import hashlib
 import json
 import os
 import re
+import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 MOST = 256
+MOST_BYTES = 64 * 2**20
 # Of an answer: one that was kept in another form is not read.
 FORMAT = "4"
 _METADATA = re.compile(r", metadata=\{[^{}]*\}")
@@ -70,14 +74,61 @@ def place(*parts: str) -> Path:
     return folder() / (hashlib.sha256("\n".join(parts).encode()).hexdigest()[:40] + ".json")
 
 
+_Size = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+# XLA says -1 where it does not count.
+_Count = Annotated[float, msgspec.Meta(ge=-1, le=1e300)]
+_Operation = Annotated[str, msgspec.Meta(pattern=r"^((line|parameter):[0-9]{1,9})?$")]
+
+
+class _Buffers(msgspec.Struct):
+    live: list[tuple[_Operation, _Size, str]] = []
+    room: _Size = 0
+
+
+class _Refusal(msgspec.Struct, tag_field="kind", tag="refused"):
+    """What is read of an answer by those who asked."""
+
+    ok: bool
+    message: str
+    effort: str = ""
+    versions: str = ""
+    buffers: _Buffers | None = None
+
+
+class _Compiled(msgspec.Struct, tag_field="kind", tag="compiled"):
+    ok: bool
+    arguments: _Size
+    outputs: _Size
+    aliased: _Size
+    temporaries: _Size
+    code: _Size
+    flops: _Count
+    moved: _Count
+    layout: str
+    message: str = ""
+    effort: str = ""
+    versions: str = ""
+    buffers: _Buffers | None = None
+
+
 def read(path: Path) -> dict[str, Any] | None:
-    """An answer, or ``None`` where there is none that can be read."""
+    """An answer, or ``None`` where there is none that can be read and used."""
     try:
+        # A pipe would be waited for without an end.
+        state = path.stat()
+        if not stat.S_ISREG(state.st_mode) or state.st_size > MOST_BYTES:
+            return None
         found = json.loads(path.read_text(encoding="utf-8"))
         os.utime(path)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    try:
+        answer: _Refusal | _Compiled = msgspec.convert(found, _Refusal | _Compiled)
+    except (msgspec.ValidationError, RecursionError):
+        return None
+    if answer.ok != isinstance(answer, _Compiled):
+        return None
+    return dict(found)
 
 
 def write(path: Path, answer: dict[str, Any]) -> None:

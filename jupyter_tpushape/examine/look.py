@@ -12,6 +12,7 @@ from ..flow import CannotRebuild, Spec
 from ..flow.paths import flatten
 from ..graph.probe import probe
 from ..graph.program import program as replica_program
+from ..sources import DataRaises
 from ..trace.assemble import Assembler, door_names
 from ..trace.build import build, kept_counters
 from ..trace.framework import Framework
@@ -93,7 +94,11 @@ def _look(program: Program) -> Examined:
     if data_error is not None:
         data_failed(seen, data_error)
         return seen
-    take_sample(seen, framework)
+    try:
+        take_sample(seen, framework)
+    except DataRaises as raised:
+        data_failed(seen, raised.error)
+        return seen
     if error is not None:
         evidence.where, evidence.failure = where, error
         assemble_broken(seen, error)

@@ -224,13 +224,15 @@ def pack(flow: Flow) -> WireFlow:
 def unpack(wire: WireFlow) -> Flow:
     """The flow that a wire form carries; the inverse of :func:`pack`."""
 
+    placed: dict[int, tuple[Replica, ...]] = {-1: ()}
+
     def replicas(index: int) -> tuple[Replica, ...]:
-        if index < 0:
-            return ()
-        held = wire.placements[index].shapes
-        if len(held) == 1:
-            held *= len(wire.devices)
-        return tuple(Replica(i, device, shape) for i, (device, shape) in enumerate(zip(wire.devices, held, strict=True)))
+        if index not in placed:
+            held = wire.placements[index].shapes
+            if len(held) == 1:
+                held *= len(wire.devices)
+            placed[index] = tuple(Replica(i, device, shape) for i, (device, shape) in enumerate(zip(wire.devices, held, strict=True)))
+        return placed[index]
 
     def place(index: int) -> Location | None:
         return wire.locations[index] if index >= 0 else None

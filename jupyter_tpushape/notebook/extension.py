@@ -10,6 +10,7 @@ import re
 import sys
 from typing import Any
 
+from ..flow.text import line as one_line
 from .arrivals import Arrivals
 
 _NAME = "_tpushape"
@@ -28,6 +29,7 @@ class Extension:
         self.running = 0
         self.count = 0
         self.show: Any = None
+        self.shown: Any = None
         #: The model that was asked for last (``""``: what had failed) and its report: the next one is compared with it.
         self.reported: tuple[str, Any] = ("", None)
         self.counters: list[tuple[Any, Any]] = []
@@ -107,7 +109,7 @@ def ours(error: BaseException) -> str:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     where = f" ({trace.tb_frame.f_code.co_name}, line {trace.tb_lineno})" if trace is not None else ""
-    said = str(error).splitlines()[0][:160] if str(error) else ""
+    said = one_line(str(error).strip().partition("\n")[0])[:160]
     return (
         f"tpushape: a fault of its own, not of your code: {type(error).__name__}: {said}{where}. "
         f"Please report this line with the version, {__version__}, in the project's issue tracker."
@@ -132,7 +134,7 @@ def load(shell: Any) -> None:
     comm.register(shell)
     sys.meta_path.insert(0, extension.arrivals)
     extension.show = vars(shell).get("showtraceback")
-    shell.showtraceback = _plain(shell.showtraceback)
+    extension.shown = shell.showtraceback = _plain(shell.showtraceback)
     extension.before()
 
 
@@ -195,7 +197,10 @@ def unload(shell: Any) -> None:
     from . import comm
 
     comm.unregister(shell)
-    if extension.show is None:
+    if vars(shell).get("showtraceback") is not extension.shown:
+        # Somebody has wrapped it since: theirs stays, and ours beneath it only takes frames of ours out, of which there are none.
+        pass
+    elif extension.show is None:
         vars(shell).pop("showtraceback", None)
     else:
         shell.showtraceback = extension.show

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
+from ..flow.text import line as one_line
 from ..report import Report
 
 # What Keras, TensorFlow and NumPy say when shapes or dtypes part.
@@ -36,7 +37,7 @@ def is_ours(error: BaseException) -> bool:
 
 def line(said: str) -> str:
     """A hint as it stands under a traceback."""
-    return f"tpushape ▸ {said} Type %tpushape to see it."
+    return f"tpushape ▸ {one_line(said)} Type %tpushape to see it."
 
 
 def hint_for(error: BaseException) -> str:

@@ -47,7 +47,7 @@ def parse(message: Any) -> Request:
         raise BadRequest(f"The kernel's jupyter_tpushape takes messages of {MOST_BYTES} characters at most, and got one of {len(text)}.")
     try:
         return msgspec.json.decode(text, type=Request)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
         raise BadRequest(
             f"The kernel's jupyter_tpushape does not understand the request ({error}). Sidebar and kernel may be of different versions: restart both.",
             _id_of(text),
@@ -61,5 +61,5 @@ class _Named(msgspec.Struct):
 def _id_of(text: str) -> str:
     try:
         return msgspec.json.decode(text, type=_Named).id[:128]
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
         return ""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..files import Written, read_text, write_text
+from ..files import read_text, write_text
 from ..trace.locations import MAGIC, location
 from .rerun import origin
 from .text.source import NoPlace
@@ -33,19 +34,17 @@ def patch_of(texts: dict[str, str]) -> tuple[str, str, str]:
     where = location((name, 1))
     assert where is not None
     label = where.file.rsplit("/", 1)[-1] if where.file else f"In[{where.execution}]"
-    lines = list(difflib.unified_diff(before.split("\n"), after.split("\n"), label, label, lineterm="", n=2))
+    lines = difference(before, after, label)
     if not where.file:
         lines = _without_magic(lines)
-    return "\n".join(_without_last(lines, before, after)), where.file, where.cell
+    return "\n".join(lines), where.file, where.cell
 
 
-def _without_last(lines: list[str], before: str, after: str) -> list[str]:
-    """Without the empty line that a text ends in when it ends with a line break."""
-    if lines and lines[-1] == " " and before.endswith("\n") and after.endswith("\n"):
-        head = next(i for i in range(len(lines) - 1, -1, -1) if lines[i].startswith("@@"))
-        lines[head] = re.sub(r"(\d+),(\d+)", lambda match: f"{match[1]},{int(match[2]) - 1}", lines[head])
-        return lines[:-1]
-    return lines
+def difference(before: str, after: str, label: str) -> list[str]:
+    """The lines of a unified diff. The empty line that a text ends in when it ends with a line break is no line of it."""
+    if before.endswith("\n") and after.endswith("\n"):
+        before, after = before[:-1], after[:-1]
+    return list(difflib.unified_diff(before.split("\n"), after.split("\n"), label, label, lineterm="", n=2))
 
 
 def _without_magic(lines: list[str]) -> list[str]:
@@ -69,7 +68,7 @@ def apply(fix: Any, path: str | Path) -> Path:
     if not fix.patch.startswith("--- "):
         raise ValueError("This fix knows no source to change, only what to write: put its lines in by hand.")
     written = read_text(target)
-    write_text(target, Written(patched(written.text, fix.patch), written.encoding, written.newline, written.bom))
+    write_text(target, replace(written, text=patched(written.text, fix.patch)), instead_of=written)
     return target
 
 

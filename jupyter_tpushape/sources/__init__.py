@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from ..flow.paths import flatten, is_nested
@@ -10,9 +11,9 @@ from .datasets import sample_dataset, sample_generator, sample_loader, sample_py
 from .draw import Progress
 from .kinds import has, is_dataset, is_distributed_dataset, is_loader, is_pydataset, is_sequence, type_name
 from .specs import all_specs, sample_specs
-from .values import BadData, LeafSpec, Problem, Sample, Stage, Stats
+from .values import BadData, DataRaises, LeafSpec, Problem, Sample, Stage, Stats
 
-__all__ = ["BadData", "LeafSpec", "Problem", "Sample", "Stage", "Stats", "sample"]
+__all__ = ["BadData", "DataRaises", "LeafSpec", "Problem", "Sample", "Stage", "Stats", "sample"]
 
 TAKES = "arrays, (x, y), (x, y, sample_weight), a dict, a tf.data.Dataset, a generator, a PyDataset, a loader of Torch or grain, or specs such as tf.TensorSpec((32, 10))"
 
@@ -72,8 +73,31 @@ def sample(
         a :class:`Sample`. What ``fit`` would refuse is in ``problems`` and does not raise.
 
     Raises:
-        BadData: where ``data`` is nothing that ``fit`` takes; one sentence that says what to type.
+        BadData: where ``data`` is nothing that ``fit`` takes; one sentence that says what to type. As :class:`DataRaises` where its own
+            code raised.
     """
+    try:
+        return _sampled(data, framework, batch_size, batches, seconds, progress, x_structure)
+    except BadData:
+        raise
+    except Exception as error:
+        if _theirs(error):
+            raise DataRaises(error) from error
+        raise
+
+
+def _theirs(error: Exception) -> bool:
+    """Whether the data's own code raised: its innermost line is none of ours, or Python has no line for it."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    ours = trace is not None and trace.tb_frame.f_code.co_filename.startswith(str(Path(__file__).parents[1]))
+    return not ours or "__len__" in str(error)
+
+
+def _sampled(
+    data: Any, framework: str, batch_size: int | None, batches: int, seconds: float, progress: Progress | None, x_structure: Any
+) -> Sample:
     if data is None:
         raise BadData(f"There is no data: give {TAKES}.")
     if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):

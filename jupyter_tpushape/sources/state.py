@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .others import at_work
+
 
 def _tensorflow() -> Iterator[Callable[[], None]]:
     # Op seeds of eager TensorFlow come from a random.Random inside its context.
@@ -64,16 +66,23 @@ def _keras() -> Iterator[Callable[[], None]]:
 def kept_random_state(variables: list[Any] | None = None) -> Iterator[None]:
     """Leaves Python's, NumPy's, TensorFlow's, Torch's and Keras' global random state as it was found.
 
+    Where another thread runs code of the user's, its numbers are not rewound: then the state goes on from where both have come to.
+
     Args:
         variables: more TensorFlow variables whose values are put back (seed state of layers that a
             pipeline's functions have captured).
     """
     python, legacy = random.getstate(), np.random.get_state()
-    restores = [*_tensorflow(), *_keras(), *_torch(), *(_variable(variable) for variable in variables or [])]
+    shared = [*_tensorflow(), *_keras(), *_torch()]
+    own = [_variable(variable) for variable in variables or []]
+    busy = at_work()
     try:
         yield
     finally:
-        random.setstate(python)
-        np.random.set_state(legacy)
-        for restore in restores:
+        if not busy and not at_work():
+            random.setstate(python)
+            np.random.set_state(legacy)
+            for restore in shared:
+                restore()
+        for restore in own:
             restore()

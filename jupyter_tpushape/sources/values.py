@@ -17,6 +17,15 @@ class BadData(ValueError):
     """The data is nothing that ``fit`` takes; the message says in one sentence what to type."""
 
 
+class DataRaises(BadData):
+    """The data raised when it was looked at; ``error`` is what it raised."""
+
+    def __init__(self, error: Exception) -> None:
+        first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+        super().__init__(f"The data raises {type(error).__name__} when it is looked at" + (f": {first[:200]}" if first else "."))
+        self.error = error
+
+
 @dataclass(frozen=True)
 class LeafSpec:
     """One tensor of the global batch, axis 0 the batch.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .anew import note
 from .locations import user_frame
 from .recorder import Call, Recorder, active, remember_line
+from .turns import DOORS, waiting
 
 if TYPE_CHECKING:
     from .framework import Framework
@@ -20,7 +21,9 @@ class Hooks:
 
     def __init__(self, framework: Framework) -> None:
         self.framework = framework
-        self._originals: list[tuple[Any, str, Any]] = []
+        self._originals: list[tuple[Any, str, Any, Any]] = []
+        # Wrappers that others have wrapped since, by owner and method: they stay, and are taken up again.
+        self._beneath: dict[tuple[Any, str], tuple[Any, Any]] = {}
 
     def install(self) -> None:
         """Wraps the base classes' doors once; idle, a wrapper costs a thread-local look-up."""
@@ -34,6 +37,8 @@ class Hooks:
         self.patch(self.framework.Sequential, "__init__", self._around_sequential)
         self.patch(self.framework.Sequential, "add", self._around_add)
         self.patch(self.framework.Model, "compile", self._around_compile)
+        for door in DOORS:
+            self.patch(self.framework.Model, door, waiting)
         self.patch(self.framework.Layer, "add_loss", self._around_add_loss)
         self.patch(self.framework.Metric, "__init__", self._around_making)
         for optimizer in self.framework.optimizer_classes():
@@ -41,9 +46,12 @@ class Hooks:
         self.framework.install_more()
 
     def uninstall(self) -> None:
-        """Takes every hook away again."""
-        for owner, attribute, original in reversed(self._originals):
-            setattr(owner, attribute, original)
+        """Takes every hook away again. One that somebody else has wrapped meanwhile stays beneath theirs, and passes everything on."""
+        for owner, attribute, original, wrapper in reversed(self._originals):
+            if owner.__dict__.get(attribute) is wrapper:
+                setattr(owner, attribute, original)
+            else:
+                self._beneath[owner, attribute] = original, wrapper
         self._originals.clear()
 
     def patch(self, owner: Any, attribute: str, around: Callable[[Any], Any]) -> None:
@@ -52,12 +60,15 @@ class Hooks:
         owner = next((base for base in owner.__mro__ if attribute in base.__dict__), None)
         if owner is None or owner is object:
             return
+        if (owner, attribute) in self._beneath:
+            self._originals.append((owner, attribute, *self._beneath.pop((owner, attribute))))
+            return
         original = owner.__dict__[attribute]
         wrapper = around(original)
         functools.update_wrapper(wrapper, original)
         # Keras reads argument names with getfullargspec, which does not follow __wrapped__.
         wrapper.__signature__ = inspect.signature(original)
-        self._originals.append((owner, attribute, original))
+        self._originals.append((owner, attribute, original, wrapper))
         setattr(owner, attribute, wrapper)
 
     def _around_init(self, original: Any) -> Any:
@@ -66,7 +77,8 @@ class Hooks:
             if recorder is not None:
                 note(recorder, layer)
             if recorder is None:
-                remember_line(layer)
+                if self._originals:
+                    remember_line(layer)
             elif not recorder.muted:
                 recorder.construct(layer)
                 if recorder.edits is not None:

@@ -16,6 +16,8 @@ SECONDS = 120.0
 AGAIN, POLITE = 0.5, 4
 
 
+# The interrupts that are a limit's own, and not Ctrl-C.
+sent: list[int] = []
 # What the user's code may end with; Ctrl-C is the user's own and goes on.
 ENDS = (Exception, SystemExit)
 _ADVICE = "TPUSHAPE_TIMEOUT sets another limit"
@@ -107,6 +109,7 @@ class _Watch:
                     return
                 self.told += 1
                 if self.before is not None:
+                    sent.append(signal.SIGINT)
                     signal.pthread_kill(self.thread, signal.SIGINT)
                 else:
                     kind = _Late if self.told <= POLITE else _Stopped

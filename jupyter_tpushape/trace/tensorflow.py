@@ -155,12 +155,12 @@ def graph_for(recorder: Recorder, adapter: Framework) -> Iterator[TraceGraph]:
 
 def _made(recorder: Recorder, next_creator: Any, **kwargs: Any) -> Any:
     """Creates a variable, and notes it where the user's own line asks for it."""
-    variable = _hollow(next_creator, **kwargs)
+    variable = hollow_variable(next_creator, **kwargs)
     note(recorder, variable)
     return variable
 
 
-def _hollow(next_creator: Any, **kwargs: Any) -> Any:
+def hollow_variable(next_creator: Any, **kwargs: Any) -> Any:
     """Creates a variable that has a shape and no value, where the shape is known beforehand."""
     from tensorflow.python.ops.resource_variable_ops import UninitializedVariable
 

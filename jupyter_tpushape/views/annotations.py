@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..flow.text import clean, uncommanding
 from .places import relative
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def _line(finding: Finding) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    # A runner takes some commands anywhere in a line.
+    return uncommanding(clean(text.replace("\r", " ")).replace("%", "%25").replace("\n", "%0A"))
 
 
 def _property(text: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..flow import Flow, Node
+from .nesting import depths_of
 
 PERIOD, FEWEST, REACH = 8, 3, 12
 
@@ -116,13 +117,18 @@ def _signs(flow: Flow, units: Sequence[Unit]) -> list[tuple[object, ...] | None]
         sources.setdefault(edge.target, []).append(edge.source)
         gives.setdefault(edge.source, (edge.spec.shape, edge.spec.dtype))
 
-    def within(node: Node) -> tuple[object, ...]:
-        return (node.op, node.params, *(within(child) for child in inside.get(node.id, ())))
+    # Equal numbers stand for equal insides; the innermost come first.
+    depths = depths_of(flow.nodes)
+    numbers: dict[tuple[object, ...], int] = {}
+    within: dict[str, int] = {}
+    for node in sorted(flow.nodes, key=lambda node: -depths[node.id]):
+        key = (node.op, node.params, *(within.get(child.id, -1) for child in inside.get(node.id, ())))
+        within[node.id] = numbers.setdefault(key, len(numbers))
 
     def sign(node: Node, first: int) -> tuple[object, ...]:
         at = place[node.id]
         near = tuple(at - place[one] if one in place and place[one] >= first else None for one in sources.get(node.id, ()))
-        return (within(node), node.status, gives.get(node.id), near)
+        return (within[node.id], node.status, gives.get(node.id), near)
 
     signs: list[tuple[object, ...] | None] = []
     for unit in units:

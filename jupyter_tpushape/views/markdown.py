@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..flow import Finding
+from ..flow.text import clean, uncommanding
 from ..report import Report
 from .mime import WORDS
 from .verdicts import lines as verdict_lines
@@ -29,7 +30,7 @@ def code(text: str) -> str:
 
 def block(text: str, language: str) -> list[str]:
     ticks = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
-    return [f"{ticks}{language}", *text.rstrip("\n").splitlines(), ticks]
+    return [f"{ticks}{language}", *text.rstrip("\n").split("\n"), ticks]
 
 
 def to_markdown(report: Report) -> str:
@@ -46,7 +47,7 @@ def to_markdown(report: Report) -> str:
         lines += [*block("\n".join(said), "text"), ""] if said else []
     if report.limits:
         lines += ["## What was not looked at", "", *(f"- {plain(words)}" for words in report.limits), ""]
-    return "\n".join(lines).rstrip() + "\n"
+    return uncommanding(clean("\n".join(lines).rstrip())) + "\n"
 
 
 def _finding(i: int, finding: Finding) -> list[str]:

@@ -6,12 +6,14 @@ keeps to what can be read in one look: the way to each problem, and what stands 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from ..flow import Edge, Flow, Node
 from ..report import Report
 from .folds import Unit, folded
+from .nesting import depths_of
 from .words import short_dtype
 
 GAP, APART, ROUND = 44.0, 28.0, 4
@@ -109,27 +111,39 @@ def _marked(report: Report) -> set[str]:
 def _visible(flow: Flow, marked: set[str], most: int) -> dict[str, Node]:
     """For each node, the node that stands for it: itself, or the outermost composite that is closed."""
     nodes = {node.id: node for node in flow.nodes}
-    parents = {node.parent for node in flow.nodes if node.parent in nodes}
-    up: dict[str, list[str]] = {}
-    for node in flow.nodes:
-        chain, at = [], node.parent
-        while at in nodes and at not in chain:
-            chain.append(at)
+    depths = depths_of(flow.nodes)
+    inside = Counter(node.parent for node in flow.nodes)
+    raw = {node.parent for node in flow.nodes} - {node.parent for node in flow.nodes if node.kind != "op"}
+    opened: set[str] = set()
+    for mark in marked:
+        at = nodes[mark].parent if mark in nodes else ""
+        while at in nodes and at not in opened:
+            opened.add(at)
             at = nodes[at].parent
-        up[node.id] = chain
-    opened = {parent for mark in marked if mark in nodes for parent in up[mark]}
-    for parent in sorted(parents, key=lambda one: len(up[one])):
-        inside = sum(1 for node in flow.nodes if node.parent == parent)
-        current = sum(1 for node in flow.nodes if all(a in opened for a in up[node.id]) and node.id not in opened)
-        raw = all(node.kind == "op" for node in flow.nodes if node.parent == parent)
-        if not raw and all(a in opened for a in up[parent]) and current + inside <= most:
-            opened.add(parent)
-    stand = {}
-    for node in flow.nodes:
-        closed = [parent for parent in up[node.id] if parent not in opened]
-        if node.id not in opened:
-            stand[node.id] = nodes[closed[-1]] if closed else node
-    return stand
+    by_depth = sorted(flow.nodes, key=lambda node: depths[node.id])
+
+    def clear(node: Node) -> bool:
+        return node.parent not in nodes or (node.parent in opened and node.parent in seen)
+
+    # Nodes whose parents are all open.
+    seen: set[str] = set()
+    current = 0
+    for node in by_depth:
+        if clear(node):
+            seen.add(node.id)
+            current += node.id not in opened
+    seen = set()
+    stand: dict[str, Node] = {}
+    for node in by_depth:
+        if not clear(node):
+            stand[node.id] = stand[node.parent]
+            continue
+        seen.add(node.id)
+        if node.id not in opened and inside[node.id] and node.id not in raw and current + inside[node.id] <= most:
+            opened.add(node.id)
+            current += inside[node.id] - 1
+        stand[node.id] = node
+    return {node.id: stand[node.id] for node in flow.nodes if node.id not in opened}
 
 
 def _elide(flow: Flow, shown: dict[str, Node], marked: set[str], most: int) -> list[Box]:

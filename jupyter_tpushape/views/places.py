@@ -11,5 +11,5 @@ def relative(file: str) -> str:
     root = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
     try:
         return Path(file).resolve().relative_to(root.resolve()).as_posix()
-    except (ValueError, OSError):
+    except (ValueError, OSError, RuntimeError):
         return file

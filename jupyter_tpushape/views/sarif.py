@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
+from ..flow.text import clean
 from .places import relative
 
 if TYPE_CHECKING:
@@ -57,14 +59,14 @@ def _result(finding: Finding, index: int) -> dict[str, Any]:
         "ruleId": finding.rule,
         "ruleIndex": index,
         "level": _LEVELS[finding.severity],
-        "message": {"text": "\n".join(word for word in words if word)},
+        "message": {"text": clean("\n".join(word for word in words if word))},
     }
     where = finding.location
     if where is not None and where.file:
         path = relative(where.file)
-        uri = Path(path).as_uri() if Path(path).is_absolute() else path
+        uri = ("file://" if Path(path).is_absolute() else "") + quote(path, errors="replace")
         region: dict[str, Any] = {"startLine": max(1, where.line)}
         if where.text:
-            region["snippet"] = {"text": where.text}
+            region["snippet"] = {"text": clean(where.text)}
         result["locations"] = [{"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}]
     return result

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import io
-import re
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text as RichText
 
 from ..flow import Edge, Finding, Fix, Node, Side, show_shape
+from ..flow.text import line as one_line
+from ..flow.text import uncommanding
 from ..report import Report
+from .nesting import depths_of
 from .verdicts import lines, title
 from .words import laid
 
@@ -21,21 +23,19 @@ _MARKS = {
     "slow": ("▲", "yellow"),
     "note": ("·", "dim"),
 }
+# Levels of nesting that are indented; a terminal has no room for more.
+MOST_INDENT = 12
 _WORDS = {"error": "error", "tpu": "breaks on the TPU", "silent": "silent", "slow": "slow", "note": "note"}
 
 
-# Names are the user's program's own: none may move the cursor, colour the screen or turn the writing round.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
-
 class Text(RichText):
-    """Text whose control characters are shown as a replacement character."""
+    """Text in one line, whose control characters are shown as a replacement character."""
 
     def __init__(self, text: str = "", *args: Any, **kwargs: Any) -> None:
-        super().__init__(_CONTROL.sub("\ufffd", text), *args, **kwargs)
+        super().__init__(one_line(text), *args, **kwargs)
 
     def append(self, text: Any, style: Any = None) -> RichText:
-        return super().append(_CONTROL.sub("\ufffd", text) if isinstance(text, str) else text, style)
+        return super().append(one_line(text) if isinstance(text, str) else text, style)
 
 
 def to_text(report: Report, *, width: int = 80, color: bool = False, flow: bool = True) -> str:
@@ -52,7 +52,7 @@ def to_text(report: Report, *, width: int = 80, color: bool = False, flow: bool 
         force_jupyter=False,
     )
     write(console, report, flow=flow)
-    return out.getvalue().rstrip("\n")
+    return uncommanding(out.getvalue().rstrip("\n"))
 
 
 def write(console: Console, report: Report, *, flow: bool = True) -> None:
@@ -86,6 +86,7 @@ def _flow(console: Console, report: Report) -> None:
     named = {node for finding in report.findings if finding.serious for node in finding.nodes}
     nodes = report.flow.nodes
     shown = _worth(nodes, named)
+    depths = depths_of(nodes)
     skipped = 0
     for i, node in enumerate(nodes):
         if not shown[i]:
@@ -94,7 +95,7 @@ def _flow(console: Console, report: Report) -> None:
         if skipped:
             console.print(Text(f"    ⋮ {skipped} more", style="dim"))
             skipped = 0
-        console.print(_line(report, node, edges.get(node.id, []), node.id in named))
+        console.print(_line(report, node, edges.get(node.id, []), node.id in named, min(depths[node.id], MOST_INDENT)))
     if skipped:
         console.print(Text(f"    ⋮ {skipped} more", style="dim"))
 
@@ -107,13 +108,8 @@ def _worth(nodes: list[Node], named: set[str], most: int = 40) -> list[bool]:
     return [a or (b and i < 400) for i, (a, b) in enumerate(zip(keep, near, strict=True))]
 
 
-def _line(report: Report, node: Node, edges: list[Edge], named: bool) -> Text:
+def _line(report: Report, node: Node, edges: list[Edge], named: bool, depth: int) -> Text:
     sign, style = {"failed": ("✖", "bold red"), "not-reached": ("░", "dim")}.get(node.status, ("◆", "bold magenta") if named else ("│", ""))
-    depth = 0
-    parent = node.parent
-    while parent:
-        depth += 1
-        parent = report.flow.node(parent).parent
     name = node.name if node.name.replace("_", "").lower().startswith(node.op.replace("_", "").lower()) else f"{node.name} {node.op}"
     if node.kind in ("loss", "metric", "output", "input", "stage", "split"):
         name = f"{node.kind} {node.name}" if node.kind != "split" else node.name
@@ -188,7 +184,7 @@ def _fix(console: Console, fix: Fix) -> None:
         _paragraph(console, Text(fix.reason, style="dim"), 6)
     if fix.then:
         _paragraph(console, Text(f"next: {', '.join(fix.then)}", style="dim"), 6)
-    for line in fix.patch.splitlines()[:28]:
+    for line in fix.patch.split("\n")[:28]:
         if not line.startswith(("---", "+++", "@@")):
             console.print(Text(f"      {line}", style={"+": "green", "-": "red"}.get(line[:1], "dim")), soft_wrap=True)
 

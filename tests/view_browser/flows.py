@@ -157,7 +157,7 @@ def missing_flatten() -> Report:
         "Dense works on the last axis of whatever rank it is given, so it does not raise: the grid goes on to the loss. "
         "Nothing between conv2d and dense folds the rows and columns.",
         Side("(8, 10)", ("8", "10"), ()), Side("(8, 13, 13, 10)", ("8", "13", "13", "10"), (1, 2)),
-        ("max_pooling2d", "pool", "dense", "loss"), ("e3",), at(4), [fix, pool],
+        ("pool", "dense", "loss"), ("e3",), at(4), [fix, pool],
     )  # fmt: skip
     return Report(Flow(nodes, edges, "keras 3.15.1"), [finding], target=V5E, title="Sequential", seconds=0.18)
 

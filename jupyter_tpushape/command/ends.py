@@ -1,0 +1,152 @@
+"""How a command ends: an exit code for each way, and one line for those that are no verdict."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..trace.patience import sent
+from .out import hang_up, said
+from .usage import UsageError
+
+CLEAN, FOUND, USAGE, FAULT, INTERRUPTED = 0, 1, 2, 70, 130
+# After Ctrl-C: seconds in which Python code ends by itself. Code in C does not look up that soon.
+GRACE = 0.7
+
+
+def ended(run: Callable[[], int]) -> int:
+    """Runs a command and returns its exit code; whatever it raises is told in one line."""
+    try:
+        return run()
+    except UsageError as error:
+        said(error)
+        return USAGE
+    except KeyboardInterrupt:
+        said("Interrupted.")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of a pipe has seen enough, as of `tpushape rules | head`.
+        hang_up()
+        return CLEAN
+    except RecursionError:
+        said("The program is nested too deep to be looked at.")
+        return USAGE
+    except MemoryError:
+        said("There is not enough memory to look at this program.")
+        return USAGE
+    except Exception as error:
+        if isinstance(error, _misuse()):
+            said(error)
+            return USAGE
+        said(_fault(error))
+        return FAULT
+    except SystemExit:
+        raise
+    except BaseException as error:
+        # No exception of ours, nor of Python's: the program's own.
+        said(f"The program raises {type(error).__name__}, which nothing catches: mend that first.")
+        return USAGE
+
+
+def _misuse() -> tuple[type[Exception], ...]:
+    """What is raised where a model or its data are not what can be traced."""
+    from ..examine import BadProgram
+    from ..sources import BadData
+    from ..trace.frameworks import MissingBackend
+    from ..trace.step import BadStep
+
+    return (BadProgram, BadData, MissingBackend, BadStep)
+
+
+def _fault(error: BaseException) -> str:
+    from .. import __version__
+
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno})" if trace is not None else ""  # noqa: PTH119
+    text = next((part.strip() for part in str(error).splitlines() if part.strip()), "")[:160]
+    return (
+        f"Internal error (no verdict on your code): {type(error).__name__}: {text}{where}. "
+        f"Please report this line with the version, {__version__}, in the project's issue tracker."
+    )
+
+
+@contextlib.contextmanager
+def no_way_out() -> Iterator[None]:
+    """The program that is looked at cannot end the process with a code that reads as a verdict."""
+    real, own = os._exit, os.getpid()
+
+    def _exit(status: Any = 0) -> Any:
+        if os.getpid() == own:
+            said(f"The program ends the process (os._exit({status})) before anything can be said of it.")
+            real(USAGE)
+        real(status)
+
+    os._exit = _exit
+    try:
+        yield
+    finally:
+        os._exit = real
+
+
+def stand() -> None:
+    """The standard streams are there: what is opened in the place of a closed one would be written to as if it were it."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.open(os.devnull, os.O_RDWR)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+
+
+def answer_soon() -> None:
+    """Ctrl-C ends the process within a second, also inside code in C that looks up late."""
+    if threading.current_thread() is not threading.main_thread() or os.name != "posix":
+        return
+    with contextlib.suppress(ValueError, OSError, RuntimeError):
+        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            return
+        read, write = os.pipe()
+        os.set_blocking(write, False)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        threading.Thread(target=_wait, args=(read,), name="tpushape-interrupt", daemon=True).start()
+
+
+def _wait(read: int) -> None:
+    while True:
+        if signal.SIGINT in os.read(read, 1):
+            # A limit on time interrupts in the same way; that is no Ctrl-C.
+            if sent:
+                sent.pop()
+                continue
+            time.sleep(GRACE)
+            if _Done.yet:
+                return
+            with contextlib.suppress(Exception):
+                sys.stderr.write("tpushape: Interrupted.\n")
+                sys.stderr.flush()
+            _LEAVE(INTERRUPTED)
+
+
+# The program that is looked at may find another in its place.
+_LEAVE = os._exit
+
+
+class _Done:
+    """Whether the command has ended by itself."""
+
+    yet = False
+
+
+def done() -> None:
+    """The command has its exit code: an interrupt finds nothing to end."""
+    _Done.yet = True

@@ -1,0 +1,152 @@
+"""What a command says: a report on stdout and lines on stderr, in any encoding, and none of what the program itself prints."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+from ..flow.text import clean, line, uncommanding
+from .usage import UsageError
+
+# For a terminal that has letters and no signs.
+_SIGNS = {
+    "✓": "ok", "✖": "x", "◆": "*", "▲": "!", "·": "-", "│": "|", "░": ".", "⋮": ":", "←": "<-", "→": "->", "×": "x", "…": "...", "▸": ">",
+    "◐": "~", "–": "-", "\u2014": "-", "“": '"', "”": '"', "’": "'", "‘": "'", "\ufffd": "?",
+}  # fmt: skip
+_MARKUP = "tpushape-markup"
+_PLAIN = "tpushape-plain"
+_JSON = "tpushape-json"
+
+
+def _plainly(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(_SIGNS.get(letter, "?") for letter in error.object[error.start : error.end]), error.end
+
+
+def _as_json(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+
+codecs.register_error(_PLAIN, _plainly)
+codecs.register_error(_JSON, _as_json)
+codecs.register_error(_MARKUP, codecs.xmlcharrefreplace_errors)
+_ERRORS = {"json": _JSON, "sarif": _JSON, "html": _MARKUP, "svg": _MARKUP}
+# Control characters that JSON lets stand and a terminal obeys.
+_OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def said(text: object) -> None:
+    """One line beside the report. A name of the program's in it moves no cursor and begins no line."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        print(uncommanding(f"tpushape: {line(text)}"), file=sys.stderr, flush=True)
+
+
+def harmless(text: str, form: str) -> str:
+    """A report as a terminal or a log may be shown it."""
+    if form in ("json", "sarif"):
+        text = _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+        return re.sub(r"##(?=\w*\[)", r"#\\u0023", text)
+    if form == "github":
+        return clean(text)
+    if form == "text":
+        # Colours of our own stand in it already; what the program is called was made harmless before they came.
+        return uncommanding(text)
+    return uncommanding(clean(text))
+
+
+def written(text: str, form: str = "text") -> None:
+    """Writes a report to stdout, whatever its encoding. A reader that has gone has seen enough.
+
+    Raises:
+        UsageError: where it cannot be written.
+    """
+    stream = sys.stdout
+    if stream is None:
+        return
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    text = harmless(text, form) + "\n"
+    try:
+        text.encode(encoding)
+    except UnicodeError:
+        try:
+            text = text.encode(encoding, _ERRORS.get(form, _PLAIN)).decode(encoding)
+        except (UnicodeError, LookupError):
+            text = text.encode("ascii", _ERRORS.get(form, _PLAIN)).decode("ascii")
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        hang_up()
+    except (OSError, ValueError) as error:
+        hang_up()
+        raise UsageError(
+            f"The report cannot be written to stdout ({getattr(error, 'strerror', None) or error}): type --output with a path."
+        ) from None
+
+
+def hang_up() -> None:
+    """Nothing more goes to stdout, where nobody reads it: the interpreter would fail to flush it at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        if sys.__stdout__ is not None and sys.stdout is sys.__stdout__:
+            os.dup2(nowhere, sys.__stdout__.fileno())
+        os.close(nowhere)
+
+
+@contextlib.contextmanager
+def lenient() -> Iterator[None]:
+    """Signs that stdout or stderr cannot encode are put in letters."""
+    changed: list[tuple[Any, str]] = []
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure") and getattr(stream, "errors", "") in ("strict", "surrogateescape"):
+            changed.append((stream, str(stream.errors)))
+            stream.reconfigure(errors=_PLAIN)
+    try:
+        yield
+    finally:
+        for stream, errors in changed:
+            with contextlib.suppress(OSError, ValueError):
+                stream.reconfigure(errors=errors)
+
+
+class Aside:
+    """While the program runs, what it writes to stdout goes to stderr: Python's prints, C++'s, and those of processes that it starts."""
+
+    def __init__(self) -> None:
+        self._stdout: TextIO | None = None
+        self._descriptor = -1
+
+    def __enter__(self) -> None:
+        self._stdout = sys.stdout
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            if self._stdout is not None and self._stdout.fileno() == 1:
+                self._stdout.flush()
+                self._descriptor = os.dup(1)
+                os.dup2(2, 1)
+        sys.stdout = sys.stderr
+
+    def __exit__(self, *exception: object) -> None:
+        stdout = self._stdout
+        sys.stdout = stdout
+        if self._descriptor >= 0:
+            with contextlib.suppress(OSError, ValueError):
+                if stdout is not None:
+                    stdout.flush()
+                os.dup2(self._descriptor, 1)
+                os.close(self._descriptor)
+                self._descriptor = -1
+
+
+def for_good() -> None:
+    """From here to the end of the process stdout is as it was left: threads and exit functions of the program print to stderr."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        if sys.stdout is not None and sys.stdout.fileno() == 1:
+            sys.stdout.flush()
+            os.dup2(2, 1)

@@ -1,0 +1,26 @@
+"""Text of the user's program as text: it moves no cursor, begins no line of its own and commands no tool that reads a log."""
+
+from __future__ import annotations
+
+import re
+
+# C0 and C1 control characters, what turns the writing round, what no encoding holds, and the two separators that some take for a line's end.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# What the runners of GitHub, Azure and TeamCity take for a command: at a line's beginning, and anywhere in it.
+_BEGINS = re.compile(r"^(\s*):(?=:)", re.MULTILINE)
+_ANYWHERE = re.compile(r"##(?=\w*\[)")
+
+
+def clean(text: str) -> str:
+    """The text with a replacement character for each control character; tabs and line feeds stay."""
+    return _CONTROL.sub("\ufffd", text)
+
+
+def line(text: object) -> str:
+    """A text in one line."""
+    return clean(" ".join(str(text).split("\n"))).replace("\t", " ")
+
+
+def uncommanding(text: str) -> str:
+    """A text for a log: no line of it is a command of the runner that keeps the log."""
+    return _ANYWHERE.sub("# #", _BEGINS.sub(r"\1: ", text))

@@ -1,0 +1,153 @@
+"""Makes a model of a checked configuration: without its weights, and without values for its variables."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..trace.patience import limited
+from .open import Held
+from .signature import serving
+from .walk import Refused, check
+
+SECONDS = 60.0
+
+
+class Broken(Exception):
+    """The configuration makes no model; the message is one sentence without a subject."""
+
+
+def builder(held: Held, *, compiled: bool = True, said: Callable[[str], None]) -> Callable[[], Any]:
+    """A function that makes the model; it has been called once.
+
+    Which Keras makes it is told by the form of the configuration, never by the version that the file claims; each checks the same things.
+
+    Args:
+        held: what the file holds.
+        compiled: whether the model is compiled as the file says.
+        said: called with a sentence about what could not be used.
+
+    Raises:
+        Refused: where the configuration names code, or another file.
+        Broken: where no model can be made of it.
+    """
+    if not held.config:
+        return serving(held)
+    package = "tf_keras" if _second(held.config) else "keras"
+    framework = _imported(package)
+    config = {key: value for key, value in held.config.items() if key != "compile_config"}
+    check(package, config)
+    compile_config = held.compiled if compiled else None
+    check(package, compile_config)
+
+    def build() -> Any:
+        with _hollow(package):
+            model = _model(framework, config)
+            if compile_config is not None:
+                model.compile(**_arguments(framework, compile_config))
+        return model
+
+    with _told(package):
+        with _hollow(package), limited("The file's configuration", SECONDS):
+            made = _model(framework, config)
+        if not isinstance(made, framework.Model):
+            raise Broken(f"describes no model, but a {type(made).__name__}")
+        try:
+            with limited("The file's configuration", SECONDS):
+                build()
+        except Exception:
+            said(f"What {held.path.name} was compiled with cannot be read, so no loss is looked at: type --loss with its name.")
+            compile_config = None
+    return build
+
+
+@contextlib.contextmanager
+def _told(package: str) -> Iterator[None]:
+    try:
+        yield
+    except Broken:
+        raise
+    except Exception as error:
+        raise Broken(f"describes no model that {package} can make ({_first(error)})") from error
+
+
+def _model(framework: Any, config: dict[str, Any]) -> Any:
+    if "module" in config:
+        return framework.saving.deserialize_keras_object(config, safe_mode=True)
+    # tf_keras has it in public, Keras 3 with what reads the files of Keras 2.
+    make = getattr(framework.models, "model_from_config", None) or _legacy(framework).model_from_config
+    return make(config)
+
+
+def _arguments(framework: Any, config: dict[str, Any]) -> dict[str, Any]:
+    """What ``compile`` was given; ``compile_from_config`` would make the optimizer's slots too."""
+    if "optimizer_config" in config:
+        return dict(_legacy(framework).compile_args_from_training_config(config))
+    return dict(framework.saving.deserialize_keras_object(config, safe_mode=True))
+
+
+def _legacy(framework: Any) -> Any:
+    """Where a Keras keeps what reads the configurations of HDF5 files."""
+    name = "keras.src.legacy.saving" if framework.__name__ == "keras" else "tf_keras.src.saving.legacy"
+    return importlib.import_module(f"{name}.saving_utils")
+
+
+@contextlib.contextmanager
+def _hollow(package: str) -> Iterator[None]:
+    """Variables that are made inside have a shape and no memory, however large the file says they are."""
+    if package == "keras":
+        from keras.src.backend import Variable
+
+        owner = next(base for base in Variable.__mro__ if "_initialize_with_initializer" in vars(base))
+        original = vars(owner)["_initialize_with_initializer"]
+
+        def without(variable: Any, initializer: Any) -> None:
+            variable._value, variable._initializer = None, initializer
+
+        owner._initialize_with_initializer = without
+        try:
+            yield
+        finally:
+            owner._initialize_with_initializer = original
+        return
+    import tensorflow as tf
+
+    from ..trace.tensorflow import hollow_variable
+
+    with tf.variable_creator_scope(hollow_variable):
+        yield
+
+
+def _imported(package: str) -> Any:
+    if package not in sys.modules and importlib.util.find_spec(package) is None:
+        raise Broken(f"was written by {package}, which is not here: type pip install {package}")
+    return importlib.import_module(package)
+
+
+def _second(config: Any) -> bool:
+    """Whether a configuration has the form that Keras 2 writes."""
+    pending = [config]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            if "batch_input_shape" in value:
+                return True
+            nodes = value.get("inbound_nodes")
+            if isinstance(nodes, list) and nodes and isinstance(nodes[0], list):
+                return True
+            pending.extend(value.values())
+        elif isinstance(value, list):
+            pending.extend(value)
+    return False
+
+
+def _first(error: BaseException) -> str:
+    said = next((line.strip() for line in str(error).splitlines() if line.strip()), "") or type(error).__name__
+    return (said if len(said) <= 200 else said[:199] + "…").rstrip(".")
+
+
+__all__ = ["Broken", "Refused", "builder"]

@@ -1,0 +1,115 @@
+"""Reads a model's file through :mod:`.reader`, and its configuration as JSON with limits."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..flow import Spec
+from .reader import SECONDS, Unreadable
+
+SUFFIXES = (".keras", ".h5", ".hdf5")
+# Values of a configuration, and how deep they are nested.
+MOST_VALUES, MOST_DEPTH = 1_000_000, 400
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What one signature of a SavedModel takes and gives, by name."""
+
+    name: str
+    inputs: dict[str, Spec]
+    outputs: dict[str, Spec]
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a model's file holds: a configuration and how it was compiled, or the signatures of a SavedModel."""
+
+    path: Path
+    config: dict[str, Any] = field(default_factory=dict)
+    compiled: dict[str, Any] | None = None
+    signatures: dict[str, Signature] = field(default_factory=dict)
+
+
+def is_saved(path: Path) -> bool:
+    """Whether this is a saved model and not a file of Python."""
+    return path.suffix.lower() in SUFFIXES or os.path.isfile(path / "saved_model.pb")  # noqa: PTH113
+
+
+def read(path: Path) -> Held:
+    """What the file or the SavedModel's folder holds.
+
+    Raises:
+        Unreadable: in one sentence, where it is broken, or beyond a limit.
+    """
+    file = path / "saved_model.pb" if path.is_dir() else path
+    try:
+        # A pipe or a device would be read without an end.
+        if not stat.S_ISREG(os.stat(file).st_mode):  # noqa: PTH116
+            raise Unreadable(f"{path} is no regular file.")
+    except OSError as error:
+        raise Unreadable(f"{path} cannot be read ({error.strerror}).") from None
+    answer = _asked(path)
+    if "error" in answer:
+        raise Unreadable(f"{path} {answer['error']}.")
+    if "signatures" in answer:
+        return Held(path, signatures={name: _signature(name, ends) for name, ends in answer["signatures"].items()})
+    config = parsed(path, answer["config"])
+    if "class_name" not in config:
+        raise Unreadable(f"{path} has a configuration that describes no model.")
+    compiled = parsed(path, answer["compiled"]) if answer.get("compiled") else config.get("compile_config")
+    return Held(path, config, compiled if isinstance(compiled, dict) else None)
+
+
+def _asked(path: Path) -> dict[str, Any]:
+    """The reader's answer, from a process of its own."""
+    program = str(Path(__file__).with_name("reader.py"))
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "HDF5_USE_FILE_LOCKING": "FALSE"}
+    try:
+        done = subprocess.run(
+            [sys.executable, program, str(path.resolve())], env=environment, timeout=3 * SECONDS, check=False,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        return dict(json.loads(done.stdout))
+    except subprocess.TimeoutExpired:
+        raise Unreadable(f"{path} took more than {3 * SECONDS} seconds to read.") from None
+    except ValueError:
+        raise Unreadable(f"{path} broke the process that reads it (exit code {done.returncode}).") from None
+
+
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])|(,)', re.DOTALL)
+
+
+def parsed(path: Path, text: str) -> dict[str, Any]:
+    """A configuration's JSON, whose depth and number of values are counted before anything is made of it."""
+    depth = count = 0
+    for found in _BRACKET.finditer(text):
+        opened, closed, comma = found.groups()
+        count += bool(opened) + bool(comma)
+        depth += bool(opened) - bool(closed)
+        if depth > MOST_DEPTH:
+            raise Unreadable(f"{path} has a configuration that is nested more than {MOST_DEPTH} deep.")
+        if count > MOST_VALUES:
+            raise Unreadable(f"{path} has a configuration of more than {MOST_VALUES:,} values.")
+    try:
+        made = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"{path} has a configuration that is no JSON ({str(error)[:120]}).") from None
+    if not isinstance(made, dict):
+        raise Unreadable(f"{path} has a configuration that describes no model.")
+    return made
+
+
+def _signature(name: str, ends: dict[str, dict[str, Any]]) -> Signature:
+    def specs(side: dict[str, Any]) -> dict[str, Spec]:
+        return {key: Spec(None if one["shape"] is None else tuple(one["shape"]), one["dtype"]) for key, one in sorted(side.items())}
+
+    return Signature(name, specs(ends["inputs"]), specs(ends["outputs"]))

@@ -1,0 +1,298 @@
+"""Run as a program: prints as JSON what a model's file holds, its weights aside. No framework is imported and nothing is unpacked but text.
+
+``python reader.py FILE`` answers ``{"config": TEXT, "compiled": TEXT}``, ``{"signatures": ...}`` or ``{"error": SENTENCE}``. The process
+limits its own memory and time first, so a file that breaks the HDF5 library, or swells, ends this process and no other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import struct
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+# Of a configuration; NASNetLarge has 1.5 MB.
+MOST_TEXT = 16 * 2**20
+MOST_MEMBERS = 100_000
+MOST_DIRECTORY = 16 * 2**20
+# What no file of weights is packed to: this many times smaller, above this size.
+BOMB_RATIO, BOMB_FLOOR = 200, 64 * 2**20
+MEMORY, SECONDS = 1 << 30, 10
+MOST_SIGNATURES, MOST_TENSORS, MOST_RANK = 64, 512, 16
+
+
+class Unreadable(Exception):
+    """The file is not what it should be; the message is one sentence without a subject."""
+
+
+def confine() -> None:
+    """Memory and processor time of this process end at a limit, and it writes no file."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        for name, limit in (("RLIMIT_AS", MEMORY), ("RLIMIT_CPU", SECONDS), ("RLIMIT_CORE", 0), ("RLIMIT_FSIZE", 0)):
+            resource.setrlimit(getattr(resource, name), (limit, limit))
+
+
+def held(path: str) -> dict[str, Any]:
+    """What the file or folder holds.
+
+    Raises:
+        Unreadable: where it is broken, or beyond a limit.
+    """
+    if os.path.isdir(path):  # noqa: PTH112
+        return {"signatures": signatures(os.path.join(path, "saved_model.pb"))}  # noqa: PTH118
+    with open(path, "rb") as file:  # noqa: PTH123
+        start = file.read(8)
+    if not start:
+        raise Unreadable("is empty")
+    if start.startswith(b"PK"):
+        return archived(path)
+    if start == b"\x89HDF\r\n\x1a\n":
+        return hierarchical(path)
+    raise Unreadable("is neither a .keras archive nor an HDF5 file")
+
+
+# -- .keras: a zip archive ------------------------------------------------------------------------------------------------------
+
+
+def archived(path: str) -> dict[str, Any]:
+    """The configuration of a ``.keras`` archive; no other member is opened."""
+    import zipfile
+
+    _directory(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+            for member in members:
+                if member.file_size > BOMB_FLOOR and member.file_size > BOMB_RATIO * max(1, member.compress_size):
+                    raise Unreadable(f"is a zip bomb: {member.filename[:80]} unpacks to {member.file_size:,} bytes")
+            configs = [member for member in members if member.filename == "config.json"]
+            if len(configs) != 1:
+                raise Unreadable("has no config.json" if not configs else "has more than one config.json")
+            return {"config": _member(archive, configs[0])}
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
+        raise Unreadable(f"is a damaged archive ({_first(error)})") from None
+
+
+def _directory(path: str) -> None:
+    """How many members the archive has, before a list of them is made."""
+    size = os.path.getsize(path)  # noqa: PTH202
+    with open(path, "rb") as file:  # noqa: PTH123
+        file.seek(max(0, size - 65_557))
+        tail = file.read()
+        at = tail.rfind(b"PK\x05\x06")
+        if at < 0 or len(tail) < at + 22:
+            raise Unreadable("is a truncated archive: its directory is missing")
+        count, length = struct.unpack_from("<HI", tail, at + 10)
+        wide = tail.rfind(b"PK\x06\x06")
+        if 0xFFFF in (count, length & 0xFFFF) and wide >= 0 and len(tail) >= wide + 56:
+            count, length = struct.unpack_from("<QQ", tail, wide + 32)
+    if count > MOST_MEMBERS or length > MOST_DIRECTORY:
+        raise Unreadable(f"lists {count:,} members in a directory of {length:,} bytes, and {MOST_MEMBERS:,} are read at most")
+
+
+def _member(archive: Any, member: Any) -> str:
+    if member.flag_bits & 1:
+        raise Unreadable("is encrypted")
+    if member.compress_type not in (0, 8):
+        raise Unreadable("is packed in a way that Keras does not use")
+    if member.file_size > MOST_TEXT:
+        raise Unreadable(f"has a configuration of {member.file_size:,} bytes, and {MOST_TEXT:,} are read at most")
+    import zlib
+
+    try:
+        with archive.open(member) as stream:
+            data = stream.read(MOST_TEXT + 1)
+    except zlib.error as error:
+        raise Unreadable(f"is a damaged archive ({_first(error)})") from None
+    if len(data) > MOST_TEXT:
+        raise Unreadable(f"has a configuration of more than {MOST_TEXT:,} bytes")
+    return _text(data)
+
+
+# -- HDF5 -----------------------------------------------------------------------------------------------------------------------
+
+
+def hierarchical(path: str) -> dict[str, Any]:
+    """The configuration of an HDF5 file, which stands in attributes of its root; no dataset, group or link is opened."""
+    try:
+        import h5py
+    except ImportError:
+        raise Unreadable("is an HDF5 file, and h5py is not here: type pip install h5py") from None
+    try:
+        with h5py.File(path, "r") as file:
+            config = _attribute(file, "model_config")
+            if config is None:
+                raise Unreadable("holds weights and no model")
+            return {"config": config, "compiled": _attribute(file, "training_config")}
+    except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:
+        raise Unreadable(f"is a damaged HDF5 file ({_first(error)})") from None
+
+
+def _attribute(file: Any, name: str) -> str | None:
+    if name not in file.attrs:
+        return None
+    if file.attrs.get_id(name).get_storage_size() > MOST_TEXT:
+        raise Unreadable(f"has a {name} of more than {MOST_TEXT:,} bytes")
+    value = file.attrs[name]
+    value = value.tobytes() if hasattr(value, "tobytes") and not isinstance(value, bytes) else value
+    if not isinstance(value, (bytes, str)):
+        raise Unreadable(f"has a {name} that is no text")
+    if len(value) > MOST_TEXT:
+        raise Unreadable(f"has a {name} of more than {MOST_TEXT:,} bytes")
+    return value if isinstance(value, str) else _text(value)
+
+
+# -- SavedModel: a protocol buffer ----------------------------------------------------------------------------------------------
+
+_DTYPES = {
+    1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 7: "string", 9: "int64", 10: "bool", 14: "bfloat16",
+    17: "uint16", 19: "float16", 22: "uint32", 23: "uint64",
+}  # fmt: skip
+
+
+def signatures(path: str) -> dict[str, Any]:
+    """The signatures of a SavedModel, read from its bytes: its graph is passed over, and its variables and assets are not opened."""
+    try:
+        size = os.path.getsize(path)  # noqa: PTH202
+        if not size:
+            raise Unreadable("has an empty saved_model.pb")
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:  # noqa: PTH123
+            found: dict[str, Any] = {}
+            for number, graph in _fields(data, 0, size):
+                if number == 2:
+                    found = found or _signatures(data, graph)
+            return found
+    except (struct.error, IndexError, UnicodeDecodeError, OSError, ValueError) as error:
+        raise Unreadable(f"has a damaged saved_model.pb ({_first(error)})") from None
+
+
+def _signatures(data: Any, graph: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for number, entry in _fields(data, *graph):
+        if number == 5:
+            name, body = _entry(data, entry)
+            if len(found) >= MOST_SIGNATURES:
+                raise Unreadable(f"has more than {MOST_SIGNATURES} signatures")
+            ends: dict[str, dict[str, Any]] = {"inputs": {}, "outputs": {}}
+            for end, tensor in _fields(data, *body):
+                if end in (1, 2):
+                    side = ends["inputs" if end == 1 else "outputs"]
+                    key, info = _entry(data, tensor)
+                    if len(side) >= MOST_TENSORS:
+                        raise Unreadable(f"has a signature of more than {MOST_TENSORS} tensors")
+                    side[key] = _tensor(data, info)
+            found[name] = ends
+    return found
+
+
+def _entry(data: Any, span: Any) -> tuple[str, tuple[int, int]]:
+    """A map's key and the span of its value."""
+    name, body = "", (0, 0)
+    for number, value in _fields(data, *span):
+        if number == 1:
+            name = _name(data, value)
+        elif number == 2:
+            body = value
+    return name, body
+
+
+def _name(data: Any, span: tuple[int, int]) -> str:
+    if span[1] - span[0] > 1024:
+        raise ValueError("a name of more than 1024 bytes")
+    return bytes(data[span[0] : span[1]]).decode("utf-8")
+
+
+def _tensor(data: Any, span: Any) -> dict[str, Any]:
+    dtype, shape = 0, None
+    for number, value in _fields(data, *span):
+        if number == 2:
+            dtype = value
+        elif number == 3:
+            shape = _shape(data, value)
+    return {"dtype": _DTYPES.get(dtype % 100, ""), "shape": shape}
+
+
+def _shape(data: Any, span: Any) -> list[int | None] | None:
+    axes: list[int | None] = []
+    for number, value in _fields(data, *span):
+        if number == 3 and value:
+            return None
+        if number == 2:
+            size = next((held for field, held in _fields(data, *value) if field == 1), 0)
+            axes.append(None if size >= 1 << 63 else size)
+    if len(axes) > MOST_RANK:
+        raise ValueError(f"a tensor of {len(axes)} axes")
+    return axes
+
+
+def _fields(data: Any, at: int, end: int) -> Iterator[tuple[int, Any]]:
+    """The fields of a message: a number for each varint, the span of the bytes for each that has a length."""
+    while at < end:
+        key, at = _varint(data, at, end)
+        number, kind = key >> 3, key & 7
+        if kind == 0:
+            value, at = _varint(data, at, end)
+            yield number, value
+        elif kind == 2:
+            length, at = _varint(data, at, end)
+            if length > end - at:
+                raise ValueError("it ends too early")
+            yield number, (at, at + length)
+            at += length
+        elif kind in (1, 5):
+            at += 8 if kind == 1 else 4
+        else:
+            raise ValueError("it is no protocol buffer")
+
+
+def _varint(data: Any, at: int, end: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        if at >= end or shift > 63:
+            raise ValueError("it ends too early")
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
+# -------------------------------------------------------------------------------------------------------------------------------
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8").rstrip("\0")
+    except UnicodeDecodeError:
+        raise Unreadable("has a configuration that is no UTF-8 text") from None
+
+
+def _first(error: BaseException) -> str:
+    said = next((line.strip() for line in str(error).splitlines() if line.strip()), "") or type(error).__name__
+    return said[:160].rstrip(".")
+
+
+def main() -> None:
+    confine()
+    # The folder of this file is no place to import from.
+    del sys.path[0]
+    try:
+        answer = held(sys.argv[1])
+    except Unreadable as error:
+        answer = {"error": str(error)}
+    except OSError as error:
+        answer = {"error": f"cannot be read ({error.strerror})"}
+    except (MemoryError, RecursionError):
+        answer = {"error": "takes more memory to read than a model's file does"}
+    sys.stdout.buffer.write(json.dumps(answer).encode())
+
+
+if __name__ == "__main__":
+    main()

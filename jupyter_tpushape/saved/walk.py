@@ -1,0 +1,121 @@
+"""A configuration walked before any loader sees it: what it names must be Keras' own, and its graph must have an end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from . import allowed
+
+_VALUES = frozenset({"__tensor__", "__numpy__", "__bytes__", "__ellipsis__", "__slice__", "__tuple__", "__keras_tensor__"})
+# Whole numbers that no axis, filter or class count has.
+MOST_NUMBER = 2**53
+
+
+class Refused(Exception):
+    """The file names what is not run; the message is the name, in words."""
+
+
+def check(package: str, config: Any) -> None:
+    """Walks a configuration, or what a model was compiled with.
+
+    Raises:
+        Refused: at the first thing in it that would run or import code, or open another file.
+    """
+    for value in _within(config):
+        if not isinstance(value, dict):
+            continue
+        if value.get("custom_objects"):
+            raise Refused("custom objects")
+        if isinstance(value.get("vocabulary"), str):
+            raise Refused(f"a vocabulary from the file {value['vocabulary'][:80]}")
+        if "class_name" in value:
+            _one(package, value)
+        if isinstance(value.get("layers"), list):
+            _ends(value["layers"])
+
+
+def _within(config: Any) -> Iterator[Any]:
+    pending = [config]
+    while pending:
+        value = pending.pop()
+        yield value
+        if isinstance(value, dict):
+            pending.extend(value.values())
+        elif isinstance(value, list):
+            pending.extend(value)
+        elif isinstance(value, int) and abs(value) > MOST_NUMBER:
+            raise Refused(f"a number of {len(str(value))} digits")
+
+
+def _one(package: str, value: dict[str, Any]) -> None:
+    name, module, registered = value["class_name"], value.get("module"), value.get("registered_name")
+    if not isinstance(name, str):
+        raise Refused(f"a class whose name is {type(name).__name__}")
+    if name in _VALUES and not module:
+        return
+    if name in allowed.RUNS:
+        raise Refused(allowed.RUNS[name])
+    if name == "__lambda__":
+        raise Refused("a marshalled function")
+    function = name == "function"
+    if function:
+        name = value.get("config")
+        if not isinstance(name, str):
+            raise Refused("a function without a name")
+    if module is not None and not isinstance(module, str):
+        raise Refused(f"a module that is {type(module).__name__}")
+    place = f"{module}.{name}" if module and module != "builtins" else name
+    found = allowed.named(package, module, name)
+    known = found is not None and found in (allowed.functions(package) if function else allowed.classes(package))
+    if not known:
+        raise Refused(f"{'the function' if function else 'the class'} {place[:120]}")
+    if registered not in (None, name) and (not isinstance(registered, str) or allowed.registered(package, registered) is not found):
+        raise Refused(f"the class {str(registered)[:120]}")
+    inner = value.get("config")
+    if name in ("TFOpLambda", "SlicingOpLambda") and not allowed.computes(inner.get("function") if isinstance(inner, dict) else None):
+        raise Refused(f"the function {str(inner.get('function') if isinstance(inner, dict) else inner)[:80]}")
+    if name == "InstanceProperty" and not _plain_attribute(inner):
+        raise Refused("an attribute of a tensor by its name")
+
+
+def _plain_attribute(inner: Any) -> bool:
+    name = inner.get("attr_name") if isinstance(inner, dict) else None
+    return isinstance(name, str) and name.isidentifier() and not name.startswith("_")
+
+
+def _ends(layers: list[Any]) -> None:
+    """A functional model's calls lead to its inputs: one that waits for itself, or for what is not there, is waited for without end."""
+    needs: dict[tuple[str, int], list[tuple[str, int]]] = {}
+    for layer in layers:
+        if not isinstance(layer, dict) or not isinstance(layer.get("inbound_nodes"), list):
+            continue
+        name = layer.get("name") or (layer.get("config") or {}).get("name")
+        for number, call in enumerate(layer["inbound_nodes"]):
+            needs[str(name), number] = list(_givers(call))
+    if not needs:
+        return
+    # A layer that an input of a nested model is has no call of its own.
+    entries = {name for name, _ in needs} | {str(layer.get("name")) for layer in layers if isinstance(layer, dict)}
+    for call, givers in needs.items():
+        for giver in givers:
+            if giver[0] not in entries:
+                raise Refused(f"a call of {call[0][:60]} on {giver[0][:60]}, which is not there")
+    waiting = {call: [giver for giver in givers if giver in needs] for call, givers in needs.items()}
+    while waiting:
+        ready = [call for call, givers in waiting.items() if not any(giver in waiting for giver in givers)]
+        if not ready:
+            raise Refused(f"a circle of calls at {next(iter(waiting))[0][:60]}")
+        for call in ready:
+            del waiting[call]
+
+
+def _givers(call: Any) -> Iterator[tuple[str, int]]:
+    """The calls whose tensors a call takes: of Keras 3 by ``keras_history``, of Keras 2 as ``[name, call, tensor, ...]``."""
+    for value in _within(call):
+        history = value.get("keras_history") if isinstance(value, dict) else value
+        if not isinstance(history, list) or len(history) < 3:
+            continue
+        name, number, tensor = history[:3]
+        if isinstance(name, str) and isinstance(number, int) and isinstance(tensor, int) and number >= 0:
+            yield name, number

@@ -1,0 +1,83 @@
+"""Two threads and one model: a trace and a training take turns."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..sources.others import stacks
+from .patience import patience
+
+#: What changes the model that it is called on, and counts on its staying as it made it.
+DOORS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
+_traced: dict[int, tuple[int, frozenset[int]]] = {}
+_changed = threading.Condition()
+
+
+class Training(Exception):
+    """Another thread trains the model."""
+
+
+def layers_of(model: Any) -> frozenset[int]:
+    """The model and its layers, by identity."""
+    found = {id(model)}
+    with contextlib.suppress(Exception):
+        found |= {id(layer) for layer in model._flatten_layers()}
+    return frozenset(found)
+
+
+@contextlib.contextmanager
+def turn(model: Any) -> Iterator[None]:
+    """Inside, other threads that begin to train the model, or one that shares a layer with it, wait.
+
+    Raises:
+        Training: where one trains it already.
+    """
+    own = threading.get_ident()
+    with _changed:
+        nested = own in _traced
+        if not nested:
+            _traced[own] = (own, layers_of(model))
+    try:
+        if not nested and _trained_elsewhere(_traced[own][1]):
+            raise Training
+        yield
+    finally:
+        if not nested:
+            with _changed:
+                _traced.pop(own, None)
+                _changed.notify_all()
+
+
+def _trained_elsewhere(layers: frozenset[int]) -> bool:
+    for stack in stacks():
+        for frame in stack:
+            code = frame.f_code
+            if code.co_name in DOORS and "keras" in code.co_filename:
+                model = frame.f_locals.get("self")
+                if model is not None and not layers.isdisjoint(layers_of(model)):
+                    return True
+    return False
+
+
+def waiting(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A door of a model that waits while another thread traces it."""
+
+    def door(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _traced:
+            _wait(self)
+        return original(self, *args, **kwargs)
+
+    return door
+
+
+def _wait(model: Any) -> None:
+    own, end = threading.get_ident(), time.monotonic() + 10 * patience()
+    layers = layers_of(model)
+    with _changed:
+        while any(ident != own and not layers.isdisjoint(held) for ident, held in _traced.values()):
+            if not _changed.wait(max(0.0, end - time.monotonic())):
+                return

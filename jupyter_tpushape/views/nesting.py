@@ -1,0 +1,24 @@
+"""How deep nodes are inside of others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..flow import Node
+
+
+def depths_of(nodes: Sequence[Node]) -> dict[str, int]:
+    """How many others each node is inside of. A parent that is not there counts for nothing."""
+    parents = {node.id: node.parent for node in nodes}
+    depths: dict[str, int] = {}
+    for start in parents:
+        chain, at = [], start
+        while at in parents and at not in depths:
+            depths[at] = 0  # met, so that a circle ends
+            chain.append(at)
+            at = parents[at]
+        depth = depths.get(at, -1)
+        for one in reversed(chain):
+            depth += 1
+            depths[one] = depth
+    return depths

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Known advisories against what is installed here and what the browser part is built with.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+failed=0
+check() {
+  local name=$1 found=$2
+  shift 2
+  local said
+  said=$("$@" 2>&1)
+  local code=$?
+  echo "$said" | tail -40
+  if [ $code -ne 0 ] && echo "$said" | grep -qE "$found"; then
+    failed=1
+  elif [ $code -ne 0 ]; then
+    echo "$name: no answer from the registry; nothing is known."
+  fi
+}
+python -m venv out/audit && out/audit/bin/pip install --quiet pip-audit || echo "pip-audit cannot be installed."
+python -m pip freeze --exclude-editable > out/audit/requirements.txt
+check pip-audit "known vulnerabilit" out/audit/bin/pip-audit --no-deps --disable-pip --progress-spinner off --requirement out/audit/requirements.txt
+check "npm audit" "Severity:|├─" jlpm npm audit --all --recursive --severity high
+exit $failed
