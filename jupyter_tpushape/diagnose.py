@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from .examine import HANDED, BadProgram, Examined, Program, examine, strategy_of_step
-from .flow import Finding, Target, Verdict
+from .flow import Finding, Flow, Target, Verdict
 from .report import Report
 from .rules import run_rules
 from .rules.behind import behind
@@ -111,7 +111,7 @@ def _report(program: Program, fixes: bool, compiler: str | None, limits: Any, co
         finally:
             _TRYING.reset(token)
     if not _TRYING.get() and not is_step(program.model) and not timed_out(seen.error):
-        findings += behind(seen, findings)
+        findings += _at_home(behind(seen, findings), seen.evidence.flow)
     verdicts: list[Verdict] = []
     if compiler is not None:
         from .compilers import verdicts as ask
@@ -124,6 +124,15 @@ def _report(program: Program, fixes: bool, compiler: str | None, limits: Any, co
     )  # fmt: skip
     report.replacement = getattr(seen.sample, "replacement", None)
     return report
+
+
+def _at_home(findings: list[Finding], flow: Flow) -> list[Finding]:
+    """Findings of another look, with the nodes and edges that this flow has as well."""
+    nodes, edges = {node.id for node in flow.nodes}, {edge.id for edge in flow.edges}
+    for finding in findings:
+        finding.nodes = tuple(name for name in finding.nodes if name in nodes)
+        finding.edges = tuple(name for name in finding.edges if name in edges)
+    return findings
 
 
 def _only_on_target(program: Program, findings: list[Finding], target: Target) -> None:

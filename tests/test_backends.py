@@ -32,6 +32,11 @@ REASONS = {
     "trace/restore.py": "whose objects a trace looks into",
     "trace/reach.py": "which base classes are layers, optimizers and strategies",
     "examine/making.py": "a constructor in the source is told by the module that it comes from",
+    "examine/broken_lines.py": "which function of keras.ops does what one of another library does",
+    "saved/": "which of the two Kerases a stranger's file is for, and what of it may be made",
+    "trace/anew.py": "whether autograph's own files made something",
+    "trace/assume.py": "a tensor of the wanted shape, as the backend's own function makes it",
+    "trace/turns.py": "whether a frame is a training call of a framework's",
     "examine/look.py": "the framework of a program that has none yet",
 }
 

@@ -95,6 +95,7 @@ def _depth(node: ast.AST) -> int:
 
 def _innermost(error: BaseException) -> tuple[FrameType, Place] | None:
     found: tuple[FrameType, Place] | None = None
+    outer: list[str] = []
     trace = error.__traceback__
     while trace is not None:
         frame, code = trace.tb_frame, trace.tb_frame.f_code
@@ -102,12 +103,24 @@ def _innermost(error: BaseException) -> tuple[FrameType, Place] | None:
             place = Place(code.co_filename, trace.tb_lineno)
             place.code, place.instruction = code, trace.tb_lasti
             found = frame, place
+            outer.append(code.co_filename)
         elif _GENERATED in code.co_filename:
             lines = [match for match in _CONVERTED.findall(str(error)) if is_user_file(match[0])]
             if lines:
-                found = frame, Place(lines[-1][0], int(lines[-1][1]))
+                file, line = lines[-1][0], int(lines[-1][1])
+                found = frame, Place(_running(outer, file, line), line)
         trace = trace.tb_next
     return found
+
+
+def _running(files: list[str], file: str, line: int) -> str:
+    """The file that a line is of: autograph names the first that had this very code, and a cell that is run again has it too."""
+    text = linecache.getline(file, line)
+    return (
+        next((name for name in reversed(files) if name != file and linecache.getline(name, line) == text), file)
+        if file not in files
+        else file
+    )
 
 
 def _scope(place: Place) -> ast.AST | None:

@@ -40,7 +40,8 @@ class Line:
         if isinstance(node, ast.Call):
             for item in (*node.args, *(word.value for word in node.keywords)):
                 found += item.elts if isinstance(item, (ast.List, ast.Tuple)) else [item]
-        return found
+        # A number with a minus is no tensor either.
+        return [item for item in found if not (isinstance(item, ast.UnaryOp) and isinstance(item.operand, ast.Constant))]
 
     def keyword(self, name: str) -> ast.expr | None:
         """The argument that is given under a name."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
-from ...flow import Finding, Shape, elements, show_shape
+from ...flow import Finding, Node, Shape, elements, show_shape
 from ...rules.facts.layers import OperationRaised
 from ..edits.expression import MODULE
 from ..text.source import nodes
@@ -24,15 +24,15 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
         return
     pairs = dict.fromkeys(pair for pair in finding.fact.apart if pair[0] != pair[1] and pair[0] > 1)
     for old, new in pairs:
-        written = [node for node in nodes(line.scope, ast.Constant) if type(node.value) is int and node.value == old]
+        written = [node for node in _given_sizes(line.scope) if node.value == old]
         if written:
             yield (
                 f"Write {new} for {old} in {_named(evidence, line)}",
                 [line.edit(node, str(new)).value for node in written],
                 "the size that its input has",
             )
-        owner = evidence.failed
-        made = owner.location if owner is not None and owner.kind == "layer" else None
+        owner = _owner(evidence)
+        made = owner.location if owner is not None else None
         for call in nodes(line.source.tree, ast.Call) if made is not None and made.line else ():
             given = [node for node in (*call.args, *(word.value for word in call.keywords)) if getattr(node, "value", None) == old]
             if owner is not None and made is not None and call.lineno == made.line and called(call) == owner.op and len(given) == 1:
@@ -43,13 +43,37 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
                 )
 
 
+def _owner(evidence: Evidence) -> Node | None:
+    """The layer that raised, or in which an operation did."""
+    node = evidence.failed
+    return node if node is None or node.kind == "layer" else owner_of(evidence, node)
+
+
+def _given_sizes(scope: ast.AST) -> Iterator[ast.Constant]:
+    """Whole numbers that a call is given as they are, or in a shape; not an axis, an index, nor how often a loop runs."""
+    for call in nodes(scope, ast.Call):
+        if called(call) == "range":
+            continue
+        words = [word.value for word in call.keywords if word.arg not in ("axis", "axes", "seed")]
+        for item in (*call.args, *words):
+            for node in item.elts if isinstance(item, (ast.Tuple, ast.List)) else [item]:
+                if isinstance(node, ast.Constant) and type(node.value) is int:
+                    yield node
+
+
 def shape_index(evidence: Evidence, finding: Finding) -> Made:
     """Another axis of the shape that ``build`` reads, where a weight was made as long as the wrong one."""
     line = next(iter(lines_of(evidence)), None)
-    owner = evidence.failed
-    shape = next((edge.spec.shape for edge in evidence.failed_inputs()), None)
-    if line is None or owner is None or owner.kind != "layer" or not shape or not isinstance(finding.fact, OperationRaised):
+    owner = _owner(evidence)
+    if (
+        line is None
+        or owner is None
+        or not isinstance(finding.fact, OperationRaised)
+        or not finding.fact.shapes
+        or not finding.fact.shapes[0]
+    ):
         return
+    shape = finding.fact.shapes[0]
     for old, new in dict.fromkeys(finding.fact.apart):
         if new != shape[-1] or old == new:
             continue
@@ -132,8 +156,7 @@ def _named(evidence: Evidence, line: Line) -> str:
     """The method or function that the line stands in; of a lambda, the layer that holds it."""
     name = getattr(line.scope, "name", "")
     if not name:
-        node = evidence.failed
-        owner = node if node is None or node.kind == "layer" else owner_of(evidence, node)
+        owner = _owner(evidence)
         return owner.name if owner is not None else line.raised.function
     owners = [item for item in nodes(line.source.tree, ast.ClassDef) if line.scope in item.body]
     return f"{owners[0].name}.{name}" if owners else str(name)
