@@ -77,7 +77,7 @@ def test_every_finding_of_a_rule_carries_its_fact_and_a_saved_one_its_words() ->
     found = findings(RULES[0].fails, RULES[0], "keras")
     for finding in found:
         # A saved report's findings are at nodes that it has.
-        finding.nodes, finding.edges = (), ()
+        finding.nodes, finding.edges, finding.fixes = (), (), []
     report = Report(tpushape.flow.Flow(), found)
     assert report.findings
     assert all(one.fact is not None for one in report.findings)
