@@ -190,14 +190,16 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
     finding.nodes = finding.nodes or (node.id, *blamed(evidence.flow, finding.fact))
     finding.edges = tuple(edge.id for edge in edges)
     finding.location = (node.location or node.called) if node.kind == "layer" else (node.called or node.location)
-    inside = evidence.raised
+    inside = location((evidence.raised.file, evidence.raised.line)) if evidence.raised is not None else None
+    outside = node.called
     if (
         node.kind == "layer"
         and inside is not None
-        and node.called is not None
-        and (inside.file, inside.line) != (node.called.file, node.called.line)
+        and outside is not None
+        # A cell has no file: it is known by its number.
+        and (inside.file, inside.execution, inside.line) != (outside.file, outside.execution, outside.line)
     ):
-        finding.location = location((inside.file, inside.line))  # a line of the user's own inside the layer
+        finding.location = inside  # a line of the user's own inside the layer
     yield finding
 
 
