@@ -12,7 +12,7 @@ from .facts.calls import MadeAnew, VectorLoss
 from .registry import check, rule
 
 MADE = rule(
-    "made-in-call", "A layer, variable, metric or optimizer is made in every call", severity="error", source="found by calling the program a second time",
+    "made-in-call", "A layer, variable, metric or optimizer is made in every call", severity="error", backend="tensorflow", source="found by calling the program a second time",
     fails=sequential("Own(), L.Dense(1)", more="class Own(L.Layer):\n    def call(self, x):\n        return L.Dense(4)(x)"),
     passes=sequential(
         "Own(), L.Dense(1)",
