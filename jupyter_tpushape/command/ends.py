@@ -59,7 +59,7 @@ def _misuse() -> tuple[type[Exception], ...]:
     from ..examine import BadProgram
     from ..sources import BadData
     from ..trace.frameworks import MissingBackend
-    from ..trace.step import BadStep
+    from ..trace.reach import BadStep
 
     return (BadProgram, BadData, MissingBackend, BadStep)
 

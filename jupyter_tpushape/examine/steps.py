@@ -96,7 +96,8 @@ def _adapter(reached: Reached) -> Framework:
 
 
 def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strategy: Any) -> None:
-    from ..trace.step import BadStep, run_step
+    from ..trace.reach import BadStep
+    from ..trace.step import run_step
 
     evidence, program = seen.evidence, seen.program
     replicas = program.target.replicas if program.target is not None else 1

@@ -53,6 +53,10 @@ class Reached:
                 holder.update(held)
 
 
+class BadStep(ValueError):
+    """The step cannot be called with this data; the message says what it takes."""
+
+
 def is_own(code: CodeType) -> bool:
     """Whether this is code of the user's, that of ``python -c`` and of a prompt included."""
     return is_user_file(code.co_filename) or code.co_filename in ("<string>", "<stdin>")

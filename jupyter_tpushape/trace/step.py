@@ -15,16 +15,12 @@ from ..flow.paths import flatten, map_leaves
 from .anew import made_anew
 from .locations import location, user_frame
 from .patience import ENDS, limited
-from .reach import Reached, is_graph_function, names_of, plain, reach
+from .reach import BadStep, Reached, is_graph_function, names_of, plain, reach
 from .recorder import Recorder, recording
 from .restore import left_as_found
 from .run import Leaf, Run, leaves
 from .strategies import Batches, Doors, StepFacts
 from .tensorflow import graph_for
-
-
-class BadStep(ValueError):
-    """The step cannot be called with this data; the message says what it takes."""
 
 
 def run_step(
