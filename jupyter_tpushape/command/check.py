@@ -105,12 +105,19 @@ def _distribution(options: Any) -> Any:
         if options.layout is not None:
             raise UsageError('A layout lies on a mesh: type --mesh "batch=2,model=4" as well.')
         return None
+    from ..replicas import of_distribution
     from ..replicas.layouts import parse_mesh, planned
 
-    sizes = parse_mesh(options.mesh)
     if sys.modules["keras"].config.backend() != "jax":
         raise UsageError("A mesh is one of Keras on JAX: set KERAS_BACKEND=jax.")
-    return planned(sizes, load(options.layout) if options.layout is not None else None)
+    layout = load(options.layout) if options.layout is not None else None
+    try:
+        made = planned(parse_mesh(options.mesh), layout)
+        if options.tpu not in (None, "none", "auto"):
+            of_distribution(made, options.tpu)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return made
 
 
 def _chooses_backend(place: str) -> bool:
