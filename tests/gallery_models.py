@@ -183,7 +183,9 @@ def translator() -> Program:
     """Sequence to sequence with attention."""
     source, target = keras.Input((20,), dtype="int32", name="source"), keras.Input((18,), dtype="int32", name="target")
     embedded = layers.Embedding(500, 64, mask_zero=True)(source)
-    encoded, forward_h, forward_c, back_h, back_c = layers.Bidirectional(layers.LSTM(64, return_sequences=True, return_state=True))(embedded)
+    encoded, forward_h, forward_c, back_h, back_c = layers.Bidirectional(layers.LSTM(64, return_sequences=True, return_state=True))(
+        embedded
+    )
     states = [layers.Concatenate()([forward_h, back_h]), layers.Concatenate()([forward_c, back_c])]
     decoded, _, _ = layers.LSTM(128, return_sequences=True, return_state=True)(
         layers.Embedding(500, 64, mask_zero=True)(target), initial_state=states

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 from ..flow import Family
@@ -47,7 +46,6 @@ def layer_family(layer: Any) -> Family:
     return _class_family(type(layer))
 
 
-@lru_cache(maxsize=4096)
 def _class_family(cls: type) -> Family:
     for base in cls.__mro__:
         words = (base.__module__ or "").split(".")
