@@ -156,6 +156,10 @@ _BY_RULE = {
     ),
     "string-input": _TEXT,
     "input-dtype": _TEXT,
+    "colour-masks": (
+        "Replace each color by its class number: (masks[..., None, :] == colors).all(-1).argmax(-1), with one row of colors a class",
+        "not tried: which of the colors of a mask is which class is not known here",
+    ),
 }
 
 
