@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from .naming import name
 from .request import BadRequest, Request, parse
 
 TARGET = "jupyter_tpushape"
@@ -106,7 +107,8 @@ def _trace(comm: Any, request: Request, shell: Any) -> None:
     try:
         progress("Tracing")
         explain = request.op == "explain"
-        report = _explained(shell, progress) if explain else _report(request, shell.user_ns, progress)
+        report = _explained(shell, request.execution, progress) if explain else _report(request, shell.user_ns, progress)
+        name(report, shell, "" if explain else request.model, "" if explain else request.data or "")
         answer = {"id": ask, "op": "report", "report": json.loads(report.to_json()), "changed": _changed(shell, request, report)}
     except KeyboardInterrupt:
         answer = {"id": ask, "op": "error", "message": "Cancelled.", "cancelled": True}
@@ -135,9 +137,11 @@ def _changed(shell: Any, request: Request, report: Any) -> str:
     return changed(before, report) if name in ("", model) else ""
 
 
-def _explained(shell: Any, progress: Any) -> Any:
+def _explained(shell: Any, execution: int, progress: Any) -> Any:
     from .last import last_report
 
+    if execution and execution != shell._tpushape.count:
+        raise LookupError(f"In[{execution}] is not what failed last any more: run its cell again.")
     chosen = {"tpu": "auto", "fixes": True, "compiler": None, "progress": progress}
     report = last_report(shell._tpushape, chosen)
     if report is None:

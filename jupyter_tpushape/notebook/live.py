@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from ..flow import Finding
+from .naming import name
+from .tell import rich, tell
 
 
 class Live:
@@ -27,15 +28,14 @@ class Live:
             return
         self._print = now
         before, self.report = self.report, trace(values[0], values[1] if len(values) > 1 else None, **{**self.chosen, "progress": None})
+        name(self.report, self.shell, *self.names[:2])
         said = changed(before, self.report)
         if said:
-            print(f"tpushape ▸ {said}", file=sys.stderr)
+            tell(self.shell, said)
         if self.widget is not None:
             self.widget.update(self.report)
         else:
-            from .magic import _rich
-
-            if _rich(self.shell):
+            if rich(self.shell):
                 from ..views.widget import show
 
                 self.widget = show(self.report)
