@@ -34,8 +34,8 @@ class Extension:
         self.count = 0
         self.show: Any = None
         self.shown: Any = None
-        #: The model that was asked for last (``""``: what had failed) and its report: the next one is compared with it.
-        self.reported: tuple[str, Any] = ("", None)
+        #: The last report of each model by its name; ``""``: of what failed last. The next one is compared with it.
+        self.reported: dict[str, Any] = {}
         self.counters: list[tuple[Any, Any]] = []
         self.failed_counters: list[tuple[Any, Any]] = []
         self.arrivals = Arrivals(self.hook)

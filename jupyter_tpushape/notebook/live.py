@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..flow import Finding
-from .naming import name
+from .naming import named
 from .tell import rich, tell
 
 
@@ -28,7 +28,7 @@ class Live:
             return
         self._print = now
         before, self.report = self.report, trace(values[0], values[1] if len(values) > 1 else None, **{**self.chosen, "progress": None})
-        name(self.report, self.shell, *self.names[:2])
+        named(self.report, self.shell, *self.names[:2])
         said = changed(before, self.report)
         if said:
             tell(self.shell, said)
@@ -41,6 +41,22 @@ class Live:
                 self.widget = show(self.report)
             else:
                 print(repr(self.report))
+
+
+MOST_KEPT = 50
+
+
+def keep(reports: dict[str, Any], model: str, report: Any) -> Any:
+    """Keeps a model's report, and gives the one that it is compared with: of what failed last, or else the model's own on this data and target."""
+    failed = reports.pop("", None)
+    before = reports.pop(model, None)
+    reports[model] = report
+    while len(reports) > MOST_KEPT:
+        reports.pop(next(iter(reports)))
+    if model and failed is not None:
+        return failed
+    same = before is not None and before.target == report.target and before.about.data == report.about.data
+    return before if same else None
 
 
 def _fingerprint(value: Any) -> Any:

@@ -11,7 +11,8 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
 
-from .naming import name
+from .live import Live, keep
+from .naming import named
 from .tell import Progress, rich
 
 
@@ -82,15 +83,15 @@ class TpuShapeMagics(Magics):
         if report is None:
             progress.end()
             return
-        named = options.names if cell is None and options.names[:1] != ["watch"] else []
-        name(report, self.shell, *named)
+        names = options.names if cell is None else []
+        named(report, self.shell, *names, failed=cell is None and not options.names)
         if options.save:
             try:
                 print(f"Written to {report.save(options.save)}")
             except (ValueError, OSError) as error:
                 raise UsageError(f"{error}") from None
         self.shell.user_ns["_tpushape_report"] = report
-        self.extension.reported = (options.names[0] if options.names else "", report)
+        keep(self.extension.reported, options.names[0] if options.names else "", report)
         if options.text or not rich(self.shell):
             from ..views.text import to_text
 
@@ -164,8 +165,6 @@ class TpuShapeMagics(Magics):
         return report
 
     def _watch(self, names: list[str], chosen: dict[str, Any]) -> None:
-        from .live import Live
-
         if names[:1] == ["off"] or not names:
             self.extension.watched = None
             print("tpushape: nothing is watched.")

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import sys
 from typing import Any
 
 from ..flow.wire import About
 
 
-def name(report: Any, shell: Any, model: str = "", data: str = "") -> Any:
-    """The report, with model, data, backend, time and cell in it; the user's names for the first two."""
+def named(report: Any, shell: Any, model: str = "", data: str = "", *, failed: bool = False) -> Any:
+    """The report, with model, data, backend, time and cell in it; the user's names for the first two.
+
+    ``failed``: it is of what failed last, so the cell is the one that raised.
+    """
     extension = getattr(shell, "_tpushape", None)
-    execution = extension.running if extension is not None else 0
+    execution = 0 if extension is None else extension.count if failed else extension.running
     report.about = About(
         model=model,
         data=data,
         backend=_backend(report.flow.framework),
-        when=datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
+        when=dt.datetime.now().astimezone().isoformat(timespec="seconds"),
         cell=getattr(shell, "_tpushape_cells", {}).get(execution, ""),
         execution=execution,
         kernel=extension.kernel if extension is not None else "",

@@ -35,7 +35,7 @@ def tell(shell: Any, said: str, *, todo: str = "", hint: dict[str, Any] | None =
     bundle: dict[str, Any] = {"text/plain": plain, "text/html": f'<div style="{_LOOK}">{written}</div>'}
     if hint is not None:
         bundle[HINT_MIME] = {"said": one_line(said), **hint}
-    display(bundle, raw=True)  # type: ignore[no-untyped-call]
+    display(bundle, raw=True)
 
 
 class Progress:
@@ -53,7 +53,7 @@ class Progress:
 
             shown = {"text/plain": said, "text/html": f'<div style="opacity:.7">{html.escape(said)}</div>'}
             if self._handle is None:
-                self._handle = DisplayHandle()  # type: ignore[no-untyped-call]
+                self._handle = DisplayHandle()
                 self._handle.display(shown, raw=True)
             else:
                 self._handle.update(shown, raw=True)

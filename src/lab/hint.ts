@@ -110,7 +110,8 @@ export const hint: JupyterFrontEndPlugin<void> = {
             dismiss: (node) => {
               notebooks.forEach(({ content }) => {
                 for (const { model, node: cell } of content.widgets) {
-                  const outputs = (model as { outputs?: { length: number; get(i: number): { data: object }; remove(i: number): void } }).outputs;
+                  const outputs = (model as { outputs?: { length: number; get(i: number): { data: object }; remove(i: number): void } })
+                    .outputs;
                   for (let i = (outputs?.length ?? 0) - 1; outputs && cell.contains(node) && i >= 0; i--) {
                     if (HINT_MIME in outputs.get(i).data) {
                       outputs.remove(i);

@@ -8,6 +8,7 @@ import { PageConfig, PathExt } from "@jupyterlab/coreutils";
 import type { IDocumentWidget } from "@jupyterlab/docregistry";
 import type { FileEditor, IEditorTracker } from "@jupyterlab/fileeditor";
 import { NotebookActions } from "@jupyterlab/notebook";
+import type { IError } from "@jupyterlab/nbformat";
 import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
 import type { TranslationBundle } from "@jupyterlab/translation";
 import { Widget } from "@lumino/widgets";
@@ -64,7 +65,9 @@ export class Locator implements ILocator {
     const wanted = isDiff(fix.patch ?? "") ? placeOf(fix, problem.location) : null;
     const place = await this._find(wanted);
     if (!place && wanted) {
-      await this._refuse(this._trans.__("%1 is not here any more, so the fix has no place to go.", wanted.file || this._trans.__("The cell")));
+      await this._refuse(
+        this._trans.__("%1 is not here any more, so the fix has no place to go.", wanted.file || this._trans.__("The cell")),
+      );
       return;
     }
     if (!place) {
@@ -130,9 +133,9 @@ export class Locator implements ILocator {
   /** What a cell that did not run to its end says, or why it could not run. */
   private _raised(panel: NotebookPanel, cell: Cell): string {
     const outputs = cell instanceof CodeCell ? cell.model.outputs.toJSON() : [];
-    const error = outputs.filter((one) => one.output_type === "error").at(-1);
+    const error = outputs.filter((one): one is IError => one.output_type === "error").at(-1);
     if (error) {
-      return this._trans.__("The cell with the fix in it raises %1: %2", String(error.ename), String(error.evalue).split("\n")[0] ?? "");
+      return this._trans.__("The cell with the fix in it raises %1: %2", error.ename, error.evalue.split("\n")[0] ?? "");
     }
     return panel.sessionContext.session?.kernel
       ? this._trans.__("The cell with the fix in it did not run to its end.")

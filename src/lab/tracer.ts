@@ -93,7 +93,7 @@ export class Tracer implements ITracer {
 
   choose(part: Partial<TraceRequest>): void {
     const model = part.model ?? this.request.model;
-    const paired = part.model !== undefined && part.data === undefined ? this.inventory.pairs[model] : undefined;
+    const paired = model !== this.request.model && part.data === undefined ? this.inventory.pairs[model] : undefined;
     if (model !== this.request.model) {
       // What was said of another model is not said of this one.
       this.message = "";
@@ -160,9 +160,11 @@ export class Tracer implements ITracer {
     const model = about?.model ?? title;
     if (this.inventory.models.some((entry) => entry.name === model)) {
       this.choose({ model, data: about?.data ?? "" });
-      await this.trace();
-    } else {
+    }
+    if (this.inventory.failed || !this.request.model) {
       await this.explain();
+    } else {
+      await this.trace();
     }
   }
 

@@ -1,6 +1,6 @@
 /** The view as a whole: it owns what is open, selected and shown, and keeps its parts in step. */
 
-import { agedLine } from "./aged";
+import { Aged } from "./aged";
 import { detailsPane, replicas } from "./details";
 import { FlowDoc, severityWord } from "./doc";
 import { addStyle, h } from "./dom";
@@ -63,9 +63,8 @@ export class App {
   private theme: Theme = "light";
   private side!: Sidebar;
   private narrow = false;
-  private old = "";
   private readonly lead = h("div", { class: "lead" });
-  private aged = agedLine("", undefined);
+  private readonly aged: Aged;
   private compare: Compare;
   private begun = false;
   private alive = true;
@@ -89,6 +88,7 @@ export class App {
     this.root.classList.toggle("reduced", typeof matchMedia === "function" && matchMedia("(prefers-reduced-motion: reduce)").matches);
     el.append(this.host);
     this.compare = new Compare(report);
+    this.aged = new Aged(callbacks.again);
     this.load(report, null);
     this.stopTheme = followTheme((theme) => {
       this.theme = theme;
@@ -113,23 +113,16 @@ export class App {
 
   update(report: WireReport): void {
     this.compare = new Compare(report);
-    this.old = "";
+    this.aged.say("");
     this.swap(report, 0);
   }
 
   /** Says why the report is old; its fixes are not offered any more. */
   age(reason: string): void {
-    if (reason !== this.old) {
-      this.old = reason;
-      this.drawAge();
+    if (reason !== this.aged.reason) {
+      this.aged.say(reason);
       this.chooseQuietly(this.current);
     }
-  }
-
-  private drawAge(): void {
-    const line = agedLine(this.old, this.callbacks.again);
-    this.aged.replaceWith(line);
-    this.aged = line;
   }
 
   /** Shows the flow after a fix, or, asked again, the one before. */
@@ -237,12 +230,11 @@ export class App {
     canvas.prepend(this.compare.banner((f, x) => this.preview(f, x)));
     this.root.replaceChildren(
       this.header.element,
-      this.aged,
+      this.aged.element,
       this.lead,
       h("div", { class: "body" }, canvas, this.side.element),
       this.live,
     );
-    this.drawAge();
   }
 
   private exports(): [string, () => void][] {
@@ -460,7 +452,7 @@ export class App {
       say: this.say,
       preview: (f: number, x: number) => this.preview(f, x),
       previewed: (f: number, x: number) => this.compare.stands(f, x),
-      apply: this.old ? undefined : apply,
+      apply: this.aged.reason ? undefined : apply,
       locate,
     };
     const { lead, rest } = problemsPane(this.doc, this.current, act, this.narrow);

@@ -89,7 +89,7 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
   const { target } = report;
   const [much = "", ...rest] = report.summary.split(" · ");
   const chips = [
-    report.about?.backend || report.flow.framework,
+    report.about?.backend ?? report.flow.framework,
     target &&
       `${target.name}${target.replicas > 1 ? ` · ${count(target.replicas, "replica")}` : ""}${target.live ? ` · ${trans.__("live")}` : ""}`,
     count(doc.nodes.length, "node"),

@@ -177,7 +177,9 @@ export function aboutWords(report: WireReport): string {
   const { about = {}, title, target } = report;
   const when = new Date(about.when ?? NaN);
   const today = when.toDateString() === new Date().toDateString();
-  const time = today ? when.toLocaleTimeString([], { timeStyle: "short" }) : when.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+  const time = today
+    ? when.toLocaleTimeString([], { timeStyle: "short" })
+    : when.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
   const place = about.execution ? `In[${about.execution}]` : "";
   const named = about.model ?? title;
   return [
