@@ -11,6 +11,8 @@ export PATH := $(BIN):$(PATH)
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 export CUDA_VISIBLE_DEVICES ?= -1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The TPU compiler of the tests stands beside the environment; TPUSHAPE_COMPILER names another.
+export TPUSHAPE_COMPILER ?= $(CURDIR)/out/compiler
 unexport PYTHONPATH
 unexport PYTHONHOME
 
@@ -18,7 +20,7 @@ BROWSER_SOURCES := $(shell find src style schema/lab scripts -type f 2>/dev/null
 PYTHON_SOURCES := $(shell find jupyter_tpushape -name '*.py' 2>/dev/null)
 STATIC := jupyter_tpushape/static/report.js
 
-.PHONY: help demo check test lint format typecheck types docs test-ts test-py test-jax test-matrix test-binder soak audit agree bench dist install build browser clean
+.PHONY: help demo check test lint format typecheck types docs test-ts test-py test-jax test-matrix test-binder soak audit agree bench dist install build browser compiler clean
 
 help:
 	@echo "make demo     diagnose a broken training script, then open the quickstart notebook in JupyterLab"
@@ -54,6 +56,9 @@ build: $(STATIC)
 browser: install
 	@bash scripts/browser.sh
 
+compiler: install
+	@bash scripts/compiler.sh
+
 # --- demo ------------------------------------------------------------------------------------------------------------
 
 demo: build
@@ -62,12 +67,13 @@ demo: build
 
 # --- checks ----------------------------------------------------------------------------------------------------------
 
-test: lint typecheck docs test-ts dist test-py test-jax
+# test-jax comes first: its environment holds the JAX whose messages test-py reads.
+test: lint typecheck docs test-ts dist test-jax test-py
 
 # For every save: what needs neither a browser nor real training, nor minutes.
 LONG := agreement as_fit attacks_data attacks_files attacks_terminal builders catalogue catalogue_compiled catalogue_evidence catalogue_programs cli_places compilers compilers_charts \
-	compilers_memory compilers_process compilers_remedies examples_colab examples_tpu facts forms ideas left_as_found mutants nested_inputs notebook \
-	observed packaging patch patch_fit pytest_plugin repair repair_after rules_examples rules_tpu rules_tpu_evidence saved_models security smoke \
+	compilers_memory compilers_process compilers_remedies compilers_topologies examples_colab examples_tpu facts forms ideas left_as_found mutants nested_inputs notebook \
+	observed packaging patch patch_fit pytest_plugin repair repair_after replicas rules_examples rules_tpu rules_tpu_evidence saved_models security smoke \
 	steps steps_evidence weather
 check: lint typecheck test-ts
 	python -m pytest -q --numprocesses 2 --dist loadfile $(filter-out $(LONG:%=tests/test_%.py),$(wildcard tests/test_*.py))
@@ -94,13 +100,13 @@ dist: build
 	python -m build --outdir dist .
 
 # Each kind of browser test holds Playwright's loop for itself, so each has a process of its own.
-test-py: build browser
+test-py: build browser compiler
 	python -m pytest --numprocesses 2 --dist loadfile --ignore tests/view_browser --ignore tests/ui
 	python -m pytest tests/view_browser
 	python -m pytest tests/ui
 
 # The wheel in an environment that has JAX and no TensorFlow; kept in out/jax between runs.
-test-jax: dist
+test-jax: dist compiler
 	bash scripts/jax.sh
 
 SOAK ?= 2000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 
+import jax_beside
 import keras
 import numpy as np
 import pytest
@@ -14,7 +14,6 @@ import tf_keras
 from tensorflow.python.ops.op_selector import UnliftableError
 
 import jupyter_tpushape as tpushape
-from jupyter_tpushape.compilers import bridge
 
 BOTH = pytest.mark.parametrize("framework", [keras, tf_keras], ids=["keras", "tf_keras"])
 Resolver = tf.distribute.cluster_resolver.TPUClusterResolver
@@ -374,15 +373,14 @@ for x in (np.zeros((12, 5)), np.array([["a"] * 5] * 16)):
 """
 
 
-@pytest.mark.skipif(not (bridge.home() and (bridge.home() / "jax").is_dir()), reason="JAX is not installed")
+@pytest.mark.skipif(not jax_beside.python(), reason="JAX is not installed")
 def test_b17_d10_what_keras_3_on_jax_does_not_take():
     names = {
         "KERAS_BACKEND": "jax",
         "JAX_PLATFORMS": "cpu",
         "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
-        "PYTHONPATH": str(bridge.home()),
     }
-    done = subprocess.run([sys.executable, "-c", ON_JAX], capture_output=True, text=True, check=True, env={**os.environ, **names})
+    done = subprocess.run([jax_beside.python(), "-c", ON_JAX], capture_output=True, text=True, check=True, env={**os.environ, **names})
     uneven, text = done.stdout.strip().splitlines()[-2:]
     assert "axis 0 is partitioned 8 times, but the dimension size is 12" in uneven
     assert text != "taken"

@@ -120,10 +120,8 @@ def test_a_known_program_has_known_layouts():
 
 
 @needs_libtpu
-@pytest.mark.parametrize(
-    "name", ["v2-8", "v3-8", "v5e-1", "v5p-8", "v6e-8", *(one.name for one in SLICES.values() if one.hosts > 1), "v4-8"]
-)
-def test_every_generation_and_every_slice_of_many_hosts_compiles(name):
+@pytest.mark.parametrize("name", ["v2-8", "v3-8", "v4-8", "v4-32", "v5e-1", "v5e-256", "v5p-8", "v6e-8", "v6e-256"])
+def test_every_generation_compiles_on_one_machine_and_on_many(name):
     report = tpushape.trace(planted("keras", 128), tf.TensorSpec((2048, 128)), tpu=name, compiler="tpu")
     assert [verdict.ok for verdict in report.verdicts] == [True], report
     assert report.verdicts[0].target == name

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import re
-from pathlib import Path
 
+import jax_beside
 import pytest
 
 from jupyter_tpushape.cli import main
@@ -25,10 +24,9 @@ ABOUT = re.compile(r"\b(?:[Ss]hapes?|ranks?|ndims?|dimensions?|ax[ie]s|dtypes?|b
 
 def raised(package: str):
     """``(file, line, text)`` of the messages of a framework's ``raise`` statements; what is filled in stands as 7."""
-    found = importlib.util.find_spec(package)
-    if found is None or not found.submodule_search_locations:
+    root = jax_beside.package(package)
+    if root is None:
         return
-    root = Path(next(iter(found.submodule_search_locations)))
     for place in PLACES[package]:
         for path in [root / place] if place.endswith(".py") else sorted((root / place).rglob("*.py")):
             if path.name.endswith("_test.py") or not path.exists():
@@ -55,7 +53,7 @@ def _text(node: ast.AST) -> str:
 
 @pytest.mark.parametrize("package", PLACES)
 def test_what_an_installed_framework_can_say_of_shapes_is_known(package):
-    if importlib.util.find_spec(package) is None:
+    if jax_beside.package(package) is None:
         pytest.skip(f"{package} is not installed")
     messages = [(path, line, text) for path, line, text in raised(package) if ABOUT.search(text)]
     assert len(messages) > 20

@@ -45,11 +45,12 @@ def planned(data, name):
 
 
 def test_the_table_holds_every_slice_of_the_design():
-    names = ["v2-8", "v3-8", "v4-8", "v4-32", *(f"v5e-{n}" for n in (1, 4, 8, 16, 32, 64, 128, 256)), "v5p-8"]
-    assert list(SLICES) == [*names, *(f"v6e-{n}" for n in (1, 4, 8, 16, 32, 64, 128, 256))]
+    small = [1, 4, 8, "8-4t", 16, 32, 64, 128, 256]
+    assert list(SLICES) == ["v2-8", "v3-8", "v4-8", "v4-32", *(f"v5e-{n}" for n in small), "v5p-8", *(f"v6e-{n}" for n in small)]
     assert target("v3-8") == Target("v3-8", 8, 1, "v3", 16 << 30, "TPUStrategyV2")
     assert target("V5LITEPOD-8") == target("v5e-8")
-    assert (SLICES["v5e-8"].topology, SLICES["v5e-32"].hosts, SLICES["v6e-16"].replicas_per_host) == ("v5e:2x4", 4, 4)
+    assert (SLICES["v5e-8"].topology, SLICES["v5e-32"].hosts, SLICES["v6e-16"].replicas_per_host) == ("v5e:2x4", 8, 4)
+    assert (SLICES["v5e-8"].hosts, SLICES["v5e-8-4t"].hosts) == (1, 2)
     for entry in SLICES.values():
         assert entry.replicas == entry.hosts * entry.replicas_per_host
 
@@ -120,6 +121,62 @@ def test_the_planned_split_is_the_genuine_one(rows, batch, drop, policy, name):
     assert planned(data, name) == dealt(tpu_strategy(name), data)
 
 
+def shards(data, hosts, replicas, host):
+    """What one machine's replicas get in turn, batch by batch: TensorFlow's own rebatching and sharding, without devices to copy to."""
+    from tensorflow.python.distribute import input_lib, input_ops
+
+    rebatch = input_lib.DistributedDataset._make_rebatch_fn(None, data, hosts, replicas)
+    mine = [len(rows) for rows in input_ops.auto_shard_dataset(rebatch(data, host), hosts, host, replicas)]
+    each = replicas // hosts
+    mine += [0] * (-len(mine) % each)  # the last replicas get none where rows end
+    return [tuple(mine[at : at + each]) for at in range(0, len(mine), each)]
+
+
+def random_pipeline(chance):
+    """``(dataset, what it is)``: a few stages in random order around one batch or two."""
+    batch, drop = chance.choice([chance.randrange(1, 40), chance.randrange(1, 600)]), chance.random() < 0.5
+    rows = chance.randrange(1, 5 * batch + 1)
+    policy = chance.choice([None, "AUTO", "DATA", "OFF"])
+    before = chance.choices(["map", "shuffle", "cache", "take"], k=chance.randrange(3))
+    after = chance.choices(["map", "prefetch"], k=chance.randrange(3))
+    data = tf.data.Dataset.from_tensor_slices(np.zeros((rows, 1), "int8"))
+    stage = {
+        "map": lambda one: one.map(lambda value: value + 1),
+        "shuffle": lambda one: one.shuffle(4, seed=1),
+        "cache": lambda one: one.cache(),
+        "take": lambda one: one.take(300),
+        "prefetch": lambda one: one.prefetch(2),
+    }
+    for name in before:
+        data = stage[name](data)
+    data = data.batch(batch, drop_remainder=drop)
+    for name in after:
+        data = stage[name](data)
+    options = tf.data.Options()
+    if policy is not None:
+        options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy[policy]
+    return data.with_options(options), (rows, batch, drop, policy, before, after)
+
+
+def test_500_random_pipelines_are_dealt_as_tensorflow_deals_them_on_slices_up_to_256():
+    chance, compared = random.Random(24), 0
+    for _ in range(500):
+        data, what = random_pipeline(chance)
+        entry = chance.choice([entry for entry in SLICES.values() if entry.replicas > 1])
+        host = chance.randrange(entry.hosts)
+        expected = planned(data, entry.name)
+        each = entry.replicas // entry.hosts
+        held = shards(data, entry.hosts, entry.replicas, host)[: len(expected)]  # as many as were sampled
+        mine = [rows[host * each : (host + 1) * each] for rows in expected]
+        if entry.hosts > 1 and what[3] == "OFF":
+            # Each machine reads all of the data in shares of a batch: what the first batch gives it is repeated until the data ends.
+            held, mine = held[:1], mine[:1]
+        # A machine that has no rows of the last batches left ends early.
+        assert held == mine[: len(held)] and not any(map(sum, mine[len(held) :])), (entry.name, host, what)
+        compared += len(held)
+    assert compared > 1000
+
+
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(1, 40), st.booleans(), st.sampled_from([None, "OFF"]))
 def test_the_static_batch_of_a_replica_is_the_genuine_one(batch, drop, policy):
@@ -161,8 +218,9 @@ def test_pipelines_whose_batch_size_cannot_be_read_off_too(pipe, policy):
 @pytest.mark.parametrize(
     ("name", "batch", "rows", "hosts"),
     [
-        ("v5e-16", 64, (4,) * 16, (32, 32)),
-        ("v5e-32", 96, (3,) * 32, (24,) * 4),
+        ("v5e-16", 64, (4,) * 16, (16,) * 4),
+        ("v5e-8-4t", 64, (8,) * 8, (32, 32)),
+        ("v5e-32", 96, (3,) * 32, (12,) * 8),
         ("v6e-16", 64, (4,) * 16, (16,) * 4),
         ("v4-32", 40, (3, 3, 3, 3, 3, 3, 3, 1, 3, 3, 3, 0, 3, 3, 3, 0), (12, 10, 9, 9)),
         ("v4-32", 12, (1, 1, 1, 0) * 4, (3,) * 4),
@@ -182,8 +240,8 @@ def test_every_slice_says_where_its_numbers_come_from():
     assert (SLICES["v4-32"].hosts, SLICES["v5p-8"].hosts, SLICES["v5e-16"].hosts, SLICES["v5e-256"].hosts, SLICES["v6e-256"].hosts) == (
         4,
         1,
-        2,
-        32,
+        4,
+        64,
         64,
     )
 

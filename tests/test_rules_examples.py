@@ -35,8 +35,7 @@ def faults_of_wording(finding):
     if NOT_WORDS.search(finding.message):
         faults.append("the message shows Python's inside")
     said = finding.why.split("It says:")[0]
-    # One more says that it was seen behind an assumption.
-    if len(SENTENCE.findall(said)) > 3 + finding.message.startswith("Then: "):
+    if len(SENTENCE.findall(said)) > 3:
         faults.append("the reason takes more than three sentences")
     if said and not said.strip().endswith((".", "`", "?")):
         faults.append("the reason stops in the middle")

@@ -15,7 +15,9 @@ def targets(_: Any) -> int:
     for name, entry in SLICES.items():
         target = entry.target
         made = target() if callable(target) else target
-        print(f"{name:10} {made.replicas:4} replicas  {made.hosts:3} hosts  {made.hbm_bytes / 2**30:5.1f} GiB HBM a core")
+        print(
+            f"{name:10} {made.replicas:4} replicas  {made.hosts:3} hosts  {entry.available_bytes / 2**30:5.2f} of {made.hbm_bytes / 2**30:3.0f} GiB HBM a core"
+        )
     return 0
 
 

@@ -104,7 +104,8 @@ def compile_program(program: bytes, request: dict[str, Any]) -> dict[str, Any]:
     Args:
         program: a serialized ``HloModuleProto``, or a portable StableHLO artifact.
         request: ``topology``, libtpu's name (``"v5e:2x4"``); ``effort``, ``"quick"`` or ``"full"``; ``form``, ``"hlo"`` or ``"stablehlo"``;
-            ``partitions``, the devices that the program is cut for; ``shardy``, who cuts it; ``bounds``, the chips of one host.
+            ``partitions``, the devices that the program is cut for; ``shardy``, who cuts it; ``described``, what libtpu is told of the slice
+            beside its name.
 
     Returns:
         Sizes in bytes of one device, the entry's tiled layouts, FLOPs and bytes moved as the compiler counts them, the exchange between
@@ -119,7 +120,7 @@ def compile_program(program: bytes, request: dict[str, Any]) -> dict[str, Any]:
     from .collectives import collectives
 
     partitions = int(request["partitions"])
-    devices = _devices(request["topology"], request["bounds"] if partitions > 1 else [])[:partitions]
+    devices = devices_of(request["topology"], request["described"])[:partitions]
     with _context():
         portable = request["form"] != "hlo"
         module = _jax.mlir.deserialize_portable_artifact(program) if portable else ir.Module.parse(_jax.mlir.hlo_to_stablehlo(program))
@@ -137,16 +138,16 @@ def compile_program(program: bytes, request: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _devices(topology: str, bounds: list[int]) -> list[Any]:
-    """The cores of a slice that is only described."""
+def devices_of(topology: str, described: dict[str, Any]) -> list[Any]:
+    """The devices of a slice that is only described. ``described``: what libtpu is told of it beside its name."""
     import libtpu
     from jaxlib import _jax, xla_client
 
     if not xla_client.pjrt_plugin_loaded("tpu"):
         xla_client.load_pjrt_plugin_dynamically("tpu", libtpu.get_library_path())
         xla_client.initialize_pjrt_plugin("tpu")
-    described = {"chips_per_host_bounds": tuple(bounds)} if bounds else {}
-    return list(_jax.get_default_c_api_topology("tpu", topology, described)._make_compile_only_devices())
+    told = {name: tuple(value) if isinstance(value, list) else value for name, value in described.items()}
+    return list(_jax.get_default_c_api_topology("tpu", topology, told)._make_compile_only_devices())
 
 
 def _options(devices: list[Any], effort: str, shardy: bool) -> Any:

@@ -17,7 +17,7 @@ import msgspec
 MOST = 256
 MOST_BYTES = 64 * 2**20
 # Of an answer: one that was kept in another form is not read.
-FORMAT = "4"
+FORMAT = "5"
 _METADATA = re.compile(r", metadata=\{[^{}]*\}")
 _OP_NAME = re.compile(r'op_name="([^"]*)"')
 _NAME = re.compile(r"%[\w.\-]+")

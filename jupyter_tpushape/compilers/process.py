@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +31,13 @@ class Limits:
 
 @dataclass(frozen=True)
 class Form:
-    """How a program is written, and how many devices it is cut for: ``hlo`` or ``stablehlo``; ``bounds``: the chips of one host."""
+    """How a program is written, ``hlo`` or ``stablehlo``, and for how many devices it is cut. ``described``: what libtpu is told of the slice
+    beside its name."""
 
     form: str = "hlo"
     partitions: int = 1
     shardy: bool = False
-    bounds: tuple[int, ...] = ()
+    described: dict[str, Any] = field(default_factory=dict)
 
 
 def limits(seconds: float | None = None, effort: str | None = None) -> Limits:
@@ -101,8 +102,10 @@ def ask(
         ``cached``; sizes in bytes where it compiled.
     """
     versions = ",".join(f"{name} {version}" for name, version in bridge.versions().items())
-    cut = f"{form.partitions} {form.bounds}" if form is not None and form.partitions > 1 else ""
-    place = cache.place(cache.FORMAT, key, topology, asked.effort, versions, cut)
+    form = form or Form()
+    place = cache.place(
+        cache.FORMAT, key, topology, asked.effort, versions, str(form.partitions), json.dumps(form.described, sort_keys=True)
+    )
     known = cache.read(place)
     if known is not None:
         return {**known, "cached": True}
@@ -116,7 +119,7 @@ def ask(
     with tempfile.TemporaryDirectory(prefix="tpushape-") as name:
         folder = Path(name)
         (folder / "program").write_bytes(hlo)
-        request = {"topology": topology, "effort": asked.effort, "memory": asked.memory, **asdict(form or Form())}
+        request = {"topology": topology, "effort": asked.effort, "memory": asked.memory, **asdict(form)}
         (folder / "request.json").write_text(json.dumps(request))
         answer = _run(folder, asked, progress, what)
     answer["seconds"] = time.perf_counter() - start

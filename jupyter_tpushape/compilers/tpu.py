@@ -15,22 +15,6 @@ from .memory import by_layer, held, largest, live, node_names
 from .words import answer_finding, needed, oom, padding
 
 
-def topology_of(target: Any) -> str:
-    """libtpu's name of a target, ``"v5e:2x4"``.
-
-    Raises:
-        ValueError: for a live slice that the table does not hold.
-    """
-    return slice_named(target.name).topology
-
-
-def bounds_of(target: Any) -> tuple[int, ...]:
-    """The chips of one host, where libtpu's own guess is another than the slice's: a v5e-8 is one machine of 2 × 4."""
-    return (
-        {1: (1, 1, 1), 4: (2, 2, 1), 8: (2, 4, 1)}.get(target.replicas // target.hosts, ()) if target.generation in ("v5e", "v6e") else ()
-    )
-
-
 def answer_of(
     program: Lowered, target: Any, asked: process.Limits, progress: process.Progress = None, again: bool = True
 ) -> dict[str, Any]:
@@ -39,11 +23,11 @@ def answer_of(
     The least effort packs temporaries loosely, and is less used: what it says does not fit, or fails on, is asked ``again`` in full before
     it is believed. Where that gives no answer either, ``loosely`` holds the first.
     """
-    key, topology = cache.program_key(program.text), topology_of(target)
-    form = process.Form(program.form, program.partitions, program.shardy, bounds_of(target))
+    key, entry = cache.program_key(program.text), slice_named(target.name)
+    form = process.Form(program.form, program.partitions, program.shardy, entry.options)
 
     def told(asked: process.Limits) -> dict[str, Any]:
-        said = process.ask(program.hlo, key, topology, asked, progress, program.program, program.text, form)
+        said = process.ask(program.hlo, key, entry.topology, asked, progress, program.program, program.text, form)
         return {**said, "effort": asked.effort}
 
     answer = told(asked)

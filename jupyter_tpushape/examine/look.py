@@ -222,6 +222,7 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
         return facts
     compiled = adapter.compiled(model)
     facts["compiled"] = compiled
+    facts["compares"] = compiled and adapter.has_loss(model)
     facts["overrides"] = [name for name in ("train_step", "compute_loss", "call") if adapter.overrides(model, name)]
     if compiled:
         facts["run_eagerly"] = bool(getattr(model, "run_eagerly", False))

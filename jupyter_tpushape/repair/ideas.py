@@ -101,6 +101,13 @@ def _metric(evidence: Evidence) -> Ideas:
         )
 
 
+def _own_labels(evidence: Evidence) -> Ideas:
+    """The inputs themselves as labels, where the outputs have their shape."""
+    if [spec.shape and spec.shape[1:] for _, spec in evidence.x] == [spec.shape and spec.shape[1:] for _, spec in evidence.outputs]:
+        how = "ds.map(lambda x: (x, x))" if evidence.sample is not None and evidence.sample.kind == "dataset" else "yield x, x"
+        yield f"Give each batch as its own label: {how}", "not tried: that the model is to give back its inputs is not known here"
+
+
 _BY_PROGRAM: dict[str, tuple[Callable[[Evidence], Ideas], ...]] = {
     "label-rank": (_labels,),
     "loss-raises": (_labels, _own_loss, _same_count),
@@ -110,6 +117,7 @@ _BY_PROGRAM: dict[str, tuple[Callable[[Evidence], Ideas], ...]] = {
     "loss-broadcast": (_labels,),
     "input-structure": (_inputs,),
     "data-misfit": (_rows,),
+    "no-labels": (_own_labels,),
 }
 _KERNEL = (
     "Move it into the pipeline: ds.map(lambda x, y: (f(x), y)), which runs on the host",
@@ -156,6 +164,10 @@ _BY_RULE = {
     ),
     "string-input": _TEXT,
     "input-dtype": _TEXT,
+    "colour-masks": (
+        "Replace each color by its class number: (masks[..., None, :] == colors).all(-1).argmax(-1), with one row of colors a class",
+        "not tried: which of the colors of a mask is which class is not known here",
+    ),
 }
 
 

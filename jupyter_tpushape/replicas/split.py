@@ -32,14 +32,16 @@ def by_even(batch: int, replicas: int) -> tuple[int, ...]:
     return tuple(each + (index < more) for index in range(replicas))
 
 
-def deal(rows: int, replicas: int, mode: Mode, *, batch: int | None = None, hosts: int = 1, by_file: bool = False) -> tuple[int, ...]:
+def deal(
+    rows: int, replicas: int, mode: Mode, *, batch: int | None = None, hosts: int = 1, by_file: bool = False, policy: str = "AUTO"
+) -> tuple[int, ...]:
     """Rows that each replica gets, in the order of the replicas' devices.
 
     Args:
         rows: rows of this batch, which may be the partial last one.
         batch: rows of a full batch; the even way cuts every batch at the sizes of a full one.
         hosts: machines. Without file sharding, part ``k`` goes to host ``k % hosts`` under ``ceil``.
-        by_file: whether each host reads files of its own.
+        by_file: whether each host reads files of its own. policy: with ``OFF`` each host cuts all of the data by itself.
     """
     if mode == "whole" or replicas == 1:
         return (rows,) * replicas
@@ -47,10 +49,14 @@ def deal(rows: int, replicas: int, mode: Mode, *, batch: int | None = None, host
         parts = by_ceil(rows, replicas)
         if hosts > 1 and not by_file:
             each = replicas // hosts
+            if policy == "OFF":
+                return parts[:each] * hosts
             return tuple(parts[core * hosts + host] for host in range(hosts) for core in range(each))
         return parts
     left, parts_even = rows, []
-    for size in by_even(batch if batch is not None else rows, replicas):
+    for index, size in enumerate(by_even(batch if batch is not None else rows, replicas)):
+        if policy == "OFF" and index % (replicas // hosts) == 0:
+            left = rows
         parts_even.append(min(size, left))
         left -= parts_even[-1]
     return tuple(parts_even)
@@ -103,7 +109,9 @@ class Split:
             return (batch // max(1, self.parts),) * self.replicas if self.divides(batch) else ()
         if batch in self.asked:
             return self.asked[batch]
-        return deal(batch, self.replicas, self.mode, batch=self.cut or self.batch, hosts=self.hosts, by_file=self.by_file)
+        return deal(
+            batch, self.replicas, self.mode, batch=self.cut or self.batch, hosts=self.hosts, by_file=self.by_file, policy=self.policy
+        )
 
     def shapes(self, leaf: LeafSpec, rows: int | None = None) -> list[Shape | None]:
         """The shape of one leaf on each replica, of a batch of ``rows`` (a full one unless given)."""

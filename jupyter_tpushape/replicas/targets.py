@@ -1,20 +1,22 @@
 """The TPU slices that can be planned for: one table, with where its numbers come from.
 
-Sources: each generation's own page (``Slice.source``): chips and hosts of each slice, HBM of a chip. Of v5e the page lists hosts of eight
-chips, of v4 and v5p hosts of four. Of v6e it gives eight chips a host, and slices of 16 chips and more as virtual machines of four, which
-are what ``tf.distribute`` counts as hosts. A v2 or v3 chip shows TensorFlow two cores with half its
-HBM each; v4 and v5p chips show their two cores as one device (megacore); v5e and v6e chips have one core.
-``topology`` is the name by which libtpu's compile-only client knows the smallest part of that generation.
+Chips and machines of each slice and the memory of a chip are from each generation's own page (``Slice.source``). A v2 or v3 chip shows
+TensorFlow two cores with half its memory each; v4 and v5p chips show their two cores as one device (megacore); v5e and v6e chips have one
+core. Up to 8 chips of v5e and v6e are one machine (``ct5lp-hightpu-8t``, ``ct6e-standard-8t``); larger slices are machines of 4, and
+so are 8 chips where they are rented as ``-4t`` machines in the topology 2x4. A test holds all of it against the topologies of the TPU
+compiler (libtpu), and ``available_bytes`` against what it says there is.
 """
 
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..flow import Target
 
 GIB = 1 << 30
+# Memory of one device in GiB: as the generation's page counts it, and what of it the TPU compiler lets a program have.
+_MEMORY = {"v2": (8, 7.48), "v3": (16, 15.48), "v4": (32, 30.75), "v5e": (16, 15.75), "v5p": (95, 95.73), "v6e": (32, 31.24)}
 
 
 @dataclass(frozen=True)
@@ -23,16 +25,16 @@ class Slice:
 
     Attributes:
         replicas: devices that ``TPUStrategy`` sees, each of which runs the program once.
-        hosts: machines they are spread over. ``hbm_bytes``: high bandwidth memory of one device.
-        topology: libtpu's name of the slice, ``"v5e:2x4"``.
+        hosts: machines they are spread over.
+        topology: libtpu's name of the slice, ``"v5e:2x4"``. options: what libtpu must be told beside the name, to see the same devices.
     """
 
     name: str
     generation: str
     replicas: int
     hosts: int
-    hbm_bytes: int
     topology: str
+    options: dict[str, str | tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def source(self) -> str:
@@ -44,28 +46,46 @@ class Slice:
         return self.replicas // self.hosts
 
     @property
+    def hbm_bytes(self) -> int:
+        """High bandwidth memory of one device, as it is sold."""
+        return _MEMORY[self.generation][0] * GIB
+
+    @property
+    def available_bytes(self) -> int:
+        """What of it a program may have, by the TPU compiler's own refusals, which give it to a hundredth of a GiB."""
+        return int(_MEMORY[self.generation][1] * GIB)
+
+    @property
     def target(self) -> Target:
         return Target(self.name, self.replicas, self.hosts, self.generation, self.hbm_bytes, "TPUStrategyV2")
 
 
-def _one_core(generation: str, hbm: int, per_host: int) -> list[Slice]:
-    shapes = {1: "1x1", 4: "2x2", 8: "2x4", 16: "4x4", 32: "4x8", 64: "8x8", 128: "8x16", 256: "16x16"}
-    return [
-        Slice(f"{generation}-{n}", generation, n, 1 if n <= 8 else n // per_host, hbm * GIB, f"{generation}:{shape}")
-        for n, shape in shapes.items()
+_MEGACORE: dict[str, str | tuple[int, ...]] = {"chip_config_name": "megacore"}
+
+
+def _one_core(generation: str) -> list[Slice]:
+    """Of the chips with one core. libtpu takes 8 of them for two machines unless it is told that they are one."""
+    small = {1: ("1x1", (1, 1, 1)), 4: ("2x2", (2, 2, 1)), 8: ("2x4", (2, 4, 1))}
+    large = {16: "4x4", 32: "4x8", 64: "8x8", 128: "8x16", 256: "16x16"}
+    machines: dict[str, str | tuple[int, ...]] = {"chips_per_host_bounds": (2, 2, 1)}
+    made = [
+        Slice(f"{generation}-{n}", generation, n, 1, f"{generation}:{shape}", {"chips_per_host_bounds": bounds})
+        for n, (shape, bounds) in small.items()
     ]
+    made.append(Slice(f"{generation}-8-4t", generation, 8, 2, f"{generation}:2x4", machines))
+    return made + [Slice(f"{generation}-{n}", generation, n, n // 4, f"{generation}:{shape}", machines) for n, shape in large.items()]
 
 
 SLICES: dict[str, Slice] = {
     entry.name: entry
     for entry in [
-        Slice("v2-8", "v2", 8, 1, 8 * GIB, "v2:2x2"),
-        Slice("v3-8", "v3", 8, 1, 16 * GIB, "v3:2x2"),
-        Slice("v4-8", "v4", 4, 1, 32 * GIB, "v4:2x2x1"),
-        Slice("v4-32", "v4", 16, 4, 32 * GIB, "v4:2x2x4"),
-        *_one_core("v5e", 16, 8),
-        Slice("v5p-8", "v5p", 4, 1, 95 * GIB, "v5p:2x2x1"),
-        *_one_core("v6e", 32, 4),
+        Slice("v2-8", "v2", 8, 1, "v2:2x2"),
+        Slice("v3-8", "v3", 8, 1, "v3:2x2"),
+        Slice("v4-8", "v4", 4, 1, "v4:2x2x1", _MEGACORE),
+        Slice("v4-32", "v4", 16, 4, "v4:2x2x4", _MEGACORE),
+        *_one_core("v5e"),
+        Slice("v5p-8", "v5p", 4, 1, "v5p:2x2x1"),
+        *_one_core("v6e"),
     ]
 }
 

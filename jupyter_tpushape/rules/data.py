@@ -100,6 +100,8 @@ def data_sampled(evidence: Evidence) -> Iterator[Finding]:
 def data_misfit(evidence: Evidence) -> Iterator[Finding]:
     """What the sampler knows that ``fit`` refuses."""
     for problem in getattr(evidence.sample, "problems", ()) or ():
+        if problem.code == "data-raised":
+            continue  # said with its own words
         element = getattr(evidence.sample, "element", None)
         if problem.code == "element-parts" and isinstance(element, (tuple, list)):
             names = tuple(node.name for node in evidence.flow.nodes if node.kind == "output")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Fact, Finding, Node, Shape, Who
+from ..flow import Edge, Fact, Finding, KeyPath, Node, Shape, Spec, Who
 from ..flow.paths import show
 from ..graph import cause
 from ..trace.axes import RECURRENT
@@ -20,6 +20,7 @@ from .facts.loss import (
     LabelRank,
     LastStepOnly,
     LossRaised,
+    NoLabels,
     NoLoss,
     RowsLost,
     RowsOfValues,
@@ -124,6 +125,23 @@ def data():
     return np.zeros((8, 6), "float32"), np.zeros((8, 3), "float32")
 """,
     passes=_case("L.Dense(3)", "'mse'", "np.zeros((8, 3), 'float32')"),
+)  # fmt: skip
+
+NO_LABELS = rule(
+    "no-labels", "The loss has no labels to compare with", severity="error", source="the compiled loss of both Kerases, called with None",
+    fails="""
+def build():
+    m = keras.Sequential([keras.Input((6,)), L.Dense(6)]); m.compile("sgd", "mse"); return m
+def data():
+    return tf.data.Dataset.from_tensor_slices(np.zeros((8, 6), "float32")).batch(4)
+""",
+    passes="""
+def build():
+    m = keras.Sequential([keras.Input((6,)), L.Dense(6)]); m.compile("sgd", "mse"); return m
+def data():
+    return tf.data.Dataset.from_tensor_slices(np.zeros((8, 6), "float32")).map(lambda x: (x, x)).batch(4)
+""",
+    doc="An array alone is taken for a look at the shapes; a dataset or a generator is what `fit` would get.",
 )  # fmt: skip
 
 REGRESSION = frozenset({
@@ -361,3 +379,23 @@ def no_loss(evidence: Evidence) -> Iterator[Finding]:
         and not evidence.facts.get("overrides")
     ):
         yield Finding.of(NO_LOSS.id, "note", NoLoss())
+
+
+@check(order=70)
+def no_labels(evidence: Evidence) -> Iterator[Finding]:
+    """A stream of batches without labels, where the compiled loss wants some."""
+    sample, facts = evidence.sample, evidence.facts or {}
+    if (
+        sample is None
+        or evidence.where
+        or sample.y is not None
+        or not sample.sampled
+        or sample.kind not in ("dataset", "generator", "pydataset")
+    ):
+        return
+    if facts.get("compares") and not set(facts.get("overrides") or ()) & {"train_step", "compute_loss"}:
+        yield Finding.of(NO_LABELS.id, "error", NoLabels(_sizes(evidence.x) == _sizes(evidence.outputs)))
+
+
+def _sizes(leaves: list[tuple[KeyPath, Spec]]) -> list[Shape | None]:
+    return [spec.shape and spec.shape[1:] for _, spec in leaves]

@@ -105,6 +105,8 @@ def _sampled(
     if batches < 1 or seconds <= 0:
         raise BadData(f"batches is {batches} and seconds {seconds}: both must be positive.")
     x, y, weight = _parts(data, x_structure)
+    if x is None:
+        raise BadData(f"x is None, so there is nothing to feed to the model: give {TAKES}.")
     kind = _stream(x)
     if kind:
         if y is not None or weight is not None:

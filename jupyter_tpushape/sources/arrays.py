@@ -11,19 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ..flow.paths import children, flatten, is_nested, like, map_leaves, show
+from ..flow.paths import children, flatten, is_nested, like, map_leaves
 from .kinds import dtype_name, floatx, is_array, is_number, is_pandas, is_ragged, is_scipy, is_sparse, is_tf_tensor, tensor_kind, type_name
+from .refused import numbers_only, problems_of, row_shape, unreadable
 from .stats import all_stats, kept
 from .values import LeafSpec, Problem, Sample, Stage
 
 FLOATS = ("float16", "float32", "float64", "bfloat16", "float8_e4m3fn", "float8_e5m2")
-
-
-def numbers_only(tree: Any) -> bool:
-    """Whether this is a list (of lists) of plain numbers or texts: one array, not many inputs."""
-    if isinstance(tree, (list, tuple)):
-        return bool(tree) and all(is_number(item) or numbers_only(item) for item in tree)
-    return False
 
 
 def collapse(tree: Any) -> Any:
@@ -50,6 +44,8 @@ def dtype_of(value: Any, framework: str) -> str:
         array = np.asarray(value[:0])
         name = dtype_name(array.dtype)
         return floatx(framework) if name in FLOATS and framework == "keras" else name
+    if unreadable(value):
+        return floatx(framework)  # as if its numbers had been taken out of it, so that the trace goes on
     name = dtype_name(getattr(value, "dtype", np.asarray(value).dtype))
     if name not in FLOATS:
         return name
@@ -75,65 +71,6 @@ def to_numpy(value: Any, start: int, stop: int) -> Any:
     return array[start:stop]
 
 
-def _texts(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype == object and value.size > 0 and all(isinstance(item, str) for item in value.flat)
-
-
-def _refused(data: tuple[Any, Any, Any], raw: tuple[Any, Any, Any], framework: str) -> list[Problem]:
-    """What the framework's data adapter says no to, beside row counts."""
-    problems = []
-    for name, tree, original in zip(("x", "y", "weight"), data, raw, strict=True):
-        plain = any(is_number(leaf) for _, leaf in flatten(original))
-        if plain and framework == "keras":
-            problems.append(
-                Problem("plain-lists", f"`{show((name,))}` is made of plain Python numbers, and Keras 3 takes arrays only: type np.asarray({show((name,))})",
-                        "arrays", "a list of numbers")
-            )  # fmt: skip
-        for path, leaf in flatten(tree, name):
-            shape = shape_of(leaf)
-            if not shape:
-                problems.append(
-                    Problem(
-                        "scalar-data",
-                        f"`{show(path)}` is a single value without a batch axis: type np.asarray([value])",
-                        "(rows, ...)",
-                        "()",
-                    )
-                )
-            kind = leaf.dtype.kind if isinstance(leaf, np.ndarray) else ""
-            kind = kind if kind != "V" or leaf.dtype.name.startswith("void") else ""
-            if kind in ("m", "M", "V") or (kind in ("S", "U") and framework == "keras"):
-                what = {"m": "spans of time", "M": "dates", "V": "records"}.get(kind, "NumPy text")
-                cure = (
-                    f"take the numbers out of it, as {show(path)}.astype('int64')"
-                    if kind not in ("S", "U")
-                    else "turn it into class numbers or ids"
-                )
-                problems.append(
-                    Problem(
-                        "no-tensor",
-                        f"`{show(path)}` holds {what} ({leaf.dtype}), which no tensor holds: {cure}",
-                        "numbers",
-                        str(leaf.dtype),
-                    )
-                )
-            if isinstance(leaf, np.ndarray) and leaf.dtype == object and not _texts(leaf):
-                problems.append(
-                    Problem("object-array", f"`{show(path)}` is an array of Python objects (rows of unequal length, or mixed types), which "
-                    "no tensor "
-                            "can hold: pad the rows to one length, or use tf.ragged.constant", "one dtype and one length", "dtype object")
-                )  # fmt: skip
-    if framework == "tf_keras":
-        kinds = [numbers_only(part) or is_number(part) for part in raw[:2] if part is not None]
-        if any(kinds) and not all(kinds):
-            problems.append(
-                Problem("plain-lists", "`x` and `y` are one a plain list and the other an array, and tf_keras finds no adapter for "
-                "the pair: "
-                        "make both arrays with np.asarray", "two arrays", "a list and an array")
-            )  # fmt: skip
-    return problems
-
-
 def _row_counts(data: tuple[Any, Any, Any]) -> dict[str, list[int]]:
     counts: dict[str, list[int]] = {}
     for name, tree in zip(("x", "y", "sample_weight"), data, strict=True):
@@ -151,7 +88,7 @@ def sample_arrays(x: Any, y: Any, weight: Any, *, framework: str, batch_size: in
     """
     raw = (x, y, weight)
     data = (collapse(x), collapse(y), collapse(weight))
-    problems = _refused(data, raw, framework)
+    problems = problems_of(data, raw, framework)
     counts = _row_counts(data)
     flat = [n for found in counts.values() for n in found]
     rows = min(flat) if flat else 0
@@ -161,6 +98,8 @@ def sample_arrays(x: Any, y: Any, weight: Any, *, framework: str, batch_size: in
             0, Problem("cardinality", "The arrays have different numbers of rows, and each sample needs one row in each of them",
                        f"{counts[next(iter(counts))][0]} rows everywhere", found, tuple(sizes[0] for sizes in counts.values()))
         )  # fmt: skip
+    if flat and not any(flat):
+        problems.append(Problem("no-rows", "The arrays have no rows, so there is nothing to train on", "at least 1 row", "0 rows"))
     size = int(batch_size or 32)
     first = min(size, rows)
     static = size if rows and rows % size == 0 else None
@@ -173,6 +112,8 @@ def sample_arrays(x: Any, y: Any, weight: Any, *, framework: str, batch_size: in
         shape = shape_of(value)
         if not shape:
             return LeafSpec((), dtype_of(value, framework), "dense", ())
+        if unreadable(value):
+            shape = (shape[0], *row_shape(value))
         return LeafSpec((static, *shape[1:]), dtype_of(value, framework), tensor_kind(value), (first, *shape[1:]))
 
     specs = [None if tree is None else map_leaves(leaf, tree) for tree in (data[0], data[1], nested_weight)]

@@ -11,7 +11,7 @@ from ..flow import KeyPath
 from ..flow.paths import flatten, is_nested, map_leaves, map_paths
 from .draw import Drawn, Progress, draw
 from .kinds import dtype_name, floatx, is_pandas, is_ragged, is_scipy, is_sequence, is_sparse, is_tf_tensor, tensor_kind, type_name
-from .pipeline import function_name, inputs_of, location_of, op_name, plain, spec_tree, stages_of, variables_of
+from .pipeline import function_name, inputs_of, location_of, op_name, plain, stages_of, variables_of, wrapped
 from .rebuild import CannotRemake, without_memory
 from .state import kept_random_state
 from .stats import all_stats, kept
@@ -131,10 +131,22 @@ def rows_of(dataset: Any) -> int | None:
     return rows if rows >= 0 else None
 
 
+_WRAPPED = {
+    "dataset": Problem(
+        "nested-dataset", "The elements of the dataset are datasets themselves, as window() gives them: make tensors of them with "
+        "flat_map(lambda w: w.batch(n)), or zip their parts first", "tensors", "datasets"
+    ),
+    "optional": Problem(
+        "optional-elements", "The elements of the dataset are optionals, which no layer takes: take the values out with "
+        "map(lambda o: o.get_value())", "tensors", "optionals"
+    ),
+}  # fmt: skip
+
+
 def sample_dataset(dataset: Any, *, batches: int, seconds: float, progress: Progress | None) -> Sample:
     """A ``tf.data.Dataset`` through a fresh iterator; the user's dataset keeps its position and order."""
     sample = Sample("dataset", dataset=dataset, stages=stages_of(dataset))
-    tree = spec_tree(dataset.element_spec)
+    wrapping, tree = wrapped(dataset.element_spec)
     parts = unpack(tree)
     if parts is None:
         too_many_parts(sample, tree)
@@ -146,6 +158,9 @@ def sample_dataset(dataset: Any, *, batches: int, seconds: float, progress: Prog
         sample.cardinality = cardinality if cardinality >= -1 else None
     except Exception:
         sample.cardinality = None
+    if wrapping:
+        sample.problems.append(_WRAPPED[wrapping])
+        return sample
     if sample.cardinality == 0:
         sample.problems.append(
             Problem("no-batches", "The dataset has no batch: it holds fewer rows than one batch, and drop_remainder=True drops "

@@ -9,11 +9,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from ..flow import Location
 from ..flow.paths import map_leaves
-from .kinds import dtype_name, tensor_kind
+from .kinds import dtype_name, has_base, tensor_kind
 from .values import FILES, READERS, LeafSpec, Stage
 
 # Ops whose result differs from run to run (stateless ones differ only where fed so, and are left out).
@@ -60,6 +61,28 @@ def spec_tree(element_spec: Any) -> Any:
         return LeafSpec(dims, dtype_name(dtype) if dtype is not None else "variant", tensor_kind(spec))
 
     return map_leaves(leaf, element_spec)
+
+
+def wrapped(element_spec: Any) -> tuple[str, Any]:
+    """What the elements of a dataset are wrapped in (``"dataset"``, ``"optional"`` or ``""``), and their specs without it.
+
+    A dataset's elements are taken for what ``batch`` would make of them: one more axis, of unknown size.
+    """
+    found = []
+
+    def inner(spec: Any) -> Any:
+        if has_base(spec, "DatasetSpec", "tensorflow.python"):
+            found.append("dataset")
+            return map_leaves(
+                lambda leaf: leaf if leaf.shape is None else replace(leaf, shape=(None, *leaf.shape)), spec_tree(spec.element_spec)
+            )
+        if has_base(spec, "OptionalSpec", "tensorflow.python"):
+            found.append("optional")
+            return spec_tree(spec._element_spec)
+        return spec_tree(spec)
+
+    tree = map_leaves(inner, element_spec)
+    return (found[0] if found else ""), tree
 
 
 def op_name(dataset: Any) -> str:

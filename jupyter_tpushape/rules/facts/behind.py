@@ -16,7 +16,9 @@ class Behind(Fact, frozen=True):
         return f"Then: {said}"
 
     def why(self) -> str:
-        return f"Seen as if {self.mended} had what it asks for; this lies behind the first fault. {self.fact.why()}".strip()
+        assumed = f"Behind the first fault, seen as if {self.mended} had what it asks for"
+        why = self.fact.why()
+        return f"{assumed}: {why}" if why else f"{assumed}."
 
     def sides(self) -> Sides:
         return self.fact.sides()

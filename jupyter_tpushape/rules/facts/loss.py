@@ -260,6 +260,20 @@ class NoLoss(Fact, frozen=True):
         return "Shapes were followed to the model's outputs. compile(loss=...) or --loss takes them to the end."
 
 
+class NoLabels(Fact, frozen=True):
+    """A loss, and batches of inputs alone. ``alike``: the outputs have the inputs' shape, as an autoencoder's do."""
+
+    alike: bool
+
+    def message(self) -> str:
+        return "The data has no labels, and the compiled loss compares the outputs with labels."
+
+    def why(self) -> str:
+        if self.alike:
+            return "fit() takes pairs: to compare the outputs with the inputs themselves, give each batch as its own label, (x, x)."
+        return "fit() takes pairs (x, y); without labels the loss gets None."
+
+
 class Crosswise(Fact, frozen=True):
     """A loss that only a broadcast brings to one shape. ``cause``: what upstream let the axes differ, where ``blamed`` is that node."""
 

@@ -1,0 +1,120 @@
+"""What the data adapters of both Kerases say no to in an array, and what the array is taken for so that the trace goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..flow import KeyPath
+from ..flow.paths import flatten, show
+from .kinds import is_number
+from .values import Problem
+
+# Kinds of NumPy dtype that no tensor holds.
+_KINDS = {"m": "spans of time", "M": "dates", "V": "records"}
+
+
+def numbers_only(tree: Any) -> bool:
+    """Whether this is a list (of lists) of plain numbers or texts: one array, not many inputs."""
+    if isinstance(tree, (list, tuple)):
+        return bool(tree) and all(is_number(item) or numbers_only(item) for item in tree)
+    return False
+
+
+def _kind(value: Any) -> str:
+    """The letter of NumPy's dtype; ``""`` of what is no NumPy array, and of the small floats that NumPy counts as void."""
+    if not isinstance(value, np.ndarray):
+        return ""
+    kind = value.dtype.kind
+    return kind if kind != "V" or value.dtype.name.startswith("void") else ""
+
+
+def _texts(value: np.ndarray) -> bool:
+    return value.size > 0 and all(isinstance(item, str) for item in value.flat)
+
+
+def objects(value: Any) -> bool:
+    """Whether it is an array of Python objects that are not all text."""
+    return isinstance(value, np.ndarray) and value.dtype == object and not _texts(value)
+
+
+def unreadable(value: Any) -> bool:
+    """Whether no tensor holds the array as it is, though its numbers could be taken out of it."""
+    return _kind(value) in _KINDS or objects(value) or _long(value)
+
+
+def _long(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.dtype.itemsize > 8
+
+
+def row_shape(value: np.ndarray) -> tuple[int | None, ...]:
+    """The shape of a row, were the rows padded to one length or the fields of records put side by side.
+
+    ``None`` stands for an axis on which the rows differ.
+    """
+    if value.dtype.names:
+        return (*value.shape[1:], len(value.dtype.names))
+    rows = [np.shape(item) for item in value.flat[:32] if isinstance(item, (list, tuple, np.ndarray))] if value.ndim == 1 else []
+    if not rows or len({len(row) for row in rows}) > 1:
+        return tuple(value.shape[1:])
+    return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*rows, strict=True))
+
+
+def problems_of(data: tuple[Any, Any, Any], raw: tuple[Any, Any, Any], framework: str) -> list[Problem]:
+    """What the framework's data adapter says no to, beside row counts."""
+    problems = []
+    for name, tree, original in zip(("x", "y", "weight"), data, raw, strict=True):
+        leaves = list(flatten(tree, name))
+        plain = any(is_number(leaf) for _, leaf in flatten(original)) and not is_number(original)
+        if plain and framework == "keras" and not any(objects(leaf) for _, leaf in leaves):
+            problems.append(
+                Problem("plain-lists", f"`{show((name,))}` is made of plain Python numbers, and Keras 3 takes arrays only: type np.asarray({show((name,))})",
+                        "arrays", "a list of numbers")
+            )  # fmt: skip
+        for path, leaf in leaves:
+            problems += _leaf(path, leaf, framework)
+    if framework == "tf_keras":
+        kinds = [numbers_only(part) or is_number(part) for part in raw[:2] if part is not None]
+        if any(kinds) and not all(kinds):
+            problems.append(
+                Problem("plain-lists", "`x` and `y` are one a plain list and the other an array, and tf_keras finds no adapter for "
+                "the pair: "
+                        "make both arrays with np.asarray", "two arrays", "a list and an array")
+            )  # fmt: skip
+    return problems
+
+
+def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
+    problems, name = [], show(path)
+    if not (getattr(leaf, "shape", ()) or ()):
+        problems.append(
+            Problem("scalar-data", f"`{name}` is a single value without a batch axis: type np.asarray([value])", "(rows, ...)", "()")
+        )
+    kind = _kind(leaf)
+    if kind in _KINDS:
+        text = f"`{name}` holds {_KINDS[kind]} ({leaf.dtype}), which no tensor holds: take the numbers out of it, as {name}.astype('int64')"
+        if kind == "V":
+            text = f"`{name}` holds records ({leaf.dtype}), which no tensor holds: make one array of numbers of their fields"
+        problems.append(Problem("no-tensor", text, "numbers", str(leaf.dtype)))
+    elif kind in ("S", "U") and framework == "keras":
+        text = f"`{name}` holds NumPy text ({leaf.dtype}), which no tensor holds: turn it into class numbers or ids"
+        problems.append(Problem("no-tensor", text, "numbers", str(leaf.dtype)))
+    elif _long(leaf) and framework == "keras":
+        text = f"`{name}` holds {leaf.dtype} numbers, which no tensor holds: type {name}.astype('float32')"
+        problems.append(Problem("no-tensor", text, "float32", str(leaf.dtype)))
+    elif objects(leaf):
+        problems.append(
+            Problem("object-array", f"`{name}` is an array of Python objects{_objects(leaf, name)}", "one dtype", "dtype object")
+        )
+    return problems
+
+
+def _objects(value: np.ndarray, name: str) -> str:
+    """What kind of objects an array holds, and what to do with them."""
+    items = list(value.flat[:1000])
+    if items and all(isinstance(item, (bool, int, float, complex, np.number, np.bool_)) for item in items):
+        return f", though all of them are numbers: type {name}.astype('float32')"
+    if any(isinstance(item, (list, tuple, np.ndarray)) for item in items):
+        return " because its rows are of unequal length: pad the rows to one length, or use tf.ragged.constant"
+    return " of mixed types, which no tensor holds: turn text and missing values into numbers, one dtype for all of it"

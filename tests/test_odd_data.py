@@ -1,0 +1,89 @@
+"""Data that no tensor holds ends in a finding that says what it is, and in no second one that takes it for something else."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import jupyter_tpushape as tpushape
+
+ROWS, Y = np.zeros((8, 4), "float32"), np.arange(8) % 3
+RECORDS = np.zeros(8, [("a", "f4"), ("b", "f4"), ("c", "f4"), ("d", "f4")])
+UNEVEN = np.array([np.zeros(3), np.zeros(4)] * 4, dtype=object)
+MIXED = np.array([[1, "a", None, 2.0]] * 8, dtype=object)
+ARRAYS = {
+    "dates": (ROWS.astype("datetime64[s]"), "holds dates"),
+    "spans": (ROWS.astype("timedelta64[s]"), "holds spans of time"),
+    "records": (RECORDS, "holds records"),
+    "numbers": (ROWS.astype(object), "all of them are numbers: type x.astype('float32')"),
+    "mixed": (MIXED, "of mixed types"),
+    "uneven": (UNEVEN, "rows are of unequal length"),
+}
+
+
+def no_value():
+    while True:
+        yield ROWS, None
+
+
+def raises():
+    raise ValueError("disk is gone")
+    yield
+
+
+@pytest.fixture(params=["keras", "tf_keras"])
+def model(request):
+    lib = importlib.import_module(request.param)
+    made = lib.Sequential([lib.Input((4,)), lib.layers.Dense(3, activation="softmax")])
+    made.compile("sgd", "sparse_categorical_crossentropy")
+    return made
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_an_array_that_no_tensor_holds_is_named_for_what_it_is(model, name):
+    x, said = ARRAYS[name]
+    report = tpushape.trace(model, (x, Y), tpu=None)
+    assert [finding.rule for finding in report.findings if finding.serious] == ["data-misfit"]
+    assert said in report.findings[0].message
+
+
+@pytest.mark.parametrize("name", ["dates", "mixed"])
+def test_labels_that_no_tensor_holds_are_named_too(model, name):
+    labels = ARRAYS[name][0].reshape(-1)[:8]
+    report = tpushape.trace(model, (ROWS, labels), tpu=None)
+    assert [finding.rule for finding in report.findings if finding.serious] == ["data-misfit"]
+    assert report.findings[0].message.startswith("`y`")
+
+
+def test_a_dataset_of_datasets_and_one_of_optionals(model):
+    windows = tf.data.Dataset.from_tensor_slices((ROWS, Y)).window(2)
+    optional = tf.data.Dataset.from_tensors(tf.experimental.Optional.from_value(tf.zeros((2, 4))))
+    for data, said in ((windows, "flat_map(lambda w: w.batch(n))"), (optional, "get_value()")):
+        serious = [finding for finding in tpushape.trace(model, data, tpu=None).findings if finding.serious]
+        assert [finding.rule for finding in serious] == ["data-misfit"]
+        assert said in serious[0].message
+
+
+def test_arrays_without_a_row(model):
+    report = tpushape.trace(model, (ROWS[:0], Y[:0]), tpu=None)
+    assert "nothing to train on" in report.findings[0].message
+
+
+def test_a_stream_without_labels_under_a_loss(model):
+    for data in (tf.data.Dataset.from_tensor_slices(ROWS).batch(4), no_value()):
+        assert "no-labels" in [finding.rule for finding in tpushape.trace(model, data, tpu=None).findings]
+    assert tpushape.trace(model, ROWS, tpu=None).ok, "an array alone is a look at the shapes"
+
+
+def test_a_generator_that_raises_is_said_once(model):
+    serious = [finding for finding in tpushape.trace(model, raises(), tpu=None).findings if finding.serious]
+    assert [finding.rule for finding in serious] == ["data-raises"]
+    assert "disk is gone" in serious[0].why
+
+
+def test_no_x_at_all(model):
+    with pytest.raises(ValueError, match="x is None"):
+        tpushape.trace(model, (None, Y), tpu=None)
