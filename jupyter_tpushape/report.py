@@ -12,7 +12,7 @@ from .flow.findings import SEVERITIES, Finding
 from .flow.graph import Flow, Target
 from .flow.sound import Unsound
 from .flow.sound import check as sound
-from .flow.wire import VERSION, Verdict, WireReport, pack, unpack
+from .flow.wire import VERSION, About, Verdict, WireReport, pack, unpack
 
 
 class Report:
@@ -23,6 +23,7 @@ class Report:
         findings: most serious first.
         target: the slice planned for, or ``None``.
         verdicts: what compilers said, where one was asked.
+        about: the names of model and data, and when and where the report was asked for; the notebook fills it.
         replacement: where elements had to be drawn from a one-shot iterator, one that gives them all,
             those drawn included; use it in the original's place. ``None`` otherwise.
     """
@@ -37,6 +38,7 @@ class Report:
         title: str = "",
         seconds: float = 0.0,
         limits: tuple[str, ...] = (),
+        about: About | None = None,
     ) -> None:
         self.flow = flow
         self.findings = sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
@@ -45,6 +47,7 @@ class Report:
         self.title = title
         self.seconds = seconds
         self.limits = limits
+        self.about = about or About()
         self.replacement: Any = None
 
     @property
@@ -69,7 +72,7 @@ class Report:
 
         return WireReport(
             VERSION, self.title, self.summary, self.ok, pack(self.flow), self.findings, self.target, self.verdicts,
-            f"jupyter_tpushape {__version__}", round(self.seconds, 3), self.limits,
+            f"jupyter_tpushape {__version__}", round(self.seconds, 3), self.limits, self.about,
         )  # fmt: skip
 
     def to_json(self) -> str:
@@ -102,7 +105,7 @@ class Report:
             raise ValueError(f"This report does not hang together: {error}. Expected the text that report.to_json() gives.") from None
         return cls(
             unpack(wire.flow), wire.findings, target=wire.target, verdicts=wire.verdicts,
-            title=wire.title, seconds=wire.seconds, limits=wire.limits,
+            title=wire.title, seconds=wire.seconds, limits=wire.limits, about=wire.about,
         )  # fmt: skip
 
     def save(self, path: str | Path) -> Path:

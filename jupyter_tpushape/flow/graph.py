@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-import networkx as nx
 
 from .spec import Replica, Shape, Spec
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 NodeKind = Literal["stage", "split", "input", "layer", "op", "loss", "metric", "output"]
 Status = Literal["ok", "failed", "not-reached"]
@@ -160,6 +162,8 @@ class Flow(msgspec.Struct, omit_defaults=True):
 
     def graph(self) -> nx.MultiDiGraph:
         """The flow as a networkx graph; nodes carry ``node``, edges carry ``edge``."""
+        import networkx as nx
+
         graph = nx.MultiDiGraph()
         for node in self.nodes:
             graph.add_node(node.id, node=node)

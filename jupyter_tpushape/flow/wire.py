@@ -168,6 +168,22 @@ class Verdict(msgspec.Struct, omit_defaults=True):
     collectives: tuple[Collective, ...] = ()
 
 
+class About(msgspec.Struct, omit_defaults=True, frozen=True):
+    """What a report is of, as the user called it, and when and where it was asked for; ``""`` where that is not known.
+
+    ``when``: local time in ISO 8601. ``cell`` and ``execution``: the notebook's cell that asked or, for one asked from outside, that ran
+    last. ``kernel``: changes when a kernel restarts.
+    """
+
+    model: str = ""
+    data: str = ""
+    backend: str = ""
+    when: str = ""
+    cell: str = ""
+    execution: int = 0
+    kernel: str = ""
+
+
 class WireReport(msgspec.Struct, omit_defaults=True):
     """The whole document."""
 
@@ -182,6 +198,7 @@ class WireReport(msgspec.Struct, omit_defaults=True):
     tool: str = ""
     seconds: float = 0.0
     limits: tuple[str, ...] = ()
+    about: About = About()
 
 
 class _Table:

@@ -1,5 +1,6 @@
 /** The view as a whole: it owns what is open, selected and shown, and keeps its parts in step. */
 
+import { Aged } from "./aged";
 import { detailsPane, replicas } from "./details";
 import { FlowDoc, severityWord } from "./doc";
 import { addStyle, h } from "./dom";
@@ -62,6 +63,9 @@ export class App {
   private hits!: Hits;
   private theme: Theme = "light";
   private side!: Sidebar;
+  private narrow = false;
+  private readonly lead = h("div", { class: "lead" });
+  private readonly aged: Aged;
   private compare: Compare;
   private legend: HTMLElement | null = null;
   private begun = false;
@@ -86,6 +90,7 @@ export class App {
     this.root.classList.toggle("reduced", typeof matchMedia === "function" && matchMedia("(prefers-reduced-motion: reduce)").matches);
     el.append(this.host);
     this.compare = new Compare(report);
+    this.aged = new Aged(callbacks.again);
     this.load(report, null);
     this.stopTheme = followTheme((theme) => {
       this.theme = theme;
@@ -110,7 +115,16 @@ export class App {
 
   update(report: WireReport): void {
     this.compare = new Compare(report);
+    this.aged.say("");
     this.swap(report, 0);
+  }
+
+  /** Says why the report is old; its fixes are not offered any more. */
+  age(reason: string): void {
+    if (reason !== this.aged.reason) {
+      this.aged.say(reason);
+      this.chooseQuietly(this.current);
+    }
   }
 
   /** Shows the flow after a fix, or, asked again, the one before. */
@@ -217,7 +231,13 @@ export class App {
     this.side = new Sidebar(this.uid, names);
     this.side.pane("outline")!.append(this.outline.element);
     canvas.prepend(this.compare.banner((f, x) => this.preview(f, x)));
-    this.root.replaceChildren(this.header.element, h("div", { class: "body" }, canvas, this.side.element), this.live);
+    this.root.replaceChildren(
+      this.header.element,
+      this.aged.element,
+      this.lead,
+      h("div", { class: "body" }, canvas, this.side.element),
+      this.live,
+    );
   }
 
   private exports(): [string, () => void][] {
@@ -245,7 +265,7 @@ export class App {
     if (!this.begun && viewport.width > 1) {
       this.begun = true;
       const focus = this.doc.findings[0] && this.doc.focusOf(this.doc.findings[0]);
-      viewport.begin(focus === undefined ? undefined : builder.visible(this.tree.of[focus]!, this.open));
+      this.beginAt(focus === undefined ? undefined : builder.visible(this.tree.of[focus]!, this.open));
       this.foldLegend();
     }
     this.outline.draw(viewport.selected);
@@ -266,6 +286,15 @@ export class App {
     legend.toggleAttribute("open", !covers && !this.root.classList.contains("narrow"));
   }
 
+  /** Where there is little room, the problem and its neighbours; else as much as can be read. */
+  private beginAt(focus: Item | undefined): void {
+    const tall = this.narrow && focus ? this.viewport.closeUp(focus) : 0;
+    this.root.style.setProperty("--tall", tall ? `${Math.ceil(Math.min(420, tall + 41))}px` : "min(420px, 58vh)");
+    if (!tall) {
+      this.viewport.begin(focus);
+    }
+  }
+
   private laneWidth(): number {
     return Math.max(330, Math.min(960, 1.25 * this.viewport.width - 60));
   }
@@ -274,9 +303,11 @@ export class App {
     const area = this.host.getBoundingClientRect();
     const narrow = area.width > 0 && area.width < NARROW;
     this.root.classList.toggle("narrow", narrow);
-    this.root.classList.toggle("flowing", narrow && !this.callbacks.fill);
-    if (!this.callbacks.fill) {
-      this.host.style.height = narrow ? "auto" : "620px";
+    this.host.style.height = narrow ? "auto" : this.callbacks.fill ? "100%" : "620px";
+    this.viewport.flowing = narrow;
+    if (narrow !== this.narrow) {
+      this.narrow = narrow;
+      this.chooseQuietly(this.current);
     }
     const shown = this.viewport.svg.getBoundingClientRect();
     if (!shown.width) {
@@ -420,7 +451,9 @@ export class App {
       ancestors(item).forEach((up) => this.open.add(up.id));
       void this.draw().then(() => {
         const box = this.viewport.scene?.byItem.get(item);
-        if (box) {
+        if (box && this.narrow) {
+          this.beginAt(item);
+        } else if (box) {
           this.viewport.center(box, 0.55);
         }
         this.select(item);
@@ -435,17 +468,18 @@ export class App {
     const n = this.doc.findings.length;
     this.current = n ? ((index % n) + n) % n : 0;
     const { apply, locate } = this.callbacks;
-    this.side.pane("problems")!.replaceChildren(
-      problemsPane(this.doc, this.current, {
-        choose: (f) => this.choose(f),
-        goTo: (i) => this.select(this.tree.of[i]!),
-        say: this.say,
-        preview: (f, x) => this.preview(f, x),
-        previewed: (f, x) => this.compare.stands(f, x),
-        apply,
-        locate,
-      }),
-    );
+    const act = {
+      choose: (f: number) => this.choose(f),
+      goTo: (i: number) => this.select(this.tree.of[i]!),
+      say: this.say,
+      preview: (f: number, x: number) => this.preview(f, x),
+      previewed: (f: number, x: number) => this.compare.stands(f, x),
+      apply: this.aged.reason ? undefined : apply,
+      locate,
+    };
+    const { lead, rest } = problemsPane(this.doc, this.current, act, this.narrow);
+    this.lead.replaceChildren(...(this.narrow ? [lead] : []));
+    this.side.pane("problems")!.replaceChildren(...(this.narrow ? [] : [lead]), rest);
     this.light();
     this.fillDetails();
   }

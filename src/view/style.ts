@@ -273,14 +273,23 @@ th{color:var(--muted);font-weight:600;white-space:nowrap}tr.odd td{color:var(--w
 .tree [aria-selected=true]{background:var(--soft);box-shadow:inset 3px 0 0 var(--blue)}
 .tree .what{color:var(--muted);flex:1 1 0;min-width:30%}
 .live,.offscreen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-.narrow .body{flex-direction:column}
-.narrow .canvas{flex:0 0 auto;height:min(420px,58vh)}
-.narrow .side{flex:1 1 auto;max-width:none;border-left:0;border-top:1px solid var(--line)}
-.list+.why{margin-top:10px}
+.chips{display:flex;flex-wrap:wrap;gap:6px}
+.about{color:var(--muted);font-size:12px;overflow-wrap:anywhere}
+.aged{display:flex;flex-wrap:wrap;gap:6px 10px;align-items:center;padding:6px 14px;background:var(--soft);border-bottom:2px solid var(--strong);font-weight:600;overflow-wrap:anywhere}
+.aged[hidden],.lead:empty{display:none}
+.tps.narrow{height:auto;overflow:visible}
+.narrow>.body,.narrow>.head{display:contents}
+.narrow .verdict{order:1;padding:8px 12px 2px}.narrow .about{order:2;padding:0 12px 6px}.narrow .aged{order:3;padding:6px 12px}
+.narrow .lead{order:4;padding:8px 12px 12px;border-top:1px solid var(--line)}.narrow .title{font-size:14px}
+.narrow .canvas{order:5;flex:0 0 auto;height:var(--tall,min(420px,58vh));border-top:1px solid var(--line)}
+.narrow .graph{touch-action:pan-y}
+.narrow .side{order:7;flex:0 0 auto;max-width:none;border-left:0;border-top:1px solid var(--line)}
+.narrow .tabs{flex-wrap:wrap;padding:6px 6px 0}.narrow .pane{overflow:visible;padding:12px}
+.narrow .chips{order:8;padding:4px 12px}.narrow .seek{order:9;padding:4px 12px 14px;gap:8px}.narrow .head>.grow{display:none}
+.narrow .diff,.narrow .message{max-height:none}.narrow .lead .card{display:flex;flex-direction:column}.narrow .lead .diff{order:1;margin-bottom:0}
 .narrow .chip{font-size:11px;padding:1px 7px}
-.narrow .seek{flex:1 1 100%}.narrow .search{flex:1 1 120px}.narrow .search input{width:100%;min-width:60px}
+.narrow .search{flex:1 1 120px}.narrow .search input{width:100%;min-width:60px}
 .narrow .map{display:none}.narrow .tools{position:static;flex-direction:row;justify-content:flex-end;padding:6px 10px;border-top:1px solid var(--line)}
-.tps.narrow.flowing{height:auto;overflow:visible}.narrow.flowing .pane{overflow:visible}
 .tps.short .pane{max-height:none}
 @media print{.tools,.map,.search,.menu{display:none}}
 ${DRAWING}`;

@@ -34,6 +34,9 @@ export class Viewport {
   /** Ids of what a fix adds or changes, while the flow after it is shown. */
   changed = new Set<string>();
   was: ReadonlyMap<string, string> = new Map();
+  /** In a page that scrolls as a whole the wheel is the page's. */
+  flowing = false;
+  private words: Label[] = [];
   private grid: Grid | null = null;
   private readonly world = s("g", { class: "world" });
   private readonly layers = {
@@ -69,6 +72,7 @@ export class Viewport {
       scene.width = Math.max(scene.width, label.x + label.w);
     }
     this.grid = new Grid(scene, labels);
+    this.words = labels;
     if (before && after) {
       // What was opened or closed stays under the pointer.
       this.view.x += (before.x + before.w / 2 - after.x - after.w / 2) * this.view.k;
@@ -133,6 +137,31 @@ export class Viewport {
     }
   }
 
+  /** A box, what it is joined to and the words between, as large as they fit the width; gives the height that this takes. */
+  closeUp(focus: Item): number {
+    const { scene } = this;
+    const box = scene?.byItem.get(focus);
+    if (!scene || !box) {
+      return 0;
+    }
+    const near = scene.lines.filter((line) => line.source === focus || line.target === focus);
+    const around = near.flatMap((line) => [scene.byItem.get(line.source), scene.byItem.get(line.target)]);
+    const parts: { x: number; y: number; w: number; h: number }[] = [box, ...around.filter((one) => one !== undefined)];
+    parts.push(...this.words.filter((label) => near.includes(label.line)));
+    const left = Math.min(...parts.map((one) => one.x));
+    const top = Math.min(...parts.map((one) => one.y));
+    const right = Math.max(...parts.map((one) => one.x + one.w));
+    const bottom = Math.max(...parts.map((one) => one.y + one.h));
+    const pad = 14;
+    const k = Math.max(0.5, Math.min(1, (this.width - 2 * pad) / (right - left)));
+    const spare = this.width - (right - left) * k;
+    // Where not all of it fits, the broken box stands in the middle.
+    const x = spare >= 2 * pad - 1 ? spare / 2 - left * k : this.width / 2 - (box.x + box.w / 2) * k;
+    this.view = { k, x, y: pad - top * k };
+    this.schedule();
+    return (bottom - top) * k + 2 * pad;
+  }
+
   center(box: Box, at = 0.5): void {
     const k = Math.max(this.view.k, 0.6);
     const { width, height } = this.scene!;
@@ -185,6 +214,9 @@ export class Viewport {
     const { x, y, k } = this.view;
     const scene = this.scene;
     if (!scene) {
+      return false;
+    }
+    if (this.flowing && Math.abs(dy) >= Math.abs(dx)) {
       return false;
     }
     if (Math.abs(dy) >= Math.abs(dx)) {

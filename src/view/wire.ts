@@ -20,6 +20,7 @@ export interface WireReport {
   tool?: string;
   seconds?: number;
   limits?: string[];
+  about?: About;
 }
 
 export interface WireFlow {
@@ -366,4 +367,20 @@ export interface Collective {
   sent: number;
   group: number;
   least?: boolean;
+}
+
+/**
+ * What a report is of, as the user called it, and when and where it was asked for; ``""`` where that is not known.
+ *
+ * ``when``: local time in ISO 8601. ``cell`` and ``execution``: the notebook's cell that asked or, for one asked from outside, that ran
+ * last. ``kernel``: changes when a kernel restarts.
+ */
+export interface About {
+  model?: string;
+  data?: string;
+  backend?: string;
+  when?: string;
+  cell?: string;
+  execution?: number;
+  kernel?: string;
 }
