@@ -5,7 +5,7 @@ import { detailsPane, replicas } from "./details";
 import { FlowDoc, severityWord } from "./doc";
 import { addStyle, h } from "./dom";
 import { exportList, exportSvg } from "./exporting";
-import { legendOf } from "./families";
+import { foldLegend, legendOf } from "./families";
 import { frameOf } from "./frame";
 import { handle } from "./gestures";
 import { buildTree, type Item, type Tree } from "./groups";
@@ -266,24 +266,9 @@ export class App {
       this.begun = true;
       const focus = this.doc.findings[0] && this.doc.focusOf(this.doc.findings[0]);
       this.beginAt(focus === undefined ? undefined : builder.visible(this.tree.of[focus]!, this.open));
-      this.foldLegend();
+      foldLegend(this.legend, viewport, this.root.classList.contains("narrow"));
     }
     this.outline.draw(viewport.selected);
-  }
-
-  /** The legend is open at first where it covers nothing. */
-  private foldLegend(): void {
-    const { legend, viewport } = this;
-    if (!legend) {
-      return;
-    }
-    legend.setAttribute("open", "");
-    const { x, y, k } = viewport.view;
-    const [right, top] = [legend.offsetWidth + 18, viewport.height - legend.offsetHeight - 18];
-    const covers = viewport.scene?.boxes.some(
-      (box) => box.x * k + x < right && (box.y + box.h) * k + y > top && box.y * k + y < viewport.height,
-    );
-    legend.toggleAttribute("open", !covers && !this.root.classList.contains("narrow"));
   }
 
   /** Where there is little room, the problem and its neighbours; else as much as can be read. */

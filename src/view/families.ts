@@ -3,6 +3,7 @@
 import type { FlowDoc } from "./doc";
 import { h } from "./dom";
 import type { Item } from "./groups";
+import type { Viewport } from "./viewport";
 import type { Family } from "./wire";
 import { trans } from "./words";
 
@@ -100,4 +101,18 @@ export function legendOf(doc: FlowDoc, show: (nodes: readonly number[]) => void)
     return [h("li", {}, row)];
   });
   return h("details", { class: "legend" }, h("summary", {}, trans.__("Legend")), h("ul", { "aria-label": trans.__("Families") }, ...rows));
+}
+
+/** The legend is open at first where it covers nothing. */
+export function foldLegend(legend: HTMLElement | null, viewport: Viewport, narrow: boolean): void {
+  if (!legend) {
+    return;
+  }
+  legend.setAttribute("open", "");
+  const { x, y, k } = viewport.view;
+  const [right, top] = [legend.offsetWidth + 18, viewport.height - legend.offsetHeight - 18];
+  const covers = viewport.scene?.boxes.some(
+    (box) => box.x * k + x < right && (box.y + box.h) * k + y > top && box.y * k + y < viewport.height,
+  );
+  legend.toggleAttribute("open", !covers && !narrow);
 }
