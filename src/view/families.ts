@@ -3,7 +3,6 @@
 import type { FlowDoc } from "./doc";
 import { h } from "./dom";
 import type { Item } from "./groups";
-import type { Viewport } from "./viewport";
 import type { Family } from "./wire";
 import { trans } from "./words";
 
@@ -65,8 +64,8 @@ export function mixOf(doc: FlowDoc, item: Item): [Family, number][] {
   return [...counts].sort((a, b) => b[1] - a[1]);
 }
 
-/** The legend: a line a family, each a button that shows where its layers are. */
-export function legendOf(doc: FlowDoc, show: (nodes: readonly number[]) => void): HTMLElement | null {
+/** The families that are there, a line each, each a button that shows where its layers are. */
+export function familyList(doc: FlowDoc, show: (nodes: readonly number[]) => void): HTMLElement {
   const nodes = new Map<Family, number[]>();
   const parents = new Set(doc.nodes.map((node) => node.parent ?? ""));
   doc.nodes.forEach((node, i) => {
@@ -75,9 +74,6 @@ export function legendOf(doc: FlowDoc, show: (nodes: readonly number[]) => void)
       nodes.set(family, [...(nodes.get(family) ?? []), i]);
     }
   });
-  if (!nodes.size) {
-    return null;
-  }
   const buttons: HTMLButtonElement[] = [];
   const rows = (Object.keys(FAMILY_SIGN) as Exclude<Family, "">[]).flatMap((family) => {
     const list = nodes.get(family);
@@ -100,19 +96,5 @@ export function legendOf(doc: FlowDoc, show: (nodes: readonly number[]) => void)
     buttons.push(row);
     return [h("li", {}, row)];
   });
-  return h("details", { class: "legend" }, h("summary", {}, trans.__("Legend")), h("ul", { "aria-label": trans.__("Families") }, ...rows));
-}
-
-/** The legend is open at first where it covers nothing. */
-export function foldLegend(legend: HTMLElement | null, viewport: Viewport, narrow: boolean): void {
-  if (!legend) {
-    return;
-  }
-  legend.setAttribute("open", "");
-  const { x, y, k } = viewport.view;
-  const [right, top] = [legend.offsetWidth + 18, viewport.height - legend.offsetHeight - 18];
-  const covers = viewport.scene?.boxes.some(
-    (box) => box.x * k + x < right && (box.y + box.h) * k + y > top && box.y * k + y < viewport.height,
-  );
-  legend.toggleAttribute("open", !covers && !narrow);
+  return h("ul", { "aria-label": trans.__("Families"), hidden: !rows.length }, ...rows);
 }
