@@ -212,7 +212,7 @@ export class App {
     this.legend = legendOf(doc, {
       mark: (nodes) => this.mark(nodes.map((i) => this.tree.of[i]!)),
       goTo: (i) => this.select(this.tree.of[i]!),
-      choose: (measure) => colour(doc, viewport, measure),
+      choose: (measure) => colour(doc, viewport, measure, this.legend),
     });
     const canvas = frameOf(viewport, this.minimap, doc.report.title, this.legend, (open) => this.openAll(open));
     this.side = new Sidebar(this.uid, tabsOf(doc));
@@ -250,7 +250,7 @@ export class App {
       return;
     }
     const scene = builder.build(this.open, this.laneWidth());
-    warm(this.doc, viewport, scene);
+    warm(this.doc, viewport, scene, this.legend);
     viewport.setScene(scene, keep);
     this.light();
     if (!this.begun && viewport.width > 1) {

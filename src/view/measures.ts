@@ -14,6 +14,9 @@ export interface Measure {
   say(value: number): string;
 }
 
+/** What passes data on takes no memory of its own. */
+const MEASURED = new Set(["layer", "op", "loss", "metric"]);
+
 const WIDTHS: Record<string, number> = { bool: 1, string: 0 };
 
 function itemBytes(dtype: string): number {
@@ -88,7 +91,7 @@ export function measuresOf(doc: FlowDoc): Measure[] {
   const by = (id: string, name: string, value: (i: number) => number | undefined, say: (value: number) => string): Measure => ({
     id,
     name,
-    of: nodes.map((node, i) => (parents.has(node.id) ? undefined : value(i))),
+    of: nodes.map((node, i) => (parents.has(node.id) || !MEASURED.has(node.kind) ? undefined : value(i))),
     say,
   });
   const plain = (node: string): boolean => !parents.has(node);

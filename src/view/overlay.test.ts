@@ -113,7 +113,7 @@ test("the table is sorted by a click, and copied whole as Markdown", async () =>
   sort.click();
   expect(names().slice(0, 2)).toEqual(["conv", "head|x"]);
   expect(sort.parentElement!.getAttribute("aria-sort")).toBe("descending");
-  (pane.querySelector(".row button")!).click();
+  pane.querySelector<HTMLButtonElement>(".row button")!.click();
   await Promise.resolve();
   expect(copied[0]!.split("\n")).toHaveLength(6);
   expect(copied[0]).toContain("| head\\|x | Dense |");

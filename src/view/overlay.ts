@@ -88,7 +88,7 @@ function scale(doc: FlowDoc, measure: Measure, act: OverlayActions): HTMLElement
   return h(
     "div",
     {},
-    h("div", { class: "scale" }, h("span", {}, "0"), ...cells, h("span", {}, measure.say(most))),
+    h("div", { class: "scale" }, h("span", {}, "0"), ...cells, h("span", { class: "most" }, measure.say(most))),
     h("p", { class: "muted" }, trans.__("%1 in all", measure.say(whole))),
     h("ol", { "aria-label": measure.name }, ...rows),
     known.length > LISTED ? h("p", { class: "muted" }, trans.__("and %1 more in the table", known.length - LISTED)) : null,
@@ -110,20 +110,24 @@ export function foldLegend(legend: HTMLElement | null, viewport: Viewport, narro
 }
 
 /** Sets the scale of what the picture is coloured by: up to the largest box in sight. */
-export function warm(doc: FlowDoc, viewport: Viewport, scene: Scene | null): void {
+export function warm(doc: FlowDoc, viewport: Viewport, scene: Scene | null, legend: HTMLElement | null): void {
   if (doc.heat && scene) {
     doc.heat = Heat.over(
       doc.heat.measure,
       scene.boxes.flatMap((box) => (box.open ? [] : [box.item])),
     );
+    const most = legend?.querySelector(".most");
+    if (most) {
+      most.textContent = doc.heat.measure.say(doc.heat.most);
+    }
     viewport.forget();
   }
 }
 
 /** Colours the picture by a measure, or by family again. */
-export function colour(doc: FlowDoc, viewport: Viewport, measure: Measure | null): void {
+export function colour(doc: FlowDoc, viewport: Viewport, measure: Measure | null, legend: HTMLElement | null): void {
   doc.heat = measure && new Heat(measure, 0);
   viewport.forget();
-  warm(doc, viewport, viewport.scene);
+  warm(doc, viewport, viewport.scene, legend);
   viewport.schedule();
 }

@@ -238,7 +238,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .sample{width:15px;height:15px;border-radius:4px;color:var(--on-accent);font-size:11px;font-weight:700;display:grid;place-items:center;line-height:1}
 .legend select{font:inherit;font-size:12px;color:var(--fg);background:var(--bg);border:1px solid var(--strong);border-radius:6px;margin:0 8px 6px;max-width:200px}
 .legend ol{list-style:none;padding:0 4px 4px;max-height:230px;overflow:auto}.legend p{padding:0 10px 3px;font-size:11px}
-.legend .who{flex:1;max-width:130px;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.legend .who{flex:1;text-align:left;max-width:130px;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 .scale{display:flex;gap:2px;align-items:center;padding:0 10px 4px;font-size:11px}.scale .cell{width:22px;height:10px;border:1px solid var(--line)}
 .wide{overflow:auto;margin-top:8px}.wide td,.wide th{overflow-wrap:normal;white-space:nowrap}.tps .wide th button{border:0;padding:0;background:none;color:var(--muted);font-weight:600}
 .wide [aria-sort=ascending] button::after{content:" ▴"}.wide [aria-sort=descending] button::after{content:" ▾"}
