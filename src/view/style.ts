@@ -232,7 +232,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .tps .tools button{width:30px;height:28px;padding:0;font-size:15px;line-height:1}
 .canvas::before{content:"";position:absolute;inset:0 0 auto;height:14px;background:linear-gradient(var(--bg),transparent);pointer-events:none}
 .legend{position:absolute;left:10px;bottom:10px;background:var(--bg);border:1px solid var(--line);border-radius:8px;max-height:calc(100% - 20px);overflow:auto}
-.legend summary{padding:3px 10px;color:var(--muted)}.legend ul{list-style:none;padding:0 4px 4px}
+.legend summary{padding:3px 10px;color:var(--muted);min-height:26px}.legend li button,.wide button,.tps .legend select{min-height:25px}.legend ul{list-style:none;padding:0 4px 4px}
 .tps .legend li button{border:0;padding:1px 6px;display:flex;gap:6px;width:100%;background:none;align-items:center}
 .tps .legend button[aria-pressed=true]{box-shadow:inset 0 0 0 1.5px var(--good)}
 .sample{width:15px;height:15px;border-radius:4px;color:var(--on-accent);font-size:11px;font-weight:700;display:grid;place-items:center;line-height:1}
