@@ -149,7 +149,9 @@ class Shell(SimpleNamespace):
 def extended(namespace: dict[str, Any], **more: Any) -> tuple[Comm, Any]:
     targets: dict[str, Any] = {}
     manager = SimpleNamespace(register_target=targets.__setitem__)
-    extension = SimpleNamespace(**{"error": None, "said": "", "count": 3, "running": 3, "source": "", "reported": ("", None), **more})
+    extension = SimpleNamespace(
+        **{"error": None, "said": "", "count": 3, "running": 3, "kernel": "k", "source": "", "reported": {}, **more}
+    )
     shell = Shell(kernel=SimpleNamespace(comm_manager=manager), user_ns=namespace, user_ns_hidden={}, _tpushape=extension)
     assert sidebar.register(shell)
     comm = Comm()

@@ -18,7 +18,7 @@ FLOORS = (
 PACKAGE = frozenset({"__version__", "view"})
 
 # What still goes in a circle, on first use only: the extension, its magics and its comm.
-OPEN = [["notebook.comm", "notebook.extension", "notebook.live", "notebook.magic"]]
+OPEN = [["notebook.comm", "notebook.extension", "notebook.magic"]]
 
 
 def modules():

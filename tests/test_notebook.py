@@ -131,7 +131,7 @@ model = keras.Sequential([
 shell.run_cell("%tpushape", store_history=True)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    (hint,) = [line for line in done.stderr.splitlines() if line.startswith("tpushape ▸")]
+    (hint,) = [line for line in done.stderr.splitlines() if line.startswith("tpushape")]
     assert hint.startswith("tpushape ▸ lstm wants (batch, time, features), and conv2d gives (?, 26, 26, 32): 1 axis too many. (In[1]:")
     assert "✓ fix, tried and holds: Read the rows as time steps" in done.stdout
     assert "+    layers.Reshape((26, 832))," in done.stdout
@@ -470,15 +470,18 @@ def kernel():
             "execute_request", {"code": code, "silent": False, "store_history": True}, metadata={"cellId": cell_id}
         )
         client.shell_channel.send(message)
-        printed = {"stdout": "", "stderr": ""}
+        printed: dict = {"stdout": "", "stderr": ""}
+        shown: list = []
         while True:
             answer = client.get_iopub_msg(timeout=120)
             if answer["parent_header"].get("msg_id") != message["header"]["msg_id"]:
                 continue
             if answer["msg_type"] == "stream":
                 printed[answer["content"]["name"]] += answer["content"]["text"]
+            if answer["msg_type"] == "display_data":
+                shown.append(answer["content"]["data"])
             if answer["msg_type"] == "status" and answer["content"]["execution_state"] == "idle":
-                return printed["stdout"].strip(), printed["stderr"].strip()
+                return printed["stdout"].strip(), printed["stderr"].strip(), shown
 
     yield run
     client.stop_channels()
@@ -487,7 +490,12 @@ def kernel():
 
 def test_in_a_real_kernel_the_front_ends_cell_ids_and_numbers_are_right(kernel):
     said = [kernel(text, f"cell-{i}") for i, text in enumerate(KERNEL)]
-    assert said[3][1].endswith("1 axis too many. (In[4]:4) Type %tpushape to see it.")
+    (hint,) = said[3][2]
+    assert hint["text/plain"].endswith("1 axis too many. (In[4]:4) Type %tpushape to see it.")
+    assert hint["text/html"].endswith("Type <code>%tpushape</code> to see it.</div>")
+    told = hint["application/vnd.tpushape.hint.v1+json"]
+    assert told["execution"] == 4 and told["said"].endswith("1 axis too many. (In[4]:4)")
+    assert said[3][1] == "", "nothing of ours is written in red"
     assert said[4][0] == "cell-2 3 2"
     assert "✓ Flows to the end" in said[5][0]
     assert said[5][0].startswith("3\n")

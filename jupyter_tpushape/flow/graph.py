@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-import networkx as nx
 
 from .spec import Replica, Shape, Spec
 
+if TYPE_CHECKING:
+    import networkx as nx
+
 NodeKind = Literal["stage", "split", "input", "layer", "op", "loss", "metric", "output"]
 Status = Literal["ok", "failed", "not-reached"]
+#: What a node is in one word. ``light``: an operation that computes nothing (a cast, a reshape, a slice, a constant); ``own``: the user's
+#: own code, a model inside a model too; ``other``: a layer of the framework's that is none of these; ``""``: neither layer nor operation.
+Family = Literal[
+    "", "convolution", "dense", "recurrent", "attention", "normalization", "activation", "shape", "embedding", "merge", "other", "own", "op", "light"
+]  # fmt: skip
 
 
 class Location(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -97,6 +104,7 @@ class Node(msgspec.Struct, omit_defaults=True):
     failure: Failure | None = None
     note: str = ""
     path: tuple[str | int, ...] = ()
+    family: Family = ""
 
 
 class Edge(msgspec.Struct, omit_defaults=True):
@@ -154,6 +162,8 @@ class Flow(msgspec.Struct, omit_defaults=True):
 
     def graph(self) -> nx.MultiDiGraph:
         """The flow as a networkx graph; nodes carry ``node``, edges carry ``edge``."""
+        import networkx as nx
+
         graph = nx.MultiDiGraph()
         for node in self.nodes:
             graph.add_node(node.id, node=node)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from .naming import named
 from .request import BadRequest, Request, parse
 
 TARGET = "jupyter_tpushape"
@@ -86,7 +87,8 @@ def _handle(comm: Any, message: Any, shell: Any) -> None:
             from ..replicas import SLICES
             from .inventory import inventory
 
-            found = inventory(shell.user_ns, getattr(shell, "user_ns_hidden", None))
+            cells = [text for text in shell.user_ns.get("In", ()) if isinstance(text, str)]
+            found = inventory(shell.user_ns, getattr(shell, "user_ns_hidden", None), sources=cells)
             comm.send({"id": request.id, "op": "list", **found, "targets": list(SLICES), "failed": _failed(shell)})
         case "trace" | "explain":
             _trace(comm, request, shell)
@@ -106,7 +108,9 @@ def _trace(comm: Any, request: Request, shell: Any) -> None:
     try:
         progress("Tracing")
         explain = request.op == "explain"
-        report = _explained(shell, progress) if explain else _report(request, shell.user_ns, progress)
+        report = _explained(shell, request.execution, progress) if explain else _report(request, shell.user_ns, progress)
+        names = [] if explain else [request.model, request.data or ""]
+        named(report, shell, *names, failed=explain)
         answer = {"id": ask, "op": "report", "report": json.loads(report.to_json()), "changed": _changed(shell, request, report)}
     except KeyboardInterrupt:
         answer = {"id": ask, "op": "error", "message": "Cancelled.", "cancelled": True}
@@ -128,16 +132,17 @@ def _changed(shell: Any, request: Request, report: Any) -> str:
     extension = getattr(shell, "_tpushape", None)
     if extension is None:
         return ""
-    from .live import changed
+    from .live import changed, keep
 
-    model = request.model
-    (name, before), extension.reported = extension.reported, (model, report)
-    return changed(before, report) if name in ("", model) else ""
+    before = keep(extension.reported, request.model, report)
+    return changed(before, report)
 
 
-def _explained(shell: Any, progress: Any) -> Any:
+def _explained(shell: Any, execution: int, progress: Any) -> Any:
     from .last import last_report
 
+    if execution and execution != shell._tpushape.count:
+        raise LookupError(f"In[{execution}] is not what failed last any more: run its cell again.")
     chosen = {"tpu": "auto", "fixes": True, "compiler": None, "progress": progress}
     report = last_report(shell._tpushape, chosen)
     if report is None:

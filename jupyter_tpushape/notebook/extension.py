@@ -8,10 +8,12 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
+import uuid
 from typing import Any
 
 from ..flow.text import line as one_line
 from .arrivals import Arrivals
+from .tell import tell
 
 _NAME = "_tpushape"
 
@@ -27,11 +29,13 @@ class Extension:
         self.hints = True
         self.watched: Any = None
         self.running = 0
+        #: Another one after each start of a kernel: reports of an earlier one are old.
+        self.kernel = uuid.uuid4().hex[:12]
         self.count = 0
         self.show: Any = None
         self.shown: Any = None
-        #: The model that was asked for last (``""``: what had failed) and its report: the next one is compared with it.
-        self.reported: tuple[str, Any] = ("", None)
+        #: The last report of each model by its name; ``""``: of what failed last. The next one is compared with it.
+        self.reported: dict[str, Any] = {}
         self.counters: list[tuple[Any, Any]] = []
         self.failed_counters: list[tuple[Any, Any]] = []
         self.arrivals = Arrivals(self.hook)
@@ -67,14 +71,14 @@ class Extension:
                 self.watched.again()
 
     def _hint(self, error: BaseException, source: str) -> None:
-        from .hint import hint_for, line
+        from .hint import hint_for
 
         said = hint_for(error)
         if said:
             self.error, self.source, self.count, self.said = error, source, self.running, said
             self.failed_counters = self.counters
             if self.hints:
-                print(line(said), file=sys.stderr)
+                tell(self.shell, said, todo="Type %tpushape to see it.", hint={"execution": self.count})
 
 
 def _running(shell: Any) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 
-from ..flow.text import line as one_line
 from ..report import Report
 
 # What Keras, TensorFlow and NumPy say when shapes or dtypes part.
@@ -33,11 +32,6 @@ _TYPES = ("ValueError", "InvalidArgumentError", "TypeError", "UnimplementedError
 def is_ours(error: BaseException) -> bool:
     """Whether an exception looks like a fault of shapes or dtypes."""
     return any(base.__name__ in _TYPES for base in type(error).__mro__) and bool(_OURS.search(str(error)) or _NUMPY.search(str(error)))
-
-
-def line(said: str) -> str:
-    """A hint as it stands under a traceback."""
-    return f"tpushape ▸ {one_line(said)} Type %tpushape to see it."
 
 
 def hint_for(error: BaseException) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import time
+from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..flow import show_shape
 from ..trace.locations import is_user_file
+from .pairing import assigned, best, leaves
 
 _MODEL_WORDS = frozenset({"Sequential", "Model", "Functional", "Input", "add", "compile"})
 _DATA_WORDS = frozenset(
@@ -18,15 +20,18 @@ _DATA_WORDS = frozenset(
 _counted: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
 
-def inventory(namespace: dict[str, Any], hidden: dict[str, Any] | None = None, *, seconds: float = 0.2) -> dict[str, Any]:
+def inventory(
+    namespace: dict[str, Any], hidden: dict[str, Any] | None = None, *, seconds: float = 0.2, sources: Sequence[str] = ()
+) -> dict[str, Any]:
     """The models, builders and data in a namespace, newest first.
 
+    ``sources`` are the cells that ran, by their numbers: they tell which data was made for which model.
     Counting parameters walks a model, so it stops after ``seconds`` and the rest stays uncounted until the next call.
 
     Returns:
         ``models`` (``name kind class params inputs outputs key``),
         ``data`` (``name class spec key``) and ``pairs``, which names for
-        each model the data whose features fit it best.
+        each model the data that fits it best, and ``""`` where none does.
     """
     limit = time.perf_counter() + seconds
     models: list[dict[str, Any]] = []
@@ -39,7 +44,7 @@ def inventory(namespace: dict[str, Any], hidden: dict[str, Any] | None = None, *
             entry = _model(value, limit)
             if entry is not None:
                 models.append({"name": name, **entry, "key": _key(value)})
-                tails[name] = getattr(value, "input_shape", None) if entry["kind"] == "model" else None
+                tails[name] = _wanted(value) if entry["kind"] == "model" else None
                 continue
             entry = _data(value)
             if entry is not None:
@@ -51,7 +56,9 @@ def inventory(namespace: dict[str, Any], hidden: dict[str, Any] | None = None, *
     data += _array_pairs(data, namespace, tails)
     models.reverse()
     data.reverse()
-    return {"models": models, "data": data, "pairs": {model["name"]: _fitting(model["name"], data, tails) for model in models}}
+    cells = assigned(sources)
+    pairs = {model["name"]: best(model["name"], tails.get(model["name"]), data, tails, cells) for model in models}
+    return {"models": models, "data": data, "pairs": pairs}
 
 
 def _key(value: Any) -> str:
@@ -180,24 +187,28 @@ def _array_pairs(data: list[dict[str, Any]], namespace: dict[str, Any], tails: d
 
 
 def _features(value: Any) -> Any:
+    """The leaves of what a model would be fed, without the labels."""
     spec = getattr(value, "element_spec", None)
     if spec is not None:
-        first = spec[0] if isinstance(spec, tuple) else spec
-        return tuple(first.shape) if hasattr(first, "shape") and first.shape.rank is not None else None
-    first = value[0] if type(value) is tuple else value
-    return tuple(first.shape) if _is_array(first) else None
+        return leaves(spec[0] if isinstance(spec, tuple) else spec, _ranked)
+    if type(value) is tuple and len(value) in (2, 3):
+        value = value[0]
+    return leaves(value, lambda part: tuple(part.shape) if _is_array(part) else None)
 
 
-def _fitting(model: str, data: list[dict[str, Any]], tails: dict[str, Any]) -> str:
-    """The data whose features have the model's input shape; data with labels before data without, then the newest."""
-
-    def rank(entry: dict[str, Any]) -> tuple[bool, bool]:
-        return _agree(tails.get(model), tails.get(entry["name"])), ", (" in entry["spec"] or entry["class"] == "function"
-
-    return str(max(data, key=rank)["name"]) if data else ""
+def _ranked(spec: Any) -> Any:
+    shape = getattr(spec, "shape", None)
+    return None if shape is None or getattr(shape, "rank", None) is None else tuple(shape)
 
 
-def _agree(wanted: Any, have: Any) -> bool:
-    if not isinstance(wanted, tuple) or not isinstance(have, tuple) or len(wanted) != len(have):
-        return False
-    return all(a is None or b is None or a == b for a, b in zip(wanted[1:], have[1:], strict=True))
+def _wanted(model: Any) -> Any:
+    """The leaves of a model's inputs, under the keys that it takes them by."""
+    for struct in ("_inputs_struct", "_nested_inputs"):
+        found = leaves(getattr(model, struct, None), lambda part: _axes(tuple(part.shape)) if hasattr(part, "shape") else None)
+        if found is not None:
+            return found
+    return leaves(getattr(model, "input_shape", None), _axes)
+
+
+def _axes(shape: Any) -> Any:
+    return tuple(shape) if isinstance(shape, tuple) and all(axis is None or isinstance(axis, int) for axis in shape) else None

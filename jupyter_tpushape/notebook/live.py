@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from ..flow import Finding
+from .naming import named
+from .tell import rich, tell
 
 
 class Live:
@@ -27,20 +28,35 @@ class Live:
             return
         self._print = now
         before, self.report = self.report, trace(values[0], values[1] if len(values) > 1 else None, **{**self.chosen, "progress": None})
+        named(self.report, self.shell, *self.names[:2])
         said = changed(before, self.report)
         if said:
-            print(f"tpushape ▸ {said}", file=sys.stderr)
+            tell(self.shell, said)
         if self.widget is not None:
             self.widget.update(self.report)
         else:
-            from .magic import _rich
-
-            if _rich(self.shell):
+            if rich(self.shell):
                 from ..views.widget import show
 
                 self.widget = show(self.report)
             else:
                 print(repr(self.report))
+
+
+MOST_KEPT = 50
+
+
+def keep(reports: dict[str, Any], model: str, report: Any) -> Any:
+    """Keeps a model's report, and gives the one that it is compared with: of what failed last, or else the model's own on this data and target."""
+    failed = reports.pop("", None)
+    before = reports.pop(model, None)
+    reports[model] = report
+    while len(reports) > MOST_KEPT:
+        reports.pop(next(iter(reports)))
+    if model and failed is not None:
+        return failed
+    same = before is not None and before.target == report.target and before.about.data == report.about.data
+    return before if same else None
 
 
 def _fingerprint(value: Any) -> Any:

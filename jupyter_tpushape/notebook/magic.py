@@ -11,6 +11,10 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
 
+from .live import Live, keep
+from .naming import named
+from .tell import Progress, rich
+
 
 @magics_class
 class TpuShapeMagics(Magics):
@@ -51,6 +55,7 @@ class TpuShapeMagics(Magics):
             %tpushape model (x, y) --tpu v3-8
             %tpushape step dataset
             %tpushape watch model data
+            %tpushape diff before after data
             %tpushape
         """
         try:
@@ -60,8 +65,13 @@ class TpuShapeMagics(Magics):
         from ..examine import BadProgram
         from ..sources import BadData
 
+        progress = Progress(self.shell)
         try:
-            report = self._report(options, cell)
+            try:
+                report = self._report(options, cell, progress)
+            except BaseException:
+                progress.end()
+                raise
         except (BadProgram, BadData) as error:
             raise UsageError(_asked_here(str(error))) from None
         except (KeyboardInterrupt, UsageError):
@@ -72,22 +82,26 @@ class TpuShapeMagics(Magics):
             print(ours(error), file=sys.stderr)
             return
         if report is None:
+            progress.end()
             return
+        names = options.names if cell is None else []
+        named(report, self.shell, *names, failed=cell is None and not options.names)
         if options.save:
             try:
                 print(f"Written to {report.save(options.save)}")
             except (ValueError, OSError) as error:
                 raise UsageError(f"{error}") from None
         self.shell.user_ns["_tpushape_report"] = report
-        self.extension.reported = (options.names[0] if options.names else "", report)
-        if options.text or not _rich(self.shell):
+        keep(self.extension.reported, options.names[0] if options.names else "", report)
+        if options.text or not rich(self.shell):
             from ..views.text import to_text
 
+            progress.end()
             print(to_text(report, color=sys.stdout.isatty()))
         else:
-            show(report, self.extension)
+            show(report, progress)
 
-    def _report(self, options: Any, cell: str | None) -> Any:
+    def _report(self, options: Any, cell: str | None, progress: Progress) -> Any:
         from ..diagnose import trace
 
         target = _target(options.tpu)
@@ -97,7 +111,7 @@ class TpuShapeMagics(Magics):
             "tpu": target, "loss": options.loss, "batch_size": options.batch_size, "fixes": not options.no_fixes,
             "compiler": options.compile, "compile_timeout": options.compile_timeout, "compile_effort": options.compile_effort,
             "compile_batches": options.compile_batches,
-            "progress": _progress,
+            "progress": progress,
         }  # fmt: skip
         if cell is not None:
             from .cell import run_cell
@@ -106,6 +120,8 @@ class TpuShapeMagics(Magics):
         names = list(options.names)
         if names[:1] == ["watch"]:
             return self._watch(names[1:], chosen)
+        if names[:1] == ["diff"]:
+            return self._diff(names[1:], chosen)
         if not names:
             return self._last(chosen)
         if len(names) > 2:
@@ -151,9 +167,15 @@ class TpuShapeMagics(Magics):
             raise UsageError("Nothing has failed here since the extension was loaded: type %tpushape model data to look at a model.")
         return report
 
-    def _watch(self, names: list[str], chosen: dict[str, Any]) -> None:
-        from .live import Live
+    def _diff(self, names: list[str], chosen: dict[str, Any]) -> None:
+        from ..diagnose import trace
+        from ..views.comparison import compared
 
+        if len(names) not in (2, 3):
+            raise UsageError("Expected two models or reports, and their data: type %tpushape diff before after data.")
+        print(compared([self._value(name) for name in names], lambda model, data: trace(model, data, **chosen)))
+
+    def _watch(self, names: list[str], chosen: dict[str, Any]) -> None:
         if names[:1] == ["off"] or not names:
             self.extension.watched = None
             print("tpushape: nothing is watched.")
@@ -223,22 +245,13 @@ def _asked_here(message: str) -> str:
     return re.sub(r"type trace\(.*", "type %tpushape model data.", message)
 
 
-def _progress(text: str) -> None:
-    print(f"tpushape: {text}", file=sys.stderr)
-
-
-def _rich(shell: Any) -> bool:
-    """Whether the front end shows more than text."""
-    return type(shell).__name__ == "ZMQInteractiveShell"
-
-
-def show(report: Any, extension: Any) -> None:
-    """The widget where one can run, the MIME bundle elsewhere."""
+def show(report: Any, progress: Progress) -> None:
+    """The widget where one can run, the MIME bundle elsewhere; in the place of the progress, where some was shown."""
     try:
         from ..views.widget import ReportWidget
 
-        widget = ReportWidget(report)
-        extension.shown = widget
-        display(widget)
-    except Exception:
-        display(report)
+        shown: Any = ReportWidget(report)
+    except Exception:  # no widgets here
+        shown = report
+    if not progress.end(shown):
+        display(shown)

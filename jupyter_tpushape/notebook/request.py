@@ -22,6 +22,8 @@ class Request(msgspec.Struct, forbid_unknown_fields=True):
     tpu: Annotated[str, msgspec.Meta(max_length=64)] | None = None
     compile: Literal["", "xla", "tpu"] | None = None
     effort: Literal["", "quick", "full"] | None = None
+    #: Of ``explain``: the number of the cell that failed; 0 for the last.
+    execution: Annotated[int, msgspec.Meta(ge=0)] = 0
     batches: Annotated[int, msgspec.Meta(ge=0, le=1000)] | None = None
 
 

@@ -12,7 +12,6 @@ import { ILocator, ITracer } from "./tokens";
 const ids = {
   ...CommandIDs,
   trace: "tpushape:trace-model",
-  explain: "tpushape:explain-last-error",
   traceVariable: "tpushape:trace-variable",
   next: "tpushape:next-problem",
   previous: "tpushape:previous-problem",
@@ -61,9 +60,14 @@ export const commands: JupyterFrontEndPlugin<void> = {
       caption: trans.__("Show where the shapes part in the cell that failed last, why, and what mends it"),
       icon,
       isEnabled: () => tracer.state !== "none",
-      execute: async () => {
-        await commands.execute(ids.openPanel);
-        await tracer.explain();
+      execute: async (options) => {
+        const wide = tracer.explainIn === "tab";
+        if (!wide) {
+          await commands.execute(ids.openPanel);
+        }
+        const report = await tracer.explain(Number(options.execution ?? 0));
+        // What cannot be explained is said in the panel.
+        await commands.execute(wide && report ? ids.openTab : ids.openPanel);
       },
     });
     commands.addCommand(ids.traceVariable, {
@@ -89,7 +93,7 @@ export const commands: JupyterFrontEndPlugin<void> = {
     commands.addCommand(ids.previous, { label: trans.__("Previous Shape Problem"), isEnabled: hasProblems, execute: step(-1) });
     commands.addCommand(ids.apply, {
       label: trans.__("Apply the Fix of the Current Problem"),
-      isEnabled: () => locator !== null && (tracer.report?.findings[tracer.finding]?.fixes?.length ?? 0) > 0,
+      isEnabled: () => locator !== null && !tracer.old && (tracer.report?.findings[tracer.finding]?.fixes?.length ?? 0) > 0,
       execute: async () => {
         if (tracer.report) {
           await locator?.apply(tracer.report, tracer.finding, 0);

@@ -1,9 +1,7 @@
-/** One hunk of a unified diff: the lines it expects and the lines it puts in their place. */
+/** One hunk of a unified diff: where it counts from, the lines it expects, and its lines as they stand in the diff. */
 interface Hunk {
   start: number;
   before: string[];
-  after: string[];
-  /** As they stand in the diff. */
   lines: string[];
 }
 
@@ -21,7 +19,7 @@ function parse(patch: string): Hunk[] {
   for (const line of patch.split("\n")) {
     const head = /^@@ -(\d+)/.exec(line);
     if (head) {
-      hunks.push({ start: Number(head[1]), before: [], after: [], lines: [] });
+      hunks.push({ start: Number(head[1]), before: [], lines: [] });
       continue;
     }
     const hunk = hunks.at(-1);
@@ -31,13 +29,8 @@ function parse(patch: string): Hunk[] {
     if (/^[-+ ]/.test(line)) {
       hunk.lines.push(line);
     }
-    if (line.startsWith("-")) {
+    if (/^[- ]/.test(line)) {
       hunk.before.push(line.slice(1));
-    } else if (line.startsWith("+")) {
-      hunk.after.push(line.slice(1));
-    } else if (line.startsWith(" ")) {
-      hunk.before.push(line.slice(1));
-      hunk.after.push(line.slice(1));
     }
   }
   return hunks;
@@ -51,6 +44,19 @@ function places(lines: string[], wanted: string[]): number[] {
     }
   }
   return found;
+}
+
+/** A hunk's lines in the place of those from `at` on: what it keeps stays as it stands, with its own blanks and line end. */
+function patched(lines: string[], at: number, hunk: Hunk): string[] {
+  const end = lines[at]?.endsWith("\r") ? "\r" : "";
+  let next = at;
+  return hunk.lines.flatMap((line) => {
+    if (line.startsWith("+")) {
+      return [line.slice(1) + end];
+    }
+    next += 1;
+    return line.startsWith("-") ? [] : [lines[next - 1] ?? ""];
+  });
 }
 
 /**
@@ -75,8 +81,9 @@ export function applyDiff(text: string, patch: string, offset = 0): Patched {
       return { ok: false, reason: found.length > 1 ? "ambiguous" : "changed" };
     }
     shown.push(`@@ -${hunk.start} +${at + 1} @@`, ...hunk.lines);
-    lines.splice(at, hunk.before.length, ...hunk.after);
-    shift += hunk.after.length - hunk.before.length;
+    const after = patched(lines, at, hunk);
+    lines.splice(at, hunk.before.length, ...after);
+    shift += after.length - hunk.before.length;
     if (line < 0) {
       line = at;
     }

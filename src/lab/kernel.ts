@@ -75,8 +75,8 @@ export class KernelClient {
   }
 
   /** Traces what failed last. */
-  async explain(progress: (text: string) => void): Promise<Traced> {
-    return this._run({ op: "explain" }, progress);
+  async explain(execution: number, progress: (text: string) => void): Promise<Traced> {
+    return this._run({ op: "explain", execution }, progress);
   }
 
   private async _run(question: JSONObject, progress: (text: string) => void): Promise<Traced> {

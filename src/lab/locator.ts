@@ -8,11 +8,13 @@ import { PageConfig, PathExt } from "@jupyterlab/coreutils";
 import type { IDocumentWidget } from "@jupyterlab/docregistry";
 import type { FileEditor, IEditorTracker } from "@jupyterlab/fileeditor";
 import { NotebookActions } from "@jupyterlab/notebook";
+import type { IError } from "@jupyterlab/nbformat";
 import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
 import type { TranslationBundle } from "@jupyterlab/translation";
 import { Widget } from "@lumino/widgets";
 
 import type { Fix, Location, WireReport } from "../view";
+import type { Ages } from "./ages";
 import { applyDiff, isDiff } from "./diff";
 import { lineIn } from "./lines";
 import type { ILocator, ITracer } from "./tokens";
@@ -37,8 +39,13 @@ export class Locator implements ILocator {
     private readonly _editors: IEditorTracker | null,
     private readonly _tracer: ITracer,
     private readonly _trans: TranslationBundle,
+    private readonly _ages: Ages,
     private readonly _openPanel: () => Promise<unknown>,
   ) {}
+
+  age(report: WireReport, tell: (reason: string) => void): () => void {
+    return this._ages.follow(report, tell);
+  }
 
   async open(location: Location): Promise<void> {
     const place = (await this._find(location)) ?? this._past(location);
@@ -55,7 +62,14 @@ export class Locator implements ILocator {
     if (!problem || !fix) {
       return;
     }
-    const place = isDiff(fix.patch ?? "") ? await this._find(placeOf(fix, problem.location)) : null;
+    const wanted = isDiff(fix.patch ?? "") ? placeOf(fix, problem.location) : null;
+    const place = await this._find(wanted);
+    if (!place && wanted) {
+      await this._refuse(
+        this._trans.__("%1 is not here any more, so the fix has no place to go.", wanted.file || this._trans.__("The cell")),
+      );
+      return;
+    }
     if (!place) {
       await this._byHand(fix);
       return;
@@ -63,11 +77,13 @@ export class Locator implements ILocator {
     const before = place.source.getSource();
     const patched = applyDiff(before, fix.patch ?? "", place.cell ? lineIn(before, 1) - 1 : 0);
     if (!patched.ok) {
-      await showDialog({
-        title: this._trans.__("Not applied"),
-        body: this._trans.__("%1 has changed since it was traced, so this fix does not fit any more. Trace it again.", place.name),
-        buttons: [Dialog.okButton()],
-      });
+      await this._refuse(
+        this._trans.__("%1 has changed since it was traced, so this fix does not fit any more. Trace it again.", place.name),
+      );
+      return;
+    }
+    if (place.cell?.model.getMetadata("editable") === false) {
+      await this._refuse(this._trans.__("%1 may not be edited.", place.name));
       return;
     }
     const buttons = [Dialog.cancelButton(), Dialog.okButton({ label: this._trans.__("Apply") })];
@@ -88,18 +104,46 @@ export class Locator implements ILocator {
       return;
     }
     place.source.setSource(patched.text);
+    this._ages.changed(wanted?.file ?? "");
     this._reveal(place, patched.line + 1);
     const { panel, cell } = place;
     if (!panel || !cell) {
       Notification.info(this._trans.__("The fix is in %1. Save the file, then restart the kernel or import it anew.", place.name), TOAST);
     } else if (button.actions.includes("rerun")) {
       await this._openPanel();
-      await this._tracer.again(report, () => {
-        panel.content.activeCellIndex = panel.content.widgets.indexOf(cell);
-        panel.content.deselectAll();
-        return NotebookActions.run(panel.content, panel.sessionContext);
+      await this._tracer.again(report, {
+        run: () => {
+          panel.content.activeCellIndex = panel.content.widgets.indexOf(cell);
+          panel.content.deselectAll();
+          return NotebookActions.run(panel.content, panel.sessionContext);
+        },
+        raised: () => this._raised(panel, cell),
+        undo: () => {
+          if (place.source.getSource() === patched.text) {
+            place.source.setSource(before);
+            this._reveal(place, patched.line + 1);
+          } else {
+            Notification.warning(this._trans.__("%1 has changed since: take the fix back with Undo.", place.name), TOAST);
+          }
+        },
       });
     }
+  }
+
+  /** What a cell that did not run to its end says, or why it could not run. */
+  private _raised(panel: NotebookPanel, cell: Cell): string {
+    const outputs = cell instanceof CodeCell ? cell.model.outputs.toJSON() : [];
+    const error = outputs.filter((one): one is IError => one.output_type === "error").at(-1);
+    if (error) {
+      return this._trans.__("The cell with the fix in it raises %1: %2", error.ename, error.evalue.split("\n")[0] ?? "");
+    }
+    return panel.sessionContext.session?.kernel
+      ? this._trans.__("The cell with the fix in it did not run to its end.")
+      : this._trans.__("The fix is in the cell, and no kernel is running here to run it.");
+  }
+
+  private async _refuse(body: string): Promise<void> {
+    await showDialog({ title: this._trans.__("Not applied"), body, buttons: [Dialog.okButton()] });
   }
 
   /** The notebook cell of a location; the followed notebook is asked first. */

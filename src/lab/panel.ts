@@ -3,13 +3,17 @@ import { PanelLayout, Widget } from "@lumino/widgets";
 
 import { icon } from "./icon";
 import { ReportView } from "./reportview";
+import type { WireReport } from "../view";
 import type { ILocator, ITracer } from "./tokens";
 
 export interface PanelHost {
   openTab: () => void;
+  explain: () => void;
   copy: (text: string) => void;
 }
 
+/** Of a long list so many are shown at first. */
+const SHOWN = 4;
 const INSTALL = "%pip install jupyter_tpushape";
 
 function element<K extends keyof HTMLElementTagNameMap>(tag: K, name: string, text = ""): HTMLElementTagNameMap[K] {
@@ -37,6 +41,13 @@ class Controls extends Widget {
   private readonly _said = element("span", "Panel-said");
   private readonly _explain = element("button", "Panel-explain jp-mod-styled jp-mod-warn");
   private readonly _chosen = element("div", "Panel-body");
+  private readonly _bar = element("button", "Panel-bar");
+  private readonly _lists = element("div", "Panel-lists");
+  private readonly _unfit = element("div", "Panel-empty");
+  private readonly _alarm = element("div", "Panel-alarm");
+  private readonly _whole = new Set<HTMLElement>();
+  private _open = true;
+  private _report: WireReport | null = null;
 
   constructor(
     private readonly _tracer: ITracer,
@@ -64,16 +75,16 @@ class Controls extends Widget {
     this._watch.title = trans.__("Trace again after each cell that changes the model or the data");
     this._tab.textContent = trans.__("Open as tab");
     this._explain.textContent = trans.__("Explain");
-    this._explain.addEventListener("click", () => void this._tracer.explain());
+    this._explain.addEventListener("click", () => {
+      this._host.explain();
+    });
     this._failed.append(this._said, this._explain);
     this._refresh.title = trans.__("List again");
     this._refresh.setAttribute("aria-label", this._refresh.title);
     this._target.setAttribute("aria-label", trans.__("Target"));
     this._compile.setAttribute("aria-label", trans.__("Compile"));
     this._message.setAttribute("role", "status");
-    this._models.setAttribute("role", "listbox");
     this._models.setAttribute("aria-label", trans.__("Models"));
-    this._data.setAttribute("role", "listbox");
     this._data.setAttribute("aria-label", trans.__("Data"));
     for (const [value, text] of [
       ["", trans.__("no compiler")],
@@ -100,23 +111,44 @@ class Controls extends Widget {
     options.append(this._target, this._compile);
     const actions = element("div", "Panel-row");
     actions.append(this._trace, this._cancel, this._watch, this._tab);
-    this._chosen.append(heading(trans.__("Models")), this._models, heading(trans.__("Data")), this._data, options, actions);
+    this._bar.title = trans.__("Model, data and target: choose others");
+    this._bar.addEventListener("click", () => {
+      this._open = !this._open;
+      this._draw();
+    });
+    this._lists.append(heading(trans.__("Models")), this._models, heading(trans.__("Data")), this._data, this._unfit, options);
+    this._chosen.append(this._bar, this._lists, actions);
     const top = element("div", "Panel-top");
     top.append(this._place, this._refresh);
-    this.node.append(top, this._hint, this._failed, this._chosen, this._message);
+    this._alarm.setAttribute("role", "alert");
+    this.node.append(top, this._hint, this._alarm, this._failed, this._chosen, this._message);
   }
 
   private _draw(): void {
-    const { state, inventory, request, running, message, place, watching, report } = this._tracer;
+    const { state, inventory, request, running, message, place, watching, report, explained, old } = this._tracer;
     this._place.textContent = place;
     this._place.title = place;
     this._message.textContent = message;
+    // What the report's own first line says need not be read twice.
+    this._message.classList.toggle("tpushape-mod-heard", message === report?.summary);
     this._drawHint(state);
-    this._failed.hidden = !inventory.failed;
+    this._drawAlarm();
+    this._failed.hidden = !inventory.failed || (explained && !old);
     this._explain.disabled = running;
     // What to type is for those who have no button.
     this._said.textContent = inventory.failed ?? "";
     this._chosen.hidden = state !== "ready" && !inventory.models.length;
+    if (report !== this._report) {
+      // A report has the room; what it is of stands in one line, and opens.
+      this._report = report;
+      this._open = !report;
+    }
+    this._bar.hidden = !report;
+    const data = request.data || this._trans.__("declared inputs");
+    const target = request.tpu || this._trans.__("no target");
+    this._bar.textContent = request.model ? `${request.model} · ${data} · ${target}` : this._trans.__("no model yet · %1", target);
+    this._bar.setAttribute("aria-expanded", String(this._open));
+    this._lists.hidden = Boolean(report) && !this._open;
     this._list(
       this._models,
       inventory.models.map((model) => ({
@@ -128,6 +160,7 @@ class Controls extends Widget {
       this._trans.__("No Keras model lives in this kernel yet."),
       (name) => {
         this._tracer.choose({ model: name });
+        void this._tracer.trace();
       },
     );
     this._list(
@@ -138,6 +171,8 @@ class Controls extends Widget {
         this._tracer.choose({ data: name === request.data ? "" : name });
       },
     );
+    this._unfit.textContent = this._trans.__("Nothing here fits %1: its declared inputs are traced.", request.model);
+    this._unfit.hidden = !request.model || !inventory.data.length || request.data !== "" || inventory.pairs[request.model] !== "";
     if (this._target.options.length !== inventory.targets.length + 1) {
       this._target.replaceChildren(...inventory.targets.map((name) => new Option(name, name)), new Option(this._trans.__("no target"), ""));
     }
@@ -149,6 +184,18 @@ class Controls extends Widget {
     this._tab.hidden = !report;
   }
 
+  /** What went wrong with a fix, and the way back. */
+  private _drawAlarm(): void {
+    const { alarm } = this._tracer;
+    this._alarm.hidden = !alarm;
+    this._alarm.replaceChildren(element("span", "Panel-said", alarm?.text ?? ""));
+    if (alarm?.undo) {
+      const undo = element("button", "Panel-undo jp-mod-styled jp-mod-warn", this._trans.__("Take the fix back"));
+      undo.addEventListener("click", alarm.undo);
+      this._alarm.append(undo);
+    }
+  }
+
   private _drawHint(state: ITracer["state"]): void {
     const trans = this._trans;
     const texts: Record<ITracer["state"], string> = {
@@ -158,6 +205,8 @@ class Controls extends Widget {
       "other-language": trans.__("This kernel does not run Python, so it holds no Keras model."),
       missing: trans.__("This kernel has no jupyter_tpushape. Run this in a cell, then list again:"),
       dead: trans.__("No kernel is running here."),
+      silent: trans.__("The kernel has not answered for a while. It may be starting or stuck: wait, or restart it, then list again."),
+      refused: trans.__("The kernel did not let tpushape in (see below). List again to retry; restart the kernel if that does not help."),
       ready: "",
     };
     this._hint.replaceChildren(texts[state]);
@@ -193,7 +242,20 @@ class Controls extends Widget {
       });
       return row;
     });
-    host.replaceChildren(...(rows.length ? rows : [element("div", "Panel-empty", empty)]));
+    host.setAttribute("role", rows.length ? "listbox" : "note");
+    const chosen = entries.findIndex((entry) => entry.chosen);
+    const shown = this._whole.has(host) ? rows : rows.slice(0, Math.max(SHOWN, chosen + 1));
+    host.replaceChildren(...(rows.length ? shown : [element("div", "Panel-empty", empty)]));
+    if (shown.length < rows.length) {
+      const more = element("button", "Panel-more", this._trans.__("and %1 more", rows.length - shown.length));
+      more.setAttribute("role", "option");
+      more.setAttribute("aria-selected", "false");
+      more.addEventListener("click", () => {
+        this._whole.add(host);
+        this._draw();
+      });
+      host.append(more);
+    }
   }
 }
 

@@ -8,6 +8,7 @@ import { ISettingRegistry } from "@jupyterlab/settingregistry";
 import { ITranslator, nullTranslator } from "@jupyterlab/translation";
 
 import { answer } from "../bridge";
+import { Ages } from "./ages";
 import { icon } from "./icon";
 import { Locator } from "./locator";
 import { markCells } from "./markers";
@@ -19,6 +20,7 @@ import { Tracer } from "./tracer";
 export const CommandIDs = {
   openPanel: "tpushape:open-panel",
   openTab: "tpushape:open-tab",
+  explain: "tpushape:explain-last-error",
 };
 
 /** Follows the active notebook's or console's kernel. */
@@ -83,7 +85,8 @@ export const locator: JupyterFrontEndPlugin<ILocator> = {
   ): ILocator => {
     const trans = (translator ?? nullTranslator).load("jupyter_tpushape");
     const openPanel = (): Promise<unknown> => app.commands.execute(CommandIDs.openPanel);
-    const made = new Locator(app, notebooks, consoles, editors, state, trans, openPanel);
+    const made = new Locator(app, notebooks, consoles, editors, state, trans, new Ages(notebooks, trans), openPanel);
+    state.ageBy((report, tell) => made.age(report, tell));
     markCells(state, made, notebooks, () => void openPanel(), trans);
     // Widgets in outputs have no application of their own.
     answer((asked) => {
@@ -115,6 +118,7 @@ export const panel: JupyterFrontEndPlugin<void> = {
     const trans = (translator ?? nullTranslator).load("jupyter_tpushape");
     const widget = new TracerPanel(state, code, trans, {
       openTab: () => void app.commands.execute(CommandIDs.openTab),
+      explain: () => void app.commands.execute(CommandIDs.explain),
       copy: (text) => {
         Clipboard.copyToSystem(text);
       },
@@ -176,7 +180,9 @@ export const settings: JupyterFrontEndPlugin<void> = {
         sampleBatches: number;
         compile: string;
         effort: string;
+        explainIn: ITracer["explainIn"];
       };
+      state.explainIn = composite.explainIn;
       state.autoTrace = composite.autoTrace;
       state.hints = composite.hints;
       state.choose({ tpu: composite.target, batches: composite.sampleBatches, compile: composite.compile, effort: composite.effort });

@@ -12,6 +12,7 @@ export class ReportView extends Widget {
   private _report: WireReport | null = null;
   private _finding = -1;
   private _asked = 0;
+  private _again: (() => void) | null = null;
 
   constructor(
     private readonly _locator: ILocator | null,
@@ -44,8 +45,14 @@ export class ReportView extends Widget {
 
   /** Follows the tracer's report for as long as this widget lives. */
   follow(tracer: ITracer): this {
+    this._again = () => {
+      if (this._report) {
+        void tracer.retrace(this._report);
+      }
+    };
     const draw = (): void => {
       this.set(tracer.report, tracer.finding, tracer.asked);
+      this._view?.age(tracer.old);
     };
     tracer.changed.connect(draw);
     this.disposed.connect(() => tracer.changed.disconnect(draw));
@@ -61,12 +68,12 @@ export class ReportView extends Widget {
 
   private _callbacks(): Callbacks {
     const locator = this._locator;
+    const own: Callbacks = { fill: true, trans: this._trans, ...(this._again && { again: this._again }) };
     if (!locator) {
-      return { fill: true, trans: this._trans };
+      return own;
     }
     return {
-      fill: true,
-      trans: this._trans,
+      ...own,
       locate: (location) => void locator.open(location),
       apply: (finding, fix) => {
         if (this._report) {

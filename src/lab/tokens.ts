@@ -4,6 +4,7 @@ import type { ISignal } from "@lumino/signaling";
 import type { Location, WireReport } from "../view";
 
 export const MIME = "application/vnd.tpushape.report.v1+json";
+export const HINT_MIME = "application/vnd.tpushape.hint.v1+json";
 export const COMM_TARGET = "jupyter_tpushape";
 
 /** A model or a function that builds one, as the kernel lists it. */
@@ -47,7 +48,20 @@ export interface TraceRequest {
 }
 
 /** What the followed kernel is to the sidebar. */
-export type KernelState = "none" | "connecting" | "waiting" | "other-language" | "missing" | "ready" | "dead";
+export type KernelState = "none" | "connecting" | "waiting" | "silent" | "refused" | "other-language" | "missing" | "ready" | "dead";
+
+/** What went wrong with a fix, and what takes it back. */
+export interface Alarm {
+  text: string;
+  undo?: () => void;
+}
+
+/** A fix that stands in a cell: how the cell is run, what it raised when it did, and what takes the fix back. */
+export interface Mended {
+  run(): Promise<boolean>;
+  raised(): string;
+  undo(): void;
+}
 
 /** The one state behind panel, tab and commands: the followed kernel, what lives in it, the chosen pair, the report. */
 export interface ITracer {
@@ -60,6 +74,11 @@ export interface ITracer {
   readonly running: boolean;
   readonly message: string;
   readonly report: WireReport | null;
+  /** Whether the report is of what failed last. */
+  readonly explained: boolean;
+  /** Why the report is old; `""`: it is not. */
+  readonly old: string;
+  readonly alarm: Alarm | null;
   readonly finding: number;
   /** Counts up each time that a problem is asked for, also the one that is shown. */
   readonly asked: number;
@@ -68,16 +87,22 @@ export interface ITracer {
   autoTrace: boolean;
   /** Whether a line under a traceback says where shapes part. */
   hints: boolean;
+  /** Where a failure is explained. */
+  explainIn: "panel" | "tab";
   /** Tells whether a view is in sight: nothing is asked of a kernel while none is. */
   look(view: object, seen: boolean): void;
   choose(part: Partial<TraceRequest>): void;
   refresh(): Promise<void>;
   trace(): Promise<void>;
-  /** Traces what failed last in the kernel. */
-  explain(): Promise<void>;
-  /** After a cell that a fix went into was run: traces what the cell made, and says what is other than in the report before. */
-  again(before: WireReport, run: () => Promise<boolean>): Promise<void>;
+  /** Traces what failed last in the kernel or, given its number, what a cell of that number failed over; the report, where there is one. */
+  explain(execution?: number): Promise<WireReport | null>;
+  /** Runs a cell that a fix went into and traces what it made, and says what is other than in the report before. */
+  again(before: WireReport, mended: Mended): Promise<void>;
+  /** Traces once more what a report is of. */
+  retrace(report: WireReport): Promise<void>;
   cancel(): Promise<void>;
+  /** Who knows which reports are old. */
+  ageBy(age: ILocator["age"]): void;
   /** Moves to a problem by its index; the views follow. */
   show(finding: number): void;
 }
@@ -89,6 +114,8 @@ export const ITracer = new Token<ITracer>(
 
 /** Goes from a report to the code it speaks of. */
 export interface ILocator {
+  /** Tells, now and whenever it changes, why a report is old (`""`: it is not); gives what ends it. */
+  age(report: WireReport, tell: (reason: string) => void): () => void;
   open(location: Location): Promise<void>;
   apply(report: WireReport, finding: number, fix: number): Promise<void>;
 }

@@ -6,17 +6,20 @@ import { Signal } from "@lumino/signaling";
 import type { WireReport } from "../view";
 import { Cancelled, KernelClient, MissingPackage } from "./kernel";
 import type { Traced } from "./kernel";
-import type { Inventory, ITracer, KernelState, TraceRequest } from "./tokens";
+import type { Alarm, Inventory, ILocator, ITracer, KernelState, Mended, TraceRequest } from "./tokens";
 
 /** What the sidebar remembers of each notebook and console. */
 interface Memory {
   report: WireReport | null;
+  explained: boolean;
   finding: number;
   message: string;
   model: string;
   data: string;
 }
 
+/** After so long a kernel that says nothing is told of. */
+const PATIENCE_MS = 10_000;
 const NOTHING: Inventory = { models: [], data: [], pairs: {}, targets: [] };
 
 /** Follows one session at a time: the active notebook's or console's. */
@@ -30,35 +33,47 @@ export class Tracer implements ITracer {
   running = false;
   message = "";
   report: WireReport | null = null;
+  explained = false;
+  old = "";
+  alarm: Alarm | null = null;
   finding = 0;
   asked = 0;
   watching = false;
   autoTrace = false;
   hints = true;
+  explainIn: ITracer["explainIn"] = "panel";
 
   private readonly _views = new Set<object>();
   private readonly _memory = new WeakMap<ISessionContext, Memory>();
   private _session: ISessionContext | null = null;
   private _client: KernelClient | null = null;
   private _connecting: Promise<void> | null = null;
+  private _queued = false;
+  private _stopAge = (): void => undefined;
+  private _age: ILocator["age"] | null = null;
 
   constructor(private readonly _trans: TranslationBundle) {}
+
+  ageBy(age: ILocator["age"]): void {
+    this._age = age;
+  }
 
   follow(session: ISessionContext | null, place: string): void {
     if (session === this._session) {
       return;
     }
     if (this._session) {
-      const { report, finding, message, request } = this;
-      this._memory.set(this._session, { report, finding, message, model: request.model, data: request.data });
+      const { report, explained, finding, message, request } = this;
+      this._memory.set(this._session, { report, explained, finding, message, model: request.model, data: request.data });
     }
     this._session?.kernelChanged.disconnect(this._onKernel, this);
     this._session?.statusChanged.disconnect(this._onStatus, this);
     this._session = session;
     this.place = place;
     const known = session ? this._memory.get(session) : undefined;
-    this.report = known?.report ?? null;
+    this._set(known?.report ?? null, known?.explained ?? false);
     this.finding = known?.finding ?? 0;
+    this.alarm = null;
     this.request = { ...this.request, model: known?.model ?? "", data: known?.data ?? "" };
     session?.kernelChanged.connect(this._onKernel, this);
     session?.statusChanged.connect(this._onStatus, this);
@@ -78,7 +93,11 @@ export class Tracer implements ITracer {
 
   choose(part: Partial<TraceRequest>): void {
     const model = part.model ?? this.request.model;
-    const paired = part.model !== undefined && part.data === undefined ? this.inventory.pairs[model] : undefined;
+    const paired = model !== this.request.model && part.data === undefined ? this.inventory.pairs[model] : undefined;
+    if (model !== this.request.model) {
+      // What was said of another model is not said of this one.
+      this.message = "";
+    }
     this.request = { ...this.request, ...(paired === undefined ? {} : { data: paired }), ...part };
     this.changed.emit();
   }
@@ -122,18 +141,50 @@ export class Tracer implements ITracer {
   }
 
   async trace(): Promise<void> {
-    await this._run(this.report, (client, progress) => client.trace(this.request, progress));
+    if (this.running) {
+      // The last that was asked for is the one that counts.
+      this._queued = true;
+      return;
+    }
+    await this._run(this.report, this.request.model, (client, progress) => client.trace(this.request, progress));
   }
 
-  async explain(): Promise<void> {
-    await this._run(null, (client, progress) => client.explain(progress));
+  async explain(execution = 0): Promise<WireReport | null> {
+    const before = this.report;
+    await this._run(null, "", (client, progress) => client.explain(execution, progress));
+    return this.report !== before && this.explained ? this.report : null;
   }
 
-  async again(before: WireReport, run: () => Promise<boolean>): Promise<void> {
-    const known = new Set(this.inventory.models.map((entry) => entry.key));
-    if (!(await run())) {
-      await this.refresh();
+  async retrace({ about, title }: WireReport): Promise<void> {
+    await this.refresh();
+    const model = about?.model ?? title;
+    if (this.inventory.models.some((entry) => entry.name === model)) {
+      this.choose({ model, data: about?.data ?? "" });
+    }
+    if (this.inventory.failed || !this.request.model) {
       await this.explain();
+    } else {
+      await this.trace();
+    }
+  }
+
+  async again(before: WireReport, mended: Mended): Promise<void> {
+    const known = new Set(this.inventory.models.map((entry) => entry.key));
+    this.alarm = null;
+    const ran = await mended.run().catch(() => false);
+    if (!ran) {
+      this.alarm = {
+        text: mended.raised(),
+        undo: () => {
+          this.alarm = null;
+          mended.undo();
+          this.changed.emit();
+        },
+      };
+      await this.refresh();
+      if (this.inventory.failed) {
+        await this.explain();
+      }
       return;
     }
     await this.refresh();
@@ -150,11 +201,13 @@ export class Tracer implements ITracer {
     if (chosen.name !== this.request.model) {
       this.choose({ model: chosen.name });
     }
-    await this._run(before, (client, progress) => client.trace(this.request, progress));
+    await this._run(before, this.request.model, (client, progress) => client.trace(this.request, progress));
   }
 
+  /** `name`: the model that is asked about, `""` for what failed last. */
   private async _run(
     before: WireReport | null,
+    name: string,
     ask: (client: KernelClient, progress: (text: string) => void) => Promise<Traced>,
   ): Promise<void> {
     if (this.running) {
@@ -162,37 +215,59 @@ export class Tracer implements ITracer {
     }
     const session = this._session;
     this.running = true;
+    const say = (text: string): void => {
+      this.message = name ? `${name}: ${text}` : text;
+    };
     this.message = this._trans.__("Waiting for the kernel");
     this.changed.emit();
     try {
       const client = await this._connected();
       if (client) {
         const { report, changed } = await ask(client, (text) => {
-          this.message = text;
+          say(text);
           this.changed.emit();
         });
-        const words = before && before.summary !== report.summary ? `${before.summary} → ${report.summary}` : report.summary;
-        this._keep(session, report, changed || words);
+        const same = before !== null && before.title === report.title && before.about?.model === report.about?.model;
+        const words = same && before.summary !== report.summary ? `${before.summary} → ${report.summary}` : report.summary;
+        this._keep(session, report, name === "", changed || words);
       } else {
         this.message = "";
       }
     } catch (error) {
       this._say(error);
+      say(this.message);
     }
     this.running = false;
     this.changed.emit();
+    if (this._queued) {
+      this._queued = false;
+      await this.trace();
+    }
+  }
+
+  private _set(report: WireReport | null, explained: boolean): void {
+    this._stopAge();
+    this.report = report;
+    this.explained = explained;
+    this.old = "";
+    if (report && this._age) {
+      this._stopAge = this._age(report, (reason) => {
+        this.old = reason;
+        this.changed.emit();
+      });
+    }
   }
 
   /** A report belongs to the notebook that it was asked in, also where another one has come to the front. */
-  private _keep(session: ISessionContext | null, report: WireReport, message: string): void {
+  private _keep(session: ISessionContext | null, report: WireReport, explained: boolean, message: string): void {
     if (session === this._session) {
       this.message = message;
-      this.report = report;
+      this._set(report, explained);
       this.finding = 0;
       this.reported.emit(report);
     } else if (session) {
       const known = this._memory.get(session);
-      this._memory.set(session, { model: "", data: "", ...known, report, finding: 0, message });
+      this._memory.set(session, { model: "", data: "", ...known, report, explained, finding: 0, message });
     }
   }
 
@@ -212,7 +287,7 @@ export class Tracer implements ITracer {
     const { models, data, pairs } = inventory;
     const model = models.some((entry) => entry.name === this.request.model) ? this.request.model : (models[0]?.name ?? "");
     const kept = model === this.request.model && data.some((entry) => entry.name === this.request.data);
-    this.request = { ...this.request, model, data: kept ? this.request.data : (pairs[model] ?? data[0]?.name ?? "") };
+    this.request = { ...this.request, model, data: kept ? this.request.data : (pairs[model] ?? "") };
   }
 
   private _say(error: unknown): void {
@@ -225,6 +300,7 @@ export class Tracer implements ITracer {
     this._connecting = null;
     this.inventory = NOTHING;
     this.message = "";
+    this.alarm = null;
     this.state = this._session ? "connecting" : "none";
     this.changed.emit();
     void this.refresh();
@@ -268,22 +344,34 @@ export class Tracer implements ITracer {
   }
 
   private async _connect(client: KernelClient, kernel: Kernel.IKernelConnection): Promise<void> {
-    this.state = "connecting";
-    const { language_info: language } = await kernel.info;
-    if (language.name !== "python") {
-      this.state = "other-language";
-      return;
-    }
-    this.state = kernel.status === "busy" ? "waiting" : "connecting";
-    this.changed.emit();
+    const to = (state: KernelState): void => {
+      if (client === this._client) {
+        this.state = state;
+        this.changed.emit();
+      }
+    };
+    to("connecting");
+    const late = setTimeout(() => {
+      if (this.state === "connecting") {
+        to("silent");
+      }
+    }, PATIENCE_MS);
     try {
+      const { language_info: language } = await kernel.info;
+      if (language.name !== "python") {
+        to("other-language");
+        return;
+      }
+      to(kernel.status === "busy" ? "waiting" : "connecting");
       await client.connect(this.hints);
-      this.state = "ready";
+      to("ready");
     } catch (error) {
+      to(error instanceof MissingPackage ? "missing" : "refused");
       if (!(error instanceof MissingPackage)) {
         throw error;
       }
-      this.state = "missing";
+    } finally {
+      clearTimeout(late);
     }
   }
 }

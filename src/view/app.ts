@@ -1,5 +1,7 @@
 /** The view as a whole: it owns what is open, selected and shown, and keeps its parts in step. */
 
+import { Aged } from "./aged";
+import type { Before } from "./before";
 import { detailsPane, replicas } from "./details";
 import { FlowDoc, severityWord } from "./doc";
 import { addStyle, h } from "./dom";
@@ -15,29 +17,20 @@ import { SceneBuilder } from "./layout/scene";
 import { LARGE, orderInWorker } from "./layout/worker";
 import { linePane } from "./linepane";
 import { Minimap } from "./minimap";
+import { layerTable } from "./layertable";
 import { ancestors, litOf, openingOf } from "./opening";
 import { Outline } from "./outline";
+import { colour, foldLegend, legendOf, warm } from "./overlay";
 import { Compare } from "./preview";
 import { problemsPane } from "./problems";
 import { Hits } from "./search";
-import { Sidebar, type Tab } from "./sidebar";
+import { Sidebar, tabsOf } from "./sidebar";
 import { STYLE } from "./style";
 import { followTheme, type Theme } from "./theme";
 import { verdictsPane } from "./verdicts";
 import { idOf, Viewport } from "./viewport";
 import type { WireReport } from "./wire";
 import { trans } from "./words";
-
-/** What stays when another report comes in. */
-interface Before {
-  open: Set<string>;
-  selected: string | undefined;
-  view: Viewport["view"];
-  known: Map<string, Item>;
-  tab: Tab;
-  held: boolean;
-  current: number;
-}
 
 const NARROW = 720;
 let views = 0;
@@ -61,7 +54,11 @@ export class App {
   private hits!: Hits;
   private theme: Theme = "light";
   private side!: Sidebar;
+  private narrow = false;
+  private readonly lead = h("div", { class: "lead" });
+  private readonly aged: Aged;
   private compare: Compare;
+  private legend: HTMLElement | null = null;
   private begun = false;
   private alive = true;
 
@@ -84,6 +81,7 @@ export class App {
     this.root.classList.toggle("reduced", typeof matchMedia === "function" && matchMedia("(prefers-reduced-motion: reduce)").matches);
     el.append(this.host);
     this.compare = new Compare(report);
+    this.aged = new Aged(callbacks.again);
     this.load(report, null);
     this.stopTheme = followTheme((theme) => {
       this.theme = theme;
@@ -108,7 +106,16 @@ export class App {
 
   update(report: WireReport): void {
     this.compare = new Compare(report);
+    this.aged.say("");
     this.swap(report, 0);
+  }
+
+  /** Says why the report is old; its fixes are not offered any more. */
+  age(reason: string): void {
+    if (reason !== this.aged.reason) {
+      this.aged.say(reason);
+      this.chooseQuietly(this.current);
+    }
   }
 
   /** Shows the flow after a fix, or, asked again, the one before. */
@@ -202,19 +209,24 @@ export class App {
       go: (id) => this.selectById(id),
       ground: () => this.select(null),
     });
-    const canvas = frameOf(viewport, this.minimap, doc.report.title, (open) => this.openAll(open));
-    const names: [Tab, string][] = [
-      ["problems", doc.findings.length ? trans.__("Findings %1", doc.findings.length) : trans.__("Findings")],
-      ["details", trans.__("Details")],
-      ["outline", trans.__("Outline")],
-    ];
-    if (doc.report.verdicts?.length) {
-      names.push(["compiler", trans.__("Compiler")]);
-    }
-    this.side = new Sidebar(this.uid, names);
+    this.legend = legendOf(doc, {
+      mark: (nodes) => this.mark(nodes.map((i) => this.tree.of[i]!)),
+      goTo: (i) => this.select(this.tree.of[i]!),
+      choose: (measure) => colour(doc, viewport, measure, this.legend),
+    });
+    const canvas = frameOf(viewport, this.minimap, doc.report.title, this.legend, (open) => this.openAll(open));
+    this.side = new Sidebar(this.uid, tabsOf(doc));
     this.side.pane("outline")!.append(this.outline.element);
+    const goTo = (i: number): void => this.select(this.tree.of[i]!);
+    this.side.first("layers", () => layerTable(doc, { goTo, say: this.say }));
     canvas.prepend(this.compare.banner((f, x) => this.preview(f, x)));
-    this.root.replaceChildren(this.header.element, h("div", { class: "body" }, canvas, this.side.element), this.live);
+    this.root.replaceChildren(
+      this.header.element,
+      this.aged.element,
+      this.lead,
+      h("div", { class: "body" }, canvas, this.side.element),
+      this.live,
+    );
   }
 
   private exports(): [string, () => void][] {
@@ -237,14 +249,26 @@ export class App {
     if (!this.alive || viewport !== this.viewport) {
       return;
     }
-    viewport.setScene(builder.build(this.open, this.laneWidth()), keep);
+    const scene = builder.build(this.open, this.laneWidth());
+    warm(this.doc, viewport, scene, this.legend);
+    viewport.setScene(scene, keep);
     this.light();
     if (!this.begun && viewport.width > 1) {
       this.begun = true;
       const focus = this.doc.findings[0] && this.doc.focusOf(this.doc.findings[0]);
-      viewport.begin(focus === undefined ? undefined : builder.visible(this.tree.of[focus]!, this.open));
+      this.beginAt(focus === undefined ? undefined : builder.visible(this.tree.of[focus]!, this.open));
+      foldLegend(this.legend, viewport, this.root.classList.contains("narrow"));
     }
     this.outline.draw(viewport.selected);
+  }
+
+  /** Where there is little room, the problem and its neighbours; else as much as can be read. */
+  private beginAt(focus: Item | undefined): void {
+    const tall = this.narrow && focus ? this.viewport.closeUp(focus) : 0;
+    this.root.style.setProperty("--tall", tall ? `${Math.ceil(Math.min(420, tall + 41))}px` : "min(420px, 58vh)");
+    if (!tall) {
+      this.viewport.begin(focus);
+    }
   }
 
   private laneWidth(): number {
@@ -255,9 +279,11 @@ export class App {
     const area = this.host.getBoundingClientRect();
     const narrow = area.width > 0 && area.width < NARROW;
     this.root.classList.toggle("narrow", narrow);
-    this.root.classList.toggle("flowing", narrow && !this.callbacks.fill);
-    if (!this.callbacks.fill) {
-      this.host.style.height = narrow ? "auto" : "620px";
+    this.host.style.height = narrow ? "auto" : this.callbacks.fill ? "100%" : "620px";
+    this.viewport.flowing = narrow;
+    if (narrow !== this.narrow) {
+      this.narrow = narrow;
+      this.chooseQuietly(this.current);
     }
     const shown = this.viewport.svg.getBoundingClientRect();
     if (!shown.width) {
@@ -289,8 +315,11 @@ export class App {
     }
   }
 
-  private select(item: Item | null): void {
+  private select(wish: Item | null): void {
     const { viewport } = this;
+    const around = wish?.parent;
+    // A node that stands closed with light operations is that box.
+    const item = around?.wraps && around.node === wish?.node && !this.open.has(around.id) ? around : wish;
     viewport.selected = item;
     viewport.selectedLine = null;
     const { svg } = viewport;
@@ -398,7 +427,9 @@ export class App {
       ancestors(item).forEach((up) => this.open.add(up.id));
       void this.draw().then(() => {
         const box = this.viewport.scene?.byItem.get(item);
-        if (box) {
+        if (box && this.narrow) {
+          this.beginAt(item);
+        } else if (box) {
           this.viewport.center(box, 0.55);
         }
         this.select(item);
@@ -413,17 +444,18 @@ export class App {
     const n = this.doc.findings.length;
     this.current = n ? ((index % n) + n) % n : 0;
     const { apply, locate } = this.callbacks;
-    this.side.pane("problems")!.replaceChildren(
-      problemsPane(this.doc, this.current, {
-        choose: (f) => this.choose(f),
-        goTo: (i) => this.select(this.tree.of[i]!),
-        say: this.say,
-        preview: (f, x) => this.preview(f, x),
-        previewed: (f, x) => this.compare.stands(f, x),
-        apply,
-        locate,
-      }),
-    );
+    const act = {
+      choose: (f: number) => this.choose(f),
+      goTo: (i: number) => this.select(this.tree.of[i]!),
+      say: this.say,
+      preview: (f: number, x: number) => this.preview(f, x),
+      previewed: (f: number, x: number) => this.compare.stands(f, x),
+      apply: this.aged.reason ? undefined : apply,
+      locate,
+    };
+    const { lead, rest } = problemsPane(this.doc, this.current, act, this.narrow);
+    this.lead.replaceChildren(...(this.narrow ? [lead] : []));
+    this.side.pane("problems")!.replaceChildren(...(this.narrow ? [] : [lead]), rest);
     this.light();
     this.fillDetails();
   }
@@ -438,9 +470,14 @@ export class App {
 
   private find(words: string): string {
     const found = this.hits.find(words);
-    this.viewport.matches = new Set(this.hits.items.map((item) => this.builder.visible(item, this.open)));
-    this.viewport.schedule();
+    this.mark(this.hits.items);
     return found;
+  }
+
+  /** Marks items, or the closed groups that they are in. */
+  private mark(items: readonly Item[]): void {
+    this.viewport.matches = new Set(items.map((item) => this.builder.visible(item, this.open)));
+    this.viewport.schedule();
   }
 
   private nextHit(back: boolean): void {

@@ -1,7 +1,8 @@
 /** The wire document with its references followed: what the other parts of the view read. */
 
+import type { Heat } from "./overlay";
 import { shapeText, specText } from "./text";
-import type { Finding, LayerMemory, Location, Severity, Shape, Spec, Status, Weight, WireEdge, WireNode, WireReport } from "./wire";
+import type { Family, Finding, LayerMemory, Location, Severity, Shape, Spec, Status, Weight, WireEdge, WireNode, WireReport } from "./wire";
 import { trans } from "./words";
 
 const RANK: Record<Severity, number> = { error: 4, tpu: 3, silent: 2, slow: 1, note: 0 };
@@ -60,6 +61,9 @@ export class FlowDoc {
   /** For each spec the first of the same shape and dtype, however its axes are called. */
   readonly alike: readonly number[];
   readonly memory = new Map<string, (LayerMemory & { program: string })[]>();
+
+  /** What the picture is coloured by, where that is not the family. */
+  heat: Heat | null = null;
 
   constructor(readonly report: WireReport) {
     const flow = report.flow;
@@ -123,6 +127,11 @@ export class FlowDoc {
 
   status(i: number): Status {
     return this.nodes[i]!.status ?? "ok";
+  }
+
+  family(i: number): Family {
+    const node = this.nodes[i]!;
+    return node.family ?? this.report.flow.families?.[node.op] ?? "";
   }
 
   spec(edge: WireEdge): Spec {

@@ -2,7 +2,7 @@
 
 import type { FlowDoc } from "./doc";
 import { button, h } from "./dom";
-import { count, numberText } from "./text";
+import { aboutWords, count, numberText } from "./text";
 import { trans } from "./words";
 
 export interface HeaderActions {
@@ -89,12 +89,13 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
   const { target } = report;
   const [much = "", ...rest] = report.summary.split(" · ");
   const chips = [
-    report.flow.framework,
+    report.about?.backend ?? report.flow.framework,
     target &&
       `${target.name}${target.replicas > 1 ? ` · ${count(target.replicas, "replica")}` : ""}${target.live ? ` · ${trans.__("live")}` : ""}`,
     count(doc.nodes.length, "node"),
     params ? trans.__("%1 parameters", numberText(params)) : "",
   ];
+  const about = aboutWords(report);
   const element = h(
     "header",
     { class: "head" },
@@ -104,7 +105,8 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
       h("span", { class: "sign", "aria-hidden": "true" }, report.ok ? "✓" : "✖"),
       h("span", {}, h("span", { class: "much" }, much), rest.length ? ` · ${rest.join(" · ")}` : ""),
     ),
-    ...chips.map((words) => (words ? h("span", { class: "chip" }, words) : null)),
+    about ? h("p", { class: "about", title: report.about?.when }, about) : null,
+    h("div", { class: "chips" }, ...chips.map((words) => (words ? h("span", { class: "chip" }, words) : null))),
     h("span", { class: "grow" }),
     h("div", { class: "seek" }, h("div", { class: "search", role: "search" }, input, hits), h("div", { class: "menu" }, opener, list)),
   );

@@ -21,6 +21,8 @@ export interface Callbacks {
   charts?: () => void;
   /** The host's translator for the view's own words; English otherwise. */
   trans?: Translator;
+  /** Traces the same again; offered where a report is old. */
+  again?: () => void;
   /** Fills the element's height; otherwise the view has a height of its own, as in a cell's output. */
   fill?: boolean;
 }
@@ -34,6 +36,8 @@ export interface Mounted {
   select(node: string): void;
   /** Shows a finding by its index. */
   show(finding: number): void;
+  /** Says why the report is old, and offers no fix of it any more; `""`: it is not. */
+  age(reason: string): void;
 }
 
 export function mount(el: HTMLElement, report: WireReport, callbacks: Callbacks = {}): Mounted {
@@ -54,6 +58,9 @@ export function mount(el: HTMLElement, report: WireReport, callbacks: Callbacks 
       },
       show: (finding: number) => {
         app.choose(finding);
+      },
+      age: (reason: string) => {
+        app.age(reason);
       },
     },
   );

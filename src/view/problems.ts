@@ -18,17 +18,19 @@ export interface ProblemActions {
   locate?: ((location: Location) => void) | undefined;
 }
 
-export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions): HTMLElement {
+/** `lead`: what the problem is and, where there is little room, its first fix; `rest`: all else. */
+export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions, narrow = false): { lead: HTMLElement; rest: HTMLElement } {
   const pane = h("div", {});
+  const lead = h("div", {});
   const { findings } = doc;
   const finding = findings[current];
   if (!finding) {
-    pane.append(
-      h("h2", { class: "title" }, doc.report.summary),
-      h("p", { class: "muted" }, trans.__("Nothing was found that is worth your time.")),
-    );
+    if (!narrow) {
+      pane.append(h("h2", { class: "title" }, doc.report.summary));
+    }
+    pane.append(h("p", { class: "muted" }, trans.__("Nothing was found that is worth your time.")));
     limits(pane, doc);
-    return pane;
+    return { lead, rest: pane };
   }
   const steps = h("span", { class: "row" });
   if (findings.length > 1) {
@@ -41,7 +43,7 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions)
       ),
     );
   }
-  pane.append(
+  lead.append(
     h(
       "div",
       { class: "eyebrow" },
@@ -58,13 +60,17 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions)
   );
   const sides = sidesOf(finding);
   if (sides) {
-    pane.append(sides);
+    lead.append(sides);
+  }
+  const first = narrow ? finding.fixes?.[0] : undefined;
+  if (first) {
+    lead.append(h("h3", { class: "offscreen" }, trans.__("The first fix")), card(first, 0, current, act));
   }
   if (finding.why) {
     pane.append(h("p", { class: "why" }, finding.why));
   }
   pane.append(wayOf(doc, finding, act));
-  fixes(pane, finding, current, act);
+  fixes(pane, finding, current, act, first ? 1 : 0);
   if (finding.rejected?.length) {
     pane.append(
       h("h3", { class: "section" }, trans.__("Tried and rejected")),
@@ -84,7 +90,7 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions)
     pane.append(h("h3", { class: "section" }, trans.__("All that was found")), list);
   }
   limits(pane, doc);
-  return pane;
+  return { lead, rest: pane };
 }
 
 function limits(pane: HTMLElement, doc: FlowDoc): void {
@@ -182,15 +188,16 @@ function wayOf(doc: FlowDoc, finding: Finding, act: ProblemActions): HTMLElement
   return row;
 }
 
-function fixes(pane: HTMLElement, finding: Finding, index: number, act: ProblemActions): void {
+function fixes(pane: HTMLElement, finding: Finding, index: number, act: ProblemActions, from: number): void {
   const list = finding.fixes ?? [];
-  if (!list.length) {
+  if (list.length <= from) {
     return;
   }
   const tried = list.some((fix) => fix.proof);
-  pane.append(h("h3", { class: "section" }, tried ? trans.__("Fixes that were tried") : trans.__("What could be done")));
-  list.forEach((fix, i) => {
-    pane.append(card(fix, i, index, act));
+  const title = from ? trans.__("Other fixes") : tried ? trans.__("Fixes that were tried") : trans.__("What could be done");
+  pane.append(h("h3", { class: "section" }, title));
+  list.slice(from).forEach((fix, i) => {
+    pane.append(card(fix, from + i, index, act));
   });
 }
 

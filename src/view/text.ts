@@ -1,6 +1,6 @@
 /** Words for shapes, dtypes, numbers and places. */
 
-import type { Location, Shape, Spec, WireNode } from "./wire";
+import type { Location, Shape, Spec, WireNode, WireReport } from "./wire";
 import { trans } from "./words";
 
 const SHORT: Record<string, string> = {
@@ -170,4 +170,25 @@ export function brief(node: WireNode): string {
 export function clip(text: string, width: number, glyph: number): string {
   const room = Math.max(2, Math.floor(width / glyph));
   return text.length <= room ? text : text.slice(0, room - 1) + "…";
+}
+
+/** What a report is of: model, data, target, cell and time, as far as they are known. */
+export function aboutWords(report: WireReport): string {
+  const { about = {}, title, target } = report;
+  const when = new Date(about.when ?? NaN);
+  const today = when.toDateString() === new Date().toDateString();
+  const time = today
+    ? when.toLocaleTimeString([], { timeStyle: "short" })
+    : when.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+  const place = about.execution ? `In[${about.execution}]` : "";
+  const named = about.model ?? title;
+  return [
+    named,
+    about.model ? (about.data ?? trans.__("declared inputs")) : "",
+    target?.name ?? (about.model ? trans.__("no target") : ""),
+    place === named ? "" : place,
+    about.when && !isNaN(when.getTime()) ? time : "",
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }

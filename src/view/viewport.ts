@@ -34,6 +34,9 @@ export class Viewport {
   /** Ids of what a fix adds or changes, while the flow after it is shown. */
   changed = new Set<string>();
   was: ReadonlyMap<string, string> = new Map();
+  /** In a page that scrolls as a whole the wheel is the page's. */
+  flowing = false;
+  private words: Label[] = [];
   private grid: Grid | null = null;
   private readonly world = s("g", { class: "world" });
   private readonly layers = {
@@ -69,6 +72,7 @@ export class Viewport {
       scene.width = Math.max(scene.width, label.x + label.w);
     }
     this.grid = new Grid(scene, labels);
+    this.words = labels;
     if (before && after) {
       // What was opened or closed stays under the pointer.
       this.view.x += (before.x + before.w / 2 - after.x - after.w / 2) * this.view.k;
@@ -123,7 +127,8 @@ export class Viewport {
       return;
     }
     const first = this.scene?.boxes.find((box) => box.item.parent?.parent === null && box.y > 0) ?? this.scene?.boxes[0];
-    this.view = { k: least, x: this.width / 2 - (first ? first.x + first.w / 2 : 0) * least, y: 20 };
+    const middle = this.width / 2 - (first ? first.x + first.w / 2 : 0) * least;
+    this.view = { k: least, x: held(middle, this.width, (this.scene?.width ?? 0) * least), y: 20 };
     const box = focus && this.scene?.byItem.get(focus);
     if (box) {
       this.center(box, 0.5);
@@ -132,16 +137,38 @@ export class Viewport {
     }
   }
 
+  /** A box, what it is joined to and the words between, as large as they fit the width; gives the height that this takes. */
+  closeUp(focus: Item): number {
+    const { scene } = this;
+    const box = scene?.byItem.get(focus);
+    if (!scene || !box) {
+      return 0;
+    }
+    const near = scene.lines.filter((line) => line.source === focus || line.target === focus);
+    const around = near.flatMap((line) => [scene.byItem.get(line.source), scene.byItem.get(line.target)]);
+    const parts: { x: number; y: number; w: number; h: number }[] = [box, ...around.filter((one) => one !== undefined)];
+    parts.push(...this.words.filter((label) => near.includes(label.line)));
+    const left = Math.min(...parts.map((one) => one.x));
+    const top = Math.min(...parts.map((one) => one.y));
+    const right = Math.max(...parts.map((one) => one.x + one.w));
+    const bottom = Math.max(...parts.map((one) => one.y + one.h));
+    const pad = 14;
+    const k = Math.max(0.5, Math.min(1, (this.width - 2 * pad) / (right - left)));
+    const spare = this.width - (right - left) * k;
+    // Where not all of it fits, the broken box stands in the middle.
+    const x = spare >= 2 * pad - 1 ? spare / 2 - left * k : this.width / 2 - (box.x + box.w / 2) * k;
+    this.view = { k, x, y: pad - top * k };
+    this.schedule();
+    return (bottom - top) * k + 2 * pad;
+  }
+
   center(box: Box, at = 0.5): void {
     const k = Math.max(this.view.k, 0.6);
-    // What fits is not pushed out of the frame, and no side is left empty.
-    const hold = (wish: number, room: number, size: number): number =>
-      size <= room - 48 ? (room - size) / 2 : Math.min(28, Math.max(room - 36 - size, wish));
     const { width, height } = this.scene!;
     this.view = {
       k,
-      x: hold(this.width / 2 - (box.x + box.w / 2) * k, this.width, width * k),
-      y: hold(this.height * at - (box.y + Math.min(box.h, 200) / 2) * k, this.height, height * k),
+      x: held(this.width / 2 - (box.x + box.w / 2) * k, this.width, width * k),
+      y: held(this.height * at - (box.y + Math.min(box.h, 200) / 2) * k, this.height, height * k),
     };
     this.schedule();
   }
@@ -189,6 +216,9 @@ export class Viewport {
     if (!scene) {
       return false;
     }
+    if (this.flowing && Math.abs(dy) >= Math.abs(dx)) {
+      return false;
+    }
     if (Math.abs(dy) >= Math.abs(dx)) {
       return dy > 0 ? y + scene.height * k > this.height - 24 : y < 24;
     }
@@ -203,6 +233,15 @@ export class Viewport {
       this.frame = 0;
       this.render();
     });
+  }
+
+  /** Draws every box anew at the next frame. */
+  forget(): void {
+    this.boxes.forEach(({ element }) => {
+      element.remove();
+    });
+    this.boxes.clear();
+    this.overviewOf = null;
   }
 
   dispose(): void {
@@ -346,6 +385,11 @@ export class Viewport {
   elementOf(item: Item): SVGGElement | undefined {
     return this.boxes.get(item.id)?.element;
   }
+}
+
+/** What fits is not pushed out of the frame, and no side is left empty. */
+function held(wish: number, room: number, size: number): number {
+  return size <= room - 48 ? (room - size) / 2 : Math.min(28, Math.max(room - 36 - size, wish));
 }
 
 export function hatch(): SVGDefsElement {

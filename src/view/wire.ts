@@ -5,6 +5,7 @@ export type Status = "failed" | "not-reached" | "ok";
 export type Severity = "error" | "note" | "silent" | "slow" | "tpu";
 export type EditKind = "batching" | "data-transform" | "input-shape" | "insert-layer" | "label-transform" | "layer-config" | "loss" | "replace-layer" | "replace-op" | "strategy";
 export type Shape = (number | null)[] | null;
+export type Family = "" | "activation" | "attention" | "convolution" | "dense" | "embedding" | "light" | "merge" | "normalization" | "op" | "other" | "own" | "recurrent" | "shape";
 
 /** The whole document. */
 export interface WireReport {
@@ -19,6 +20,8 @@ export interface WireReport {
   tool?: string;
   seconds?: number;
   limits?: string[];
+  about?: About;
+  overlays?: Overlay[];
 }
 
 export interface WireFlow {
@@ -31,9 +34,14 @@ export interface WireFlow {
   locations?: Location[];
   framework?: string;
   facts?: Record<string, unknown>;
+  families?: Record<string, Family>;
 }
 
-/** A node. ``weights`` are indices into the flow's ``weights``, ``location`` and ``called`` into its ``locations``; -1: unknown. */
+/**
+ * A node. ``weights`` are indices into the flow's ``weights``, ``location`` and ``called`` into its ``locations``; -1: unknown.
+ *
+ * ``family`` is there only where it differs from what the flow's ``families`` say of its ``op``.
+ */
 export interface WireNode {
   id: string;
   name: string;
@@ -49,6 +57,7 @@ export interface WireNode {
   failure?: Failure | null;
   note?: string;
   path?: (string | number)[];
+  family?: Family | null;
 }
 
 /**
@@ -234,6 +243,7 @@ export interface Node {
   failure?: Failure | null;
   note?: string;
   path?: (string | number)[];
+  family?: Family;
 }
 
 /**
@@ -360,4 +370,27 @@ export interface Collective {
   sent: number;
   group: number;
   least?: boolean;
+}
+
+/**
+ * What a report is of, as the user called it, and when and where it was asked for; ``""`` where that is not known.
+ *
+ * ``when``: local time in ISO 8601. ``cell`` and ``execution``: the notebook's cell that asked or, for one asked from outside, that ran
+ * last. ``kernel``: changes when a kernel restarts.
+ */
+export interface About {
+  model?: string;
+  data?: string;
+  backend?: string;
+  when?: string;
+  cell?: string;
+  execution?: number;
+  kernel?: string;
+}
+
+/** Numbers that the user lays over the picture: ``values`` by node id, ``unit`` as it is written behind them. */
+export interface Overlay {
+  name: string;
+  values: Record<string, number>;
+  unit?: string;
 }

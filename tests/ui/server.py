@@ -117,6 +117,10 @@ class Window:
         """A cell of the notebook in front."""
         return self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook .jp-Cell").nth(index)
 
+    def choices(self) -> None:
+        """Opens the panel's lists, which a report folds into a line."""
+        self.page.locator('#tpushape-panel .tpushape-Panel-bar[aria-expanded="false"]').click()
+
     @property
     def panel(self) -> Locator:
         """The sidebar panel, opened."""

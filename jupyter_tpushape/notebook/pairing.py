@@ -1,0 +1,81 @@
+"""Which data belongs to a model: what its inputs take, by spec; among those by name and by the order of the cells."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_Shape = tuple[int | None, ...]
+_PLAIN = frozenset({"x", "y", "model", "net", "make", "build", "get", "create", "data", "dataset", "ds", "train", "training", "fn"})
+_HELD_BACK = frozenset({"test", "val", "valid", "validation", "eval", "holdout"})
+
+
+def leaves(value: Any, shape: Any) -> dict[str | int, _Shape] | None:
+    """The shape of each leaf by its key; ``None`` where one is not known.
+
+    Args:
+        shape: gives the shape of a leaf, and ``None`` for what is none.
+    """
+    own = shape(value)
+    if own is not None:
+        return {0: own}
+    parts = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, (tuple, list)) else ()
+    found = {key: shape(part) for key, part in parts}
+    return found if found and all(one is not None for one in found.values()) else None
+
+
+def fits(wanted: dict[str | int, _Shape] | None, have: dict[str | int, _Shape] | None) -> bool | None:
+    """Whether data of these shapes can be fed to inputs of those; ``None`` where that is not known."""
+    if wanted is None or have is None:
+        return None
+    if len(wanted) != len(have):
+        return False
+    keys = zip(wanted, wanted if set(wanted) == set(have) else have, strict=True)
+    return all(_agree(wanted[one], have[other]) for one, other in keys)
+
+
+def _agree(wanted: _Shape, have: _Shape) -> bool:
+    return len(wanted) == len(have) and all(a is None or b is None or a == b for a, b in zip(wanted[1:], have[1:], strict=True))
+
+
+def best(model: str, inputs: Any, data: Sequence[dict[str, Any]], features: Mapping[str, Any], cells: Mapping[str, int]) -> str:
+    """The name of the data that a model is traced on by itself; ``""`` where none can be fed to it.
+
+    Args:
+        data: entries with ``name``, ``class`` and ``spec``, newest first.
+        features: the leaves of each, by name.
+        cells: the number of the cell that assigned a name last.
+    """
+    words = _words(model)
+
+    def rank(entry: dict[str, Any]) -> tuple[Any, ...]:
+        name = str(entry["name"])
+        labelled = ", (" in entry["spec"] or entry["class"] == "function"
+        own = _words(name)
+        apart = abs(cells.get(model, 0) - cells.get(name.partition(",")[0], 0)) if cells else 0
+        return bool(fits(inputs, features.get(name))), labelled, len(words & own), not own & _HELD_BACK, -apart
+
+    able = [entry for entry in data if fits(inputs, features.get(str(entry["name"]))) is not False]
+    return str(max(able, key=rank)["name"]) if able else ""
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[a-z]+", name.lower())) - _PLAIN
+
+
+def assigned(sources: Sequence[str]) -> dict[str, int]:
+    """For each name the number of the cell that assigned it last."""
+    return {name: number for number, source in enumerate(sources) for name in _names(source)}
+
+
+@functools.lru_cache(maxsize=1024)
+def _names(source: str) -> frozenset[str]:
+    try:
+        tree = ast.parse(re.sub(r"(?m)^\s*[%!?].*$", "", source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return frozenset(stored | {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))})

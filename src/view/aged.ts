@@ -1,0 +1,24 @@
+/** The line that says that a report is old, and offers to trace the same again. */
+
+import { button, h } from "./dom";
+import { trans } from "./words";
+
+export class Aged {
+  readonly element = h("div", { class: "aged", role: "note", hidden: true });
+  /** Why the report is old; `""`: it is not. */
+  reason = "";
+
+  constructor(private readonly again: (() => void) | undefined) {}
+
+  say(reason: string): void {
+    this.reason = reason;
+    this.element.hidden = !reason;
+    this.element.replaceChildren();
+    if (reason) {
+      this.element.append(h("span", {}, trans.__("Old: %1", reason)));
+      if (this.again) {
+        this.element.append(button(trans.__("Trace again"), {}, this.again));
+      }
+    }
+  }
+}
