@@ -68,8 +68,6 @@ def test_the_same_model_made_again_has_the_same_keys_and_any_change_others(frame
         assert all(changed) and not {forward, train} & set(changed), what
     for what, change in OF_TRAINING.items():
         importlib.import_module(framework).backend.clear_session()
-        assert keys(pictures(framework, **change))[0] == forward, what
-        importlib.import_module(framework).backend.clear_session()
         assert keys(pictures(framework, **change))[1] not in ("", train), what
     model = pictures(framework)
     for change in ({"rows": 128}, {"dtype": "uint8"}, {"place": "v6e"}):
@@ -108,12 +106,11 @@ def test_code_of_ones_own_has_no_key(framework, monkeypatch):
     model.compile("sgd", "mse")
     assert keys(model) == ["", ""]
     model = of()
-    forward = keys(model)[0]
     model.compile("sgd", lambda y, p: tf.reduce_mean((y - p) ** 2))
-    assert keys(model) == [forward, ""]
+    assert keys(model)[1] == ""
     model = of()
     call = model.layers[-1].call
-    model.layers[-1].call = lambda x: call(x) * 2
+    model.layers[-1].call = lambda inputs, training=None: call(inputs) * 2
     assert keys(model) == ["", ""]
 
 

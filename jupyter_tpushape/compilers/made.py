@@ -131,7 +131,8 @@ def _structure(adapter: Any, model: Any) -> list[Any]:
 def _known(value: Any, package: str) -> Any:
     """A serialized configuration in which everything is the framework's own."""
     if isinstance(value, dict):
-        if "module" in value and str(value["module"]).split(".")[0] != package:
+        # tf_keras calls its own modules keras.
+        if "module" in value and str(value["module"]).split(".")[0] not in (package, "keras"):
             raise _Unknown
         if str(value.get("class_name", "")) in ("function", "__lambda__"):
             raise _Unknown
@@ -140,6 +141,8 @@ def _known(value: Any, package: str) -> Any:
         return [_known(inner, package) for inner in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):  # a learning rate as NumPy's number
+        return value.item()
     raise _Unknown
 
 
