@@ -230,7 +230,8 @@ def _wait(process: subprocess.Popen[bytes], folder: Path, seconds: float, progre
 
 def _death(code: int, errors: str) -> dict[str, Any]:
     """What can be said of a worker that left no answer."""
-    if any(words in errors for words in ("MemoryError", "bad_alloc", "annot allocate memory", "Memory allocation still failed")):
+    full = ("MemoryError", "bad_alloc", "annot allocate memory", "Memory allocation still failed", "failed to map segment")
+    if any(words in errors for words in full):
         return {"ok": False, "kind": "memory", "message": "The TPU compiler needs more of the host's memory than it may take."}
     how = f"exit code {code}"
     if code < 0:
