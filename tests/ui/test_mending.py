@@ -49,7 +49,7 @@ def test_two_clicks_from_the_hint_mend_the_cell(window: Window, lab: Lab) -> Non
     second = window.cell(2).locator(".tpushape-Hint")
     expect(second).to_be_visible()
     second.get_by_role("button", name="Explain").click()
-    expect(panel.locator(".title")).to_contain_text("lstm wants")
+    expect(panel.locator(".title")).to_contain_text("wants (batch, time, features)")
     second.get_by_role("button", name="Dismiss").click()
     expect(second).to_have_count(0)
     kinds = window.page.evaluate(
