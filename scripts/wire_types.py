@@ -25,6 +25,7 @@ ALIASES = {
     "Severity": ("Finding", "severity"),
     "EditKind": ("Edit", "kind"),
     "Shape": ("Spec", "shape"),
+    "Family": ("Node", "family"),
 }
 BANNER = "// Generated from schema/report.schema.json by `make types`. Do not edit. Fields with a default may be absent."
 
@@ -39,6 +40,8 @@ def spell(part: dict[str, Any], named: dict[str, str]) -> str:
         return str(bare["$ref"]).rsplit("/", 1)[-1]
     if "enum" in bare:
         return " | ".join(json.dumps(value) for value in bare["enum"])
+    if bare.get("additionalProperties"):
+        return f"Record<string, {spell(bare['additionalProperties'], named)}>"
     if "anyOf" in bare:
         return " | ".join(spell(choice, named) for choice in bare["anyOf"])
     match bare["type"]:

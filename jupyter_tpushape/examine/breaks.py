@@ -161,7 +161,8 @@ def _as_declared(sources: list[tuple[Source, Spec]]) -> list[Door]:
 def _sure(seen: Examined, doors: list[Door]) -> list[tuple[Door, Leaf]]:
     """Which of the data's leaves are for these inputs beyond doubt, though no model was made.
 
-    By name, where the data is a dict; else the one leaf for the one input of the one model that the builder makes.
+    By name, where the data is a dict. Else for the one model that the builder makes: the one leaf for its one input, or
+    each leaf for the only input of its shape.
     """
     if seen.sample is None:
         return []
@@ -172,9 +173,20 @@ def _sure(seen: Examined, doors: list[Door]) -> list[tuple[Door, Leaf]]:
         return named
     every = len(seen.recorder.inputs)
     models = sum(seen.adapter.is_model(obj) for obj in seen.recorder.alive) if seen.adapter is not None else 0
-    if len(doors) == len(found) == every == 1 and models <= 1 and makes(seen.program.model).one:
+    made = makes(seen.program.model)
+    if not len(doors) == len(found) == every or models > 1 or made.models != 1 or made.inputs > every:
+        return []  # another model may be the one that the data is for
+    if every == 1:
         return [(doors[0], found[0])]
+    alike = [[door for door in doors if _of_shape(door.spec, leaf.spec)] for leaf in found]
+    if all(len(some) == 1 for some in alike) and len({id(some[0]) for some in alike}) == every:
+        return [(some[0], leaf) for some, leaf in zip(alike, found, strict=True)]
     return []
+
+
+def _of_shape(declared: Spec, got: Spec) -> bool:
+    """Whether a row of the data has exactly the declared shape."""
+    return declared.shape is not None and got.shape is not None and None not in declared.shape[1:] and declared.shape[1:] == got.shape[1:]
 
 
 def data_failed(seen: Examined, error: BaseException) -> None:

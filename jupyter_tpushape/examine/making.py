@@ -27,11 +27,6 @@ class Makes:
     models: int = 0
     inputs: int = 0
 
-    @property
-    def one(self) -> bool:
-        """Whether there is one model, with one input at most that the code itself declares."""
-        return self.models == 1 and self.inputs <= 1
-
 
 def makes(builder: Any) -> Makes:
     """What a builder makes, the user's own functions that it names included; a loop counts twice."""

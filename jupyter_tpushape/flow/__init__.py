@@ -2,7 +2,7 @@
 
 from .facts import Fact, Side, Sides, Who
 from .findings import SERIOUS, SEVERITIES, After, AfterEdge, CannotRebuild, Edit, EditKind, Effect, Finding, Fix, Severity
-from .graph import Edge, Failure, Flow, Location, MeshAxis, Node, NodeKind, Status, Target, Weight
+from .graph import Edge, Failure, Family, Flow, Location, MeshAxis, Node, NodeKind, Status, Target, Weight
 from .paths import KeyPath
 from .spec import Replica, Shape, Spec, elements, show_shape
 from .wire import MIME, VERSION, Buffer, Collective, LayerMemory, Tried, Verdict, WireReport, pack, schema, unpack
@@ -23,6 +23,7 @@ __all__ = [
     "Effect",
     "Fact",
     "Failure",
+    "Family",
     "Finding",
     "Fix",
     "Flow",

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 NodeKind = Literal["stage", "split", "input", "layer", "op", "loss", "metric", "output"]
 Status = Literal["ok", "failed", "not-reached"]
+#: What a node is in one word. ``light``: an operation that computes nothing (a cast, a reshape, a slice, a constant); ``own``: the user's
+#: own code, a model inside a model too; ``other``: a layer of the framework's that is none of these; ``""``: neither layer nor operation.
+Family = Literal[
+    "", "convolution", "dense", "recurrent", "attention", "normalization", "activation", "shape", "embedding", "merge", "other", "own", "op", "light"
+]  # fmt: skip
 
 
 class Location(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -99,6 +104,7 @@ class Node(msgspec.Struct, omit_defaults=True):
     failure: Failure | None = None
     note: str = ""
     path: tuple[str | int, ...] = ()
+    family: Family = ""
 
 
 class Edge(msgspec.Struct, omit_defaults=True):

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from .findings import Finding
-from .graph import Edge, Failure, Flow, Location, Node, NodeKind, Status, Target, Weight
+from .graph import Edge, Failure, Family, Flow, Location, Node, NodeKind, Status, Target, Weight
 from .spec import Replica, Shape, Spec
 
 VERSION = 1
@@ -19,7 +19,10 @@ MIME = "application/vnd.tpushape.report.v1+json"
 
 
 class WireNode(msgspec.Struct, omit_defaults=True):
-    """A node. ``weights`` are indices into the flow's ``weights``, ``location`` and ``called`` into its ``locations``; -1: unknown."""
+    """A node. ``weights`` are indices into the flow's ``weights``, ``location`` and ``called`` into its ``locations``; -1: unknown.
+
+    ``family`` is there only where it differs from what the flow's ``families`` say of its ``op``.
+    """
 
     id: str
     name: str
@@ -35,6 +38,7 @@ class WireNode(msgspec.Struct, omit_defaults=True):
     failure: Failure | None = None
     note: str = ""
     path: tuple[str | int, ...] = ()
+    family: Family | None = None
 
 
 class WireEdge(msgspec.Struct, omit_defaults=True):
@@ -69,6 +73,7 @@ class WireFlow(msgspec.Struct, omit_defaults=True):
     locations: list[Location] = msgspec.field(default_factory=list)
     framework: str = ""
     facts: dict[str, Any] = msgspec.field(default_factory=dict)
+    families: dict[str, Family] = msgspec.field(default_factory=dict)
 
 
 class LayerMemory(msgspec.Struct, omit_defaults=True):
@@ -227,15 +232,20 @@ def pack(flow: Flow) -> WireFlow:
             held = tuple(replica.shape for replica in edge.replicas)
             placement = shapes.add((held[:1] if len(set(held)) == 1 else held, edge.layout))
         edges.append(WireEdge(edge.id, edge.source, edge.target, specs.add(edge.spec), edge.status, placement, edge.label))
+    families: dict[str, Family] = {}
+    for node in flow.nodes:
+        if node.family:
+            families.setdefault(node.op, node.family)
     nodes = [
         WireNode(
             node.id, node.name, node.kind, node.op, node.parent, node.status, place(node.location), place(node.called),
             node.config, tuple(weights.add(weight) for weight in node.weights), node.params, node.failure, node.note, node.path,
+            None if node.family == families.get(node.op, "") else node.family,
         )
         for node in flow.nodes
     ]  # fmt: skip
     placements = [WirePlacement(*held) for held in shapes.values]
-    return WireFlow(nodes, edges, specs.values, weights.values, placements, devices, places.values, flow.framework, flow.facts)
+    return WireFlow(nodes, edges, specs.values, weights.values, placements, devices, places.values, flow.framework, flow.facts, families)
 
 
 def unpack(wire: WireFlow) -> Flow:
@@ -258,6 +268,7 @@ def unpack(wire: WireFlow) -> Flow:
         Node(
             node.id, node.name, node.kind, node.op, node.parent, node.status, place(node.location), place(node.called),
             node.config, tuple(wire.weights[i] for i in node.weights), node.params, node.failure, node.note, node.path,
+            wire.families.get(node.op, "") if node.family is None else node.family,
         )
         for node in wire.nodes
     ]  # fmt: skip

@@ -68,7 +68,7 @@ def _other(node: Node, old: Node | None, home: dict[str, str]) -> Node | None:
         return None
     name = node.name if old is None or _COUNTED.sub("", old.name) != _COUNTED.sub("", node.name) else old.name
     return Node(
-        home[node.id], name, node.kind, node.op, home.get(node.parent, ""), config=node.config, params=node.params, note=node.note, path=node.path,
+        home[node.id], name, node.kind, node.op, home.get(node.parent, ""), config=node.config, params=node.params, note=node.note, path=node.path, family=node.family,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from ..flow import Edge, Failure, Flow, KeyPath, Node, Replica, Shape, Spec
 from ..flow.paths import show, to_wire
 from .config import size_arguments
 from .doors import Feeds
+from .families import layer_family, op_family
 from .locations import location
 from .recorder import Call, Port, Recorder, Source, line_of
 from .run import Leaf, Run
@@ -82,6 +83,10 @@ class Assembler:
         }  # fmt: skip
         node = self.node(call, **fields)
         node.config = {**call.config, **call.values}
+        if call.kind == "op":
+            node.family = op_family(call.op)
+        elif layer is not None:
+            node.family = layer_family(layer)
         if layer is not None:
             self._layers[node.id] = layer
         if layer is not None and call.opaque:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..flow import Node, Spec
 from .assemble import Assembler
+from .families import layer_family, op_family
 from .locations import location
 from .recorder import Call, Recorder, line_of
 
@@ -58,6 +59,7 @@ def _ghost(assembler: Assembler, adapter: Any, recorder: Recorder, layer: Any, l
         op=adapter.op_name(layer) if is_layer else type(layer).__name__, status="not-reached",
         location=location(made.where if made else line_of(layer)),
     )  # fmt: skip
+    node.family = layer_family(layer) if is_layer and node.kind != "op" else op_family(node.op)
     if is_layer:
         node.config = adapter.config(layer)
     if last is not None:

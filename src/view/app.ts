@@ -5,6 +5,7 @@ import { detailsPane, replicas } from "./details";
 import { FlowDoc, severityWord } from "./doc";
 import { addStyle, h } from "./dom";
 import { exportList, exportSvg } from "./exporting";
+import { legendOf } from "./families";
 import { frameOf } from "./frame";
 import { handle } from "./gestures";
 import { buildTree, type Item, type Tree } from "./groups";
@@ -66,6 +67,7 @@ export class App {
   private readonly lead = h("div", { class: "lead" });
   private readonly aged: Aged;
   private compare: Compare;
+  private legend: HTMLElement | null = null;
   private begun = false;
   private alive = true;
 
@@ -216,7 +218,8 @@ export class App {
       go: (id) => this.selectById(id),
       ground: () => this.select(null),
     });
-    const canvas = frameOf(viewport, this.minimap, doc.report.title, (open) => this.openAll(open));
+    this.legend = legendOf(doc, (nodes) => this.mark(nodes.map((i) => this.tree.of[i]!)));
+    const canvas = frameOf(viewport, this.minimap, doc.report.title, this.legend, (open) => this.openAll(open));
     const names: [Tab, string][] = [
       ["problems", doc.findings.length ? trans.__("Findings %1", doc.findings.length) : trans.__("Findings")],
       ["details", trans.__("Details")],
@@ -263,8 +266,24 @@ export class App {
       this.begun = true;
       const focus = this.doc.findings[0] && this.doc.focusOf(this.doc.findings[0]);
       this.beginAt(focus === undefined ? undefined : builder.visible(this.tree.of[focus]!, this.open));
+      this.foldLegend();
     }
     this.outline.draw(viewport.selected);
+  }
+
+  /** The legend is open at first where it covers nothing. */
+  private foldLegend(): void {
+    const { legend, viewport } = this;
+    if (!legend) {
+      return;
+    }
+    legend.setAttribute("open", "");
+    const { x, y, k } = viewport.view;
+    const [right, top] = [legend.offsetWidth + 18, viewport.height - legend.offsetHeight - 18];
+    const covers = viewport.scene?.boxes.some(
+      (box) => box.x * k + x < right && (box.y + box.h) * k + y > top && box.y * k + y < viewport.height,
+    );
+    legend.toggleAttribute("open", !covers && !this.root.classList.contains("narrow"));
   }
 
   /** Where there is little room, the problem and its neighbours; else as much as can be read. */
@@ -320,8 +339,11 @@ export class App {
     }
   }
 
-  private select(item: Item | null): void {
+  private select(wish: Item | null): void {
     const { viewport } = this;
+    const around = wish?.parent;
+    // A node that stands closed with light operations is that box.
+    const item = around?.wraps && around.node === wish?.node && !this.open.has(around.id) ? around : wish;
     viewport.selected = item;
     viewport.selectedLine = null;
     const { svg } = viewport;
@@ -472,9 +494,14 @@ export class App {
 
   private find(words: string): string {
     const found = this.hits.find(words);
-    this.viewport.matches = new Set(this.hits.items.map((item) => this.builder.visible(item, this.open)));
-    this.viewport.schedule();
+    this.mark(this.hits.items);
     return found;
+  }
+
+  /** Marks items, or the closed groups that they are in. */
+  private mark(items: readonly Item[]): void {
+    this.viewport.matches = new Set(items.map((item) => this.builder.visible(item, this.open)));
+    this.viewport.schedule();
   }
 
   private nextHit(back: boolean): void {

@@ -1,7 +1,7 @@
 /** The wire document with its references followed: what the other parts of the view read. */
 
 import { shapeText, specText } from "./text";
-import type { Finding, LayerMemory, Location, Severity, Shape, Spec, Status, Weight, WireEdge, WireNode, WireReport } from "./wire";
+import type { Family, Finding, LayerMemory, Location, Severity, Shape, Spec, Status, Weight, WireEdge, WireNode, WireReport } from "./wire";
 import { trans } from "./words";
 
 const RANK: Record<Severity, number> = { error: 4, tpu: 3, silent: 2, slow: 1, note: 0 };
@@ -123,6 +123,11 @@ export class FlowDoc {
 
   status(i: number): Status {
     return this.nodes[i]!.status ?? "ok";
+  }
+
+  family(i: number): Family {
+    const node = this.nodes[i]!;
+    return node.family ?? this.report.flow.families?.[node.op] ?? "";
   }
 
   spec(edge: WireEdge): Spec {

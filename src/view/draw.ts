@@ -2,7 +2,9 @@
 
 import { SEVERITY_SIGN, type FlowDoc } from "./doc";
 import { s } from "./dom";
-import { NAME_GLYPH, noteOf, subtitle, WORD_GLYPH } from "./layout/sizes";
+import { FAMILY_SIGN, lookOf, mixOf } from "./families";
+import { CHIP, NAME_GLYPH, noteOf, subtitle, WORD_GLYPH } from "./layout/sizes";
+import type { Item } from "./groups";
 import type { Box, Line } from "./layout/scene";
 import { clip, dtypeClass, placeText, shapeText } from "./text";
 import type { Severity, Side } from "./wire";
@@ -50,14 +52,29 @@ function strip(doc: FlowDoc, node: number, right: number, y: number): SVGGElemen
   return group;
 }
 
+/** What a closed group is made of: a line of its families, each as long as it has layers. */
+function mixture(doc: FlowDoc, item: Item, w: number, h: number): SVGElement[] {
+  const mix = mixOf(doc, item);
+  const all = mix.reduce((sum, [, n]) => sum + n, 0);
+  let x = 10;
+  return mix.map(([family, n]) => {
+    const wide = ((w - 20) * n) / all;
+    const part = s("rect", { class: `family fam-${family}`, x, y: h - 5, width: Math.max(0.5, wide - 1), height: 3 });
+    x += wide;
+    return part;
+  });
+}
+
 /** A box in full, its origin at its top left corner. */
 export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
   const { item, w, h } = box;
   const node = item.node >= 0 ? doc.node(item.node) : undefined;
   const kind = node?.kind ?? "group";
-  const g = s("g", { class: `node ${kind} ${item.status} ${item.severity ?? ""}${box.open ? " open" : ""}`, "data-id": item.id });
+  const family = node ? lookOf(doc.family(item.node)) : "";
+  const look = family ? ` fam-${family}` : "";
+  const g = s("g", { class: `node ${kind} ${item.status} ${item.severity ?? ""}${look}${box.open ? " open" : ""}`, "data-id": item.id });
   const round = kind === "split" ? 25 : 7;
-  if (!box.open && item.children.length) {
+  if (!box.open && item.children.length && !item.wraps) {
     g.append(s("rect", { class: "behind", x: 4, y: 4, width: w, height: h, rx: round }));
   }
   g.append(s("rect", { class: "body", width: w, height: h, rx: round }));
@@ -68,10 +85,11 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
     g.append(s("text", { class: "name", x: 12, y: 22 }, clip(item.label, w - 20, NAME_GLYPH)));
     return g;
   }
-  if (kind !== "split" && !box.open) {
+  if (kind !== "split" && !family && !box.open) {
     g.append(s("rect", { class: "kind", x: 0, y: 8, width: 3.5, height: h - 16, rx: 1.5 }));
   }
-  const left = item.children.length ? 30 : kind === "split" ? 22 : 14;
+  const begin = item.children.length ? 30 : kind === "split" ? 22 : family ? 10 : 14;
+  const left = begin + (family ? CHIP : 0);
   if (item.children.length) {
     g.append(
       s(
@@ -81,6 +99,14 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
         s("path", { d: box.open ? "M12 14l5 6 5-6" : "M14 11l6 6-6 6" }),
       ),
     );
+  }
+  if (family) {
+    g.append(
+      s("rect", { class: "family", x: begin, y: 9.5, width: 16, height: 16, rx: 4 }),
+      s("text", { class: "family-text", x: begin + 8, y: 21.5, "text-anchor": "middle" }, FAMILY_SIGN[family]),
+    );
+  } else if (kind === "group" && !box.open) {
+    g.append(...mixture(doc, item, w, h));
   }
   let right = w - 12;
   const place = placeText(doc.madeAt(item.node));
@@ -115,8 +141,12 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
     g.append(
       s(
         "text",
-        { class: "sub", x: left, y: 39 },
-        clip(sub, w - left - 12 - (place ? place.length * WORD_GLYPH + 10 : replicas && !above ? 80 : 0), WORD_GLYPH),
+        { class: "sub", x: item.children.length ? left : begin, y: 39 },
+        clip(
+          sub,
+          w - (item.children.length ? left : begin) - 12 - (place ? place.length * WORD_GLYPH + 10 : replicas && !above ? 80 : 0),
+          WORD_GLYPH,
+        ),
       ),
     );
     if (place) {

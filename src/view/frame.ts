@@ -10,7 +10,13 @@ const help = (): string =>
     "arrows walk along the flow, Enter shows details, Space opens and closes, n and p go through the problems, slash searches, f fits.",
   );
 
-export function frameOf(viewport: Viewport, minimap: Minimap, title: string, openAll: (open: boolean) => void): HTMLElement {
+export function frameOf(
+  viewport: Viewport,
+  minimap: Minimap,
+  title: string,
+  legend: HTMLElement | null,
+  openAll: (open: boolean) => void,
+): HTMLElement {
   const { svg } = viewport;
   svg.setAttribute("tabindex", "0");
   svg.setAttribute("role", "application");
@@ -36,5 +42,5 @@ export function frameOf(viewport: Viewport, minimap: Minimap, title: string, ope
     ],
   ];
   const buttons = tools.map(([sign, words, act]) => button(sign, { "aria-label": words, title: words }, act));
-  return h("div", { class: "canvas" }, svg, h("div", { class: "tools" }, ...buttons), minimap.canvas);
+  return h("div", { class: "canvas" }, svg, h("div", { class: "tools" }, ...buttons), legend, minimap.canvas);
 }

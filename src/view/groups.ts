@@ -1,12 +1,9 @@
-/**
- * The hierarchy that the picture opens and closes: the model's own composites, and, where a level is
- * long, groups of neighbours (by the names they share, by the branches between a fork and its join)
- * and folds of identical blocks. Groups are intervals of a topological order, so that a closed
- * group never closes a cycle.
- */
+/** The hierarchy that the picture opens and closes: the model's own composites, and what the picture groups by itself. */
 
 import type { FlowDoc } from "./doc";
 import { push, worse } from "./doc";
+import { regroup } from "./grouping";
+import { sink } from "./sinking";
 import type { Severity, Status } from "./wire";
 
 export interface Item {
@@ -23,6 +20,10 @@ export interface Item {
   status: Status;
   severity: Severity | undefined;
   problems: number;
+  /** Of a group: the operations within it, in their order. */
+  about: string;
+  /** A node with the light operations around it: it looks like the node, and its last way open shows them all. */
+  wraps: boolean;
   /** Only raw operations within: opened by hand, or by a problem. */
   raw: boolean;
 }
@@ -34,10 +35,10 @@ export interface Tree {
   of: Item[];
 }
 
-type Pair = readonly [Item, Item, number];
+export type Pair = readonly [Item, Item, number];
 
-const LONG = 22;
-const WIDEST = 60;
+/** From how many children on a level is grouped. */
+export const LONG = 22;
 
 export function item(id: string, node: number, label: string): Item {
   return {
@@ -52,6 +53,8 @@ export function item(id: string, node: number, label: string): Item {
     status: "ok",
     severity: undefined,
     problems: 0,
+    about: "",
+    wraps: false,
     raw: false,
   };
 }
@@ -81,11 +84,13 @@ export function buildTree(doc: FlowDoc): Tree {
   const links = between(doc, of);
   const shape = (level: Item): void => {
     const inner = [...level.children];
-    if (level.children.length > LONG || level.children.some((child) => child.children.length)) {
-      const lane = level === root ? level.children.filter((c) => doc.node(c.node).kind === "stage") : [];
-      const rest = level.children.filter((child) => !lane.includes(child));
-      level.children = lane.concat(regroup(doc, links.get(level) ?? [], level.id, rest));
+    const lane = level === root ? level.children.filter((c) => doc.node(c.node).kind === "stage") : [];
+    const rest = level.children.filter((child) => !lane.includes(child));
+    const sunk = sink(doc, rest, links.get(level) ?? []);
+    if (sunk.children.length > LONG || sunk.children.some((child) => child.children.length)) {
+      sunk.children = regroup(doc, sunk.pairs, level.id, sunk.children);
     }
+    level.children = lane.concat(sunk.children);
     inner.forEach(shape);
   };
   shape(root);
@@ -113,7 +118,7 @@ function summarise(doc: FlowDoc, one: Item): void {
   let unreached = one.children.length > 0;
   for (const child of one.children) {
     one.severity = worse(one.severity, child.severity);
-    one.problems += child.problems;
+    one.problems += one.wraps && child.node === one.node ? 0 : child.problems;
     one.leaves += child.leaves;
     if (child.status === "failed") {
       one.status = "failed";
@@ -125,7 +130,10 @@ function summarise(doc: FlowDoc, one: Item): void {
   if (unreached && one.status === "ok") {
     one.status = "not-reached";
   }
-  one.raw = one.children.length > 0 && one.children.every((child) => child.raw || (child.node >= 0 && doc.node(child.node).kind === "op"));
+  one.raw =
+    !one.wraps &&
+    one.children.length > 0 &&
+    one.children.every((child) => child.raw || (child.node >= 0 && doc.node(child.node).kind === "op"));
 }
 
 /** Edges of the flow between the children of each level, by the level that both ends share. */
@@ -190,283 +198,4 @@ export function topological(children: readonly Item[], pairs: readonly Pair[]): 
     }
   }
   return done.length === children.length ? done : null;
-}
-
-function regroup(doc: FlowDoc, pairs: readonly Pair[], path: string, children: Item[]): Item[] {
-  const list = topological(children, pairs);
-  if (!list) {
-    return children;
-  }
-  const position = new Map(list.map((one, i) => [one, i]));
-  const before: number[][] = list.map(() => []);
-  for (const [a, b] of pairs) {
-    const i = position.get(a);
-    const j = position.get(b);
-    if (i !== undefined && j !== undefined) {
-      before[j]!.push(i);
-    }
-  }
-  let groups = list;
-  if (groups.length > LONG) {
-    groups = byName(doc, groups, 0, path);
-  }
-  if (groups.length > LONG && groups.every((one) => one.node >= 0)) {
-    groups = byBranches(doc, groups, before, path);
-  }
-  groups = fold(doc, groups, position, before, path);
-  return chunk(doc, groups, path);
-}
-
-/** Inputs, splits, losses and the like have a place of their own, never within a group. */
-function apart(doc: FlowDoc, one: Item): boolean {
-  return one.node >= 0 && !["layer", "op"].includes(doc.node(one.node).kind);
-}
-
-const plain = (text: string): string => text.replace(/[_\d]/g, "");
-
-/** For each operation the letters of the name that a framework gives by itself. */
-const given = new Map<string, string>();
-
-function givenBy(op: string): string {
-  let letters = given.get(op);
-  if (letters === undefined) {
-    letters = plain(op.replace(/([a-z0-9])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, "$1$3_$2").toLowerCase());
-    given.set(op, letters);
-  }
-  return letters;
-}
-
-function tokens(doc: FlowDoc, one: Item): string[] {
-  const node = doc.node(one.node);
-  // Names that the framework gave by itself say nothing of the structure, nor do those of one word.
-  if (!/[/_.]/.test(node.name) || plain(node.name) === givenBy(node.op)) {
-    return [];
-  }
-  return node.name.split(/[/_.]/).flatMap((word) => {
-    const lettered = /^(\D+\d+)([a-z])$/.exec(word);
-    return lettered ? [lettered[1]!, lettered[2]!] : [word];
-  });
-}
-
-/** Runs of neighbours whose names share a numbered beginning: `block2`, and in it `block2a`. */
-function byName(doc: FlowDoc, list: Item[], skip: number, path: string): Item[] {
-  const beginning = (one: Item): { key: string; used: number } | null => {
-    if (one.node < 0 || apart(doc, one)) {
-      return null;
-    }
-    const words = tokens(doc, one);
-    for (let i = skip; i < words.length - 1; i++) {
-      if (/\d/.test(words[i]!) || (skip && words[i]!.length === 1)) {
-        return { key: words.slice(0, i + 1).join("_"), used: i + 1 };
-      }
-    }
-    return null;
-  };
-  const result: Item[] = [];
-  const begun = list.map(beginning);
-  let i = 0;
-  while (i < list.length) {
-    const start = begun[i];
-    let j = i + 1;
-    while (start && j < list.length && begun[j]?.key === start.key) {
-      j++;
-    }
-    if (!start || j - i < 3 || j - i === list.length) {
-      result.push(...list.slice(i, j));
-    } else {
-      const label = start.key.replace(/^(.*\D\d+)_([a-z])$/, "$1$2");
-      const group = item(`${path}~${label}@${list[i]!.id}`, -1, label);
-      const inner = list.slice(i, j);
-      group.children = inner.length > 14 ? byName(doc, inner, start.used, group.id) : inner;
-      result.push(group);
-    }
-    i = j;
-  }
-  return result;
-}
-
-/** What lies between a fork and its join, as one group that has the join's name. */
-function byBranches(doc: FlowDoc, list: Item[], before: readonly (readonly number[])[], path: string): Item[] {
-  // A place in the order is a cut where one tensor alone crosses it.
-  const last = list.map(() => -1);
-  before.forEach((edges, j) => {
-    for (const i of edges) {
-      last[i] = Math.max(last[i]!, j);
-    }
-  });
-  const result: Item[] = [];
-  let open = 0;
-  const leaving: number[][] = list.map(() => []);
-  last.forEach((j, i) => {
-    if (j >= 0) {
-      leaving[j]!.push(i);
-    }
-  });
-  let run: Item[] = [];
-  for (let k = 0; k < list.length; k++) {
-    open -= leaving[k]!.length;
-    if (last[k]! >= 0) {
-      open++;
-    }
-    run.push(list[k]!);
-    if (open > 1) {
-      continue;
-    }
-    if (run.length >= 4 && !run.some((one) => apart(doc, one))) {
-      const join = run[run.length - 1]!;
-      const group = item(`${path}~to@${join.id}`, -1, `${run[0]!.label} … ${join.label}`);
-      group.children = run;
-      result.push(group);
-    } else {
-      result.push(...run);
-    }
-    run = [];
-  }
-  return result.concat(run);
-}
-
-/** Runs of the same block, once: `×12 identical`. */
-function fold(
-  doc: FlowDoc,
-  list: Item[],
-  position: ReadonlyMap<Item, number>,
-  before: readonly (readonly number[])[],
-  path: string,
-): Item[] {
-  // Numbers compare faster than the words they stand for; 0: like no other.
-  const numbers = new Map([["", 0]]);
-  const sign = Int32Array.from(list, (one) => {
-    const words = signature(doc, one, position, before);
-    let number = numbers.get(words);
-    if (number === undefined) {
-      numbers.set(words, (number = numbers.size));
-    }
-    return number;
-  });
-  const result: Item[] = [];
-  let i = 0;
-  while (i < list.length) {
-    let best = { period: 0, times: 0 };
-    for (let period = 1; period <= 8 && i + 2 * period <= list.length; period++) {
-      if (period === 1 && !list[i]!.children.length) {
-        continue;
-      }
-      let times = 1;
-      while (same(sign, i, i + times * period, period)) {
-        times++;
-      }
-      const least = period === 1 ? 2 : list.length > LONG ? 3 : Infinity;
-      if (times >= least && times * period > best.times * best.period) {
-        best = { period, times };
-      }
-    }
-    if (!best.period) {
-      result.push(list[i++]!);
-      continue;
-    }
-    const blocks: Item[] = [];
-    for (let t = 0; t < best.times; t++) {
-      const part = list.slice(i + t * best.period, i + (t + 1) * best.period);
-      if (best.period === 1) {
-        blocks.push(part[0]!);
-      } else {
-        const block = item(`${path}~part@${part[0]!.id}`, -1, spanOf(part));
-        block.children = part;
-        blocks.push(block);
-      }
-    }
-    const group = item(`${path}~fold@${list[i]!.id}`, -1, spanOf(list.slice(i, i + best.times * best.period)));
-    group.children = blocks;
-    group.times = best.times;
-    result.push(group);
-    i += best.times * best.period;
-  }
-  return result;
-}
-
-/** `first … last`, by what is written on them. */
-function spanOf(list: readonly Item[]): string {
-  const first = list[0]!.label.split(" … ")[0]!;
-  const last = list[list.length - 1]!.label.split(" … ").pop()!;
-  return `${first} … ${last}`;
-}
-
-function same(sign: Int32Array, a: number, b: number, period: number): boolean {
-  if (b + period > sign.length) {
-    return false;
-  }
-  for (let k = 0; k < period; k++) {
-    if (sign[a + k] !== sign[b + k] || !sign[a + k]) {
-      return false;
-    }
-  }
-  return true;
-}
-
-/** How far back a reader's source still belongs to the pattern; beyond, it is merely "from outside". */
-const REACH = 12;
-
-/** What makes two blocks identical; empty where a problem makes a block worth its own place. */
-function signature(
-  doc: FlowDoc,
-  one: Item,
-  position: ReadonlyMap<Item, number>,
-  before: readonly (readonly number[])[],
-  first = -1,
-): string {
-  if (one.node >= 0) {
-    const node = doc.node(one.node);
-    if (doc.nodeSeverity[one.node] || doc.status(one.node) === "failed") {
-      return "";
-    }
-    const out = doc.outOf[one.node]![0];
-    const at = position.get(one) ?? -1;
-    const least = first < 0 ? at - REACH : first;
-    const spec = out === undefined ? "" : doc.alike[doc.edges[out]!.spec];
-    let words = `${node.op}/${node.params ?? 0}/${node.status ?? ""}/${spec}/`;
-    if (one.children.length) {
-      return `${words}in[${one.children.map((child) => signature(doc, child, position, before)).join(";")}]`;
-    }
-    for (const i of at < 0 ? [] : before[at]!) {
-      words += i < least ? "outside," : `${at - i},`;
-    }
-    return words;
-  }
-  const start = first < 0 ? firstOf(one, position) : first;
-  const inner = one.children.map((child) => signature(doc, child, position, before, start));
-  return inner.includes("") ? "" : `group[${inner.join(";")}]`;
-}
-
-function firstOf(one: Item, position: ReadonlyMap<Item, number>): number {
-  return position.get(one) ?? firstOf(one.children[0]!, position);
-}
-
-/** The last resort for a level that is still too long to read: even parts. */
-function chunk(doc: FlowDoc, list: Item[], path: string): Item[] {
-  if (list.length <= WIDEST) {
-    return list;
-  }
-  const size = Math.min(Math.max(20, Math.ceil(list.length / 40)), Math.ceil(list.length / 3));
-  const result: Item[] = [];
-  let part: Item[] = [];
-  const close = (): void => {
-    if (part.length > 2) {
-      const group = item(`${path}~chunk@${part[0]!.id}`, -1, spanOf(part));
-      group.children = part;
-      result.push(group);
-    } else {
-      result.push(...part);
-    }
-    part = [];
-  };
-  for (const one of list) {
-    if (apart(doc, one)) {
-      close();
-      result.push(one);
-    } else if (part.push(one) >= size) {
-      close();
-    }
-  }
-  close();
-  return result;
 }

@@ -5,6 +5,7 @@ import { middleOf, sideSpans } from "./draw";
 import { s } from "./dom";
 import { SIDE_ROOM } from "./layout/sizes";
 import type { Line, Scene } from "./layout/scene";
+import { Ways } from "./ways";
 import type { WireEdge } from "./wire";
 import { axesText, count, shortDtype, shapeText } from "./text";
 import { trans } from "./words";
@@ -24,6 +25,7 @@ const WRONG_GLYPH = 7.3;
 /** Labels in the order of their weight; one that would lie over another is left out. */
 export function labelsOf(doc: FlowDoc, scene: Scene, was: ReadonlyMap<string, string> = new Map()): Label[] {
   const rows = new Map<number, Label[]>();
+  const ways = new Ways(scene);
   const kept: Label[] = [];
   /** Keeps a label where it has room; whether it had. */
   const offer = (label: Label): boolean => {
@@ -52,7 +54,7 @@ export function labelsOf(doc: FlowDoc, scene: Scene, was: ReadonlyMap<string, st
   const says = (line: Line): number => (line.edges.some((e) => doc.disagreement(e)) ? 0 : 1);
   for (const line of broken.sort((a, b) => says(a) - says(b))) {
     const [right, left] = [wrong(doc, line, 1), wrong(doc, line, -1)];
-    const first = crossed(scene, right) && !crossed(scene, left) ? left : right;
+    const first = ways.cross(right) && !ways.cross(left) ? left : right;
     if (!offer(first)) {
       offer(first === right ? left : right);
     }
@@ -60,25 +62,18 @@ export function labelsOf(doc: FlowDoc, scene: Scene, was: ReadonlyMap<string, st
   for (const line of scene.lines) {
     if (line.labelled && known(doc, line) && !line.corners.length && !line.severity && line.status !== "failed") {
       const label = tensor(doc, line, was, 1);
-      offer(was.size && crossed(scene, label) ? tensor(doc, line, was, -1) : label);
+      if (!ways.cross(label)) {
+        offer(label);
+        continue;
+      }
+      // Struck through it could not be read; the details and the line's own title say it, too.
+      const other = tensor(doc, line, was, -1);
+      if (!ways.cross(other)) {
+        offer(other);
+      }
     }
   }
   return kept;
-}
-
-/** Whether another line runs through a label. */
-function crossed(scene: Scene, { line, x, y, w, h }: Label): boolean {
-  return scene.lines.some(({ key, parts }) => {
-    if (key === line.key) {
-      return false;
-    }
-    for (let i = 0; i < parts.length; i += 3) {
-      if (parts[i]! > x - 4 && parts[i]! < x + w && (parts[i + 4] ?? parts[i + 2]!) > y && parts[i + 1]! < y + h) {
-        return true;
-      }
-    }
-    return false;
-  });
 }
 
 /** Whether there is anything to say of a line's tensor. */

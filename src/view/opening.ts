@@ -24,17 +24,19 @@ export function openingOf(doc: FlowDoc, tree: Tree): Set<string> {
   }
   let level = tree.root.children;
   const only = level.filter((item) => item.node >= 0 && item.children.length);
-  if (only.length === 1 && only[0]!.children.length <= 2 * READABLE) {
+  if (only.length === 1 && !only[0]!.raw && !only[0]!.wraps && only[0]!.children.length <= 2 * READABLE) {
     open.add(only[0]!.id);
   }
   const seen = (items: readonly Item[]): number => items.reduce((sum, item) => sum + (open.has(item.id) ? 1 + seen(item.children) : 1), 0);
   while (level.length) {
     const next: Item[] = [];
     for (const item of level) {
+      // What stands with light operations opens where the node itself would.
+      const main = item.wraps ? item.children.find((child) => child.node === item.node)! : item;
       if (!item.children.length) {
         continue;
       }
-      const wanted = item.node >= 0 && !item.raw && seen(tree.root.children) + item.children.length <= READABLE;
+      const wanted = item.node >= 0 && main.children.length > 0 && !main.raw && seen(tree.root.children) + item.children.length <= READABLE;
       if (wanted || open.has(item.id)) {
         open.add(item.id);
         next.push(...item.children);

@@ -1,5 +1,26 @@
 /** The look. Colours are Okabe-Ito for lines and fills; text has colours of its own that keep 4.5:1. */
 
+import { FAMILY_SIGN, lookOf } from "./families";
+import type { Family } from "./wire";
+
+/** A colour between two. */
+function between(a: string, b: string, part: number): string {
+  const channel = (colour: string, i: number): number => parseInt(colour.slice(1 + 2 * i, 3 + 2 * i), 16);
+  const mixed = [0, 1, 2].map((i) => Math.round(channel(a, i) * part + channel(b, i) * (1 - part)));
+  return `#${mixed.map((n) => n.toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** A family's colour, the tint of its boxes, and their edge. */
+function families(colours: Record<Exclude<Family, "" | "light">, string>, ground: string, line: string): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(colours).flatMap(([name, colour]) => [
+      [`f-${name}`, colour],
+      [`t-${name}`, between(colour, ground, 0.1)],
+      [`e-${name}`, between(colour, line, 0.4)],
+    ]),
+  );
+}
+
 export const LIGHT = {
   bg: "var(--jp-layout-color1, #ffffff)",
   fg: "var(--jp-ui-font-color0, #1b1f24)",
@@ -19,6 +40,24 @@ export const LIGHT = {
   int: "#b5568f",
   "on-accent": "#ffffff",
   hatch: "#dfe3e8",
+  ...families(
+    {
+      convolution: "#0072b2",
+      dense: "#8a5a00",
+      recurrent: "#7b3fa0",
+      attention: "#b0307f",
+      embedding: "#00708a",
+      normalization: "#00735c",
+      activation: "#5f6b00",
+      shape: "#4c6172",
+      merge: "#3d444d",
+      other: "#656d76",
+      own: "#1b1f24",
+      op: "#6a6157",
+    },
+    "#ffffff",
+    "#d0d7de",
+  ),
 };
 
 export const DARK: typeof LIGHT = {
@@ -40,12 +79,39 @@ export const DARK: typeof LIGHT = {
   int: "#d78fba",
   "on-accent": "#0b0e12",
   hatch: "#343b45",
+  ...families(
+    {
+      convolution: "#5cb8f0",
+      dense: "#e5b04a",
+      recurrent: "#c79be8",
+      attention: "#f28cc8",
+      embedding: "#5fcfe0",
+      normalization: "#4fd6ab",
+      activation: "#c6d24a",
+      shape: "#a9bccb",
+      merge: "#d0d7de",
+      other: "#a9b3bf",
+      own: "#e9eef3",
+      op: "#c4b8a8",
+    },
+    "#15181d",
+    "#3a424c",
+  ),
 };
 
 const vars = (set: typeof LIGHT): string =>
   Object.entries(set)
     .map(([name, value]) => `--${name}:${value}`)
     .join(";");
+
+/** Each family's rules, spelled out: a drawing that is saved has no custom properties. */
+const FAMILIES = Object.keys(FAMILY_SIGN)
+  .map((name) => lookOf(name as Family))
+  .map(
+    (name) => `.fam-${name} .family,.family.fam-${name}{fill:var(--f-${name})}.sample.fam-${name}{background:var(--f-${name})}
+.node:where(.fam-${name}:not(.not-reached)) .body{stroke:var(--e-${name})}.node:where(.fam-${name}:not(.open,.not-reached)) .body{fill:var(--t-${name})}`,
+  )
+  .join("\n");
 
 const MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace";
 const SANS = "system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif";
@@ -57,11 +123,14 @@ export const DRAWING = `
 .node .behind{fill:var(--bg);stroke:var(--line)}
 .node.open .body{fill:var(--soft);fill-opacity:.45;stroke:var(--line);stroke-dasharray:none}
 .node.open>text{paint-order:stroke;stroke:var(--bg);stroke-width:5px;stroke-linejoin:round}
-.node .kind{fill:var(--blue)}
-.node.op .kind,.node.group .kind{fill:var(--strong)}
+.node .kind{fill:var(--strong)}
+.graph .family-text{fill:var(--on-accent);font-size:11px;font-weight:700}
+${FAMILIES}
+.node.not-reached .family{fill:var(--strong)}
 .node.stage .kind{fill:var(--int)}.node.input .kind,.node.output .kind{fill:var(--good)}
 .node.loss .kind,.node.metric .kind{fill:var(--fg)}
 .node .name{font-size:13px;font-weight:600}
+.node.open>text.family-text{stroke:none}
 .node .sub,.node .place{fill:var(--muted)}
 .node .place{font-family:${MONO};font-size:10px}
 .node .note-text{fill:var(--fg)}
@@ -148,6 +217,11 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .tools{position:absolute;right:10px;top:10px;display:flex;flex-direction:column;gap:4px}
 .tps .tools button{width:30px;height:28px;padding:0;font-size:15px;line-height:1}
 .canvas::before{content:"";position:absolute;inset:0 0 auto;height:14px;background:linear-gradient(var(--bg),transparent);pointer-events:none}
+.legend{position:absolute;left:10px;bottom:10px;background:var(--bg);border:1px solid var(--line);border-radius:8px;max-height:calc(100% - 20px);overflow:auto}
+.legend summary{padding:3px 10px;color:var(--muted)}.legend ul{list-style:none;padding:0 4px 4px}
+.tps .legend li button{border:0;padding:1px 6px;display:flex;gap:6px;width:100%;background:none;align-items:center}
+.tps .legend button[aria-pressed=true]{box-shadow:inset 0 0 0 1.5px var(--good)}
+.sample{width:15px;height:15px;border-radius:4px;color:var(--on-accent);font-size:11px;font-weight:700;display:grid;place-items:center;line-height:1}
 .map{position:absolute;right:10px;bottom:10px;border:1px solid var(--line);border-radius:8px;background:var(--bg);cursor:pointer}
 .side{flex:0 0 400px;min-width:0;max-width:46%;border-left:1px solid var(--line);display:flex;flex-direction:column;min-height:0}
 .tabs{display:flex;gap:2px;border-bottom:1px solid var(--line);padding:6px 10px 0}

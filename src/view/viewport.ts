@@ -127,7 +127,8 @@ export class Viewport {
       return;
     }
     const first = this.scene?.boxes.find((box) => box.item.parent?.parent === null && box.y > 0) ?? this.scene?.boxes[0];
-    this.view = { k: least, x: this.width / 2 - (first ? first.x + first.w / 2 : 0) * least, y: 20 };
+    const middle = this.width / 2 - (first ? first.x + first.w / 2 : 0) * least;
+    this.view = { k: least, x: held(middle, this.width, (this.scene?.width ?? 0) * least), y: 20 };
     const box = focus && this.scene?.byItem.get(focus);
     if (box) {
       this.center(box, 0.5);
@@ -163,14 +164,11 @@ export class Viewport {
 
   center(box: Box, at = 0.5): void {
     const k = Math.max(this.view.k, 0.6);
-    // What fits is not pushed out of the frame, and no side is left empty.
-    const hold = (wish: number, room: number, size: number): number =>
-      size <= room - 48 ? (room - size) / 2 : Math.min(28, Math.max(room - 36 - size, wish));
     const { width, height } = this.scene!;
     this.view = {
       k,
-      x: hold(this.width / 2 - (box.x + box.w / 2) * k, this.width, width * k),
-      y: hold(this.height * at - (box.y + Math.min(box.h, 200) / 2) * k, this.height, height * k),
+      x: held(this.width / 2 - (box.x + box.w / 2) * k, this.width, width * k),
+      y: held(this.height * at - (box.y + Math.min(box.h, 200) / 2) * k, this.height, height * k),
     };
     this.schedule();
   }
@@ -378,6 +376,11 @@ export class Viewport {
   elementOf(item: Item): SVGGElement | undefined {
     return this.boxes.get(item.id)?.element;
   }
+}
+
+/** What fits is not pushed out of the frame, and no side is left empty. */
+function held(wish: number, room: number, size: number): number {
+  return size <= room - 48 ? (room - size) / 2 : Math.min(28, Math.max(room - 36 - size, wish));
 }
 
 export function hatch(): SVGDefsElement {

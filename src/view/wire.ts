@@ -5,6 +5,7 @@ export type Status = "failed" | "not-reached" | "ok";
 export type Severity = "error" | "note" | "silent" | "slow" | "tpu";
 export type EditKind = "batching" | "data-transform" | "input-shape" | "insert-layer" | "label-transform" | "layer-config" | "loss" | "replace-layer" | "replace-op" | "strategy";
 export type Shape = (number | null)[] | null;
+export type Family = "" | "activation" | "attention" | "convolution" | "dense" | "embedding" | "light" | "merge" | "normalization" | "op" | "other" | "own" | "recurrent" | "shape";
 
 /** The whole document. */
 export interface WireReport {
@@ -32,9 +33,14 @@ export interface WireFlow {
   locations?: Location[];
   framework?: string;
   facts?: Record<string, unknown>;
+  families?: Record<string, Family>;
 }
 
-/** A node. ``weights`` are indices into the flow's ``weights``, ``location`` and ``called`` into its ``locations``; -1: unknown. */
+/**
+ * A node. ``weights`` are indices into the flow's ``weights``, ``location`` and ``called`` into its ``locations``; -1: unknown.
+ *
+ * ``family`` is there only where it differs from what the flow's ``families`` say of its ``op``.
+ */
 export interface WireNode {
   id: string;
   name: string;
@@ -50,6 +56,7 @@ export interface WireNode {
   failure?: Failure | null;
   note?: string;
   path?: (string | number)[];
+  family?: Family | null;
 }
 
 /**
@@ -235,6 +242,7 @@ export interface Node {
   failure?: Failure | null;
   note?: string;
   path?: (string | number)[];
+  family?: Family;
 }
 
 /**

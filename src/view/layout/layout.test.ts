@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { FlowDoc } from "../doc";
 import { buildTree, type Item } from "../groups";
-import { broken, chain, seeded, wild } from "../testing/flows";
+import { broken, chain, edge, node, report, seeded, wild } from "../testing/flows";
 import type { WireReport } from "../wire";
 import { Levels } from "./levels";
 import { SceneBuilder, type Box, type Scene } from "./scene";
@@ -120,6 +120,29 @@ test("opening one part keeps the order of everything beside it", () => {
         .map((box) => box.item.id);
     expect(order(opened)).toEqual(order(closed));
   }
+});
+
+test("what hangs together stands together, apart from the rest", () => {
+  const ids = (name: string, n: number): string[] => Array.from({ length: n }, (_, i) => `${name}${i}`);
+  const parts = [ids("a", 8), ids("b", 3), ids("c", 3), ids("d", 1)];
+  const edges = parts.flatMap((part) => part.slice(1).map((id, i) => edge(part[i]!, id)));
+  const { boxes } = builder(
+    report(
+      parts.flat().map((id) => node(id)),
+      edges,
+    ),
+  ).build(new Set(), 800);
+  const area = (letter: string): Box[] => boxes.filter((box) => box.item.id.startsWith(letter));
+  const [left, right] = [
+    (list: Box[]) => Math.min(...list.map((box) => box.x)),
+    (list: Box[]) => Math.max(...list.map((box) => box.x + box.w)),
+  ];
+  for (const letter of ["b", "c", "d"]) {
+    expect(left(area(letter))).toBeGreaterThan(right(area("a")));
+  }
+  // The small parts stand below one another, no lower than the large one ends.
+  expect(new Set(["b", "c", "d"].map((letter) => left(area(letter)))).size).toBe(1);
+  expect(Math.max(...boxes.map((box) => box.y))).toBe(area("a")[7]!.y);
 });
 
 test("a level that closes and opens again looks as before", () => {

@@ -29,6 +29,9 @@ export interface LevelOrder {
   /** Edges that close a cycle and are laid out the other way round. */
   reversed: Uint8Array;
   lane: Uint8Array;
+  /** The column of each item: what hangs together stands together, and apart from the rest. */
+  column: Int32Array;
+  columns: number;
   total: number;
   /** Neighbours above and below of each item. */
   upStart: Int32Array;
@@ -172,6 +175,61 @@ export function rankNodes(count: number, a: Int32Array, b: Int32Array, pin: Int8
   return rank;
 }
 
+/**
+ * The column of each node: the largest part that hangs together is the first, and the others stand beside it, one below the other
+ * while there is room: their ranks are moved down for that.
+ */
+export function columnsOf(count: number, a: Int32Array, b: Int32Array, pin: Int8Array, rank: Int32Array): [Int32Array, number] {
+  const home = new Int32Array(count);
+  for (let v = 0; v < count; v++) {
+    home[v] = v;
+  }
+  const find = (v: number): number => {
+    while (home[v] !== v) {
+      home[v] = home[home[v]!]!;
+      v = home[v]!;
+    }
+    return v;
+  };
+  for (let e = 0; e < a.length; e++) {
+    home[Math.max(find(a[e]!), find(b[e]!))] = Math.min(find(a[e]!), find(b[e]!));
+  }
+  const size = new Map<number, number>();
+  const deep = new Map<number, number>();
+  const pinned = new Set<number>();
+  for (let v = 0; v < count; v++) {
+    const part = find(v);
+    size.set(part, (size.get(part) ?? 0) + 1);
+    deep.set(part, Math.max(deep.get(part) ?? 0, rank[v]! + 1));
+    if (pin[v]) {
+      pinned.add(part);
+    }
+  }
+  const parts = [...size.keys()].sort((p, q) => size.get(q)! - size.get(p)! || p - q);
+  const column = new Map<number, number>();
+  const shift = new Map<number, number>();
+  let columns = 0;
+  let bottom = Infinity;
+  for (const part of parts) {
+    const tall = deep.get(part)!;
+    if (!columns || pinned.has(part) || pinned.size || bottom + tall > deep.get(parts[0]!)!) {
+      column.set(part, columns++);
+      bottom = columns > 1 ? tall : Infinity;
+    } else {
+      column.set(part, columns - 1);
+      shift.set(part, bottom);
+      bottom += tall;
+    }
+  }
+  const result = new Int32Array(count);
+  for (let v = 0; v < count; v++) {
+    const part = find(v);
+    result[v] = column.get(part)!;
+    rank[v]! += shift.get(part) ?? 0;
+  }
+  return [result, columns];
+}
+
 /** One sweep: items of each rank sorted by the mean place of their neighbours in the rank before. */
 export function sweep(
   starts: Int32Array,
@@ -180,6 +238,7 @@ export function sweep(
   near: Int32Array,
   nearStart: Int32Array,
   downwards: boolean,
+  column: Int32Array,
 ): void {
   const ranks = starts.length - 1;
   const key = new Float64Array(place.length);
@@ -204,7 +263,7 @@ export function sweep(
     for (let i = begin + 1; i < end; i++) {
       const v = items[i]!;
       let j = i - 1;
-      while (j >= begin && key[items[j]!]! > key[v]!) {
+      while (j >= begin && (column[items[j]!]! > column[v]! || (column[items[j]!] === column[v] && key[items[j]!]! > key[v]!))) {
         items[j + 1] = items[j]!;
         j--;
       }
@@ -230,6 +289,7 @@ export function order(graph: LevelGraph): LevelOrder {
     }
   }
   const rank = rankNodes(count, a, b, pin);
+  const [columnOf, columns] = columnsOf(count, a, b, pin, rank);
   const span = new Int32Array(edges);
   const bend = new Int32Array(edges).fill(-1);
   const lane = new Uint8Array(edges);
@@ -249,6 +309,8 @@ export function order(graph: LevelGraph): LevelOrder {
   }
   const rankOf = new Int32Array(total);
   rankOf.set(rank);
+  const column = new Int32Array(total);
+  column.set(columnOf);
   const upper = new Int32Array(links);
   const lower = new Int32Array(links);
   let l = 0;
@@ -260,6 +322,7 @@ export function order(graph: LevelGraph): LevelOrder {
     for (let i = 1; i < span[e]!; i++) {
       const id = bend[e]! + i - 1;
       rankOf[id] = rank[a[e]!]! + i;
+      column[id] = columnOf[a[e]!]!;
       upper[l] = last;
       lower[l++] = id;
       last = id;
@@ -286,9 +349,9 @@ export function order(graph: LevelGraph): LevelOrder {
     }
   }
   for (let pass = 0; pass < 3; pass++) {
-    sweep(starts, items, place, up, upStart, true);
-    sweep(starts, items, place, down, downStart, false);
+    sweep(starts, items, place, up, upStart, true, column);
+    sweep(starts, items, place, down, downStart, false, column);
   }
-  sweep(starts, items, place, up, upStart, true);
-  return { rank, ranks, starts, items, rankOf, bend, span, reversed, lane, total, upStart, up, downStart, down };
+  sweep(starts, items, place, up, upStart, true, column);
+  return { rank, ranks, starts, items, rankOf, bend, span, reversed, lane, column, columns, total, upStart, up, downStart, down };
 }

@@ -77,9 +77,27 @@ export function settle(
   }
 }
 
+/** Moves each column to the right of the one before. */
+function beside(column: Int32Array, columns: number, half: Float64Array, x: Float64Array, apart: number): void {
+  const left = new Float64Array(columns).fill(Infinity);
+  const right = new Float64Array(columns).fill(-Infinity);
+  for (let v = 0; v < x.length; v++) {
+    const c = column[v]!;
+    left[c] = Math.min(left[c]!, x[v]! - half[v]!);
+    right[c] = Math.max(right[c]!, x[v]! + half[v]!);
+  }
+  const shift = new Float64Array(columns);
+  for (let c = 1; c < columns; c++) {
+    shift[c] = right[c - 1]! + shift[c - 1]! + apart - left[c]!;
+  }
+  for (let v = 0; v < x.length; v++) {
+    x[v]! += shift[column[v]!]!;
+  }
+}
+
 export function place(graph: LevelGraph, ordered: LevelOrder, sizes: Sizes): Placed {
   const { count } = graph;
-  const { ranks, starts, items, total, rankOf, bend, span, lane, reversed } = ordered;
+  const { ranks, starts, items, total, rankOf, bend, span, lane, reversed, column, columns } = ordered;
   const edges = graph.from.length;
   const half = new Float64Array(total).fill(sizes.bendWidth / 2);
   for (let v = 0; v < count; v++) {
@@ -144,7 +162,12 @@ export function place(graph: LevelGraph, ordered: LevelOrder, sizes: Sizes): Pla
     if (alone && Math.abs(wish[first]!) > drift) {
       wish[first] = 0;
     }
-    settle(items, starts[r]!, starts[r + 1]!, wish, weight, half, sizes.apart, x);
+    for (let from = starts[r]!, to = from; from < end; from = to) {
+      while (to < end && column[items[to]!] === column[items[from]!]) {
+        to++;
+      }
+      settle(items, from, to, wish, weight, half, sizes.apart, x);
+    }
   };
   for (let r = 0; r < ranks; r++) {
     visit(r, ordered.up, ordered.upStart, inShift, inPull, 1);
@@ -200,6 +223,7 @@ export function place(graph: LevelGraph, ordered: LevelOrder, sizes: Sizes): Pla
     y += tall;
     rowBottom[r] = y;
   }
+  beside(column, columns, half, x, 2 * sizes.apart);
   let left = Infinity;
   let right = -Infinity;
   for (let v = 0; v < total; v++) {

@@ -3,11 +3,14 @@
 import type { FlowDoc } from "../doc";
 import type { Item } from "../groups";
 import { brief, count, placeText, shortDtype } from "../text";
+import { around } from "../sinking";
 import { trans } from "../words";
 
 /** Between two rows. */
 export const GAP = 46;
 export const FRAME = { head: 34, side: 18, foot: 14 };
+/** The sign of a layer's family before its name. */
+export const CHIP = 22;
 export const NAME_GLYPH = 8;
 export const WORD_GLYPH = 6.5;
 const STRIP = 86;
@@ -51,10 +54,12 @@ function shares(doc: FlowDoc, node: number): string {
 /** The second line of a box. */
 export function subtitle(doc: FlowDoc, item: Item): string {
   if (item.times > 1) {
-    return `${item.times} × ${count(item.leaves / item.times, "layer")}`;
+    return [`${item.times} × ${count(item.leaves / item.times, "layer")}`, item.about === item.label ? "" : item.about]
+      .filter(Boolean)
+      .join(" · ");
   }
   if (item.node < 0) {
-    return count(item.leaves, "layer");
+    return [count(item.leaves, "layer"), item.about === item.label ? "" : item.about].filter(Boolean).join(" · ");
   }
   const node = doc.node(item.node);
   if (node.kind === "stage") {
@@ -68,14 +73,18 @@ export function subtitle(doc: FlowDoc, item: Item): string {
   if (config) {
     words.push(config);
   }
-  if (item.children.length) {
+  if (item.children.length && !item.wraps) {
     words.push(item.raw ? count(item.leaves, "op") : count(item.leaves, "part"));
   }
   return words.filter(Boolean).join(" · ");
 }
 
-/** The third line of a box; what a split does is its second. */
+/** The third line of a box: the light operations in it, or its note; what a split does is its second. */
 export function noteOf(doc: FlowDoc, item: Item): string {
+  if (item.wraps) {
+    const [before, after] = around(item).map((names) => names.join(", "));
+    return [before && trans.__("after %1", before), after && trans.__("then %1", after)].filter(Boolean).join(", ");
+  }
   const node = item.node >= 0 ? doc.node(item.node) : undefined;
   return node && node.kind !== "split" ? (node.note ?? "") : "";
 }
@@ -89,7 +98,8 @@ export function boxSize(doc: FlowDoc, item: Item, pills: number): { w: number; h
   const node = item.node >= 0 ? doc.node(item.node) : undefined;
   const place = placeText(doc.madeAt(item.node));
   const strip = node && doc.strip(item.node).length > 1 ? STRIP : 0;
-  const more = (item.children.length ? 26 : 0) + (item.times > 1 ? 84 : 0) + (item.problems ? 26 : 0);
+  const more =
+    (item.children.length ? 26 : 0) + (item.times > 1 ? 84 : 0) + (item.problems ? 26 : 0) + (node && doc.family(item.node) ? CHIP - 4 : 0);
   // The strip stands beside the name, or, where no place is written there, on the second line.
   const above = place || node?.kind === "split";
   const first = item.label.length * NAME_GLYPH + (above ? strip : 0) + more;

@@ -21,8 +21,8 @@ async function ordered(graph: LevelGraph): Promise<LevelOrder> {
   if (typeof Worker === "undefined" || typeof URL.createObjectURL !== "function") {
     return kernel.order(graph);
   }
-  const { adjacency, breakCycles, rankNodes, sweep, order } = kernel;
-  const parts = [adjacency, breakCycles, rankNodes, sweep, order].map(String).join("\n");
+  const { adjacency, breakCycles, rankNodes, columnsOf, sweep, order } = kernel;
+  const parts = [adjacency, breakCycles, rankNodes, columnsOf, sweep, order].map(String).join("\n");
   const source = `${parts}\nonmessage=(event)=>postMessage(${order.name}(event.data));`;
   const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   try {

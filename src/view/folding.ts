@@ -1,0 +1,136 @@
+/** Runs of the same block, drawn once: `×12 identical`. */
+
+import type { FlowDoc } from "./doc";
+import { item, LONG, type Item } from "./groups";
+import { about, titleOf } from "./titles";
+
+/** The longest block that is looked for, in nodes. */
+const LONGEST = 160;
+
+/** How far back a reader's source still belongs to the pattern; beyond, it is merely "from outside". */
+const REACH = 12;
+
+/** From how many readers on a source belongs to no block. */
+const SHARED = 6;
+
+interface Run {
+  period: number;
+  times: number;
+}
+
+export function fold(
+  doc: FlowDoc,
+  list: Item[],
+  position: ReadonlyMap<Item, number>,
+  before: readonly (readonly number[])[],
+  path: string,
+): Item[] {
+  // Numbers compare faster than the words they stand for; 0: like no other.
+  const numbers = new Map([["", 0]]);
+  const readers = new Map<number, number>();
+  before.forEach((sources) => {
+    new Set(sources).forEach((i) => readers.set(i, (readers.get(i) ?? 0) + 1));
+  });
+  const far = (i: number): boolean => (readers.get(i) ?? 0) >= SHARED;
+  const sign = Int32Array.from(list, (one) => {
+    const words = signature(doc, one, position, before, far);
+    let number = numbers.get(words);
+    if (number === undefined) {
+      numbers.set(words, (number = numbers.size));
+    }
+    return number;
+  });
+  const best = runs(list, sign);
+  const result: Item[] = [];
+  let i = 0;
+  while (i < list.length) {
+    const run = best(i);
+    // A block may begin a little further on, where more of the same follow.
+    let ahead = false;
+    for (let j = i + 1; j < i + run.period && !ahead; j++) {
+      const later = best(j);
+      ahead = later.times * later.period > run.times * run.period;
+    }
+    if (!run.period || ahead) {
+      result.push(list[i++]!);
+      continue;
+    }
+    const whole = list.slice(i, i + run.times * run.period);
+    const blocks: Item[] = [];
+    for (let t = 0; t < run.times; t++) {
+      const part = whole.slice(t * run.period, (t + 1) * run.period);
+      if (run.period === 1) {
+        blocks.push(part[0]!);
+      } else {
+        const block = item(`${path}~part@${part[0]!.id}`, -1, titleOf(doc, part));
+        block.about = about(doc, part);
+        block.children = part;
+        blocks.push(block);
+      }
+    }
+    const group = item(`${path}~fold@${whole[0]!.id}`, -1, run.period === 1 ? titleOf(doc, whole) : titleOf(doc, blocks));
+    group.about = about(doc, blocks[0]!.children.length ? blocks[0]!.children : blocks.slice(0, 1));
+    group.children = blocks;
+    group.times = run.times;
+    result.push(group);
+    i += whole.length;
+  }
+  return result;
+}
+
+/** For each place the repetition that covers most from there on, of the shortest block. */
+function runs(list: readonly Item[], sign: Int32Array): (i: number) => Run {
+  const n = sign.length;
+  const longest = Math.min(LONGEST, Math.floor(n / 2));
+  const found: Run[] = Array.from({ length: n }, () => ({ period: 0, times: 0 }));
+  for (let period = 1; period <= longest; period++) {
+    const least = period === 1 ? 2 : n <= LONG ? Infinity : period < 6 ? 3 : 2;
+    // How many in a row are as the ones a block further on.
+    let alike = 0;
+    for (let i = n - period - 1; i >= 0; i--) {
+      alike = sign[i] && sign[i] === sign[i + period] ? alike + 1 : 0;
+      const times = Math.floor(alike / period) + 1;
+      const whole = period > 1 || (list[i]!.children.length > 0 && !list[i]!.wraps);
+      if (whole && times >= least && times * period > found[i]!.times * found[i]!.period) {
+        found[i] = { period, times };
+      }
+    }
+  }
+  return (i) => found[i] ?? { period: 0, times: 0 };
+}
+
+/** What makes two blocks identical; empty where a problem makes a block worth its own place. */
+function signature(
+  doc: FlowDoc,
+  one: Item,
+  position: ReadonlyMap<Item, number>,
+  before: readonly (readonly number[])[],
+  far: (i: number) => boolean,
+  first = -1,
+): string {
+  if (one.node >= 0) {
+    const node = doc.node(one.node);
+    if (doc.nodeSeverity[one.node] || doc.status(one.node) === "failed") {
+      return "";
+    }
+    const out = doc.outOf[one.node]![0];
+    const at = position.get(one) ?? -1;
+    const least = first < 0 ? at - REACH : first;
+    const spec = out === undefined ? "" : doc.alike[doc.edges[out]!.spec];
+    let words = `${node.op}/${node.params ?? 0}/${node.status ?? ""}/${spec}/`;
+    if (one.children.length && !one.wraps) {
+      return `${words}in[${one.children.map((child) => signature(doc, child, position, before, far)).join(";")}]`;
+    }
+    for (const i of at < 0 ? [] : before[at]!) {
+      words += i < least || far(i) ? "outside," : `${at - i},`;
+    }
+    return words;
+  }
+  const start = first < 0 ? firstOf(one, position) : first;
+  const inner = one.children.map((child) => signature(doc, child, position, before, far, start));
+  return inner.includes("") ? "" : `group[${inner.join(";")}]`;
+}
+
+function firstOf(one: Item, position: ReadonlyMap<Item, number>): number {
+  return position.get(one) ?? firstOf(one.children[0]!, position);
+}

@@ -1,0 +1,419 @@
+/**
+ * A long level made short: what stands side by side and is alike, names that share a beginning, identical blocks, what lies between a
+ * fork and its join, and what has one size of picture. Each group is an interval of a topological order, or lies between one source
+ * and one reader, so that a closed group never closes a cycle.
+ */
+
+import type { FlowDoc } from "./doc";
+import { fold } from "./folding";
+import { item, LONG, topological, type Item, type Pair } from "./groups";
+import { about, chosen, titleOf } from "./titles";
+
+const WIDEST = 60;
+
+export function regroup(doc: FlowDoc, pairs: readonly Pair[], path: string, children: Item[]): Item[] {
+  const sorted = topological(children, pairs);
+  if (!sorted) {
+    return children;
+  }
+  const list = sorted.length > LONG ? sideBySide(doc, sorted, pairs, path) : sorted;
+  let best = folded(doc, list, list.length > LONG ? byName(doc, list, 0, path) : list, pairs, path);
+  if (best.groups.length > READABLE) {
+    // Where names say little, what repeats says more; and some names tell their block at the end.
+    const others = [folded(doc, list, list, pairs, path)];
+    const branches = branchwise(list, pairs);
+    const ends = byEnding(doc, branches, path);
+    if (ends) {
+      others.push(folded(doc, branches, ends, pairs, path));
+    }
+    for (const other of others) {
+      if (other.groups.length < best.groups.length) {
+        best = other;
+      }
+    }
+  }
+  let { groups } = best;
+  if (groups.length > LONG) {
+    groups = byBranches(doc, groups, wired(groups, pairs), path);
+    groups = folded(doc, best.list, groups, pairs, path).groups;
+  }
+  if (groups.length > LONG) {
+    groups = bySize(doc, groups, path);
+  }
+  return chunk(doc, groups, path);
+}
+
+/** How many boxes of a level can be taken in. */
+const READABLE = 30;
+
+function folded(doc: FlowDoc, list: Item[], groups: Item[], pairs: readonly Pair[], path: string): { list: Item[]; groups: Item[] } {
+  const position = new Map(list.map((one, i) => [one, i]));
+  return { list, groups: fold(doc, groups, position, wired(list, pairs), path) };
+}
+
+/** For each unit of a list the places of what it reads. */
+function wired(list: readonly Item[], pairs: readonly Pair[]): number[][] {
+  const place = new Map<Item, number>();
+  const put = (one: Item, i: number): void => {
+    place.set(one, i);
+    one.children.forEach((child) => {
+      put(child, i);
+    });
+  };
+  list.forEach(put);
+  const before: number[][] = list.map(() => []);
+  for (const [a, b] of pairs) {
+    const [i, j] = [place.get(a), place.get(b)];
+    if (i !== undefined && j !== undefined && i !== j) {
+      before[j]!.push(i);
+    }
+  }
+  return before;
+}
+
+/** Inputs, splits, losses and the like have a place of their own, never within a group. */
+function apart(doc: FlowDoc, one: Item): boolean {
+  return one.node >= 0 && !["layer", "op"].includes(doc.node(one.node).kind);
+}
+
+function made(doc: FlowDoc, id: string, label: string, children: Item[]): Item {
+  const group = item(id, -1, label);
+  group.children = children;
+  group.about = about(doc, children);
+  return group;
+}
+
+/** From how many alike ways into one node on they are drawn once. */
+const MANY = 6;
+
+/** Ways of the same kind from one source into one reader, such as the columns of a table. */
+function sideBySide(doc: FlowDoc, list: Item[], pairs: readonly Pair[], path: string): Item[] {
+  const before = wired(list, pairs);
+  const after: number[][] = list.map(() => []);
+  before.forEach((sources, j) => {
+    new Set(sources).forEach((i) => after[i]!.push(j));
+  });
+  const taken = new Map<number, Item>();
+  const sign = (i: number): string => {
+    const one = list[i]!;
+    const node = doc.node(one.node);
+    const specs = [...new Set(doc.outOf[one.node]!.map((e) => doc.alike[doc.edges[e]!.spec]))];
+    return `${node.kind}/${node.op}/${node.params ?? 0}/${specs.join()}`;
+  };
+  const own = (i: number): boolean => {
+    const one = list[i]!;
+    const { kind } = doc.node(one.node);
+    return ["input", "layer", "op"].includes(kind) && !doc.nodeSeverity[one.node] && doc.status(one.node) === "ok" && !taken.has(i);
+  };
+  before.forEach((sources, join) => {
+    const ways = new Map<string, number[][]>();
+    for (const end of new Set(sources)) {
+      const way: number[] = [];
+      let at = end;
+      while (own(at) && after[at]!.length === 1 && doc.outOf[list[at]!.node]!.length === 1) {
+        way.unshift(at);
+        const above = [...new Set(before[at])];
+        if (above.length !== 1 || after[above[0]!]!.length !== 1) {
+          break;
+        }
+        at = above[0]!;
+      }
+      if (way.length) {
+        const key = `${way.map(sign).join(";")}<${[...new Set(before[way[0]!])].join()}`;
+        ways.set(key, [...(ways.get(key) ?? []), way]);
+      }
+    }
+    for (const alike of ways.values()) {
+      if (alike.length < MANY) {
+        continue;
+      }
+      alike.sort((a, b) => a[0]! - b[0]!);
+      const blocks = alike.map((way) => {
+        const inner = way.map((i) => list[i]!);
+        return inner.length > 1 ? made(doc, `${path}~way@${inner[0]!.id}`, inner[0]!.label, inner) : inner[0]!;
+      });
+      const names = alike.map((way) => list[way[0]!]!.label);
+      const group = made(doc, `${path}~beside@${list[join]!.id}@${list[alike[0]![0]!]!.id}`, shared(names), blocks);
+      group.about = about(
+        doc,
+        alike[0]!.map((i) => list[i]!),
+      );
+      group.times = alike.length;
+      alike.flat().forEach((i) => taken.set(i, group));
+    }
+  });
+  if (!taken.size) {
+    return list;
+  }
+  const units = list.map((one, i) => taken.get(i) ?? one);
+  return topological([...new Set(units)], lifted(units, list, pairs)) ?? list;
+}
+
+function lifted(units: readonly Item[], list: readonly Item[], pairs: readonly Pair[]): Pair[] {
+  const unit = new Map(list.map((one, i) => [one, units[i]!]));
+  return pairs.flatMap(([a, b, e]): Pair[] => {
+    const [from, to] = [unit.get(a) ?? a, unit.get(b) ?? b];
+    return from === to ? [] : [[from, to, e]];
+  });
+}
+
+/** What names have in common at their beginning, or the first and the last of them. */
+function shared(names: readonly string[]): string {
+  let n = 0;
+  while (names.every((name) => name[n] !== undefined && name[n] === names[0]![n])) {
+    n++;
+  }
+  const head = names[0]!.slice(0, n).replace(/\d+$/, "");
+  return head.length > 2 ? `${head}…` : `${names[0]} … ${names[names.length - 1]}`;
+}
+
+function tokens(doc: FlowDoc, one: Item): string[] {
+  const { name } = doc.node(one.node);
+  // Nor does a name of one word tell of a structure.
+  if (!/[/_.]/.test(name) || !chosen(doc, one)) {
+    return [];
+  }
+  return name.split(/[/_.]/).flatMap((word) => {
+    const lettered = /^(\D+\d+)([a-z])$/.exec(word);
+    return lettered ? [lettered[1]!, lettered[2]!] : [word];
+  });
+}
+
+/** Runs of neighbours whose names share a numbered beginning: `block2`, and in it `block2a`. */
+function byName(doc: FlowDoc, list: Item[], skip: number, path: string): Item[] {
+  const beginning = (one: Item): { key: string; used: number } | null => {
+    if (one.node < 0 || apart(doc, one)) {
+      return null;
+    }
+    const words = tokens(doc, one);
+    for (let i = skip; i < words.length - 1; i++) {
+      if (/\d/.test(words[i]!) || (skip && words[i]!.length === 1)) {
+        return { key: words.slice(0, i + 1).join("_"), used: i + 1 };
+      }
+    }
+    return null;
+  };
+  const result: Item[] = [];
+  // A beginning that comes again and again names a kind of part, and not a place.
+  const begun = list.map(beginning);
+  const times = new Map<string, number>();
+  begun.forEach((one, i) => {
+    if (one && begun[i - 1]?.key !== one.key) {
+      times.set(one.key, (times.get(one.key) ?? 0) + 1);
+    }
+  });
+  begun.forEach((one, i) => {
+    if (one && times.get(one.key)! > 2) {
+      begun[i] = null;
+    }
+  });
+  let i = 0;
+  while (i < list.length) {
+    const start = begun[i];
+    let j = i + 1;
+    while (start && j < list.length && begun[j]?.key === start.key) {
+      j++;
+    }
+    if (!start || j - i < 3 || j - i === list.length) {
+      result.push(...list.slice(i, j));
+    } else {
+      const label = start.key.replace(/^(.*\D\d+)_([a-z])$/, "$1$2");
+      const inner = list.slice(i, j);
+      const group = made(doc, `${path}~${label}@${list[i]!.id}`, label, inner);
+      if (inner.length > 14) {
+        group.children = byName(doc, inner, start.used, group.id);
+      }
+      result.push(group);
+    }
+    i = j;
+  }
+  return result;
+}
+
+/** The same nodes with each right after what it reads, so that a branch stands in one piece. */
+function branchwise(list: readonly Item[], pairs: readonly Pair[]): Item[] {
+  const before = wired(list, pairs);
+  const state = new Uint8Array(list.length);
+  const result: Item[] = [];
+  for (let start = 0; start < list.length; start++) {
+    const stack = [start];
+    while (stack.length) {
+      const i = stack[stack.length - 1]!;
+      const next = state[i] ? undefined : before[i]!.filter((one) => !state[one]);
+      if (next?.length) {
+        stack.push(...[...new Set(next)].sort((a, b) => b - a));
+        continue;
+      }
+      stack.pop();
+      if (!state[i]) {
+        state[i] = 1;
+        result.push(list[i]!);
+      }
+    }
+  }
+  return result;
+}
+
+/** The number that a chosen name ends with: `normal_conv_1_6`, `adjust_bn_6`. */
+function ending(doc: FlowDoc, one: Item): string {
+  if (one.node < 0 || !chosen(doc, one)) {
+    return "";
+  }
+  return /[_/.]\D*?(\d+)$/.exec(doc.node(one.node).name)?.[1] ?? "";
+}
+
+/** Runs of names that share their last number, where most of a level is named so. */
+function byEnding(doc: FlowDoc, list: Item[], path: string): Item[] | null {
+  const groups: Item[] = [];
+  let covered = 0;
+  let found = 0;
+  let run: Item[] = [];
+  let loose: Item[] = [];
+  let key = "";
+  const close = (): void => {
+    const words = new Set(run.map((one) => doc.node(one.node).op));
+    if (key && run.length > 5 && words.size > 2) {
+      groups.push(made(doc, `${path}~${key}@${run[0]!.id}`, `*_${key}`, run));
+      covered += run.length;
+      found++;
+    } else {
+      groups.push(...run);
+    }
+    groups.push(...loose);
+    [run, loose, key] = [[], [], ""];
+  };
+  for (const one of list) {
+    const end = ending(doc, one);
+    if (apart(doc, one) || one.node < 0) {
+      close();
+      groups.push(one);
+    } else if (!end) {
+      // Without a name of its own it belongs to what it stands in.
+      (key ? loose : run).push(one);
+    } else if (!key || key === end) {
+      run.push(...loose, one);
+      loose = [];
+      key = end;
+    } else {
+      const between = loose;
+      loose = [];
+      close();
+      run = [...between, one];
+      key = end;
+    }
+  }
+  close();
+  return found > 2 && covered > 0.6 * list.length ? groups : null;
+}
+
+/** What lies between a fork and its join. */
+function byBranches(doc: FlowDoc, list: Item[], before: readonly (readonly number[])[], path: string): Item[] {
+  // A place in the order is a cut where one tensor alone crosses it; labels and masks go past everything.
+  const readers = list.map(() => 0);
+  before.forEach((sources) => {
+    new Set(sources).forEach((i) => readers[i]!++);
+  });
+  const last = list.map(() => -1);
+  before.forEach((edges, j) => {
+    for (const i of edges) {
+      if (!apart(doc, list[i]!) && readers[i]! < MANY) {
+        last[i] = Math.max(last[i]!, j);
+      }
+    }
+  });
+  const result: Item[] = [];
+  let open = 0;
+  const leaving: number[][] = list.map(() => []);
+  last.forEach((j, i) => {
+    if (j >= 0) {
+      leaving[j]!.push(i);
+    }
+  });
+  let run: Item[] = [];
+  for (let k = 0; k < list.length; k++) {
+    open -= leaving[k]!.length;
+    if (last[k]! >= 0) {
+      open++;
+    }
+    run.push(list[k]!);
+    if (open > 1) {
+      continue;
+    }
+    if (run.length >= 4 && run.length < 0.7 * list.length && !run.some((one) => apart(doc, one))) {
+      result.push(made(doc, `${path}~to@${run[run.length - 1]!.id}`, titleOf(doc, run), run));
+    } else {
+      result.push(...run);
+    }
+    run = [];
+  }
+  return result.concat(run);
+}
+
+/** The size of the picture, or volume, that a part gives: `56×56`; empty for other tensors. */
+function sizeOf(doc: FlowDoc, one: Item): string {
+  let at = one;
+  while (at.children.length && !at.wraps) {
+    at = at.children[at.children.length - 1]!;
+  }
+  const out = doc.outOf[at.node]![0];
+  const shape = out === undefined ? null : doc.spec(doc.edges[out]!).shape;
+  return shape && shape.length > 3
+    ? shape
+        .slice(1, -1)
+        .map((n) => n ?? "?")
+        .join("×")
+    : "";
+}
+
+/** Runs that work at one size of picture, such as the steps of an encoder. */
+function bySize(doc: FlowDoc, list: Item[], path: string): Item[] {
+  const sizes = list.map((one) => (apart(doc, one) ? "" : sizeOf(doc, one)));
+  const result: Item[] = [];
+  let i = 0;
+  while (i < list.length) {
+    let j = i + 1;
+    while (j < list.length && sizes[i] && sizes[j] === sizes[i]) {
+      j++;
+    }
+    const run = list.slice(i, j);
+    if (run.length < 3 || run.length > 0.7 * list.length) {
+      result.push(...run);
+    } else {
+      const named = run.some((one) => chosen(doc, one));
+      const label = named ? `${sizes[i]} · ${titleOf(doc, run)}` : sizes[i]!;
+      const group = made(doc, `${path}~at@${run[0]!.id}`, label, run);
+      group.children = chunk(doc, run, group.id);
+      result.push(group);
+    }
+    i = j;
+  }
+  return result;
+}
+
+/** The last resort for a level that is still too long to read: even parts. */
+function chunk(doc: FlowDoc, list: Item[], path: string): Item[] {
+  if (list.length <= WIDEST) {
+    return list;
+  }
+  const size = Math.min(Math.max(20, Math.ceil(list.length / 40)), Math.ceil(list.length / 3));
+  const result: Item[] = [];
+  let part: Item[] = [];
+  const close = (): void => {
+    if (part.length > 2) {
+      result.push(made(doc, `${path}~chunk@${part[0]!.id}`, titleOf(doc, part), part));
+    } else {
+      result.push(...part);
+    }
+    part = [];
+  };
+  for (const one of list) {
+    if (apart(doc, one)) {
+      close();
+      result.push(one);
+    } else if (part.push(one) >= size) {
+      close();
+    }
+  }
+  close();
+  return result;
+}

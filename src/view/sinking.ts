@@ -1,0 +1,103 @@
+/** Operations that compute nothing stand with the node that reads them, or with the one they read: one box, which opens. */
+
+import type { FlowDoc } from "./doc";
+import { item, topological, type Item, type Pair } from "./groups";
+
+export interface Sunk {
+  children: Item[];
+  pairs: Pair[];
+}
+
+/** Whether nothing is wrong with a node or with its tensors. */
+function sound(doc: FlowDoc, i: number): boolean {
+  const near = doc.into[i]!.concat(doc.outOf[i]!);
+  return (
+    !doc.nodeSeverity[i] &&
+    doc.status(i) === "ok" &&
+    !near.some((e) => doc.edgeSeverity[e] !== undefined || (doc.edges[e]!.status ?? "ok") !== "ok")
+  );
+}
+
+/** Whether a light operation may go out of sight. */
+function light(doc: FlowDoc, one: Item): boolean {
+  return one.node >= 0 && !one.children.length && doc.family(one.node) === "light" && sound(doc, one.node);
+}
+
+function host(doc: FlowDoc, one: Item): boolean {
+  return ["layer", "op", "loss"].includes(doc.node(one.node).kind) && sound(doc, one.node);
+}
+
+export function sink(doc: FlowDoc, children: Item[], pairs: readonly Pair[]): Sunk {
+  const unchanged = { children, pairs: [...pairs] };
+  if (children.length < 3 || !children.some((one) => light(doc, one))) {
+    return unchanged;
+  }
+  const list = topological(children, pairs);
+  if (!list) {
+    return unchanged;
+  }
+  const index = new Map(list.map((one, i) => [one, i]));
+  const readers: number[][] = list.map(() => []);
+  const sources: number[][] = list.map(() => []);
+  for (const [a, b] of pairs) {
+    const [i, j] = [index.get(a), index.get(b)];
+    if (i !== undefined && j !== undefined) {
+      readers[i]!.push(j);
+      sources[j]!.push(i);
+    }
+  }
+  const home = list.map((_, i) => i);
+  const find = (i: number): number => (home[i] === i ? i : (home[i] = find(home[i]!)));
+  /** The one host of a node's neighbours; -1 where there are several, or some on another level. */
+  const only = (near: readonly number[], all: number): number => {
+    const homes = new Set(near.map(find));
+    const [first] = homes;
+    return homes.size === 1 && near.length === all && host(doc, list[first!]!) ? first! : -1;
+  };
+  // To where all its readers are, else to where all it reads comes from: neither can close a cycle.
+  for (let i = list.length - 1; i >= 0; i--) {
+    const to = light(doc, list[i]!) ? only(readers[i]!, doc.outOf[list[i]!.node]!.length) : -1;
+    if (to >= 0) {
+      home[i] = to;
+    }
+  }
+  list.forEach((one, i) => {
+    if (home[i] !== i || !light(doc, one)) {
+      return;
+    }
+    const to = only(sources[i]!, doc.into[one.node]!.length);
+    if (to >= 0 && to !== i) {
+      home[i] = to;
+    }
+  });
+  const members = new Map<number, Item[]>();
+  list.forEach((one, i) => {
+    const at = find(i);
+    members.set(at, [...(members.get(at) ?? []), one]);
+  });
+  const shown = new Map<Item, Item>();
+  for (const [at, inside] of members) {
+    const main = list[at]!;
+    let one = main;
+    if (inside.length > 1) {
+      one = item(`${main.id}~with`, main.node, main.label);
+      one.wraps = true;
+      one.children = inside;
+    }
+    inside.forEach((member) => shown.set(member, one));
+  }
+  return {
+    children: [...new Set(list.map((one) => shown.get(one)!))],
+    pairs: pairs.flatMap(([a, b, e]): Pair[] => {
+      const [from, to] = [shown.get(a) ?? a, shown.get(b) ?? b];
+      return from === to ? [] : [[from, to, e]];
+    }),
+  };
+}
+
+/** The operations around a wrapped node, in words. */
+export function around(one: Item): [before: string[], after: string[]] {
+  const at = one.children.findIndex((child) => child.node === one.node);
+  const names = (list: readonly Item[]): string[] => list.map((child) => child.label);
+  return [names(one.children.slice(0, at)), names(one.children.slice(at + 1))];
+}
