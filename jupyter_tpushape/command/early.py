@@ -40,9 +40,9 @@ def check_place(place: str) -> None:
         raise UsageError(f"There is no file {path}: {hint}")
     known = _bound(Path(path))
     if known is not None and name not in known:
-        near = difflib.get_close_matches(name, known, 1)
+        alike = difflib.get_close_matches(name, known, 1)
         made = [one for one, defined in known.items() if defined and not one.startswith("_")]
-        hint = f" Did you mean {near[0]}?" if near else ""
+        hint = f" Did you mean {alike[0]}?" if alike else ""
         raise UsageError(f"{Path(path).name} has no {name}; it has {', '.join(made[:8]) or 'no functions'}.{hint}")
 
 

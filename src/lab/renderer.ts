@@ -68,7 +68,7 @@ class ReportRenderer extends Widget implements IRenderMime.IRenderer {
     const kernel = panel?.sessionContext.session?.kernel;
     if (view?.model_id && panel && kernel?.hasComm(view.model_id)) {
       this._live?.dispose();
-      this._live = panel.content.rendermime.createRenderer(WIDGET_MIME) as Widget & IRenderMime.IRenderer;
+      this._live = panel.content.rendermime.createRenderer(WIDGET_MIME);
       Widget.attach(this._live, this.node);
       await this._live.renderModel(model);
       return;
