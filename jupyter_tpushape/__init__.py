@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _HOME = {
     "trace": ".diagnose",
     "apply": ".repair.patch",
+    "diff": ".views.comparison",
     "assert_flows": ".testing",
     "tpu_strategy": ".replicas",
     "fit_batch": ".compilers.fit",
@@ -36,7 +37,7 @@ _HOME = {
     "unload_ipython_extension": ".notebook",
 }
 
-__all__ = ["CannotRebuild", "Report", "apply", "assert_flows", "fit_batch", "rules", "tpu_strategy", "trace", "watch"]
+__all__ = ["CannotRebuild", "Report", "apply", "assert_flows", "diff", "fit_batch", "rules", "tpu_strategy", "trace", "watch"]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ from .flow.findings import SEVERITIES, Finding
 from .flow.graph import Flow, Target
 from .flow.sound import Unsound
 from .flow.sound import check as sound
-from .flow.wire import VERSION, About, Verdict, WireReport, pack, unpack
+from .flow.wire import VERSION, About, Overlay, Verdict, WireReport, pack, unpack
 
 
 class Report:
@@ -39,6 +42,7 @@ class Report:
         seconds: float = 0.0,
         limits: tuple[str, ...] = (),
         about: About | None = None,
+        overlays: tuple[Overlay, ...] = (),
     ) -> None:
         self.flow = flow
         self.findings = sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
@@ -48,6 +52,7 @@ class Report:
         self.seconds = seconds
         self.limits = limits
         self.about = about or About()
+        self.overlays = overlays
         self.replacement: Any = None
 
     @property
@@ -72,7 +77,7 @@ class Report:
 
         return WireReport(
             VERSION, self.title, self.summary, self.ok, pack(self.flow), self.findings, self.target, self.verdicts,
-            f"jupyter_tpushape {__version__}", round(self.seconds, 3), self.limits, self.about,
+            f"jupyter_tpushape {__version__}", round(self.seconds, 3), self.limits, self.about, self.overlays,
         )  # fmt: skip
 
     def to_json(self) -> str:
@@ -105,7 +110,7 @@ class Report:
             raise ValueError(f"This report does not hang together: {error}. Expected the text that report.to_json() gives.") from None
         return cls(
             unpack(wire.flow), wire.findings, target=wire.target, verdicts=wire.verdicts,
-            title=wire.title, seconds=wire.seconds, limits=wire.limits, about=wire.about,
+            title=wire.title, seconds=wire.seconds, limits=wire.limits, about=wire.about, overlays=wire.overlays,
         )  # fmt: skip
 
     def save(self, path: str | Path) -> Path:
@@ -125,6 +130,49 @@ class Report:
         from . import view
 
         return view("widget").show(self)
+
+    def overlay(self, values: Mapping[str, float], name: str, unit: str = "") -> Report:
+        """Lays numbers over the picture, to be chosen there under ``name``: boxes are coloured by them, and groups show sums.
+
+        Args:
+            values: a number for each layer's name or node's id; a name that several nodes have stands for each of them.
+            name: how it is called; one of the same name is replaced.
+            unit: what is written behind the numbers, such as ``"ms"``.
+
+        Returns:
+            The report itself.
+
+        Raises:
+            ValueError: where there is no such layer, or a value is no finite number; the message says which.
+        """
+        nodes: dict[str, list[str]] = {}
+        for node in self.flow.nodes:
+            nodes.setdefault(node.name, []).append(node.id)
+        ids = {node.id for node in self.flow.nodes}
+        placed: dict[str, float] = {}
+        for layer, value in values.items():
+            if layer not in nodes and layer not in ids:
+                near = get_close_matches(layer, nodes, n=3)
+                raise ValueError(
+                    f"There is no layer {layer!r} in this report{': is it ' + ' or '.join(map(repr, near)) + '?' if near else '.'}"
+                )
+            number = float(value)
+            if not math.isfinite(number):
+                raise ValueError(f"The value of {layer!r} is {value!r}, and not a finite number.")
+            placed.update(dict.fromkeys(nodes.get(layer) or [layer], number))
+        self.overlays = (*(one for one in self.overlays if one.name != name), Overlay(name, placed, unit))
+        return self
+
+    def to_dataframe(self) -> Any:
+        """The layers as a ``pandas.DataFrame``: name, type, tensors in and out, parameters, placement, and bytes of weights, of one
+        replica's outputs, and as compiled where a compiler was asked.
+
+        Raises:
+            ModuleNotFoundError: where pandas is not installed.
+        """
+        from . import view
+
+        return view("layers").to_dataframe(self)
 
     def charts(self) -> list[Any]:
         """Plotly figures of what the TPU compiler said, in MiB: memory by layer and padding by layer of each program, and memory against

@@ -426,4 +426,111 @@ def data():
             ),
         ),
     ),
+    "lists from a generator": Own(
+        """
+def build():
+    a, b = keras.Input((6,)), keras.Input((4,))
+    model = keras.Model([a, b], L.Dense(1)(L.Concatenate()([a, b])))
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    def batches():
+        for _ in range(8):
+            yield [[np.zeros((8, 6), "float32"), np.zeros((8, 4), "float32")], np.zeros((8, 1), "float32")]
+
+    return batches()
+""",
+        (
+            (
+                '            yield [[np.zeros((8, 6), "float32"), np.zeros((8, 4), "float32")], np.zeros((8, 1), "float32")]',
+                '            yield ((np.zeros((8, 6), "float32"), np.zeros((8, 4), "float32")), np.zeros((8, 1), "float32"))',
+            ),
+        ),
+        keras=True,
+    ),
+    "a list of inputs in a sequence": Own(
+        """
+class Batches(keras.utils.PyDataset):
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, index):
+        inputs = [np.zeros((8, 6), "float32"), np.zeros((8, 4), "float32")]
+        return inputs, np.zeros((8, 1), "float32")
+
+
+def build():
+    a, b = keras.Input((6,)), keras.Input((4,))
+    model = keras.Model([a, b], L.Dense(1)(L.Concatenate()([a, b])))
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return Batches()
+""",
+        (('        return inputs, np.zeros((8, 1), "float32")', '        return tuple(inputs), np.zeros((8, 1), "float32")'),),
+        keras=True,
+    ),
+    "frames for samples": Own(
+        """
+def build():
+    model = keras.Sequential([keras.Input((5, 8, 8, 1)), L.ConvLSTM2D(2, 3), L.Flatten(), L.Dense(1)])
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    frames = np.zeros((6, 5, 8, 8), "float32").reshape(-1, 8, 8, 1)
+    return frames, np.zeros((6, 1), "float32")
+""",
+        (
+            (
+                '    return frames, np.zeros((6, 1), "float32")',
+                '    return np.reshape(frames, (-1, 5, 8, 8, 1)), np.zeros((6, 1), "float32")',
+            ),
+        ),
+    ),
+    "last frame for frames": Own(
+        """
+def build():
+    model = keras.Sequential(
+        [
+            keras.Input((5, 8, 8, 1)),
+            L.ConvLSTM2D(2, 3, padding="same"),
+            L.Conv3D(1, 3, padding="same"),
+        ]
+    )
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return np.zeros((6, 5, 8, 8, 1), "float32"), np.zeros((6, 5, 8, 8, 1), "float32")
+""",
+        (
+            (
+                '            L.ConvLSTM2D(2, 3, padding="same"),',
+                '            L.ConvLSTM2D(2, 3, padding="same", return_sequences=True),',
+            ),
+        ),
+    ),
+    "text without a dtype": Own(
+        """
+def build():
+    words = L.TextVectorization(50, output_sequence_length=4)
+    words.adapt(["a cat", "a dog"])
+    i = keras.Input((1,))
+    model = keras.Model(i, L.Dense(1)(L.Flatten()(L.Embedding(50, 3)(words(i)))))
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return tf.constant([["a cat"], ["a dog"]] * 4), np.zeros((8, 1), "float32")
+""",
+        (("    i = keras.Input((1,))", '    i = keras.Input((1,), dtype="string")'),),
+    ),
 }  # fmt: skip

@@ -184,6 +184,14 @@ class About(msgspec.Struct, omit_defaults=True, frozen=True):
     kernel: str = ""
 
 
+class Overlay(msgspec.Struct, omit_defaults=True, frozen=True):
+    """Numbers that the user lays over the picture: ``values`` by node id, ``unit`` as it is written behind them."""
+
+    name: str
+    values: dict[str, float]
+    unit: str = ""
+
+
 class WireReport(msgspec.Struct, omit_defaults=True):
     """The whole document."""
 
@@ -199,6 +207,7 @@ class WireReport(msgspec.Struct, omit_defaults=True):
     seconds: float = 0.0
     limits: tuple[str, ...] = ()
     about: About = About()
+    overlays: tuple[Overlay, ...] = ()
 
 
 class _Table:

@@ -56,6 +56,7 @@ class TpuShapeMagics(Magics):
             %tpushape model (x, y) --tpu v3-8
             %tpushape step dataset
             %tpushape watch model data
+            %tpushape diff before after data
             %tpushape
         """
         if {"--help", "-h"} & set(line.split()):
@@ -125,6 +126,8 @@ class TpuShapeMagics(Magics):
         names = list(options.names)
         if names[:1] == ["watch"]:
             return self._watch(names[1:], chosen)
+        if names[:1] == ["diff"]:
+            return self._diff(names[1:], chosen)
         if not names:
             return self._last(chosen)
         if len(names) > 2:
@@ -181,6 +184,14 @@ class TpuShapeMagics(Magics):
         if report is None:
             raise UsageError("Nothing has failed here since the extension was loaded: type %tpushape model data to look at a model.")
         return report
+
+    def _diff(self, names: list[str], chosen: dict[str, Any]) -> None:
+        from ..diagnose import trace
+        from ..views.comparison import compared
+
+        if len(names) not in (2, 3):
+            raise UsageError("Expected two models or reports, and their data: type %tpushape diff before after data.")
+        print(compared([self._value(name) for name in names], lambda model, data: trace(model, data, **chosen)))
 
     def _watch(self, names: list[str], chosen: dict[str, Any]) -> None:
         if names[:1] == ["off"] or not names:

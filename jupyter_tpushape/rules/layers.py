@@ -19,6 +19,7 @@ from ..examine.heard import (
     HeardWindow,
     hear,
 )
+from ..examine.heard_contracts import HeardArrays
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..graph import Cause, cause, odd, resized, value, written
 from ..trace.locations import location
@@ -26,6 +27,7 @@ from .contracts import CONTRACTS, Break
 from .entry import entry
 from .facts.data import Unfilled
 from .facts.layers import (
+    ArraysApart,
     Branch,
     LayerRaised,
     LineRaised,
@@ -238,6 +240,9 @@ def _line(node: Node) -> Fact:
     reshape = hear(node.failure, HeardReshape)
     if reshape is not None and reshape.by == "numpy":
         return Unfilled(reshape.have, reshape.wanted, "program", node.failure.said)
+    arrays = hear(node.failure, HeardArrays)
+    if arrays is not None:
+        return ArraysApart(arrays.how, arrays.first, arrays.second)
     if hear(node.failure, HeardDepth) is not None:
         known = next(meanings(node.failure.message))
         return TooDeep(known.means, known.todo)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from typing import Any
 
@@ -219,6 +220,19 @@ def _merged(batches: list[tuple[Any, Any, Any]], framework: str) -> tuple[Any, A
     return x, y, weight
 
 
+def _lists(sample: Sample, what: str, element: Any, framework: str) -> None:
+    """Notes lists inside of an element, of which Keras 3 makes a signature that tf.data refuses."""
+    keras = sys.modules.get("keras")
+    if framework != "keras" or keras is None or keras.backend.backend() != "tensorflow" or not isinstance(element, tuple):
+        return
+    name = next((name for name, part in zip(PARTS, element, strict=False) if isinstance(part, list)), None)
+    if name is not None:
+        sample.problems.append(
+            Problem("element-lists", f"{what} {name} as a list, which Keras 3 cannot hand to tf.data: make it a tuple, ((a, b), y)",
+                    "tuples", "list")
+        )  # fmt: skip
+
+
 def _dtype(value: Any) -> str:
     return dtype_name(getattr(value, "dtype", np.asarray(value).dtype))
 
@@ -272,6 +286,7 @@ def sample_generator(data: Any, *, framework: str, batches: int, seconds: float,
             "without labels",
                     "a tuple", type_name(first))
         )  # fmt: skip
+    _lists(sample, "The generator yields", first, framework)
     return _python_batches(sample, drawn, framework)
 
 
@@ -306,6 +321,7 @@ def sample_pydataset(data: Any, *, framework: str, batches: int, seconds: float,
             Problem("element-not-tuple", f"__getitem__ returns a {type_name(first)}, and Keras 3 wants a tuple: return (x, y), or (x,)",
                     "a tuple or a dict", type_name(first))
         )  # fmt: skip
+    _lists(sample, "__getitem__ returns", first, framework)
     if first is not None and is_nested(first):
         drawn.elements[:] = elements
     if count == 0:

@@ -7,6 +7,7 @@ import re
 from ..flow import Finding
 from ..flow.text import clean, uncommanding
 from ..report import Report
+from .layers import rows
 from .mime import WORDS
 from .verdicts import lines as verdict_lines
 from .verdicts import title
@@ -47,7 +48,25 @@ def to_markdown(report: Report) -> str:
         lines += [*block("\n".join(said), "text"), ""] if said else []
     if report.limits:
         lines += ["## What was not looked at", "", *(f"- {plain(words)}" for words in report.limits), ""]
+    lines += _layers(report)
     return uncommanding(clean("\n".join(lines).rstrip())) + "\n"
+
+
+#: Rows of the layer table; what is beyond is in the report's other forms.
+MOST = 200
+
+
+def _layers(report: Report) -> list[str]:
+    table = rows(report)
+    if not table:
+        return []
+    lines = ["## Layers", "", "| name | type | takes | gives | parameters | placement | output, bytes |", "|---|---|---|---|---:|---|---:|"]
+    for row in table[:MOST]:
+        name = plain(row["name"]) if row["status"] == "ok" else f"{plain(row['name'])} ({row['status']})"
+        bytes_ = "" if row["output_bytes"] is None else f"{row['output_bytes']:,}"
+        cells = [name, *(plain(row[key]) for key in ("type", "takes", "gives")), f"{row['parameters']:,}", plain(row["placement"]), bytes_]
+        lines.append(f"| {' | '.join(cells)} |")
+    return [*lines, *([f"| … {len(table) - MOST} more | | | | | | |"] if len(table) > MOST else []), ""]
 
 
 def _finding(i: int, finding: Finding) -> list[str]:

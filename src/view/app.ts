@@ -1,10 +1,10 @@
 /** The view as a whole: it owns what is open, selected and shown, and keeps its parts in step. */
 
 import { Aged } from "./aged";
+import type { Before } from "./before";
 import { FlowDoc, severityWord } from "./doc";
 import { addStyle, h } from "./dom";
 import { exportList, exportSvg } from "./exporting";
-import { legendOf } from "./families";
 import { frameOf } from "./frame";
 import { handle } from "./gestures";
 import { buildTree, type Item, type Tree } from "./groups";
@@ -15,29 +15,20 @@ import { Levels } from "./layout/levels";
 import { SceneBuilder } from "./layout/scene";
 import { LARGE, orderInWorker } from "./layout/worker";
 import { Minimap } from "./minimap";
+import { layerTable } from "./layertable";
 import { ancestors, litOf, openingOf } from "./opening";
 import { Outline } from "./outline";
+import { colour, foldLegend, legendOf, warm } from "./overlay";
 import { fillPanes } from "./panes";
 import { Compare } from "./preview";
 import { problemsPane } from "./problems";
 import { Hits } from "./search";
-import { Sidebar, type Tab } from "./sidebar";
+import { Sidebar, tabsOf } from "./sidebar";
 import { STYLE } from "./style";
 import { followTheme, type Theme } from "./theme";
 import { idOf, Viewport } from "./viewport";
 import type { WireReport } from "./wire";
 import { trans } from "./words";
-
-/** What stays when another report comes in. */
-interface Before {
-  open: Set<string>;
-  selected: string | undefined;
-  view: Viewport["view"];
-  known: Map<string, Item>;
-  tab: Tab;
-  held: boolean;
-  current: number;
-}
 
 const NARROW = 720;
 let views = 0;
@@ -215,18 +206,16 @@ export class App {
       go: (id) => this.selectById(id),
       ground: () => this.select(null),
     });
-    this.legend = legendOf(doc, (nodes) => this.mark(nodes.map((i) => this.tree.of[i]!)));
+    this.legend = legendOf(doc, {
+      mark: (nodes) => this.mark(nodes.map((i) => this.tree.of[i]!)),
+      goTo: (i) => this.select(this.tree.of[i]!),
+      choose: (measure) => colour(doc, viewport, measure, this.legend),
+    });
     const canvas = frameOf(viewport, this.minimap, doc.report.title, this.legend, (open) => this.openAll(open));
-    const names: [Tab, string][] = [
-      ["problems", doc.findings.length ? trans.__("Findings %1", doc.findings.length) : trans.__("Findings")],
-      ["details", trans.__("Details")],
-      ["outline", trans.__("Outline")],
-    ];
-    if (doc.report.verdicts?.length) {
-      names.push(["compiler", trans.__("Compiler")]);
-    }
-    this.side = new Sidebar(this.uid, names);
+    this.side = new Sidebar(this.uid, tabsOf(doc));
     this.side.pane("outline")!.append(this.outline.element);
+    const goTo = (i: number): void => this.select(this.tree.of[i]!);
+    this.side.first("layers", () => layerTable(doc, { goTo, say: this.say }));
     canvas.prepend(this.compare.banner((f, x) => this.preview(f, x)));
     this.root.replaceChildren(
       this.header.element,
@@ -257,30 +246,17 @@ export class App {
     if (!this.alive || viewport !== this.viewport) {
       return;
     }
-    viewport.setScene(builder.build(this.open, this.viewport.laneWidth()), keep);
+    const scene = builder.build(this.open, viewport.laneWidth());
+    warm(this.doc, viewport, scene, this.legend);
+    viewport.setScene(scene, keep);
     this.light();
     if (!this.begun && viewport.width > 1) {
       this.begun = true;
       const focus = this.doc.findings[0] && this.doc.focusOf(this.doc.findings[0]);
       this.beginAt(focus === undefined ? undefined : builder.visible(this.tree.of[focus]!, this.open));
-      this.foldLegend();
+      foldLegend(this.legend, viewport, this.root.classList.contains("narrow"));
     }
     this.outline.draw(viewport.selected);
-  }
-
-  /** The legend is open at first where it covers nothing. */
-  private foldLegend(): void {
-    const { legend, viewport } = this;
-    if (!legend) {
-      return;
-    }
-    legend.setAttribute("open", "");
-    const { x, y, k } = viewport.view;
-    const [right, top] = [legend.offsetWidth + 18, viewport.height - legend.offsetHeight - 18];
-    const covers = viewport.scene?.boxes.some(
-      (box) => box.x * k + x < right && (box.y + box.h) * k + y > top && box.y * k + y < viewport.height,
-    );
-    legend.toggleAttribute("open", !covers && !this.root.classList.contains("narrow"));
   }
 
   /** Where there is little room, the problem and its neighbours; else as much as can be read. */

@@ -1,5 +1,6 @@
 /** The wire document with its references followed: what the other parts of the view read. */
 
+import type { Heat } from "./overlay";
 import { shapeText, specText } from "./text";
 import type { Family, Finding, LayerMemory, Location, Severity, Shape, Spec, Status, Weight, WireEdge, WireNode, WireReport } from "./wire";
 import { trans } from "./words";
@@ -60,6 +61,9 @@ export class FlowDoc {
   /** For each spec the first of the same shape and dtype, however its axes are called. */
   readonly alike: readonly number[];
   readonly memory = new Map<string, (LayerMemory & { program: string })[]>();
+
+  /** What the picture is coloured by, where that is not the family. */
+  heat: Heat | null = null;
 
   constructor(readonly report: WireReport) {
     const flow = report.flow;

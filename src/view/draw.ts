@@ -71,7 +71,8 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
   const node = item.node >= 0 ? doc.node(item.node) : undefined;
   const kind = node?.kind ?? "group";
   const family = node ? lookOf(doc.family(item.node)) : "";
-  const look = family ? ` fam-${family}` : "";
+  const heat = box.open ? null : doc.heat?.at(item);
+  const look = heat ? ` heat heat-${heat.step}` : doc.heat || !family ? "" : ` fam-${family}`;
   const g = s("g", { class: `node ${kind} ${item.status} ${item.severity ?? ""}${look}${box.open ? " open" : ""}`, "data-id": item.id });
   const round = kind === "split" ? 25 : 7;
   if (!box.open && item.children.length && !item.wraps) {
@@ -102,14 +103,17 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
   }
   if (family) {
     g.append(
-      s("rect", { class: "family", x: begin, y: 9.5, width: 16, height: 16, rx: 4 }),
+      s("rect", { class: `family fam-${family}`, x: begin, y: 9.5, width: 16, height: 16, rx: 4 }),
       s("text", { class: "family-text", x: begin + 8, y: 21.5, "text-anchor": "middle" }, FAMILY_SIGN[family]),
     );
-  } else if (kind === "group" && !box.open) {
+  } else if (kind === "group" && !box.open && !doc.heat) {
     g.append(...mixture(doc, item, w, h));
   }
+  if (heat) {
+    g.append(s("rect", { class: "heat-bar", x: 8, y: h - 5, width: Math.max(1, (w - 16) * heat.part), height: 3 }));
+  }
   let right = w - 12;
-  const place = placeText(doc.madeAt(item.node));
+  const place = heat ? heat.words : placeText(doc.madeAt(item.node));
   const above = place || kind === "split";
   const replicas = node && !box.open ? strip(doc, item.node, kind === "split" ? right - 10 : right, above ? 13 : 31) : null;
   if (replicas) {

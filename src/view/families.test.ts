@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { FlowDoc } from "./doc";
 import { drawBox } from "./draw";
-import { FAMILY_SIGN, legendOf, lookOf, mixOf } from "./families";
+import { FAMILY_SIGN, familyList, lookOf, mixOf } from "./families";
 import { buildTree } from "./groups";
 import { DARK, LIGHT } from "./style";
 import { edge, node, report } from "./testing/flows";
@@ -48,7 +48,7 @@ test("a group says what it is made of", () => {
 
 test("the legend names what is there, and shows where", () => {
   const shown: (readonly number[])[] = [];
-  const legend = legendOf(doc, (nodes) => shown.push(nodes))!;
+  const legend = familyList(doc, (nodes) => shown.push(nodes));
   const rows = [...legend.querySelectorAll("button")];
   expect(rows.map((row) => row.textContent)).toEqual(["Cconvolution 2", "Ddense 1", "Mown code, model 1", "ooperation 1"]);
   rows[0]!.click();

@@ -64,8 +64,8 @@ export function mixOf(doc: FlowDoc, item: Item): [Family, number][] {
   return [...counts].sort((a, b) => b[1] - a[1]);
 }
 
-/** The legend: a line a family, each a button that shows where its layers are. */
-export function legendOf(doc: FlowDoc, show: (nodes: readonly number[]) => void): HTMLElement | null {
+/** The families that are there, a line each, each a button that shows where its layers are. */
+export function familyList(doc: FlowDoc, show: (nodes: readonly number[]) => void): HTMLElement {
   const nodes = new Map<Family, number[]>();
   const parents = new Set(doc.nodes.map((node) => node.parent ?? ""));
   doc.nodes.forEach((node, i) => {
@@ -74,9 +74,6 @@ export function legendOf(doc: FlowDoc, show: (nodes: readonly number[]) => void)
       nodes.set(family, [...(nodes.get(family) ?? []), i]);
     }
   });
-  if (!nodes.size) {
-    return null;
-  }
   const buttons: HTMLButtonElement[] = [];
   const rows = (Object.keys(FAMILY_SIGN) as Exclude<Family, "">[]).flatMap((family) => {
     const list = nodes.get(family);
@@ -99,5 +96,5 @@ export function legendOf(doc: FlowDoc, show: (nodes: readonly number[]) => void)
     buttons.push(row);
     return [h("li", {}, row)];
   });
-  return h("details", { class: "legend" }, h("summary", {}, trans.__("Legend")), h("ul", { "aria-label": trans.__("Families") }, ...rows));
+  return h("ul", { "aria-label": trans.__("Families"), hidden: !rows.length }, ...rows);
 }

@@ -1,14 +1,28 @@
 /** The tabs beside the graph. */
 
+import type { FlowDoc } from "./doc";
 import { button, h } from "./dom";
 import { trans } from "./words";
 
-export type Tab = "problems" | "details" | "outline" | "compiler";
+export type Tab = "problems" | "details" | "outline" | "layers" | "compiler";
+
+/** The tabs of a report, with what is written on them. */
+export function tabsOf(doc: FlowDoc): [Tab, string][] {
+  const { findings, report } = doc;
+  const tabs: [Tab, string][] = [
+    ["problems", findings.length ? trans.__("Findings %1", findings.length) : trans.__("Findings")],
+    ["details", trans.__("Details")],
+    ["outline", trans.__("Outline")],
+    ["layers", trans.__("Layers")],
+  ];
+  return report.verdicts?.length ? [...tabs, ["compiler", trans.__("Compiler")]] : tabs;
+}
 
 export class Sidebar {
   readonly element = h("div", { class: "side" });
   current: Tab = "problems";
   private readonly panes = new Map<Tab, HTMLElement>();
+  private readonly waiting = new Map<Tab, () => HTMLElement>();
   private readonly heads = new Map<Tab, HTMLButtonElement>();
 
   constructor(uid: string, names: readonly (readonly [Tab, string])[]) {
@@ -38,12 +52,21 @@ export class Sidebar {
     this.show("problems");
   }
 
+  /** Fills a pane when it is first shown. */
+  first(tab: Tab, fill: () => HTMLElement): void {
+    this.waiting.set(tab, fill);
+  }
+
   pane(tab: Tab): HTMLElement | undefined {
     return this.panes.get(tab);
   }
 
   show(tab: Tab, focus = false): void {
     this.current = tab;
+    const fill = this.waiting.get(tab);
+    if (fill && this.waiting.delete(tab)) {
+      this.panes.get(tab)?.append(fill());
+    }
     for (const [name, pane] of this.panes) {
       pane.hidden = name !== tab;
       const head = this.heads.get(name)!;

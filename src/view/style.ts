@@ -21,6 +21,16 @@ function families(colours: Record<Exclude<Family, "" | "light">, string>, ground
   );
 }
 
+/** Steps of one colour, for what a picture is coloured by. */
+const STEPS = [0, 1, 2, 3, 4];
+const HEATS = STEPS.map(
+  (step) => `.node.heat-${step} .body{fill:var(--heat-${step})}.cell.heat-${step}{background:var(--heat-${step})}`,
+).join("\n");
+
+function heats(colour: string, ground: string): Record<string, string> {
+  return Object.fromEntries(STEPS.map((step) => [`heat-${step}`, between(colour, ground, 0.04 + 0.12 * step)]));
+}
+
 export const LIGHT = {
   bg: "var(--jp-layout-color1, #ffffff)",
   fg: "var(--jp-ui-font-color0, #1b1f24)",
@@ -58,6 +68,7 @@ export const LIGHT = {
     "#ffffff",
     "#d0d7de",
   ),
+  ...heats("#0072b2", "#ffffff"),
 };
 
 export const DARK: typeof LIGHT = {
@@ -97,6 +108,7 @@ export const DARK: typeof LIGHT = {
     "#15181d",
     "#3a424c",
   ),
+  ...heats("#3d9fdc", "#15181d"),
 };
 
 const vars = (set: typeof LIGHT): string =>
@@ -126,6 +138,8 @@ export const DRAWING = `
 .node .kind{fill:var(--strong)}
 .graph .family-text{fill:var(--on-accent);font-size:11px;font-weight:700}
 ${FAMILIES}
+${HEATS}
+.node.heat .sub,.node.heat .place,.node.heat .note-text{fill:var(--fg)}.node.heat .place{font-weight:700}.heat-bar{fill:var(--blue)}
 .node.not-reached .family{fill:var(--strong)}
 .node.stage .kind{fill:var(--int)}.node.input .kind,.node.output .kind{fill:var(--good)}
 .node.loss .kind,.node.metric .kind{fill:var(--fg)}
@@ -218,10 +232,16 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .tps .tools button{width:30px;height:28px;padding:0;font-size:15px;line-height:1}
 .canvas::before{content:"";position:absolute;inset:0 0 auto;height:14px;background:linear-gradient(var(--bg),transparent);pointer-events:none}
 .legend{position:absolute;left:10px;bottom:10px;background:var(--bg);border:1px solid var(--line);border-radius:8px;max-height:calc(100% - 20px);overflow:auto}
-.legend summary{padding:3px 10px;color:var(--muted)}.legend ul{list-style:none;padding:0 4px 4px}
+.legend summary{padding:3px 10px;color:var(--muted);min-height:26px}.legend li button,.wide button,.tps .legend select{min-height:25px}.legend ul{list-style:none;padding:0 4px 4px}
 .tps .legend li button{border:0;padding:1px 6px;display:flex;gap:6px;width:100%;background:none;align-items:center}
 .tps .legend button[aria-pressed=true]{box-shadow:inset 0 0 0 1.5px var(--good)}
 .sample{width:15px;height:15px;border-radius:4px;color:var(--on-accent);font-size:11px;font-weight:700;display:grid;place-items:center;line-height:1}
+.legend select{font:inherit;font-size:12px;color:var(--fg);background:var(--bg);border:1px solid var(--strong);border-radius:6px;margin:0 8px 6px;max-width:200px}
+.legend ol{list-style:none;padding:0 4px 4px;max-height:230px;overflow:auto}.legend p{padding:0 10px 3px;font-size:11px}
+.legend .who{flex:1;text-align:left;max-width:130px;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.scale{display:flex;gap:2px;align-items:center;padding:0 10px 4px;font-size:11px}.scale .cell{width:22px;height:10px;border:1px solid var(--line)}
+.wide{overflow:auto;margin-top:8px}.wide td,.wide th{overflow-wrap:normal;white-space:nowrap}.tps .wide th button{border:0;padding:0;background:none;color:var(--muted);font-weight:600}
+.wide [aria-sort=ascending] button::after{content:" ▴"}.wide [aria-sort=descending] button::after{content:" ▾"}
 .map{position:absolute;right:10px;bottom:10px;border:1px solid var(--line);border-radius:8px;background:var(--bg);cursor:pointer}
 .side{flex:0 0 400px;min-width:0;max-width:46%;border-left:1px solid var(--line);display:flex;flex-direction:column;min-height:0}
 .tabs{display:flex;gap:2px;border-bottom:1px solid var(--line);padding:6px 10px 0}

@@ -240,6 +240,15 @@ export class Viewport {
     });
   }
 
+  /** Draws every box anew at the next frame. */
+  forget(): void {
+    this.boxes.forEach(({ element }) => {
+      element.remove();
+    });
+    this.boxes.clear();
+    this.overviewOf = null;
+  }
+
   dispose(): void {
     cancelAnimationFrame(this.frame);
   }

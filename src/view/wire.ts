@@ -21,6 +21,7 @@ export interface WireReport {
   seconds?: number;
   limits?: string[];
   about?: About;
+  overlays?: Overlay[];
 }
 
 export interface WireFlow {
@@ -383,4 +384,11 @@ export interface About {
   cell?: string;
   execution?: number;
   kernel?: string;
+}
+
+/** Numbers that the user lays over the picture: ``values`` by node id, ``unit`` as it is written behind them. */
+export interface Overlay {
+  name: string;
+  values: Record<string, number>;
+  unit?: string;
 }

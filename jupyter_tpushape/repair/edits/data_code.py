@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ...flow import CannotRebuild, EditKind
+from ...trace.locations import file_of
 from ..text.arguments import Change
 from ..text.program import Text
 from ..text.source import NoPlace, Source, nodes
@@ -112,6 +113,68 @@ class LastAxis(DataCode):
         yield "# in the data code:"
         yield f"-.reshape(..., {self.shape[-1]})"
         yield f"+.reshape(..., {self.last})"
+
+
+@kind
+@dataclass(frozen=True)
+class YieldTuple(DataCode):
+    """Tuples for the lists in what ``function`` gives: a generator, or a class by its ``__getitem__``.
+
+    Attributes:
+        parts: which parts of an element are lists.
+    """
+
+    op = "yield_tuple"
+
+    function: str = field(default="", metadata={"needed": True})
+    parts: list[int] = field(default_factory=list)
+
+    def write(self, text: Text) -> None:
+        source = text.source(self._file(text))
+        classes = [node for node in nodes(source.tree, ast.ClassDef) if node.name == self.function]
+        name, inside = ("__getitem__", classes[0]) if len(classes) == 1 else (self.function, source.tree)
+        found = [node for node in nodes(inside, ast.FunctionDef) if node.name == name]
+        if len(found) != 1:
+            raise NoPlace
+        given = [each.value for each in nodes(found[0], ast.Return if classes else ast.Yield) if each.value is not None]
+        changes = [change for value in given for change in self._changes(source, value)]
+        if not changes:
+            raise NoPlace
+        source.splice(changes)
+
+    def _file(self, text: Text) -> str:
+        sample = text.seen.sample
+        where = sample.stages[0].location if sample is not None and sample.stages else None
+        if where is None:
+            raise NoPlace
+        return file_of(where)
+
+    def _changes(self, source: Source, value: ast.expr) -> Iterator[Change]:
+        """Brackets become parentheses; what only holds a list is made a tuple."""
+        if not isinstance(value, (ast.Tuple, ast.List)):
+            if self.parts:
+                raise NoPlace
+            yield source.start(value), source.end(value), f"tuple({source.of(value)})"
+            return
+        for part in self.parts:
+            item = value.elts[part] if part < len(value.elts) else None
+            if isinstance(item, ast.List) and item.elts:
+                yield from _brackets(source, item)
+            elif item is not None:
+                yield source.start(item), source.end(item), f"tuple({source.of(item)})"
+        if isinstance(value, ast.List):
+            yield from _brackets(source, value)
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield f"# in {self.function}:"
+        yield "-[a, b]"
+        yield "+(a, b)"
+
+
+def _brackets(source: Source, node: ast.List) -> Iterator[Change]:
+    start, end = source.start(node), source.end(node)
+    yield start, start + 1, "("
+    yield end - 1, end, ",)" if len(node.elts) == 1 else ")"
 
 
 @kind

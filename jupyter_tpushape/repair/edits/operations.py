@@ -99,6 +99,10 @@ def _flat(x: str, spec: Spec | None) -> str:
     return f"tf.reshape({x}, (-1, {elements(shape[1:]) or -1 if shape is not None else -1}))"
 
 
+def _grouped(x: str, _: Spec | None, shape: list[int]) -> str:
+    return f"np.reshape({x}, (-1, {', '.join(map(str, shape))}))"
+
+
 def _by(x: str, _: Spec | None, by: int) -> str:
     # A negative number is no number of an unsigned dtype, and less by one is.
     return f"{atom(x)} {'-' if by < 0 else '+'} {abs(by)}"
@@ -152,6 +156,7 @@ operation("expand_dims", "np.expand_dims({x}, {axis})", "tf.expand_dims({x}, {ax
 operation("squeeze", "np.squeeze({x}, {axis})", "tf.squeeze({x}, {axis})")
 operation("transpose", "np.transpose({x}, {perm})", "tf.transpose({x}, {perm})")
 operation("reshape_rows", _rows("np"), _rows("tf"))
+operation("group_rows", _grouped, _none)
 operation("flatten_rows", "np.reshape({x}, (len({x}), -1))", _flat)
 operation("cast", 'np.asarray({x}, "{dtype}")', 'tf.cast({x}, "{dtype}")')
 operation("one_hot", _one_hot, _tensor_one_hot)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...examine.evidence import Evidence
 from ...flow import Edit, EditKind, Finding, elements, show_shape
+from ...rules.entry import matched
 from ...rules.facts.data import Refused, Unfilled
 from .edits import Made, where
 from .entry import declaration
@@ -18,6 +19,39 @@ def recount(evidence: Evidence, finding: Finding) -> Made:
             [Edit("data-transform", "data", {"op": "source", "shape": shape})],
             "each array has its own number of rows",
         )
+
+
+def yield_tuple(evidence: Evidence, finding: Finding) -> Made:
+    """The lists in a generator's elements, or in a PyDataset's, as tuples."""
+    sample = evidence.sample
+    if (
+        sample is None
+        or not sample.stages
+        or not isinstance(finding.fact, Refused)
+        or finding.fact.code not in ("element-not-tuple", "element-lists")
+    ):
+        return
+    if finding.fact.given == "list":
+        name, parts = sample.stages[0].function, [i for i, part in enumerate((sample.x, sample.y, sample.weight)) if isinstance(part, list)]
+        yield (
+            f"Make the lists in {name} tuples",
+            [Edit("data-transform", "data", {"op": "yield_tuple", "function": name, "parts": parts})],
+            "a tuple is taken apart into inputs and labels, a list is not",
+        )
+
+
+def group_rows(evidence: Evidence, finding: Finding) -> Made:
+    """Rows that are parts of a sample put together: as many to a sample as the model declares on its first axis."""
+    labels = {leaf.concrete[0] for _, leaf in evidence.sample.leaves("y") if leaf.concrete} if evidence.sample is not None else set()
+    counts = finding.fact.counts if isinstance(finding.fact, Refused) else ()
+    for (_, want), (path, got) in matched(evidence):
+        row, parts = (want.shape or ())[1:], (got.shape or ())[1:]
+        if len(row) == len(parts) + 1 and row[0] and row[1:] == parts and len(counts) == 2 and counts[0] == row[0] * counts[1] and labels:
+            yield (
+                f"Put {row[0]} rows together to a sample of {show_shape(row)}",
+                [Edit("data-transform", "x", {"op": "group_rows", "shape": list(row), **where(path)})],
+                f"{counts[0]} rows for {counts[1]} labels are {row[0]} to each",
+            )
 
 
 def transpose_rows(evidence: Evidence, finding: Finding) -> Made:

@@ -42,6 +42,18 @@ def declare_rows(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def declare_text(evidence: Evidence, finding: Finding) -> Made:
+    """Text for a model whose first layer reads text, and whose input says nothing of it."""
+    for (door, want), (_, got) in matched(evidence):
+        if got.dtype == "string" != want.dtype and want.shape is not None:
+            found = evidence.doors[door]
+            yield (
+                f'Declare {found.word} as text: dtype="string"',
+                [Edit("input-shape", found.name, {"index": found.place, "shape": list(want.shape[1:]), "dtype": "string"})],
+                "a number is what an input takes unless it says otherwise",
+            )
+
+
 def declare_wanted(evidence: Evidence, finding: Finding) -> Made:
     """The data has the axes that the first layer wants, and only the declaration has not."""
     inputs = {node.id for node in evidence.flow.nodes if node.kind == "input"}

@@ -18,13 +18,17 @@ from .edits import Made, at, configure, failing, given, images, insert, insert_a
 from .line import is_own
 
 
+def _recurs(node: Node) -> bool:
+    return node.op in RECURRENT or "ConvLSTM" in node.op
+
+
 def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
     """A recurrent layer behind another one: the first must return its sequence."""
     node, shape = failing(evidence)
-    if shape is None or len(shape) != 2:
+    if shape is None:
         return
     for above in upstream(evidence, node):
-        if above.op in RECURRENT:
+        if _recurs(above) and len(given(evidence, above) or ()) == len(shape) + 1:
             yield (
                 f"Let {above.name} return its whole sequence: return_sequences=True",
                 [configure(above.name, return_sequences=True)],
@@ -49,12 +53,7 @@ def end_sequence(evidence: Evidence, finding: Finding) -> Made:
     node, shape = failing(evidence)
     wanted = len(axes_of(node.op))
     for above in upstream(evidence, node):
-        if (
-            (above.op in RECURRENT or "ConvLSTM" in above.op)
-            and above.config.get("return_sequences")
-            and shape
-            and len(shape) == wanted + 1
-        ):
+        if _recurs(above) and above.config.get("return_sequences") and shape and len(shape) == wanted + 1:
             yield (
                 f"Keep only the last step: return_sequences=False in {above.name}",
                 [configure(above.name, return_sequences=False)],

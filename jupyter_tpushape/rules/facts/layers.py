@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from ...examine.heard import Bound
@@ -287,6 +289,37 @@ class LayerRaised(Fact, frozen=True):
     def why(self) -> str:
         inner = f"It happens in {self.inner}, inside the layer." if self.inner else ""
         return inner if len(self.said) <= 120 else f"{inner} It says: {self.said}".strip()
+
+
+class ArraysApart(Fact, frozen=True):
+    """A line of the program's own gives NumPy two arrays that do not fit."""
+
+    how: Literal["put", "combined", "multiplied"]
+    first: Shape
+    second: Shape
+
+    def message(self) -> str:
+        first, second = show_shape(self.first), show_shape(self.second)
+        if self.how == "put":
+            return f"A line puts an array of shape {first} where one of shape {second} fits."
+        if self.how == "multiplied":
+            return f"A line multiplies arrays of shapes {first} and {second}, whose inner axes differ."
+        return f"A line works on arrays of shapes {first} and {second}, which cannot be broadcast together."
+
+    def why(self) -> str:
+        if self.how == "multiplied":
+            return f"The rows of the first have {self.first[-1]} numbers, and the second has {self.second[0]} rows."
+        size = min(len(self.first), len(self.second))
+        first, second = self.first[len(self.first) - size :], self.second[len(self.second) - size :]
+        off = [(i - size, a, b) for i, (a, b) in enumerate(zip(first, second, strict=True)) if a != b and 1 not in (a, b)]
+        if len(off) != 1:
+            return "NumPy aligns shapes at their last axes, and sizes there must be equal or 1."
+        axis, a, b = off[0]
+        one = " Sizes that are one apart often come from every second position of an odd number." if a and b and abs(a - b) == 1 else ""
+        return f"They differ on axis {axis}: {a} and {b}.{one}"
+
+    def sides(self) -> Sides:
+        return Side(show_shape(self.second)), Side(show_shape(self.first))
 
 
 class LineRaised(Fact, frozen=True):
