@@ -10,7 +10,12 @@ import type { Location, WireReport } from "./view";
 export const ASK = "tpushape:ask";
 
 export type Ask =
-  { kind: "anybody" } | { kind: "locate"; location: Location } | { kind: "apply"; report: WireReport; finding: number; fix: number };
+  | { kind: "anybody" }
+  | { kind: "locate"; location: Location }
+  | { kind: "apply"; report: WireReport; finding: number; fix: number }
+  /** To be told, now and whenever it changes, why a report is old; who answers gives what ends it. */
+  | { kind: "age"; report: WireReport; tell: (reason: string) => void; stop?: () => void }
+  | { kind: "again"; report: WireReport };
 
 /** Asks the page; whether somebody took it. */
 export function ask(detail: Ask): boolean {

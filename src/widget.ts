@@ -3,6 +3,7 @@
 import type { RenderProps } from "@anywidget/types";
 
 import { ask } from "./bridge";
+import type { Ask } from "./bridge";
 import { mount } from "./view";
 import type { Callbacks, WireReport } from "./view";
 
@@ -26,6 +27,13 @@ function render({ model, el }: RenderProps<Model>): () => void {
       model.save_changes();
     }
   };
+  let stopAge = (): void => undefined;
+  const age = (report: WireReport): void => {
+    stopAge();
+    const asked: Ask = { kind: "age", report, tell: (reason) => view?.age(reason) };
+    ask(asked);
+    stopAge = asked.stop ?? stopAge;
+  };
   const begin = (): ReturnType<typeof mount> | undefined => {
     const report = known();
     if (!report) {
@@ -33,6 +41,7 @@ function render({ model, el }: RenderProps<Model>): () => void {
     }
     const callbacks: Callbacks = { select };
     if (ask({ kind: "anybody" })) {
+      callbacks.again = () => void ask({ kind: "again", report: known() ?? report });
       callbacks.locate = (location) => void ask({ kind: "locate", location });
       callbacks.apply = (finding, fix) => void ask({ kind: "apply", report: known() ?? report, finding, fix });
     }
@@ -44,12 +53,19 @@ function render({ model, el }: RenderProps<Model>): () => void {
     return mount(el, report, callbacks);
   };
   let view = begin();
+  const first = known();
+  if (first) {
+    age(first);
+  }
   const onReport = (): void => {
     const report = known();
     if (view && report) {
       view.update(report);
     } else {
       view ??= begin();
+    }
+    if (report) {
+      age(report);
     }
   };
   const onSelected = (): void => {
@@ -75,6 +91,7 @@ function render({ model, el }: RenderProps<Model>): () => void {
     model.off("change:selected", onSelected);
     model.off("change:finding", onFinding);
     model.off("change:can_apply", onApply);
+    stopAge();
     view?.();
   };
 }

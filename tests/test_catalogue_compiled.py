@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 import tf_keras
 
-from jupyter_tpushape.compilers import bridge, cache, process
+from jupyter_tpushape.compilers import bridge, hlo, process
 from jupyter_tpushape.compilers.lowering import lower
 from jupyter_tpushape.examine import Program, examine
 from jupyter_tpushape.replicas import target
@@ -25,9 +25,8 @@ def _own_cache(tmp_path_factory, monkeypatch):
 
 def asked(function, *specs, effort="quick"):
     """libtpu's answer for v5e on what XLA makes of ``function``; ``S(...)`` are its arguments."""
-    program = tf.function(function, jit_compile=True, input_signature=specs).experimental_get_compiler_ir(*specs)
-    text = program(stage="hlo")
-    return process.ask(program(stage="hlo_serialized"), cache.program_key(text + effort), "v5e:2x4", process.Limits(120, 2**34, effort))
+    program = tf.function(function, jit_compile=True, input_signature=specs).experimental_get_compiler_ir(*specs)(stage="hlo_serialized")
+    return process.ask(program, hlo.of_proto(program).key, "v5e:2x4", process.Limits(120, 2**34, effort))
 
 
 S = tf.TensorSpec
@@ -113,5 +112,5 @@ def test_o12_layers_that_come_with_keras_compile(framework):
     model.compile("sgd", framework.losses.SparseCategoricalCrossentropy(from_logits=True))
     seen = examine(Program(model, (S((64, 8), tf.int32), S((64,), tf.int32)), target=target("v5e-8")))
     program = lower(seen, only="train")[0]
-    answer = process.ask(program.hlo, cache.program_key(program.text), "v5e:2x4", process.limits())
+    answer = process.ask(program.hlo, program.read.key, "v5e:2x4", process.limits())
     assert answer["ok"], answer["message"]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
 from jupyter_tpushape.cli import main
+from jupyter_tpushape.command.early import check_place
 
 PROGRAM = """
 import keras, numpy as np
@@ -63,6 +66,36 @@ def test_json_goes_to_a_file(program, tmp_path):
 def test_usage_errors_are_one_line_that_says_what_to_type(place, said, capsys):
     assert main(["check", place]) == 2
     assert capsys.readouterr().err.strip() == f"tpushape: {said}"
+
+
+LIGHT = """
+import sys
+from jupyter_tpushape.cli import main
+code = main(sys.argv[1:])
+heavy = {"numpy", "tensorflow", "jax", "keras", "tf_keras", "networkx", "jinja2"} & set(sys.modules)
+sys.exit(f"imported {sorted(heavy)}" if heavy else code)
+"""
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["train.py:brokne"], "train.py has no brokne; it has broken, good, data. Did you mean broken?"),
+        (["trian.py:broken"], "There is no file trian.py: did you mean train.py?"),
+        (["train.py:broken", "--data", "train.py:dta"], "train.py has no dta; it has broken, good, data. Did you mean data?"),
+        (["model.keras"], "There is no model.keras: type the path of a .keras or .h5 file, or of a SavedModel's folder."),
+        (["train.py:broken", "--data", "train.py:data", "--input-spec", "2:int8"], "Give --data or --input-spec, and not both."),
+    ],
+)
+def test_a_slip_is_answered_before_anything_heavy_is_imported(program, typed, said):
+    done = subprocess.run([sys.executable, "-c", LIGHT, "check", *typed], cwd=program.parent, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.strip()) == (2, f"tpushape: {said}")
+
+
+@pytest.mark.parametrize("text", ["from os import *", "globals()['made'] = open", "def __getattr__(name): return open", "made = ("])
+def test_a_name_that_the_text_does_not_show_is_looked_for_by_running(tmp_path, text):
+    (tmp_path / "odd.py").write_text(text)
+    check_place(f"{tmp_path / 'odd.py'}:made")
 
 
 def test_an_unknown_name_lists_what_there_is(program, capsys):

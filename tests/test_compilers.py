@@ -13,7 +13,7 @@ import tensorflow as tf
 from programs import example
 
 import jupyter_tpushape as tpushape
-from jupyter_tpushape.compilers import bridge, cache, process
+from jupyter_tpushape.compilers import bridge, process
 from jupyter_tpushape.compilers.exchange import exchange
 from jupyter_tpushape.compilers.lowering import lower
 from jupyter_tpushape.examine import Program, examine
@@ -71,7 +71,7 @@ def test_xla_takes_forward_and_train_and_leaves_the_model_alone(framework):
 def test_variables_and_slots_find_back_to_their_layers(framework):
     seen = examine(Program(classifier(framework), DATA, target=target("v5e-8")))
     names = {node.id: node.name for node in seen.evidence.flow.nodes}
-    train = lower(seen, only="train", text=False)[0]
+    train = lower(seen, only="train")[0]
     held = [names.get(parameter.node, "") for parameter in train.parameters]
     # Kernel and bias, and Adam's two slots of each.
     assert held.count("a") == held.count("b") == 6
@@ -82,7 +82,7 @@ def test_variables_and_slots_find_back_to_their_layers(framework):
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_the_same_program_lowered_twice_is_one_program(framework):
     seen = examine(Program(classifier(framework, "sgd"), DATA, target=target("v5e-8")))
-    first, second = (cache.program_key(lower(seen, only="forward")[0].text) for _ in range(2))
+    first, second = (lower(seen, only="forward")[0].read.key for _ in range(2))
     assert first == second
 
 
@@ -114,9 +114,9 @@ def test_the_129_unit_layer_takes_what_the_compiler_says(framework):
 def test_a_known_program_has_known_layouts():
     seen = examine(Program(planted("keras"), tf.TensorSpec((64, 129)), target=target("v5e-8")))
     program = lower(seen)[0]
-    answer = process.ask(program.hlo, cache.program_key(program.text), "v5e:2x4", process.limits())
+    answer = process.ask(program.hlo, program.read.key, "v5e:2x4", process.limits())
     assert answer["layout"].startswith("(f32[8,129]{1,0:T(8,128)}, f32[129,129]{1,0:T(8,128)}, f32[129]{0:T(256)})->")
-    assert process.ask(program.hlo, cache.program_key(program.text), "v5e:2x4", process.limits())["cached"]
+    assert process.ask(program.hlo, program.read.key, "v5e:2x4", process.limits())["cached"]
 
 
 @needs_libtpu
@@ -158,12 +158,26 @@ def test_too_little_time_is_said_and_several_at_once_do_not_collide(monkeypatch)
 @needs_libtpu
 def test_the_verdict_says_at_which_effort_it_was_given():
     model = planted("keras", 64)
-    for effort, said in (("quick", "compiles at quick effort, which packs loosely: "), ("full", "compiles at full effort: ")):
+    for effort, said in (
+        ("quick", "compiles within 15.75 GiB at quick effort, which packs loosely: "),
+        ("full", "compiles within 15.75 GiB at full effort: "),
+    ):
         report = tpushape.trace(model, tf.TensorSpec((64, 64)), tpu="v5e-8", compiler="tpu", compile_effort=effort)
         (verdict,) = report.verdicts
         assert verdict.effort == effort and verdict.message.startswith(said)
     with pytest.raises(ValueError, match="The compile effort is 'some': type quick or full"):
         tpushape.trace(model, tf.TensorSpec((64, 64)), compile_effort="some")
+
+
+@needs_libtpu
+@pytest.mark.parametrize("drop", [False, True])
+def test_the_verdict_on_an_open_batch_says_which_size_was_compiled(drop):
+    data = tf.data.Dataset.from_tensor_slices(np.zeros((88, 64), "float32")).batch(64, drop_remainder=drop)
+    (verdict,) = tpushape.trace(planted("keras", 64), data, tpu="v5e-8", compiler="tpu").verdicts
+    said = (
+        "; the batch axis is open: compiled is the program of 8 rows a core, those of other sizes and of the last batch, 3 a core, were not"
+    )
+    assert verdict.ok and verdict.message.endswith(said) is not drop
 
 
 def test_without_the_compiler_one_line_says_what_to_install(monkeypatch):

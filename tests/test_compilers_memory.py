@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 import jupyter_tpushape as tpushape
-from jupyter_tpushape.compilers import bridge, buffers, cache
+from jupyter_tpushape.compilers import bridge, buffers, hlo
 from jupyter_tpushape.compilers.lowering import lower
 from jupyter_tpushape.examine import Program, examine
 from jupyter_tpushape.replicas import target
@@ -158,9 +158,9 @@ def test_what_lives_at_the_worst_moment_is_told_once(tmp_path):
 def test_operations_are_kept_by_their_place_in_the_program():
     text = 'HloModule m\n  %a = f32[] add(), metadata={op_name="one/Add"}\n  %b = f32[] add(), metadata={op_name="one/Add_1"}'
     answer = {"buffers": {"live": [["one/Add_1", 4, ""], ["parameter:3", 4, ""], ["elsewhere", 4, ""]]}}
-    cache.unnamed(answer, text)
+    hlo.unnamed(answer, hlo.of_text(text).names)
     assert [told[0] for told in answer["buffers"]["live"]] == ["line:2", "parameter:3", ""]
-    named = cache.operation_at(text.replace("one/", "two/"))
+    named = hlo.operation_at(hlo.of_text(text.replace("one/", "two/")).names)
     assert [named(told) for told in ("line:2", "parameter:3", "", "line:99")] == ["two/Add_1", "parameter:3", "", ""]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_tpushape.compilers import bridge, cache, process, tiles
+from jupyter_tpushape.compilers import bridge, cache, hlo, process, tiles
 from jupyter_tpushape.compilers.fit import Tried, search
 
 ROOT = Path(__file__).parents[1]
@@ -45,8 +45,8 @@ def test_arguments_and_outputs_of_an_entry_layout():
 
 def test_a_program_lowered_twice_has_one_key():
     text = 'HloModule a_inference_f_{0}__.11, entry={{}}\n %a = f32[] add(), metadata={{op_name="sequential_{0}/a"}}, calls=%a_inference_f_{0}__.3'
-    assert cache.program_key(text.format(65)) == cache.program_key(text.format(827))
-    assert cache.program_key(text.format(65)) != cache.program_key(text.format(65).replace("add", "multiply"))
+    assert hlo.of_text(text.format(65)).key == hlo.of_text(text.format(827)).key
+    assert hlo.of_text(text.format(65)).key != hlo.of_text(text.format(65).replace("add", "multiply")).key
 
 
 def test_the_cache_keeps_what_was_written_and_is_bounded(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ import sys
 import pytest
 import tensorflow as tf
 
-from jupyter_tpushape.compilers import bridge, cache, process
+from jupyter_tpushape.compilers import bridge, hlo, process
 from jupyter_tpushape.compilers.words import needed
 from jupyter_tpushape.replicas import SLICES, tpu_strategy
 
@@ -53,11 +53,13 @@ def test_every_slice_is_what_tf_distribute_sees(name):
 @pytest.mark.parametrize("generation", KINDS)
 def test_every_generation_has_the_memory_that_its_refusals_name(generation):
     spec = tf.TensorSpec((2**18, 2**18))
-    lowered = tf.function(lambda x: x + 1.0, jit_compile=True, input_signature=[spec]).experimental_get_compiler_ir(spec)
+    program = tf.function(lambda x: x + 1.0, jit_compile=True, input_signature=[spec]).experimental_get_compiler_ir(spec)(
+        stage="hlo_serialized"
+    )
     entry = next(entry for entry in SLICES.values() if entry.generation == generation)
     answer = process.ask(
-        lowered(stage="hlo_serialized"),
-        cache.program_key(lowered(stage="hlo")),
+        program,
+        hlo.of_proto(program).key,
         entry.topology,
         process.limits(),
         form=process.Form(described=entry.options),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import subprocess
 import sys
 import traceback
@@ -376,6 +377,8 @@ def test_an_error_in_a_cell_under_the_magic_has_that_cells_number_and_line(loade
         ("%tpushape model --batch-size many", "argument --batch-size: invalid int value: 'many'. Type %tpushape? for help."),
         ("%tpushape model (x, y) --loss nosuch", "There is no loss called nosuch: type a name that compile(loss=...) takes, such as mse."),
         ("%tpushape model (x,y) --batch-size 0", "batch_size is 0, and a batch has at least 1 row: type batch_size=32."),
+        ("%tpushape '", "' cannot be read (No closing quotation): type %tpushape model data."),
+        ("%tpushape mdoel", "There is no variable mdoel here. Did you mean model?"),
         ("%tpushape model (x", "(x cannot be read as a model or data (SyntaxError:"),
         ("%tpushape watch model nosuchdata", "There is no variable nosuchdata here."),
         ("%tpushape", "Nothing has failed here since the extension was loaded: type %tpushape model data to look at a model."),
@@ -385,6 +388,32 @@ def test_what_cannot_be_done_is_said_in_one_sentence(loaded, line, said):
     book = loaded("keras")
     book.run("five = 5\nx, y = np.zeros((4, 3)), np.zeros((4, 1))\nmodel = keras.Sequential([keras.Input((3,)), L.Dense(1)])")
     assert book.said(line).startswith(said)
+
+
+def test_a_model_whose_cell_raised_is_told_of(loaded):
+    book = loaded("keras")
+    broken = "net = keras.Sequential([keras.Input((8, 8, 1)), L.LSTM(2)])"
+    book.run(broken)
+    assert re.fullmatch(r"There is no net: In\[\d+\], which makes it, raised\. Type %tpushape to see where\.", book.said("%tpushape net"))
+    book.run("net = keras.Sequential([keras.Input((8,)), L.Dense(2)])")
+    book.run("%tpushape net --tpu none")
+    assert "earlier run" not in book.err
+    book.run(broken)
+    book.run("%tpushape net --tpu none")
+    assert one_line(book.err).startswith("tpushape ▸ This is the net of an earlier run: In[")
+    book.run("net = keras.Sequential([keras.Input((8,)), L.Dense(2)])")
+    book.run("%tpushape net --tpu none")
+    assert "earlier run" not in book.err
+
+
+def test_help_and_layers_are_offered(loaded):
+    book = loaded("keras")
+    book.run("%tpushape --help")
+    assert "%tpushape model data" in book.out and "--batch-size" in book.out
+    book.run(
+        "class Net(keras.Model):\n    def __init__(self):\n        super().__init__()\n        self.head = L.Dense(2, name='top')\nnet = Net()"
+    )
+    assert {"net.head", 'net.get_layer("top")'} <= set(book.shell.complete(None, "%tpushape net.")[1])
 
 
 def test_a_file_of_an_unknown_kind_is_one_sentence_too(loaded):

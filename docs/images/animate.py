@@ -62,7 +62,7 @@ def main() -> None:
         window.command("notebook:clear-all-cell-outputs")
         film.take(1500)
         window.run_cell(1)
-        hint = window.cell(1).get_by_text("tpushape ▸")
+        hint = window.cell(1).locator(".tpushape-Hint")
         expect(hint).to_be_visible()
         hint.scroll_into_view_if_needed()
         film.take(2500)

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from ..files import write_bytes
-from ..saved import is_saved
+from .early import check_place, check_saved
 from .ends import no_way_out
-from .load import input_spec, load, saved_model
 from .out import Aside, said, written
 from .quiet import import_backend
 from .usage import UsageError
 
 FORMATS = {"json": ".json", "html": ".html", "md": ".md", "svg": ".svg"}
+# Files that are read as data; a file of any other kind is one of Python.
+SAVED = (".keras", ".h5", ".hdf5")
 FOR_TOOLS = ("sarif", "github")
 
 
@@ -41,22 +42,25 @@ def _sensible(options: Any) -> None:
     Raises:
         UsageError: where they make no sense.
     """
-    from ..replicas.targets import target
-
     for typed in (options.model, options.data, options.output):
         try:
             if b"\0" in os.fsencode(typed or ""):
                 raise UsageError(f"{typed} has a null character, and no path has one.")
         except UnicodeEncodeError:
             raise UsageError(f"{typed} has half a character, and no path has one.") from None
+    if options.input_spec and options.data:
+        raise UsageError("Give --data or --input-spec, and not both.")
     if options.batch_size is not None and options.batch_size < 1:
         raise UsageError(f"A batch has at least 1 row: type --batch-size 32, and not {options.batch_size}.")
     if options.compile_batches and options.compile != "tpu":
         raise UsageError("Only the TPU compiler says which batches fit: type --compile tpu as well.")
     if options.compile == "tpu" and options.tpu == "none":
         raise UsageError("The TPU compiler compiles for a TPU: type --tpu v5e-8, or another.")
+    _places(options)
     try:
         if options.tpu not in ("none", "auto"):
+            from ..replicas.targets import target
+
             target(options.tpu)
         if options.compile is not None or options.compile_timeout is not None or options.compile_effort is not None:
             from ..compilers.process import limits
@@ -66,13 +70,32 @@ def _sensible(options: Any) -> None:
         raise UsageError(str(error)) from None
 
 
+def _is_notebook(place: str) -> bool:
+    return place.endswith(".ipynb") or place.rpartition(":")[0].endswith(".ipynb")
+
+
+def _places(options: Any) -> None:
+    """The files and names that were typed, as far as they can be looked at without running anything."""
+    typed = Path(options.model)
+    if _is_notebook(options.model):
+        return
+    if typed.suffix.lower() in SAVED:
+        check_saved(options.model)
+    elif not typed.is_dir():
+        check_place(options.model)
+    for place in (options.data, options.layout):
+        if place:
+            check_place(place)
+
+
 def _report(options: Any) -> Any:
-    named = options.model.rpartition(":")[0] if options.model.rpartition(":")[0].endswith(".ipynb") else options.model
-    if named.endswith(".ipynb"):
+    if _is_notebook(options.model):
         from .notebook import report_of
 
         return report_of(options)
     from ..diagnose import trace
+    from ..saved import is_saved
+    from .load import input_spec, load, saved_model
 
     if is_saved(Path(options.model)):
         model = saved_model(options.model, compiled=not options.loss, batched=bool(options.input_spec or options.data))
@@ -80,8 +103,6 @@ def _report(options: Any) -> Any:
         if not _chooses_backend(options.model):
             import_backend()
         model = load(options.model)
-    if options.input_spec and options.data:
-        raise UsageError("Give --data or --input-spec, and not both.")
     data = load(options.data) if options.data else input_spec(options.input_spec or [])
     return trace(
         model,
@@ -107,6 +128,7 @@ def _distribution(options: Any) -> Any:
         return None
     from ..replicas import of_distribution
     from ..replicas.layouts import parse_mesh, planned
+    from .load import load
 
     if sys.modules["keras"].config.backend() != "jax":
         raise UsageError("A mesh is one of Keras on JAX: set KERAS_BACKEND=jax.")

@@ -43,7 +43,7 @@ def doctor(_: Any) -> int:
 
     print(f"{'jupyter_tpushape':20} {__version__}")
     print(f"{'python':20} {sys.version.split()[0]}{'' if (3, 10) <= sys.version_info[:2] < (3, 14) else '   tested with 3.10 to 3.13'}")
-    for line in (*_parts(), *_compiler(), *_places()):
+    for line in (*_parts(), *_tpu(), *_compiler(), *_places()):
         print(line)
     return 0
 
@@ -62,6 +62,16 @@ def _parts() -> Iterator[str]:
         numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
         old = f"   older than {'.'.join(map(str, oldest))}: {command} --upgrade" if oldest and numbers and numbers < oldest else ""
         yield f"  {module:18} {version or 'there'}{old}"
+
+
+def _tpu() -> Iterator[str]:
+    """Where this machine has a TPU, or its image is made for one: what of what is installed can use it."""
+    from .images import tpu_lines
+
+    lines = tpu_lines()
+    if lines:
+        yield "\nthe TPU of this machine"
+        yield from (f"  {line}" for line in lines)
 
 
 def _compiler() -> Iterator[str]:

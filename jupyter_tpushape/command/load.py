@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..flow import Spec
+from .early import check_saved
 from .out import said
 from .quiet import import_backend
 from .usage import UsageError
@@ -73,8 +74,7 @@ def saved_model(place: str, *, compiled: bool = True, batched: bool = True) -> A
     from ..saved import Broken, Refused, Unreadable, builder, read
 
     path = Path(place)
-    if not os.path.exists(path):  # noqa: PTH110
-        raise UsageError(f"There is no {place}: type the path of a .keras or .h5 file, or of a SavedModel's folder.")
+    check_saved(place)
     try:
         held = read(path)
         if held.signatures and not batched:

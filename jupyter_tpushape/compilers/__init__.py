@@ -31,8 +31,9 @@ def verdicts(
     Raises:
         ValueError: where the TPU compiler is asked without a target.
     """
-    from .lowering import CannotLower, lower
+    from .lowering import CannotLower, lowered, plans
     from .process import limits as read
+    from .tpu import Question, question, verdict_of
     from .words import refusal
 
     target = seen.program.target
@@ -46,30 +47,37 @@ def verdicts(
         wrong = bridge.check()
         if wrong:
             return [Verdict("program", compiler, False, name, wrong)], [_silent(wrong)]
-    try:
-        programs = lower(seen, text=compiler == "tpu")
-    except CannotLower as error:
-        return [Verdict("program", compiler, False, name, str(error))], [_silent(str(error))]
+    questions: list[Any] = []
     said: list[Verdict] = []
     findings: list[Finding] = []
     short: dict[str, Any] = {}
     last = None
-    for program in programs:
-        if program.error is not None:
-            verdict, finding = refusal(seen, program, compiler, name)
-            more = [finding]
-        elif compiler == "xla":
-            verdict, more = Verdict(program.program, "xla", True, name, "XLA takes it"), []
-        else:
-            from .tpu import verdict_of
-
-            verdict, more = verdict_of(seen, program, limits, progress)
-            last = program
-        said.append(verdict)
-        for finding in more:
-            _merge(findings, finding)
-            if finding.rule == OOM.id:
-                short = {"program": program, "finding": finding}
+    try:
+        # The compiler works on the first program while the next one is lowered.
+        for plan in plans(seen):  # one by one: what raises leaves workers to be ended
+            questions.append(  # noqa: PERF401
+                question(seen, plan, limits) if compiler == "tpu" else Question(lowered(seen, plan), target, limits)
+            )
+        for asked in questions:
+            program = asked.program
+            if program.error is not None:
+                verdict, finding = refusal(seen, program, compiler, name)
+                more = [finding]
+            elif compiler == "xla":
+                verdict, more = Verdict(program.program, "xla", True, name, "XLA takes it"), []
+            else:
+                verdict, more = verdict_of(seen, asked, progress, said)
+                last = program
+            said.append(verdict)
+            for finding in more:
+                _merge(findings, finding)
+                if finding.rule == OOM.id:
+                    short = {"program": program, "finding": finding}
+    except CannotLower as error:
+        return [Verdict("program", compiler, False, name, str(error))], [_silent(str(error))]
+    finally:
+        for asked in questions:
+            asked.close()
     tried: list[Tried] = []
     if fixes and short:
         from .remedies import remedies

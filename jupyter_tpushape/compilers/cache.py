@@ -6,9 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import stat
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,10 +16,6 @@ MOST = 256
 MOST_BYTES = 64 * 2**20
 # Of an answer: one that was kept in another form is not read.
 FORMAT = "5"
-_METADATA = re.compile(r", metadata=\{[^{}]*\}")
-_OP_NAME = re.compile(r'op_name="([^"]*)"')
-_NAME = re.compile(r"%[\w.\-]+")
-_MODULE = re.compile(r"^HloModule [^,\n]*")
 
 
 def folder() -> Path:
@@ -30,43 +24,6 @@ def folder() -> Path:
     if named:
         return Path(named)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jupyter_tpushape" / "verdicts"
-
-
-def program_key(text: str) -> str:
-    """A digest of a program's HLO text: equal for the same program lowered twice, whatever its functions are numbered."""
-    numbers: dict[str, int] = {}
-    plain = _METADATA.sub("", _MODULE.sub("HloModule", text))
-    # Names carry numbers that grow through the process: each becomes its place in the order of appearance.
-    plain = _NAME.sub(lambda match: f"%{numbers.setdefault(match.group(), len(numbers))}", plain)
-    return hashlib.sha256(plain.encode()).hexdigest()
-
-
-def unnamed(answer: dict[str, Any], text: str) -> None:
-    """Puts the line of the program's text in place of an operation's name: a later program of the same key bears other names."""
-    lines: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines()):
-        found = _OP_NAME.search(line)
-        if found:
-            lines.setdefault(found.group(1), number)
-    named = [(told, 0) for told in (answer.get("buffers") or {}).get("live", ())]
-    named += [(told, 1) for told in answer.get("collectives") or ()]
-    for told, place in named:
-        if told[place] and not told[place].startswith("parameter:"):
-            told[place] = f"line:{lines[told[place]]}" if told[place] in lines else ""
-
-
-def operation_at(text: str) -> Callable[[str], str]:
-    """The way back from :func:`unnamed`: a line's operation in this program."""
-    lines = text.splitlines()
-
-    def named(told: str) -> str:
-        number = told.removeprefix("line:")
-        if number == told:
-            return told
-        found = _OP_NAME.search(lines[int(number)]) if int(number) < len(lines) else None
-        return found.group(1) if found else ""
-
-    return named
 
 
 def place(*parts: str) -> Path:
@@ -113,6 +70,12 @@ class _Compiled(msgspec.Struct, tag_field="kind", tag="compiled"):
 
 def read(path: Path) -> dict[str, Any] | None:
     """An answer, or ``None`` where there is none that can be read and used."""
+    found = load(path)
+    return dict(found) if usable(found) else None
+
+
+def load(path: Path) -> Any:
+    """What a file of the cache holds, unchecked; ``None`` where it cannot be read."""
     try:
         # A pipe would be waited for without an end.
         state = path.stat()
@@ -122,13 +85,16 @@ def read(path: Path) -> dict[str, Any] | None:
         os.utime(path)
     except (OSError, ValueError, RecursionError):
         return None
+    return found
+
+
+def usable(found: Any) -> bool:
+    """Whether this is an answer in all that is read of it."""
     try:
         answer: _Refusal | _Compiled = msgspec.convert(found, _Refusal | _Compiled)
     except (msgspec.ValidationError, RecursionError):
-        return None
-    if answer.ok != isinstance(answer, _Compiled):
-        return None
-    return dict(found)
+        return False
+    return answer.ok == isinstance(answer, _Compiled)
 
 
 def write(path: Path, answer: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..flow import Collective
 from ..rules.words import size
-from . import cache
+from . import hlo
 from .collectives import sent
 from .lowering import Lowered
 
@@ -55,7 +55,7 @@ def _width(dtype: Any) -> int:
 def exchanged(program: Lowered, told: list[list[Any]], names: dict[str, str]) -> tuple[Collective, ...]:
     """The exchanges that the compiler put in, added up by kind and node; what sends most comes first."""
     found: dict[tuple[str, str, int], list[Any]] = {}
-    named = cache.operation_at(program.text)
+    named = hlo.operation_at(program.read.names)
     for kind, told_of, held, group, times, known in told:
         operation = named(told_of)
         node = program.scopes.node(operation) if program.scopes is not None and operation else ""

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..flow import Target, Tried
+from ..replicas.targets import slice_named
 from ..rules.words import size
-from .lowering import Lowered, lower
+from .lowering import Lowered, lower, plans
 from .process import Limits, Progress, limits
 from .tpu import answer_of, tried_of
 
@@ -25,7 +26,8 @@ class Fit:
     Attributes:
         rows: the largest batch per core that compiled; 0 where not even the smallest does.
         too_many: the smallest batch per core that was refused; 0 where none was.
-        program: ``train`` or ``forward``. hbm_bytes: memory of one core.
+        safe: the largest of those that compiled which leaves room for what a run keeps beside the program, by estimate; 0 where none does.
+        program: ``train`` or ``forward``. hbm_bytes: what a program may have of one core's memory.
     """
 
     target: str
@@ -35,6 +37,7 @@ class Fit:
     replicas: int
     hbm_bytes: int
     tried: tuple[Tried, ...]
+    safe: int = 0
 
     @property
     def batch(self) -> int:
@@ -49,12 +52,13 @@ class Fit:
 
     def __str__(self) -> str:
         if not self.rows:
-            return f"{self.target}: not even {self.too_many} row{'s' * (self.too_many > 1)} per core fit into {size(self.hbm_bytes)}."
+            return f"{self.target}: not even {self.too_many} row{'s' * (self.too_many > 1)} per core compile within {size(self.hbm_bytes)}."
         held = next(step for step in self.tried if step.fits and step.rows == self.rows)
         bound = f"{self.too_many} do not" if self.too_many else "no larger one was tried"
         return (
-            f"{self.target}: {self.rows} rows per core fit ({self.batch} on {self.replicas}), with {size(held.bytes)} of "
-            f"{size(self.hbm_bytes)}{f' at {held.effort} effort' if held.effort else ''}; {bound}."
+            f"{self.target}: {self.rows} rows per core ({self.batch} on {self.replicas}) compile within {size(self.hbm_bytes)}"
+            f"{f' at {held.effort} effort' if held.effort else ''}: {size(held.bytes)}; {bound}. With room for what a run keeps beside the "
+            f"program, an estimate: {f'{self.safe} rows per core' if self.safe else 'none that was tried'}."
         )
 
 
@@ -94,14 +98,18 @@ def fit_batch(
     target, asked = replicas.target(tpu), limits(compile_timeout, compile_effort)
     seen = examine(Program(model, data, target=target))
     try:
-        program = lower(seen)[-1].program
+        program = plans(seen)[-1].name
     except CannotLower as error:
         raise ValueError(str(error)) from error
     first = next((spec.shape[0] for _, spec in seen.evidence.x if spec.shape and spec.shape[0]), STEP) or STEP
-    tried = search(_compiler(seen, program, asked, progress), max(1, min(first, most)), most, compilations)
+    compiles, available = _compiler(seen, program, asked, progress), slice_named(target.name).available_bytes
+    tried = search(compiles, max(1, min(first, most)), most, compilations)
+    close_in(compiles, tried, available, compilations)
     fitting = [step.rows for step in tried if step.fits]
     failing = [step.rows for step in tried if not step.fits]
-    return Fit(target.name, program, max(fitting, default=0), min(failing, default=0), target.replicas, target.hbm_bytes, tuple(tried))
+    return Fit(
+        target.name, program, max(fitting, default=0), min(failing, default=0), target.replicas, available, tuple(tried), safe_rows(tried, available),
+    )  # fmt: skip
 
 
 def batches(seen: Any, program: Lowered, first: Tried, asked: Limits, progress: Progress = None) -> tuple[list[Tried], str]:
@@ -110,6 +118,7 @@ def batches(seen: Any, program: Lowered, first: Tried, asked: Limits, progress: 
     tried: list[Tried] = []
     try:
         search(lambda rows: first if rows == first.rows else compiles(rows), first.rows, MOST_ROWS, COMPILATIONS, into=tried)
+        close_in(compiles, tried, slice_named(seen.program.target.name).available_bytes, COMPILATIONS)
     except ValueError as error:
         return tried, f"The search for the largest batch ended early. {error}"
     return tried, ""
@@ -129,10 +138,32 @@ def _try(seen: Any, target: Target, program: str, rows: int, asked: Limits) -> T
     if made.error is not None:
         raise ValueError(f"XLA refuses the program with {rows} rows per core: {str(made.error)[:300]}")
     answer = answer_of(made, target, asked)
-    found = tried_of(rows, answer)
+    found = tried_of(rows, answer, made, target)
     if found is not None:
         return found
     raise ValueError(f"No verdict with {rows} rows per core: {str(answer['message'])[:300]}")
+
+
+def safe_rows(tried: list[Tried], available: int) -> int:
+    """The most rows of those that compiled with which a run's own needs have room, by estimate; 0 where there are none."""
+    return max((one.rows for one in tried if one.fits and one.run <= available), default=0)
+
+
+def close_in(compiles: Callable[[int], Tried], tried: list[Tried], available: int, compilations: int) -> None:
+    """Compiles up to three batches more between the largest that leaves a run room and the smallest that does not."""
+    for _ in range(min(3, compilations - len(tried))):
+        low = max((one.rows for one in tried if one.fits and one.run <= available), default=0)
+        high = min((one.rows for one in tried if one.fits and one.run > available), default=0)
+        if high - low <= STEP:
+            return
+        sizes = {one.rows: one.run for one in tried if one.fits}
+        # Memory grows about evenly with rows: what the two say of the limit, on a multiple of 8 rows.
+        rows = (
+            low + int((high - low) * (available - sizes[low]) / (sizes[high] - sizes[low]))
+            if low and sizes[high] > sizes[low]
+            else high // 2
+        )
+        tried.append(compiles(min(max(rows // STEP * STEP or rows, low + 1), high - 1)))
 
 
 def search(

@@ -13,6 +13,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..flow import CannotRebuild
@@ -20,7 +21,8 @@ from ..flow.paths import map_leaves, to_wire
 from ..trace.reach import is_step
 from ..trace.restore import left_as_found
 from ..trace.run import Leaf, leaves
-from .scopes import Scopes, noted
+from .hlo import Read, of_proto, of_text
+from .scopes import Found, Scopes, noted
 
 if TYPE_CHECKING:
     from .lowering_jax import NamedScopes
@@ -42,7 +44,8 @@ class Parameter:
 class Lowered:
     """A program (``forward``, ``predict`` or ``train``): its bytes, or ``error`` where it was refused.
 
-    ``form``: ``hlo``, or portable ``stablehlo``. ``partitions``: devices that one program is cut for; then shapes of parameters are shares.
+    ``form``: ``hlo``, or portable ``stablehlo`` with XLA's ``text`` of it. ``partitions``: devices that one program is cut for; then shapes of
+    parameters are shares.
     """
 
     program: str
@@ -54,26 +57,40 @@ class Lowered:
     parameters: list[Parameter] = field(default_factory=list)
     error: BaseException | None = None
     graph: Any = None
-    scopes: Scopes | NamedScopes | None = None
+    scopes: Scopes | NamedScopes | Found | None = None
+
+    @cached_property
+    def read(self) -> Read:
+        """Its key, and the names of its operations."""
+        return of_proto(self.hlo) if self.form == "hlo" and self.hlo else of_text(self.text)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A program that can be lowered: its name, the arguments of its function, and the leaves of the data in them."""
+
+    name: str
+    arguments: tuple[Any, ...]
+    leaves: list[Leaf]
 
 
 class CannotLower(Exception):
     """There is no program to lower; the message is one line that says why."""
 
 
-def lower(seen: Any, *, text: bool = True, rows: int | None = None, only: str = "") -> list[Lowered]:
-    """Lowers the forward pass, and for a compiled model with labels the train step; ``predict`` where the class has its own.
+def plans(seen: Any, *, rows: int | None = None, only: str = "") -> list[Plan]:
+    """The forward pass, and for a compiled model with labels the train step; ``predict`` where the class has its own.
 
     Args:
-        text: whether the readable form is wanted too. rows: a batch for this replica in place of the data's. only: one program's name.
+        rows: a batch for this replica in place of the data's. only: one program's name.
 
     Raises:
         CannotLower: where the model was not traced to its end, an axis is unknown, or a tensor is not dense.
     """
-    adapter = seen.adapter
-    if seen.model is None and is_step(seen.program.model):
+    adapter, model = seen.adapter, seen.model
+    if model is None and is_step(seen.program.model):
         raise CannotLower("A step of your own is not compiled here: ask for the verdict on the model that it trains.")
-    if seen.error is not None or adapter is None or seen.model is None or seen.sample is None:
+    if seen.error is not None or adapter is None or model is None or seen.sample is None:
         raise CannotLower("There is no program to compile: the model does not run to its end.")
     from ..examine import shape_of
 
@@ -81,19 +98,31 @@ def lower(seen: Any, *, text: bool = True, rows: int | None = None, only: str = 
     x, doors = leaves(seen.sample.x, shape, "x")
     y, labels = leaves(seen.sample.y, shape, "y")
     weight, weights = leaves(seen.sample.weight, shape, "weight")
-    model = _plain(adapter, seen.model)
     trains = adapter.is_model(model) and adapter.compiled(model) and adapter.has_loss(model) and y is not None
     own = adapter.backend.replicated and adapter.is_model(model) and adapter.overrides(model, "predict_step")
-    programs = ["forward", *(["predict"] if own else []), *(["train"] if trains else [])]
-    wanted = [name for name in programs if only in ("", name)]
-    _settled(doors + (labels + weights if "train" in wanted else []))
-    made = []
-    for name in wanted:
-        with left_as_found([adapter], [model]):
-            arguments = (x, y, weight) if name == "train" else (x,)
-            found = doors + labels + weights if name == "train" else doors
-            made.append(_lower(seen, adapter, model, name, arguments, found, text))
-    return made
+    made = [Plan("forward", (x,), doors), *([Plan("predict", (x,), doors)] if own else [])]
+    if trains:
+        made.append(Plan("train", (x, y, weight), doors + labels + weights))
+    wanted = [plan for plan in made if only in ("", plan.name)]
+    for plan in wanted:
+        _settled(plan.leaves)
+    return wanted
+
+
+def lowered(seen: Any, plan: Plan) -> Lowered:
+    """Lowers one program.
+
+    Raises:
+        CannotLower: where the model lives under a strategy and cannot be made again outside it.
+    """
+    adapter, model = seen.adapter, _plain(seen.adapter, seen.model)
+    with left_as_found([adapter], [model]):
+        return _lower(seen, adapter, model, plan)
+
+
+def lower(seen: Any, *, rows: int | None = None, only: str = "") -> list[Lowered]:
+    """Lowers all of :func:`plans`, which says what the arguments are and what is raised."""
+    return [lowered(seen, plan) for plan in plans(seen, rows=rows, only=only)]
 
 
 def _on_the_mesh(seen: Any, rows: int | None) -> Callable[[Any], Any]:
@@ -159,7 +188,8 @@ def _raw(variable: Any) -> Any:
     return inner if inner is not None and hasattr(inner, "handle") else variable
 
 
-def _lower(seen: Any, adapter: Any, model: Any, name: str, arguments: tuple[Any, ...], found: list[Leaf], text: bool) -> Lowered:
+def _lower(seen: Any, adapter: Any, model: Any, plan: Plan) -> Lowered:
+    name, arguments, found = plan.name, plan.arguments, plan.leaves
     if not adapter.backend.replicated:
         return _lower_jax(seen, adapter, model, name, arguments)
     import tensorflow as tf
@@ -193,10 +223,7 @@ def _lower(seen: Any, adapter: Any, model: Any, name: str, arguments: tuple[Any,
             made.graph = concrete.graph
             scopes.settle(concrete.graph)
             with _unsaid_twice():
-                lowered = function.experimental_get_compiler_ir(*specs)
-                made.hlo = lowered(stage="hlo_serialized")
-                if text:
-                    made.text = lowered(stage="hlo")
+                made.hlo = function.experimental_get_compiler_ir(*specs)(stage="hlo_serialized")
         made.parameters = list(_parameters(seen, model, concrete, found))
     except Exception as error:
         made.error = error

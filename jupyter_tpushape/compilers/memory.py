@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..flow.wire import Buffer, LayerMemory
-from . import cache, tiles
+from . import hlo, tiles
 from .lowering import Lowered
 
 
@@ -52,7 +52,7 @@ class Live:
 def live(lowered: Lowered, arguments: list[Held], buffers: Any) -> list[Live]:
     """The temporaries that the worker told of, with the nodes whose operations made them."""
     found = []
-    named = cache.operation_at(lowered.text)
+    named = hlo.operation_at(lowered.read.names)
     for told, size, layout in (buffers or {}).get("live", ()):
         operation = named(told)
         node = lowered.scopes.node(operation) if lowered.scopes is not None else ""

@@ -11,11 +11,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import bridge, cache
+from . import bridge, cache, hlo
 
 Progress = Callable[[str], None] | None
 
@@ -85,65 +86,111 @@ def live_tpu(devices: Path = Path("/dev"), processes: Path = Path("/proc")) -> s
     return ""
 
 
+class Asking:
+    """A question that was put to libtpu: the worker compiles while other things are done, until :meth:`answer` waits for it.
+    :meth:`close` ends a worker that nobody waited for.
+    """
+
+    def __init__(
+        self, program: bytes, key: str, topology: str, asked: Limits, names: tuple[str, ...] = (), form: Form | None = None
+    ) -> None:
+        """Asks, unless the answer is known. ``names``: the program's operations by their place in it."""
+        form = form or Form()
+        self._asked, self._names = asked, names
+        self._versions = versions()
+        self._place = cache.place(
+            cache.FORMAT, key, topology, asked.effort, self._versions, str(form.partitions), json.dumps(form.described, sort_keys=True)
+        )
+        self._start = time.perf_counter()
+        self._folder: Any = None
+        self._process: subprocess.Popen[bytes] | None = None
+        known = cache.read(self._place)
+        self._known = {**known, "cached": True} if known is not None else _unasked()
+        if self._known is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="tpushape-")
+            request = {"topology": topology, "effort": asked.effort, "memory": asked.memory, **asdict(form)}
+            self._process = _started(Path(self._folder.name), program, request)
+
+    def close(self) -> None:
+        """Ends the worker, also when the user interrupts: nothing goes on behind their back."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def answer(self, progress: Progress = None, what: str = "program") -> dict[str, Any]:
+        """Waits for the answer; see :func:`ask`."""
+        if self._known is None:
+            try:
+                self._known = self._waited(progress, what)
+            finally:
+                self.close()
+        return self._known
+
+    def _waited(self, progress: Progress, what: str) -> dict[str, Any]:
+        assert self._process is not None
+        folder = Path(self._folder.name)
+        finished = _wait(self._process, folder, self._asked.seconds - (time.perf_counter() - self._start), progress, what)
+        if not finished:
+            self._process.kill()
+            self._process.wait()
+        answer = _read(folder, self._process, finished, self._asked)
+        answer["seconds"] = time.perf_counter() - self._start
+        answer["versions"] = self._versions
+        hlo.unnamed(answer, self._names)
+        if answer["kind"] in ("compiled", "refused"):
+            cache.write(self._place, answer)
+        return answer
+
+
+def versions() -> str:
+    """Of the compiler's parts, as one text."""
+    return ",".join(f"{name} {version}" for name, version in bridge.versions().items())
+
+
+def _unasked() -> dict[str, Any] | None:
+    """Why libtpu is not asked here, as an answer."""
+    wrong = bridge.check()
+    if wrong:
+        return {"ok": False, "kind": "versions", "message": wrong}
+    busy = live_tpu()
+    return {"ok": False, "kind": "busy", "message": busy} if busy else None
+
+
 def ask(
-    hlo: bytes,
+    program: bytes,
     key: str,
     topology: str,
     asked: Limits,
     progress: Progress = None,
     what: str = "program",
-    text: str = "",
+    names: tuple[str, ...] = (),
     form: Form | None = None,
 ) -> dict[str, Any]:
-    """libtpu's answer to one program, from the cache where it was given before. ``text``: its readable form, for operations' names.
+    """libtpu's answer to one program, from the cache where it was given before. ``names``: its operations by their place in it.
 
     Returns:
         ``ok``, ``kind`` (``compiled``, ``refused``, ``crash``, ``time``, ``memory``, ``busy``, ``versions``), ``message``, ``seconds``,
         ``cached``; sizes in bytes where it compiled.
     """
-    versions = ",".join(f"{name} {version}" for name, version in bridge.versions().items())
-    form = form or Form()
-    place = cache.place(
-        cache.FORMAT, key, topology, asked.effort, versions, str(form.partitions), json.dumps(form.described, sort_keys=True)
-    )
-    known = cache.read(place)
-    if known is not None:
-        return {**known, "cached": True}
-    start = time.perf_counter()
-    wrong = bridge.check()
-    if wrong:
-        return {"ok": False, "kind": "versions", "message": wrong}
-    busy = live_tpu()
-    if busy:
-        return {"ok": False, "kind": "busy", "message": busy}
-    with tempfile.TemporaryDirectory(prefix="tpushape-") as name:
-        folder = Path(name)
-        (folder / "program").write_bytes(hlo)
-        request = {"topology": topology, "effort": asked.effort, "memory": asked.memory, **asdict(form)}
-        (folder / "request.json").write_text(json.dumps(request))
-        answer = _run(folder, asked, progress, what)
-    answer["seconds"] = time.perf_counter() - start
-    answer["versions"] = versions
-    cache.unnamed(answer, text)
-    if answer["kind"] in ("compiled", "refused"):
-        cache.write(place, answer)
-    return answer
+    with closing(Asking(program, key, topology, asked, names, form)) as asking:
+        return asking.answer(progress, what)
 
 
-def _run(folder: Path, asked: Limits, progress: Progress, what: str) -> dict[str, Any]:
+def _started(folder: Path, program: bytes, request: dict[str, Any]) -> subprocess.Popen[bytes]:
+    (folder / "program").write_bytes(program)
+    (folder / "request.json").write_text(json.dumps(request))
     environment = {**os.environ, **bridge.ENVIRONMENT, "PYTHONPATH": _path()}
     with (folder / "stderr").open("wb") as errors:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-m", "jupyter_tpushape.compilers.worker", str(folder)],
             cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors,
         )  # fmt: skip
-        try:
-            finished = _wait(process, folder, asked.seconds, progress, what)
-        finally:
-            # Also when the user interrupts: nothing goes on behind their back.
-            if process.poll() is None:
-                process.kill()
-                process.wait()
+
+
+def _read(folder: Path, process: subprocess.Popen[bytes], finished: bool, asked: Limits) -> dict[str, Any]:
+    """What the worker left behind, or what its silence means."""
     answer = folder / "answer.json"
     if answer.exists():
         return dict(json.loads(answer.read_text(encoding="utf-8")))
@@ -183,7 +230,8 @@ def _wait(process: subprocess.Popen[bytes], folder: Path, seconds: float, progre
 
 def _death(code: int, errors: str) -> dict[str, Any]:
     """What can be said of a worker that left no answer."""
-    if any(words in errors for words in ("MemoryError", "bad_alloc", "annot allocate memory", "Memory allocation still failed")):
+    full = ("MemoryError", "bad_alloc", "annot allocate memory", "Memory allocation still failed", "failed to map segment")
+    if any(words in errors for words in full):
         return {"ok": False, "kind": "memory", "message": "The TPU compiler needs more of the host's memory than it may take."}
     how = f"exit code {code}"
     if code < 0:

@@ -11,10 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 from ..flow import CannotRebuild, Edit, Effect, Finding, Fix, Tried
+from ..replicas.targets import slice_named
 from ..rules.facts.compilers import OutOfMemory
 from ..rules.words import size
 from . import process
-from .fit import search
+from .fit import safe_rows, search
 from .lowering import CannotLower, Lowered, lower
 from .tpu import answer_of, tried_of
 
@@ -53,10 +54,10 @@ def remedies(seen: Any, program: Lowered, finding: Finding, asked: process.Limit
             fixes.append(Fix(title, reason=f"not tried. {error}", patch=snippet))
         else:
             if taken.fits:
-                effect = Effect(text=f"compiles: {size(taken.bytes)} of {size(seen.program.target.hbm_bytes)}")
+                effect = Effect(text=f"compiles within {size(_available(seen))}: {size(taken.bytes)}")
                 fixes.append(Fix(title, verified=True, effect=effect, patch=snippet, reason=reason, proof="live"))
             else:
-                rejected.append(f"{title} (still does not fit{f': {size(taken.bytes)}' if taken.bytes else ''})")
+                rejected.append(f"{title} (still does not compile within it{f': {size(taken.bytes)}' if taken.bytes else ''})")
     if program.program == "train":
         fixes.append(_accumulation(seen))
     finding.fixes = sorted(fixes, key=lambda fix: not fix.verified)
@@ -77,7 +78,7 @@ def _compiled(seen: Any, target: Any, program: str, rows: int | None, asked: pro
     if made.error is not None:
         raise _NoAnswer(f"cannot be lowered: {_reason(made.error)}")
     answer = answer_of(made, target, asked, again=False)
-    found = tried_of(rows or 0, answer)
+    found = tried_of(rows or 0, answer, made, target)
     if found is not None:
         return found
     raise _NoAnswer(str(answer["message"])[:160])
@@ -119,13 +120,25 @@ def _batch(
         f"Batch {batch:,} rows: {best.rows:,} on each of {target.replicas} cores",
         edits,
         True,
-        Effect(text=f"compiles: {size(best.bytes)} of {size(target.hbm_bytes)}; {over:,} rows on each do not"),
+        Effect(
+            text=f"compiles within {size(_available(seen))}: {size(best.bytes)}; {over:,} rows on each do not{_with_margin(seen, tried)}"
+        ),
         reason=f"found with {len(tried)} compilations at quick effort",
         proof="live",
     )
     from ..repair.search import put_into_source
 
     return put_into_source(seen, fix)
+
+
+def _available(seen: Any) -> int:
+    return slice_named(seen.program.target.name).available_bytes
+
+
+def _with_margin(seen: Any, tried: list[Tried]) -> str:
+    """The batch that leaves room for what a run needs beside the program."""
+    rows = safe_rows(tried, _available(seen))
+    return f"; with room for what a run needs beside it, an estimate: {rows:,}" if rows else ""
 
 
 Other = tuple[str, str, str, Callable[[], Any]]

@@ -14,6 +14,16 @@ from typing import Any
 _GRADIENT = "gradient_tape/"
 
 
+class Found:
+    """Operations by the node that made them, as they were found before."""
+
+    def __init__(self, owners: dict[str, str]) -> None:
+        self._owners = owners
+
+    def node(self, operation: str) -> str:
+        return self._owners.get(operation, "")
+
+
 class Scopes:
     """Operations of one traced program by the node that made them. :meth:`node` is ``""`` where none did or several may have."""
 

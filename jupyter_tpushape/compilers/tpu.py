@@ -2,44 +2,94 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..flow import Finding, Tried, Verdict
 from ..replicas.targets import slice_named
 from ..rules.words import size
-from . import cache, process
+from . import made, process
+from .beyond import Beyond, beyond
 from .exchange import exchange, exchanged, spoken
-from .lowering import Lowered
+from .lowering import Lowered, Plan, lowered
 from .memory import by_layer, held, largest, live, node_names
 from .words import answer_finding, needed, oom, padding
+
+
+@dataclass
+class Question:
+    """A program whose answer is known, or is being made; :meth:`answer` waits for it. ``made``: the key under which it is kept."""
+
+    program: Lowered
+    target: Any
+    asked: process.Limits
+    asking: process.Asking | None = None
+    known: dict[str, Any] | None = None
+    made: str = ""
+
+    def answer(self, progress: process.Progress = None, again: bool = True) -> dict[str, Any]:
+        """libtpu's raw answer; see :func:`process.ask`. ``effort`` says at which it was given.
+
+        The least effort packs temporaries loosely, and is less used: what it says does not fit, or fails on, is asked ``again`` in full before
+        it is believed. Where that gives no answer either, ``loosely`` holds the first.
+        """
+        if self.known is not None:
+            return self.known
+        assert self.asking is not None
+        answer = {**self.asking.answer(progress, self.program.program), "effort": self.asked.effort}
+        if again and self.asked.effort != "full" and answer["kind"] == "refused" and (oom(str(answer["message"])) or broke(answer)):
+            first, full = answer, replace(self.asked, effort="full")
+            with closing(_asking(self.program, self.target, full)) as asking:
+                answer = {**asking.answer(progress, self.program.program), "effort": "full"}
+            if not answer["ok"] and not oom(str(answer["message"])) and oom(str(first["message"])):
+                answer["loosely"] = first["message"]
+        if broke(answer):
+            answer["kind"] = "broke"
+        made.write(self.made, self.program, answer)
+        self.known = answer
+        return answer
+
+    def close(self) -> None:
+        """Ends a worker that nobody waited for."""
+        if self.asking is not None:
+            self.asking.close()
+
+
+def _asking(program: Lowered, target: Any, asked: process.Limits) -> process.Asking:
+    entry = slice_named(target.name)
+    form = process.Form(program.form, program.partitions, program.shardy, entry.options)
+    return process.Asking(program.hlo, program.read.key, entry.topology, asked, program.read.names, form)
+
+
+def question(seen: Any, plan: Plan, asked: process.Limits) -> Question:
+    """Puts a program to the compiler, which goes on with it while other things are done. What is known by what it is made of is not lowered.
+
+    Raises:
+        CannotLower: see :func:`lowering.lowered`.
+    """
+    target = seen.program.target
+    entry = slice_named(target.name)
+    key = made.key(seen, plan, json.dumps([entry.topology, entry.options, asked.effort], sort_keys=True))
+    kept = made.read(key) if key else None
+    if kept is not None:
+        program, answer = kept
+        program.program = plan.name
+        return Question(program, target, asked, known=answer)
+    program = lowered(seen, plan)
+    if program.error is not None:
+        return Question(program, target, asked)
+    return Question(program, target, asked, _asking(program, target, asked), made=key)
 
 
 def answer_of(
     program: Lowered, target: Any, asked: process.Limits, progress: process.Progress = None, again: bool = True
 ) -> dict[str, Any]:
-    """libtpu's raw answer; see :func:`process.ask`. ``effort`` says at which it was given.
-
-    The least effort packs temporaries loosely, and is less used: what it says does not fit, or fails on, is asked ``again`` in full before
-    it is believed. Where that gives no answer either, ``loosely`` holds the first.
-    """
-    key, entry = cache.program_key(program.text), slice_named(target.name)
-    form = process.Form(program.form, program.partitions, program.shardy, entry.options)
-
-    def told(asked: process.Limits) -> dict[str, Any]:
-        said = process.ask(program.hlo, key, entry.topology, asked, progress, program.program, program.text, form)
-        return {**said, "effort": asked.effort}
-
-    answer = told(asked)
-    if again and asked.effort != "full" and answer["kind"] == "refused" and (oom(str(answer["message"])) or broke(answer)):
-        asked = replace(asked, effort="full")
-        first = answer
-        answer = told(asked)
-        if not answer["ok"] and not oom(str(answer["message"])) and oom(str(first["message"])):
-            answer["loosely"] = first["message"]
-    if broke(answer):
-        answer["kind"] = "broke"
-    return answer
+    """The answer to a program that is lowered already; see :meth:`Question.answer`."""
+    with closing(_asking(program, target, asked)) as asking:
+        return Question(program, target, asked, asking).answer(progress, again)
 
 
 def broke(answer: dict[str, Any]) -> bool:
@@ -52,34 +102,54 @@ def total(answer: dict[str, Any]) -> int:
     return int(answer["arguments"] + answer["outputs"] - answer["aliased"] + answer["temporaries"] + answer["code"])
 
 
-def tried_of(rows: int, answer: dict[str, Any]) -> Tried | None:
-    """Whether these rows fit, or ``None`` where the answer does not say."""
+def run_needs(program: Lowered, answer: dict[str, Any], available: int, code: int = 0) -> Beyond:
+    """What a run keeps beside a program that compiled. ``code``: of other programs."""
+    data = sum(argument.laid.bytes for argument in held(program, answer["layout"]) if argument.data)
+    return beyond(data, available, code)
+
+
+def tried_of(rows: int, answer: dict[str, Any], program: Lowered, target: Any) -> Tried | None:
+    """Whether these rows compile within the memory, or ``None`` where the answer does not say."""
     if answer["ok"]:
-        return Tried(rows, True, total(answer), str(answer["effort"]))
+        taken = total(answer)
+        more = run_needs(program, answer, slice_named(target.name).available_bytes)
+        return Tried(rows, True, taken, str(answer["effort"]), taken + more.bytes)
     if answer["kind"] == "refused" and oom(str(answer["message"])):
         return Tried(rows, False, int(needed(str(answer["message"]))[0]), str(answer["effort"]))
     return None
 
 
-def _tried(program: Lowered, answer: dict[str, Any]) -> tuple[Tried, ...]:
+def _tried(program: Lowered, answer: dict[str, Any], target: Any) -> tuple[Tried, ...]:
     rows = next((parameter.shape[0] for parameter in program.parameters if parameter.data and parameter.shape), 0)
-    one = tried_of(rows, answer) if rows else None
+    one = tried_of(rows, answer, program, target) if rows else None
     return (one,) if one is not None else ()
 
 
-def verdict_of(seen: Any, program: Lowered, asked: process.Limits, progress: process.Progress = None) -> tuple[Verdict, list[Finding]]:
-    """libtpu's answer as a verdict, with what in it is worth a finding. Sizes in bytes."""
-    target = seen.program.target
-    answer = answer_of(program, target, asked, progress)
+def _of_open_batch(split: Any) -> str:
+    """Which size was compiled where the pipeline leaves the batch axis open: a TPU makes a program for each size that it pads to."""
+    if split is None or split.one_program or not split.dynamic or not split.full:
+        return ""
+    # Padded to the largest replica's rows, and to 2 at least.
+    last = max(2, *split.last) if any(split.last) else 0
+    other = f" and of the last batch, {last} a core," if last and last != max(split.full) else ""
+    return f"; the batch axis is open: compiled is the program of {max(split.full)} rows a core, those of other sizes{other} were not"
+
+
+def verdict_of(
+    seen: Any, asked: Question, progress: process.Progress = None, beside: Sequence[Verdict] = ()
+) -> tuple[Verdict, list[Finding]]:
+    """libtpu's answer as a verdict, with what in it is worth a finding. Sizes in bytes. ``beside``: other programs of the same run."""
+    target, program = asked.target, asked.program
+    answer, available = asked.answer(progress), slice_named(target.name).available_bytes
     effort = str(answer["effort"])
     loosely = ", which packs loosely" if effort == "quick" else ""
-    common = {
+    common: dict[str, Any] = {
         "seconds": 0.0 if answer.get("cached") else float(answer.get("seconds", 0.0)), "effort": effort,
-        "cached": bool(answer.get("cached")), "hbm_bytes": target.hbm_bytes, "versions": str(answer.get("versions", "")),
+        "cached": bool(answer.get("cached")), "hbm_bytes": available, "versions": str(answer.get("versions", "")),
     }  # fmt: skip
     if not answer["ok"]:
         finding = answer_finding(seen, program, answer)
-        return Verdict(program.program, "tpu", False, target.name, str(finding), tried=_tried(program, answer), **common), [finding]
+        return Verdict(program.program, "tpu", False, target.name, str(finding), tried=_tried(program, answer, target), **common), [finding]
     arguments = held(program, answer["layout"])
     temporaries = live(program, arguments, answer.get("buffers"))
     layers = by_layer(arguments, temporaries, node_names(seen.evidence.flow))
@@ -87,12 +157,16 @@ def verdict_of(seen: Any, program: Lowered, asked: process.Limits, progress: pro
     taken = total(answer)
     told = exchanged(program, answer.get("collectives") or [], node_names(seen.evidence.flow))
     summed = spoken(told) if program.partitions > 1 else exchange(seen, program.program)
-    message = f"compiles at {effort} effort{loosely}: {size(taken)} of {size(target.hbm_bytes)}" + (f"; {summed}" if summed else "")
+    more = run_needs(program, answer, available, sum(verdict.code for verdict in beside))
+    short = ", which is more than is left" if taken + more.bytes > available else ""
+    message = f"compiles within {size(available)} at {effort} effort{loosely}: {size(taken)}; a run needs {more}{short}"
+    message += f"; {summed}" if summed else ""
+    message += _of_open_batch(seen.evidence.split)
     verdict = Verdict(
         program.program, "tpu", True, target.name, message, arguments=answer["arguments"],
         outputs=answer["outputs"], temporaries=answer["temporaries"], code=answer["code"], flops=answer["flops"], layers=layers,
         moved=answer["moved"], intensity=answer["flops"] / answer["moved"] if answer["moved"] > 0 < answer["flops"] else 0.0,
-        buffers=largest(arguments, temporaries), tried=_tried(program, answer),
+        buffers=largest(arguments, temporaries), tried=_tried(program, answer, target),
         devices=program.partitions, collectives=told, unmapped=max(0, taken - sum(layer.bytes for layer in layers)), **common,
     )  # fmt: skip
     return verdict, [wasteful] if wasteful is not None else []

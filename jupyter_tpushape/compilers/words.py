@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 from ..flow import Finding, Node, Verdict, Who
+from ..replicas.targets import slice_named
 from ..rules.compilers import OOM, PADDING, REFUSED, SILENT, XLA
 from ..rules.facts.compilers import NoVerdict, OutOfMemory, Padded, Refusal
-from .bridge import entry_layout
 from .lowering import Lowered
 from .memory import Held, by_layer, held, live, node_names, totals
 
@@ -134,8 +134,7 @@ def _suspect(program: Lowered, message: str) -> str:
     """The one convolution over sizes that are known at run time only, where the compiler's last words are of convolutions."""
     if "convolution" not in message:
         return ""
-    lines = [line for line in program.text.splitlines() if 'custom_call_target="DynamicConvolution' in line]
-    found = {match.group(1) for match in map(_OPNAME.search, lines) if match}
+    found = set(program.read.dynamic)
     return found.pop() if len(found) == 1 else ""
 
 
@@ -150,7 +149,7 @@ def _out_of_memory(seen: Any, program: Lowered, answer: dict[str, Any]) -> Findi
     message, target = str(answer["message"]), seen.program.target
     needs, has = needed(message)
     flow = seen.evidence.flow
-    arguments = held(program, entry_layout(program.text))
+    arguments = held(program, program.read.entry)
     # What the plan does not account for must not be laid at the door of the layers that it names.
     layers = [layer for layer in by_layer([], live(program, arguments, answer.get("buffers")), node_names(flow)) if layer.temporaries]
     if sum(layer.bytes for layer in layers) < 0.5 * needs or not needs:
@@ -159,7 +158,7 @@ def _out_of_memory(seen: Any, program: Lowered, answer: dict[str, Any]) -> Findi
     fact = OutOfMemory(
         program.program, target.name, needs, has,
         "temporaries" in message,  # the refusal may speak of temporaries alone: what they are is in its own words
-        tuple((layer.name, layer.bytes) for layer in first), sum(layer.bytes for layer in first) >= 0.5 * needs, _plain(message), target.hbm_bytes,
+        tuple((layer.name, layer.bytes) for layer in first), sum(layer.bytes for layer in first) >= 0.5 * needs, _plain(message), slice_named(target.name).available_bytes,
     )  # fmt: skip
     nodes = tuple(layer.node for layer in first)
     where = flow.node(nodes[0]) if nodes else None

@@ -108,13 +108,15 @@ class Buffer(msgspec.Struct, omit_defaults=True):
 class Tried(msgspec.Struct, omit_defaults=True, frozen=True):
     """One batch that was compiled: ``rows`` on one core, whether they fit, and the ``bytes`` that the program takes with them.
 
-    Where they do not fit, ``bytes`` is what the compiler says it lacks room for, or 0 where it does not say.
+    Where they do not fit, ``bytes`` is what the compiler says it lacks room for, or 0 where it does not say. ``run``: with what a run keeps
+    beside the program (batches on their way to the device, room for gaps), an estimate.
     """
 
     rows: int
     fits: bool
     bytes: int = 0
     effort: str = ""
+    run: int = 0
 
 
 class Collective(msgspec.Struct, omit_defaults=True, frozen=True):

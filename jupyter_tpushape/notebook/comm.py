@@ -157,7 +157,9 @@ def _report(request: Request, namespace: dict[str, Any], progress: Any) -> Any:
 
     data = _named(request.data or "", namespace)
     options: dict[str, Any] = {"tpu": request.tpu or None, "progress": progress}
-    if request.compile:
+    if request.watched:
+        options["fixes"] = False
+    elif request.compile:
         options["compiler"] = request.compile
     if request.effort:
         options["compile_effort"] = request.effort

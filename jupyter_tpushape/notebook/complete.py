@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 OPTIONS = (
-    "--tpu", "--compile", "--compile-timeout", "--compile-effort", "--compile-batches", "--loss", "--batch-size", "--no-fixes", "--save", "--text",
+    "--tpu", "--compile", "--compile-timeout", "--compile-effort", "--compile-batches", "--loss", "--batch-size", "--no-fixes", "--save", "--text", "--help",
 )  # fmt: skip
 _COMPILERS = ("xla", "tpu")
 _EFFORTS = ("quick", "full")
@@ -39,5 +39,21 @@ def complete(shell: Any, event: Any) -> list[str]:
         return list(_COMPILERS)
     if event.symbol.startswith("-"):
         return [option for option in OPTIONS if option.startswith(event.symbol)]
+    if "." in event.symbol:
+        return _layers(shell, event.symbol.rpartition(".")[0])
     names = [name for name in shell.user_ns if not name.startswith("_") and name not in shell.user_ns_hidden]
     return [*sorted(names), *OPTIONS, "watch"]
+
+
+def _layers(shell: Any, path: str) -> list[str]:
+    """A model's layers: its attributes that are layers, and all others by their names."""
+    root, *inner = path.split(".")
+    value = shell.user_ns.get(root)
+    try:
+        for name in inner:
+            value = vars(value)[name]
+        layers = list(value.layers)
+        own = [name for name, part in vars(value).items() if not name.startswith("_") and any(part is layer for layer in layers)]
+        return [f"{path}.{name}" for name in own] + [f'{path}.get_layer("{layer.name}")' for layer in layers]
+    except Exception:  # no model, or not built
+        return []

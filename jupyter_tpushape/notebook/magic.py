@@ -13,7 +13,8 @@ from IPython.display import display
 
 from .live import Live, keep
 from .naming import named
-from .tell import Progress, rich
+from .pairing import assigned, assigned_in
+from .tell import Progress, rich, tell
 
 
 @magics_class
@@ -58,8 +59,13 @@ class TpuShapeMagics(Magics):
             %tpushape diff before after data
             %tpushape
         """
+        if {"--help", "-h"} & set(line.split()):
+            print(type(self).tpushape.__doc__)
+            return
         try:
             options = parse_argstring(type(self).tpushape, _quote(line))
+        except ValueError as error:  # of quotes
+            raise UsageError(f"{line.strip()} cannot be read ({error}): type %tpushape model data.") from None
         except UsageError as error:
             raise UsageError(f"{str(error).splitlines()[-1].rstrip('.')}. Type %tpushape? for help.") from None
         from ..examine import BadProgram
@@ -141,6 +147,10 @@ class TpuShapeMagics(Magics):
         names = self.shell.user_ns
         if text.isidentifier():
             if text not in names:
+                if text in assigned_in(self.extension.source):
+                    raise UsageError(
+                        f"There is no {text}: In[{self.extension.count}], which makes it, raised. Type %tpushape to see where."
+                    )
                 import difflib
 
                 near = difflib.get_close_matches(text, [name for name in names if not name.startswith("_")], 1)
@@ -150,6 +160,9 @@ class TpuShapeMagics(Magics):
                     else " Type the name of a variable that holds a model, then one that holds its data."
                 )
                 raise UsageError(f"There is no variable {text} here.{hint}")
+            if self._broken_since(text):
+                said = f"This is the {text} of an earlier run: In[{self.extension.count}], which makes it anew, raised."
+                tell(self.shell, said, todo="Type %tpushape to see where.")
             return names[text]
         try:
             return eval(text, self.shell.user_global_ns, names)
@@ -157,6 +170,11 @@ class TpuShapeMagics(Magics):
             raise UsageError(
                 f"{text} cannot be read as a model or data ({type(error).__name__}: {error}): type %tpushape model data."
             ) from None
+
+    def _broken_since(self, name: str) -> bool:
+        """Whether the cell that failed last would have made this anew, and has not since."""
+        made = assigned([text for text in self.shell.user_ns.get("In", ()) if isinstance(text, str)]).get(name)
+        return self.extension.error is not None and name in assigned_in(self.extension.source) and made == self.extension.count
 
     def _last(self, chosen: dict[str, Any]) -> Any:
         """The flow of the last failure."""

@@ -68,11 +68,12 @@ def _words(name: str) -> frozenset[str]:
 
 def assigned(sources: Sequence[str]) -> dict[str, int]:
     """For each name the number of the cell that assigned it last."""
-    return {name: number for number, source in enumerate(sources) for name in _names(source)}
+    return {name: number for number, source in enumerate(sources) for name in assigned_in(source)}
 
 
 @functools.lru_cache(maxsize=1024)
-def _names(source: str) -> frozenset[str]:
+def assigned_in(source: str) -> frozenset[str]:
+    """The names that a cell assigns or defines."""
     try:
         tree = ast.parse(re.sub(r"(?m)^\s*[%!?].*$", "", source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

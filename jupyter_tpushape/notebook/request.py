@@ -24,6 +24,8 @@ class Request(msgspec.Struct, forbid_unknown_fields=True):
     effort: Literal["", "quick", "full"] | None = None
     #: Of ``explain``: the number of the cell that failed; 0 for the last.
     execution: Annotated[int, msgspec.Meta(ge=0)] = 0
+    #: Of ``trace``: none that was asked for by hand, so no fixes are tried.
+    watched: bool = False
     batches: Annotated[int, msgspec.Meta(ge=0, le=1000)] | None = None
 
 

@@ -157,7 +157,8 @@ _TODAY: tuple[Known, ...] = (
     known(
         "no-tpu", r"(?:Please provide a TPU Name to connect to|TPUs not found in the cluster|Op 'ConfigureDistributedTPU'|__inference__tpu_init_fn_\S+.{0,40} is neither a type of a primitive)",
         "The set-up found no TPU that this TensorFlow can use.",
-        "On a TPU VM install tensorflow-tpu and type tpu='local'. To check a program without a TPU: tpushape.tpu_strategy(\"v5e-8\").",
+        "On a Cloud TPU VM install tensorflow-tpu (2.20 is its last release) and type tpu='local'. On the TPU images of Colab and Kaggle TensorFlow does "
+        'not see the TPU: KERAS_BACKEND=jax, and Keras 3 on JAX. To check a program without a TPU: tpushape.tpu_strategy("v5e-8").',
     ),
     known(
         "scope-outside", (
@@ -280,7 +281,7 @@ _TODAY: tuple[Known, ...] = (
     known(
         "scope-unused", r"could not find registered transfer manager for platform Host",
         "Reported where a Keras 3 model on a TPU machine was made outside of strategy.scope(); what causes it was inferred and not verified on a TPU.",
-        "Make model and compile inside `with strategy.scope():`.",
+        "Make model and compile inside `with strategy.scope():`; to train on the host all the same, compile with jit_compile=False.",
     ),
     known(
         "unbatched-dataset", r"Expected input data to be non-empty",

@@ -58,7 +58,7 @@ NOWHERE = rule(
     fails=_build(f'm = {_MODEL}\nm.compile("sgd", "mse")') + '\nstrategy = tpushape.tpu_strategy("v5e-8")\n',
     passes=_INSIDE + '\nstrategy = tpushape.tpu_strategy("v5e-8")\n',
     doc="No error: the model trains on the default device and the TPU stands idle. On a TPU machine Keras 3 may also raise `could not find "
-    "registered transfer manager for platform Host`.",
+    "registered transfer manager for platform Host`: 'auto' compiles the step by XLA there, and jit_compile=False does not.",
 )  # fmt: skip
 OPTIMIZER = rule(
     "optimizer-outside", "The optimizer is made outside the strategy's scope", severity="tpu", source="tpu-rules V4", tpu="v5e-8",

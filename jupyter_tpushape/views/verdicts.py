@@ -43,7 +43,10 @@ def _batches(verdict: Verdict) -> list[str]:
     # Where one batch was compiled at both efforts, or more than can be read, the ends are what counts.
     fitting = [f"{one.rows:,} ({size(one.bytes)})" for one in verdict.tried if one.fits][-8:]
     refused = [f"{one.rows:,}" for one in verdict.tried if not one.fits][:4]
-    words = [f"{', '.join(fitting)} fit" if fitting else "", f"{', '.join(refused)} do not" if refused else ""]
+    words = [f"{', '.join(fitting)} compile" if fitting else "", f"{', '.join(refused)} do not" if refused else ""]
+    safe = [one.rows for one in verdict.tried if one.fits and 0 < one.run <= verdict.hbm_bytes]
+    if safe:
+        words.append(f"with room for what a run keeps beside the program (an estimate): up to {safe[-1]:,}")
     return [f"rows on one core: {'; '.join(filter(None, words))}"]
 
 

@@ -15,6 +15,7 @@ import anywidget
 import ipywidgets
 import traitlets
 
+from ..flow import MIME
 from ..report import Report
 from .mime import fragment
 
@@ -87,9 +88,9 @@ class ReportWidget(anywidget.AnyWidget):  # type: ignore[misc]
         if made is None:
             return None
         data, metadata = made if isinstance(made, tuple) else (made, {})
-        # What stays visible where no widget runs: GitHub, nbviewer, a notebook without its kernel.
+        # What stays visible where no widget runs: the document where our renderer is installed, the still on GitHub and nbviewer.
         self._still = self._still or fragment(self._source)
-        return {**data, "text/plain": repr(self._source), "text/html": self._still}, metadata
+        return {**data, "text/plain": repr(self._source), "text/html": self._still, MIME: self.report}, metadata
 
 
 def _execution() -> int | None:

@@ -70,8 +70,8 @@ export class KernelClient {
   }
 
   /** Traces on the thread that runs cells; progress comes line by line. */
-  async trace(request: TraceRequest, progress: (text: string) => void): Promise<Traced> {
-    return this._run({ op: "trace", ...request }, progress);
+  async trace(request: TraceRequest, progress: (text: string) => void, watched = false): Promise<Traced> {
+    return this._run({ op: "trace", ...request, watched }, progress);
   }
 
   /** Traces what failed last. */

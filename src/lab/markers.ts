@@ -18,10 +18,23 @@ export function markCells(
     marks.get(cell)?.mark.remove();
     marks.delete(cell);
   };
+  let last: HTMLElement | null = null;
   NotebookActions.executed.connect((_, { cell, success }) => {
+    cell.node.querySelector(".tpushape-Change")?.remove();
+    last = cell.node;
     if (success) {
       unmark(cell.node);
     }
+  });
+  // What a watched cell has changed stands in its gutter until it runs again.
+  tracer.noticed.connect((_, said) => {
+    last?.querySelector(".tpushape-Change")?.remove();
+    const note = document.createElement("button");
+    note.className = "tpushape-Change";
+    note.textContent = said;
+    note.title = said;
+    note.addEventListener("click", open);
+    last?.querySelector(".jp-InputArea-prompt")?.append(note);
   });
   tracer.reported.connect((_, report) => {
     for (const [node, { panel }] of [...marks]) {

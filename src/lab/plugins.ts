@@ -94,6 +94,10 @@ export const locator: JupyterFrontEndPlugin<ILocator> = {
         void made.open(asked.location);
       } else if (asked.kind === "apply") {
         void made.apply(asked.report, asked.finding, asked.fix);
+      } else if (asked.kind === "age") {
+        asked.stop = made.age(asked.report, asked.tell);
+      } else if (asked.kind === "again") {
+        void openPanel().then(() => state.retrace(asked.report));
       }
     });
     return made;

@@ -67,6 +67,8 @@ export interface Mended {
 export interface ITracer {
   readonly changed: ISignal<ITracer, void>;
   readonly reported: ISignal<ITracer, WireReport>;
+  /** What a watched cell changed, in a sentence. */
+  readonly noticed: ISignal<ITracer, string>;
   readonly state: KernelState;
   readonly place: string;
   readonly inventory: Inventory;

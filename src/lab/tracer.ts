@@ -26,6 +26,7 @@ const NOTHING: Inventory = { models: [], data: [], pairs: {}, targets: [] };
 export class Tracer implements ITracer {
   readonly changed = new Signal<this, void>(this);
   readonly reported = new Signal<this, WireReport>(this);
+  readonly noticed = new Signal<this, string>(this);
   state: KernelState = "none";
   place = "";
   inventory = NOTHING;
@@ -132,8 +133,14 @@ export class Tracer implements ITracer {
     const known = new Set(this.inventory.models.map((entry) => entry.key));
     await this.refresh();
     const fresh = this.inventory.models.find((entry) => !known.has(entry.key));
-    if (this.watching && this.report && this._keys() !== before) {
-      await this.trace();
+    if (this.watching && this.report && !this.running && this._keys() !== before) {
+      await this._run(this.report, this.request.model, async (client, progress) => {
+        const traced = await client.trace(this.request, progress, true);
+        if (traced.changed) {
+          this.noticed.emit(`${this.request.model}: ${traced.changed}`);
+        }
+        return traced;
+      });
     } else if (this.autoTrace && fresh && !this.running) {
       this.choose({ model: fresh.name });
       await this.trace();

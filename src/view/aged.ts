@@ -10,7 +10,9 @@ export class Aged {
 
   constructor(private readonly again: (() => void) | undefined) {}
 
-  say(reason: string): void {
+  /** Whether that is other than it was. */
+  say(reason: string): boolean {
+    const other = reason !== this.reason;
     this.reason = reason;
     this.element.hidden = !reason;
     this.element.replaceChildren();
@@ -20,5 +22,6 @@ export class Aged {
         this.element.append(button(trans.__("Trace again"), {}, this.again));
       }
     }
+    return other;
   }
 }

@@ -2,7 +2,6 @@
 
 import { Aged } from "./aged";
 import type { Before } from "./before";
-import { detailsPane, replicas } from "./details";
 import { FlowDoc, severityWord } from "./doc";
 import { addStyle, h } from "./dom";
 import { exportList, exportSvg } from "./exporting";
@@ -15,19 +14,18 @@ import { graphKeys, onKey } from "./keys";
 import { Levels } from "./layout/levels";
 import { SceneBuilder } from "./layout/scene";
 import { LARGE, orderInWorker } from "./layout/worker";
-import { linePane } from "./linepane";
 import { Minimap } from "./minimap";
 import { layerTable } from "./layertable";
 import { ancestors, litOf, openingOf } from "./opening";
 import { Outline } from "./outline";
 import { colour, foldLegend, legendOf, warm } from "./overlay";
+import { fillPanes } from "./panes";
 import { Compare } from "./preview";
 import { problemsPane } from "./problems";
 import { Hits } from "./search";
 import { Sidebar, tabsOf } from "./sidebar";
 import { STYLE } from "./style";
 import { followTheme, type Theme } from "./theme";
-import { verdictsPane } from "./verdicts";
 import { idOf, Viewport } from "./viewport";
 import type { WireReport } from "./wire";
 import { trans } from "./words";
@@ -112,8 +110,7 @@ export class App {
 
   /** Says why the report is old; its fixes are not offered any more. */
   age(reason: string): void {
-    if (reason !== this.aged.reason) {
-      this.aged.say(reason);
+    if (this.aged.say(reason)) {
       this.chooseQuietly(this.current);
     }
   }
@@ -250,7 +247,7 @@ export class App {
     if (!this.alive || viewport !== this.viewport) {
       return;
     }
-    const scene = builder.build(this.open, this.laneWidth());
+    const scene = builder.build(this.open, viewport.laneWidth());
     warm(this.doc, viewport, scene, this.legend);
     viewport.setScene(scene, keep);
     this.light();
@@ -272,10 +269,6 @@ export class App {
     }
   }
 
-  private laneWidth(): number {
-    return Math.max(330, Math.min(960, 1.25 * this.viewport.width - 60));
-  }
-
   private measure(): void {
     const area = this.host.getBoundingClientRect();
     const narrow = area.width > 0 && area.width < NARROW;
@@ -294,11 +287,11 @@ export class App {
       }
       return;
     }
-    const lane = this.laneWidth();
+    const lane = this.viewport.laneWidth();
     const again = !this.begun || !this.touched;
     this.begun &&= !again;
     this.viewport.resize(shown.width, shown.height);
-    if (again || !this.viewport.scene || (lane !== this.laneWidth() && this.viewport.scene.lane)) {
+    if (again || !this.viewport.scene || (lane !== this.viewport.laneWidth() && this.viewport.scene.lane)) {
       void this.draw();
     }
   }
@@ -366,27 +359,14 @@ export class App {
   }
 
   private fillDetails(): void {
-    const pane = this.side.pane("details")!;
-    const act = {
+    fillPanes(this.side, this.doc, this.viewport, {
       goTo: (i: number) => this.select(this.tree.of[i]!),
       choose: (f: number) => this.choose(f),
       toggle: (item: Item) => this.toggle(item),
       isOpen: (item: Item) => this.open.has(item.id),
       locate: this.callbacks.locate,
-    };
-    const line = this.viewport.scene?.lines.find((one) => one.key === this.viewport.selectedLine);
-    const content = line ? linePane(this.doc, line, act) : detailsPane(this.doc, this.viewport.selected, act);
-    if (!line && !this.viewport.selected) {
-      const split = this.doc.nodes.findIndex((node) => node.kind === "split");
-      if (split >= 0) {
-        replicas(content, this.doc.strip(split), this.doc);
-      }
-    }
-    pane.replaceChildren(content);
-    const compiler = this.side.pane("compiler");
-    if (compiler && !compiler.childElementCount) {
-      compiler.append(verdictsPane(this.doc, { ...act, charts: this.callbacks.charts }));
-    }
+      charts: this.callbacks.charts,
+    });
   }
 
   toggle(item: Item | null): void {

@@ -93,6 +93,11 @@ export class Viewport {
     this.render();
   }
 
+  /** How wide the pipeline's lane may be. */
+  laneWidth(): number {
+    return Math.max(330, Math.min(960, 1.25 * this.width - 60));
+  }
+
   resize(width: number, height: number): void {
     this.width = Math.max(1, width);
     this.height = Math.max(1, height);

@@ -344,13 +344,15 @@ export interface Buffer {
 /**
  * One batch that was compiled: ``rows`` on one core, whether they fit, and the ``bytes`` that the program takes with them.
  *
- * Where they do not fit, ``bytes`` is what the compiler says it lacks room for, or 0 where it does not say.
+ * Where they do not fit, ``bytes`` is what the compiler says it lacks room for, or 0 where it does not say. ``run``: with what a run keeps
+ * beside the program (batches on their way to the device, room for gaps), an estimate.
  */
 export interface Tried {
   rows: number;
   fits: boolean;
   bytes?: number;
   effort?: string;
+  run?: number;
 }
 
 /**

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from .server import FLAGS, Lab, Window, chromium, serve
 
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=60_000)
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +29,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def window(browser: Browser, lab: Lab) -> Iterator[Window]:
     context = browser.new_context(viewport={"width": 1440, "height": 960})
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)
     page = context.new_page()
     made = Window(page, lab)
     page.on("console", lambda message: made.errors.append(message.text) if message.type == "error" else None)

@@ -181,6 +181,7 @@ def test_watching_says_what_changed(window: Window, lab: Lab) -> None:
     said = re.compile(r"The edge .* was broken, and flows now\. Nothing serious is left\.")
     expect(window.cell(4).locator(".jp-OutputArea")).to_have_text(said)
     expect(panel.get_by_role("status")).to_have_text(said)
+    expect(window.cell(4).locator(".jp-InputPrompt .tpushape-Change, .jp-InputArea-prompt .tpushape-Change").first).to_have_text(said)
 
 
 def test_a_fix_goes_into_a_python_file(window: Window, lab: Lab) -> None:

@@ -47,7 +47,7 @@ class NoVerdict(Fact, frozen=True):
         if self.needs:
             return (
                 f"At quick effort, which packs memory loosely, it needs {size(self.needs)} and there are {size(self.has)}; "
-                "whether it fits at full effort is open."
+                "whether it compiles within that at full effort is open."
             )
         return "This says nothing of the program itself."
 
@@ -95,10 +95,10 @@ class OutOfMemory(Fact, frozen=True):
     core: int
 
     def message(self) -> str:
-        said = f"The {called(self.program)} does not fit into the memory of a {self.target} core"
+        said = f"The {called(self.program)} does not compile within the {size(self.has or self.core)} that a program may have on a {self.target} core"
         if not self.needs:
             return f"{said}."
-        return f"{said}: {'temporaries need' if self.temporaries else 'it needs'} {size(self.needs)} and there are {size(self.has)}."
+        return f"{said}: {'temporaries need' if self.temporaries else 'it needs'} {size(self.needs)}."
 
     def why(self) -> str:
         layers = ", ".join(f"{name} {size(taken)}" for name, taken in self.layers)

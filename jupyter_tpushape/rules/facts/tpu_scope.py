@@ -204,7 +204,11 @@ class NoTpu(Fact, frozen=True):
             return f"On a TPU VM type TPUClusterResolver(tpu='local'). {planned}"
         if self.cause == "versions":
             return "Install the same version on both. This is not reproduced without a TPU."
-        return f"PyPI's tensorflow is built without TPU kernels: on a TPU VM install tensorflow-tpu. {planned}"
+        return (
+            "PyPI's tensorflow is built without TPU kernels. On a Cloud TPU VM install tensorflow-tpu, whose last release is 2.20, with the libtpu "
+            "that it asks for and no other tensorflow beside it. On the TPU images of Colab and Kaggle TensorFlow does not see the TPU: set "
+            f"KERAS_BACKEND=jax before keras is imported, and train with Keras 3 on JAX. {planned}"
+        )
 
     def sides(self) -> Sides:
         return Side("a TPU, or a planned slice"), Side("no TPU")

@@ -1,0 +1,82 @@
+"""What was typed, checked against the files alone: a slip of the keyboard is answered before anything heavy is imported."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import os
+from pathlib import Path
+
+from .usage import UsageError
+
+# What may bind a name in ways that the text does not show.
+_HIDDEN = ("globals", "setattr", "exec", "eval", "vars", "locals", "__getattr__")
+
+
+def check_saved(place: str) -> None:
+    """That a model's file is there.
+
+    Raises:
+        UsageError: where it is not.
+    """
+    if not os.path.exists(place):  # noqa: PTH110
+        near = _near_file(Path(place))
+        hint = f"did you mean {near}?" if near else "type the path of a .keras or .h5 file, or of a SavedModel's folder."
+        raise UsageError(f"There is no {place}: {hint}")
+
+
+def check_place(place: str) -> None:
+    """That ``file.py:name`` names a file that is there, and a name that it can make.
+
+    Raises:
+        UsageError: where it does not.
+    """
+    path, _, name = place.rpartition(":")
+    if not path or not name:
+        raise UsageError(f"{place} names no object: type file.py:name, such as train.py:make_model.")
+    if not os.path.isfile(path):  # noqa: PTH113
+        near = _near_file(Path(path))
+        hint = f"did you mean {near}?" if near else "type the path of a Python file, then a colon and a name in it."
+        raise UsageError(f"There is no file {path}: {hint}")
+    known = _bound(Path(path))
+    if known is not None and name not in known:
+        alike = difflib.get_close_matches(name, known, 1)
+        made = [one for one, defined in known.items() if defined and not one.startswith("_")]
+        hint = f" Did you mean {alike[0]}?" if alike else ""
+        raise UsageError(f"{Path(path).name} has no {name}; it has {', '.join(made[:8]) or 'no functions'}.{hint}")
+
+
+def _near_file(path: Path) -> str:
+    try:
+        there = [one.name for one in path.parent.iterdir() if one.suffix == path.suffix]
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(path.name, there, 1)
+    return str(path.with_name(near[0])) if near else ""
+
+
+def _bound(file: Path) -> dict[str, bool] | None:
+    """The names that a file may bind, and whether each is a function or class of its own; ``None`` where the text does not tell."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None  # running it says what is wrong
+    found: dict[str, bool] = {"__name__": False, "__file__": False, "__doc__": False}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            if node.id in _HIDDEN:
+                return None
+            if isinstance(node.ctx, ast.Store):
+                found.setdefault(node.id, False)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                if alias.name == "*":
+                    return None
+                found.setdefault(alias.asname or alias.name.partition(".")[0], False)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            if node.name in _HIDDEN:
+                return None
+            found[node.name] = found.get(node.name, False) or node in tree.body
+        elif (isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name) or (isinstance(node, ast.ExceptHandler) and node.name):
+            found.setdefault(node.name, False)
+    return found

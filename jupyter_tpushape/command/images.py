@@ -1,0 +1,42 @@
+"""Which TPU a machine has, if any, and what of what is installed here can use it; told from files and packages, nothing is imported."""
+
+from __future__ import annotations
+
+import os
+from importlib import metadata
+from pathlib import Path
+
+JAX = "set KERAS_BACKEND=jax before keras is imported, and train with Keras 3 on JAX"
+WHEEL = 'pip install "tensorflow-tpu==2.20.*" (its last release; it brings libtpu), with no other tensorflow beside it'
+
+
+def tpu_lines(root: Path = Path("/")) -> list[str]:
+    """What to do for a TPU on this machine; empty where there is none and no image is made for one."""
+    found = {name: _version(name) for name in ("google-colab", "tensorflow-tpu", "tensorflow", "tensorflow-cpu", "jax", "libtpu")}
+    kaggle = "KAGGLE_KERNEL_RUN_TYPE" in os.environ or (root / "kaggle").is_dir()
+    image = "Colab" if found["google-colab"] else "Kaggle" if kaggle else ""
+    chips = [path for pattern in ("accel*", "vfio/[0-9]*") for path in (root / "dev").glob(pattern)]
+    if not chips and not found["libtpu"]:
+        return []
+    lines = [f"{'chips':18} {len(chips)} of a TPU" if chips else f"{'chips':18} none here; libtpu {found['libtpu']} is installed"]
+    if image:
+        lines.append(f"{'image':18} {image}")
+    if found["tensorflow-tpu"]:
+        lines.append(
+            f"{'TensorFlow':18} tensorflow-tpu {found['tensorflow-tpu']} with libtpu {found['libtpu'] or 'missing: pip install libtpu'}"
+        )
+        if found["tensorflow"] or found["tensorflow-cpu"]:
+            lines.append(f"{'':18} beside another tensorflow, whose files overwrite its own: uninstall both, then {WHEEL}")
+        return lines
+    plain = next((f"{name} {found[name]}" for name in ("tensorflow", "tensorflow-cpu") if found[name]), "")
+    sees = f"{plain} does not see a TPU" if plain else "not installed"
+    # On these images the JAX that is there fits the chips; another TensorFlow would bring another libtpu.
+    lines.append(f"{'TensorFlow':18} {sees}: {JAX if image or found['jax'] else WHEEL}")
+    return lines
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""

@@ -1,0 +1,139 @@
+"""A program whose answer is known by what it is made of: any one change is another program, and what cannot be told has no key."""
+
+from __future__ import annotations
+
+import importlib
+
+import msgspec
+import pytest
+import tensorflow as tf
+
+import jupyter_tpushape as tpushape
+from jupyter_tpushape.compilers import bridge, lowering, made
+from jupyter_tpushape.examine import Program, examine
+from jupyter_tpushape.replicas import target
+
+FRAMEWORKS = ["keras", "tf_keras"]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("TPUSHAPE_CACHE", str(tmp_path))
+
+
+def pictures(
+    framework, *, units=10, activation="relu", loss="mse", optimizer="adam", policy=None, name="a", drop=0.1, trainable=True, metrics=None
+):
+    keras = importlib.import_module(framework)
+    layers = keras.layers
+    model = keras.Sequential(
+        [
+            keras.Input((16, 16, 3)),
+            layers.Conv2D(4, 3, activation=activation, dtype=policy, name=name),
+            layers.BatchNormalization(trainable=trainable),
+            layers.Dropout(drop),
+            layers.GlobalAveragePooling2D(),
+            layers.Dense(units),
+        ]
+    )
+    model.compile(optimizer, loss, metrics=metrics)
+    return model
+
+
+def keys(model, rows=64, units=10, dtype="float32", place="v5e"):
+    seen = examine(Program(model, (tf.TensorSpec((rows, 16, 16, 3), dtype), tf.TensorSpec((rows, units))), target=target("v5e-8")))
+    return [made.key(seen, plan, place) for plan in lowering.plans(seen)]
+
+
+CHANGES = {
+    "units": {"units": 12},
+    "an activation": {"activation": "gelu"},
+    "a rate": {"drop": 0.2},
+    "a policy": {"policy": "mixed_bfloat16"},
+    "a name": {"name": "b"},
+    "a frozen layer": {"trainable": False},
+}
+OF_TRAINING = {"a loss": {"loss": "mae"}, "an optimizer": {"optimizer": "sgd"}, "a metric": {"metrics": ["mae"]}}
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_the_same_model_made_again_has_the_same_keys_and_any_change_others(framework):
+    forward, train = keys(pictures(framework))
+    assert forward and train and forward != train
+    importlib.import_module(framework).backend.clear_session()
+    assert keys(pictures(framework)) == [forward, train]
+    for what, change in CHANGES.items():
+        importlib.import_module(framework).backend.clear_session()
+        changed = keys(pictures(framework, **change), units=change.get("units", 10))
+        assert all(changed) and not {forward, train} & set(changed), what
+    for what, change in OF_TRAINING.items():
+        importlib.import_module(framework).backend.clear_session()
+        assert keys(pictures(framework, **change))[1] not in ("", train), what
+    model = pictures(framework)
+    for change in ({"rows": 128}, {"dtype": "uint8"}, {"place": "v6e"}):
+        assert not {forward, train} & set(keys(model, **change)), change
+    model.layers[0].trainable = False
+    assert train not in keys(model)
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_code_of_ones_own_has_no_key(framework, monkeypatch):
+    keras = importlib.import_module(framework)
+    layers = keras.layers
+
+    class Own(layers.Layer):
+        def call(self, x):
+            return x * 2
+
+    class Model(keras.Model):
+        def train_step(self, data):
+            return super().train_step(data)
+
+    def own(x):
+        return x * 3
+
+    def of(*more):
+        model = keras.Sequential([keras.Input((16, 16, 3)), *more, layers.Flatten(), layers.Dense(10)])
+        model.compile("sgd", "mse")
+        return model
+
+    assert keys(of(Own())) == ["", ""]
+    assert keys(of(layers.Lambda(lambda x: x * 2))) == ["", ""]
+    assert keys(of(layers.Activation(own))) == ["", ""]
+    assert keys(of(layers.Normalization(mean=0.0, variance=1.0))) == ["", ""]
+    inputs = keras.Input((16, 16, 3))
+    model = Model(inputs, layers.Dense(10)(layers.Flatten()(inputs)))
+    model.compile("sgd", "mse")
+    assert keys(model) == ["", ""]
+    model = of()
+    model.compile("sgd", lambda y, p: tf.reduce_mean((y - p) ** 2))
+    assert keys(model)[1] == ""
+    model = of()
+    call = model.layers[-1].call
+    model.layers[-1].call = lambda inputs, training=None: call(inputs) * 2
+    assert keys(model) == ["", ""]
+
+
+@pytest.mark.skipif(bool(bridge.check()), reason=bridge.check() or "installed")
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_second_verdict_is_the_first_one_and_lowers_nothing(framework, monkeypatch):
+    data = (tf.TensorSpec((64, 16, 16, 3)), tf.TensorSpec((64, 10)))
+    model = pictures(framework)
+    first = tpushape.trace(model, data, tpu="v5e-8", compiler="tpu")
+    assert [verdict.cached for verdict in first.verdicts] == [False, False]
+
+    def never(*_):
+        raise AssertionError("it was lowered")
+
+    with monkeypatch.context() as held:
+        held.setattr("jupyter_tpushape.compilers.tpu.lowered", never)
+        second = tpushape.trace(model, data, tpu="v5e-8", compiler="tpu")
+    assert [verdict.cached for verdict in second.verdicts] == [True, True]
+    for one, two in zip(first.verdicts, second.verdicts, strict=True):
+        assert msgspec.structs.replace(one, cached=True, seconds=0.0) == msgspec.structs.replace(two, seconds=0.0)
+    assert [finding.message for finding in first.findings] == [finding.message for finding in second.findings]
+    # A file that holds something else is asked anew.
+    for file in made.cache.folder().glob("*.json"):
+        file.write_text('{"parameters": [], "operations": {}, "answer": {"kind": "compiled", "ok": true}}', encoding="utf-8")
+    third = tpushape.trace(model, data, tpu="v5e-8", compiler="tpu")
+    assert [verdict.arguments for verdict in third.verdicts] == [verdict.arguments for verdict in first.verdicts]

@@ -1,0 +1,147 @@
+"""From the line under a traceback to a mended cell; what is old; what goes wrong on the way; what stays in the file."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import nbformat
+from nbconvert import HTMLExporter
+from playwright.sync_api import expect
+
+from .server import Lab, Window
+from .test_story import BROKEN, DATA, ROWS, SETUP, SMALL
+
+# Elements that scroll inside the panel, the shadow tree of the view included.
+SCROLLERS = """(panel) => {
+  const found = [];
+  const walk = (root) => {
+    for (const one of root.querySelectorAll("*")) {
+      if (/auto|scroll/.test(getComputedStyle(one).overflowY) && one.scrollHeight > one.clientHeight + 1) { found.push(one.className); }
+      if (one.shadowRoot) { walk(one.shadowRoot); }
+    }
+  };
+  walk(panel);
+  return found;
+}"""
+WIDE = """(width) => {
+  const split = window.jupyterapp.shell._hsplitPanel;
+  const part = width / split.node.clientWidth;
+  split.setRelativeSizes([0.15, 0.85 - part, part]);
+}"""
+
+
+def test_two_clicks_from_the_hint_mend_the_cell(window: Window, lab: Lab) -> None:
+    window.open(lab.notebook("hint.ipynb", SETUP, BROKEN, BROKEN))
+    window.run()
+    hint = window.cell(1).locator(".tpushape-Hint")
+    expect(hint).to_contain_text("lstm wants (batch, time, features), and conv2d gives (?, 26, 26, 8): 1 axis too many. (In[2]:4)")
+    assert "tpushape" not in window.cell(1).locator(".jp-OutputArea-output[data-mime-type$=stderr]").all_inner_texts()
+    hint.get_by_role("button", name="Apply the first fix").click()
+    window.page.locator(".jp-Dialog").get_by_role("button", name="Apply, run and trace").click()
+    panel = window.page.locator("#tpushape-panel")
+    expect(panel.get_by_role("status")).to_have_text("The edge conv2d → lstm was broken, and flows now. Nothing serious is left.")
+    expect(panel.locator(".about")).to_contain_text("model · declared inputs · v5e-8 · In[3]")
+    expect(hint).to_have_count(0)
+
+    # Dismissed, the line is gone from the notebook too.
+    window.run_cell(2)
+    second = window.cell(2).locator(".tpushape-Hint")
+    expect(second).to_be_visible()
+    second.get_by_role("button", name="Explain").click()
+    expect(panel.locator(".title")).to_contain_text("wants (batch, time, features)")
+    second.get_by_role("button", name="Dismiss").click()
+    expect(second).to_have_count(0)
+    kinds = window.page.evaluate(
+        "window.jupyterapp.shell.currentWidget.content.widgets[2].model.outputs.toJSON().map((one) => one.output_type)"
+    )
+    assert kinds == ["error"]
+
+    # The narrow panel reads from the fix down: Apply in sight, one scroller, nothing cut off.
+    for width in (250, 400):
+        window.page.evaluate(WIDE, width)
+        expect(panel.locator(".tps.narrow .lead .primary")).to_be_visible()
+        apply, edge = panel.locator(".lead .primary").bounding_box(), panel.locator("svg.graph").bounding_box()
+        assert apply and edge and apply["y"] < 700 and apply["y"] < edge["y"]
+        assert panel.evaluate(SCROLLERS) == []
+        assert panel.evaluate("(node) => node.scrollWidth <= node.clientWidth")
+        right = panel.evaluate("(node) => node.getBoundingClientRect().right")
+        label = panel.locator(".label.wrong").bounding_box()
+        assert label and label["x"] + label["width"] <= right, "wants and gets beside the edge are whole"
+
+
+def test_a_mended_cell_that_raises_says_so_and_the_fix_can_be_taken_back(window: Window, lab: Lab) -> None:
+    cell = BROKEN + "print(limit)"
+    window.open(lab.notebook("raises.ipynb", SETUP + "\nlimit = 3", cell, "del limit"))
+    panel = window.panel
+    window.run()
+    panel.get_by_role("button", name="Explain").click()
+    expect(panel.get_by_role("status")).to_contain_text("1 problem")
+    window.run_cell(2)
+    expect(window.cell(2).locator(".jp-InputPrompt")).to_have_text("[3]:")
+    panel.get_by_role("button", name=re.compile("^Apply: ")).first.click()
+    window.page.locator(".jp-Dialog").get_by_role("button", name="Apply, run and trace").click()
+    expect(panel.get_by_role("alert")).to_contain_text("The cell with the fix in it raises NameError: name 'limit' is not defined")
+    expect(panel.get_by_role("note")).to_contain_text("Old: its cell has run again as In[4].")
+    assert "Reshape" in window.source(1)
+    panel.get_by_role("button", name="Take the fix back").click()
+    assert window.source(1) == cell
+    expect(panel.get_by_role("alert")).to_be_hidden()
+    expect(panel.locator(".tpushape-Panel-hint")).to_be_hidden()
+
+
+def test_an_edit_keeps_line_ends_and_blanks(window: Window, lab: Lab) -> None:
+    # Trailing blanks in lines that the fix leaves alone, and lines that end as on Windows.
+    cell = BROKEN.replace("layers.LSTM(16),", "layers.LSTM(16),   ").replace("\n", "\r\n")
+    window.open(lab.notebook("ends.ipynb", SETUP, "1"))
+    window.write(1, cell)
+    kept = window.source(1)
+    panel = window.panel
+    window.run()
+    panel.get_by_role("button", name="Explain").click()
+    panel.get_by_role("button", name=re.compile("^Apply: Read the rows")).click()
+    window.page.locator(".jp-Dialog").get_by_role("button", name="Apply", exact=True).click()
+    expect(window.page.locator(".jp-Dialog")).to_have_count(0)
+    end = "\r\n" if "\r\n" in kept else "\n"
+    assert window.source(1) == kept.replace("    layers.LSTM", f"    layers.Reshape((26, 208)),{end}    layers.LSTM")
+
+
+def test_an_output_outlives_its_kernel(window: Window, lab: Lab) -> None:
+    window.open(lab.notebook("kept.ipynb", SETUP, SMALL, ROWS, "%tpushape model (x,y)"))
+    window.run()
+    shown = window.cell(3)
+    expect(shown.locator(".about")).to_contain_text("model · (x,y) · v5e-8 · In[4]")
+    window.page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
+    # The same file in hands that do not trust it, and as a page.
+    shutil.copy(lab.folder / "kept.ipynb", lab.folder / "strange.ipynb")
+    made = nbformat.read(lab.folder / "strange.ipynb", 4)
+    (output,) = made.cells[3].outputs
+    assert {"application/vnd.tpushape.report.v1+json", "application/vnd.jupyter.widget-view+json", "text/html", "text/plain"} <= set(
+        output.data
+    )
+    made.cells[0].source += "\n# strange"
+    made.metadata.pop("widgets", None)
+    nbformat.write(made, lab.folder / "strange.ipynb")
+    page, _ = HTMLExporter().from_notebook_node(made)
+    assert "data:image/svg+xml;base64" in page
+    window.page.evaluate("() => window.jupyterapp.serviceManager.sessions.shutdownAll()")
+    for name in ("kept.ipynb", "strange.ipynb"):
+        window.open(name)
+        view = window.cell(3)
+        expect(view.locator(".tps .verdict")).to_contain_text("Flows to the end")
+        expect(view.locator(".about")).to_contain_text("model · (x,y) · v5e-8 · In[4]")
+        view.locator(".node").first.click()
+        expect(view.get_by_role("tab", name="Details")).to_have_attribute("aria-selected", "true")
+
+
+def test_a_restart_makes_outputs_and_the_panel_old(window: Window, lab: Lab) -> None:
+    window.open(lab.notebook("aged.ipynb", SETUP, DATA, BROKEN, "%tpushape"))
+    window.run()
+    expect(window.cell(2).locator(".tpushape-Hint")).to_be_visible()
+    window.run_cell(3)
+    shown = window.cell(3)
+    fix = shown.get_by_role("button", name=re.compile("^Apply: ")).first
+    expect(fix).to_be_visible()
+    window.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+    expect(shown.get_by_role("note")).to_contain_text("Old: the kernel has restarted.")
+    expect(fix).to_have_count(0)
