@@ -5,7 +5,7 @@ import type { Before } from "./before";
 import { FlowDoc, severityWord } from "./doc";
 import { addStyle, h } from "./dom";
 import { exportList, exportSvg } from "./exporting";
-import { frameOf } from "./frame";
+import { frameOf, turnKeys } from "./frame";
 import { handle } from "./gestures";
 import { buildTree, type Item, type Tree } from "./groups";
 import { header, type Header } from "./header";
@@ -194,6 +194,7 @@ export class App {
       problem: (by) => this.choose(by > 0 && !this.touched ? this.current : this.current + by),
       search: () => this.header.input.focus(),
       closeMenu: () => this.header.closeMenu(),
+      help: () => turnKeys(this.root),
     });
     svg.addEventListener("keydown", (event) => onKey(event, keys));
     handle(viewport, {

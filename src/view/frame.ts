@@ -10,6 +10,31 @@ const help = (): string =>
     "arrows walk along the flow, Enter shows details, Space opens and closes, n and p go through the problems, slash searches, f fits.",
   );
 
+/** The keys of the graph, as a list that is shown and hidden. */
+function keyHelp(): HTMLElement {
+  const keys: [string, string][] = [
+    ["↑ ↓ ← →", trans.__("walk along the flow; with Shift, move the picture")],
+    [trans.__("Enter"), trans.__("details")],
+    [trans.__("Space"), trans.__("open or close")],
+    ["n p", trans.__("next and previous finding")],
+    ["/", trans.__("search: a name, a type, ?x128, bf16, /conv\\d/")],
+    ["f + -", trans.__("fit, zoom in, zoom out")],
+    [trans.__("Esc"), trans.__("back")],
+    ["?", trans.__("these keys")],
+  ];
+  const rows = keys.flatMap(([key, words]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, words)]);
+  return h("div", { class: "keys", role: "region", "aria-label": trans.__("Keys"), hidden: true }, h("dl", {}, ...rows));
+}
+
+function turn(element: Element | null): void {
+  element?.toggleAttribute("hidden");
+}
+
+/** Shows or hides the keys of a frame. */
+export function turnKeys(canvas: ParentNode): void {
+  turn(canvas.querySelector(".keys"));
+}
+
 export function frameOf(
   viewport: Viewport,
   minimap: Minimap,
@@ -41,6 +66,8 @@ export function frameOf(
       },
     ],
   ];
+  const keys = keyHelp();
+  tools.push(["?", trans.__("Keys (?)"), () => turn(keys)]);
   const buttons = tools.map(([sign, words, act]) => button(sign, { "aria-label": words, title: words }, act));
-  return h("div", { class: "canvas" }, svg, h("div", { class: "tools" }, ...buttons), legend, minimap.canvas);
+  return h("div", { class: "canvas" }, svg, h("div", { class: "tools" }, ...buttons), keys, legend, minimap.canvas);
 }

@@ -14,6 +14,7 @@ export interface Keys {
   fit(): void;
   zoom(factor: number): void;
   back(): void;
+  help(): void;
 }
 
 const PAN: Record<string, readonly [number, number]> = { ArrowDown: [0, -60], ArrowUp: [0, 60], ArrowLeft: [60, 0], ArrowRight: [-60, 0] };
@@ -41,6 +42,7 @@ export function onKey(event: KeyboardEvent, act: Keys): void {
       "=": () => act.zoom(1.25),
       "-": () => act.zoom(0.8),
       Escape: () => act.back(),
+      "?": () => act.help(),
     };
     const deed = deeds[event.key];
     if (!deed) {
@@ -59,6 +61,7 @@ export interface KeyHost {
   problem(step: 1 | -1): void;
   search(): void;
   closeMenu(): boolean;
+  help(): void;
 }
 
 /** What the keys do to a picture. */
@@ -82,6 +85,7 @@ export function graphKeys(viewport: Viewport, tree: Tree, host: KeyHost): Keys {
     search: () => host.search(),
     fit: () => viewport.fit(),
     zoom: (factor) => viewport.zoom(factor),
+    help: () => host.help(),
     back: () => {
       if (!host.closeMenu()) {
         host.select(null);

@@ -6,7 +6,7 @@ import { s } from "./dom";
 import { SIDE_ROOM } from "./layout/sizes";
 import type { Line, Scene } from "./layout/scene";
 import { Ways } from "./ways";
-import type { WireEdge } from "./wire";
+import type { Side, WireEdge } from "./wire";
 import { axesText, count, shortDtype, shapeText } from "./text";
 import { trans } from "./words";
 
@@ -82,17 +82,43 @@ function known(doc: FlowDoc, line: Line): boolean {
   return spec.shape !== null || spec.dtype !== "" || line.status === "not-reached";
 }
 
+/** What is wanted of an edge's tensor and what it is: at a merge each branch says its own. */
+export function sidesAt(doc: FlowDoc, e: number): { wants: Side | null; gets: Side | null } {
+  const finding = doc.disagreement(e);
+  const [wants, gets] = [finding?.expected ?? null, finding?.found ?? null];
+  const edge = doc.edges[e]!;
+  const others = (finding?.edges ?? []).flatMap((id) => doc.edgeById.get(id) ?? []).filter((i) => doc.edges[i]!.target === edge.target);
+  const shape = doc.spec(edge).shape;
+  if (others.length < 2 || !shape) {
+    return { wants, gets };
+  }
+  const axes = shape.map((n) => (n === null ? "?" : String(n)));
+  const same = (side: Side | null): boolean => side?.axes?.join() === axes.join();
+  if (same(gets)) {
+    return { wants, gets };
+  }
+  const differs = axes.flatMap((axis, i) => {
+    const there = others.map((one) => doc.spec(doc.edges[one]!).shape).filter((one) => one?.length === axes.length);
+    return there.some((one) => String(one![i] ?? "?") !== axis) ? [i] : [];
+  });
+  // What agrees with what is wanted wants nothing: it says what it is.
+  return {
+    wants: same(wants) ? null : wants,
+    gets: { text: shapeText(shape), axes, differs: same(wants) ? (wants?.differs ?? []) : differs },
+  };
+}
+
 function wrong(doc: FlowDoc, line: Line, side: 1 | -1): Label {
   const [mx, my] = middleOf(line);
   const e = line.edges.find((edge) => doc.edgeSeverity[edge]) ?? line.edges[0]!;
-  const finding = doc.disagreement(e);
   const rows: [string, string, SVGTSpanElement[]][] = [];
   const room = SIDE_ROOM;
-  if (finding?.expected) {
-    rows.push([trans.__("wants"), "wants", sideSpans(finding.expected, room)]);
+  const { wants, gets } = sidesAt(doc, e);
+  if (wants) {
+    rows.push([trans.__("wants"), "wants", sideSpans(wants, room)]);
   }
-  if (finding?.found) {
-    rows.push([trans.__("gets"), "gets", sideSpans(finding.found, room)]);
+  if (gets) {
+    rows.push([trans.__("gets"), "gets", sideSpans(gets, room)]);
   }
   if (!rows.length) {
     rows.push(["", "", [s("tspan", {}, doc.edgeText(doc.edges[e]!))]]);

@@ -1,4 +1,4 @@
-/** Search by name, layer type, shape (`?x128`) and dtype. */
+/** Search by name, layer type, shape (`?x128`), dtype, and regular expression (`/conv\d/`). */
 
 import type { FlowDoc } from "./doc";
 import type { Item, Tree } from "./groups";
@@ -6,7 +6,7 @@ import { shortDtype } from "./text";
 import type { Shape } from "./wire";
 import { trans } from "./words";
 
-/** A shape as it is typed: axes by `x`, `*` for any run of them; the whole shape or its end. */
+/** A shape as it is typed: axes by `x`, `?` or `*` for any one; the whole shape or its end. */
 export function shapeMatches(shape: Shape, typed: string): boolean {
   if (!shape) {
     return false;
@@ -16,10 +16,20 @@ export function shapeMatches(shape: Shape, typed: string): boolean {
     return false;
   }
   const end = shape.slice(shape.length - wanted.length);
-  return wanted.every((part, i) => part === "*" || (part === "?" ? end[i] === null : String(end[i]) === part));
+  return wanted.every((part, i) => part === "*" || part === "?" || String(end[i]) === part);
 }
 
 const SHAPE = /^\(?\s*(\?|\*|\d+)(\s*[x×,]\s*(\?|\*|\d+))+\s*,?\)?$/;
+
+/** What is typed between slashes; null where it is none, or not yet a whole one. */
+function expression(typed: string): RegExp | null {
+  const inner = /^\/(.+)\/$/.exec(typed)?.[1];
+  try {
+    return inner ? new RegExp(inner, "i") : null;
+  } catch {
+    return null;
+  }
+}
 
 export function search(doc: FlowDoc, typed: string): number[] {
   const words = typed.trim().toLowerCase();
@@ -32,6 +42,15 @@ export function search(doc: FlowDoc, typed: string): number[] {
     const specs = doc.report.flow.specs.map((spec) => shapeMatches(spec.shape, shape));
     doc.nodes.forEach((_, i) => {
       if (doc.outOf[i]!.some((e) => specs[doc.edges[e]!.spec])) {
+        hits.push(i);
+      }
+    });
+    return hits;
+  }
+  const pattern = expression(typed.trim());
+  if (pattern) {
+    doc.nodes.forEach((node, i) => {
+      if (pattern.test(node.name) || pattern.test(node.op)) {
         hits.push(i);
       }
     });

@@ -242,6 +242,8 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .scale{display:flex;gap:2px;align-items:center;padding:0 10px 4px;font-size:11px}.scale .cell{width:22px;height:10px;border:1px solid var(--line)}
 .wide{overflow:auto;margin-top:8px}.wide td,.wide th{overflow-wrap:normal;white-space:nowrap}.tps .wide th button{border:0;padding:0;background:none;color:var(--muted);font-weight:600}
 .wide [aria-sort=ascending] button::after{content:" ▴"}.wide [aria-sort=descending] button::after{content:" ▾"}
+.keys{position:absolute;right:48px;top:10px;z-index:2;background:var(--bg);border:1px solid var(--strong);border-radius:8px;padding:8px 14px;max-width:330px}.keys[hidden]{display:none}
+.keys dl{display:grid;grid-template-columns:auto 1fr;gap:2px 12px}.keys kbd{font-family:${MONO};font-size:11px;border:1px solid var(--line);border-radius:4px;padding:0 4px;white-space:nowrap}
 .map{position:absolute;right:10px;bottom:10px;border:1px solid var(--line);border-radius:8px;background:var(--bg);cursor:pointer}
 .side{flex:0 0 400px;min-width:0;max-width:46%;border-left:1px solid var(--line);display:flex;flex-direction:column;min-height:0}
 .tabs{display:flex;gap:2px;border-bottom:1px solid var(--line);padding:6px 10px 0}

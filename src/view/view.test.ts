@@ -177,9 +177,12 @@ describe("search", () => {
     expect(names("  ")).toEqual([]);
   });
 
-  test("reads a shape from its end, with ? for an unknown axis and * for any", () => {
+  test("reads a shape from its end, with ? for any axis", () => {
     expect(shapeMatches([null, 128], "?x128")).toBe(true);
-    expect(shapeMatches([8, 128], "?x128")).toBe(false);
+    expect(shapeMatches([8, 128], "?x128")).toBe(true);
+    expect(shapeMatches([8, 14, 14, 1024], "?x14x14x1024")).toBe(true);
+    expect(shapeMatches([8, 128], "?x64")).toBe(false);
+    expect(shapeMatches([128], "?x128")).toBe(false);
     expect(shapeMatches([8, 26, 128], "*x128")).toBe(true);
     expect(shapeMatches(null, "128")).toBe(false);
   });

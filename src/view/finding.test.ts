@@ -1,0 +1,82 @@
+import { expect, test } from "vitest";
+
+import { FlowDoc } from "./doc";
+import { frameOf, turnKeys } from "./frame";
+import { sidesAt } from "./labels";
+import { Minimap } from "./minimap";
+import { search } from "./search";
+import { edge, node, report } from "./testing/flows";
+import { Viewport } from "./viewport";
+
+const axes = (shape: readonly number[]): string[] => shape.map(String);
+
+function merge(shapes: number[][], expected: number[], found: number[]): FlowDoc {
+  const nodes = [...shapes.map((_, i) => node(`branch${i}`, "Conv2D")), node("join", "Concatenate", { status: "failed" })];
+  const edges = shapes.map((_, i) => edge(`branch${i}`, "join", { spec: i, status: "failed" }));
+  const wire = report(nodes, edges, {
+    findings: [
+      {
+        rule: "merge-shapes",
+        severity: "error",
+        message: "m",
+        edges: edges.map((one) => one.id),
+        nodes: ["join"],
+        expected: { text: `(${expected.join(", ")})`, axes: axes(expected), differs: [1] },
+        found: { text: `(${found.join(", ")})`, axes: axes(found), differs: [1] },
+      },
+    ],
+  });
+  wire.flow.specs = shapes.map((shape) => ({ shape, dtype: "float32" }));
+  return new FlowDoc(wire);
+}
+
+test("at a merge each branch says its own tensor", () => {
+  const doc = merge(
+    [
+      [8, 65, 32],
+      [8, 64, 64],
+    ],
+    [8, 65, 32],
+    [8, 64, 64],
+  );
+  const [first, second] = [sidesAt(doc, 0), sidesAt(doc, 1)];
+  expect([first.wants, first.gets?.text, first.gets?.differs]).toEqual([null, "(8, 65, 32)", [1]]);
+  expect([second.wants?.text, second.gets?.text]).toEqual(["(8, 65, 32)", "(8, 64, 64)"]);
+});
+
+test("a third branch marks where it differs from the others", () => {
+  const doc = merge(
+    [
+      [8, 65, 32],
+      [8, 64, 32],
+      [8, 63, 32],
+    ],
+    [8, 65, 32],
+    [8, 64, 32],
+  );
+  const third = sidesAt(doc, 2);
+  expect([third.gets?.text, third.gets?.differs]).toEqual(["(8, 63, 32)", [1]]);
+});
+
+test("a single edge says what the finding does", () => {
+  const doc = merge([[8, 65, 32]], [8, 60, 32], [8, 65, 32]);
+  expect(sidesAt(doc, 0).wants?.text).toBe("(8, 60, 32)");
+});
+
+test("a search between slashes is a regular expression", () => {
+  const doc = new FlowDoc(report([node("conv_1", "Conv2D"), node("conv_x", "Conv2D"), node("dense_2", "Dense")], []));
+  expect(search(doc, "/_\\d$/")).toEqual([0, 2]);
+  expect(search(doc, "/^dense/")).toEqual([2]);
+  expect(search(doc, "/(/")).toEqual([]);
+});
+
+test("the keys are shown by a button and by their own key, and hidden again", () => {
+  const viewport = new Viewport(new FlowDoc(report([node("a")], [])));
+  const canvas = frameOf(viewport, new Minimap(viewport), "a flow", null, () => undefined);
+  const keys = canvas.querySelector<HTMLElement>(".keys")!;
+  expect(keys.hidden).toBe(true);
+  [...canvas.querySelectorAll("button")].find((one) => one.textContent === "?")!.click();
+  expect(keys.hidden).toBe(false);
+  turnKeys(canvas);
+  expect(keys.hidden).toBe(true);
+});
