@@ -450,6 +450,20 @@ def data():
         ),
         keras=True,
     ),
+    "a residual block": _own(
+        """
+class Block(L.Layer):
+    def __init__(self, dim, inner):
+        super().__init__()
+        self.widen = L.Dense(inner, activation="relu")
+        self.narrow = L.Dense(inner)
+
+    def call(self, x):
+        return x + self.narrow(self.widen(x))
+""",
+        "(10, 6)", "L.Dense(1)(L.Flatten()(Block(6, 24)(i)))", _rows(16, 10, 6), _rows(16, 1),
+        "        self.narrow = L.Dense(inner)", "        self.narrow = L.Dense(dim)",
+    ),
     "a list of inputs in a sequence": Own(
         """
 class Batches(keras.utils.PyDataset):

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..examine.evidence import Evidence
 from ..flow import Edit, Finding
-from .makers import batching, data, entry, expressions, heads, inputs, labels, layers, merging, numbers, operations, scope
+from .makers import batching, data, entry, expressions, heads, inputs, labels, layers, merging, numbers, operations, scope, widths
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
             expressions.states,
             expressions.axes,
             numbers.rows,
+            widths.own_width,
             numbers.sizes,
             numbers.shape_index,
             numbers.row_size,

@@ -1,0 +1,80 @@
+"""Candidates for the width of a layer that a class of the user's own makes in ``__init__``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ...examine.evidence import Evidence
+from ...flow import Finding, Node
+from ...rules.facts.layers import OperationRaised
+from ..text.source import nodes
+from .edits import Made, owner_of
+from .line import Line, called, lines_of
+
+_WIDTHS = ("units", "filters")
+
+
+def own_width(evidence: Evidence, finding: Finding) -> Made:
+    """The width of one of the two operands, where a layer gives it: as it is called in ``__init__``, or the number itself."""
+    line, fact, node = next(iter(lines_of(evidence)), None), finding.fact, evidence.failed
+    owner = node if node is None or node.kind == "layer" else owner_of(evidence, node)
+    if line is None or owner is None or not isinstance(fact, OperationRaised) or len(fact.shapes) != 2 or not all(fact.shapes):
+        return
+    for index in (1, 0):
+        given, wanted = fact.shapes[index], fact.shapes[1 - index]
+        if not given or not wanted or None in (given[-1], wanted[-1]) or given[-1] == wanted[-1]:
+            continue
+        giver = _giver(evidence, owner, index, given[-1] or 0)
+        if giver is None:
+            continue
+        argument = _width_of(line, giver, given[-1] or 0)
+        if argument is None:
+            continue
+        names = [name for name, value in _handed(line, owner) if value == wanted[-1]]
+        written = names[0] if len(names) == 1 else str(wanted[-1]) if isinstance(argument, ast.Constant) else ""
+        if written:
+            yield (
+                f"Make {giver.name} {wanted[-1]} wide: {written} for {ast.unparse(argument)} at line {argument.lineno}",
+                [line.edit(argument, written).value],
+                "what it gives is then as wide as what it is put together with",
+            )
+
+
+def _giver(evidence: Evidence, owner: Node, index: int, size: int) -> Node | None:
+    """The layer of the owner's own that gives an operand: by its edge, else the last one of that width."""
+    edges = evidence.failed_inputs() if evidence.failed is not owner else []
+    if index < len(edges):
+        node = evidence.flow.node(edges[index].source)
+        return node if node.parent == owner.id else None
+    wide = [node for node in evidence.flow.nodes if node.parent == owner.id and any(node.config.get(key) == size for key in _WIDTHS)]
+    return wide[-1] if wide else None
+
+
+def _width_of(line: Line, giver: Node, size: int) -> ast.expr | None:
+    """The argument that gives a layer its width, on the line where it is made."""
+    where = giver.location
+    if where is None or not any(giver.config.get(key) == size for key in _WIDTHS):
+        return None
+    calls = [call for call in nodes(line.source.tree, ast.Call) if call.lineno == where.line and called(call) == giver.op]
+    if len(calls) != 1:
+        return None
+    word = next((word.value for word in calls[0].keywords if word.arg in _WIDTHS), None)
+    return word or (calls[0].args[0] if calls[0].args else None)
+
+
+def _handed(line: Line, owner: Node) -> Iterator[tuple[str, int]]:
+    """The whole numbers that a class of the user's own is made with, by the names that its ``__init__`` has for them."""
+    made = owner.location
+    kinds = [item for item in nodes(line.source.tree, ast.ClassDef) if item.name == owner.op]
+    calls = [
+        call for call in nodes(line.source.tree, ast.Call) if made is not None and call.lineno == made.line and called(call) == owner.op
+    ]
+    if len(kinds) != 1 or len(calls) != 1:
+        return
+    init = next((item for item in kinds[0].body if isinstance(item, ast.FunctionDef) and item.name == "__init__"), None)
+    names = [item.arg for item in init.args.args[1:]] if init is not None else []
+    pairs = [*zip(names, calls[0].args, strict=False), *((word.arg or "", word.value) for word in calls[0].keywords)]
+    for name, value in pairs:
+        if name in names and isinstance(value, ast.Constant) and type(value.value) is int:
+            yield name, value.value
