@@ -68,7 +68,6 @@ ODD = {
     "void": lambda: (np.zeros(32, "V8"), Y),
     "text": lambda: (np.array(["x"] * 32), Y),
     "bytes": lambda: (np.array([b"x"] * 32), Y),
-    "long doubles": lambda: (np.zeros((32, 4), "longdouble"), Y),
     "no axes": lambda: (np.float32(3), np.float32(1)),
     "a dataset of datasets": lambda: tf.data.Dataset.range(10).window(3),
     "a dataset of optionals": lambda: tf.data.Dataset.from_tensors(tf.experimental.Optional.from_value(tf.zeros((4,)))),

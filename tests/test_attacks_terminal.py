@@ -47,6 +47,13 @@ def report_of(name: str) -> Report:
     return Report(Flow(nodes, [Edge("e", "i", "n", Spec((8, 4), "float32"), label=name)], name), [finding], title=name, limits=(name,))
 
 
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: Any) -> None:
+    """``x.py:y`` is there, and is looked at no further."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.py").write_text("y = 1\n")
+
+
 def obeyed(text: str) -> list[str]:
     """What a terminal or a runner would obey."""
     controls = [letter for letter in text if letter != "\n" and clean(letter) != letter]
@@ -56,7 +63,7 @@ def obeyed(text: str) -> list[str]:
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 @pytest.mark.parametrize("form", FORMS)
-def test_no_name_is_obeyed_by_a_terminal_or_a_runner(form: str, name: str, monkeypatch: Any, capsys: Any) -> None:
+def test_no_name_is_obeyed_by_a_terminal_or_a_runner(form: str, name: str, monkeypatch: Any, capsys: Any, program: None) -> None:
     monkeypatch.setattr("jupyter_tpushape.command.check._report", lambda options: report_of(name))
     assert main(["check", "x.py:y", "--format", form]) == 1
     out, err = capsys.readouterr()
@@ -184,7 +191,7 @@ def test_no_end_of_a_builder_looks_like_a_verdict(name: str, tmp_path: Path) -> 
     assert done.returncode in (2, 130) or (done.returncode == 1 and done.stdout), done.stderr
 
 
-def test_a_fault_of_ours_has_a_code_of_its_own(monkeypatch: Any, capsys: Any) -> None:
+def test_a_fault_of_ours_has_a_code_of_its_own(monkeypatch: Any, capsys: Any, program: None) -> None:
     def fault(options: Any) -> Any:
         raise ValueError("a\n\x1b[31mb")
 

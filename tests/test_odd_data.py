@@ -50,6 +50,14 @@ def test_an_array_that_no_tensor_holds_is_named_for_what_it_is(model, name):
     assert said in report.findings[0].message
 
 
+def test_long_doubles_are_cast_by_one_framework_and_refused_by_the_other(model):
+    report = tpushape.trace(model, (ROWS.astype("longdouble"), Y), tpu=None)
+    if type(model).__module__.startswith("tf_keras"):
+        assert report.ok
+    else:
+        assert "type x.astype('float32')" in report.findings[0].message
+
+
 @pytest.mark.parametrize("name", ["dates", "mixed"])
 def test_labels_that_no_tensor_holds_are_named_too(model, name):
     labels = ARRAYS[name][0].reshape(-1)[:8]

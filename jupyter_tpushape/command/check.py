@@ -81,7 +81,7 @@ def _places(options: Any) -> None:
         return
     if typed.suffix.lower() in SAVED:
         check_saved(options.model)
-    elif not typed.is_dir():
+    elif not os.path.isdir(options.model):  # noqa: PTH112 - says no to what no file system takes
         check_place(options.model)
     for place in (options.data, options.layout):
         if place:
