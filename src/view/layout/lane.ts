@@ -71,8 +71,10 @@ export function laneOf(doc: FlowDoc, levels: Levels, widest: number): Lane | nul
     }
     const a = scene.byItem.get(source)!;
     const b = scene.byItem.get(target)!;
-    const ay = a.y + a.h / 2;
-    const by = b.y + b.h / 2;
+    // Boxes of one row begin at one height, and a straight line leaves and enters them.
+    const level = a.y + Math.min(a.h, b.h) / 2;
+    const ay = a.y === b.y ? level : a.y + a.h / 2;
+    const by = a.y === b.y ? level : b.y + b.h / 2;
     if (b.x > a.x) {
       const middle = b.x - APART / 2;
       return ay === by
@@ -87,7 +89,8 @@ export function laneOf(doc: FlowDoc, levels: Levels, widest: number): Lane | nul
             [b.x, by],
           ];
     }
-    const between = a.y + a.h + ROW / 2;
+    // Below the tallest box of the row above.
+    const between = b.y - ROW / 2;
     const ax = a.x + a.w / 2;
     const bx = b.x + b.w / 2;
     return [

@@ -186,6 +186,32 @@ test("stages stand in a lane above, in rows where it is narrow", () => {
   expect(at(wide, "split").y).toBeGreaterThan(at(wide, "batch").y + at(wide, "batch").h);
 });
 
+test("a tall stage moves no line of its row, and no line runs behind it", () => {
+  const names = ["slices", "map", "cache", "batch"];
+  const made = builder(
+    report(
+      names.map((id) => node(id, id, { kind: "stage", note: id === "map" ? "parse" : "" })),
+      names.slice(1).map((id, i) => edge(names[i]!, id)),
+    ),
+  );
+  const scene = made.build(new Set(), 520);
+  const at = (id: string): Box => scene.byItem.get(made.levels.tree.items.get(id)!)!;
+  expect(at("map").h).toBeGreaterThan(at("cache").h);
+  expect(at("batch").y).toBeGreaterThan(at("map").y);
+  for (const line of scene.lines) {
+    for (const box of scene.boxes.filter((one) => one.item !== line.source && one.item !== line.target)) {
+      for (const [x, y] of line.corners) {
+        expect(x > box.x && x < box.x + box.w && y > box.y - 1 && y < box.y + box.h + 1).toBe(false);
+      }
+    }
+    if (at(line.source.id).y === at(line.target.id).y) {
+      expect(new Set(line.corners.map(([, y]) => y)).size).toBe(1);
+    }
+  }
+  const [, below] = scene.lines.find((line) => line.source.id === "cache")!.corners;
+  expect(below![1]).toBeGreaterThan(at("map").y + at("map").h);
+});
+
 test("a source with many readers becomes a pill at each of them", () => {
   const report = chain(12);
   report.flow.nodes.push({ id: "mask", name: "mask", kind: "layer", op: "NotEqual" });
