@@ -108,19 +108,21 @@ def _innermost(error: BaseException) -> tuple[FrameType, Place] | None:
             lines = [match for match in _CONVERTED.findall(str(error)) if is_user_file(match[0])]
             if lines:
                 file, line = lines[-1][0], int(lines[-1][1])
-                found = frame, Place(_running([*outer, *_own_files(frame)], file, line), line)
+                found = frame, Place(_own_file(frame, line) or _running(outer, file, line), line)
         trace = trace.tb_next
     return found
 
 
-def _own_files(frame: FrameType) -> list[str]:
+def _own_file(frame: FrameType, line: int) -> str:
     """Where the function that autograph runs in this frame is written: its class, or its module, has it under its own name."""
     name = frame.f_code.co_name.removeprefix("tf__")
     holder = frame.f_locals.get("self")
     function = frame.f_globals.get(name) if holder is None else inspect.getattr_static(type(holder), name, None)
     code = getattr(function, "__code__", None)
-    files = [frame.f_globals.get("__file__"), code.co_filename if code is not None else None]
-    return [file for file in files if isinstance(file, str) and is_user_file(file)]
+    if code is None or not is_user_file(code.co_filename):
+        return ""
+    lines = [at for *_, at in code.co_lines() if at is not None]
+    return code.co_filename if lines and min(lines) <= line <= max(lines) else ""
 
 
 def _running(files: list[str], file: str, line: int) -> str:
