@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import threading
 import time
@@ -222,3 +223,19 @@ def test_traces_of_an_event_loop_are_right() -> None:
         return await asyncio.gather(*(one(width) for width in range(2, 8)))
 
     assert asyncio.run(all_of_them()) == [True] * 6
+
+
+def test_no_garbage_is_collected_while_the_interpreter_holds_its_lock(monkeypatch: Any) -> None:
+    from jupyter_tpushape.sources import others
+
+    seen, real = [], sys._current_frames
+    monkeypatch.setattr(sys, "_current_frames", lambda: seen.append(gc.isenabled()) or real())
+    list(others.stacks())
+    assert seen == [False]
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        list(others.stacks())
+        assert not gc.isenabled(), "left as found"
+    finally:
+        gc.enable()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import sysconfig
 import threading
@@ -18,7 +19,7 @@ _CALLING = ("/keras/", "/tf_keras/")
 def stacks() -> Iterator[list[FrameType]]:
     """The frames of each other thread, the innermost first."""
     own = threading.get_ident()
-    for ident, frame in list(sys._current_frames().items()):
+    for ident, frame in _frames().items():
         if ident == own:
             continue
         stack: list[FrameType] = []
@@ -27,6 +28,21 @@ def stacks() -> Iterator[list[FrameType]]:
             stack.append(at)
             at = at.f_back
         yield stack
+
+
+def _frames() -> dict[int, FrameType]:
+    """The innermost frame of each thread.
+
+    Before CPython 3.11.9 and 3.12.3 the interpreter holds its lock while it makes this dict: a collection of garbage that begins
+    then, and frees what needs the lock, never ends (python/cpython#106883).
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return dict(sys._current_frames())
+    finally:
+        if collects:
+            gc.enable()
 
 
 def at_work() -> bool:
