@@ -138,7 +138,7 @@ def _available(seen: Any) -> int:
 def _with_margin(seen: Any, tried: list[Tried]) -> str:
     """The batch that leaves room for what a run needs beside the program."""
     rows = safe_rows(tried, _available(seen))
-    return f"; with room for what a run needs beside it, an estimate: {rows:,}" if rows else ""
+    return f"; with room for what a run needs beside it, an estimate: {f'{rows:,}' if rows else 'none that was tried'}"
 
 
 Other = tuple[str, str, str, Callable[[], Any]]
