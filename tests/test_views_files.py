@@ -205,7 +205,7 @@ class TestMarkdown:
         text = to_markdown(flows.compiled())
         assert "## What the compilers say\n\n**✓ The TPU compiler on the train step for v5e-8**: compiles at quick effort\n" in text
         assert "\nmost: conv2d 3.00 GiB (67% padding), lstm 1.00 GiB; no layer's: 1.00 GiB\n" in text
-        assert "rows on one core: 64 (2.00 GiB), 128 (4.00 GiB), 256 (8.00 GiB) fit; 512 do not\n```" in text
+        assert "rows on one core: 64 (2.00 GiB), 128 (4.00 GiB), 256 (8.00 GiB) compile; 512 do not\n```" in text
         assert "**✓ XLA on the forward pass for v5e-8**: compiles\n" in to_markdown(flows.conv_lstm())
 
     def test_says_the_finding_and_the_fix(self) -> None:
