@@ -57,13 +57,17 @@ def test_sarif_names_rule_level_and_line(report):
 
 @pytest.mark.parametrize("form", ["text", "json", "html", "md", "svg", "sarif", "github"])
 def test_each_form_goes_to_a_file(form, tmp_path, monkeypatch, capsys, report):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("model = 1\n")
     monkeypatch.setattr("jupyter_tpushape.command.check._report", lambda options: report)
     out = tmp_path / "out"
     assert main(["check", "train.py:model", "--format", form, "--output", str(out)]) == 1
     assert out.stat().st_size > 100
 
 
-def test_a_place_that_cannot_be_written_is_one_sentence(monkeypatch, capsys, report):
+def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path, monkeypatch, capsys, report):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("model = 1\n")
     monkeypatch.setattr("jupyter_tpushape.command.check._report", lambda options: report)
     assert main(["check", "train.py:model", "--output", "/nowhere/at/all"]) == 2
     assert capsys.readouterr().err.strip() == (

@@ -66,7 +66,7 @@ def test_batches_of_both_efforts_are_lines_apart_and_a_limit_far_above_is_told()
     *_, figure = made.charts()
     assert [(line.name, list(line.x)) for line in figure.data] == [("compiles at quick effort", [8, 16]), ("compiles at full effort", [24])]
     assert not figure.layout.shapes and figure.layout.annotations[0].text.endswith("16.00 GiB, far above")
-    assert lines(made.verdicts[0])[-1] == "rows on one core: 8 (2.00 MiB), 16 (4.00 MiB), 24 (3.00 MiB) fit"
+    assert lines(made.verdicts[0])[-1] == "rows on one core: 8 (2.00 MiB), 16 (4.00 MiB), 24 (3.00 MiB) compile"
 
 
 def test_with_nothing_to_chart_one_line_says_what_to_do():
