@@ -252,21 +252,24 @@ def test_a_file_that_changed_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "json", "html", "svg", "md", "sarif", "github"])
-def test_output_never_loses_what_was_there(form: str, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+def test_output_never_loses_what_was_there(form: str, tmp_path: Path, tmp_path_factory: Any, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.setattr("jupyter_tpushape.command.check._report", lambda options: Report(Flow(), []))
+    program = tmp_path_factory.mktemp("program") / "x.py"
+    program.write_text("y = 1\n")
+    place = f"{program}:y"
     path = tmp_path / "report"
     path.write_text("old")
     path.chmod(0o400)
-    assert main(["check", "x.py:y", "--format", form, "--output", str(path)]) == 2
+    assert main(["check", place, "--format", form, "--output", str(path)]) == 2
     assert path.read_text() == "old" and left(tmp_path) == ["report"]
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and "cannot be written" in err
     path.chmod(0o640)
-    assert main(["check", "x.py:y", "--format", form, "--output", str(path)]) == 0
+    assert main(["check", place, "--format", form, "--output", str(path)]) == 0
     assert path.read_text() != "old" and stat.S_IMODE(path.stat().st_mode) == 0o640
     for wrong in (tmp_path, tmp_path / "no" / "x", Path("/dev/full"), tmp_path / ("x" * 300)):
-        assert main(["check", "x.py:y", "--format", form, "--output", str(wrong)]) == 2
-    assert main(["check", "x.py:y", "--format", form, "--output", "/dev/null"]) == 0
+        assert main(["check", place, "--format", form, "--output", str(wrong)]) == 2
+    assert main(["check", place, "--format", form, "--output", "/dev/null"]) == 0
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from ..examine.evidence import Evidence
 from ..flow import Finding, elements, show_shape
 from ..flow.paths import show
+from ..rules.facts.loss import NoLabels
 from ..rules.facts.tpu_steps import GradientScale
 from .text.operations import spelled
 
@@ -101,9 +102,9 @@ def _metric(evidence: Evidence) -> Ideas:
         )
 
 
-def _own_labels(evidence: Evidence) -> Ideas:
+def _own_labels(evidence: Evidence, fact: NoLabels) -> Ideas:
     """The inputs themselves as labels, where the outputs have their shape."""
-    if [spec.shape and spec.shape[1:] for _, spec in evidence.x] == [spec.shape and spec.shape[1:] for _, spec in evidence.outputs]:
+    if fact.alike:
         how = "ds.map(lambda x: (x, x))" if evidence.sample is not None and evidence.sample.kind == "dataset" else "yield x, x"
         yield f"Give each batch as its own label: {how}", "not tried: that the model is to give back its inputs is not known here"
 
@@ -117,7 +118,6 @@ _BY_PROGRAM: dict[str, tuple[Callable[[Evidence], Ideas], ...]] = {
     "loss-broadcast": (_labels,),
     "input-structure": (_inputs,),
     "data-misfit": (_rows,),
-    "no-labels": (_own_labels,),
 }
 _KERNEL = (
     "Move it into the pipeline: ds.map(lambda x, y: (f(x), y)), which runs on the host",
@@ -175,6 +175,8 @@ def ideas(evidence: Evidence, finding: Finding) -> list[tuple[str, str]]:
     """``(title, why it is not verified)`` for a finding without a verified fix."""
     if finding.rule == "gradient-scale":
         return list(_average(evidence, finding))
+    if isinstance(finding.fact, NoLabels):
+        return list(_own_labels(evidence, finding.fact))
     if finding.rule == "data-misfit" and not getattr(finding.fact, "counts", ()):
         return []  # what rows belong together is no question where the numbers of rows agree
     found = [idea for make in _BY_PROGRAM.get(finding.rule, ()) for idea in make(evidence)]

@@ -30,7 +30,7 @@ FAMILIES: tuple[Known, ...] = (
     ),
     known(
         "", (
-            r"\b(?:rank|ndim|n-?dim(?:ensional)?|[1-9N]-?D)\b",
+            r"\b(?:rank|ndims?|n-?dim(?:ensional)?|[1-9N]-?D)\b",
             r"(?:number of (?:dimensions|axes)|\bdimensional\b|\d dimensions)",
         ),
         "A tensor has another number of axes than is wanted there.",

@@ -220,6 +220,10 @@ def _merged(batches: list[tuple[Any, Any, Any]], framework: str) -> tuple[Any, A
     return x, y, weight
 
 
+def _code(element: Any) -> str:
+    return "element-list" if isinstance(element, list) else "element-not-tuple"
+
+
 def _lists(sample: Sample, what: str, element: Any, framework: str) -> None:
     """Notes lists inside of an element, of which Keras 3 makes a signature that tf.data refuses."""
     keras = sys.modules.get("keras")
@@ -228,7 +232,7 @@ def _lists(sample: Sample, what: str, element: Any, framework: str) -> None:
     name = next((name for name, part in zip(PARTS, element, strict=False) if isinstance(part, list)), None)
     if name is not None:
         sample.problems.append(
-            Problem("element-lists", f"{what} {name} as a list, which Keras 3 cannot hand to tf.data: make it a tuple, ((a, b), y)",
+            Problem("parts-list", f"{what} {name} as a list, which Keras 3 cannot hand to tf.data: make it a tuple, ((a, b), y)",
                     "tuples", "list")
         )  # fmt: skip
 
@@ -282,7 +286,7 @@ def sample_generator(data: Any, *, framework: str, batches: int, seconds: float,
     first = drawn.elements[0] if drawn.elements else None
     if framework == "keras" and first is not None and not isinstance(first, tuple):
         sample.problems.append(
-            Problem("element-not-tuple", f"The generator yields a {type_name(first)}, and Keras 3 wants a tuple: yield (x, y), or (x,) "
+            Problem(_code(first), f"The generator yields a {type_name(first)}, and Keras 3 wants a tuple: yield (x, y), or (x,) "
             "without labels",
                     "a tuple", type_name(first))
         )  # fmt: skip
@@ -318,7 +322,7 @@ def sample_pydataset(data: Any, *, framework: str, batches: int, seconds: float,
     first = elements[0] if elements else None
     if first is not None and framework == "keras" and not isinstance(first, (tuple, dict, np.ndarray)):
         sample.problems.append(
-            Problem("element-not-tuple", f"__getitem__ returns a {type_name(first)}, and Keras 3 wants a tuple: return (x, y), or (x,)",
+            Problem(_code(first), f"__getitem__ returns a {type_name(first)}, and Keras 3 wants a tuple: return (x, y), or (x,)",
                     "a tuple or a dict", type_name(first))
         )  # fmt: skip
     _lists(sample, "__getitem__ returns", first, framework)

@@ -26,6 +26,7 @@ class DataCode(Edit):
     data_only = True
 
     def changes(self, source: Source, scope: ast.AST) -> list[Change]:
+        """What to write anew in the function that makes the data; none where it has no place for it."""
         raise NotImplementedError
 
     def write(self, text: Text) -> None:

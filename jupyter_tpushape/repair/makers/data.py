@@ -24,14 +24,7 @@ def recount(evidence: Evidence, finding: Finding) -> Made:
 def yield_tuple(evidence: Evidence, finding: Finding) -> Made:
     """The lists in a generator's elements, or in a PyDataset's, as tuples."""
     sample = evidence.sample
-    if (
-        sample is None
-        or not sample.stages
-        or not isinstance(finding.fact, Refused)
-        or finding.fact.code not in ("element-not-tuple", "element-lists")
-    ):
-        return
-    if finding.fact.given == "list":
+    if isinstance(finding.fact, Refused) and finding.fact.code in ("element-list", "parts-list") and sample is not None and sample.stages:
         name, parts = sample.stages[0].function, [i for i, part in enumerate((sample.x, sample.y, sample.weight)) if isinstance(part, list)]
         yield (
             f"Make the lists in {name} tuples",

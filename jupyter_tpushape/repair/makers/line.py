@@ -123,6 +123,22 @@ def is_own(evidence: Evidence, node: Node) -> bool:
     return tree is not None and any(item.name == node.op for item in nodes(tree, ast.ClassDef))
 
 
+def own_layer(evidence: Evidence) -> Node | None:
+    """The layer whose code raised: the innermost one around the break that is of a class in the file of the line."""
+    node, around = evidence.failed, []
+    while node is not None:
+        if node.kind == "layer":
+            around.append(node)
+        node = evidence.flow.node(node.parent) if node.parent else None
+    return next((item for item in around if is_own(evidence, item)), around[-1] if around else None)
+
+
+def makers_of(line: Line, node: Node) -> list[ast.Call]:
+    """The calls on the line where a layer was made that can have made it."""
+    made = node.location
+    return [call for call in nodes(line.source.tree, ast.Call) if made is not None and call.lineno == made.line and called(call) == node.op]
+
+
 def short(node: ast.AST) -> str:
     text = ast.unparse(node)
     return text if len(text) <= _SHORT else f"{text[: _SHORT - 3]}..."

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
-from ...flow import Finding, Node, Shape, elements, show_shape
+from ...flow import Finding, Shape, elements, show_shape
 from ...rules.facts.layers import OperationRaised
 from ..edits.expression import MODULE
 from ..text.source import nodes
-from .edits import Made, owner_of
-from .line import Line, called, lines_of, short
+from .edits import Made
+from .line import Line, called, lines_of, makers_of, own_layer, short
 
 _ROWS_IN = frozenset({"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "full", "tile", "range", "eye"})
 
@@ -31,22 +31,15 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
                 [line.edit(node, str(new)).value for node in written],
                 "the size that its input has",
             )
-        owner = _owner(evidence)
-        made = owner.location if owner is not None else None
-        for call in nodes(line.source.tree, ast.Call) if made is not None and made.line else ():
+        owner = own_layer(evidence)
+        for call in makers_of(line, owner) if owner is not None else ():
             given = [node for node in (*call.args, *(word.value for word in call.keywords)) if getattr(node, "value", None) == old]
-            if owner is not None and made is not None and call.lineno == made.line and called(call) == owner.op and len(given) == 1:
+            if owner is not None and len(given) == 1:
                 yield (
-                    f"Write {new} for {old} where {owner.name} is made, at line {made.line}",
+                    f"Write {new} for {old} where {owner.name} is made, at line {call.lineno}",
                     [line.edit(given[0], str(new)).value],
                     "the size that its input has",
                 )
-
-
-def _owner(evidence: Evidence) -> Node | None:
-    """The layer that raised, or in which an operation did."""
-    node = evidence.failed
-    return node if node is None or node.kind == "layer" else owner_of(evidence, node)
 
 
 def _given_sizes(scope: ast.AST) -> Iterator[ast.Constant]:
@@ -64,7 +57,7 @@ def _given_sizes(scope: ast.AST) -> Iterator[ast.Constant]:
 def shape_index(evidence: Evidence, finding: Finding) -> Made:
     """Another axis of the shape that ``build`` reads, where a weight was made as long as the wrong one."""
     line = next(iter(lines_of(evidence)), None)
-    owner = _owner(evidence)
+    owner = own_layer(evidence)
     if (
         line is None
         or owner is None
@@ -156,7 +149,7 @@ def _named(evidence: Evidence, line: Line) -> str:
     """The method or function that the line stands in; of a lambda, the layer that holds it."""
     name = getattr(line.scope, "name", "")
     if not name:
-        owner = _owner(evidence)
+        owner = own_layer(evidence)
         return owner.name if owner is not None else line.raised.function
     owners = [item for item in nodes(line.source.tree, ast.ClassDef) if line.scope in item.body]
     return f"{owners[0].name}.{name}" if owners else str(name)

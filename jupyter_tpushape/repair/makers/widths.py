@@ -9,16 +9,15 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Node
 from ...rules.facts.layers import OperationRaised
 from ..text.source import nodes
-from .edits import Made, owner_of
-from .line import Line, called, lines_of
+from .edits import Made
+from .line import Line, lines_of, makers_of, own_layer
 
 _WIDTHS = ("units", "filters")
 
 
 def own_width(evidence: Evidence, finding: Finding) -> Made:
     """The width of one of the two operands, where a layer gives it: as it is called in ``__init__``, or the number itself."""
-    line, fact, node = next(iter(lines_of(evidence)), None), finding.fact, evidence.failed
-    owner = node if node is None or node.kind == "layer" else owner_of(evidence, node)
+    line, fact, owner = next(iter(lines_of(evidence)), None), finding.fact, own_layer(evidence)
     if line is None or owner is None or not isinstance(fact, OperationRaised) or len(fact.shapes) != 2 or not all(fact.shapes):
         return
     for index in (1, 0):
@@ -53,10 +52,9 @@ def _giver(evidence: Evidence, owner: Node, index: int, size: int) -> Node | Non
 
 def _width_of(line: Line, giver: Node, size: int) -> ast.expr | None:
     """The argument that gives a layer its width, on the line where it is made."""
-    where = giver.location
-    if where is None or not any(giver.config.get(key) == size for key in _WIDTHS):
+    if not any(giver.config.get(key) == size for key in _WIDTHS):
         return None
-    calls = [call for call in nodes(line.source.tree, ast.Call) if call.lineno == where.line and called(call) == giver.op]
+    calls = makers_of(line, giver)
     if len(calls) != 1:
         return None
     word = next((word.value for word in calls[0].keywords if word.arg in _WIDTHS), None)
@@ -65,11 +63,8 @@ def _width_of(line: Line, giver: Node, size: int) -> ast.expr | None:
 
 def _handed(line: Line, owner: Node) -> Iterator[tuple[str, int]]:
     """The whole numbers that a class of the user's own is made with, by the names that its ``__init__`` has for them."""
-    made = owner.location
     kinds = [item for item in nodes(line.source.tree, ast.ClassDef) if item.name == owner.op]
-    calls = [
-        call for call in nodes(line.source.tree, ast.Call) if made is not None and call.lineno == made.line and called(call) == owner.op
-    ]
+    calls = makers_of(line, owner)
     if len(kinds) != 1 or len(calls) != 1:
         return
     init = next((item for item in kinds[0].body if isinstance(item, ast.FunctionDef) and item.name == "__init__"), None)
