@@ -32,6 +32,10 @@ class TpuShapeMagics(Magics):
         help="A model, a function that builds one, or a training step; and its data. With nothing: the last thing that failed.",
     )
     @argument("--tpu", default=None, help="The TPU to plan for, such as v5e-8; none for no target. Default: the live strategy, else v5e-8.")
+    @argument("--mesh", default=None, help='Keras on JAX: devices under named axes, the batch first: "batch=2,model=4".')
+    @argument(
+        "--layout", default=None, metavar="NAME", help="A LayoutMap, a dict of its entries, a function of the mesh, or a distribution."
+    )
     @argument("--compile", default=None, choices=("xla", "tpu"), help="Ask a compiler for its verdict too.")
     @argument("--compile-timeout", type=float, default=None, metavar="SECONDS", help="Time for each program's compilation. Default: 120.")
     @argument(
@@ -57,6 +61,7 @@ class TpuShapeMagics(Magics):
             %tpushape step dataset
             %tpushape watch model data
             %tpushape diff before after data
+            %tpushape model data --mesh "batch=2,model=4" --layout LAYOUT
             %tpushape
         """
         if {"--help", "-h"} & set(line.split()):
@@ -118,7 +123,7 @@ class TpuShapeMagics(Magics):
         _check_loss(options.loss)
         _check_limits(options)
         chosen = {
-            "tpu": target, "loss": options.loss, "batch_size": options.batch_size, "fixes": not options.no_fixes,
+            "tpu": target, "strategy": self._distribution(options, target), "loss": options.loss, "batch_size": options.batch_size, "fixes": not options.no_fixes,
             "compiler": options.compile, "compile_timeout": options.compile_timeout, "compile_effort": options.compile_effort,
             "compile_batches": options.compile_batches,
             "progress": progress,
@@ -146,7 +151,17 @@ class TpuShapeMagics(Magics):
             self.shell.user_ns[names[1]] = report.replacement
         return report
 
-    def _value(self, text: str) -> Any:
+    def _distribution(self, options: Any, target: str | None) -> Any:
+        """What ``--mesh`` and ``--layout`` plan."""
+        from ..replicas import typed
+
+        layout = self._value(options.layout, "a layout map", "--layout LAYOUT") if options.layout is not None else None
+        try:
+            return typed(options.mesh.strip("\"'") if options.mesh is not None else None, layout, target)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+
+    def _value(self, text: str, kind: str = "a model or data", example: str = "%tpushape model data") -> Any:
         """A variable, or a short expression such as ``(x, y)`` or ``maker.build``."""
         names = self.shell.user_ns
         if text.isidentifier():
@@ -162,6 +177,8 @@ class TpuShapeMagics(Magics):
                     f" Did you mean {near[0]}?"
                     if near
                     else " Type the name of a variable that holds a model, then one that holds its data."
+                    if kind == "a model or data"
+                    else f" Type the name of a variable that holds {kind}."
                 )
                 raise UsageError(f"There is no variable {text} here.{hint}")
             if self._broken_since(text):
@@ -171,9 +188,7 @@ class TpuShapeMagics(Magics):
         try:
             return eval(text, self.shell.user_global_ns, names)
         except Exception as error:
-            raise UsageError(
-                f"{text} cannot be read as a model or data ({type(error).__name__}: {error}): type %tpushape model data."
-            ) from None
+            raise UsageError(f"{text} cannot be read as {kind} ({type(error).__name__}: {error}): type {example}.") from None
 
     def _broken_since(self, name: str) -> bool:
         """Whether the cell that failed last would have made this anew, and has not since."""
