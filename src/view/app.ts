@@ -86,6 +86,7 @@ export class App {
       this.theme = theme;
       this.root.dataset.theme = theme;
       this.minimap.forget();
+      this.viewport.far.forget();
       this.viewport.schedule();
     });
     if (typeof ResizeObserver !== "undefined") {

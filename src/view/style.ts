@@ -192,7 +192,6 @@ ${HEATS}
 .line.diff-removed .stroke{stroke:var(--wrong);stroke-width:1.4;stroke-dasharray:2 5}.line.diff-removed .arrow{fill:var(--bg);stroke:var(--wrong)}
 .lane-title{fill:var(--muted)!important;letter-spacing:.06em}
 .hatch-line{stroke:var(--hatch);stroke-width:4}
-.overview .nodes{fill:var(--strong)}.overview .bad{fill:var(--wrong)}.overview .ways{fill:none;stroke:var(--line)}
 `;
 
 export const STYLE = `
@@ -219,7 +218,8 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .menu li button{width:100%;text-align:left;border:0;padding:6px 8px}
 .body{flex:1 1 auto;display:flex;min-height:0}
 .canvas{position:relative;flex:1 1 0;min-width:0;overflow:hidden;display:flex;flex-direction:column}
-.graph{display:block;width:100%;flex:1 1 0;min-height:0;cursor:grab;touch-action:none;user-select:none;outline-offset:-3px!important}
+.ground{position:relative;flex:1 1 0;min-height:0;display:flex}.far{position:absolute;left:0;top:0;width:100%;height:100%}.far[hidden]{display:none}
+.graph{position:relative;display:block;width:100%;flex:1 1 0;min-height:0;cursor:grab;touch-action:none;user-select:none;outline-offset:-3px!important}
 .graph.dragging{cursor:grabbing}
 .node,.line,.label.tensor,.pill,.toggle{cursor:pointer}
 .node{transition:transform .22s ease}

@@ -1,12 +1,13 @@
 /** The graph on the screen: only what is in sight has elements; pan, zoom and fit move one transform. */
 
 import type { FlowDoc } from "./doc";
-import { drawBox, drawLine, way } from "./draw";
+import { drawBox, drawLine } from "./draw";
 import { s } from "./dom";
 import { Grid } from "./grid";
 import type { Item } from "./groups";
 import { labelsOf, type Label } from "./labels";
 import type { Box, Line, Scene } from "./layout/scene";
+import { Overview } from "./overview";
 import { trans } from "./words";
 
 export interface View {
@@ -17,9 +18,10 @@ export interface View {
 
 const MOST = 420;
 const WORDS = 0.42;
-/** Below this a box is a speck: the whole picture is one path. */
+/** Below this a box is a speck: the whole picture is one image. */
 const SPECK = 0.11;
 const LEAST = 0.0004;
+const NOTHING: ReadonlySet<never> = new Set();
 
 export class Viewport {
   readonly svg: SVGSVGElement;
@@ -40,7 +42,6 @@ export class Viewport {
   private grid: Grid | null = null;
   private readonly world = s("g", { class: "world" });
   private readonly layers = {
-    overview: s("g", { class: "overview" }),
     frames: s("g"),
     lines: s("g"),
     nodes: s("g"),
@@ -51,13 +52,16 @@ export class Viewport {
   private readonly lines = new Map<string, { line: Line; element: SVGGElement }>();
   private readonly labels = new Map<Label, SVGGElement>();
   private frame = 0;
-  private overviewOf: Scene | null = null;
   /** Whether somebody has moved the picture: until then it keeps fitting its frame. */
   held = false;
   width = 800;
   height = 500;
 
+  /** The picture from afar. */
+  readonly far: Overview;
+
   constructor(readonly doc: FlowDoc) {
+    this.far = new Overview(doc, () => this.schedule());
     this.svg = s("svg", { class: "graph" }, hatch());
     this.world.append(...Object.values(this.layers));
     this.svg.append(this.world);
@@ -246,11 +250,12 @@ export class Viewport {
       element.remove();
     });
     this.boxes.clear();
-    this.overviewOf = null;
+    this.far.forget();
   }
 
   dispose(): void {
     cancelAnimationFrame(this.frame);
+    this.far.hide();
   }
 
   render(): void {
@@ -284,7 +289,7 @@ export class Viewport {
   /** Names the selected box to who cannot see it, as long as it is drawn. */
   private point(): void {
     const element = this.selected && this.boxes.get(this.selected.id)?.element;
-    if (element?.isConnected && this.layers.nodes.getAttribute("display") !== "none") {
+    if (element) {
       this.svg.setAttribute("aria-activedescendant", element.id);
     } else {
       this.svg.removeAttribute("aria-activedescendant");
@@ -292,29 +297,15 @@ export class Viewport {
   }
 
   private overview(shown: boolean): void {
-    const layer = this.layers.overview;
-    if (shown && this.overviewOf !== this.scene) {
-      const scene = this.scene!;
-      const rect = (box: Box): string => `M${box.x} ${box.y}h${box.w}v${box.h}h${-box.w}z`;
-      const leaves = scene.boxes.filter((box) => !box.open);
-      const bad = leaves.filter((box) => box.item.severity);
-      layer.replaceChildren(
-        s("path", { class: "ways", d: scene.lines.map((line) => way(line, 0)).join(""), "vector-effect": "non-scaling-stroke" }),
-        s("path", {
-          class: "nodes",
-          d: leaves
-            .filter((box) => !box.item.severity)
-            .map(rect)
-            .join(""),
-        }),
-        s("path", { class: "bad", d: bad.map(rect).join("") }),
-      );
-      this.overviewOf = scene;
+    if (!shown) {
+      this.far.hide();
+      return;
     }
-    layer.setAttribute("display", shown ? "inline" : "none");
-    for (const name of ["frames", "lines", "nodes", "labels"] as const) {
-      this.layers[name].setAttribute("display", shown ? "none" : "inline");
-    }
+    this.far.draw(this.scene!, this.view, this.width, this.height);
+    // What is hidden costs, too.
+    this.drawBoxes(NOTHING, false);
+    this.drawLines(NOTHING);
+    this.drawLabels(NOTHING);
   }
 
   private drawBoxes(boxes: ReadonlySet<Box>, full: boolean): void {
