@@ -64,7 +64,7 @@ export class Overview {
     }
     this.canvas.hidden = false;
     let held = this.painted;
-    if (!held || held.scene !== scene || held.dots !== dots || !covers(held, view, width, height)) {
+    if (held?.scene !== scene || held.dots !== dots || !covers(held, view, width, height)) {
       held = this.painted = this.paint(scene, view, width, height, dots);
     } else if (held.k !== view.k) {
       clearTimeout(this.resting);
@@ -151,7 +151,13 @@ function covers(held: Painted, view: View, width: number, height: number): boole
   const x = view.x + held.left * view.k;
   const y = view.y + held.top * view.k;
   const sharp = stretch < STRETCH && stretch > 1 / STRETCH;
-  return sharp && x <= 0 && y <= 0 && x + (held.image.width / held.dots) * stretch >= width && y + (held.image.height / held.dots) * stretch >= height;
+  return (
+    sharp &&
+    x <= 0 &&
+    y <= 0 &&
+    x + (held.image.width / held.dots) * stretch >= width &&
+    y + (held.image.height / held.dots) * stretch >= height
+  );
 }
 
 function trace(context: CanvasRenderingContext2D, line: Line, at: (x: number, y: number) => [number, number]): void {

@@ -33,6 +33,7 @@ export class Viewport {
   selectedLine: string | null = null;
   lit: { items: Set<Item>; lines: Set<string> } | null = null;
   matches = new Set<Item>();
+  private followed: ReadonlySet<number> | null = null;
   /** Ids of what a fix adds or changes, while the flow after it is shown. */
   changed = new Set<string>();
   was: ReadonlyMap<string, string> = new Map();
@@ -169,6 +170,26 @@ export class Viewport {
     this.view = { k, x, y: pad - top * k };
     this.schedule();
     return (bottom - top) * k + 2 * pad;
+  }
+
+  /** What is in the middle, in the picture's own measure, and the scale. */
+  middle(): { x: number; y: number; k: number } {
+    const { x, y, width, height } = this.area();
+    return { x: x + width / 2, y: y + height / 2, k: this.view.k };
+  }
+
+  /** Puts a point of the picture into the middle. */
+  lookAt(x: number, y: number, k: number): void {
+    this.held = true;
+    const scale = Math.max(LEAST, Math.min(3, k));
+    this.view = { k: scale, x: this.width / 2 - x * scale, y: this.height / 2 - y * scale };
+    this.schedule();
+  }
+
+  /** Sets off the lines of these edges, until told otherwise. */
+  follow(edges: ReadonlySet<number> | null): void {
+    this.followed = edges;
+    this.schedule();
   }
 
   center(box: Box, at = 0.5): void {
@@ -360,6 +381,7 @@ export class Viewport {
       }
       entry.element.classList.toggle("lit", Boolean(this.lit?.lines.has(line.key)));
       entry.element.classList.toggle("changed", this.changed.size > 0 && line.edges.some((e) => this.changed.has(this.doc.edges[e]!.id)));
+      entry.element.classList.toggle("followed", Boolean(this.followed && line.edges.some((e) => this.followed!.has(e))));
       entry.element.classList.toggle("selected", this.selectedLine === line.key);
     }
     for (const [key, { element }] of this.lines) {

@@ -197,6 +197,45 @@ def box(page: Page, name: str) -> dict[str, Any]:
     return dict(found)
 
 
+def test_a_part_is_shown_alone_an_axis_is_followed_and_a_link_comes_back(page_of: Open, flows: ModuleType) -> None:
+    page = page_of(flows.conv_lstm())
+    search = page.get_by_role("searchbox")
+    expect(page.get_by_role("button", name="Only these")).to_be_hidden()
+    search.fill("lstm")
+    page.get_by_role("button", name="Only these").click()
+    expect(page.locator(".banner")).to_contain_text(["Only what matches lstm, with its neighbours"])
+    assert set(texts(page, ".node:not(.open) .name")) == {"conv2d", "lstm", "dense"}
+    page.get_by_role("button", name="Show all").click()
+    expect(page.locator(".node.stage")).to_have_count(4)
+
+    page.locator('.node[data-id="conv2d"]').click()
+    page.get_by_role("button", name="Path from the data to here").click()
+    expect(page.locator('.node[data-id="lstm"]')).to_have_count(0)
+    expect(page.locator(".node.stage")).to_have_count(4)
+    page.get_by_role("button", name="Show all").click()
+
+    page.locator('.node[data-id="conv2d"]').click()
+    page.get_by_role("tabpanel").get_by_role("button", name="rows", exact=True).click()
+    expect(page.locator(".turns li", has_text="conv2d")).to_have_text("conv2d 28 → 26")
+    expect(page.locator(".line.followed").first).to_be_visible()
+
+    page.get_by_role("tab", name="Outline").click()
+    page.get_by_role("button", name="Bookmark this view").click()
+    page.get_by_role("button", name="Copy a link to it").click()
+    expect(page.locator(".live")).to_have_text("Copied a link to this view")
+    link = page.evaluate("() => navigator.clipboard.readText()")
+    transform = page.locator("svg.graph .world").get_attribute("transform")
+    page.get_by_role("button", name="Fit everything").click()
+    page.locator("svg.graph").focus()
+    page.keyboard.press("Escape")
+    page.get_by_role("tabpanel").get_by_role("button", name="conv2d", exact=True).last.click()
+    expect(page.locator("svg.graph .world")).to_have_attribute("transform", transform or "")
+    page.goto("about:blank")
+    page.goto(link)
+    expect(page.locator(".node.selected .name")).to_have_text("conv2d")
+    expect(page.locator("svg.graph .world")).to_have_attribute("transform", transform or "")
+
+
 def test_what_is_closed_stays_under_the_hand(page_of: Open, flows: ModuleType) -> None:
     page = page_of(flows.conv_lstm(), reduced_motion="reduce")
     before = box(page, "digits")
