@@ -43,7 +43,7 @@ export function linePane(doc: FlowDoc, line: Line, act: DetailActions): HTMLElem
       }
     }
     const finding = doc.disagreement(e);
-    const sides = finding && sidesOf(finding);
+    const sides = finding && sidesOf(doc, finding);
     if (sides) {
       pane.append(sides);
     }
