@@ -454,6 +454,9 @@ def test_variables_options_and_targets_are_completed(loaded):
     assert after("%tpushape my_model --tpu v5e-1") == ["v5e-1", "v5e-16", "v5e-128"]
     assert after("%tpushape my_model --compile ") == ["xla", "tpu"]
     assert after("%tpushape my_model --compile tpu --compile-effort ") == ["quick", "full"]
+    assert "batch=2,model=4" in after("%tpushape my_model --mesh ")
+    book.run("LAYOUT = {'.*kernel': (None, 'model')}\ndef by_mesh(mesh): return {}")
+    assert {"LAYOUT", "by_mesh"} <= set(after("%tpushape my_model --layout ")) and "my_data" not in after("%tpushape my_model --layout ")
     assert after("%tpushape wat") == ["watch"]
     assert "v5e-8" in after("%%tpushape --tpu ")
 
@@ -707,3 +710,20 @@ def test_a_fix_near_the_top_of_a_magic_cell_leaves_the_magic_out(loaded, lib):
 )
 def test_what_a_compiler_cannot_be_asked_with_is_one_line(loaded, options, said):
     assert loaded("keras").said(f"%tpushape model {options}") == said
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--mesh 2x4", "A mesh is written as its axes with their sizes, \"batch=2,model=4\"; '2x4' is not one."),
+        ('--mesh "batch=2,model=4"', "A mesh is one of Keras on JAX: set KERAS_BACKEND=jax before Keras is imported."),
+        ("--layout LAYOUT", 'A layout lies on a mesh: type --mesh "batch=2,model=4" as well.'),
+        ("--mesh batch=8 --layout LAYUOT", "There is no variable LAYUOT here. Did you mean LAYOUT?"),
+        ("--mesh batch=8 --layout nothing", "There is no variable nothing here. Type the name of a variable that holds a layout map."),
+        ("--mesh batch=8 --layout LAYOUT[1]", "LAYOUT[1] cannot be read as a layout map (KeyError: 1): type --layout LAYOUT."),
+    ],
+)
+def test_a_mesh_that_cannot_be_laid_is_one_line(loaded, options, said):
+    book = loaded("keras")
+    book.run("LAYOUT = {}")
+    assert book.said(f"%tpushape model {options}") == said

@@ -86,6 +86,13 @@ def _places(options: Any) -> None:
     for place in (options.data, options.layout):
         if place:
             check_place(place)
+    if options.mesh is not None:
+        from ..replicas.layouts import parse_mesh
+
+        try:
+            parse_mesh(options.mesh)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
 
 
 def _report(options: Any) -> Any:
@@ -122,24 +129,15 @@ def _report(options: Any) -> Any:
 
 def _distribution(options: Any) -> Any:
     """The ``keras.distribution`` of ``--mesh`` and ``--layout``; ``None`` without a mesh."""
-    if options.mesh is None:
-        if options.layout is not None:
-            raise UsageError('A layout lies on a mesh: type --mesh "batch=2,model=4" as well.')
+    if options.mesh is None and options.layout is None:
         return None
-    from ..replicas import of_distribution
-    from ..replicas.layouts import parse_mesh, planned
+    from ..replicas import typed
     from .load import load
 
-    if sys.modules["keras"].config.backend() != "jax":
-        raise UsageError("A mesh is one of Keras on JAX: set KERAS_BACKEND=jax.")
-    layout = load(options.layout) if options.layout is not None else None
     try:
-        made = planned(parse_mesh(options.mesh), layout)
-        if options.tpu not in (None, "none", "auto"):
-            of_distribution(made, options.tpu)
+        return typed(options.mesh, load(options.layout) if options.layout is not None else None, options.tpu)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    return made
 
 
 def _chooses_backend(place: str) -> bool:

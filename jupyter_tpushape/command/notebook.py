@@ -46,6 +46,8 @@ def report_of(options: Any) -> Report:
     asked = {
         "model": model,
         "data": data,
+        "mesh": options.mesh,
+        "layout": _name(options.layout, path, "layout", "LAYOUT"),
         "options": {
             "tpu": None if options.tpu == "none" else options.tpu, "loss": options.loss, "batch_size": options.batch_size,
             "fixes": not options.no_fixes, "compiler": options.compile, "compile_timeout": options.compile_timeout,
@@ -73,10 +75,11 @@ def _text(source: Any) -> str:
     return source if isinstance(source, str) else "".join(source)
 
 
-def _name(data: str | None, path: Path) -> str:
-    name = (data or "").removeprefix(f"{path}:").strip("() ")
+def _name(typed: str | None, path: Path, option: str = "data", example: str = "x_train,y_train") -> str:
+    name = (typed or "").removeprefix(f"{path}:").strip("() ")
     if name and not all(part.strip().isidentifier() for part in name.split(",")):
-        raise UsageError(f"{data} names no data of this notebook: type the name of a variable, or two such as --data x_train,y_train.")
+        more = ", or two" if "," in example else ""
+        raise UsageError(f"{typed} names no {option} of this notebook: type the name of a variable{more} such as --{option} {example}.")
     return name
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Mapping
 from typing import Any
 
 OPTIONS = (
-    "--tpu", "--compile", "--compile-timeout", "--compile-effort", "--compile-batches", "--loss", "--batch-size", "--no-fixes", "--save", "--text", "--help",
+    "--tpu", "--mesh", "--layout", "--compile", "--compile-timeout", "--compile-effort", "--compile-batches", "--loss", "--batch-size", "--no-fixes", "--save", "--text", "--help",
 )  # fmt: skip
 _COMPILERS = ("xla", "tpu")
 _EFFORTS = ("quick", "full")
+MESHES = ("batch=8", "batch=2,model=4", "batch=4,model=2", "batch=1,model=8")
 
 
 def register(shell: Any) -> None:
@@ -33,6 +36,10 @@ def complete(shell: Any, event: Any) -> list[str]:
         from ..replicas import SLICES
 
         return [*SLICES, "none"]
+    if before == "--mesh":
+        return list(MESHES)
+    if before == "--layout":
+        return _layouts(shell)
     if before == "--compile-effort":
         return list(_EFFORTS)
     if before == "--compile":
@@ -43,6 +50,20 @@ def complete(shell: Any, event: Any) -> list[str]:
         return _layers(shell, event.symbol.rpartition(".")[0])
     names = [name for name in shell.user_ns if not name.startswith("_") and name not in shell.user_ns_hidden]
     return [*sorted(names), *OPTIONS, "watch"]
+
+
+def _layouts(shell: Any) -> list[str]:
+    """Variables that may be a layout: maps, dicts of their entries, distributions, and functions of a mesh."""
+    from ..replicas import is_distribution
+
+    public = {name: value for name, value in shell.user_ns.items() if not name.startswith("_") and name not in shell.user_ns_hidden}
+    return sorted(
+        name
+        for name, value in public.items()
+        if isinstance(value, Mapping)
+        or is_distribution(value)
+        or (inspect.isfunction(value) and len(inspect.signature(value).parameters) == 1)
+    )
 
 
 def _layers(shell: Any, path: str) -> list[str]:

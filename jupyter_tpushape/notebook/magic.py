@@ -32,6 +32,10 @@ class TpuShapeMagics(Magics):
         help="A model, a function that builds one, or a training step; and its data. With nothing: the last thing that failed.",
     )
     @argument("--tpu", default=None, help="The TPU to plan for, such as v5e-8; none for no target. Default: the live strategy, else v5e-8.")
+    @argument("--mesh", default=None, help='Keras on JAX: devices under named axes, the batch first: "batch=2,model=4".')
+    @argument(
+        "--layout", default=None, metavar="NAME", help="A LayoutMap, a dict of its entries, a function of the mesh, or a distribution."
+    )
     @argument("--compile", default=None, choices=("xla", "tpu"), help="Ask a compiler for its verdict too.")
     @argument("--compile-timeout", type=float, default=None, metavar="SECONDS", help="Time for each program's compilation. Default: 120.")
     @argument(
@@ -57,6 +61,7 @@ class TpuShapeMagics(Magics):
             %tpushape step dataset
             %tpushape watch model data
             %tpushape diff before after data
+            %tpushape model data --mesh "batch=2,model=4" --layout LAYOUT
             %tpushape
         """
         if {"--help", "-h"} & set(line.split()):
@@ -92,20 +97,24 @@ class TpuShapeMagics(Magics):
             return
         names = options.names if cell is None else []
         named(report, self.shell, *names, failed=cell is None and not options.names)
+        self.shell.user_ns["_tpushape_report"] = report
+        keep(self.extension.reported, options.names[0] if options.names else "", report)
+        self._show(report, "", options, progress)
+
+    def _show(self, report: Any, text: str, options: Any, progress: Progress) -> None:
+        """Writes the report where a path was given, and shows it: its picture, or where that cannot be, ``text`` or its own."""
         if options.save:
             try:
                 print(f"Written to {report.save(options.save)}")
             except (ValueError, OSError) as error:
                 raise UsageError(f"{error}") from None
-        self.shell.user_ns["_tpushape_report"] = report
-        keep(self.extension.reported, options.names[0] if options.names else "", report)
-        if options.text or not rich(self.shell):
-            from ..views.text import to_text
-
-            progress.end()
-            print(to_text(report, color=sys.stdout.isatty()))
-        else:
+        if not options.text and rich(self.shell):
             show(report, progress)
+            return
+        from ..views.text import to_text
+
+        progress.end()
+        print(text or to_text(report, color=sys.stdout.isatty()))
 
     def _report(self, options: Any, cell: str | None, progress: Progress) -> Any:
         from ..diagnose import trace
@@ -114,7 +123,7 @@ class TpuShapeMagics(Magics):
         _check_loss(options.loss)
         _check_limits(options)
         chosen = {
-            "tpu": target, "loss": options.loss, "batch_size": options.batch_size, "fixes": not options.no_fixes,
+            "tpu": target, "strategy": self._distribution(options, target), "loss": options.loss, "batch_size": options.batch_size, "fixes": not options.no_fixes,
             "compiler": options.compile, "compile_timeout": options.compile_timeout, "compile_effort": options.compile_effort,
             "compile_batches": options.compile_batches,
             "progress": progress,
@@ -127,7 +136,7 @@ class TpuShapeMagics(Magics):
         if names[:1] == ["watch"]:
             return self._watch(names[1:], chosen)
         if names[:1] == ["diff"]:
-            return self._diff(names[1:], chosen)
+            return self._diff(names[1:], chosen, options)
         if not names:
             return self._last(chosen)
         if len(names) > 2:
@@ -142,7 +151,17 @@ class TpuShapeMagics(Magics):
             self.shell.user_ns[names[1]] = report.replacement
         return report
 
-    def _value(self, text: str) -> Any:
+    def _distribution(self, options: Any, target: str | None) -> Any:
+        """What ``--mesh`` and ``--layout`` plan."""
+        from ..replicas import typed
+
+        layout = self._value(options.layout, "a layout map", "--layout LAYOUT") if options.layout is not None else None
+        try:
+            return typed(options.mesh.strip("\"'") if options.mesh is not None else None, layout, target)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+
+    def _value(self, text: str, kind: str = "a model or data", example: str = "%tpushape model data") -> Any:
         """A variable, or a short expression such as ``(x, y)`` or ``maker.build``."""
         names = self.shell.user_ns
         if text.isidentifier():
@@ -158,6 +177,8 @@ class TpuShapeMagics(Magics):
                     f" Did you mean {near[0]}?"
                     if near
                     else " Type the name of a variable that holds a model, then one that holds its data."
+                    if kind == "a model or data"
+                    else f" Type the name of a variable that holds {kind}."
                 )
                 raise UsageError(f"There is no variable {text} here.{hint}")
             if self._broken_since(text):
@@ -167,9 +188,7 @@ class TpuShapeMagics(Magics):
         try:
             return eval(text, self.shell.user_global_ns, names)
         except Exception as error:
-            raise UsageError(
-                f"{text} cannot be read as a model or data ({type(error).__name__}: {error}): type %tpushape model data."
-            ) from None
+            raise UsageError(f"{text} cannot be read as {kind} ({type(error).__name__}: {error}): type {example}.") from None
 
     def _broken_since(self, name: str) -> bool:
         """Whether the cell that failed last would have made this anew, and has not since."""
@@ -185,13 +204,21 @@ class TpuShapeMagics(Magics):
             raise UsageError("Nothing has failed here since the extension was loaded: type %tpushape model data to look at a model.")
         return report
 
-    def _diff(self, names: list[str], chosen: dict[str, Any]) -> None:
+    def _diff(self, names: list[str], chosen: dict[str, Any], options: Any) -> None:
         from ..diagnose import trace
-        from ..views.comparison import compared
+        from ..report import Report
+        from ..views.comparison import diff
 
         if len(names) not in (2, 3):
             raise UsageError("Expected two models or reports, and their data: type %tpushape diff before after data.")
-        print(compared([self._value(name) for name in names], lambda model, data: trace(model, data, **chosen)))
+        data = self._value(names[2]) if len(names) > 2 else None
+
+        def report(name: str) -> Report:
+            value = self._value(name)
+            return value if isinstance(value, Report) else named(trace(value, data, **chosen), self.shell, name, *names[2:])
+
+        found = diff(report(names[0]), report(names[1]))
+        self._show(found.report, repr(found), options, chosen["progress"])
 
     def _watch(self, names: list[str], chosen: dict[str, Any]) -> None:
         if names[:1] == ["off"] or not names:

@@ -68,6 +68,11 @@ def _report(asked: dict[str, Any]) -> Any:
         model = _newest(shell)
     if asked["data"]:
         data = _named(shell, asked["data"])
+    if asked["mesh"] or asked["layout"]:
+        from ..replicas import typed
+
+        layout = _named(shell, asked["layout"]) if asked["layout"] else None
+        options["strategy"] = typed(asked["mesh"], layout, options["tpu"])
     token = HANDED.set(where)
     try:
         return trace(model, data, **options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -108,8 +109,13 @@ def planned(sizes: Mapping[str, int], layout: Any = None) -> Any:
 
     count = Mesh(tuple(sizes.items())).devices
     mesh = keras_distribution.DeviceMesh(tuple(sizes.values()), list(sizes), devices=[f"tpu:{i}" for i in range(count)])
-    if callable(layout):
-        layout = layout(mesh)
+    if inspect.isroutine(layout):
+        try:
+            layout = layout(mesh)
+        except Exception as error:
+            raise ValueError(
+                f"{layout.__name__} raises when it is given the mesh ({type(error).__name__}: {error}): mend that first."
+            ) from error
     if layout is None and len(sizes) == 1:
         return keras_distribution.DataParallel(device_mesh=mesh)
     entries = dict(layout.items()) if isinstance(layout, Mapping) else {} if layout is None else None

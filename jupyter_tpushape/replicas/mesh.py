@@ -12,7 +12,7 @@ import msgspec
 
 from ..flow import MeshAxis, Target
 from ..sources.values import Sample
-from .layouts import Mesh, mesh_of
+from .layouts import Mesh, mesh_of, parse_mesh, planned
 from .split import Split, partial_rows
 from .targets import target
 
@@ -42,6 +42,32 @@ def of_distribution(distribution: Any, slice_name: str | None = None) -> Target:
     if mesh.devices != planned.replicas:
         raise ValueError(f"{planned.name} has {planned.replicas} devices, and the mesh ({mesh}) {mesh.devices}.")
     return msgspec.structs.replace(planned, strategy=kind, mesh=_axes(mesh))
+
+
+def typed(mesh: str | None, layout: Any = None, slice_name: str | None = None) -> Any:
+    """The ``keras.distribution`` that was typed as ``--mesh`` and ``--layout``; ``None`` where neither was.
+
+    Args:
+        mesh: ``"batch=2,model=4"``. layout: what :func:`planned` takes, or a distribution, which brings its own mesh.
+        slice_name: the target's name, ``None`` or ``"none"`` without one.
+
+    Raises:
+        ValueError: in one line that says what to type.
+    """
+    if mesh is None and layout is None:
+        return None
+    if mesh is None and not is_distribution(layout):
+        raise ValueError('A layout lies on a mesh: type --mesh "batch=2,model=4" as well.')
+    sizes = parse_mesh(mesh) if mesh is not None else {}
+    from keras import config
+
+    if config.backend() != "jax":
+        raise ValueError("A mesh is one of Keras on JAX: set KERAS_BACKEND=jax before Keras is imported.")
+    if sizes and is_distribution(layout):
+        raise ValueError("A distribution has a mesh of its own: leave out --mesh, or name its LayoutMap.")
+    made = layout if not sizes else planned(sizes, layout)
+    of_distribution(made, slice_name if slice_name not in ("none", "auto") else None)
+    return made
 
 
 def _axes(mesh: Mesh) -> tuple[MeshAxis, ...]:
