@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
         with contextlib.suppress(OSError, ValueError, AttributeError):
             sys.stdout.flush()
     if arguments is None:
-        done()
+        done(code)
         for_good()
     return code
 

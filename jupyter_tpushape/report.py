@@ -15,7 +15,7 @@ from .flow.findings import SEVERITIES, Finding
 from .flow.graph import Flow, Target
 from .flow.sound import Unsound
 from .flow.sound import check as sound
-from .flow.wire import VERSION, About, Overlay, Verdict, WireReport, pack, unpack
+from .flow.wire import VERSION, About, Difference, Overlay, Verdict, WireReport, pack, unpack
 
 
 class Report:
@@ -26,6 +26,7 @@ class Report:
         findings: most serious first.
         target: the slice planned for, or ``None``.
         verdicts: what compilers said, where one was asked.
+        difference: how the program differs from another, where the report is a comparison (:func:`diff`); the flow then holds both.
         about: the names of model and data, and when and where the report was asked for; the notebook fills it.
         replacement: where elements had to be drawn from a one-shot iterator, one that gives them all,
             those drawn included; use it in the original's place. ``None`` otherwise.
@@ -43,6 +44,7 @@ class Report:
         limits: tuple[str, ...] = (),
         about: About | None = None,
         overlays: tuple[Overlay, ...] = (),
+        difference: Difference | None = None,
     ) -> None:
         self.flow = flow
         self.findings = sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
@@ -53,6 +55,7 @@ class Report:
         self.limits = limits
         self.about = about or About()
         self.overlays = overlays
+        self.difference = difference
         self.replacement: Any = None
 
     @property
@@ -63,6 +66,8 @@ class Report:
     @property
     def summary(self) -> str:
         """The verdict in words."""
+        if self.difference is not None:
+            return compared(self.difference)
         serious = [finding for finding in self.findings if finding.serious]
         where = f" on {self.target.name}" if self.target else ""
         if not serious:
@@ -77,7 +82,7 @@ class Report:
 
         return WireReport(
             VERSION, self.title, self.summary, self.ok, pack(self.flow), self.findings, self.target, self.verdicts,
-            f"jupyter_tpushape {__version__}", round(self.seconds, 3), self.limits, self.about, self.overlays,
+            f"jupyter_tpushape {__version__}", round(self.seconds, 3), self.limits, self.about, self.overlays, self.difference,
         )  # fmt: skip
 
     def to_json(self) -> str:
@@ -110,7 +115,7 @@ class Report:
             raise ValueError(f"This report does not hang together: {error}. Expected the text that report.to_json() gives.") from None
         return cls(
             unpack(wire.flow), wire.findings, target=wire.target, verdicts=wire.verdicts,
-            title=wire.title, seconds=wire.seconds, limits=wire.limits, about=wire.about, overlays=wire.overlays,
+            title=wire.title, seconds=wire.seconds, limits=wire.limits, about=wire.about, overlays=wire.overlays, difference=wire.difference,
         )  # fmt: skip
 
     def save(self, path: str | Path) -> Path:
@@ -194,6 +199,13 @@ class Report:
         from . import view
 
         return view("mime").bundle(self)  # type: ignore[no-any-return]
+
+
+def compared(difference: Difference) -> str:
+    """A comparison in one line: how many parts are other."""
+    states = [mark.state for mark in difference.nodes.values()]
+    counts = [f"{states.count(state)} {state}" for state in ("added", "removed", "changed") if state in states]
+    return " · ".join(counts) or ("Other in sum only" if difference.totals or difference.edges else "No difference")
 
 
 def _whole(value: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import keras
@@ -11,6 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import jupyter_tpushape as tpushape
 from jupyter_tpushape import Report
+from jupyter_tpushape.notebook import magic
 
 X = np.zeros((128, 28, 28, 1), "float32")
 
@@ -66,19 +69,67 @@ def test_two_targets_differ_in_what_a_replica_holds() -> None:
     assert conv.what["placement"] == ("8 × (8, 26, 26, 8)", "4 × (16, 26, 26, 8)")
 
 
+def test_both_programs_stand_in_one_flow_that_survives_the_wire() -> None:
+    before, after = traced(network()), traced(network(pool=True, middle=False))
+    made = tpushape.diff(before, after).report
+    read = Report.from_json(made.to_json())
+    assert read.to_json() == made.to_json()
+    assert read.summary == "1 added · 2 removed · 2 changed"
+    assert read.difference is not None
+    states = {node.op: read.difference.nodes[node.id].state for node in read.flow.nodes if node.id in read.difference.nodes}
+    assert states["MaxPooling2D"] == "added"
+    assert states["BatchNormalization"] == states["Dropout"] == "removed"
+    order = [node.op for node in read.flow.nodes if node.kind == "layer"]
+    assert order.index("Conv2D") < order.index("Dropout") < order.index("Flatten")
+    place = {node.id: i for i, node in enumerate(read.flow.nodes)}
+    assert all(place[edge.source] < place[edge.target] for edge in read.flow.edges)
+    ends = {(edge.source, edge.target) for edge in read.flow.edges}
+    assert len(ends) == len(read.flow.edges)
+    gone = [edge.id for edge in read.flow.edges if edge.id in read.difference.edges and read.difference.edges[edge.id].state == "removed"]
+    assert len(gone) == 3
+    shapes = [mark.changes[0] for mark in read.difference.edges.values() if mark.state == "changed"]
+    assert [(one.before, one.after) for one in shapes if one.what == "shape"] == [("(8, 5408)", "(8, 1352)")]
+
+
+def test_every_rendering_tells_what_is_other_without_colour(tmp_path: Path) -> None:
+    found = tpushape.diff(traced(network()), traced(network(pool=True, activation="gelu")))
+    svg = found.save(tmp_path / "a.svg").read_text()
+    assert "+ max_pooling2d" in svg
+    assert "± conv2d" in svg
+    text = found.save(tmp_path / "a.md").read_text()
+    assert "| activation | relu | gelu |" in text
+    bundle = found._repr_mimebundle_()
+    assert bundle["text/plain"] == repr(found)
+    assert any(kind.startswith("application/vnd.tpushape") for kind in bundle)
+
+
+def test_a_document_that_marks_what_is_not_there_is_refused() -> None:
+    text = tpushape.diff(traced(network()), traced(network(pool=True))).report.to_json()
+    wire = json.loads(text)
+    wire["difference"]["nodes"]["nowhere"] = {"state": "added"}
+    with pytest.raises(ValueError, match="a difference is at 'nowhere'"):
+        Report.from_json(json.dumps(wire))
+
+
 def test_names_cannot_command_a_terminal() -> None:
     first, second = traced(network()), traced(network(pool=True))
     second.flow.nodes[-1].name = second.flow.nodes[-2].name = "evil\x1b[31m"
     assert "\x1b" not in repr(tpushape.diff(first, second))
 
 
-def test_the_magic_compares_models_and_reports(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_magic_compares_models_and_reports(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     InteractiveShell.clear_instance()
     shell = InteractiveShell.instance(colors="nocolor")
     shell.run_line_magic("load_ext", "jupyter_tpushape")
     shell.user_ns.update(before=network(), after=traced(network(pool=True)), x=X)
     shell.run_line_magic("tpushape", "diff before after x --tpu v5e-8 --batch-size 64")
     assert "(MaxPooling2D)" in capsys.readouterr().out
+    monkeypatch.setattr(magic, "rich", lambda shell: True)
+    shown: list[Any] = []
+    monkeypatch.setattr(magic, "show", lambda report, progress: shown.append(report))
+    shell.run_line_magic("tpushape", "diff before after x --tpu v5e-8 --batch-size 64")
+    assert [report.summary for report in shown] == ["1 added · 4 changed"]
+    assert shown[0].title == "before on v5e-8 → Sequential net on v5e-8"
     shell.run_cell("%tpushape diff before")
     assert "diff before after data" in "".join(capsys.readouterr())
     tpushape.unload_ipython_extension(shell)

@@ -42,6 +42,8 @@ def check(wire: Any) -> None:
     _number(wire.seconds, "seconds")
     for verdict in wire.verdicts:
         _verdict(verdict)
+    if wire.difference is not None:
+        _difference(wire.difference, nodes, edges)
 
 
 def _tables(flow: Any) -> None:
@@ -138,6 +140,14 @@ def _finding(finding: Finding, nodes: set[str], edges: set[str]) -> None:
                 _shape(shape)
         if fix.after is not None:
             _after(fix.after, nodes)
+
+
+def _difference(difference: Any, nodes: set[str], edges: set[str]) -> None:
+    for marks, known in ((difference.nodes, nodes), (difference.edges, edges)):
+        missing = next((name for name in marks if name not in known), None)
+        if missing is not None:
+            raise Unsound(f"a difference is at {missing[:60]!r}, which is not there")
+    _size(difference.same, "layers alike")
 
 
 def _after(after: After, nodes: set[str]) -> None:

@@ -6,7 +6,7 @@ table and refers to it by index: that is what keeps a large model under 300 byte
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -194,6 +194,37 @@ class Overlay(msgspec.Struct, omit_defaults=True, frozen=True):
     unit: str = ""
 
 
+class Change(msgspec.Struct, omit_defaults=True, frozen=True):
+    """One thing that two programs have otherwise: what it is, and its values as they are said."""
+
+    what: str
+    before: str
+    after: str
+
+
+class Mark(msgspec.Struct, omit_defaults=True, frozen=True):
+    """What became of a node or an edge. ``was``: its name in the program before, where that is another."""
+
+    state: Literal["added", "changed", "removed"]
+    changes: tuple[Change, ...] = ()
+    was: str = ""
+
+
+class Difference(msgspec.Struct, omit_defaults=True, frozen=True):
+    """How the program of this document differs from another. The flow then holds both: what only the other has is marked as removed.
+
+    ``before`` and ``after`` name the two; ``nodes`` and ``edges`` are marks by id, ``totals`` changes of the whole, ``same`` the number of
+    layers that are alike.
+    """
+
+    before: str
+    after: str
+    nodes: dict[str, Mark] = msgspec.field(default_factory=dict)
+    edges: dict[str, Mark] = msgspec.field(default_factory=dict)
+    totals: tuple[Change, ...] = ()
+    same: int = 0
+
+
 class WireReport(msgspec.Struct, omit_defaults=True):
     """The whole document."""
 
@@ -210,6 +241,7 @@ class WireReport(msgspec.Struct, omit_defaults=True):
     limits: tuple[str, ...] = ()
     about: About = About()
     overlays: tuple[Overlay, ...] = ()
+    difference: Difference | None = None
 
 
 class _Table:

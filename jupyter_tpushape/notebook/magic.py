@@ -97,20 +97,24 @@ class TpuShapeMagics(Magics):
             return
         names = options.names if cell is None else []
         named(report, self.shell, *names, failed=cell is None and not options.names)
+        self.shell.user_ns["_tpushape_report"] = report
+        keep(self.extension.reported, options.names[0] if options.names else "", report)
+        self._show(report, "", options, progress)
+
+    def _show(self, report: Any, text: str, options: Any, progress: Progress) -> None:
+        """Writes the report where a path was given, and shows it: its picture, or where that cannot be, ``text`` or its own."""
         if options.save:
             try:
                 print(f"Written to {report.save(options.save)}")
             except (ValueError, OSError) as error:
                 raise UsageError(f"{error}") from None
-        self.shell.user_ns["_tpushape_report"] = report
-        keep(self.extension.reported, options.names[0] if options.names else "", report)
-        if options.text or not rich(self.shell):
-            from ..views.text import to_text
-
-            progress.end()
-            print(to_text(report, color=sys.stdout.isatty()))
-        else:
+        if not options.text and rich(self.shell):
             show(report, progress)
+            return
+        from ..views.text import to_text
+
+        progress.end()
+        print(text or to_text(report, color=sys.stdout.isatty()))
 
     def _report(self, options: Any, cell: str | None, progress: Progress) -> Any:
         from ..diagnose import trace
@@ -132,7 +136,7 @@ class TpuShapeMagics(Magics):
         if names[:1] == ["watch"]:
             return self._watch(names[1:], chosen)
         if names[:1] == ["diff"]:
-            return self._diff(names[1:], chosen)
+            return self._diff(names[1:], chosen, options)
         if not names:
             return self._last(chosen)
         if len(names) > 2:
@@ -200,13 +204,21 @@ class TpuShapeMagics(Magics):
             raise UsageError("Nothing has failed here since the extension was loaded: type %tpushape model data to look at a model.")
         return report
 
-    def _diff(self, names: list[str], chosen: dict[str, Any]) -> None:
+    def _diff(self, names: list[str], chosen: dict[str, Any], options: Any) -> None:
         from ..diagnose import trace
-        from ..views.comparison import compared
+        from ..report import Report
+        from ..views.comparison import diff
 
         if len(names) not in (2, 3):
             raise UsageError("Expected two models or reports, and their data: type %tpushape diff before after data.")
-        print(compared([self._value(name) for name in names], lambda model, data: trace(model, data, **chosen)))
+        data = self._value(names[2]) if len(names) > 2 else None
+
+        def report(name: str) -> Report:
+            value = self._value(name)
+            return value if isinstance(value, Report) else named(trace(value, data, **chosen), self.shell, name, *names[2:])
+
+        found = diff(report(names[0]), report(names[1]))
+        self._show(found.report, repr(found), options, chosen["progress"])
 
     def _watch(self, names: list[str], chosen: dict[str, Any]) -> None:
         if names[:1] == ["off"] or not names:

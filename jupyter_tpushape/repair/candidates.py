@@ -11,7 +11,23 @@ from typing import Any
 
 from ..examine.evidence import Evidence
 from ..flow import Edit, Finding
-from .makers import batching, data, entry, expressions, heads, inputs, labels, layers, merging, numbers, operations, scope, widths
+from .makers import (
+    batching,
+    data,
+    entry,
+    expressions,
+    frames,
+    heads,
+    inputs,
+    labels,
+    layers,
+    merging,
+    numbers,
+    operations,
+    scope,
+    widths,
+    written,
+)
 
 
 @dataclass(frozen=True)
@@ -116,8 +132,10 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         layers.sequences_upstream,
         layers.other_order,
         layers.embed_ids,
+        frames.flat_frames,
         layers.reshape_upstream,
         layers.higher_dimension,
+        frames.each_frame,
         entry.rank_undeclared,
         entry.image_rows,
         layers.reshape_before,
@@ -131,17 +149,21 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "merge-shapes": (
         merging.one_width,
         merging.flat_embeddings,
+        written.written_size,
         merging.pad_and_crop,
+        merging.stride_beside,
         merging.at_cause,
         merging.keep_positions,
         merging.merge,
+        written.written_features,
         entry.declare_exact,
     ),
     "reshape-size": (layers.reshape_target,),
     "window-too-large": (layers.keep_size, entry.declare_rows),
     "axis-unknown": (layers.pool_unknown, batching.declared_lengths, entry.declare_known, entry.declare_rows, operations.leave_out),
-    "attention-shapes": (layers.embed_ids, layers.attention_width, operations.mask_shape),
+    "attention-shapes": (expressions.itself, layers.embed_ids, layers.attention_width, operations.mask_shape),
     "layer-raises": (
+        expressions.itself,
         layers.state_units,
         operations.own_weights,
         entry.cast_data,
@@ -156,6 +178,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         layers.state_units,
         operations.own_weights,
         entry.cast_data,
+        written.written_size,
     ),
     "rnn-states": (layers.state_units,),
     "made-in-call": (layers.made_once,),
@@ -176,7 +199,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "one-hot-labels": (labels.dense_loss, labels.label_numbers),
     "output-units": (heads.missing_head, heads.units, labels.label_numbers_binary, heads.append_head),
     "label-rank": (heads.last_frame, labels.label_numbers_binary, labels.label_axes, heads.one_unit, heads.flatten_cause),
-    "output-size": (merging.at_cause, merging.crop_output, merging.pad_and_crop, heads.grid_sizes),
+    "output-size": (written.written_output, merging.at_cause, merging.crop_output, merging.pad_and_crop, heads.grid_sizes),
     "loss-raises": (
         labels.class_numbers,
         labels.listed_losses,

@@ -12,8 +12,9 @@ from operator import mul
 from typing import Any
 
 from ..examine.evidence import Evidence
-from ..flow import Flow, KeyPath, Node, Shape
+from ..flow import Flow, KeyPath, Node, Shape, show_shape
 from ..rules.loss import kind_of
+from ..rules.words import axes_of
 from .edits import Edit, InsertLayer, LayerConfig, ReplaceLayer, Transform
 
 Question = str
@@ -131,6 +132,20 @@ def _scrambled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questi
         )
 
 
+def _folded(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """Axes of a picture folded into its channels."""
+    if not isinstance(edit, InsertLayer) or edit.layer_class != "Reshape" or len(edit.config.get("target_shape", ())) < 3:
+        return
+    shape, target = _given(after, edit), tuple(edit.config["target_shape"])
+    new = next((node for node in after.flow.nodes if tuple(node.config.get("target_shape") or ()) == target), None)
+    reads = [after.flow.node(edge.target).op for edge in after.flow.out_of(new.id)] if new is not None else []
+    if shape and len(shape) > len(target) and shape[-1] != target[-1] and any(len(axes_of(op)) > 3 for op in reads):
+        yield (
+            f"Are the positions of one axis meant to become channels? From {show_shape(shape)} to {show_shape(target)} an axis is folded into "
+            "the channels; frames are shared over with TimeDistributed, or convolved together with Conv3D."
+        )
+
+
 def _given(after: Evidence, edit: InsertLayer) -> Shape | None:
     """What the new layer reads, batch axis left out."""
     target = tuple(edit.config.get("target_shape", ()))
@@ -162,4 +177,4 @@ def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questio
         yield f"What is {edit.target} for? The program runs without it, and what it computed is gone."
 
 
-_CHECKS: tuple[Check, ...] = (_classes, _numbers, _merges, _scrambled, _rows, _left_out)
+_CHECKS: tuple[Check, ...] = (_classes, _numbers, _merges, _scrambled, _folded, _rows, _left_out)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Literal
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Fact, Finding, KeyPath, Node, Shape, Spec, Who
+from ..flow import Edge, Fact, Finding, KeyPath, Node, Shape, Spec, Who, elements
 from ..flow.paths import show
-from ..graph import cause
+from ..graph import cause, instead, written
 from ..trace.axes import RECURRENT
 from .calls import VECTOR, vector_added
 from .compiled import METRIC_LABELS, OUTPUTS, metric_reads, outputs_apart
@@ -256,7 +256,8 @@ def _grid(evidence: Evidence, loss: Node, y: Shape, p: Shape, predictions: Edge)
     axis, head = off[0], evidence.flow.node(predictions.source)
     sizes = evidence.origins.of(predictions)
     why = cause(sizes[axis], y[axis] or 0) if len(sizes) == len(p) else None
-    fact = GridApart(Who.of(head), loss.name, y, p, axis, why)
+    made = written(sizes[axis]) if len(sizes) == len(p) and why is None else ""
+    fact = GridApart(Who.of(head), loss.name, y, p, axis, why, made)
     return SIZE.id, fact, (head.id, loss.id, *blamed(evidence.flow, fact))
 
 
@@ -324,6 +325,11 @@ def _surplus(
     # A loss of the user's own may read a sequence of labels against a longer one of predictions.
     if kind == "custom" and len(y) > 1 and y[-1] not in (1, p[-1]):
         return None
+    # One value for each step, of which the program writes down how many there are.
+    if kind in ("regression", "binary") and p[-1] == 1 and len(p) == 3 == len(y) + 1 and y[-1] not in (None, 1):
+        steps = evidence.origins.of(predictions)[1]
+        if instead(steps, y[-1]) is not None:
+            return None
     cause = cause_of_axes(evidence, predictions)
     if cause is None:
         return None
@@ -343,6 +349,9 @@ def _encoding(
         if stats is not None:
             single = "classes" if stats.whole and (stats.minimum or 0) >= 0 else "numbers"
         return INT_LABELS.id, SingleValues(loss.name, y, p, single), ()
+    one_by_one = kind in ("binary", "regression") or (kind == "custom" and _met(evidence, y, p))
+    if one_by_one and class_labels(evidence, labels, predictions):
+        return INT_LABELS.id, SingleValues(loss.name, y, p, "classes", "values"), ()
     if kind == "sparse" and len(y) == len(p) and y[-1] is not None and y[-1] > 1 and y[:-1] == p[:-1]:
         rows: Literal["", "one-hot", "shares", "marks", "zeros", "numbers"] = ""
         if stats is not None:
@@ -352,6 +361,24 @@ def _encoding(
             )
         return ONE_HOT.id, RowsOfValues(loss.name, y, p, rows), ()
     return None
+
+
+def _met(evidence: Evidence, y: Shape, p: Shape) -> bool:
+    """Whether the operation that raised was given all labels and all predictions, folded or not."""
+    sizes = {elements(edge.spec.shape) for edge in evidence.failed_inputs() if edge.spec.shape}
+    return sizes == {elements(y), elements(p)}
+
+
+def class_labels(evidence: Evidence, labels: Edge, predictions: Edge) -> bool:
+    """Whether each label is the number of one of the classes that a row of the predictions tells apart, by the values seen."""
+    y, p = labels.spec.shape, predictions.spec.shape
+    stats = (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.carried(labels))
+    if not y or not p or len(p) < 2 or y not in (p[:-1], (*p[:-1], 1)) or stats is None or not stats.whole or not p[-1]:
+        return False
+    head = evidence.flow.node(predictions.source)
+    shares = head.op == "Softmax" or head.config.get("activation") == "softmax"
+    low, high = stats.minimum or 0, stats.maximum or 0
+    return bool(low >= 0 and 1 < p[-1] > high and (shares or (high > 1 and labels.spec.dtype.startswith(("int", "uint")))))
 
 
 def _units(

@@ -9,8 +9,18 @@ from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who
 from ..trace.axes import RECURRENT
 from .examples import sequential
-from .facts.loss import Crosswise, IdOutOfRange, LabelOutOfRange, LogitsMissing, LogitsTwice, RowsConvolvedAlone, SingleUnit, Through
-from .loss import cut_sequence, ends, kind_of
+from .facts.loss import (
+    Crosswise,
+    IdOutOfRange,
+    LabelOutOfRange,
+    LogitsMissing,
+    LogitsTwice,
+    RowsConvolvedAlone,
+    SingleUnit,
+    SingleValues,
+    Through,
+)
+from .loss import INT_LABELS, class_labels, cut_sequence, ends, kind_of
 from .registry import check, rule
 from .upstream import cause_of_axes
 from .words import axes_of
@@ -105,9 +115,15 @@ def loss_broadcast(evidence: Evidence) -> Iterator[Finding]:
         # An unknown axis may have any size: nothing is said of it.
         if len(y) == len(p) and all(None in (a, b) or a == b for a, b in zip(y, p, strict=True)):
             continue
+        giver = evidence.flow.node(predictions.source)
+        if class_labels(evidence, labels, predictions):
+            single = SingleValues(node.name, labels.spec.shape, predictions.spec.shape, "classes", "values")
+            yield Finding.of(
+                INT_LABELS.id, "silent", single, (giver.id, node.id), (predictions.id, labels.id), giver.location or giver.called
+            )
+            continue
         surplus = len(predictions.spec.shape) > max(2, len(labels.spec.shape))
         cause: tuple[Through | Literal["last", "width"], Node] | None = cause_of_axes(evidence, predictions) if surplus else None
-        giver = evidence.flow.node(predictions.source)
         if cause is None and len(labels.spec.shape) > 2:
             cut = cut_sequence(evidence, labels.spec.shape, predictions)
             cause = ("last", cut) if cut is not None else None

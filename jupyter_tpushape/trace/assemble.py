@@ -89,7 +89,8 @@ class Assembler:
             node.family = layer_family(layer)
         if layer is not None:
             self._layers[node.id] = layer
-        if layer is not None and call.opaque:
+        # A model made of layers would write all of them down.
+        if layer is not None and not isinstance(layer, (adapter.Functional, adapter.Sequential)):
             node.config.update(adapter.config(layer))
         if layer is not None:
             times = self._layers_seen[id(layer)] = self._layers_seen.get(id(layer), 0) + 1

@@ -1,25 +1,25 @@
-"""Two reports side by side: what was added, removed and changed, with nodes matched by where they stand and not by name alone."""
+"""Two reports side by side: what was added, removed and changed, as text and as one picture of both."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
+from pathlib import Path
 from typing import Any
 
-from ..flow import Flow, Node
+from ..flow import Node
 from ..flow.text import clean
+from ..flow.wire import About, Difference, Mark
+from ..flow.wire import Change as Said
 from ..report import Report
-from .layers import rows
+from .layers import LISTED, rows
+from .matching import matched, uncounted
+from .union import united
 
 #: What is compared of two layers, as it is said.
 _SAID = {
     "type": "type", "status": "status", "takes": "takes", "gives": "gives", "parameters": "parameters", "placement": "placement",
     "weight_bytes": "bytes of weights", "output_bytes": "bytes of output", "compiled_bytes": "bytes as compiled",
 }  # fmt: skip
-_COUNTED = re.compile(r"_\d+$")
-_LISTED = ("layer", "op", "loss", "metric")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Change:
     what: dict[str, tuple[Any, Any]]
 
     def __str__(self) -> str:
-        name = self.before if _COUNTED.sub("", self.before) == _COUNTED.sub("", self.after) else f"{self.before} → {self.after}"
+        name = self.before if uncounted(self.before) == uncounted(self.after) else f"{self.before} → {self.after}"
         return f"{name} ({self.type}): {'; '.join(f'{key} {_show(old)} → {_show(new)}' for key, (old, new) in self.what.items())}"
 
 
@@ -40,12 +40,15 @@ class Change:
 class Comparison:
     """What one report has otherwise than another: names of layers with their types, in the order of the flow.
 
+    A notebook draws it: both programs in one picture, with what was added, removed and changed marked.
+
     Attributes:
         added: layers that only the second has, as ``(name, type)``.
         removed: layers that only the first has.
         changed: layers of both that differ in type, tensors, parameters, placement, memory or configuration.
         totals: of the whole, by what it is, the value before and after; only what differs.
         same: how many layers are alike in both.
+        report: both programs in one flow, with its ``difference`` marked: what the views draw.
     """
 
     titles: tuple[str, str]
@@ -54,6 +57,7 @@ class Comparison:
     changed: list[Change] = field(default_factory=list)
     totals: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     same: int = 0
+    report: Report = field(kw_only=True)
 
     def __bool__(self) -> bool:
         """Whether there is any difference."""
@@ -65,8 +69,25 @@ class Comparison:
         lines += [f"+ {name} ({op})" for name, op in self.added]
         lines += [f"- {name} ({op})" for name, op in self.removed]
         lines += [f"~ {change}" for change in self.changed]
-        lines.append(f"  {self.same} layers alike" if self else "  no difference")
+        lines.append(f"  {self.same} layer{'s' * (self.same != 1)} alike" if self else "  no difference")
         return clean("\n".join(lines))
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        from .mime import bundle
+
+        return {**bundle(self.report), "text/plain": repr(self)}
+
+    def show(self) -> Any:
+        """Displays both programs in one interactive picture and returns its widget."""
+        return self.report.show()
+
+    def save(self, path: str | Path) -> Path:
+        """Writes the picture of both as ``.html``, ``.json``, ``.svg`` or ``.md``, by the path's suffix.
+
+        Raises:
+            ValueError: for another suffix.
+        """
+        return self.report.save(path)
 
 
 def diff(before: Report, after: Report) -> Comparison:
@@ -79,35 +100,67 @@ def diff(before: Report, after: Report) -> Comparison:
         after: the second.
 
     Returns:
-        What was added, removed and changed; its ``repr`` is the comparison as text.
+        What was added, removed and changed; its ``repr`` is the comparison as text, and a notebook draws it.
     """
-    result = Comparison((_title(before), _title(after)))
-    old, new = ([node for node in report.flow.nodes if node.kind in _LISTED] for report in (before, after))
-    pairs = _matched(before.flow, after.flow, old, new)
+    old, new = ([node for node in report.flow.nodes if node.kind in LISTED] for report in (before, after))
+    pairs = matched(before.flow, after.flow, old, new)
     rows_before, rows_after = rows(before), rows(after)
     taken = {j for _, j in pairs}
     kept = {i for i, _ in pairs}
-    result.removed = [(node.name, node.op) for i, node in enumerate(old) if i not in kept]
-    result.added = [(node.name, node.op) for j, node in enumerate(new) if j not in taken]
+    changed: list[Change] = []
+    marks: dict[str, Mark] = {}
     for i, j in pairs:
         what = _differences(old[i], new[j], rows_before[i], rows_after[j])
         if what:
-            result.changed.append(Change(old[i].name, new[j].name, new[j].op or new[j].kind, what))
-    result.same = len(pairs) - len(result.changed)
-    result.totals = _totals(before, after, rows_before, rows_after)
-    return result
+            changed.append(Change(old[i].name, new[j].name, new[j].op or new[j].kind, what))
+            renamed = uncounted(old[i].name) != uncounted(new[j].name)
+            marks[new[j].id] = Mark("changed", _told(what), old[i].name if renamed else "")
+    titles = (_title(before), _title(after))
+    totals = _totals(before, after, rows_before, rows_after)
+    same = len(pairs) - len(changed)
+    flow, nodes, edges = united(before.flow, after.flow, {old[i].id: new[j].id for i, j in pairs}, frozenset(LISTED), marks)
+    return Comparison(
+        titles,
+        [(node.name, node.op) for j, node in enumerate(new) if j not in taken],
+        [(node.name, node.op) for i, node in enumerate(old) if i not in kept],
+        changed,
+        totals,
+        same,
+        report=Report(
+            flow,
+            after.findings,
+            target=after.target,
+            verdicts=after.verdicts,
+            title=f"{titles[0]} → {titles[1]}",
+            limits=after.limits,
+            about=_about(before.about, after.about),
+            overlays=after.overlays,
+            difference=Difference(*titles, nodes, edges, _told(totals), same),
+        ),
+    )
 
 
 def _title(report: Report) -> str:
     target = f" on {report.target.name}" if report.target else ""
-    return f"{report.title or 'model'}{target}"
+    return f"{report.about.model or report.title or 'model'}{target}"
+
+
+def _about(before: About, after: About) -> About:
+    """What a comparison is of. No cell made it, so none makes it old."""
+    model = f"{before.model} → {after.model}" if before.model and after.model else ""
+    return About(model, after.data, after.backend, after.when)
+
+
+def _told(what: dict[str, tuple[Any, Any]]) -> tuple[Said, ...]:
+    return tuple(Said(key, _show(old), _show(new)) for key, (old, new) in what.items())
 
 
 def _differences(old: Node, new: Node, before: dict[str, Any], after: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
-    what = {said: (before[key], after[key]) for key, said in _SAID.items() if before[key] != after[key]}
+    what = {}
     for key in sorted({*old.config, *new.config} - {"name", "call"}):
         if old.config.get(key) != new.config.get(key):
             what[key] = (old.config.get(key), new.config.get(key))
+    what.update({said: (before[key], after[key]) for key, said in _SAID.items() if before[key] != after[key]})
     return what
 
 
@@ -131,64 +184,6 @@ def _totals(before: Report, after: Report, old: list[dict[str, Any]], new: list[
     return {key: pair for key, pair in found.items() if pair[0] != pair[1]}
 
 
-# -- which layer is which ------------------------------------------------------------------------------------------------
-
-
-def _matched(before: Flow, after: Flow, old: list[Node], new: list[Node]) -> list[tuple[int, int]]:
-    """Places of the same layers. What stands among the same neighbours first; then, between these, what is of one type; then of one name."""
-    a, b = _neighbours(before, old), _neighbours(after, new)
-    pairs = _aligned(a, b, range(len(old)), range(len(new)))
-    for key in (_type, _name):
-        pairs = _between(pairs, [key(node) for node in old], [key(node) for node in new])
-    return pairs
-
-
-def _type(node: Node) -> tuple[str, ...]:
-    return (node.kind, node.op)
-
-
-def _name(node: Node) -> tuple[str, ...]:
-    return (node.kind, _COUNTED.sub("", node.name))
-
-
-def _neighbours(flow: Flow, nodes: list[Node]) -> list[tuple[Any, ...]]:
-    """For each node its type and those of what it reads and of what reads it."""
-    types = {node.id: _type(node) for node in flow.nodes}
-    reads: dict[str, list[tuple[str, ...]]] = {}
-    read: dict[str, list[tuple[str, ...]]] = {}
-    for edge in flow.edges:
-        reads.setdefault(edge.target, []).append(types[edge.source])
-        read.setdefault(edge.source, []).append(types[edge.target])
-    return [(types[node.id], *sorted(reads.get(node.id, [])), "→", *sorted(read.get(node.id, []))) for node in nodes]
-
-
-def _aligned(a: Sequence[Any], b: Sequence[Any], left: range, right: range) -> list[tuple[int, int]]:
-    """Pairs of a longest run of equal keys, what is equal at both ends set aside: that is what costs nothing."""
-    i, j, k, m = left.start, right.start, left.stop, right.stop
-    head, tail = [], []
-    while i < k and j < m and a[i] == b[j]:
-        head.append((i, j))
-        i, j = i + 1, j + 1
-    while i < k and j < m and a[k - 1] == b[m - 1]:
-        k, m = k - 1, m - 1
-        tail.append((k, m))
-    blocks = SequenceMatcher(None, a[i:k], b[j:m], autojunk=False).get_matching_blocks()
-    middle = [(i + block.a + n, j + block.b + n) for block in blocks for n in range(block.size)]
-    return [*head, *middle, *reversed(tail)]
-
-
-def _between(pairs: list[tuple[int, int]], a: Sequence[Any], b: Sequence[Any]) -> list[tuple[int, int]]:
-    """The pairs, and more of them where in the gaps between two the keys are equal."""
-    result: list[tuple[int, int]] = []
-    last = (-1, -1)
-    for pair in [*pairs, (len(a), len(b))]:
-        result += _aligned(a, b, range(last[0] + 1, pair[0]), range(last[1] + 1, pair[1]))
-        if pair[0] < len(a) or pair[1] < len(b):
-            result.append(pair)
-        last = pair
-    return result
-
-
 def _show(value: Any) -> str:
     if value is None or value == "":
         return "nothing"
@@ -198,13 +193,3 @@ def _show(value: Any) -> str:
 def _more(old: Any, new: Any) -> str:
     both = isinstance(old, int) and isinstance(new, int)
     return f" ({new - old:+,})" if both else ""
-
-
-Trace = Callable[..., Report]
-
-
-def compared(values: Sequence[Any], trace: Trace) -> Comparison:
-    """Compares two values, each a report or a model, models traced on the third value where there is one."""
-    data = values[2] if len(values) > 2 else None
-    first, second = (value if isinstance(value, Report) else trace(value, data) for value in values[:2])
-    return diff(first, second)

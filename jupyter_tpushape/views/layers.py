@@ -25,6 +25,9 @@ COLUMNS = (
     "compiled_bytes",
 )
 
+#: Kinds of nodes that have a row.
+LISTED = ("layer", "op", "loss", "metric")
+
 _BITS = {"bool": 8, "string": 0, "float8_e4m3fn": 8, "float8_e5m2": 8, "int4": 4, "uint4": 4}
 
 
@@ -62,7 +65,7 @@ def rows(report: Report) -> list[dict[str, Any]]:
             "takes": _specs(into.get(node.id, [])),
             "gives": _specs(out.get(node.id, [])),
             "parameters": node.params,
-            "placement": _placement(out.get(node.id, [])),
+            "placement": placement_of(out.get(node.id, [])),
             "weight_bytes": _weights(node),
             "output_bytes": _outputs(out.get(node.id, [])),
             "compiled_bytes": compiled.get(node.id),
@@ -72,14 +75,15 @@ def rows(report: Report) -> list[dict[str, Any]]:
 
 
 def _listed(flow: Flow) -> list[Node]:
-    return [node for node in flow.nodes if node.kind in ("layer", "op", "loss", "metric")]
+    return [node for node in flow.nodes if node.kind in LISTED]
 
 
 def _specs(edges: list[Edge]) -> str:
     return ", ".join(dict.fromkeys(str(edge.spec) for edge in edges))
 
 
-def _placement(edges: list[Edge]) -> str:
+def placement_of(edges: list[Edge]) -> str:
+    """What the replicas hold of the first of these edges that is placed: ``8 × (8, 10)``."""
     for edge in edges:
         if edge.replicas:
             held = Counter(show_shape(replica.shape) for replica in edge.replicas)

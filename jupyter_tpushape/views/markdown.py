@@ -6,6 +6,7 @@ import re
 
 from ..flow import Finding
 from ..flow.text import clean, uncommanding
+from ..flow.wire import Change, Difference
 from ..report import Report
 from .layers import rows
 from .mime import WORDS
@@ -37,7 +38,10 @@ def block(text: str, language: str) -> list[str]:
 def to_markdown(report: Report) -> str:
     """What was found, the fixes, and what compilers said."""
     about = [report.title, report.flow.framework, report.target.name if report.target else ""]
-    lines = [f"# {'✓' if report.ok else '✖'} {plain(report.summary)}", "", " · ".join(plain(word) for word in about if word), ""]
+    mark = "≠" if report.difference is not None else "✓" if report.ok else "✖"
+    lines = [f"# {mark} {plain(report.summary)}", "", " · ".join(plain(word) for word in about if word), ""]
+    if report.difference is not None:
+        lines += _difference(report.difference, {node.id: node.name for node in report.flow.nodes})
     for i, finding in enumerate(report.findings, 1):
         lines += _finding(i, finding)
     if report.verdicts:
@@ -50,6 +54,19 @@ def to_markdown(report: Report) -> str:
         lines += ["## What was not looked at", "", *(f"- {plain(words)}" for words in report.limits), ""]
     lines += _layers(report)
     return uncommanding(clean("\n".join(lines).rstrip())) + "\n"
+
+
+def _difference(difference: Difference, names: dict[str, str]) -> list[str]:
+    """What two programs have otherwise, as a table: the whole first, then part by part."""
+    rows = [("", "", change) for change in difference.totals]
+    for node, mark in difference.nodes.items():
+        rows += [(names[node], mark.state, change) for change in mark.changes or (Change("", "", ""),)]
+    cells = [(name, state, change.what, change.before, change.after) for name, state, change in rows[:MOST]]
+    if not cells:
+        return []
+    more = [f"and {len(rows) - MOST} more", ""] if len(rows) > MOST else []
+    head = ["| part | | what | before | after |", "|---|---|---|---|---|"]
+    return [*head, *(f"| {' | '.join(plain(cell) for cell in row)} |" for row in cells), "", *more]
 
 
 #: Rows of the layer table; what is beyond is in the report's other forms.

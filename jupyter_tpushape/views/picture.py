@@ -14,6 +14,7 @@ from ..flow import Edge, Flow, Node
 from ..report import Report
 from .folds import Unit, folded
 from .nesting import depths_of
+from .union import signed
 from .words import short_dtype
 
 GAP, APART, ROUND = 44.0, 28.0, 4
@@ -69,7 +70,7 @@ class Picture:
 
 def picture(report: Report, most: int) -> Picture:
     """The still of a report with about ``most`` boxes at most."""
-    flow = report.flow
+    flow = signed(report)
     shown = _visible(flow, _marked(report), most)
     boxes = _elide(flow, shown, _marked(report), most)
     lines = _lines(flow, boxes, shown)
@@ -98,9 +99,11 @@ def picture(report: Report, most: int) -> Picture:
 
 
 def _marked(report: Report) -> set[str]:
-    """The nodes that findings speak of."""
+    """The nodes that findings speak of, and those that a comparison marks."""
     ends = {edge.id: (edge.source, edge.target) for edge in report.flow.edges}
     marked = {node.id for node in report.flow.nodes if node.status == "failed"}
+    if report.difference is not None:
+        marked.update(report.difference.nodes)
     for finding in report.findings:
         marked.update(finding.nodes)
         for edge in finding.edges:

@@ -58,6 +58,8 @@ def to_text(report: Report, *, width: int = 80, color: bool = False, flow: bool 
 def write(console: Console, report: Report, *, flow: bool = True) -> None:
     """Writes the report to a rich console: verdict first, then the flow, then what was found."""
     mark, style = ("✓", "bold green") if report.ok else ("✖", "bold red")
+    if report.difference is not None:
+        mark, style = "≠", "bold"
     head = Text(f"{mark} {report.summary}", style=style)
     console.print(head)
     facts = [report.title, report.flow.framework, report.target.name if report.target else "no target"]
@@ -84,6 +86,8 @@ def _flow(console: Console, report: Report) -> None:
     for edge in report.flow.edges:
         edges.setdefault(edge.target, []).append(edge)
     named = {node for finding in report.findings if finding.serious for node in finding.nodes}
+    if report.difference is not None:
+        named.update(report.difference.nodes)
     nodes = report.flow.nodes
     shown = _worth(nodes, named)
     depths = depths_of(nodes)

@@ -2,6 +2,7 @@
 
 import { Aged } from "./aged";
 import type { Before } from "./before";
+import { changesPane, differenceBanner, formerly } from "./differences";
 import { FlowDoc, severityWord } from "./doc";
 import { addStyle, h } from "./dom";
 import { exportList, exportSvg } from "./exporting";
@@ -16,7 +17,7 @@ import { SceneBuilder } from "./layout/scene";
 import { LARGE, orderInWorker } from "./layout/worker";
 import { Minimap } from "./minimap";
 import { layerTable } from "./layertable";
-import { ancestors, litOf, openingOf } from "./opening";
+import { ancestors, firstOf, litOf, openingOf } from "./opening";
 import { Outline } from "./outline";
 import { colour, foldLegend, legendOf, warm } from "./overlay";
 import { fillPanes } from "./panes";
@@ -26,7 +27,7 @@ import { Hits } from "./search";
 import { Sidebar, tabsOf } from "./sidebar";
 import { STYLE } from "./style";
 import { followTheme, type Theme } from "./theme";
-import { idOf, Viewport } from "./viewport";
+import { Viewport } from "./viewport";
 import type { WireReport } from "./wire";
 import { trans } from "./words";
 
@@ -172,9 +173,9 @@ export class App {
       this.viewport.selected = this.tree.items.get(before.selected ?? "") ?? null;
     }
     this.viewport.changed = this.compare.changed;
-    this.viewport.was = this.compare.was;
+    this.viewport.was = new Map([...formerly(this.doc), ...this.compare.was]);
     this.chooseQuietly(before?.current ?? 0);
-    this.side.show(before?.tab ?? (report.findings.length ? "problems" : "outline"));
+    this.side.show(before?.tab ?? (report.difference ? "changes" : report.findings.length ? "problems" : "outline"));
     this.say(report.summary);
   }
 
@@ -217,6 +218,8 @@ export class App {
     this.side.pane("outline")!.append(this.outline.element);
     const goTo = (i: number): void => this.select(this.tree.of[i]!);
     this.side.first("layers", () => layerTable(doc, { goTo, say: this.say }));
+    this.side.first("changes", () => changesPane(doc, goTo));
+    canvas.prepend(differenceBanner(doc, (nodes) => this.mark(nodes.map((i) => this.tree.of[i]!))) ?? "");
     canvas.prepend(this.compare.banner((f, x) => this.preview(f, x)));
     this.root.replaceChildren(
       this.header.element,
@@ -253,7 +256,7 @@ export class App {
     this.light();
     if (!this.begun && viewport.width > 1) {
       this.begun = true;
-      const focus = this.doc.findings[0] && this.doc.focusOf(this.doc.findings[0]);
+      const focus = firstOf(this.doc);
       this.beginAt(focus === undefined ? undefined : builder.visible(this.tree.of[focus]!, this.open));
       foldLegend(this.legend, viewport, this.root.classList.contains("narrow"));
     }
@@ -263,7 +266,8 @@ export class App {
   /** Where there is little room, the problem and its neighbours; else as much as can be read. */
   private beginAt(focus: Item | undefined): void {
     const tall = this.narrow && focus ? this.viewport.closeUp(focus) : 0;
-    this.root.style.setProperty("--tall", tall ? `${Math.ceil(Math.min(420, tall + 41))}px` : "min(420px, 58vh)");
+    const above = [...this.root.querySelectorAll<HTMLElement>(".banner")].reduce((sum, one) => sum + one.offsetHeight, 0);
+    this.root.style.setProperty("--tall", tall ? `${Math.ceil(Math.min(420, tall + 41 + above))}px` : "min(420px, 58vh)");
     if (!tall) {
       this.viewport.begin(focus);
     }
@@ -316,7 +320,6 @@ export class App {
     const item = around?.wraps && around.node === wish?.node && !this.open.has(around.id) ? around : wish;
     viewport.selected = item;
     viewport.selectedLine = null;
-    const { svg } = viewport;
     if (item) {
       const closed = ancestors(item).filter((up) => !this.open.has(up.id));
       if (closed.length) {
@@ -328,14 +331,8 @@ export class App {
         viewport.reveal(box);
       }
       viewport.render();
-      const element = viewport.elementOf(item);
-      if (element) {
-        element.id = `${this.uid}-${idOf(item.id)}`;
-        svg.setAttribute("aria-activedescendant", element.id);
-      }
       this.say(this.outline.sentence(item));
     } else {
-      svg.removeAttribute("aria-activedescendant");
       viewport.schedule();
     }
     this.outline.draw(item);
@@ -435,7 +432,7 @@ export class App {
       locate,
     };
     const { lead, rest } = problemsPane(this.doc, this.current, act, this.narrow);
-    this.lead.replaceChildren(...(this.narrow ? [lead] : []));
+    this.lead.replaceChildren(...(this.narrow && lead.hasChildNodes() ? [lead] : []));
     this.side.pane("problems")!.replaceChildren(...(this.narrow ? [] : [lead]), rest);
     this.light();
     this.fillDetails();

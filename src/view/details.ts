@@ -1,5 +1,6 @@
 /** One node in full: where it stands, its config, tensors, weights, replicas and memory. */
 
+import { changeTable, stateWord } from "./differences";
 import { SEVERITY_SIGN, type FlowDoc, type Held } from "./doc";
 import { button, h } from "./dom";
 import type { Item } from "./groups";
@@ -83,6 +84,11 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
   }
   if (node.note) {
     pane.append(h("p", { class: "why" }, node.note));
+  }
+  const mark = doc.marks[item.node];
+  if (mark) {
+    const was = mark.was ? ` · ${trans.__("was %1", mark.was)}` : "";
+    section(pane, `${stateWord(mark.state)}${was}`, ...(mark.changes?.length ? [changeTable(mark.changes)] : []));
   }
   tensors(pane, doc, item.node, act);
   replicas(pane, doc.strip(item.node), doc);

@@ -2,7 +2,21 @@
 
 import type { Heat } from "./overlay";
 import { shapeText, specText } from "./text";
-import type { Family, Finding, LayerMemory, Location, Severity, Shape, Spec, Status, Weight, WireEdge, WireNode, WireReport } from "./wire";
+import type {
+  Family,
+  Finding,
+  LayerMemory,
+  Location,
+  Mark,
+  Severity,
+  Shape,
+  Spec,
+  Status,
+  Weight,
+  WireEdge,
+  WireNode,
+  WireReport,
+} from "./wire";
 import { trans } from "./words";
 
 const RANK: Record<Severity, number> = { error: 4, tpu: 3, silent: 2, slow: 1, note: 0 };
@@ -62,6 +76,10 @@ export class FlowDoc {
   readonly alike: readonly number[];
   readonly memory = new Map<string, (LayerMemory & { program: string })[]>();
 
+  /** What became of nodes and edges, where two programs are compared. */
+  readonly marks: readonly (Mark | undefined)[];
+  readonly edgeMarks: readonly (Mark | undefined)[];
+
   /** What the picture is coloured by, where that is not the family. */
   heat: Heat | null = null;
 
@@ -85,6 +103,8 @@ export class FlowDoc {
       first.set(words, first.get(words) ?? i);
       return first.get(words)!;
     });
+    this.marks = this.nodes.map((node) => report.difference?.nodes?.[node.id]);
+    this.edgeMarks = this.edges.map((edge) => report.difference?.edges?.[edge.id]);
     report.findings.forEach((finding, f) => this.attach(finding, f));
     for (const verdict of report.verdicts ?? []) {
       for (const layer of verdict.layers ?? []) {

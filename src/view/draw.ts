@@ -1,5 +1,6 @@
 /** Boxes and lines as SVG elements. Classes carry the look, so that an export can take it along. */
 
+import { STATE_SIGN, stateOf, stateWord, type State } from "./differences";
 import { SEVERITY_SIGN, type FlowDoc } from "./doc";
 import { s } from "./dom";
 import { FAMILY_SIGN, lookOf, mixOf } from "./families";
@@ -16,6 +17,16 @@ export function badge(severity: Severity, x: number, y: number): SVGGElement {
     { class: `badge ${severity}` },
     s("circle", { cx: x, cy: y, r: 9.5 }),
     s("text", { x, y: y + 4, "text-anchor": "middle" }, SEVERITY_SIGN[severity]),
+  );
+}
+
+/** What became of a part, at its corner. */
+function sign(state: State, x: number, y: number): SVGGElement {
+  return s(
+    "g",
+    { class: `diff-sign diff-${state}` },
+    s("rect", { x: x - 8, y: y - 8, width: 16, height: 16, rx: 3 }),
+    s("text", { x, y: y + 4.5, "text-anchor": "middle" }, STATE_SIGN[state]),
   );
 }
 
@@ -73,7 +84,12 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
   const family = node ? lookOf(doc.family(item.node)) : "";
   const heat = box.open ? null : doc.heat?.at(item);
   const look = heat ? ` heat heat-${heat.step}` : doc.heat || !family ? "" : ` fam-${family}`;
-  const g = s("g", { class: `node ${kind} ${item.status} ${item.severity ?? ""}${look}${box.open ? " open" : ""}`, "data-id": item.id });
+  const state = stateOf(doc, item);
+  const mark = state ? ` diff-${state}` : "";
+  const g = s("g", {
+    class: `node ${kind} ${item.status} ${item.severity ?? ""}${look}${mark}${box.open ? " open" : ""}`,
+    "data-id": item.id,
+  });
   const round = kind === "split" ? 25 : 7;
   if (!box.open && item.children.length && !item.wraps) {
     g.append(s("rect", { class: "behind", x: 4, y: 4, width: w, height: h, rx: round }));
@@ -140,7 +156,9 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
     if (after < w / 2 + 12 && reach > w / 2 - 6) {
       after = w / 2 + 12;
     }
-    g.append(s("text", { class: "sub", x: after, y: 22 }, clip(subtitle(doc, item), w - after - 8, WORD_GLYPH)));
+    if (w - after > 60) {
+      g.append(s("text", { class: "sub", x: after, y: 22 }, clip(subtitle(doc, item), w - after - 8, WORD_GLYPH)));
+    }
   } else {
     g.append(
       s(
@@ -182,7 +200,10 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
   } else if (box.open && item.problems) {
     g.append(badge(item.severity ?? "note", w - 16, 17));
   }
-  g.append(s("title", {}, [item.label, subtitle(doc, item), place].filter(Boolean).join(" · ")));
+  if (state) {
+    g.append(sign(state, 1, 0));
+  }
+  g.append(s("title", {}, [state ? stateWord(state) : "", item.label, subtitle(doc, item), place].filter(Boolean).join(" · ")));
   return g;
 }
 
@@ -281,7 +302,9 @@ function arrow(line: Line): string {
 
 export function lineClass(doc: FlowDoc, line: Line): string {
   const kind = dtypeClass(doc.spec(doc.edges[line.edges[0]!]!).dtype);
-  return `line ${kind} ${line.status} ${line.severity ?? ""}`;
+  const states = new Set(line.edges.map((e) => doc.edgeMarks[e]?.state));
+  const [state] = states;
+  return `line ${kind} ${line.status} ${line.severity ?? ""}${states.size === 1 && state ? ` diff-${state}` : ""}`;
 }
 
 export function drawLine(doc: FlowDoc, line: Line): SVGGElement {

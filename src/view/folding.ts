@@ -1,5 +1,6 @@
 /** Runs of the same block, drawn once: `×12 identical`. */
 
+import { changeText } from "./differences";
 import type { FlowDoc } from "./doc";
 import { item, LONG, type Item } from "./groups";
 import { about, titleOf } from "./titles";
@@ -117,7 +118,7 @@ function signature(
     const at = position.get(one) ?? -1;
     const least = first < 0 ? at - REACH : first;
     const spec = out === undefined ? "" : doc.alike[doc.edges[out]!.spec];
-    let words = `${node.op}/${node.params ?? 0}/${node.status ?? ""}/${spec}/`;
+    let words = `${node.op}/${node.params ?? 0}/${node.status ?? ""}/${spec}/${changeText(doc.marks[one.node])}/`;
     if (one.children.length && !one.wraps) {
       return `${words}in[${one.children.map((child) => signature(doc, child, position, before, far)).join(";")}]`;
     }

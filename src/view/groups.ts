@@ -1,6 +1,7 @@
 /** The hierarchy that the picture opens and closes: the model's own composites, and what the picture groups by itself. */
 
 import type { FlowDoc } from "./doc";
+import { STATES } from "./differences";
 import { push, worse } from "./doc";
 import { regroup } from "./grouping";
 import { sink } from "./sinking";
@@ -24,6 +25,8 @@ export interface Item {
   about: string;
   /** A node with the light operations around it: it looks like the node, and its last way open shows them all. */
   wraps: boolean;
+  /** How many nodes within, itself included, are added, removed and changed. */
+  marked: [number, number, number];
   /** Only raw operations within: opened by hand, or by a problem. */
   raw: boolean;
 }
@@ -55,6 +58,7 @@ export function item(id: string, node: number, label: string): Item {
     problems: 0,
     about: "",
     wraps: false,
+    marked: [0, 0, 0],
     raw: false,
   };
 }
@@ -115,11 +119,14 @@ function summarise(doc: FlowDoc, one: Item): void {
   one.problems = own ? (doc.nodeFindings.get(one.node)?.length ?? 0) : 0;
   one.status = own ? doc.status(one.node) : "ok";
   one.leaves = one.children.length ? 0 : 1;
+  const state = own && !one.wraps ? doc.marks[one.node]?.state : undefined;
+  one.marked = STATES.map((s) => Number(s === state)) as Item["marked"];
   let unreached = one.children.length > 0;
   for (const child of one.children) {
     one.severity = worse(one.severity, child.severity);
     one.problems += one.wraps && child.node === one.node ? 0 : child.problems;
     one.leaves += child.leaves;
+    child.marked.forEach((n, s) => (one.marked[s]! += n));
     if (child.status === "failed") {
       one.status = "failed";
     }

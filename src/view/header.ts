@@ -101,8 +101,8 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
     { class: "head" },
     h(
       "h1",
-      { class: report.ok ? "verdict ok" : "verdict" },
-      h("span", { class: "sign", "aria-hidden": "true" }, report.ok ? "✓" : "✖"),
+      { class: report.difference ? "verdict two" : report.ok ? "verdict ok" : "verdict" },
+      h("span", { class: "sign", "aria-hidden": "true" }, report.difference ? "≠" : report.ok ? "✓" : "✖"),
       h("span", {}, h("span", { class: "much" }, much), rest.length ? ` · ${rest.join(" · ")}` : ""),
     ),
     about ? h("p", { class: "about", title: report.about?.when }, about) : null,

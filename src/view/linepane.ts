@@ -1,5 +1,6 @@
 /** The tensors of one line of the picture. */
 
+import { changeTable, STATE_SIGN, stateWord } from "./differences";
 import { replicas, type DetailActions } from "./details";
 import type { FlowDoc } from "./doc";
 import { button, h } from "./dom";
@@ -34,8 +35,15 @@ export function linePane(doc: FlowDoc, line: Line, act: DetailActions): HTMLElem
     if (axes) {
       pane.append(h("p", { class: "muted" }, axes));
     }
+    const mark = doc.edgeMarks[e];
+    if (mark) {
+      pane.append(h("p", {}, `${STATE_SIGN[mark.state]} ${stateWord(mark.state)}`));
+      if (mark.changes?.length) {
+        pane.append(changeTable(mark.changes));
+      }
+    }
     const finding = doc.disagreement(e);
-    const sides = finding && sidesOf(finding);
+    const sides = finding && sidesOf(doc, finding);
     if (sides) {
       pane.append(sides);
     }

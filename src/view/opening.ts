@@ -1,5 +1,6 @@
 /** What is open at first: the way to the first problem, and as much as can be read at once. */
 
+import { wholly } from "./differences";
 import type { FlowDoc } from "./doc";
 import type { Item, Tree } from "./groups";
 import type { Scene } from "./layout/scene";
@@ -14,6 +15,16 @@ export function ancestors(item: Item): Item[] {
   return up;
 }
 
+/** What the first look is for: the first problem, or where two programs are compared the first part that is other. */
+export function firstOf(doc: FlowDoc): number | undefined {
+  const found = doc.findings[0] && doc.focusOf(doc.findings[0]);
+  if (!doc.report.difference) {
+    return found;
+  }
+  const other = ["added", "removed", "changed"].map((state) => doc.marks.findIndex((mark) => mark?.state === state));
+  return other.find((i) => i >= 0) ?? found;
+}
+
 export function openingOf(doc: FlowDoc, tree: Tree): Set<string> {
   const open = new Set<string>();
   const first = doc.findings.map((finding) => doc.focusOf(finding)).find((i) => i !== undefined);
@@ -21,6 +32,10 @@ export function openingOf(doc: FlowDoc, tree: Tree): Set<string> {
     for (const up of ancestors(tree.of[first]!)) {
       open.add(up.id);
     }
+  }
+  const mixed = new Set(doc.marks.flatMap((mark, i) => (mark ? ancestors(tree.of[i]!).filter((up) => !wholly(up)) : [])));
+  if (mixed.size <= READABLE) {
+    mixed.forEach((up) => open.add(up.id));
   }
   let level = tree.root.children;
   const only = level.filter((item) => item.node >= 0 && item.children.length);

@@ -1,5 +1,6 @@
 /** The same graph as a tree of words: the screen reader's view, in step with the picture. */
 
+import { stateOf, stateWord, tally } from "./differences";
 import { severityWord, serious, type FlowDoc } from "./doc";
 import { h } from "./dom";
 import type { Item } from "./groups";
@@ -53,6 +54,10 @@ export class Outline {
       if (gives && item.status === "ok") {
         parts.push(trans.__("gives %1", gives));
       }
+    }
+    const state = stateOf(this.doc, item);
+    if (state) {
+      parts.push(item.node >= 0 && !item.children.length ? stateWord(state) : tally(item));
     }
     if (item.status === "failed") {
       parts.push(trans.__("raises here"));

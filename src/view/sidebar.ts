@@ -4,12 +4,14 @@ import type { FlowDoc } from "./doc";
 import { button, h } from "./dom";
 import { trans } from "./words";
 
-export type Tab = "problems" | "details" | "outline" | "layers" | "compiler";
+export type Tab = "changes" | "problems" | "details" | "outline" | "layers" | "compiler";
 
 /** The tabs of a report, with what is written on them. */
 export function tabsOf(doc: FlowDoc): [Tab, string][] {
   const { findings, report } = doc;
+  const { difference } = report;
   const tabs: [Tab, string][] = [
+    ...(difference ? [["changes", trans.__("Changes %1", Object.keys(difference.nodes ?? {}).length)] as [Tab, string]] : []),
     ["problems", findings.length ? trans.__("Findings %1", findings.length) : trans.__("Findings")],
     ["details", trans.__("Details")],
     ["outline", trans.__("Outline")],

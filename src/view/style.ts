@@ -183,6 +183,13 @@ ${HEATS}
 .label.wrong text{font-size:12px;fill:var(--fg)}
 .label.wrong .word{fill:var(--muted)}.label.wrong .gets .differs,.label.wrong .wants .differs{font-weight:800}
 .label.wrong .gets .differs{fill:var(--wrong-text)}
+.diff-sign rect{fill:var(--bg);stroke:var(--fg);stroke-width:1.5}.diff-sign text{font-size:13px;font-weight:700}
+.node.diff-added>.body{stroke:var(--good);stroke-width:2.4}.diff-sign.diff-added rect{fill:var(--good-soft);stroke:var(--good)}
+.node.diff-removed>.body{stroke:var(--wrong);stroke-width:2;stroke-dasharray:6 4;fill:var(--bg)}.diff-sign.diff-removed rect{fill:var(--wrong-soft);stroke:var(--wrong)}
+.node.diff-removed>.name{text-decoration:line-through;fill:var(--muted)}
+.node.diff-changed>.body{stroke:var(--fg);stroke-width:1.8}
+.line.diff-added .stroke{stroke:var(--good);stroke-width:2.6;stroke-dasharray:none}.line.diff-added .arrow{fill:var(--good)}
+.line.diff-removed .stroke{stroke:var(--wrong);stroke-width:1.4;stroke-dasharray:2 5}.line.diff-removed .arrow{fill:var(--bg);stroke:var(--wrong)}
 .lane-title{fill:var(--muted)!important;letter-spacing:.06em}
 .hatch-line{stroke:var(--hatch);stroke-width:4}
 .overview .nodes{fill:var(--strong)}.overview .bad{fill:var(--wrong)}.overview .ways{fill:none;stroke:var(--line)}
@@ -196,7 +203,7 @@ export const STYLE = `
 :where(.tps) :where(h1,h2,h3,h4,p,ul,ol,dl,dd,pre){margin:0;padding:0}
 .head{display:flex;flex-wrap:wrap;align-items:center;gap:8px;padding:9px 14px;border-bottom:1px solid var(--line)}
 .verdict{font-size:14px;font-weight:700;display:flex;gap:7px;align-items:baseline;margin:0}
-.verdict .sign,.verdict:not(.ok) .much{color:var(--wrong-text)}.verdict.ok .sign{color:var(--good-text)}
+.verdict:not(.two) .sign,.verdict:not(.ok,.two) .much{color:var(--wrong-text)}.verdict.ok .sign{color:var(--good-text)}
 .chip{border:1px solid var(--line);border-radius:11px;padding:1px 9px;font-size:12px;color:var(--muted);white-space:nowrap}
 .grow{flex:1 1 0}.seek{display:flex;gap:14px;align-items:center}
 .search{position:relative;display:flex;align-items:center}
@@ -226,6 +233,8 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .node.lit:not(.open,.error,.tpu,.failed,.silent)>.body{stroke:var(--wrong);stroke-width:1.3}
 .node.changed>.body{fill:var(--good-soft);stroke:var(--good);stroke-width:2.4}.node.changed .note-text{fill:var(--good-text);font-weight:700}
 .banner{position:relative;z-index:1;flex:none;display:flex;gap:10px;align-items:center;padding:5px 52px 5px 12px;border-bottom:2px solid var(--good);background:var(--good-soft);font-weight:600}.banner[hidden]{display:none}.tps:not(.narrow) .banner:not([hidden])~.tools{top:52px}
+.banner.compared{border-color:var(--strong);background:var(--bg);flex-wrap:wrap;overflow-wrap:anywhere}.tps .state{border:1.5px solid var(--fg);font-weight:700}.tps .state.diff-added{border-color:var(--good);background:var(--good-soft)}
+.tps .state.diff-removed{border-color:var(--wrong);border-style:dashed;background:var(--wrong-soft)}.list .state{flex:none;width:20px;height:20px;border-radius:4px;display:grid;place-items:center}.changes{font-size:11.5px;overflow-wrap:anywhere;padding:2px 10px 0 38px}
 .tps button[aria-pressed=true]{border-color:var(--good);box-shadow:inset 0 0 0 1px var(--good)}
 .node.match>.body{fill:var(--good-soft);stroke:var(--good);stroke-width:2}
 .tools{position:absolute;right:10px;top:10px;display:flex;flex-direction:column;gap:4px}
@@ -311,6 +320,7 @@ th{color:var(--muted);font-weight:600;white-space:nowrap}tr.odd td{color:var(--w
 .narrow .diff,.narrow .message{max-height:none}.narrow .lead .card{display:flex;flex-direction:column}.narrow .lead .diff{order:1;margin-bottom:0}
 .narrow .chip{font-size:11px;padding:1px 7px}
 .narrow .search{flex:1 1 120px}.narrow .search input{width:100%;min-width:60px}
+.narrow .legend[open]{bottom:52px;max-height:calc(100% - 60px)}
 .narrow .map{display:none}.narrow .tools{position:static;flex-direction:row;justify-content:flex-end;padding:6px 10px;border-top:1px solid var(--line)}
 .tps.short .pane{max-height:none}
 @media print{.tools,.map,.search,.menu{display:none}}

@@ -181,7 +181,7 @@ export function aboutWords(report: WireReport): string {
     ? when.toLocaleTimeString([], { timeStyle: "short" })
     : when.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
   const place = about.execution ? `In[${about.execution}]` : "";
-  const named = about.model ?? title;
+  const named = report.difference ? "" : (about.model ?? title);
   return [
     named,
     about.model ? (about.data ?? trans.__("declared inputs")) : "",

@@ -277,7 +277,18 @@ export class Viewport {
       this.drawLines(lines);
       this.drawLabels(k > WORDS ? (grid.labels.within(...window, MOST) ?? new Set()) : new Set());
     }
+    this.point();
     this.moved?.();
+  }
+
+  /** Names the selected box to who cannot see it, as long as it is drawn. */
+  private point(): void {
+    const element = this.selected && this.boxes.get(this.selected.id)?.element;
+    if (element?.isConnected && this.layers.nodes.getAttribute("display") !== "none") {
+      this.svg.setAttribute("aria-activedescendant", element.id);
+    } else {
+      this.svg.removeAttribute("aria-activedescendant");
+    }
   }
 
   private overview(shown: boolean): void {
@@ -385,10 +396,6 @@ export class Viewport {
       element.remove();
       this.labels.delete(label);
     }
-  }
-
-  elementOf(item: Item): SVGGElement | undefined {
-    return this.boxes.get(item.id)?.element;
   }
 }
 

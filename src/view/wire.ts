@@ -22,6 +22,7 @@ export interface WireReport {
   limits?: string[];
   about?: About;
   overlays?: Overlay[];
+  difference?: Difference | null;
 }
 
 export interface WireFlow {
@@ -393,4 +394,33 @@ export interface Overlay {
   name: string;
   values: Record<string, number>;
   unit?: string;
+}
+
+/**
+ * How the program of this document differs from another. The flow then holds both: what only the other has is marked as removed.
+ *
+ * ``before`` and ``after`` name the two; ``nodes`` and ``edges`` are marks by id, ``totals`` changes of the whole, ``same`` the number of
+ * layers that are alike.
+ */
+export interface Difference {
+  before: string;
+  after: string;
+  nodes?: Record<string, Mark>;
+  edges?: Record<string, Mark>;
+  totals?: Change[];
+  same?: number;
+}
+
+/** What became of a node or an edge. ``was``: its name in the program before, where that is another. */
+export interface Mark {
+  state: "added" | "changed" | "removed";
+  changes?: Change[];
+  was?: string;
+}
+
+/** One thing that two programs have otherwise: what it is, and its values as they are said. */
+export interface Change {
+  what: string;
+  before: string;
+  after: string;
 }

@@ -23,6 +23,7 @@ from jupyter_tpushape.flow import (
     Weight,
 )  # fmt: skip
 from jupyter_tpushape.report import Report
+from jupyter_tpushape.views.comparison import diff
 
 EVIL = "</script><script>alert(2)</script>"
 IMAGE = "<img src=x onerror=alert(1)>"
@@ -189,6 +190,11 @@ def uneven() -> Report:
         Finding("silent.axis", "silent", "softmax is not applied, and the loss expects probabilities", nodes=("dense",), edges=("e2",)),
     ]  # fmt: skip
     return Report(Flow(nodes, edges, "keras 3.15.1"), findings, target=V5E, title="classifier", seconds=0.1)
+
+
+def compared() -> Report:
+    """Two programs in one: the broken ones, side by side."""
+    return diff(conv_lstm(), missing_flatten()).report
 
 
 def chain(n: int, *, folded: bool = True) -> Report:

@@ -18,6 +18,7 @@ from .regroup import Regroup
 from .replace_layer import ReplaceLayer
 from .run import Run
 from .transform import ExchangeInputs, Transform
+from .wrap_layer import WrapLayer
 
 __all__ = [
     "AddBatch",
@@ -46,6 +47,7 @@ __all__ = [
     "ShareRows",
     "Transform",
     "WholeWindows",
+    "WrapLayer",
     "code_calls",
     "code_numbers",
     "edit_of",

@@ -85,7 +85,7 @@ class InsertLayer(Edit):
             if outer is not None:
                 source, names, call, argument = outer
                 new, changes = self._new(text, source, names, call)
-                source.splice([*changes, *_around(source, argument, f"{new}(", ")")])
+                source.splice([*changes, *enclosed(source, argument, f"{new}(", ")")])
                 return
             text.remarks.append(f"the line makes {len({other.name for other in shared})} layers, and all of them get it")
         self._around_call(text, source, names, call)
@@ -101,11 +101,11 @@ class InsertLayer(Edit):
         if self.input is not None and self.position == "before" and not self._listed(call):
             whole = self._given(call)
             source.splice(
-                [*changes, *_around(source, whole, f"[{new}(part) if i == {self.input} else part for i, part in enumerate(", ")]")]
+                [*changes, *enclosed(source, whole, f"[{new}(part) if i == {self.input} else part for i, part in enumerate(", ")]")]
             )
             return
         around = call if self.position == "after" else self._argument(call)
-        source.splice([*changes, *_around(source, around, f"{new}(", ")")])
+        source.splice([*changes, *enclosed(source, around, f"{new}(", ")")])
 
     def _behind_input(self, text: Text) -> None:
         """A line behind the one that declares an input; what reads the input reads the new tensor, but for the model's own inputs."""
@@ -183,7 +183,7 @@ class InsertLayer(Edit):
             sequential, more = names.spell(text.package().Sequential, call)
             before = f"{sequential}([{new}, " if self.position == "before" else f"{sequential}(["
             after = "])" if self.position == "before" else f", {new}])"
-            source.splice([*_joined(changes, more), *_around(source, call, before, after)])
+            source.splice([*_joined(changes, more), *enclosed(source, call, before, after)])
 
     def shown(self, dataset: bool) -> Iterator[str]:
         where = f"input {self.input + 1} of {self.target}" if self.input is not None else self.target
@@ -246,7 +246,8 @@ def _declares(above: dict[ast.AST, ast.AST], node: ast.AST) -> bool:
     return func.endswith("Model") and (isinstance(node, ast.keyword) or node in around.args[:1])
 
 
-def _around(source: Source, node: ast.AST, before: str, after: str) -> list[Change]:
+def enclosed(source: Source, node: ast.AST, before: str, after: str) -> list[Change]:
+    """Text in front of an expression and behind it."""
     start, end = source.start(node), source.end(node)
     if isinstance(node, (ast.GeneratorExp, ast.Starred)):
         raise NoPlace

@@ -37,7 +37,7 @@ class LayerConfig(Edit):
             if left:
                 text.remarks.append(f"the line makes {len(twins) + 1} layers, and all of them change")
         if left:
-            source.splice(configured(source, names, call, type(obj), left, text.seen.adapter.Layer))
+            source.splice(configured(source, names, call, type(obj), left, text.seen.adapter.Layer, obj.get_config()))
 
     def _of_one(self, text: Text, obj: Any, key: str) -> bool:
         """Of several layers that one line makes: the value where this one's was given, in a loop's list or a function's call."""

@@ -105,7 +105,9 @@ def _axes(line: Line) -> Made:
     operands = [(node, spec.shape) for node in line.operands() if (spec := line.spec(node)) is not None and spec.shape is not None]
     most = max((len(shape) for _, shape in operands), default=0)
     for node, shape in operands:
-        if 1 < len(shape) == most - 1:
+        # What does not begin with the samples of the other operands would meet them crosswise.
+        rows = {other[0] for _, other in operands if len(other) == most}
+        if 1 < len(shape) == most - 1 and (shape[0] in rows or None in (shape[0], *rows)):
             if _hides(node):
                 # What is hidden from a softmax stands along its axis, the last one.
                 yield (
@@ -115,7 +117,8 @@ def _axes(line: Line) -> Made:
                 )
                 continue
             # Behind first: what has one number a row meets rows of many.
-            for axis in range(len(shape), 0, -1):
+            places = {_shown(shape, axis): axis for axis in range(1, len(shape) + 1)}
+            for axis in sorted(places.values(), reverse=True):
                 yield (
                     f"Give {short(node)} an axis of size 1 at {line.at}: {_shown(shape, axis)}",
                     [line.edit(node, f"{IT}[{_index(axis, len(shape))}]", choice="axis").value],
@@ -207,6 +210,25 @@ def _index(axis: int, rank: int) -> str:
 def _shown(shape: Shape, axis: int) -> str:
     sizes = ["?" if size is None else str(size) for size in shape]
     return f"({', '.join([*sizes[:axis], '1', *sizes[axis:]])})"
+
+
+def itself(evidence: Evidence, finding: Finding) -> Made:
+    """The query as its own value, in an attention that was given one tensor."""
+    node = evidence.failed
+    for line in lines_of(evidence):
+        call = line.node
+        if node is None or not node.op.endswith("Attention") or not isinstance(call, ast.Call) or len(call.args) != 1:
+            continue
+        given = call.args[0]
+        listed = isinstance(given, (ast.List, ast.Tuple))
+        if (listed and len(given.elts) != 1) or any(word.arg in ("value", "key") for word in call.keywords):  # type: ignore[attr-defined]
+            continue
+        one = given.elts[0] if listed else given  # type: ignore[attr-defined]
+        yield (
+            f"Let {short(one)} look at itself: {short(one)}, {short(one)} at {line.at}",
+            [line.edit(one, f"{IT}, {IT}").value],
+            "an attention reads a query and what it looks at",
+        )
 
 
 def states(evidence: Evidence, finding: Finding) -> Made:

@@ -30,14 +30,17 @@ def _twin(evidence: Evidence, finding: Finding, table: dict[str, str]) -> Iterat
         yield table[plain], options, node
 
 
+_OF_CLASSES = ("categorical_crossentropy", "binary_crossentropy")
+
+
 def sparse_loss(evidence: Evidence, finding: Finding) -> Made:
     """The same loss for class numbers."""
     if several(evidence) or (isinstance(finding.fact, SingleValues) and finding.fact.values == "numbers"):
         return
-    for name, options, node in _twin(evidence, finding, {"categorical_crossentropy": "sparse_categorical_crossentropy"}):
+    for name, options, node in _twin(evidence, finding, dict.fromkeys(_OF_CLASSES, "sparse_categorical_crossentropy")):
         yield (
             f"Use {name}, which reads class numbers",
-            [Edit("loss", node.id, {"loss": name, "options": options, "was": "categorical_crossentropy"})],
+            [Edit("loss", node.id, {"loss": name, "options": options, "was": snake(node.op)})],
             "the labels stay as they are",
         )
 

@@ -52,6 +52,33 @@ def at_cause(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def stride_beside(evidence: Evidence, finding: Finding) -> Made:
+    """The stride of one branch, given to the convolution that stands beside it in the other."""
+    cause, joint = getattr(finding.fact, "cause", None), evidence.failed
+    if not isinstance(cause, Cause) or cause.kind != "strided" or cause.more or joint is None:
+        return
+    strided = next((node for node in evidence.flow.nodes if node.name == cause.who), None)
+    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" and edge.spec.shape]
+    if strided is None or len(edges) != 2:
+        return
+    for edge in edges:
+        node = evidence.flow.node(edge.source)
+        way = [node, *upstream(evidence, node)]
+        beside = next((item for item in way if item.kind == "layer" and "kernel_size" in item.config), None)
+        if beside is None or strided in way or "strides" in beside.config or "Transpose" in beside.op:
+            continue
+        if _source(evidence, beside) == _source(evidence, strided):
+            yield (
+                f"Give {beside.name} the stride that {strided.name} takes: strides={cause.stride}",
+                [configure(beside.name, strides=cause.stride)],
+                "both branches then take the same steps over what they begin with",
+            )
+
+
+def _source(evidence: Evidence, node: Node) -> str:
+    return next((edge.source for edge in evidence.flow.into(node.id)), "")
+
+
 def _shortcut(evidence: Evidence) -> bool:
     """Whether a branch with a stride and other channels meets one that has neither: then the short one is to follow."""
     shapes = [edge.spec.shape for edge in evidence.failed_inputs() if edge.label != "mask"]

@@ -11,8 +11,8 @@ from ...flow import Finding, Shape, elements, show_shape
 from ...rules.facts.layers import OperationRaised
 from ..edits.expression import MODULE
 from ..text.source import nodes
-from .edits import Made
-from .line import Line, called, lines_of, makers_of, own_layer, short
+from .edits import Made, configure
+from .line import Line, called, lines_of, own_layer, short
 
 _ROWS_IN = frozenset({"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "full", "tile", "range", "eye"})
 
@@ -32,14 +32,13 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
                 "the size that its input has",
             )
         owner = own_layer(evidence)
-        for call in makers_of(line, owner) if owner is not None else ():
-            given = [node for node in (*call.args, *(word.value for word in call.keywords)) if getattr(node, "value", None) == old]
-            if owner is not None and len(given) == 1:
-                yield (
-                    f"Write {new} for {old} where {owner.name} is made, at line {call.lineno}",
-                    [line.edit(given[0], str(new)).value],
-                    "the size that its input has",
-                )
+        arguments = [key for key, value in owner.config.items() if type(value) is int and value == old] if owner is not None else []
+        if owner is not None and len(arguments) == 1:
+            yield (
+                f"Make {owner.name} with {arguments[0]}={new}",
+                [configure(owner.name, **{arguments[0]: new})],
+                f"{old} was written for it, and {new} is the size that its input has",
+            )
 
 
 def _given_sizes(scope: ast.AST) -> Iterator[ast.Constant]:
@@ -129,7 +128,7 @@ def rows(evidence: Evidence, finding: Finding) -> Made:
         if line is None:
             continue
         edits, said = [], []
-        for node, inside in _leading(line):
+        for node, inside in _leading(line, finding):
             counted = _counted(line, node)
             if counted and inside == "reshape":
                 edits.append(line.edit(node, "-1").value)
@@ -145,6 +144,15 @@ def rows(evidence: Evidence, finding: Finding) -> Made:
             )
 
 
+def _meets_rows(finding: Finding, written: int, batch: int | None) -> bool:
+    """Whether a written number is what rows of the batch do not meet."""
+    fact = finding.fact
+    if not isinstance(fact, OperationRaised) or not fact.apart or not batch:
+        return True
+    both = [pair for one, other in fact.apart for pair in ((one, other), (other, one))]
+    return any(size and size % written == 0 and rows % batch == 0 and rows != size for size, rows in both)
+
+
 def _named(evidence: Evidence, line: Line) -> str:
     """The method or function that the line stands in; of a lambda, the layer that holds it."""
     name = getattr(line.scope, "name", "")
@@ -155,7 +163,7 @@ def _named(evidence: Evidence, line: Line) -> str:
     return f"{owners[0].name}.{name}" if owners else str(name)
 
 
-def _leading(line: Line) -> Iterator[tuple[ast.expr, str]]:
+def _leading(line: Line, finding: Finding) -> Iterator[tuple[ast.expr, str]]:
     """Numbers that lead the shape of a new tensor, and the function that takes it."""
     batch = next((spec.shape[0] for _, spec in line.evidence.x if spec.shape), None)
     failed = line.evidence.failed
@@ -168,7 +176,9 @@ def _leading(line: Line) -> Iterator[tuple[ast.expr, str]]:
         for item in (*call.args, *(word.value for word in call.keywords)):
             first = item.elts[0] if isinstance(item, (ast.List, ast.Tuple)) and item.elts else item if name == "range" else None
             value = first.value if isinstance(first, ast.Constant) else line.numbers.get(ast.unparse(first)) if first is not None else None
-            if first is not None and type(value) is int and value > 1 and (batch is None or value % batch == 0 or value in told):
+            if first is None or type(value) is not int or value < 2 or not _meets_rows(finding, value, batch):
+                continue
+            if batch is None or value % batch == 0 or value in told:
                 yield first, name
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from typing import Any
 
 from .names import Names, arguments_of, literal, positions_of
@@ -67,16 +68,22 @@ def without(source: Source, call: ast.Call, gone: list[ast.expr]) -> list[Change
     return changes
 
 
-def configured(source: Source, names: Names, call: ast.Call, cls: Any, config: dict[str, Any], layer: Any) -> list[Change]:
+def configured(
+    source: Source, names: Names, call: ast.Call, cls: Any, config: dict[str, Any], layer: Any, was: dict[str, Any] | None = None
+) -> list[Change]:
     """The changes that give a constructor other arguments; what it does not take itself goes to the layer that it holds.
 
-    ``cls``: the class that the call makes; ``layer``: the framework's base class of layers.
+    ``cls``: the class that the call makes; ``layer``: the framework's base class of layers; ``was``: the layer's own configuration.
 
     Raises:
         NoPlace: where nothing there takes such an argument.
     """
     callee = names.value(call.func, call) or cls
     order = positions_of(callee)
+    if _fixed(callee) and not set(config) & set(arguments_of(callee)):
+        # A function that makes whole models: the size is an argument of its own.
+        named = {_parameter(names, call, callee, (was or {}).get(key)): value for key, value in config.items()}
+        return [with_argument(source, names, call, key, literal(value), order) for key, value in named.items()]
     takes = set(arguments_of(cls))
     changes = [with_argument(source, names, call, key, literal(value), order) for key, value in config.items() if key in takes]
     inner = {key: value for key, value in config.items() if key not in takes}
@@ -87,6 +94,32 @@ def configured(source: Source, names: Names, call: ast.Call, cls: Any, config: d
         for owned, made in held:
             changes += configured(source, names, owned, made, inner, layer)
     return changes
+
+
+def _fixed(callee: Any) -> bool:
+    """Whether a function says every argument that it takes."""
+    if not inspect.isfunction(callee):
+        return False
+    return all(item.kind is not item.VAR_KEYWORD for item in inspect.signature(callee).parameters.values())
+
+
+def _parameter(names: Names, call: ast.Call, callee: Any, value: Any) -> str:
+    """The one argument of a function that has a value, given or by default.
+
+    Raises:
+        NoPlace: where none or several have it.
+    """
+    order, found = positions_of(callee), []
+    for name, item in inspect.signature(callee).parameters.items():
+        given = argument(call, name, order)
+        has = names.value(given, call) if given is not None else item.default
+        if isinstance(given, ast.Constant):
+            has = given.value
+        if type(has) is int and has == value:
+            found.append(name)
+    if len(found) != 1:
+        raise NoPlace
+    return found[0]
 
 
 def _held(names: Names, call: ast.Call, layer: Any) -> Any:

@@ -73,20 +73,29 @@ class LastStepOnly(Fact, frozen=True):
 
 
 class SingleValues(Fact, frozen=True):
-    """One value a label, and the loss reads a row of ``predictions[-1]``. ``values``: what was seen of them; ``""``: nothing."""
+    """One value a label, and the loss reads a row of ``predictions[-1]``.
+
+    ``values``: what was seen of them; ``""``: nothing. ``reads``: one-hot rows, or rows that are compared value by value.
+    """
 
     loss: str
     labels: Shape
     predictions: Shape
     values: Literal["", "classes", "numbers"] = ""
+    reads: Literal["one-hot", "values"] = "one-hot"
 
     def message(self) -> str:
         what = {"": "hold one value each", "classes": "are class numbers", "numbers": "are single numbers, and not those of classes"}
-        return f"The labels {show_shape(self.labels)} {what[self.values]}, and {self.loss} reads one-hot rows of {self.predictions[-1]}."
+        labels, count = show_shape(self.labels), self.predictions[-1]
+        if self.reads == "values":
+            return f"The labels {labels} {what[self.values]}, and {self.loss} compares each with the {count} values that the model gives for it."
+        return f"The labels {labels} {what[self.values]}, and {self.loss} reads one-hot rows of {count}."
 
     def why(self) -> str:
         if self.values == "numbers":
             return "A categorical loss compares shares of classes. Numbers are compared by a loss such as mse, with one unit for each."
+        if self.reads == "values":
+            return "As one-hot rows the labels have one value for each class, as the predictions do: to_categorical turns the numbers into rows."
         return "sparse_categorical_crossentropy is the same loss for class numbers; to_categorical turns the numbers into rows."
 
     def sides(self) -> Sides:
@@ -167,7 +176,10 @@ class LabelRank(Fact, frozen=True):
 
 
 class GridApart(Fact, frozen=True):
-    """Predictions and labels of one rank whose inner sizes differ, first at ``axis``; ``cause``: where the predictions' size comes from."""
+    """Predictions and labels of one rank whose inner sizes differ, first at ``axis``.
+
+    ``cause``: where the predictions' size comes from; ``made``: else the argument that it is written in.
+    """
 
     head: Who
     loss: str
@@ -175,6 +187,7 @@ class GridApart(Fact, frozen=True):
     predictions: Shape
     axis: int
     cause: Cause | None
+    made: str = ""
 
     def message(self) -> str:
         return (
@@ -183,7 +196,8 @@ class GridApart(Fact, frozen=True):
         )
 
     def why(self) -> str:
-        return because(self.cause) or f"{self.loss} compares them position by position, so the two must be of one size."
+        rule = f"{self.loss} compares them position by position, so the two must be of one size."
+        return because(self.cause) or (f"{self.made}. {rule}" if self.made else rule)
 
     def sides(self) -> Sides:
         return pair(self.labels, self.predictions, names=False)

@@ -1,7 +1,9 @@
 /** How large a box is for its words. Glyph widths are means of the system fonts at 13 and 11 px. */
 
+import { tally } from "../differences";
 import type { FlowDoc } from "../doc";
 import type { Item } from "../groups";
+import { cannot } from "../merges";
 import { brief, count, placeText, shortDtype } from "../text";
 import { around } from "../sinking";
 import { trans } from "../words";
@@ -54,12 +56,12 @@ function shares(doc: FlowDoc, node: number): string {
 /** The second line of a box. */
 export function subtitle(doc: FlowDoc, item: Item): string {
   if (item.times > 1) {
-    return [`${item.times} × ${count(item.leaves / item.times, "layer")}`, item.about === item.label ? "" : item.about]
+    return [tally(item), `${item.times} × ${count(item.leaves / item.times, "layer")}`, item.about === item.label ? "" : item.about]
       .filter(Boolean)
       .join(" · ");
   }
   if (item.node < 0) {
-    return [count(item.leaves, "layer"), item.about === item.label ? "" : item.about].filter(Boolean).join(" · ");
+    return [tally(item), count(item.leaves, "layer"), item.about === item.label ? "" : item.about].filter(Boolean).join(" · ");
   }
   const node = doc.node(item.node);
   if (node.kind === "stage") {
@@ -68,7 +70,7 @@ export function subtitle(doc: FlowDoc, item: Item): string {
   if (node.kind === "split") {
     return node.note ?? shares(doc, item.node);
   }
-  const words = [node.op && node.op !== node.name ? node.op : node.kind];
+  const words = [item.children.length ? tally(item) : "", node.op && node.op !== node.name ? node.op : node.kind];
   const config = brief(node);
   if (config) {
     words.push(config);
@@ -86,7 +88,7 @@ export function noteOf(doc: FlowDoc, item: Item): string {
     return [before && trans.__("after %1", before), after && trans.__("then %1", after)].filter(Boolean).join(", ");
   }
   const node = item.node >= 0 ? doc.node(item.node) : undefined;
-  return node && node.kind !== "split" ? (node.note ?? "") : "";
+  return node && node.kind !== "split" ? [cannot(doc, item.node), node.note].filter(Boolean).join(" · ") : "";
 }
 
 /** The least width of an open part: its name and what it is stand in one line. */

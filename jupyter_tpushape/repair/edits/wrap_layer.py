@@ -1,0 +1,68 @@
+"""A layer inside of another one, such as ``TimeDistributed``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..text.program import Text
+from ..text.source import NoPlace, parents
+from .base import Edit, kind
+from .insert_layer import enclosed
+from .run import Run, exchange
+
+
+@kind
+@dataclass(frozen=True)
+class WrapLayer(Edit):
+    """``wrapper(target)`` in the target's place: a layer, or a model that is called like one."""
+
+    kind = "replace-layer"
+
+    wrapper: str = field(default="", metadata={"needed": True})
+
+    def write(self, text: Text) -> None:
+        obj = text.object(self.target)
+        places = text.calls(self.target)
+        if len(places) == 1:
+            source, names, call = text.call_of(places[0], called=self.target)
+            if not _in_method(parents(source.tree), call):
+                name, changes = names.spell(text.layer_class(self.wrapper), call, call.func)
+                source.splice([*changes, *enclosed(source, call.func, f"{name}(", ")")])
+                return
+        if len(places) > 1:
+            raise NoPlace
+        source, names, call = text.made(obj)
+        if twins := text.twins(obj):
+            text.remarks.append(f"the line makes {len(twins) + 1} layers, and all of them change")
+        name, changes = names.spell(text.layer_class(self.wrapper), call, call.func)
+        source.splice([*changes, *enclosed(source, call, f"{name}(", ")")])
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield f"# around {self.target}:"
+        yield f"+layers.{self.wrapper}(...)"
+
+    # -- while the program is built again ----------------------------------------------------------
+
+    def _made(self, run: Run, layer: Any) -> Any:
+        return getattr(run.package.layers, self.wrapper)(layer)
+
+    def layer(self, run: Run, layer: Any) -> Any:
+        if getattr(layer, "name", None) != self.target:
+            return layer
+        run.done(self)
+        return run.once((id(self), self.target), lambda: self._made(run, layer))
+
+    def finish(self, run: Run, model: Any) -> bool:
+        return exchange(run.adapter, model, self.target, lambda layer: self._made(run, layer))
+
+
+def _in_method(above: dict[ast.AST, ast.AST], node: ast.AST) -> bool:
+    """Whether a call stands in a class: what is made there would be made at each run."""
+    while node in above:
+        node = above[node]
+        if isinstance(node, ast.ClassDef):
+            return True
+    return False

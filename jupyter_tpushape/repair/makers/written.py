@@ -1,0 +1,85 @@
+"""Candidates for a number that is written as a layer's argument and from which a size comes that does not fit further on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...examine.evidence import Evidence
+from ...flow import Edge, Edit, Finding, Node
+from ...graph import Size, instead, value
+from .edits import Made, configure
+from .ends import ends_of
+
+
+def written_size(evidence: Evidence, finding: Finding) -> Made:
+    """The argument from which one branch has its size, with the size that the other branch has."""
+    yield from _written(evidence, features=False)
+
+
+def written_features(evidence: Evidence, finding: Finding) -> Made:
+    """The same for the channels of convolutions, which are as often brought together by a projection."""
+    yield from _written(evidence, features=True)
+
+
+def _written(evidence: Evidence, *, features: bool) -> Made:
+    node = evidence.failed
+    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" and edge.spec.shape]
+    if node is None or len(edges) != 2 or len({len(edge.spec.shape or ()) for edge in edges}) != 1:
+        return
+    found = []
+    for mine, other in (edges, edges[::-1]):
+        changes = list(_changes(evidence, node, mine, other))
+        if not changes or None in changes:
+            continue
+        edits = [change for change in changes if change is not None]
+        makers = [_node(evidence, who) for who, _, _ in edits]
+        if any((maker is not None and "kernel_size" in maker.config) for maker in makers) != features:
+            continue
+        weighs = any(maker is None or maker.weights for maker in makers)
+        found.append((weighs, -max(_place(evidence, maker) for maker in makers), edits, other))
+    # First where no weights depend on it, then the layer that was made last.
+    for _, _, edits, other in sorted(found, key=lambda item: item[:2]):
+        name = evidence.flow.node(other.source).name
+        said = " and ".join(f"{who} {argument}={n}" for who, argument, n in edits)
+        made: list[Edit] = [configure(who, **{argument: n}) for who, argument, n in edits]
+        yield f"Give {said}, the size that {name} has", made, "the number is changed where it is written"
+
+
+def written_output(evidence: Evidence, finding: Finding) -> Made:
+    """The argument from which an inner size of the predictions comes, with the size that the labels have there."""
+    labels, predictions = ends_of(evidence, finding)
+    y = labels.spec.shape if labels is not None else None
+    if predictions is None or not y:
+        return
+    sizes = evidence.origins.of(predictions)
+    for size, wanted in zip(sizes[1:-1], y[1:], strict=False):
+        change = _change(size, wanted) if value(size) != wanted else None
+        if change is not None:
+            who, argument, n = change
+            yield f"Give {who} {argument}={n}, as many as the labels have", [configure(who, **{argument: n})], "changed where it is written"
+
+
+Change = tuple[str, str, int]
+
+
+def _changes(evidence: Evidence, node: Node, mine: Edge, other: Edge) -> Iterator[Change | None]:
+    """What to write for each axis on which two branches differ; ``None`` for one whose size no argument gives."""
+    joined = node.config.get("axis", -1) if node.op == "Concatenate" else None
+    sizes, wanted = evidence.origins.of(mine), evidence.origins.of(other)
+    for axis, (one, two) in enumerate(zip(sizes, wanted, strict=True)):
+        if not axis or value(one) == value(two) or (joined is not None and axis == joined % len(sizes)) or 1 in (value(one), value(two)):
+            continue
+        yield _change(one, value(two))
+
+
+def _change(size: Size, wanted: int | None) -> Change | None:
+    found = instead(size, wanted) if wanted is not None else None
+    return (found[0], found[1], found[4]) if found is not None else None
+
+
+def _node(evidence: Evidence, name: str) -> Node | None:
+    return next((node for node in evidence.flow.nodes if node.name == name), None)
+
+
+def _place(evidence: Evidence, node: Node | None) -> int:
+    return evidence.flow.nodes.index(node) if node is not None else 0
