@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .compilers.fit import fit_batch
     from .diagnose import trace
     from .flow import CannotRebuild
+    from .port import port
     from .repair.patch import apply
     from .replicas import tpu_strategy
     from .report import Report
@@ -28,6 +29,7 @@ _HOME = {
     "assert_flows": ".testing",
     "tpu_strategy": ".replicas",
     "fit_batch": ".compilers.fit",
+    "port": ".port",
     "watch": ".watch",
     "Report": ".report",
     "CannotRebuild": ".flow",
@@ -37,7 +39,7 @@ _HOME = {
     "unload_ipython_extension": ".notebook",
 }
 
-__all__ = ["CannotRebuild", "Report", "apply", "assert_flows", "diff", "fit_batch", "rules", "tpu_strategy", "trace", "watch"]
+__all__ = ["CannotRebuild", "Report", "apply", "assert_flows", "diff", "fit_batch", "port", "rules", "tpu_strategy", "trace", "watch"]
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,7 @@ from .report import Report
 from .rules import run_rules
 from .rules.behind import behind
 from .rules.facts.tpu_batch import ShareOnly
+from .sources.belongings import Belongings
 from .trace.axes import name_axes
 from .trace.locations import user_frame
 from .trace.patience import timed_out
@@ -96,7 +97,18 @@ def trace(
 
 
 def _report(program: Program, fixes: bool, compiler: str | None, limits: Any, compile_batches: bool, start: float) -> Report:
+    belongings = Belongings(program.model, program.data)
+    try:
+        return _looked(program, belongings, fixes, compiler, limits, compile_batches, start)
+    finally:
+        belongings.give_back()
+
+
+def _looked(
+    program: Program, belongings: Belongings, fixes: bool, compiler: str | None, limits: Any, compile_batches: bool, start: float
+) -> Report:
     seen = examine(program)
+    seen.evidence.facts["lost"] = belongings.give_back()
     name_axes(seen.evidence.flow)
     findings = run_rules(seen.evidence)
     if program.target is not None and seen.evidence.where in ("call", "loss", "metric") and not timed_out(seen.error):

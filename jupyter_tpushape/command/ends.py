@@ -147,6 +147,14 @@ class _Done:
     yet = False
 
 
-def done() -> None:
-    """The command has its exit code: an interrupt finds nothing to end."""
+def done(code: int) -> None:
+    """The command has its exit code: from here on an interrupt ends the process with that, and says nothing."""
     _Done.yet = True
+    if threading.current_thread() is threading.main_thread():
+        with contextlib.suppress(ValueError, OSError):
+            signal.signal(signal.SIGINT, lambda *_: _LEAVE(code))
+    if code == INTERRUPTED:
+        # Threads and exit functions of the program have as long to end as what was interrupted had.
+        leaving = threading.Timer(GRACE, lambda: _LEAVE(code))
+        leaving.daemon = True
+        leaving.start()

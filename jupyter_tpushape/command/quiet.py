@@ -73,10 +73,12 @@ def _held_back() -> Iterator[None]:
     with tempfile.TemporaryFile() as kept:
         real = os.dup(2)
         os.dup2(kept.fileno(), 2)
-        failed = True
+        failed = False
         try:
             yield
-            failed = False
+        except Exception:
+            failed = True
+            raise
         finally:
             os.dup2(real, 2)
             os.close(real)

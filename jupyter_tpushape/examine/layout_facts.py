@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
+from ..replicas import live_distribution
 from ..replicas.layouts import Axes, Mesh, axes_of, mesh_of
 
 
@@ -18,12 +21,26 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Slot:
+    """A tensor that the optimizer keeps beside a variable, laid out otherwise than it."""
+
+    path: str
+    axes: Axes
+    variable: str
+    beside: Axes
+    shape: tuple[int, ...]
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Laid:
     """What a distribution does.
 
     Attributes:
         variables: ``(path, shape, bytes, trainable)`` of the model's. outputs: the paths of layers' outputs, which a map may name as well.
         taken: layouts of variables that were made under the distribution, by path: they stay, whatever the map says.
+        slots: what the optimizer lays out otherwise than the variable that it belongs to. early: variables whose values were there before
+        the distribution was set. deals: whether Keras deals a dataset to several hosts (``auto_shard_dataset``).
     """
 
     mesh: Mesh
@@ -32,6 +49,9 @@ class Laid:
     outputs: tuple[str, ...] = ()
     maps: bool = False
     taken: dict[str, Axes] = field(default_factory=dict)
+    slots: tuple[Slot, ...] = ()
+    early: tuple[str, ...] = ()
+    deals: bool = True
 
     def fits(self, path: str) -> list[Entry]:
         """The entries that a path takes its layout from, as Keras looks them up; more than one is an error."""
@@ -74,7 +94,72 @@ def laid_out(adapter: Any, model: Any, distribution: Any) -> Laid:
         tuple(f"{getattr(layer, 'path', None) or layer.name}/output" for layer in model._flatten_layers(include_self=True, recursive=True)),
         held is not None,
         taken,
+        _slots(model, distribution, variables),
+        _early(distribution, variables),
+        bool(getattr(distribution, "auto_shard_dataset", True)),
     )
+
+
+def _early(distribution: Any, variables: list[Any]) -> tuple[str, ...]:
+    """Variables with values and without a layout, under a distribution that is set: they lie on one device."""
+    if live_distribution() is not distribution:
+        return ()
+    return tuple(str(one.path) for one in variables if getattr(one, "_value", None) is not None and getattr(one, "_layout", None) is None)
+
+
+class _Variable(SimpleNamespace):
+    """Stands for a variable that an optimizer makes, or is given: a path, a shape, a dtype and a layout, and no value."""
+
+    overwrite_with_gradient = False
+
+
+def _slots(model: Any, distribution: Any, variables: list[Any]) -> tuple[Slot, ...]:
+    """What the optimizer's own ``build`` lays out otherwise than the variable beside it; nothing where it cannot be asked without values."""
+    optimizer = getattr(model, "optimizer", None)
+    build = getattr(type(optimizer), "build", None)
+    if build is None:
+        return ()
+    trained, made = [], []
+    try:
+        for one in variables:
+            if one.trainable:
+                layout = distribution.get_variable_layout(one)
+                trained.append(_Variable(path=one.path, name=one.name, shape=tuple(one.shape), dtype=one.dtype, _layout=layout))
+        stand_in = object.__new__(type(optimizer))
+        held = {key: list(value) if isinstance(value, list) else value for key, value in vars(optimizer).items()}
+        vars(stand_in).update(held, built=False)
+        root = str(getattr(optimizer, "name", "optimizer"))
+
+        def add_variable(shape: Any, *_: Any, dtype: Any = None, layout: Any = None, name: Any = None, **__: Any) -> Any:
+            slot = _Variable(path=f"{root}/{name}", name=name, shape=tuple(shape), dtype=dtype or "float32", _layout=layout)
+            made.append(slot)
+            return slot
+
+        object.__setattr__(stand_in, "add_variable", add_variable)
+        build(stand_in, trained)
+        return tuple(_differing(distribution, trained, made))
+    except Exception:  # an optimizer of the user's own that needs more than shapes, or a map that clashes, which a rule says
+        return ()
+
+
+def _differing(distribution: Any, trained: list[_Variable], made: list[_Variable]) -> Iterator[Slot]:
+    for slot in made:
+        plain = slot.path.replace("/", "_")
+        fitting = [one for one in trained if one.shape == slot.shape and one.path.replace("/", "_") in plain]
+        alike = [one for one in trained if one.shape == slot.shape]
+        owner = max(fitting, key=lambda one: len(one.path)) if fitting else alike[0] if len(alike) == 1 else None
+        if owner is None or not slot.shape:
+            continue
+        axes, beside = (_whole_axes(axes_of(distribution.get_variable_layout(one))) for one in (slot, owner))
+        if axes != beside:
+            yield Slot(slot.path, axes, owner.path, beside, slot.shape, _bytes(slot))
+
+
+def _whole_axes(axes: Axes) -> Axes:
+    """A layout without the axes at its end that lie whole."""
+    while axes and not axes[-1]:
+        axes = axes[:-1]
+    return axes
 
 
 def _bytes(variable: Any) -> int:

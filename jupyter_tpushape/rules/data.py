@@ -94,6 +94,8 @@ def data_sampled(evidence: Evidence) -> Iterator[Finding]:
         if code == "unshuffled":
             continue
         yield Finding.of(SAMPLED.id, "note", Sampled(code, text))
+    for lost in evidence.facts.get("lost", ()):
+        yield Finding.of(SAMPLED.id, "note", Sampled("moved-on", str(lost)))
 
 
 @check(order=2)

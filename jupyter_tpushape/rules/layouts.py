@@ -10,7 +10,7 @@ from typing import Any
 from ..examine.evidence import Evidence
 from ..examine.layout_facts import Entry, Laid
 from ..flow import Finding
-from .facts.layouts import IdleAxis, KeysClash, KeyUnused, LeftWhole, TooLong, Twice, Undivided
+from .facts.layouts import IdleAxis, KeysClash, KeyUnused, LeftWhole, MadeEarly, SlotApart, TooLong, Twice, Undivided
 from .registry import check, rule
 
 # A variable of so many bytes is worth a word when it lies whole on every device.
@@ -65,6 +65,53 @@ WHOLE = rule(
     "layout-whole", "A large variable lies whole on every device", severity="note", source="keras.distribution.ModelParallel.get_variable_layout",
     fails=_example('layout[".*head/kernel"] = ("model", None)', 131072), **_COMMON,
 )  # fmt: skip
+EARLY = rule(
+    "mesh-set-late", "The model was made before the distribution was set", severity="error",
+    source="keras/src/backend/jax/trainer.py: a mix of local and distributed variables", backend="jax", frameworks=("keras",),
+    fails="""
+def build():
+    m = keras.Sequential([keras.Input((16,)), L.Dense(8)]); m.compile("sgd", "mse"); return m
+build = build()
+def data():
+    return np.zeros((64, 16), "float32"), np.zeros((64, 8), "float32")
+def strategy():
+    D = keras.distribution
+    if D.distribution() is None:
+        D.set_distribution(D.DataParallel(device_mesh=D.DeviceMesh((8,), ["batch"], devices=[f"tpu:{i}" for i in range(8)])))
+    return D.distribution()
+""",
+    passes="""
+def build():
+    m = keras.Sequential([keras.Input((16,)), L.Dense(8)]); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((64, 16), "float32"), np.zeros((64, 8), "float32")
+def strategy():
+    D = keras.distribution
+    if D.distribution() is None:
+        D.set_distribution(D.DataParallel(device_mesh=D.DeviceMesh((8,), ["batch"], devices=[f"tpu:{i}" for i in range(8)])))
+    return D.distribution()
+""",
+    doc="`keras.distribution.set_distribution` lays variables as they are made, and moves none that are there.",
+)  # fmt: skip
+_OWN_OPTIMIZER = """
+class Momentum(keras.optimizers.Optimizer):
+    def build(self, variables):
+        super().build(variables)
+        self.speed = [{made} for v in variables]
+    def update_step(self, gradient, variable, rate):
+        speed = self.speed[self._get_variable_index(variable)]
+        self.assign(speed, 0.9 * speed + gradient); self.assign_sub(variable, rate * speed)
+"""
+SLOT = rule(
+    "layout-slot", "The optimizer lays a slot out otherwise than its variable", severity="slow",
+    source="keras.optimizers.Optimizer.add_variable: a variable without a layout takes the map's for its own path", **{
+        **_COMMON,
+        "passes": _OWN_OPTIMIZER.format(made='self.add_variable_from_reference(v, "speed")') + _RIGHT.replace('"sgd"', "Momentum(0.1)"),
+    },
+    fails=_OWN_OPTIMIZER.format(made='self.add_variable(v.shape, name="speed")') + _RIGHT.replace('"sgd"', "Momentum(0.1)"),
+    doc="""Each step needs both in one layout, so one of them is exchanged between devices in every step; a slot that is whole takes as much
+memory on every device as its variable on all of them.""",
+)  # fmt: skip
 
 
 @check(order=60, backend="jax")
@@ -73,11 +120,17 @@ def judged(evidence: Evidence) -> Iterator[Finding]:
     laid: Laid | None = evidence.facts.get("layout")
     if laid is None or not laid.variables:
         return
+    if laid.early:
+        yield Finding.of(EARLY.id, "error", MadeEarly(laid.early[0], len(laid.early), laid.mesh.devices))
     yield from _clashes(laid)
     for entry in laid.entries:
         yield from _entry(laid, entry)
     yield from _idle(laid)
     yield from _whole(laid)
+    if laid.slots:
+        first = max(laid.slots, key=lambda slot: slot.bytes)
+        fact = SlotApart(first.path, first.axes, first.variable, first.beside, len(laid.slots) - 1, sum(slot.bytes for slot in laid.slots))
+        yield Finding.of(SLOT.id, "slow", fact)
 
 
 def _clashes(laid: Laid) -> Iterator[Finding]:
@@ -127,15 +180,15 @@ def divided(laid: Laid, entry: Entry, shapes: list[tuple[int, ...]], place: int)
 def _unused(laid: Laid, entry: Entry) -> Iterator[Finding]:
     if any(_fits(entry.key, path) for path in laid.outputs) or not any(entry.axes):
         return
-    near = _near(laid, entry)
-    fact = KeyUnused(entry.key, entry.axes, tuple(near), _key_for(laid, entry, near), laid.mesh.devices)
+    near, how = _near(laid, entry)
+    fact = KeyUnused(entry.key, entry.axes, tuple(near), _key_for(laid, entry, near), laid.mesh.devices, how)
     # Nothing comes of the whole map, or variables stay whole that the key was clearly meant for: else it may be for another variant.
     idle = not any(laid.axes(path) and any(laid.axes(path) or ()) for path, _, _, _ in laid.variables)
-    yield Finding.of(UNUSED.id, "silent" if near or idle else "note", fact)
+    yield Finding.of(UNUSED.id, "silent" if idle or (near and how != "renamed") else "note", fact)
 
 
-def _near(laid: Laid, entry: Entry) -> list[str]:
-    """Variables without a layout that a key fits in part, or is nearly the name of; those only that the layout would do for."""
+def _near(laid: Laid, entry: Entry) -> tuple[list[str], str]:
+    """Variables without a layout that a key was meant for, of those that the layout would do for; and how their layers differ from the key's."""
     free = [
         path
         for path, shape, _, _ in laid.variables
@@ -146,14 +199,58 @@ def _near(laid: Laid, entry: Entry) -> list[str]:
     except re.error:
         found = []
     if found:
-        return found
+        return found, ""
     # As a key is written with dots for slashes, or for a layer that bears another number.
-    plain = re.sub(r"[.*^$\\()|?+\[\]]+", "/", entry.key).strip("/")
-    return [path for path in free if path.rsplit("/", 1)[-1] == plain.rsplit("/", 1)[-1] and _alike(plain, path)]
+    meant = [_words(key) for key in _alternatives(entry.key)]
+    found = [path for path in free if any(path.rsplit("/", 1)[-1] == words[-1] and _alike(words, path) for words in meant)]
+    if found:
+        return found, ""
+    found = [path for words in meant for path in _wrapped(laid, words, free)]
+    if found:
+        return found, "wrapped"
+    # The layers that it was written for have other names here: clear where only one kind of layer is left that its layout would do for.
+    rank, last = len(entry.axes), meant[0][-1]
+    left = [path for path, shape, _, _ in laid.variables if path in free and path.rsplit("/", 1)[-1] == last and len(shape) == rank]
+    return (left, "renamed") if len(meant[0]) > 1 and any(entry.axes) and len({_kind(path) for path in left}) == 1 else ([], "")
 
 
-def _alike(plain: str, path: str) -> bool:
-    words = [re.sub(r"_\d+$", "", word) for word in plain.split("/")]
+def _alternatives(key: str) -> list[str]:
+    """``.*(up|gate)/kernel`` as the keys that it stands for."""
+    group = re.search(r"\((?:\?:)?([\w|-]+)\)", key)
+    return [key[: group.start()] + word + key[group.end() :] for word in group[1].split("|")] if group else [key]
+
+
+def _words(key: str) -> list[str]:
+    """The parts of a path that a key names."""
+    plain = re.sub(r"_?(\\[dws]|\[0-9\])[+*]?", "", key)
+    return re.sub(r"[.*^$\\()|?+\[\]]+", "/", plain).strip("/").split("/")
+
+
+def _kind(path: str) -> str:
+    """A variable's path with the numbers that repeated layers bear left out."""
+    return re.sub(r"_?\d+", "", path)
+
+
+def _wrapped(laid: Laid, words: list[str], free: list[str]) -> Iterator[str]:
+    """The variables of layers that have a key's words in their paths, with parts of a layer around them between (``up/kernel`` in
+    ``lora_up/inner/kernel``). Of what a wrapper adds it is the largest: the wrapped layer's own."""
+    sizes = {path: held for path, _, held, _ in laid.variables}
+    inside: dict[str, list[str]] = {}
+    for path in free:
+        parts = path.split("/")
+        at = 0
+        for word in words[:-1]:
+            while at < len(parts) and not (parts[at] == word or word in re.split(r"[_.]", parts[at])):
+                at += 1
+            at += 1
+        if len(words) > 1 and at < len(parts) and parts[-1] == words[-1]:
+            inside.setdefault("/".join(parts[:at]), []).append(path)
+    for paths in inside.values():
+        yield max(paths, key=lambda path: sizes[path])
+
+
+def _alike(plain: list[str], path: str) -> bool:
+    words = [re.sub(r"_\d+$", "", word) for word in plain]
     parts = [re.sub(r"_\d+$", "", part) for part in path.split("/")][-len(words) :]
     return len(parts) == len(words) and all(difflib.SequenceMatcher(None, a, b).ratio() > 0.8 for a, b in zip(words, parts, strict=True))
 
@@ -162,10 +259,20 @@ def _key_for(laid: Laid, entry: Entry, near: list[str]) -> str:
     """The key with as little around it as it takes to fit the variables that it was meant for, and no other."""
     if not near:
         return ""
-    for made in (f".*{entry.key}", f"{entry.key}.*", f".*{entry.key}.*"):
+    for made in (f".*{entry.key}", f"{entry.key}.*", f".*{entry.key}.*", *_ends(near), entry.key.replace("/", "/(.*/)?")):
         if [path for path, _, _, _ in laid.variables if _fits(made, path)] == near:
             return made
     return re.escape(near[0]).replace(r"\_", "_").replace(r"\-", "-") if len(near) == 1 else ""
+
+
+def _ends(near: list[str]) -> Iterator[str]:
+    """Keys by the parts that all these paths end with, numbers left open: the shortest first."""
+    split = [re.sub(r"\d+", "#", path).split("/") for path in near]
+    for count in range(1, min(map(len, split)) + 1):
+        ends = {tuple(parts[-count:]) for parts in split}
+        if len(ends) > 1:
+            return
+        yield ".*" + re.escape("/".join(ends.pop())).replace(r"\_", "_").replace(r"\-", "-").replace(r"\#", r"\d+").replace("#", r"\d+")
 
 
 def _fits(key: str, path: str) -> bool:

@@ -7,10 +7,11 @@ from typing import Any
 
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardStepArguments, HeardTraced, hear
+from ..examine.layout_facts import Laid
 from ..flow import Finding
 from ..trace.locations import is_user_file
 from .examples import sequential
-from .facts.mesh import ForeignFunction, Indivisible, StepWithoutState, ValueAsked
+from .facts.mesh import ForeignFunction, HostsRefused, HostsShare, Indivisible, StepWithoutState, ValueAsked
 from .registry import check, rule
 from .tpu_batch import split_nodes
 
@@ -26,6 +27,30 @@ BATCH = rule(
     doc="""`keras.distribution` lays every batch over the mesh in equal parts, the last one included:
 `Sharding ... implies that array axis 0 is partitioned 8 times, but the dimension size is 12`. For a slice that is only planned,
 `DataParallel` over all of its chips is assumed. Without a distribution, Keras on JAX trains on a single device.""",
+)  # fmt: skip
+_PROCESSES = (
+    _ROWS.format(64)
+    + """
+def strategy():
+    D = keras.distribution
+    mesh = D.DeviceMesh((16,), ["batch"], devices=[f"tpu:{{i}}" for i in range(16)])
+    return D.DataParallel(device_mesh=mesh, auto_shard_dataset={0})
+"""
+)
+HOSTS = rule(
+    "mesh-hosts", "Keras does not deal this data to several hosts", severity="tpu",
+    source="keras/src/trainers/data_adapters/__init__.py, keras/src/distribution/distribution_lib.py: distribute_tf_dataset (Keras 3.15)",
+    tpu="v5e-16", backend="jax", frameworks=("keras",), fails=_PROCESSES.format(True), passes=_PROCESSES.format(False),
+    doc="""On a slice of several hosts each runs the program, and `auto_shard_dataset=True`, the default, has Keras deal a `tf.data.Dataset` to them.
+Other data raises, as does a batch that does not divide over the hosts. Of a slice that is only planned, `DataParallel` is assumed.""",
+)  # fmt: skip
+DEALT = rule(
+    "mesh-hosts-share", "Each host reads what it should not", severity="silent", source="keras.distribution.Distribution.distribute_dataset (Keras 3.15)",
+    tpu="v5e-16", backend="jax", frameworks=("keras",),
+    fails=_PROCESSES.format(True).replace("return np", "return tf.data.Dataset.from_tensor_slices((np").replace('1), "float32")\n', '1), "float32"))).shard(4, 0).batch(16)\n', 1),
+    passes=_PROCESSES.format(True).replace("return np", "return tf.data.Dataset.from_tensor_slices((np").replace('1), "float32")\n', '1), "float32"))).batch(16)\n', 1),
+    doc="""A pipeline that is sharded by hand and by Keras as well gives each host a part of its part, and the rest is never read. One that nobody shards
+gives all hosts the same rows, which is told as a note: its files may be split by other means.""",
 )  # fmt: skip
 VALUE = rule(
     "value-asked", "Code looks at a value while the step is compiled", severity="error", source="jax.errors: ConcretizationTypeError and its kind",
@@ -117,3 +142,26 @@ def indivisible(evidence: Evidence) -> Iterator[Finding]:
         if rows is not None and not split.divides(rows):
             yield Finding.of(BATCH.id, "tpu", Indivisible(rows, split.parts, last, split.genuine), split_nodes(evidence))
             return
+
+
+@check(order=62, backend="jax")
+def hosts(evidence: Evidence) -> Iterator[Finding]:
+    """What Keras does with the data where each host of a slice runs the program."""
+    sample, target, split = evidence.sample, evidence.target, evidence.split
+    if sample is None or target is None or split is None or target.hosts < 2 or sample.kind == "specs":
+        return
+    laid: Laid | None = evidence.facts.get("layout")
+    nodes = split_nodes(evidence)
+    if laid is not None and not laid.deals:
+        if sample.kind == "dataset" and not any(stage.op == "shard" or stage.reads_files for stage in sample.stages):
+            yield Finding.of(DEALT.id, "note", HostsShare(target.hosts, False), nodes)
+        return
+    if sample.kind != "dataset":
+        yield Finding.of(HOSTS.id, "tpu", HostsRefused(target.hosts), nodes)
+        return
+    # As distribute_tf_dataset counts: hosts that hold one copy of the model together read the same rows.
+    parts = min(split.parts, target.hosts)
+    if parts > 1 and split.batch is not None and split.batch % parts:
+        yield Finding.of(HOSTS.id, "tpu", HostsRefused(target.hosts, split.batch, parts), nodes)
+    if parts > 1 and any(stage.op == "shard" for stage in sample.stages):
+        yield Finding.of(DEALT.id, "silent", HostsShare(parts, True), nodes)

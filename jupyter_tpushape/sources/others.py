@@ -47,14 +47,17 @@ def _frames() -> dict[int, FrameType]:
 
 def at_work() -> bool:
     """Whether another thread runs code of the user's."""
-    return any(_is_users(frame.f_code.co_filename) for stack in stacks() for frame in stack)
+    return any(_calls(frame.f_code.co_filename) for stack in stacks() for frame in stack)
 
 
-def _is_users(file: str) -> bool:
+def _calls(file: str) -> bool:
+    return is_users(file) or (any(word in file for word in _CALLING) and not file.startswith((_HERE, "<")))
+
+
+def is_users(file: str) -> bool:
+    """Whether code of this file is the user's own."""
     if file.startswith((_HERE, "<frozen")):
         return False
     if file.startswith("<"):
         return file.startswith(("<ipython-input", "<cell", "<string>"))
-    if any(word in file for word in _CALLING):
-        return True
     return not file.startswith(_LIBRARIES) and "site-packages" not in file

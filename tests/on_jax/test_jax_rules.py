@@ -22,6 +22,12 @@ SHARED = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def _no_distribution_is_left():
+    yield
+    keras.distribution.set_distribution(None)
+
+
 def example(source, name):
     scope = {"keras": keras, "L": keras.layers, "np": np, "tpushape": tpushape, "__name__": "example"}
     exec(compile(source, name, "exec"), scope)

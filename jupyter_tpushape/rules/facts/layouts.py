@@ -15,13 +15,15 @@ def laid(axes: Axes) -> str:
 
 
 class KeyUnused(Fact, frozen=True):
-    """An entry that fits no variable. ``near``: the variables that it nearly fits, which stay whole; ``key_for``: a key that fits them."""
+    """An entry that fits no variable. ``near``: the variables that it was meant for, which stay whole; ``key_for``: a key that fits them;
+    ``how``: ``"wrapped"`` or ``"renamed"`` where their layers are, compared with the key."""
 
     key: str
     axes: Axes
     near: tuple[str, ...] = ()
     key_for: str = ""
     devices: int = 1
+    how: str = ""
 
     def message(self) -> str:
         return f"The layout map's key {self.key!r} fits no variable of the model."
@@ -32,6 +34,10 @@ class KeyUnused(Fact, frozen=True):
         shown = ", ".join(self.near[:3]) + (f" and {len(self.near) - 3} more" if len(self.near) > 3 else "")
         whole = f"{shown} {'stays' if len(self.near) == 1 else 'stay'} whole on every device"
         cure = f" {self.key_for!r} fits." if self.key_for else ""
+        if self.how == "wrapped":
+            return f"The layer that it names is wrapped in another one here; {whole}.{cure}"
+        if self.how == "renamed":
+            return f"No layer here bears that name, and its layout would do for one kind of layer only; {whole}.{cure}"
         return f"A key has to fit the whole path (re.fullmatch); {whole}.{cure}"
 
     def sides(self) -> Sides:
@@ -136,3 +142,41 @@ class LeftWhole(Fact, frozen=True):
 
     def why(self) -> str:
         return "No key of the layout map fits it; with Adam its two slots lie there as well."
+
+
+class MadeEarly(Fact, frozen=True):
+    """Variables that were there before the distribution was set."""
+
+    path: str
+    variables: int
+    devices: int
+
+    def message(self) -> str:
+        more = f" and {count(self.variables - 1, 'more variable')}" if self.variables > 1 else ""
+        return f"{self.path}{more} were made before the distribution was set, and lie on one device of {self.devices}."
+
+    def why(self) -> str:
+        return "Keras lays a variable when it is made; fit raises ValueError (incompatible devices). Set the distribution first, then make the model."
+
+
+class SlotApart(Fact, frozen=True):
+    """A tensor of the optimizer that lies otherwise than its variable."""
+
+    path: str
+    axes: Axes
+    variable: str
+    beside: Axes
+    more: int
+    bytes: int
+
+    def message(self) -> str:
+        also = f" ({count(self.more, 'more slot')} likewise)" if self.more else ""
+        lies = f"as {laid(self.axes)}" if self.axes else "whole on every device"
+        beside = f"as {laid(self.beside)}" if self.beside else "whole on every device"
+        return f"The optimizer keeps {self.path} {lies}, and its variable {self.variable} lies {beside}{also}."
+
+    def why(self) -> str:
+        return (
+            "A slot that is made without a layout takes the map's for its own path. add_variable_from_reference, or add_variable(layout=...), "
+            "gives it its variable's."
+        )

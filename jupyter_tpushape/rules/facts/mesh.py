@@ -80,3 +80,41 @@ class StepWithoutState(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("train_step(self, state, data)"), Side("train_step(self, data)")
+
+
+class HostsRefused(Fact, frozen=True):
+    """Data that Keras does not deal to several hosts: no ``tf.data.Dataset``, or a batch (``rows``) that does not divide over ``parts``."""
+
+    hosts: int
+    rows: int = 0
+    parts: int = 0
+
+    def message(self) -> str:
+        if self.rows:
+            return f"A batch of {self.rows} does not divide over the {self.parts} parts that {self.hosts} hosts read."
+        return f"Keras deals only a tf.data.Dataset to {self.hosts} hosts, and this data is none."
+
+    def why(self) -> str:
+        if self.rows:
+            return "Keras rebatches the dataset for each host (auto_shard_dataset), and raises ValueError."
+        return (
+            "fit raises ValueError. Give a tf.data.Dataset, or give each host its own rows (jax.process_index()) and set "
+            "auto_shard_dataset=False on the distribution."
+        )
+
+
+class HostsShare(Fact, frozen=True):
+    """A pipeline that is sharded over hosts by hand and by Keras (``twice``), or by nobody."""
+
+    hosts: int
+    twice: bool
+
+    def message(self) -> str:
+        if self.twice:
+            return f"The pipeline shards the data, and Keras shards it again over {self.hosts} parts: most of the rows are never read."
+        return f"Nothing in the pipeline shards the data over {self.hosts} hosts, so that all of them may read the same rows."
+
+    def why(self) -> str:
+        if self.twice:
+            return "auto_shard_dataset is True. Leave out shard(), or set auto_shard_dataset=False on the distribution."
+        return "auto_shard_dataset is False, so that Keras leaves each host's data as it is."

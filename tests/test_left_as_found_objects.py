@@ -1,0 +1,272 @@
+"""What the user's own objects, random generators and iterators lose in a trace is given back, or said."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import random
+import threading
+import time
+import types
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tf_keras
+
+import jupyter_tpushape as tpushape
+
+BOTH = pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
+X, Y = np.zeros((32, 4), "float32"), np.zeros((32, 3), "float32")
+SIGNATURE = (tf.TensorSpec((None, 4), tf.float32), tf.TensorSpec((None, 3), tf.float32))
+
+
+def model(lib):
+    made = lib.Sequential([lib.Input((4,)), lib.layers.Dense(3)])
+    made.compile("sgd", "mse")
+    return made
+
+
+def trace(program, data):
+    return tpushape.trace(program, data, tpu=None, fixes=False)
+
+
+def moved(report):
+    return [
+        finding.message
+        for finding in report.findings
+        if finding.rule == "data-sampled" and "cannot be rewound: make it anew" in finding.message
+    ]
+
+
+class Counter:
+    """A plain object that a layer or a batch source tells what it does."""
+
+    def __init__(self):
+        self.calls, self.log, self.seen = 0, [], set()
+
+    def count(self, what):
+        self.calls += 1
+        self.log.append(what)
+        self.seen.add(what)
+
+    @property
+    def state(self):
+        return self.calls, list(self.log), set(self.seen)
+
+
+def numbers():
+    """Every kind of random generator of the user's own, and what it says next."""
+    return {
+        "random": (random.Random(1), lambda one: one.random()),
+        "numpy": (np.random.default_rng(1), lambda one: one.random()),
+        "legacy": (np.random.RandomState(1), lambda one: one.rand()),
+        "bits": (np.random.PCG64(1), lambda one: one.random_raw()),
+        "mersenne": (np.random.MT19937(1), lambda one: one.random_raw()),
+    }
+
+
+@BOTH
+@pytest.mark.parametrize("kind", numbers())
+@pytest.mark.parametrize("place", ["builder", "data", "layer", "source", "generator"])
+def test_a_random_generator_of_the_users_own_goes_on_where_it_was(lib, kind, place):
+    one, draw = numbers()[kind]
+    drawn = []
+
+    class Noisy(lib.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.numbers = one
+
+        def call(self, x):
+            drawn.append(draw(self.numbers))
+            return x + drawn[-1]
+
+    class Source(keras.utils.PyDataset if lib is keras else tf_keras.utils.Sequence):
+        def __init__(self):
+            super().__init__()
+            self.numbers = one
+
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, index):
+            drawn.append(draw(self.numbers))
+            return X, Y
+
+    def build():
+        if place == "builder":
+            drawn.append(draw(one))
+        layers = [lib.Input((4,)), *([Noisy()] if place == "layer" else []), lib.layers.Dense(3)]
+        made = lib.Sequential(layers)
+        made.compile("sgd", "mse")
+        return made
+
+    def make_data():
+        drawn.append(draw(one))
+        return X, Y
+
+    def rows():
+        for _ in range(4):
+            drawn.append(draw(one))
+            yield X, Y
+
+    data = {"data": make_data, "source": Source(), "generator": tf.data.Dataset.from_generator(rows, output_signature=SIGNATURE)}
+    # A layer is called when the model is made, before anything is traced.
+    program = build() if place == "layer" else build
+    expected = draw(copy.deepcopy(one))
+    drawn.clear()
+    report = trace(program, data.get(place, (X, Y)))
+    assert drawn, "it was asked for a number"
+    assert draw(one) == expected
+    assert moved(report) == []
+
+
+@BOTH
+def test_plain_objects_of_a_model_and_of_data_are_as_they_were(lib):
+    told = Counter()
+
+    class Telling(lib.layers.Layer):
+        def __init__(self, told):
+            super().__init__()
+            self.told = told
+            self.space = types.SimpleNamespace(last=None)
+
+        def call(self, x):
+            self.told.count(self.name)
+            self.space.last = x
+            return x
+
+    class Source(keras.utils.PyDataset if lib is keras else tf_keras.utils.Sequence):
+        def __init__(self):
+            super().__init__()
+            self.told, self.asked, self.order = Counter(), 0, [2, 1, 0]
+
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, index):
+            self.told.count(index)
+            self.asked += 1
+            self.order.pop()
+            return X, Y
+
+    layer, source = Telling(told), Source()
+    made = lib.Sequential([lib.Input((4,)), layer, lib.layers.Dense(3)])
+    made.compile("sgd", "mse")
+    before, last = told.state, layer.space.last
+    report = trace(made, source)
+    assert report.ok
+    assert told.state == before and layer.space.last is last
+    assert source.told.state == (0, [], set())
+    assert (source.asked, source.order) == (0, [2, 1, 0])
+
+
+def test_iterators_inside_of_a_dataset_go_on_where_they_were(tmp_path):
+    (tmp_path / "rows.txt").write_text("1\n2\n3\n4\n5\n6\n")
+    names = [f"row {i}" for i in range(6)]
+    with (tmp_path / "rows.txt").open() as file:
+        over, counted, pending = iter(names), zip(range(6), strict=True), list(names)
+
+        def rows():
+            while True:
+                file.readline(), next(over), next(counted), pending.pop()
+                yield X, Y
+
+        report = trace(model(keras), tf.data.Dataset.from_generator(rows, output_signature=SIGNATURE))
+        assert moved(report) == []
+        assert (file.readline(), next(over), next(counted), pending) == ("1\n", "row 0", (0,), names)
+
+
+@pytest.mark.parametrize("kind", ["generator", "count", "enumerate", "at its end"])
+def test_an_iterator_that_cannot_be_rewound_is_named(kind):
+    def endless():
+        number = 0
+        while True:
+            yield number
+            number += 1
+
+    source = {"generator": endless(), "count": itertools.count(), "enumerate": enumerate(range(9)), "at its end": iter([1, 2])}[kind]
+
+    def rows():
+        for _, _number in zip(range(5), source, strict=False):
+            yield X, Y
+
+    said = moved(trace(model(keras), tf.data.Dataset.from_generator(rows, output_signature=SIGNATURE)))
+    assert len(said) == 1
+    assert said[0].startswith(
+        {
+            "generator": "The generator endless (",
+            "count": "The iterator count",
+            "enumerate": "The iterator enumerate",
+            "at its end": "An iterator",
+        }[kind]
+    )
+
+
+def test_what_is_not_asked_is_not_said_to_have_moved():
+    unused = (row for row in range(3))
+
+    def rows():
+        if len(X) == 1:
+            next(unused)
+        yield X, Y
+
+    assert moved(trace(model(keras), tf.data.Dataset.from_generator(rows, output_signature=SIGNATURE))) == []
+    assert next(unused) == 0
+
+
+def test_numbers_of_a_generator_that_goes_on_are_not_drawn_twice():
+    numbers = np.random.default_rng(5)
+
+    def rows():
+        while True:
+            yield numbers.random((8, 4), "float32"), np.zeros((8, 3), "float32")
+
+    report = trace(model(keras), rows())
+    taken = [next(report.replacement)[0] for _ in range(6)]
+    again = np.random.default_rng(5)
+    for batch in taken:
+        np.testing.assert_array_equal(batch, again.random((8, 4), "float32"))
+
+
+def test_numbers_that_another_thread_draws_are_not_rewound():
+    numbers, drawn, stop = random.Random(4), [], threading.Event()
+
+    def draw():
+        while not stop.is_set():
+            drawn.append(numbers.random())
+            time.sleep(0.0005)
+
+    def build():
+        numbers.random()
+        return model(keras)
+
+    thread = threading.Thread(target=draw)
+    thread.start()
+    trace(build, (X, Y))
+    stop.set()
+    thread.join()
+    assert len(set(drawn)) == len(drawn) > 1
+
+
+def test_objects_that_cannot_be_looked_at_lose_no_trace():
+    class Odd:
+        @property
+        def __dict__(self):
+            raise RuntimeError("no")
+
+    class Odder:
+        def __getattribute__(self, name):
+            raise RuntimeError("no")
+
+    circle = Counter()
+    circle.log.append(circle)
+    odd = [Odd(), Odder(), circle, {"circle": circle}]
+
+    def make_data():
+        assert len(odd) == 4
+        return X, Y
+
+    assert trace(model(keras), make_data).ok
