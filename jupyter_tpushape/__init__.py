@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .replicas import tpu_strategy
     from .report import Report
     from .rules import rules
+    from .suggest import suggest_layout
     from .testing import assert_flows
     from .watch import watch
 
@@ -30,6 +31,7 @@ _HOME = {
     "tpu_strategy": ".replicas",
     "fit_batch": ".compilers.fit",
     "port": ".port",
+    "suggest_layout": ".suggest",
     "watch": ".watch",
     "Report": ".report",
     "CannotRebuild": ".flow",
@@ -39,7 +41,20 @@ _HOME = {
     "unload_ipython_extension": ".notebook",
 }
 
-__all__ = ["CannotRebuild", "Report", "apply", "assert_flows", "diff", "fit_batch", "port", "rules", "tpu_strategy", "trace", "watch"]
+__all__ = [
+    "CannotRebuild",
+    "Report",
+    "apply",
+    "assert_flows",
+    "diff",
+    "fit_batch",
+    "port",
+    "rules",
+    "suggest_layout",
+    "tpu_strategy",
+    "trace",
+    "watch",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -118,7 +118,7 @@ def test_what_keras_3_has_elsewhere_or_not_at_all():
     body = """
     from tensorflow.keras.layers.experimental.preprocessing import Rescaling
     model = tf.keras.Sequential([Rescaling(2.0), tf.keras.layers.Dense(1)])
-    model.compile(tf.keras.optimizers.legacy.Adam(lr=0.1), "mse", experimental_steps_per_execution=4)
+    model.compile(tf.keras.optimizers.legacy.Adam(lr=0.1), "mse", ["mae"], experimental_steps_per_execution=4)
     model.fit(x, y, workers=2, batch_size=8)
     model.save("model", save_format="tf")
     tf.keras.backend.set_session(None)
@@ -126,7 +126,7 @@ def test_what_keras_3_has_elsewhere_or_not_at_all():
     new, left = ported(SET_UP + textwrap.dedent(body))
     for line in (
         "from keras.layers import Rescaling",
-        'compile(keras.optimizers.Adam(learning_rate=0.1), "mse", steps_per_execution=4)',
+        'compile(keras.optimizers.Adam(learning_rate=0.1), "mse", metrics=["mae"], steps_per_execution=4)',
         "model.fit(x, y, batch_size=8)",
         'model.save("model.keras")',
     ):

@@ -16,6 +16,7 @@ from typing import Any
 
 ROWS = 16
 # What either Keras puts into a graph for an operation, and what another calls without one.
+_LOOPS = frozenset({"RNN", "TimeDistributed"})
 _NO_LAYERS = ("InputLayer", "TFOpLambda", "SlicingOpLambda")
 
 
@@ -161,17 +162,20 @@ def named(variable: Any) -> str:
 
 
 def paired(weights: list[Any], values: list[Any], names: list[str]) -> list[Any]:
-    """Values by place; where the two Keras list a model's weights in another order, by kind of weight, each kind in its order."""
+    """Values by place; where the two Keras list a model's weights in another order, by kind of weight, each kind in its order.
+
+    A kind is a shape and a name, or the end of one: ``depthwise_kernel`` is ``kernel`` in Keras 3.
+    """
     if [(named(one), tuple(one.shape)) for one in weights] == [(name, value.shape) for name, value in zip(names, values, strict=True)]:
         return values
-    waiting: dict[Any, list[Any]] = {}
-    for name, value in zip(names, values, strict=True):
-        waiting.setdefault((name, value.shape), []).append(value)
+    waiting = list(zip(names, values, strict=True))
     found = []
     for one in weights:
-        left = waiting.get((named(one), tuple(one.shape)))
-        if left:
-            found.append(left.pop(0))
+        own, fitting = named(one), [i for i, (_, value) in enumerate(waiting) if value.shape == tuple(one.shape)]
+        alike = [i for i in fitting if waiting[i][0].endswith(own) or own.endswith(waiting[i][0])]
+        place = next((i for i in alike if waiting[i][0] == own), next(iter(alike), None))
+        if place is not None:
+            found.append(waiting.pop(place)[1])
         elif "seed" in named(one):
             found.append(plain(one))
         else:
@@ -187,13 +191,18 @@ def plain(variable: Any) -> Any:
 
 @contextlib.contextmanager
 def layers_of(kind: type) -> Iterator[list[Any]]:
-    """Layers as they are called inside, with what they give."""
+    """Layers as they are called inside, with what they give; not those that a layer calls in a loop, as often as its backend likes."""
     base: Any = next(one for one in kind.__mro__ if one.__name__ == "Layer")
-    original, made = base.__call__, []
+    original, made, looping = base.__call__, [], []
 
     def __call__(layer: Any, *args: Any, **kwargs: Any) -> Any:
-        outputs = original(layer, *args, **kwargs)
-        if type(layer).__name__ not in _NO_LAYERS:
+        loop = not _LOOPS.isdisjoint(one.__name__ for one in type(layer).__mro__)
+        looping.extend([layer] * loop)
+        try:
+            outputs = original(layer, *args, **kwargs)
+        finally:
+            del looping[len(looping) - loop :]
+        if type(layer).__name__ not in _NO_LAYERS and not looping:
             specs = [[list(one.shape), str(getattr(one.dtype, "name", one.dtype))] for one in leaves(outputs) if hasattr(one, "shape")]
             made.append([type(layer).__name__, specs])
         return outputs

@@ -232,6 +232,11 @@ class Rewriter:
                 elif word.arg in RENAMED and (keras or method in ("compile", "fit")):
                     at = self.source.start(word)
                     yield at, at + len(word.arg), RENAMED[word.arg]
+            if method == "compile" and len(call.args) == 3 and isinstance(call.args[2], (ast.List, ast.Tuple)):
+                # The third is metrics in Keras 2, and weights of losses in Keras 3.
+                at = self.source.start(call.args[2])
+                if not all(isinstance(item, ast.Constant) and not isinstance(item.value, str) for item in call.args[2].elts):
+                    yield at, at, "metrics="
             if method in ("save", "save_weights") and call.args and not self.context.dotted(call.func):
                 yield from self._path(call.args[0], ".weights.h5" if method == "save_weights" else ".keras")
             if keras.endswith("callbacks.ModelCheckpoint"):

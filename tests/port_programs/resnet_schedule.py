@@ -13,7 +13,7 @@ BATCH_SIZE = 4 * strategy.num_replicas_in_sync
 
 def block(x, filters):
     y = layers.Conv2D(filters, 3, padding="same", use_bias=False)(x)
-    y = tf.nn.relu(layers.BatchNormalization()(y))
+    y = keras.activations.relu(layers.BatchNormalization()(y))
     y = layers.Conv2D(filters, 3, padding="same", use_bias=False)(y)
     return layers.ReLU()(layers.add([layers.Conv2D(filters, 1)(x), layers.BatchNormalization()(y)]))
 
