@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from .compilers.fit import fit_batch
     from .diagnose import trace
     from .flow import CannotRebuild
+    from .port import port
     from .repair.patch import apply
     from .replicas import tpu_strategy
     from .report import Report
     from .rules import rules
+    from .suggest import suggest_layout
     from .testing import assert_flows
     from .watch import watch
 
@@ -28,6 +30,8 @@ _HOME = {
     "assert_flows": ".testing",
     "tpu_strategy": ".replicas",
     "fit_batch": ".compilers.fit",
+    "port": ".port",
+    "suggest_layout": ".suggest",
     "watch": ".watch",
     "Report": ".report",
     "CannotRebuild": ".flow",
@@ -37,7 +41,20 @@ _HOME = {
     "unload_ipython_extension": ".notebook",
 }
 
-__all__ = ["CannotRebuild", "Report", "apply", "assert_flows", "diff", "fit_batch", "rules", "tpu_strategy", "trace", "watch"]
+__all__ = [
+    "CannotRebuild",
+    "Report",
+    "apply",
+    "assert_flows",
+    "diff",
+    "fit_batch",
+    "port",
+    "rules",
+    "suggest_layout",
+    "tpu_strategy",
+    "trace",
+    "watch",
+]
 
 
 def __getattr__(name: str) -> Any:

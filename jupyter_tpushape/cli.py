@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import sys
 
-from .command import check, compiler, completion, doctor, explain, lists
+from .command import check, compiler, completion, doctor, explain, lists, port
 from .command.ends import answer_soon, done, ended, stand
 from .command.out import for_good, lenient
 
@@ -62,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     rules.add_argument("--json", action="store_true", help="as JSON")
     rules.set_defaults(run=lists.rules)
     commands.add_parser("doctor", help="versions, and what is missing").set_defaults(run=doctor.doctor)
+    _port(commands.add_parser("port", help="from TPUStrategy to Keras 3 on JAX: a diff, proved, and what is left to do by hand"))
     _compiler(commands.add_parser("compiler", help="install or remove the TPU compiler, in a folder of its own"))
     completing = commands.add_parser("completion", help="a script that completes commands and options in a shell")
     completing.add_argument("shell", choices=completion.SHELLS)
@@ -83,6 +84,19 @@ def _compiler(parser: argparse.ArgumentParser) -> None:
     removing.set_defaults(run=compiler.remove)
     for action in (installing, removing):
         action.add_argument("--folder", help="where it stands, in place of your cache")
+
+
+def _port(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Prints a diff that turns a program for tf.distribute.TPUStrategy into one of Keras 3 on JAX with keras.distribution. What cannot be "
+        "ported is named line by line. Both programs are run up to fit, and compared on one batch with the same weights. The file stays as it is. "
+        "Exit code: 0 nothing is left to do, 1 something is, or the two differ."
+    )
+    parser.add_argument("program", help="a Python file that trains with fit")
+    parser.add_argument("--python", help="a Python that has jax and what the program imports (default: this one, or TPUSHAPE_JAX_PYTHON)")
+    parser.add_argument("--no-proof", action="store_true", help="do not run the programs")
+    parser.add_argument("--output", help="write the new program here")
+    parser.set_defaults(run=port.port)
 
 
 def _check(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,30 @@ import { build, context } from "esbuild";
 
 const LIMIT = 150_000;
 const folder = "jupyter_tpushape/static";
+// Long names of the view's own, which neither a document nor a browser knows.
+const OWN = [
+  "bookmarks",
+  "chooseQuietly",
+  "disagreement",
+  "downStart",
+  "edgeById",
+  "edgeFindings",
+  "edgeMarks",
+  "edgeSeverity",
+  "fillDetails",
+  "fromOffset",
+  "laneWidth",
+  "nodeFindings",
+  "nodeSeverity",
+  "rowBottom",
+  "selectedLine",
+  "showOnly",
+  "toOffset",
+  "touched",
+  "viewport",
+];
 const common = {
+  mangleProps: new RegExp(`^(${OWN.join("|")})$`),
   bundle: true,
   minify: true,
   target: "es2022",

@@ -12,7 +12,7 @@ import jupyter_tpushape
 ROOT = Path(jupyter_tpushape.__file__).parent
 # From the top down. The package itself, which gives the public names, may be asked for its version and for a view.
 FLOORS = (
-    "flow", "files", "sources", "replicas", "trace", "saved", "graph", "examine", "rules", "repair", "compilers", "report", "diagnose", "watch", "testing",
+    "flow", "files", "sources", "replicas", "trace", "saved", "graph", "examine", "rules", "repair", "compilers", "suggest", "report", "diagnose", "port", "watch", "testing",
     "pytest_plugin", "views", "notebook", "command", "cli", "__main__", "_labextension",
 )  # fmt: skip
 PACKAGE = frozenset({"__version__", "view"})

@@ -3,8 +3,9 @@
     python benchmarks/view/paint.py [--real]
 
 Of each flow: the time from the report to the end of its first painted frame, and what of it is script; from a click
-to everything opened, laid out and painted; the frames of a pan at reading size and of a zoom from the whole to the
-parts, median and 95th percentile; the elements in the graph. The best of three. ``--real`` adds NASNetLarge and
+to everything opened, laid out and painted; the frames of a pan at reading size, of pans at several scales down to the
+whole picture (the slowest of them), and of a zoom from the whole to the parts, median and 95th percentile; the most
+elements that any of these had in the graph. The best of three. ``--real`` adds NASNetLarge and
 EfficientNetB7, traced here.
 """
 
@@ -22,7 +23,7 @@ from playwright.sync_api import sync_playwright
 from jupyter_tpushape.views.html import bundle_script
 
 ROOT = Path(__file__).parents[2]
-HEAD = ("nodes", "script", "first paint", "all opened", "a frame of a pan: median, 95 %", "of a zoom", "elements")
+HEAD = ("nodes", "script", "first paint", "all opened", "a frame of a pan: median, 95 %", "at the worst scale", "of a zoom", "elements")
 MEASURE = """async (report) => {
   const frame = () => new Promise((done) => requestAnimationFrame(done));
   // A task that is asked for within a frame runs when that frame has been painted.
@@ -58,14 +59,31 @@ MEASURE = """async (report) => {
     }
     return frames.slice(5);
   };
-  const wheel = (more) => svg.dispatchEvent(new WheelEvent('wheel', {clientX: area.x + 300, clientY: area.y + 300, bubbles: true, cancelable: true, ...more}));
+  const wheel = (more) => svg.dispatchEvent(new WheelEvent('wheel', {clientX: area.x + area.width / 2 - 12, clientY: area.y + 300, bubbles: true, cancelable: true, ...more}));
   const pan = await run((i) => wheel({deltaY: i < 60 ? 40 : -40}));
   shadow.querySelector('[aria-label^="Fit everything"]').click();
   await frame();
+  let elements = 0;
+  const count = () => { elements = Math.max(elements, svg.querySelectorAll('*').length); };
+  const scale = () => Number(/scale\\((\\S+)\\)/.exec(svg.querySelector('.world').getAttribute('transform'))[1]);
+  const drag = (type, x, y) => svg.dispatchEvent(new PointerEvent(type, {pointerId: 1, clientX: area.x + x, clientY: area.y + y, bubbles: true, button: 0}));
+  const whole = scale();
+  const afar = {};
+  for (const k of new Set([whole, ...[0.03, 0.08, 0.12, 0.2, 0.3, 0.41, 0.5].filter((k) => k > whole)])) {
+    wheel({deltaY: -Math.log(k / scale()) / 0.0035, ctrlKey: true});
+    await frame();
+    svg.setPointerCapture = () => undefined;
+    drag('pointerdown', 300, 300);
+    afar[k] = await run((i) => { drag('pointermove', 300 + 5 * Math.abs(30 - (i % 60)), 300 - 8 * Math.abs(30 - (i % 60))); }, 65);
+    drag('pointerup', 300, 300);
+    count();
+  }
+  shadow.querySelector('[aria-label^="Fit everything"]').click();
+  await frame();
   const zoom = await run((i) => wheel({deltaY: i < 60 ? -25 : 25, ctrlKey: true}));
-  const elements = svg.querySelectorAll('*').length;
+  count();
   off();
-  return {mounted, first, opened, pan, zoom, elements};
+  return {mounted, first, opened, pan, afar: Object.entries(afar), zoom, elements};
 }"""
 
 
@@ -88,22 +106,37 @@ def flows(real: bool) -> dict[str, str]:
     return reports
 
 
+def _slow(times: list[float]) -> float:
+    """The 95th percentile."""
+    return statistics.quantiles(times, n=20)[-1]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--real", action="store_true")
+    parser.add_argument("--scales", action="store_true", help="also each scale by itself")
+    parser.add_argument("--only", default="", help="flows whose names hold this")
     arguments = parser.parse_args()
     found = next((path for name in ("chromium", "google-chrome", "chrome") if (path := shutil.which(name))), None)
     printed = False
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
         for name, report in flows(arguments.real).items():
+            if arguments.only not in name:
+                continue
             page = browser.new_page(viewport={"width": 1280, "height": 800})
             page.set_content("<!doctype html><style>html,body,#view{height:100%;margin:0}</style><div id=view></div>")
             page.add_script_tag(content=bundle_script())
             rows = [page.evaluate(MEASURE, report) for _ in range(4)][1:]
             best = {key: min(row[key] for row in rows) for key in ("mounted", "first", "opened", "elements")}
+            worst = max(([t for row in rows for t in dict(row["afar"])[k]] for k, _ in rows[0]["afar"]), key=_slow)
             frames = {key: statistics.median([t for row in rows for t in row[key]]) for key in ("pan", "zoom")}
-            slow = {key: statistics.quantiles([t for row in rows for t in row[key]], n=20)[-1] for key in ("pan", "zoom")}
+            slow = {key: _slow([t for row in rows for t in row[key]]) for key in ("pan", "zoom")}
+            frames["afar"], slow["afar"] = statistics.median(worst), _slow(worst)
+            if arguments.scales:
+                for k, _ in rows[0]["afar"]:
+                    times = [t for row in rows for t in dict(row["afar"])[k]]
+                    print(f"{name} at {float(k):.3f}: {statistics.median(times):.1f} ms, {_slow(times):.1f}", flush=True)
             nodes = len(json.loads(report)["flow"]["nodes"])
             if not printed:
                 print(f"| flow | {' | '.join(HEAD)} |\n|---|{'---|' * len(HEAD)}")
@@ -111,7 +144,7 @@ def main() -> None:
             row = [
                 f"{nodes:,}",
                 *(f"{best[key]:.0f} ms" for key in ("mounted", "first", "opened")),
-                *(f"{frames[key]:.1f} ms, {slow[key]:.1f}" for key in ("pan", "zoom")),
+                *(f"{frames[key]:.1f} ms, {slow[key]:.1f}" for key in ("pan", "afar", "zoom")),
                 str(best["elements"]),
             ]
             print(f"| {name} | {' | '.join(row)} |", flush=True)

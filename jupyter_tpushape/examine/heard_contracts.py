@@ -183,6 +183,25 @@ def _structure(text: str) -> Iterator[Heard]:
         yield HeardInput(_shape(door[1]), _shape(door[2]))
 
 
+class HeardPositions(Heard, frozen=True):
+    """A loss of class numbers was given labels and predictions of other sizes, axis by axis."""
+
+    labels: Shape
+    predictions: Shape
+
+
+_POSITIONS = re.compile(
+    r"must have the same shape up until the last dimension: target\.shape=\(([^)]*)\), output\.shape=\(([^)]*)\)"
+    r"|`labels\.shape` must equal `logits\.shape` except for the last dimension\. Received: labels\.shape=\(([^)]*)\) and logits\.shape=\(([^)]*)\)"
+)
+
+
+@reads
+def _positions(text: str) -> Iterator[Heard]:
+    if found := _POSITIONS.search(text):
+        yield HeardPositions(_shape(found[1] or found[3]), _shape(found[2] or found[4]))
+
+
 class HeardArrays(Heard, frozen=True):
     """NumPy could not put an array of shape ``first`` where ``second`` fits, or work on the two together."""
 

@@ -3,7 +3,7 @@
 Sizes are computed when a fault asks, from the flow and its layers' arguments.
 """
 
-from .causes import Cause, cause, instead, odd, resized
+from .causes import Cause, cause, instead, odd, padded, resized, unlike, unpadded
 from .origins import Origins
 from .sizes import (
     Axis,
@@ -28,5 +28,6 @@ from .steps import step
 
 __all__ = [
     "Axis", "Cause", "Given", "Opaque", "Origins", "Padding", "Part", "Product", "Scaled", "Shifted", "Size", "Slid", "Spread", "Sum", "axes", "cause", "chain",
-    "evaluate", "instead", "odd", "resized", "step", "value", "written",
+    "evaluate", "instead", "odd", "padded", "resized", "step", "unlike", "unpadded", "value",
+    "written",
 ]  # fmt: skip

@@ -53,7 +53,7 @@ def cause(size: Size, other: Size | int) -> Cause | None:
     if values is None:
         return None
     found = _alone(steps, values, target) or _lost(steps, values) or _together(steps, values, target)
-    if found is not None and found[0] == "lost" and not any(_near(size, wanted, began[0])) and _padded(size) == _padded(wanted):
+    if found is not None and found[0] == "lost" and not any(_near(size, wanted, began[0])) and padded(size) == padded(wanted):
         # No size of the data comes out even: windows without padding take more than a stride leaves over.
         valid = [
             i for i, step in enumerate(steps) if isinstance(step, Slid) and step.padding == "valid" and step.stride == 1 and step.window > 1
@@ -67,6 +67,21 @@ def cause(size: Size, other: Size | int) -> Cause | None:
     fits = tuple(_near(size, wanted, began[0])) if kind == "lost" else ()
     stride = one.stride if isinstance(one, (Slid, Spread)) else 1
     return Cause(kind, one.who, values[place], values[place + 1], back, stride, more, began[0].who, began[0].axis, began[0].size, fits)
+
+
+def unlike(sizes: Sequence[Size]) -> Cause | None:
+    """Why several sizes all differ: windows without padding on the way to each, and nothing else."""
+    whole = {padded(size) for size in sizes}
+    steps = [one for size in sizes for one in unpadded(size)]
+    began = [axes(size) for size in sizes]
+    if len(whole) > 1 or None in whole or not steps or any(len(one) != 1 for one in began):
+        return None
+    before, after = value(steps[0].of), value(steps[0])
+    names = {one.who for one in steps}
+    if before is None or after is None:
+        return None
+    start = began[0][0]
+    return Cause("unpadded", steps[0].who, before, after, None, 1, len(names) - 1, start.who, start.axis, start.size, ())
 
 
 def _values(begin: Axis, steps: Sequence[Step]) -> list[int] | None:
@@ -120,14 +135,19 @@ def _lost(steps: Sequence[Step], values: list[int]) -> Found | None:
     return None
 
 
-def _padded(size: Size) -> int | None:
+def unpadded(size: Size) -> list[Slid]:
+    """The windows without padding and strides that an axis goes through."""
+    return [one for one in chain(size) if isinstance(one, Slid) and one.padding == "valid" and one.stride == 1 and one.window > 1]
+
+
+def padded(size: Size) -> int | None:
     """The size as it would be if every window without strides kept its size."""
     if isinstance(size, Slid):
-        before = _padded(size.of)
+        before = padded(size.of)
         padding = "same" if size.stride == 1 else size.padding
         return None if before is None else passed(msgspec.structs.replace(size, padding=padding), before)
     if isinstance(size, (Spread, Scaled, Shifted)):
-        before = _padded(size.of)
+        before = padded(size.of)
         return None if before is None else passed(size, before)
     return value(size)
 

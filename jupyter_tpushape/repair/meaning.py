@@ -13,6 +13,7 @@ from typing import Any
 
 from ..examine.evidence import Evidence
 from ..flow import Flow, KeyPath, Node, Shape, show_shape
+from ..flow.observed import passes
 from ..rules.loss import kind_of
 from ..rules.words import axes_of
 from .edits import Edit, InsertLayer, LayerConfig, ReplaceLayer, Transform
@@ -146,6 +147,21 @@ def _folded(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]
         )
 
 
+def _pooled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """A mean over axes of which no layer says what they are."""
+    if not isinstance(edit, ReplaceLayer) or "GlobalAveragePooling" not in edit.layer_class or "1D" in edit.layer_class:
+        return
+    node = next((item for item in before.flow.nodes if item.name == edit.target), None)
+    while node is not None:
+        edges = before.flow.into(node.id)
+        node = before.flow.node(edges[0].source) if len(edges) == 1 else None
+        if node is not None and (node.kind == "input" or axes_of(node.op)):
+            return
+        if node is None or not passes(before.flow, node):
+            yield "Do the axes in front of the last hold positions, over which a mean makes sense? No layer says what they are."
+            return
+
+
 def _given(after: Evidence, edit: InsertLayer) -> Shape | None:
     """What the new layer reads, batch axis left out."""
     target = tuple(edit.config.get("target_shape", ()))
@@ -177,4 +193,4 @@ def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questio
         yield f"What is {edit.target} for? The program runs without it, and what it computed is gone."
 
 
-_CHECKS: tuple[Check, ...] = (_classes, _numbers, _merges, _scrambled, _folded, _rows, _left_out)
+_CHECKS: tuple[Check, ...] = (_classes, _numbers, _merges, _scrambled, _folded, _pooled, _rows, _left_out)

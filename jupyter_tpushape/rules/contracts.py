@@ -26,6 +26,7 @@ from ..examine.heard_contracts import (
 from ..flow import Edge, Fact, Node, Shape, Who
 from ..flow.paths import show
 from ..graph import instead
+from ..trace.axes import RECURRENT
 from .calls import MADE
 from .facts.calls import MadeAnew
 from .facts.contracts import (
@@ -39,6 +40,7 @@ from .facts.contracts import (
     StatefulRows,
     StateRows,
     States,
+    StatesToo,
     SymbolicFunction,
     SymbolicQuestion,
     Unpacked,
@@ -226,6 +228,13 @@ def _arguments(at: Break) -> Explained:
     return "layer-raises", CallArguments(Who.of(at.node), said.name, len(at.edges))
 
 
+def _several(at: Break) -> Explained:
+    giver = at.evidence.flow.node(at.edges[0].source) if len(at.edges) > 1 and len({edge.source for edge in at.edges}) == 1 else None
+    if giver is None or at.node.kind != "layer" or at.node.op in RECURRENT or not giver.config.get("return_state"):
+        return None
+    return "layer-raises", StatesToo(Who.of(at.node), Who.of(giver), len(at.edges))
+
+
 def _no_rank(at: Break) -> Explained:
     paths = tuple(show(path) for path, spec in at.evidence.x if spec.shape is None)
     if not paths or hear(at.node.failure, HeardNoRank) is None:
@@ -274,7 +283,7 @@ def _line(at: Break) -> Explained:
 
 
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
-    _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _no_rank, _made_inside, _weights, _line,
+    _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _line,
 )  # fmt: skip
 
 

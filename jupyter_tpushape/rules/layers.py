@@ -21,7 +21,7 @@ from ..examine.heard import (
 )
 from ..examine.heard_contracts import HeardArrays
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
-from ..graph import Cause, cause, odd, resized, value, written
+from ..graph import Cause, cause, odd, resized, unlike, value, written
 from ..trace.locations import location
 from .contracts import CONTRACTS, Break
 from .entry import entry
@@ -224,9 +224,9 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
         return Finding.of(CODE.id, "error", _line(node))
     if node.kind == "op":
         shapes = tuple(one.spec.shape for one in evidence.given) or tuple(edge.spec.shape for edge in edges)
-        return Finding.of(
-            OPERATION.id, "error", OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=reason(evidence, node))
-        )
+        shapes = tuple(shape for shape in shapes if shape != ()) if len(shapes) > 2 else shapes  # without the axis of a concatenation
+        why, cause = reason(evidence, node), _size_cause(evidence, node, edges)
+        return Finding.of(OPERATION.id, "error", OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=why, cause=cause))
     inside = hear(node.failure, HeardOperation)
     if inside is not None:
         return Finding.of(OPERATION.id, "error", OperationRaised(inside.operation, inside.shapes, f"{inside.said}.", layer=Who.of(node)))
@@ -295,6 +295,18 @@ def _merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
     return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, why, made)
 
 
+def _size_cause(evidence: Evidence, node: Node, edges: list[Edge]) -> Cause | None:
+    """Why the sizes of tensors of one rank, which an operation puts together, differ."""
+    tensors = [edge for edge in edges if edge.spec.shape and len(edge.spec.shape) > 2]
+    if (
+        len(tensors) < 2
+        or len({len(edge.spec.shape or ()) for edge in tensors}) > 1
+        or node.op.startswith(("MatMul", "BatchMatMul", "Einsum"))
+    ):
+        return None
+    return _odd_branch(evidence, tensors, -1 if node.op.lower().startswith("concat") else None)[1]
+
+
 def _odd_branch(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple[int, Cause | None]:
     """Which branch differs, and why its size is not the others': of another rank than most, or at the first axis that both explain."""
     sizes = [evidence.origins.of(edge) for edge in edges]
@@ -313,7 +325,9 @@ def _odd_branch(evidence: Evidence, edges: list[Edge], joined: int | None) -> tu
         shape = list(one.spec.shape or ())
         return [n for i, n in enumerate(shape) if joined is None or i != joined % len(shape)]
 
-    return next((i for i, edge in enumerate(edges) if apart(edge) != apart(edges[0])), 1), None
+    first = next((i for i, edge in enumerate(edges) if apart(edge) != apart(edges[0])), 1)
+    ways = ([one[axis] for one in sizes] for axis in range(1, ranks[0]) if joined is None or axis != joined % ranks[0])
+    return first, next((found for here in ways if len({value(size) for size in here}) > 1 and (found := unlike(here))), None)
 
 
 def _made_of(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple[str, ...]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Literal
 
 from ..examine.evidence import Evidence
+from ..examine.heard import hear
+from ..examine.heard_contracts import HeardPositions
 from ..flow import Edge, Fact, Finding, KeyPath, Node, Shape, Spec, Who, elements
 from ..flow.paths import show
 from ..graph import cause, instead, written
@@ -14,6 +16,7 @@ from .calls import VECTOR, vector_added
 from .compiled import METRIC_LABELS, OUTPUTS, metric_reads, outputs_apart
 from .contracts import dtypes_in_loss
 from .facts.compiled import ColourMasks, TextLabels
+from .facts.data import LabelsAsWeights
 from .facts.layers import OperationRaised
 from .facts.loss import (
     GridApart,
@@ -215,6 +218,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     dtypes = dtypes_in_loss(evidence, node, loss)
     if dtypes is not None:
         return "dtype-mix", dtypes, ()
+    if len(evidence.outputs) > 1 and len(evidence.y) == len(evidence.weight) == 1:
+        names = tuple(node.name for node in evidence.flow.nodes if node.kind == "output")
+        return "data-misfit", LabelsAsWeights(evidence.y[0][1].shape, evidence.weight[0][1].shape, names), ()
     apart = outputs_apart(evidence)
     if apart is not None:
         return OUTPUTS.id, apart, ()
@@ -232,10 +238,10 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         weights = _weights(evidence, loss, kind, y, p)
         if weights is not None:
             return weights
-        sized = _grid(evidence, loss, y, p, predictions)
+        sized = _grid(evidence, node, loss, y, p, predictions)
         if sized is not None:
             return sized
-        if len(y) != len(p) and not (kind == "custom" and y == p[:-1]):
+        if len(y) != len(p) and not (kind == "custom" and (y == p[:-1] or not _as_they_are(evidence, node, y, p))):
             return RANK.id, LabelRank(loss.name, y, p, node.failure.said), ()
     name = loss.name if loss.kind in ("loss", "metric") else node.name
     metric = node.kind == "metric"
@@ -245,11 +251,11 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.said), ()
 
 
-def _grid(evidence: Evidence, loss: Node, y: Shape, p: Shape, predictions: Edge) -> Explained | None:
+def _grid(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, predictions: Edge) -> Explained | None:
     """Maps, pictures or sequences of one rank and of different sizes."""
     inner = range(1, min(len(y), len(p) - 1))
     off = [i for i in inner if y[i] is not None and p[i] is not None and y[i] != p[i]]
-    if kind_of(loss) == "custom" and len(y) != len(p):
+    if kind_of(loss) == "custom" and len(y) != len(p) and hear(node.failure, HeardPositions) is None:
         return None  # a sequence of labels beside a longer one of predictions may be meant
     if not off or len(p) < 3 or len(y) not in (len(p), len(p) - 1) or y[0] != p[0]:
         return None
@@ -369,6 +375,12 @@ def _met(evidence: Evidence, y: Shape, p: Shape) -> bool:
     return sizes == {elements(y), elements(p)}
 
 
+def _as_they_are(evidence: Evidence, node: Node, y: Shape, p: Shape) -> bool:
+    """Whether what raised in a function of the user's own was given the labels and the predictions, and not what it made of them."""
+    given = [edge.spec.shape for edge in evidence.failed_inputs() if edge.label != "mask"]
+    return node.kind != "op" or (y in given and p in given)
+
+
 def class_labels(evidence: Evidence, labels: Edge, predictions: Edge) -> bool:
     """Whether each label is the number of one of the classes that a row of the predictions tells apart, by the values seen."""
     y, p = labels.spec.shape, predictions.spec.shape
@@ -391,7 +403,12 @@ def _units(
     masks = len(y) == 4 and y[-1] == 3 and kind == "categorical" and stats is not None and not stats.one_hot and not stats.shares
     if masks:
         return MASKS.id, ColourMasks(giver.name, loss.name, y, p), (giver.id,)
-    return UNITS.id, WrongUnits(Who.of(giver), loss.name, p, y), (giver.id,)
+    other = evidence.flow.node(labels.source)
+    if other.kind in ("input", "stage", "split"):
+        return UNITS.id, WrongUnits(Who.of(giver), loss.name, p, y), (giver.id,)
+    sizes = [evidence.origins.of(edge)[-1] for edge in (labels, predictions)]
+    made = tuple(filter(None, map(written, sizes)))
+    return UNITS.id, WrongUnits(Who.of(giver), loss.name, p, y, Who.of(other), made), (giver.id, other.id)
 
 
 @check(order=70)

@@ -12,13 +12,14 @@ from .saved_models import LAYERS as SAVED_MODELS
 from .words import axes_of
 
 
-def ancestors(evidence: Evidence, start: str) -> Iterator[Node]:
-    """Nodes upstream of ``start``, nearest first."""
+def ancestors(evidence: Evidence, start: str, rank: int = 0) -> Iterator[Node]:
+    """Nodes upstream of ``start``, nearest first, by way of tensors of at least ``rank`` axes."""
     seen, pending = {start}, [start]
     while pending:
         current = pending.pop(0)
         for edge in evidence.flow.into(current):
-            if edge.source not in seen and edge.label not in ("labels", "weights"):
+            thin = edge.spec.shape is not None and len(edge.spec.shape) < rank
+            if edge.source not in seen and edge.label not in ("labels", "weights") and not thin:
                 seen.add(edge.source)
                 pending.append(edge.source)
                 yield evidence.flow.node(edge.source)
@@ -27,7 +28,7 @@ def ancestors(evidence: Evidence, start: str) -> Iterator[Node]:
 def cause_of_axes(evidence: Evidence, predictions: Edge) -> tuple[Through, Node] | None:
     """The layer upstream that let surplus axes through: a recurrent layer that returns sequences, or a grid without a Flatten."""
     source = evidence.flow.node(predictions.source)
-    for node in [source, *ancestors(evidence, source.id)]:
+    for node in [source, *ancestors(evidence, source.id, 3)]:
         if node.op in ("Flatten", "GlobalAveragePooling2D", "GlobalMaxPooling2D", "GlobalAveragePooling1D", "GlobalMaxPooling1D"):
             return None
         if node.op in RECURRENT and node.config.get("return_sequences"):

@@ -14,6 +14,8 @@ from .patience import patience
 #: What changes the model that it is called on, and counts on its staying as it made it.
 DOORS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
 _traced: dict[int, tuple[int, frozenset[int]]] = {}
+# The models that each thread trains, by way of the doors.
+_training: dict[int, list[Any]] = {}
 _changed = threading.Condition()
 
 
@@ -53,23 +55,32 @@ def turn(model: Any) -> Iterator[None]:
 
 
 def _trained_elsewhere(layers: frozenset[int]) -> bool:
-    for stack in stacks():
-        for frame in stack:
+    own = threading.get_ident()
+    models = [model for ident, trained in list(_training.items()) if ident != own for model in list(trained)]
+    for ident, stack in stacks():
+        for frame in stack if ident not in _training else ():
             code = frame.f_code
             if code.co_name in DOORS and "keras" in code.co_filename:
-                model = frame.f_locals.get("self")
-                if model is not None and not layers.isdisjoint(layers_of(model)):
-                    return True
-    return False
+                # Begun before anything here was loaded.
+                models.append(frame.f_locals.get("self"))
+    return any(model is not None and not layers.isdisjoint(layers_of(model)) for model in models)
 
 
 def waiting(original: Callable[..., Any]) -> Callable[..., Any]:
     """A door of a model that waits while another thread traces it."""
 
     def door(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if _traced:
-            _wait(self)
-        return original(self, *args, **kwargs)
+        own = threading.get_ident()
+        models = _training.setdefault(own, [])
+        models.append(self)
+        try:
+            if _traced:
+                _wait(self)
+            return original(self, *args, **kwargs)
+        finally:
+            models.pop()
+            if not models:
+                _training.pop(own, None)
 
     return door
 

@@ -25,7 +25,7 @@ DIALOG = (
 )
 START = (
     'const page="<!doctype html>\\n"+document.documentElement["outer"+"HTML"],of=id=>document.getElementById(id);'
-    'tpushape.mount(of("view"),JSON.parse(of("report").textContent),{fill:true,page:()=>page,'
+    'tpushape.mount(of("view"),JSON.parse(of("report").textContent),{fill:true,page:()=>page,at:location.hash,link:at=>location.href.split("#")[0]+"#"+at,'
     'charts:of("plotly")?tpushape.charts(of("charts"),of("figures").textContent,of("plotly").textContent):undefined});'
 )
 

@@ -6,32 +6,35 @@ import { changesPane, differenceBanner, formerly } from "./differences";
 import { FlowDoc, severityWord } from "./doc";
 import { addStyle, h } from "./dom";
 import { exportList, exportSvg } from "./exporting";
+import { Fitting } from "./fitting";
 import { frameOf, turnKeys } from "./frame";
 import { handle } from "./gestures";
 import { buildTree, type Item, type Tree } from "./groups";
 import { header, type Header } from "./header";
 import type { Callbacks } from "./index";
 import { graphKeys, onKey } from "./keys";
+import { lineSentence } from "./linepane";
 import { Levels } from "./layout/levels";
 import { SceneBuilder } from "./layout/scene";
 import { LARGE, orderInWorker } from "./layout/worker";
 import { Minimap } from "./minimap";
 import { layerTable } from "./layertable";
-import { ancestors, firstOf, litOf, openingOf } from "./opening";
+import { ancestors, firstOf, groupsOf, litOf, openingOf } from "./opening";
 import { Outline } from "./outline";
 import { colour, foldLegend, legendOf, warm } from "./overlay";
 import { fillPanes } from "./panes";
-import { Compare } from "./preview";
+import { Bookmarks, read, type Place } from "./places";
 import { problemsPane } from "./problems";
 import { Hits } from "./search";
+import { Shown } from "./shown";
 import { Sidebar, tabsOf } from "./sidebar";
 import { STYLE } from "./style";
+import { subsetBanner, upstream, withNeighbours, type Subset } from "./subset";
 import { followTheme, type Theme } from "./theme";
 import { Viewport } from "./viewport";
 import type { WireReport } from "./wire";
 import { trans } from "./words";
 
-const NARROW = 720;
 let views = 0;
 
 export class App {
@@ -53,10 +56,11 @@ export class App {
   private hits!: Hits;
   private theme: Theme = "light";
   private side!: Sidebar;
-  private narrow = false;
+  private readonly fitting: Fitting;
   private readonly lead = h("div", { class: "lead" });
   private readonly aged: Aged;
-  private compare: Compare;
+  private shown: Shown;
+  private readonly bookmarks: Bookmarks;
   private legend: HTMLElement | null = null;
   private begun = false;
   private alive = true;
@@ -68,7 +72,7 @@ export class App {
   ) {
     const shadow = this.host.attachShadow({ mode: "open" });
     this.host.className = "tpushape-view";
-    this.host.style.height = callbacks.fill ? "100%" : "620px";
+    this.fitting = new Fitting(this.host, this.root, Boolean(callbacks.fill));
     addStyle(shadow, STYLE);
     shadow.append(this.root);
     // Keys that the view uses must not reach the notebook's own commands.
@@ -79,13 +83,20 @@ export class App {
     });
     this.root.classList.toggle("reduced", typeof matchMedia === "function" && matchMedia("(prefers-reduced-motion: reduce)").matches);
     el.append(this.host);
-    this.compare = new Compare(report);
+    this.shown = new Shown(report);
     this.aged = new Aged(callbacks.again);
+    this.bookmarks = new Bookmarks({
+      now: () => this.place(),
+      go: (place) => this.goTo(place),
+      link: callbacks.link,
+      say: (words) => void this.say(words),
+    });
     this.load(report, null);
     this.stopTheme = followTheme((theme) => {
       this.theme = theme;
       this.root.dataset.theme = theme;
       this.minimap.forget();
+      this.viewport.far.forget();
       this.viewport.schedule();
     });
     if (typeof ResizeObserver !== "undefined") {
@@ -93,6 +104,10 @@ export class App {
       this.watch.observe(this.host);
     }
     this.measure();
+    const at = callbacks.at && read(callbacks.at);
+    if (at) {
+      this.goTo(at);
+    }
   }
 
   dispose(): void {
@@ -104,7 +119,7 @@ export class App {
   }
 
   update(report: WireReport): void {
-    this.compare = new Compare(report);
+    this.shown = new Shown(report);
     this.aged.say("");
     this.swap(report, 0);
   }
@@ -118,9 +133,36 @@ export class App {
 
   /** Shows the flow after a fix, or, asked again, the one before. */
   private preview(finding: number, fix: number): void {
-    const words = this.compare.turn(finding, fix);
-    this.swap(this.compare.shown, finding);
+    const words = this.shown.compare.turn(finding, fix);
+    this.swap(this.shown.report, finding);
     this.say(words);
+  }
+
+  /** Shows a part of the flow alone, or all of it again. */
+  private showOnly(only: Subset | null): void {
+    this.shown.only = only;
+    this.swap(this.shown.report, this.current);
+    this.begun = false;
+    this.viewport.held = false;
+    this.measure();
+    this.say(only ? trans.__("Only %1", only.words) : trans.__("The whole flow"));
+  }
+
+  /** Where the picture stands now. */
+  private place(): Place {
+    return { open: [...this.open], selected: this.viewport.selected?.id ?? "", ...this.viewport.middle(), only: this.shown.only };
+  }
+
+  private goTo(place: Place): void {
+    if (place.only !== this.shown.only) {
+      this.showOnly(place.only);
+    }
+    this.open = new Set(place.open.filter((id) => this.tree.items.get(id)?.children.length));
+    this.begun = true;
+    void this.draw().then(() => {
+      this.select(this.tree.items.get(place.selected) ?? null);
+      this.viewport.lookAt(place.x, place.y, place.k);
+    });
   }
 
   private swap(report: WireReport, current: number): void {
@@ -172,8 +214,8 @@ export class App {
       this.viewport.held = before.held;
       this.viewport.selected = this.tree.items.get(before.selected ?? "") ?? null;
     }
-    this.viewport.changed = this.compare.changed;
-    this.viewport.was = new Map([...formerly(this.doc), ...this.compare.was]);
+    this.viewport.changed = this.shown.compare.changed;
+    this.viewport.was = new Map([...formerly(this.doc), ...this.shown.compare.was]);
     this.chooseQuietly(before?.current ?? 0);
     this.side.show(before?.tab ?? (report.difference ? "changes" : report.findings.length ? "problems" : "outline"));
     this.say(report.summary);
@@ -186,6 +228,10 @@ export class App {
       find: (words) => this.find(words),
       nextHit: (back) => this.nextHit(back),
       leaveSearch: () => svg.focus(),
+      onlyHits: (words) => {
+        const nodes = this.hits.items.flatMap((item) => (item.node >= 0 ? [item.node] : []));
+        this.showOnly({ words: trans.__("what matches %1, with its neighbours", words), ids: withNeighbours(doc, nodes) });
+      },
       exports: this.exports(),
     });
     const keys = graphKeys(viewport, this.tree, {
@@ -215,12 +261,13 @@ export class App {
     });
     const canvas = frameOf(viewport, this.minimap, doc.report.title, this.legend, (open) => this.openAll(open));
     this.side = new Sidebar(this.uid, tabsOf(doc));
-    this.side.pane("outline")!.append(this.outline.element);
+    this.side.pane("outline")!.append(this.outline.element, this.bookmarks.element());
     const goTo = (i: number): void => this.select(this.tree.of[i]!);
     this.side.first("layers", () => layerTable(doc, { goTo, say: this.say }));
     this.side.first("changes", () => changesPane(doc, goTo));
+    canvas.prepend(subsetBanner(this.shown.only, () => this.showOnly(null)) ?? "");
     canvas.prepend(differenceBanner(doc, (nodes) => this.mark(nodes.map((i) => this.tree.of[i]!))) ?? "");
-    canvas.prepend(this.compare.banner((f, x) => this.preview(f, x)));
+    canvas.prepend(this.shown.compare.banner((f, x) => this.preview(f, x)));
     this.root.replaceChildren(
       this.header.element,
       this.aged.element,
@@ -257,30 +304,14 @@ export class App {
     if (!this.begun && viewport.width > 1) {
       this.begun = true;
       const focus = firstOf(this.doc);
-      this.beginAt(focus === undefined ? undefined : builder.visible(this.tree.of[focus]!, this.open));
-      foldLegend(this.legend, viewport, this.root.classList.contains("narrow"));
+      this.fitting.begin(viewport, focus === undefined ? undefined : builder.visible(this.tree.of[focus]!, this.open));
+      foldLegend(this.legend, viewport, this.fitting.narrow);
     }
     this.outline.draw(viewport.selected);
   }
 
-  /** Where there is little room, the problem and its neighbours; else as much as can be read. */
-  private beginAt(focus: Item | undefined): void {
-    const tall = this.narrow && focus ? this.viewport.closeUp(focus) : 0;
-    const above = [...this.root.querySelectorAll<HTMLElement>(".banner")].reduce((sum, one) => sum + one.offsetHeight, 0);
-    this.root.style.setProperty("--tall", tall ? `${Math.ceil(Math.min(420, tall + 41 + above))}px` : "min(420px, 58vh)");
-    if (!tall) {
-      this.viewport.begin(focus);
-    }
-  }
-
   private measure(): void {
-    const area = this.host.getBoundingClientRect();
-    const narrow = area.width > 0 && area.width < NARROW;
-    this.root.classList.toggle("narrow", narrow);
-    this.host.style.height = narrow ? "auto" : this.callbacks.fill ? "100%" : "620px";
-    this.viewport.flowing = narrow;
-    if (narrow !== this.narrow) {
-      this.narrow = narrow;
+    if (this.fitting.look(this.viewport)) {
       this.chooseQuietly(this.current);
     }
     const shown = this.viewport.svg.getBoundingClientRect();
@@ -348,16 +379,14 @@ export class App {
     this.fillDetails();
     this.side.show("details");
     const line = viewport.scene?.lines.find((one) => one.key === key);
-    if (line) {
-      this.say(
-        trans.__("Tensor from %1 to %2: %3", line.source.label, line.target.label, this.doc.edgeText(this.doc.edges[line.edges[0]!]!)),
-      );
-    }
+    this.say(line ? lineSentence(this.doc, line) : "");
   }
 
   private fillDetails(): void {
     fillPanes(this.side, this.doc, this.viewport, {
       goTo: (i: number) => this.select(this.tree.of[i]!),
+      wayTo: (i) => this.showOnly({ words: trans.__("the path from the data to %1", this.doc.node(i).name), ids: upstream(this.doc, i) }),
+      follow: (edges) => this.viewport.follow(edges),
       choose: (f: number) => this.choose(f),
       toggle: (item: Item) => this.toggle(item),
       isOpen: (item: Item) => this.open.has(item.id),
@@ -381,14 +410,7 @@ export class App {
 
   private openAll(open: boolean): void {
     this.viewport.held = true;
-    this.open.clear();
-    if (open) {
-      for (const item of this.tree.items.values()) {
-        if (item.children.length) {
-          this.open.add(item.id);
-        }
-      }
-    }
+    this.open = new Set(open ? groupsOf(this.tree) : []);
     void this.draw().then(() => this.viewport.begin(this.viewport.selected ?? undefined));
   }
 
@@ -405,8 +427,8 @@ export class App {
       ancestors(item).forEach((up) => this.open.add(up.id));
       void this.draw().then(() => {
         const box = this.viewport.scene?.byItem.get(item);
-        if (box && this.narrow) {
-          this.beginAt(item);
+        if (box && this.fitting.narrow) {
+          this.fitting.begin(this.viewport, item);
         } else if (box) {
           this.viewport.center(box, 0.55);
         }
@@ -427,13 +449,13 @@ export class App {
       goTo: (i: number) => this.select(this.tree.of[i]!),
       say: this.say,
       preview: (f: number, x: number) => this.preview(f, x),
-      previewed: (f: number, x: number) => this.compare.stands(f, x),
+      previewed: (f: number, x: number) => this.shown.compare.stands(f, x),
       apply: this.aged.reason ? undefined : apply,
       locate,
     };
-    const { lead, rest } = problemsPane(this.doc, this.current, act, this.narrow);
-    this.lead.replaceChildren(...(this.narrow && lead.hasChildNodes() ? [lead] : []));
-    this.side.pane("problems")!.replaceChildren(...(this.narrow ? [] : [lead]), rest);
+    const { lead, rest } = problemsPane(this.doc, this.current, act, this.fitting.narrow);
+    this.lead.replaceChildren(...(this.fitting.narrow && lead.hasChildNodes() ? [lead] : []));
+    this.side.pane("problems")!.replaceChildren(...(this.fitting.narrow ? [] : [lead]), rest);
     this.light();
     this.fillDetails();
   }

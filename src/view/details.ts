@@ -3,14 +3,16 @@
 import { changeTable, stateWord } from "./differences";
 import { SEVERITY_SIGN, type FlowDoc, type Held } from "./doc";
 import { button, h } from "./dom";
+import { axesPane, type Following } from "./following";
 import type { Item } from "./groups";
 import { axesText, count, numberText, placeText, plain, shapeText, shortDtype } from "./text";
 import { bar, section, table } from "./pane";
 import type { Location } from "./wire";
 import { trans } from "./words";
 
-export interface DetailActions {
-  goTo(node: number): void;
+export interface DetailActions extends Following {
+  /** Shows the way from the data to a node alone. */
+  wayTo(node: number): void;
   choose(finding: number): void;
   toggle(item: Item): void;
   isOpen(item: Item): boolean;
@@ -61,6 +63,15 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
   if (!node) {
     return pane;
   }
+  if (doc.into[item.node]!.length) {
+    pane.append(
+      h(
+        "div",
+        { class: "row way" },
+        button(trans.__("Path from the data to here"), {}, () => act.wayTo(item.node)),
+      ),
+    );
+  }
   const found = doc.nodeFindings.get(item.node) ?? [];
   if (found.length) {
     const list = h("ul", { class: "list" });
@@ -91,6 +102,10 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
     section(pane, `${stateWord(mark.state)}${was}`, ...(mark.changes?.length ? [changeTable(mark.changes)] : []));
   }
   tensors(pane, doc, item.node, act);
+  const gives = doc.outOf[item.node]![0];
+  if (gives !== undefined) {
+    axesPane(pane, doc, gives, act);
+  }
   replicas(pane, doc.strip(item.node), doc);
   const config = Object.entries(node.config ?? {});
   if (config.length) {

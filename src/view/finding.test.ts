@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { FlowDoc } from "./doc";
 import { frameOf, turnKeys } from "./frame";
-import { sidesAt } from "./labels";
+import { cannot, sidesAt } from "./merges";
 import { Minimap } from "./minimap";
 import { search } from "./search";
 import { edge, node, report } from "./testing/flows";
@@ -10,8 +10,8 @@ import { Viewport } from "./viewport";
 
 const axes = (shape: readonly number[]): string[] => shape.map(String);
 
-function merge(shapes: number[][], expected: number[], found: number[]): FlowDoc {
-  const nodes = [...shapes.map((_, i) => node(`branch${i}`, "Conv2D")), node("join", "Concatenate", { status: "failed" })];
+function merge(shapes: number[][], expected: number[], found: number[], op = "Concatenate"): FlowDoc {
+  const nodes = [...shapes.map((_, i) => node(`branch${i}`, "Conv2D")), node("join", op, { status: "failed" })];
   const edges = shapes.map((_, i) => edge(`branch${i}`, "join", { spec: i, status: "failed" }));
   const wire = report(nodes, edges, {
     findings: [
@@ -41,7 +41,8 @@ test("at a merge each branch says its own tensor", () => {
   );
   const [first, second] = [sidesAt(doc, 0), sidesAt(doc, 1)];
   expect([first.wants, first.gets?.text, first.gets?.differs]).toEqual([null, "(8, 65, 32)", [1]]);
-  expect([second.wants?.text, second.gets?.text]).toEqual(["(8, 65, 32)", "(8, 64, 64)"]);
+  expect([second.wants, second.gets?.text, second.gets?.differs]).toEqual([null, "(8, 64, 64)", [1]]);
+  expect(cannot(doc, doc.byId.get(doc.edges[0]!.target)!)).toBe("cannot be joined");
 });
 
 test("a third branch marks where it differs from the others", () => {
@@ -61,6 +62,36 @@ test("a third branch marks where it differs from the others", () => {
 test("a single edge says what the finding does", () => {
   const doc = merge([[8, 65, 32]], [8, 60, 32], [8, 65, 32]);
   expect(sidesAt(doc, 0).wants?.text).toBe("(8, 60, 32)");
+});
+
+test("an operation that works element by element cannot be broadcast, and marks each axis", () => {
+  const doc = merge(
+    [
+      [8, 65, 32],
+      [8, 64, 64],
+    ],
+    [8, 65, 32],
+    [8, 64, 64],
+    "Add",
+  );
+  expect([0, 1].map((e) => sidesAt(doc, e).gets?.differs)).toEqual([
+    [1, 2],
+    [1, 2],
+  ]);
+  expect(cannot(doc, doc.byId.get(doc.edges[0]!.target)!)).toBe("cannot be broadcast");
+});
+
+test("a merge that wants a shape of its own says it to each branch", () => {
+  const doc = merge(
+    [
+      [8, 65, 32],
+      [8, 64],
+    ],
+    [8, 65, 33],
+    [8, 65, 32],
+  );
+  expect([sidesAt(doc, 0).wants?.text, sidesAt(doc, 0).gets?.text]).toEqual(["(8, 65, 33)", "(8, 65, 32)"]);
+  expect(cannot(doc, doc.byId.get(doc.edges[0]!.target)!)).toBe("");
 });
 
 test("a search between slashes is a regular expression", () => {

@@ -69,5 +69,13 @@ export function frameOf(
   const keys = keyHelp();
   tools.push(["?", trans.__("Keys (?)"), () => turn(keys)]);
   const buttons = tools.map(([sign, words, act]) => button(sign, { "aria-label": words, title: words }, act));
-  return h("div", { class: "canvas" }, svg, h("div", { class: "tools" }, ...buttons), keys, legend, minimap.canvas);
+  return h(
+    "div",
+    { class: "canvas" },
+    h("div", { class: "ground" }, viewport.far.canvas, svg),
+    h("div", { class: "tools" }, ...buttons),
+    keys,
+    legend,
+    minimap.canvas,
+  );
 }

@@ -8,6 +8,8 @@ import { trans } from "./words";
 export interface HeaderActions {
   find(words: string): string;
   nextHit(back: boolean): void;
+  /** Shows what was found and its neighbours alone. */
+  onlyHits(words: string): void;
   leaveSearch(): void;
   exports: readonly (readonly [string, () => void])[];
 }
@@ -26,14 +28,21 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
     "aria-label": trans.__("Search by name, layer type, shape or dtype"),
   });
   const hits = h("span", { class: "hits", "aria-live": "polite" });
-  input.addEventListener("input", () => (hits.textContent = act.find(input.value)));
+  const only = button(trans.__("Only these"), { title: trans.__("Show what was found and its neighbours alone"), hidden: true }, () => {
+    act.onlyHits(input.value.trim());
+  });
+  const find = (): void => {
+    hits.textContent = act.find(input.value);
+    only.hidden = !input.value.trim() || hits.textContent === trans.__("none");
+  };
+  input.addEventListener("input", find);
   input.addEventListener("keydown", (event) => {
     event.stopPropagation();
     if (event.key === "Enter") {
       act.nextHit(event.shiftKey);
     } else if (event.key === "Escape") {
       input.value = "";
-      hits.textContent = act.find("");
+      find();
       act.leaveSearch();
     } else {
       return;
@@ -108,7 +117,12 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
     about ? h("p", { class: "about", title: report.about?.when }, about) : null,
     h("div", { class: "chips" }, ...chips.map((words) => (words ? h("span", { class: "chip" }, words) : null))),
     h("span", { class: "grow" }),
-    h("div", { class: "seek" }, h("div", { class: "search", role: "search" }, input, hits), h("div", { class: "menu" }, opener, list)),
+    h(
+      "div",
+      { class: "seek" },
+      h("div", { class: "search", role: "search" }, input, hits, only),
+      h("div", { class: "menu" }, opener, list),
+    ),
   );
   return {
     element,

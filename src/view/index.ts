@@ -23,6 +23,9 @@ export interface Callbacks {
   trans?: Translator;
   /** Traces the same again; offered where a report is old. */
   again?: () => void;
+  /** The address of the page with a view of it, as `written`, in it; and the address that the page was opened with. */
+  link?: (state: string) => string;
+  at?: string;
   /** Fills the element's height; otherwise the view has a height of its own, as in a cell's output. */
   fill?: boolean;
 }

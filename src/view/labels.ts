@@ -1,12 +1,13 @@
 /** The words beside lines: what a tensor is, and where it is wrong, what was wanted and what came. */
 
-import type { FlowDoc } from "./doc";
+import { push, type FlowDoc } from "./doc";
 import { middleOf, sideSpans } from "./draw";
 import { s } from "./dom";
 import { SIDE_ROOM } from "./layout/sizes";
 import type { Line, Scene } from "./layout/scene";
+import { branchesOf, impartial, sidesAt } from "./merges";
 import { Ways } from "./ways";
-import type { Side, WireEdge } from "./wire";
+import type { WireEdge } from "./wire";
 import { axesText, count, shortDtype, shapeText } from "./text";
 import { trans } from "./words";
 
@@ -19,14 +20,21 @@ export interface Label {
   draw(): SVGGElement;
 }
 
+type Taken = Omit<Label, "draw">;
+
 const GLYPH = 6.7;
 const WRONG_GLYPH = 7.3;
 
 /** Labels in the order of their weight; one that would lie over another is left out. */
 export function labelsOf(doc: FlowDoc, scene: Scene, was: ReadonlyMap<string, string> = new Map()): Label[] {
-  const rows = new Map<number, Label[]>();
+  const rows = new Map<number, Taken[]>();
   const ways = new Ways(scene);
   const kept: Label[] = [];
+  const keep = (one: Taken): void => {
+    for (let r = Math.floor(one.y / 40); r <= Math.floor((one.y + one.h) / 40); r++) {
+      push(rows, r, one);
+    }
+  };
   /** Keeps a label where it has room; whether it had. */
   const offer = (label: Label): boolean => {
     const from = Math.floor(label.y / 40);
@@ -38,26 +46,22 @@ export function labelsOf(doc: FlowDoc, scene: Scene, was: ReadonlyMap<string, st
         }
       }
     }
-    for (let r = from; r <= to; r++) {
-      const row = rows.get(r);
-      if (row) {
-        row.push(label);
-      } else {
-        rows.set(r, [label]);
-      }
-    }
+    keep(label);
     kept.push(label);
     return true;
   };
   const broken = scene.lines.filter((line) => line.severity ?? line.status === "failed");
+  for (const line of broken) {
+    const [x, y] = middleOf(line);
+    keep({ line, x: x - 11, y: y - 11, w: 22, h: 22 });
+  }
   // Where two lines break at one node, the one that says what was wanted speaks first.
   const says = (line: Line): number => (line.edges.some((e) => doc.disagreement(e)) ? 0 : 1);
   for (const line of broken.sort((a, b) => says(a) - says(b))) {
-    const [right, left] = [wrong(doc, line, 1), wrong(doc, line, -1)];
-    const first = ways.cross(right) && !ways.cross(left) ? left : right;
-    if (!offer(first)) {
-      offer(first === right ? left : right);
-    }
+    const places = placesOf(doc, line).map((place) => wrong(doc, line, ...place));
+    // A place that nothing runs through, else one where the words stand over a line.
+    const free = places.filter((label) => !ways.cross(label));
+    [...free, ...places.filter((label) => !free.includes(label))].some(offer);
   }
   for (const line of scene.lines) {
     if (line.labelled && known(doc, line) && !line.corners.length && !line.severity && line.status !== "failed") {
@@ -82,34 +86,22 @@ function known(doc: FlowDoc, line: Line): boolean {
   return spec.shape !== null || spec.dtype !== "" || line.status === "not-reached";
 }
 
-/** What is wanted of an edge's tensor and what it is: at a merge each branch says its own. */
-export function sidesAt(doc: FlowDoc, e: number): { wants: Side | null; gets: Side | null } {
-  const finding = doc.disagreement(e);
-  const [wants, gets] = [finding?.expected ?? null, finding?.found ?? null];
-  const edge = doc.edges[e]!;
-  const others = (finding?.edges ?? []).flatMap((id) => doc.edgeById.get(id) ?? []).filter((i) => doc.edges[i]!.target === edge.target);
-  const shape = doc.spec(edge).shape;
-  if (others.length < 2 || !shape) {
-    return { wants, gets };
+/** Where the words of a broken line may stand: beside its sign, or, for a branch of a merge, first where it sets out alone. */
+function placesOf(doc: FlowDoc, line: Line): [side: 1 | -1, atStart: boolean][] {
+  const beside: [1 | -1, boolean][] = [
+    [1, false],
+    [-1, false],
+  ];
+  if (line.corners.length || !line.edges.some((e) => branchesOf(doc, doc.disagreement(e)).length)) {
+    return beside;
   }
-  const axes = shape.map((n) => (n === null ? "?" : String(n)));
-  const same = (side: Side | null): boolean => side?.axes?.join() === axes.join();
-  if (same(gets)) {
-    return { wants, gets };
-  }
-  const differs = axes.flatMap((axis, i) => {
-    const there = others.map((one) => doc.spec(doc.edges[one]!).shape).filter((one) => one?.length === axes.length);
-    return there.some((one) => String(one![i] ?? "?") !== axis) ? [i] : [];
-  });
-  // What agrees with what is wanted wants nothing: it says what it is.
-  return {
-    wants: same(wants) ? null : wants,
-    gets: { text: shapeText(shape), axes, differs: same(wants) ? (wants?.differs ?? []) : differs },
-  };
+  const { parts } = line;
+  const away = parts[parts.length - 3]! > parts[0]! ? -1 : 1;
+  return [[away, true], [away === 1 ? -1 : 1, true], ...beside];
 }
 
-function wrong(doc: FlowDoc, line: Line, side: 1 | -1): Label {
-  const [mx, my] = middleOf(line);
+function wrong(doc: FlowDoc, line: Line, side: 1 | -1, atStart: boolean): Label {
+  const [mx, my] = atStart ? [line.parts[0]!, line.parts[2]! + 15] : middleOf(line);
   const e = line.edges.find((edge) => doc.edgeSeverity[edge]) ?? line.edges[0]!;
   const rows: [string, string, SVGTSpanElement[]][] = [];
   const room = SIDE_ROOM;
@@ -118,14 +110,15 @@ function wrong(doc: FlowDoc, line: Line, side: 1 | -1): Label {
     rows.push([trans.__("wants"), "wants", sideSpans(wants, room)]);
   }
   if (gets) {
-    rows.push([trans.__("gets"), "gets", sideSpans(gets, room)]);
+    rows.push([wants || !impartial(doc, doc.disagreement(e)) ? trans.__("gets") : "", "gets", sideSpans(gets, room)]);
   }
   if (!rows.length) {
     rows.push(["", "", [s("tspan", {}, doc.edgeText(doc.edges[e]!))]]);
   }
   const longest = Math.max(...rows.map(([word, , spans]) => (word ? 6 : 0) + spans.map((span) => span.textContent).join("").length));
   const w = longest * WRONG_GLYPH + 4;
-  const x = side > 0 ? mx + 17 : mx - 17 - w;
+  const aside = atStart ? 9 : 17;
+  const x = side > 0 ? mx + aside : mx - aside - w;
   const y = my - 9 * rows.length;
   return {
     line,

@@ -4,6 +4,7 @@ import { changeTable, STATE_SIGN, stateWord } from "./differences";
 import { replicas, type DetailActions } from "./details";
 import type { FlowDoc } from "./doc";
 import { button, h } from "./dom";
+import { axesPane } from "./following";
 import type { Line } from "./layout/scene";
 import { sidesOf } from "./problems";
 import { axesText, count, shapeText } from "./text";
@@ -43,11 +44,12 @@ export function linePane(doc: FlowDoc, line: Line, act: DetailActions): HTMLElem
       }
     }
     const finding = doc.disagreement(e);
-    const sides = finding && sidesOf(finding);
+    const sides = finding && sidesOf(doc, finding);
     if (sides) {
       pane.append(sides);
     }
     if (line.edges.length === 1) {
+      axesPane(pane, doc, e, act);
       replicas(pane, doc.replicas(edge), doc);
     }
   }
@@ -55,4 +57,9 @@ export function linePane(doc: FlowDoc, line: Line, act: DetailActions): HTMLElem
     pane.append(h("p", { class: "muted" }, trans.__("and %1 more", line.edges.length - 40)));
   }
   return pane;
+}
+
+/** What a line is, in one sentence. */
+export function lineSentence(doc: FlowDoc, line: Line): string {
+  return trans.__("Tensor from %1 to %2: %3", line.source.label, line.target.label, doc.edgeText(doc.edges[line.edges[0]!]!));
 }

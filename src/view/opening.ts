@@ -25,6 +25,11 @@ export function firstOf(doc: FlowDoc): number | undefined {
   return other.find((i) => i >= 0) ?? found;
 }
 
+/** The ids of all that can be opened. */
+export function groupsOf(tree: Tree): string[] {
+  return [...tree.items.values()].flatMap((item) => (item.children.length ? [item.id] : []));
+}
+
 export function openingOf(doc: FlowDoc, tree: Tree): Set<string> {
   const open = new Set<string>();
   const first = doc.findings.map((finding) => doc.focusOf(finding)).find((i) => i !== undefined);

@@ -3,6 +3,7 @@
 import { SEVERITY_SIGN, severityWord, type FlowDoc } from "./doc";
 import { button, copyText, h } from "./dom";
 import { count, placeText, shapeText } from "./text";
+import { branchesOf, brings, cannot, impartial } from "./merges";
 import type { Finding, Fix, Location, Side } from "./wire";
 import { trans } from "./words";
 
@@ -58,7 +59,7 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions,
     ),
     h("h2", { class: "title", tabindex: "-1" }, finding.message),
   );
-  const sides = sidesOf(finding);
+  const sides = sidesOf(doc, finding);
   if (sides) {
     lead.append(sides);
   }
@@ -121,8 +122,17 @@ function side(name: string, one: Side): HTMLElement {
   return value;
 }
 
-export function sidesOf(finding: Finding): HTMLElement | null {
+export function sidesOf(doc: FlowDoc, finding: Finding): HTMLElement | null {
   const list = h("dl", { class: "sides" });
+  if (impartial(doc, finding)) {
+    const branches = branchesOf(doc, finding);
+    for (const e of branches.slice(0, 8)) {
+      const own = brings(doc, e, branches);
+      list.append(h("dt", {}, doc.node(doc.byId.get(doc.edges[e]!.source)!).name), own ? side("gets", own) : h("dd", {}, "?"));
+    }
+    list.append(h("dt", {}, ""), h("dd", {}, cannot(doc, doc.byId.get(doc.edges[branches[0]!]!.target)!)));
+    return list;
+  }
   if (finding.expected) {
     list.append(h("dt", {}, trans.__("wants")), side("wants", finding.expected));
   }

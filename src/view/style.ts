@@ -192,7 +192,6 @@ ${HEATS}
 .line.diff-removed .stroke{stroke:var(--wrong);stroke-width:1.4;stroke-dasharray:2 5}.line.diff-removed .arrow{fill:var(--bg);stroke:var(--wrong)}
 .lane-title{fill:var(--muted)!important;letter-spacing:.06em}
 .hatch-line{stroke:var(--hatch);stroke-width:4}
-.overview .nodes{fill:var(--strong)}.overview .bad{fill:var(--wrong)}.overview .ways{fill:none;stroke:var(--line)}
 `;
 
 export const STYLE = `
@@ -219,7 +218,8 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .menu li button{width:100%;text-align:left;border:0;padding:6px 8px}
 .body{flex:1 1 auto;display:flex;min-height:0}
 .canvas{position:relative;flex:1 1 0;min-width:0;overflow:hidden;display:flex;flex-direction:column}
-.graph{display:block;width:100%;flex:1 1 0;min-height:0;cursor:grab;touch-action:none;user-select:none;outline-offset:-3px!important}
+.ground{position:relative;flex:1 1 0;min-height:0;display:flex}.far{position:absolute;left:0;top:0;width:100%;height:100%}.far[hidden]{display:none}
+.graph{position:relative;display:block;width:100%;flex:1 1 0;min-height:0;cursor:grab;touch-action:none;user-select:none;outline-offset:-3px!important}
 .graph.dragging{cursor:grabbing}
 .node,.line,.label.tensor,.pill,.toggle{cursor:pointer}
 .node{transition:transform .22s ease}
@@ -227,12 +227,12 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .node:hover>.body{stroke:var(--strong)}
 .toggle:hover rect{fill:var(--line)}
 .node.selected>.body{stroke:var(--blue);stroke-width:2.5}
-.line.selected .stroke{stroke-width:3.5}
+.line.selected .stroke{stroke-width:3.5}.line.followed .stroke{stroke:var(--fg);stroke-width:4}.line.followed .arrow{fill:var(--fg)}.turns{list-style:none;font-size:12px;margin-top:6px}
 .line.changed .stroke{stroke:var(--good);stroke-width:2.6}.line.changed .arrow{fill:var(--good)}.label .was{fill:var(--good-text)}
 .line.lit .stroke{stroke-width:3}.line.lit.failed .stroke,.line.lit.error .stroke{stroke-width:3.5}
 .node.lit:not(.open,.error,.tpu,.failed,.silent)>.body{stroke:var(--wrong);stroke-width:1.3}
 .node.changed>.body{fill:var(--good-soft);stroke:var(--good);stroke-width:2.4}.node.changed .note-text{fill:var(--good-text);font-weight:700}
-.banner{position:relative;z-index:1;flex:none;display:flex;gap:10px;align-items:center;padding:5px 52px 5px 12px;border-bottom:2px solid var(--good);background:var(--good-soft);font-weight:600}.banner[hidden]{display:none}.tps:not(.narrow) .banner:not([hidden])~.tools{top:52px}
+.banner{position:relative;z-index:1;flex:none;display:flex;gap:10px;align-items:center;padding:5px 52px 5px 12px;border-bottom:2px solid var(--good);background:var(--good-soft);font-weight:600}.banner[hidden]{display:none}.tps:not(.narrow) .banner:not([hidden])~.tools{top:52px}.tps:not(.narrow) .banner:not([hidden])~.banner:not([hidden])~.tools{top:92px}
 .banner.compared{border-color:var(--strong);background:var(--bg);flex-wrap:wrap;overflow-wrap:anywhere}.tps .state{border:1.5px solid var(--fg);font-weight:700}.tps .state.diff-added{border-color:var(--good);background:var(--good-soft)}
 .tps .state.diff-removed{border-color:var(--wrong);border-style:dashed;background:var(--wrong-soft)}.list .state{flex:none;width:20px;height:20px;border-radius:4px;display:grid;place-items:center}.changes{font-size:11.5px;overflow-wrap:anywhere;padding:2px 10px 0 38px}
 .tps button[aria-pressed=true]{border-color:var(--good);box-shadow:inset 0 0 0 1px var(--good)}

@@ -69,7 +69,7 @@ describe("a verdict", () => {
     ],
     tried: [{ rows: 64, fits: true, bytes: 4 * GIB }],
   };
-  const act = { goTo: vi.fn(), choose: vi.fn(), toggle: vi.fn(), isOpen: () => false };
+  const act = { goTo: vi.fn(), choose: vi.fn(), toggle: vi.fn(), isOpen: () => false, wayTo: vi.fn(), follow: vi.fn() };
 
   test("shows its parts, its work and its largest tensors, and leads to their layers", () => {
     const pane = verdictsPane(new FlowDoc({ ...broken(), verdicts: [verdict] }), act);

@@ -1,12 +1,13 @@
 /** The graph on the screen: only what is in sight has elements; pan, zoom and fit move one transform. */
 
 import type { FlowDoc } from "./doc";
-import { drawBox, drawLine, way } from "./draw";
+import { drawBox, drawLine } from "./draw";
 import { s } from "./dom";
 import { Grid } from "./grid";
 import type { Item } from "./groups";
 import { labelsOf, type Label } from "./labels";
 import type { Box, Line, Scene } from "./layout/scene";
+import { Overview } from "./overview";
 import { trans } from "./words";
 
 export interface View {
@@ -17,9 +18,10 @@ export interface View {
 
 const MOST = 420;
 const WORDS = 0.42;
-/** Below this a box is a speck: the whole picture is one path. */
+/** Below this a box is a speck: the whole picture is one image. */
 const SPECK = 0.11;
 const LEAST = 0.0004;
+const NOTHING: ReadonlySet<never> = new Set();
 
 export class Viewport {
   readonly svg: SVGSVGElement;
@@ -31,6 +33,7 @@ export class Viewport {
   selectedLine: string | null = null;
   lit: { items: Set<Item>; lines: Set<string> } | null = null;
   matches = new Set<Item>();
+  private followed: ReadonlySet<number> | null = null;
   /** Ids of what a fix adds or changes, while the flow after it is shown. */
   changed = new Set<string>();
   was: ReadonlyMap<string, string> = new Map();
@@ -40,7 +43,6 @@ export class Viewport {
   private grid: Grid | null = null;
   private readonly world = s("g", { class: "world" });
   private readonly layers = {
-    overview: s("g", { class: "overview" }),
     frames: s("g"),
     lines: s("g"),
     nodes: s("g"),
@@ -51,13 +53,16 @@ export class Viewport {
   private readonly lines = new Map<string, { line: Line; element: SVGGElement }>();
   private readonly labels = new Map<Label, SVGGElement>();
   private frame = 0;
-  private overviewOf: Scene | null = null;
   /** Whether somebody has moved the picture: until then it keeps fitting its frame. */
   held = false;
   width = 800;
   height = 500;
 
+  /** The picture from afar. */
+  readonly far: Overview;
+
   constructor(readonly doc: FlowDoc) {
+    this.far = new Overview(doc, () => this.schedule());
     this.svg = s("svg", { class: "graph" }, hatch());
     this.world.append(...Object.values(this.layers));
     this.svg.append(this.world);
@@ -167,6 +172,26 @@ export class Viewport {
     return (bottom - top) * k + 2 * pad;
   }
 
+  /** What is in the middle, in the picture's own measure, and the scale. */
+  middle(): { x: number; y: number; k: number } {
+    const { x, y, width, height } = this.area();
+    return { x: x + width / 2, y: y + height / 2, k: this.view.k };
+  }
+
+  /** Puts a point of the picture into the middle. */
+  lookAt(x: number, y: number, k: number): void {
+    this.held = true;
+    const scale = Math.max(LEAST, Math.min(3, k));
+    this.view = { k: scale, x: this.width / 2 - x * scale, y: this.height / 2 - y * scale };
+    this.schedule();
+  }
+
+  /** Sets off the lines of these edges, until told otherwise. */
+  follow(edges: ReadonlySet<number> | null): void {
+    this.followed = edges;
+    this.schedule();
+  }
+
   center(box: Box, at = 0.5): void {
     const k = Math.max(this.view.k, 0.6);
     const { width, height } = this.scene!;
@@ -246,11 +271,12 @@ export class Viewport {
       element.remove();
     });
     this.boxes.clear();
-    this.overviewOf = null;
+    this.far.forget();
   }
 
   dispose(): void {
     cancelAnimationFrame(this.frame);
+    this.far.hide();
   }
 
   render(): void {
@@ -284,7 +310,7 @@ export class Viewport {
   /** Names the selected box to who cannot see it, as long as it is drawn. */
   private point(): void {
     const element = this.selected && this.boxes.get(this.selected.id)?.element;
-    if (element?.isConnected && this.layers.nodes.getAttribute("display") !== "none") {
+    if (element) {
       this.svg.setAttribute("aria-activedescendant", element.id);
     } else {
       this.svg.removeAttribute("aria-activedescendant");
@@ -292,29 +318,15 @@ export class Viewport {
   }
 
   private overview(shown: boolean): void {
-    const layer = this.layers.overview;
-    if (shown && this.overviewOf !== this.scene) {
-      const scene = this.scene!;
-      const rect = (box: Box): string => `M${box.x} ${box.y}h${box.w}v${box.h}h${-box.w}z`;
-      const leaves = scene.boxes.filter((box) => !box.open);
-      const bad = leaves.filter((box) => box.item.severity);
-      layer.replaceChildren(
-        s("path", { class: "ways", d: scene.lines.map((line) => way(line, 0)).join(""), "vector-effect": "non-scaling-stroke" }),
-        s("path", {
-          class: "nodes",
-          d: leaves
-            .filter((box) => !box.item.severity)
-            .map(rect)
-            .join(""),
-        }),
-        s("path", { class: "bad", d: bad.map(rect).join("") }),
-      );
-      this.overviewOf = scene;
+    if (!shown) {
+      this.far.hide();
+      return;
     }
-    layer.setAttribute("display", shown ? "inline" : "none");
-    for (const name of ["frames", "lines", "nodes", "labels"] as const) {
-      this.layers[name].setAttribute("display", shown ? "none" : "inline");
-    }
+    this.far.draw(this.scene!, this.view, this.width, this.height);
+    // What is hidden costs, too.
+    this.drawBoxes(NOTHING, false);
+    this.drawLines(NOTHING);
+    this.drawLabels(NOTHING);
   }
 
   private drawBoxes(boxes: ReadonlySet<Box>, full: boolean): void {
@@ -369,6 +381,7 @@ export class Viewport {
       }
       entry.element.classList.toggle("lit", Boolean(this.lit?.lines.has(line.key)));
       entry.element.classList.toggle("changed", this.changed.size > 0 && line.edges.some((e) => this.changed.has(this.doc.edges[e]!.id)));
+      entry.element.classList.toggle("followed", Boolean(this.followed && line.edges.some((e) => this.followed!.has(e))));
       entry.element.classList.toggle("selected", this.selectedLine === line.key);
     }
     for (const [key, { element }] of this.lines) {

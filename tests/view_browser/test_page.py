@@ -67,23 +67,20 @@ def test_arrows_walk_along_the_flow_and_tell_where_one_is(page_of: Open, flows: 
 def test_axe_finds_nothing(page_of: Open, flows: ModuleType, axe: str, name: str) -> None:
     page = page_of(getattr(flows, name)(), strict=False)
     page.add_script_tag(content=axe)
-    for width in (1280, 360):
+    for width, scheme in ((1280, "light"), (360, "light"), (360, "dark")):
         page.set_viewport_size({"width": width, "height": 800})
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            expect(page.locator(f".tps[data-theme={scheme}]{'.narrow' if width < 720 else ':not(.narrow)'}")).to_be_visible()
-            for tab in page.get_by_role("tab").all():
+        page.emulate_media(color_scheme=scheme)
+        expect(page.locator(f".tps[data-theme={scheme}]{'.narrow' if width < 720 else ':not(.narrow)'}")).to_be_visible()
+        for tab in page.get_by_role("tab").all():
+            tab.click()
+            if tab.text_content() == "Details":
+                page.locator("svg.graph").focus()
+                page.keyboard.press("n")
                 tab.click()
-                if tab.text_content() == "Details":
-                    page.locator("svg.graph").focus()
-                    page.keyboard.press("n")
-                    tab.click()
-                # Dark differs in its colours alone.
-                found = page.evaluate(
-                    "(rules) => axe.run(document, {runOnly: rules})",
-                    ["color-contrast"] if scheme == "dark" else ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-                )
-                assert [(one["id"], one["nodes"][0]["target"], one["nodes"][0]["failureSummary"]) for one in found["violations"]] == []
+            # Dark differs in its colours alone.
+            rules = ["color-contrast"] if scheme == "dark" else ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+            found = page.evaluate("(rules) => axe.run(document, {runOnly: rules})", rules)
+            assert [(one["id"], one["nodes"][0]["target"], one["nodes"][0]["failureSummary"]) for one in found["violations"]] == []
 
 
 def test_two_programs_stand_in_one_picture_with_signs_and_a_list(page_of: Open, flows: ModuleType) -> None:
@@ -197,6 +194,45 @@ def box(page: Page, name: str) -> dict[str, Any]:
     return dict(found)
 
 
+def test_a_part_is_shown_alone_an_axis_is_followed_and_a_link_comes_back(page_of: Open, flows: ModuleType) -> None:
+    page = page_of(flows.conv_lstm())
+    search = page.get_by_role("searchbox")
+    expect(page.get_by_role("button", name="Only these")).to_be_hidden()
+    search.fill("lstm")
+    page.get_by_role("button", name="Only these").click()
+    expect(page.locator(".banner")).to_contain_text(["Only what matches lstm, with its neighbours"])
+    assert set(texts(page, ".node:not(.open) .name")) == {"conv2d", "lstm", "dense"}
+    page.get_by_role("button", name="Show all").click()
+    expect(page.locator(".node.stage")).to_have_count(4)
+
+    page.locator('.node[data-id="conv2d"]').click()
+    page.get_by_role("button", name="Path from the data to here").click()
+    expect(page.locator('.node[data-id="lstm"]')).to_have_count(0)
+    expect(page.locator(".node.stage")).to_have_count(4)
+    page.get_by_role("button", name="Show all").click()
+
+    page.locator('.node[data-id="conv2d"]').click()
+    page.get_by_role("tabpanel").get_by_role("button", name="rows", exact=True).click()
+    expect(page.locator(".turns li", has_text="conv2d")).to_have_text("conv2d 28 → 26")
+    expect(page.locator(".line.followed").first).to_be_visible()
+
+    page.get_by_role("tab", name="Outline").click()
+    page.get_by_role("button", name="Bookmark this view").click()
+    page.get_by_role("button", name="Copy a link to it").click()
+    expect(page.locator(".live")).to_have_text("Copied a link to this view")
+    link = page.evaluate("() => navigator.clipboard.readText()")
+    transform = page.locator("svg.graph .world").get_attribute("transform")
+    page.get_by_role("button", name="Fit everything").click()
+    page.locator("svg.graph").focus()
+    page.keyboard.press("Escape")
+    page.get_by_role("tabpanel").get_by_role("button", name="conv2d", exact=True).last.click()
+    expect(page.locator("svg.graph .world")).to_have_attribute("transform", transform or "")
+    page.goto("about:blank")
+    page.goto(link)
+    expect(page.locator(".node.selected .name")).to_have_text("conv2d")
+    expect(page.locator("svg.graph .world")).to_have_attribute("transform", transform or "")
+
+
 def test_what_is_closed_stays_under_the_hand(page_of: Open, flows: ModuleType) -> None:
     page = page_of(flows.conv_lstm(), reduced_motion="reduce")
     before = box(page, "digits")
@@ -248,12 +284,49 @@ def test_the_number_of_elements_does_not_grow_with_the_flow(page_of: Open, flows
     for size in (500, 10_000):
         page = page_of(flows.chain(size, folded=False))
         page.get_by_role("button", name="Open everything").click()
-        page.wait_for_timeout(300)
+        expect(page.locator(".node.open").first).to_be_visible()
         counts.append(page.evaluate("() => document.querySelector('.tpushape-view').shadowRoot.querySelectorAll('.graph *').length"))
         page.get_by_role("button", name="Fit everything").click()
-        page.wait_for_timeout(300)
+        expect(page.locator("canvas.far")).to_be_visible()
         counts.append(page.evaluate("() => document.querySelector('.tpushape-view').shadowRoot.querySelectorAll('.graph *').length"))
     assert max(counts) < 1500
+
+
+def test_from_afar_it_is_one_image_that_moves_with_the_hand(page_of: Open, flows: ModuleType) -> None:
+    page = page_of(flows.chain(3000, folded=False))
+    page.get_by_role("button", name="Open everything").click()
+    expect(page.locator("canvas.far")).to_be_hidden()
+    page.get_by_role("button", name="Fit everything").click()
+    far = page.locator("canvas.far")
+    expect(far).to_be_visible()
+    expect(page.locator(".node, .line, .label")).to_have_count(0)
+    # The rows of the image that something is painted in, the topmost first.
+    rows = """(canvas) => {
+      const copy = document.createElement('canvas');
+      [copy.width, copy.height] = [canvas.width, canvas.height];
+      const context = copy.getContext('2d', { willReadFrequently: true });
+      context.drawImage(canvas, 0, 0);
+      const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+      const rows = new Set();
+      for (let i = 3; i < data.length; i += 4) if (data[i]) rows.add(Math.floor(i / 4 / canvas.width));
+      return [...rows];
+    }"""
+    before = far.evaluate(rows)
+    assert len(before) > 200
+    box = page.locator("svg.graph").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 60, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 70, box["y"] + 80)
+    page.mouse.move(box["x"] + 80, box["y"] + 110)
+    page.mouse.up()
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    after = far.evaluate(rows)
+    assert after[0] > before[0]
+    page.locator("svg.graph").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".node.selected")).to_be_visible()
+    expect(far).to_be_hidden()
 
 
 def test_before_and_after_of_a_fix_share_their_place(page_of: Open, flows: ModuleType) -> None:

@@ -152,6 +152,7 @@ def _none(*_: Any, **__: Any) -> str:
     return ""
 
 
+operation("next_steps", "{a}[:, 1:]", "{a}[:, 1:]")
 operation("expand_dims", "np.expand_dims({x}, {axis})", "tf.expand_dims({x}, {axis})")
 operation("squeeze", "np.squeeze({x}, {axis})", "tf.squeeze({x}, {axis})")
 operation("transpose", "np.transpose({x}, {perm})", "tf.transpose({x}, {perm})")

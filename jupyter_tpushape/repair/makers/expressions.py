@@ -10,7 +10,7 @@ from ...examine.evidence import Evidence
 from ...examine.heard import HeardDtype, hear
 from ...flow import Finding, Shape, Spec
 from ...rules.facts.calls import VectorLoss
-from ...rules.facts.contracts import SymbolicFunction
+from ...rules.facts.contracts import CellState, SymbolicFunction
 from ...rules.facts.layers import WrongMask
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
@@ -241,6 +241,27 @@ def states(evidence: Evidence, finding: Finding) -> Made:
                 f"Give both directions their first state: [*{short(given)}, *{short(given)}] at {line.at}",
                 [line.edit(given, f"[*{IT}, *{IT}]").value],
                 "a bidirectional layer has a state of its own for each direction",
+            )
+
+
+def first_state(evidence: Evidence, finding: Finding) -> Made:
+    """The one state of a cell, where its ``call`` computes with the list that holds it."""
+    fact = finding.fact
+    if not isinstance(fact, CellState) or fact.after != (1, *fact.before):
+        return
+    line = next(iter(lines_at(evidence, finding.location)), None)
+    calls = [item for item in nodes(line.source.tree, ast.FunctionDef) if item.name == "call"] if line is not None else []
+    for call in calls:
+        if line is None or len(call.args.args) < 3:
+            continue
+        name = call.args.args[2].arg
+        handed = [item for made in nodes(call, (ast.Call, ast.BinOp)) for item in ast.iter_child_nodes(made)]
+        bare = [item for item in handed if isinstance(item, ast.Name) and item.id == name]
+        if bare:
+            yield (
+                f"Compute with {name}[0] at line {bare[0].lineno}: a cell gets its states as a list",
+                [line.edit(item, f"{IT}[0]").value for item in bare],
+                "there is one state, and the operation packed the list into a tensor with one more axis",
             )
 
 

@@ -19,12 +19,25 @@ from .ends import ends_of, head_of, highest_of, loss_node, several, snake
 def _first_dense(evidence: Evidence, cause: Node, predictions: Edge) -> str | None:
     """The first Dense below the cause on the way to the loss: in front of it the axes should go."""
     way = [evidence.flow.node(predictions.source), *upstream(evidence, evidence.flow.node(predictions.source))]
-    names = [node.id for node in way]
-    below = way[: names.index(cause.id)] if cause.id in names else way
-    for node in reversed(below):
-        if node.kind == "layer" and (not keeps(evidence.flow, node) or isinstance(node.config.get("units"), int)):
-            return node.name
+    reached = _below(evidence, cause)
+    below = [node for node in way if node.id in reached] if reached else way
+    dense = [node for node in below if node.kind == "layer" and isinstance(node.config.get("units"), int)]
+    others = [node for node in below if node.kind == "layer" and len(evidence.flow.into(node.id)) < 2 and not keeps(evidence.flow, node)]
+    if dense or others:
+        return (dense or others)[-1].name
     return below[0].name if below and below[0].kind == "layer" else None
+
+
+def _below(evidence: Evidence, node: Node) -> set[str]:
+    """All that is computed from what a node gives."""
+    found: set[str] = set()
+    pending = [node.id]
+    while pending:
+        for edge in evidence.flow.out_of(pending.pop()):
+            if edge.target not in found:
+                found.add(edge.target)
+                pending.append(edge.target)
+    return found
 
 
 def last_step(evidence: Evidence, finding: Finding) -> Made:

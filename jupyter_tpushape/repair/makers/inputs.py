@@ -11,6 +11,7 @@ from ...examine.evidence import Evidence
 from ...flow import Edit, Finding, KeyPath, Shape, Spec, show_shape
 from ...flow.paths import flatten, show, to_wire
 from ...rules.entry import accepted, crossed, matched
+from ...rules.facts.data import LabelsAsWeights
 from ..edits.regroup import NAMES, Regroup
 from .edits import Made, where
 from .entry import declaration
@@ -150,7 +151,8 @@ def regrouped(evidence: Evidence, finding: Finding) -> Made:
     ]
     if len(ways) != 1 or len(leaves) > len(NAMES) or not ends:
         return
-    if sample.element is None and [leaves[i][0] for i in ways[0]] == [path for path, _ in leaves if path[0] == 0]:
+    weighs = isinstance(finding.fact, LabelsAsWeights)
+    if sample.element is None and [leaves[i][0] for i in ways[0]] == [path for path, _ in leaves if path[0] == 0] and not weighs:
         # They are put together so already.
         return
     rest = [path for i, (path, _) in enumerate(leaves) if i not in ways[0]]
@@ -188,7 +190,12 @@ def _labels(evidence: Evidence, given: list[str]) -> Iterator[tuple[str, str]]:
     flow = evidence.flow
     keys = [(flow.into(node.id), node.path[-1]) for node in flow.nodes if node.kind == "output" and node.path[1:]]
     if len(given) == 1 or len(keys) != len(given) or not all(isinstance(key, str) for _, key in keys):
-        yield _together(given), ""
+        told = evidence.facts.get("compile")
+        for labels in itertools.islice(itertools.permutations(given), 6):
+            if told is not None and told.loss.names is not None and len(told.outputs) == len(given):
+                yield "{" + ", ".join(f'"{name}": {label}' for name, label in zip(told.outputs, labels, strict=True)) + "}", "order"
+            else:
+                yield _together(list(labels)), "order" if len(given) > 1 else ""
         return
     order = {node.id: i for i, node in enumerate(flow.nodes)}
     names = [str(key) for _, key in sorted(keys, key=lambda pair: max((order[edge.source] for edge in pair[0]), default=0))]

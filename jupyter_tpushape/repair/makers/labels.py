@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
 from ...flow import Edit, Finding, Node, elements, show_shape
-from ...flow.paths import flatten
-from ...rules.facts.loss import RowsOfValues, SingleValues
+from ...flow.paths import flatten, show
+from ...rules.facts.loss import GridApart, RowsOfValues, SingleValues
 from ...rules.loss import kind_of
 from ..edits import Listed
 from .edits import Made, configure, where
@@ -106,6 +108,24 @@ def one_hot_labels(evidence: Evidence, finding: Finding) -> Made:
             f"Turn the labels into one-hot rows of {depth}",
             [Edit("label-transform", "y", {"op": "one_hot", "depth": depth, **label_key(evidence, labels)})],
             "the loss stays as it is",
+        )
+
+
+def next_steps(evidence: Evidence, finding: Finding) -> Made:
+    """Labels that begin one step later, where an input holds them without their last step."""
+    fact, sample = finding.fact, evidence.sample
+    if not isinstance(fact, GridApart) or fact.axis != 1 or sample is None or not sample.sampled or len(evidence.y) != 1:
+        return
+    x, y, _ = sample.sampled[0]
+    labels = dict(flatten(y, "y")).get(evidence.y[0][0])
+    if labels is None or labels.ndim < 2 or labels.shape[1] != (fact.predictions[1] or 0) + 1:
+        return
+    fed = [path for path, values in flatten(x, "x") if values is not None and np.array_equal(values, labels[:, :-1])]
+    if fed:
+        yield (
+            f"Predict the next step: labels[:, 1:] for the labels, of which {show(fed[0])} is all but the last step",
+            [Edit("label-transform", "y", {"op": "next_steps", **where(evidence.y[0][0])})],
+            "each step is then compared with the one behind it",
         )
 
 

@@ -80,6 +80,19 @@ def state_units(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def states_too(evidence: Evidence, finding: Finding) -> Made:
+    """A recurrent layer that gives its states beside its output, to a layer that takes one tensor."""
+    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
+    givers = {edge.source for edge in edges}
+    giver = evidence.flow.node(givers.pop()) if len(givers) == 1 and len(edges) > 1 else None
+    if giver is not None and giver.op in RECURRENT and giver.config.get("return_state"):
+        yield (
+            f"Let {giver.name} give its output alone: return_state=False",
+            [configure(giver.name, return_state=False)],
+            f"it gives {len(edges)} tensors, its output and its states",
+        )
+
+
 def attention_width(evidence: Evidence, finding: Finding) -> Made:
     """A query as wide as the keys it is compared with."""
     node, _ = failing(evidence)

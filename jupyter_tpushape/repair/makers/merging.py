@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, Shape, elements, show_shape
-from ...graph import Cause
+from ...graph import Cause, padded, unpadded, value
+from ...trace.axes import RECURRENT
 from .edits import Made, append, at, configure, failing, given, insert, known, owner_of, upstream
 
 
@@ -39,9 +40,12 @@ def at_cause(evidence: Evidence, finding: Finding) -> Made:
     if node is None or not isinstance(cause, Cause) or cause.more:
         return
     if cause.kind == "unpadded":
+        # Beside causal convolutions, one that sees the future would be another thing.
+        causal = "1D" in node.op and any(item.config.get("padding") == "causal" for item in evidence.flow.nodes)
+        padding = "causal" if causal else "same"
         yield (
-            f"Keep the size at {node.name}: padding='same'",
-            [configure(node.name, padding="same")],
+            f"Keep the size at {node.name}: padding='{padding}'",
+            [configure(node.name, padding=padding)],
             f"{cause.before} stays {cause.before}" if cause.stride == 1 else "nothing is cut off at the border",
         )
     elif cause.kind == "strided" and not _shortcut(evidence):
@@ -50,6 +54,47 @@ def at_cause(evidence: Evidence, finding: Finding) -> Made:
             [configure(node.name, strides=1, padding="same")],
             "no later layer undoes it",
         )
+
+
+def all_padded(evidence: Evidence, finding: Finding) -> Made:
+    """``padding="same"`` for all windows on the way to branches that only these windows make unlike."""
+    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" and edge.spec.shape]
+    sizes = [evidence.origins.of(edge) for edge in edges]
+    if len(sizes) < 2 or len({len(one) for one in sizes}) > 1:
+        return
+    found: dict[str, None] = {}
+    for axis in range(1, len(sizes[0])):
+        here = [one[axis] for one in sizes]
+        if len({value(size) for size in here}) < 2:
+            continue
+        if len({padded(size) for size in here}) > 1 or None in map(padded, here):
+            if axis < len(sizes[0]) - 1:
+                return  # padding alone does not bring them together
+            continue
+        found.update(dict.fromkeys(step.who for size in here for step in unpadded(size)))
+    if len(found) > 1:
+        names = [*found]
+        yield (
+            f"Keep the size at {', '.join(names[:-1])} and {names[-1]}: padding='same'",
+            [configure(name, padding="same") for name in names],
+            "windows of different sizes then give maps of one size",
+        )
+
+
+def ended_sequence(evidence: Evidence, finding: Finding) -> Made:
+    """The last step alone of a recurrent layer whose branch has one axis more than the others."""
+    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" and edge.spec.shape]
+    least = min((len(edge.spec.shape or ()) for edge in edges), default=0)
+    for edge in edges:
+        node = evidence.flow.node(edge.source)
+        inner = str(node.config.get("layer", "")) if node.op == "TimeDistributed" else ""
+        ends = node.config.get("return_sequences") if node.op in RECURRENT else inner in RECURRENT
+        if ends and len(edge.spec.shape or ()) == least + 1:
+            yield (
+                f"Keep only the last step: return_sequences=False in {node.name}",
+                [configure(node.name, return_sequences=False)],
+                "the other branches have one vector where this one has a sequence of them",
+            )
 
 
 def stride_beside(evidence: Evidence, finding: Finding) -> Made:

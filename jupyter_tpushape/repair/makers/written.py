@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Edge, Edit, Finding, Node
 from ...graph import Size, instead, value
+from ...rules.facts.loss import WrongUnits
 from .edits import Made, configure
 from .ends import ends_of
 
@@ -59,6 +61,52 @@ def written_output(evidence: Evidence, finding: Finding) -> Made:
             yield f"Give {who} {argument}={n}, as many as the labels have", [configure(who, **{argument: n})], "changed where it is written"
 
 
+def written_grid(evidence: Evidence, finding: Finding) -> Made:
+    """The grid that a decoder begins with, with the sizes that end in those of the labels; the Dense in front of it fills it."""
+    labels, predictions = ends_of(evidence, finding)
+    y = labels.spec.shape if labels is not None else None
+    if predictions is None or not y:
+        return
+    new: dict[int, int] = {}
+    names = set()
+    for axis, (size, wanted) in enumerate(zip(evidence.origins.of(predictions)[:-1], y, strict=False)):
+        if axis and wanted is not None and value(size) != wanted:
+            found = instead(size, wanted)
+            if found is None or found[1] != "target_shape":
+                return
+            names.add(found[0])
+            new[axis - 1] = found[4]
+    reshape = _node(evidence, next(iter(names), "")) if len(names) == 1 else None
+    above = [evidence.flow.node(edge.source) for edge in evidence.flow.into(reshape.id)] if reshape is not None else []
+    target = list(reshape.config.get("target_shape") or ()) if reshape is not None else []
+    if reshape is None or -1 in target or max(new) >= len(target) or len(above) != 1 or above[0].config.get("units") != math.prod(target):
+        return
+    grid = [new.get(i, n) for i, n in enumerate(target)]
+    yield (
+        f"Begin {reshape.name} with {tuple(grid)}, which {above[0].name} fills: {math.prod(grid)} units",
+        [configure(above[0].name, units=math.prod(grid)), configure(reshape.name, target_shape=grid)],
+        "what follows makes it as large as the labels",
+    )
+
+
+def written_side(evidence: Evidence, finding: Finding) -> Made:
+    """Two outputs of the program that a loss of its own compares: the one that does not fit the data's labels becomes as wide as the other."""
+    labels, predictions = ends_of(evidence, finding)
+    fact = finding.fact
+    if labels is None or predictions is None or not isinstance(fact, WrongUnits) or fact.giver is None:
+        return
+    classes = [stats.maximum + 1 for stats in (getattr(evidence.sample, "label_stats", None) or {}).values() if stats and stats.maximum]
+    sides = [(predictions, labels), (labels, predictions)]
+    sides.sort(key=lambda pair: value(evidence.origins.of(pair[0])[-1]) in classes)
+    for mine, other in sides:
+        wanted = value(evidence.origins.of(other)[-1])
+        change = _change(evidence.origins.of(mine)[-1], wanted)
+        if change is not None:
+            who, argument, n = change
+            why = "as many as the labels tell apart" if wanted in classes else "as many as the other side has"
+            yield f"Give {who} {argument}={n}", [configure(who, **{argument: n})], why
+
+
 Change = tuple[str, str, int]
 
 
@@ -74,7 +122,8 @@ def _changes(evidence: Evidence, node: Node, mine: Edge, other: Edge) -> Iterato
 
 def _change(size: Size, wanted: int | None) -> Change | None:
     found = instead(size, wanted) if wanted is not None else None
-    return (found[0], found[1], found[4]) if found is not None else None
+    # A target shape is no single number.
+    return (found[0], found[1], found[4]) if found is not None and found[1] != "target_shape" else None
 
 
 def _node(evidence: Evidence, name: str) -> Node | None:

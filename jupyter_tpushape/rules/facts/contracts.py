@@ -268,6 +268,22 @@ class CallArguments(Fact, frozen=True):
         )
 
 
+class StatesToo(Fact, frozen=True):
+    """``layer`` takes one tensor, and ``giver`` gives its output and its states, ``given`` tensors in all."""
+
+    layer: Who
+    giver: Who
+    given: int
+
+    def message(self) -> str:
+        return f"{named(self.layer)} takes one tensor, and {self.giver.name} gives {self.given}: its output and {count(self.given - 1, 'state')}."
+
+    def why(self) -> str:
+        return (
+            "With return_state=True a recurrent layer returns a list. Take it apart, output, *states = layer(x), or leave return_state out."
+        )
+
+
 class NoRank(Fact, frozen=True):
     """Tensors of the data whose number of axes is not known."""
 

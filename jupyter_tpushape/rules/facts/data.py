@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...flow import Fact, Side, Sides, elements
+from ...flow import Fact, Shape, Side, Sides, elements, show_shape
 
 
 class Unfilled(Fact, frozen=True):
@@ -73,6 +73,27 @@ class TooManyParts(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("1 to 3 parts"), Side(f"{self.parts} parts")
+
+
+class LabelsAsWeights(Fact, frozen=True):
+    """The third part of each element, which fit takes for sample weights, beside one label for several ``outputs``."""
+
+    labels: Shape | None
+    weights: Shape | None
+    outputs: tuple[str, ...]
+
+    def message(self) -> str:
+        return (
+            f"Each element has three parts, and fit takes the third, {show_shape(self.weights)}, for sample weights: "
+            f"{show_shape(self.labels)} alone is left as labels of {len(self.outputs)} outputs."
+        )
+
+    def why(self) -> str:
+        labels = ", ".join(f"'{name}': ..." for name in self.outputs)
+        return f"Put the labels of all outputs into one part, (x, {{{labels}}}) or (x, (..., ...)) in the order of the outputs."
+
+    def sides(self) -> Sides:
+        return Side("(x, labels)"), Side("(x, labels, weights)")
 
 
 class Refused(Fact, frozen=True):

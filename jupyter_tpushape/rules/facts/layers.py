@@ -243,7 +243,10 @@ class WrongParts(Fact, frozen=True):
 
 
 class OperationRaised(Fact, frozen=True):
-    """An operation that cannot work on ``shapes``: one of the flow's own (``node``), or one inside of ``layer``."""
+    """An operation that cannot work on ``shapes``: one of the flow's own (``node``), or one inside of ``layer``.
+
+    ``cause``: where the size of one of them parted from the others'.
+    """
 
     operation: str
     shapes: tuple[Shape | None, ...]
@@ -251,6 +254,7 @@ class OperationRaised(Fact, frozen=True):
     node: Who | None = None
     layer: Who | None = None
     reason: Reason | None = None
+    cause: Cause | None = None
 
     @property
     def apart(self) -> tuple[tuple[int, int], ...]:
@@ -268,7 +272,7 @@ class OperationRaised(Fact, frozen=True):
         return f"The operation {self.operation}{placed(self.node) if self.node is not None else ''} cannot work on {given}."
 
     def why(self) -> str:
-        return self.reason.words() if self.reason is not None else f"It says: {self.said}"
+        return because(self.cause) or (self.reason.words() if self.reason is not None else f"It says: {self.said}")
 
     def sides(self) -> Sides:
         return pair(self.shapes[0], self.shapes[1], names=False) if len(self.shapes) > 1 else (None, None)

@@ -136,18 +136,30 @@ class RowsOfValues(Fact, frozen=True):
 
 
 class WrongUnits(Fact, frozen=True):
-    """``head`` gives another number of values than a label has."""
+    """``head`` gives another number of values than a label has.
+
+    ``giver``: the node that gives what the loss takes for labels, where that is not the data; ``made``: what made the two sizes.
+    """
 
     head: Who
     loss: str
     predictions: Shape
     labels: Shape
+    giver: Who | None = None
+    made: tuple[str, ...] = ()
 
     def message(self) -> str:
         given = self.predictions[-1]
+        if self.giver is not None:
+            return (
+                f"{self.loss} compares {show_shape(self.labels)} from {named(self.giver)} with {show_shape(self.predictions)} from "
+                f"{named(self.head)}: {self.labels[-1]} values a sample against {given}."
+            )
         return f"{named(self.head)} gives {given} value{'s' * (given != 1)} a sample, and each label has {self.labels[-1]}."
 
     def why(self) -> str:
+        if self.giver is not None:
+            return " ".join(filter(None, [f"{'; '.join(self.made)}." if self.made else "", "It compares them one by one."]))
         return f"{self.loss} compares them one by one, so the last layer needs as many units as a label has values."
 
     def sides(self) -> Sides:

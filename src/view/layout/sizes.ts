@@ -3,6 +3,7 @@
 import { tally } from "../differences";
 import type { FlowDoc } from "../doc";
 import type { Item } from "../groups";
+import { cannot } from "../merges";
 import { brief, count, placeText, shortDtype } from "../text";
 import { around } from "../sinking";
 import { trans } from "../words";
@@ -87,7 +88,7 @@ export function noteOf(doc: FlowDoc, item: Item): string {
     return [before && trans.__("after %1", before), after && trans.__("then %1", after)].filter(Boolean).join(", ");
   }
   const node = item.node >= 0 ? doc.node(item.node) : undefined;
-  return node && node.kind !== "split" ? (node.note ?? "") : "";
+  return node && node.kind !== "split" ? [cannot(doc, item.node), node.note].filter(Boolean).join(" · ") : "";
 }
 
 /** The least width of an open part: its name and what it is stand in one line. */

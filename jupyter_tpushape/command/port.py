@@ -1,0 +1,40 @@
+"""``tpushape port``: a program for TPUStrategy as one of Keras 3 on JAX, as a diff, with what is left to do by hand."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from .ends import no_way_out
+from .out import Aside, said, written
+from .usage import UsageError
+
+
+def port(options: Any) -> int:
+    """Returns 0 where nothing is left to do and nothing differs, else 1."""
+    from ..port import port as ported
+
+    path = Path(options.program)
+    if not path.is_file():
+        raise UsageError(f"There is no file {options.program}: type the path of a Python file.")
+    if options.python is not None and not Path(options.python).is_file():
+        raise UsageError(f"There is no Python {options.python}: type the path of an interpreter, such as .venv/bin/python.")
+    try:
+        with Aside(), no_way_out():
+            made = ported(path, python=options.python, proof=not options.no_proof)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if options.output:
+        try:
+            Path(options.output).write_text(made.text, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(
+                f"{options.output} cannot be written ({error.strerror}): type --output with a path in a folder that is there."
+            ) from None
+    written(made.patch if not options.output else f"Written to {options.output}", "text")
+    for one in made.left:
+        said(f"{path.name}, {one}")
+    said(made.proof.said)
+    sys.stdout.flush()
+    return 0 if made.whole else 1

@@ -1,0 +1,149 @@
+"""Where a line of a program runs: on the device, in the model, or on the host, in the pipeline and around it."""
+
+from __future__ import annotations
+
+import ast
+
+from ..repair.text.source import Function, nodes, parents
+from .names import KERAS, ON_HOST
+
+
+class Context:
+    """A program's names and functions."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.tree, self.above = tree, parents(tree)
+        self.names = dict(_imported(tree))
+        self.functions = {one.name: one for one in nodes(tree, (ast.FunctionDef, ast.AsyncFunctionDef))}
+        self._host = self._on_host()
+        self._device = self._on_device()
+
+    def dotted(self, node: ast.AST) -> str:
+        """``tf.keras.layers.Dense`` as ``tensorflow.keras.layers.Dense``; ``""`` for what is no chain from an imported name."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or node.id not in self.names:
+            return ""
+        return ".".join([self.names[node.id], *reversed(parts)])
+
+    def keras(self, node: ast.AST) -> str:
+        """A chain that is one of Keras, as ``keras.layers.Dense``; ``""`` for another."""
+        full = self.dotted(node)
+        root = next((root for root in KERAS if full == root or full.startswith(f"{root}.")), None)
+        return f"keras{full[len(root) :]}" if root else ""
+
+    def functions_around(self, node: ast.AST) -> list[ast.AST]:
+        """The functions and classes that a node stands in, from the inside."""
+        found: list[ast.AST] = []
+        while node in self.above:
+            node = self.above[node]
+            if isinstance(node, (*Function, ast.ClassDef)):
+                found.append(node)
+        return found
+
+    def on_device(self, node: ast.AST) -> bool:
+        """Whether what a node computes is a part of the model, its losses or its step."""
+        around = self.functions_around(node)
+        for one in around:
+            if one in self._host:
+                return False
+            if one in self._device:
+                return True
+        return self._feeds_on_layers(node, around)
+
+    def _bases(self, node: ast.ClassDef) -> list[str]:
+        return [self.keras(base) for base in node.bases] + [
+            name
+            for base in node.bases
+            if isinstance(base, ast.Name) and base.id in self._classes()
+            for name in self._bases(self._classes()[base.id])
+        ]
+
+    def _classes(self) -> dict[str, ast.ClassDef]:
+        return {one.name: one for one in nodes(self.tree, ast.ClassDef)}
+
+    def _called_in(self, inside: set[ast.AST]) -> set[ast.AST]:
+        """These functions with all that they call."""
+        found, waiting = set(inside), list(inside)
+        while waiting:
+            for call in nodes(waiting.pop(), ast.Call):
+                made = self.functions.get(call.func.id) if isinstance(call.func, ast.Name) else None
+                if made is not None and made not in found:
+                    found.add(made)
+                    waiting.append(made)
+        return found
+
+    def _given(self, node: ast.AST) -> ast.AST | None:
+        """The function that an argument is."""
+        if isinstance(node, ast.Lambda):
+            return node
+        return self.functions.get(node.id) if isinstance(node, ast.Name) else None
+
+    def _on_host(self) -> set[ast.AST]:
+        found: set[ast.AST] = set()
+        for call in nodes(self.tree, ast.Call):
+            if isinstance(call.func, ast.Attribute) and call.func.attr in ON_HOST:
+                found |= {
+                    made for given in [*call.args, *(word.value for word in call.keywords)] if (made := self._given(given)) is not None
+                }
+        for made in self.functions.values():
+            chains = {self.dotted(node) for node in nodes(made, ast.Attribute)}
+            if any(chain.startswith(("tensorflow.data.", "tensorflow.io.", "tensorflow.train.")) for chain in chains):
+                found.add(made)
+        return self._called_in(found)
+
+    def _on_device(self) -> set[ast.AST]:
+        found: set[ast.AST] = set()
+        for made in nodes(self.tree, ast.ClassDef):
+            if any(
+                base.startswith(("keras.layers", "keras.Layer", "keras.Model", "keras.models", "keras.losses", "keras.Loss"))
+                for base in self._bases(made)
+            ):
+                found.add(made)
+        for call in nodes(self.tree, ast.Call):
+            words = {word.arg: word.value for word in call.keywords}
+            given = [words[name] for name in ("loss", "activation", "metrics") if name in words]
+            given += [item for one in given if isinstance(one, (ast.List, ast.Tuple)) for item in one.elts]
+            if self.keras(call.func).endswith(".Lambda"):
+                given += call.args[:1]
+            found |= {made for one in given if (made := self._given(one)) is not None}
+        return self._called_in(found) - self._host
+
+    def _feeds_on_layers(self, node: ast.AST, around: list[ast.AST]) -> bool:
+        """Whether an expression is given what a layer gave, in the function where it stands."""
+        scope = next((one for one in around if isinstance(one, Function)), self.tree)
+        tensors: set[str] = set()
+        call: ast.AST = node
+        while call in self.above and not isinstance(call, (ast.Call, ast.stmt)):
+            call = self.above[call]
+        for statement in nodes(scope, ast.Assign):
+            made = self._layer_made(statement.value) or any(one.id in tensors for one in nodes(statement.value, ast.Name))
+            if made:
+                tensors |= {name.id for target in statement.targets for name in nodes(target, ast.Name)}
+        return any(one.id in tensors for one in nodes(call, ast.Name))
+
+    def _layer_made(self, value: ast.AST) -> bool:
+        for call in nodes(value, ast.Call):
+            name = self.keras(call.func)
+            if name in ("keras.Input", "keras.layers.Input") or (
+                isinstance(call.func, ast.Call) and self.keras(call.func.func).startswith("keras.layers.")
+            ):
+                return True
+        return False
+
+
+def _imported(tree: ast.Module) -> list[tuple[str, str]]:
+    """``(name, what it stands for)``; ``import a.b`` binds ``a``."""
+    found = []
+    for node in nodes(tree, (ast.Import, ast.ImportFrom)):
+        for alias in node.names:
+            if isinstance(node, ast.ImportFrom):
+                if node.module and not node.level:
+                    found.append((alias.asname or alias.name, f"{node.module}.{alias.name}"))
+            elif alias.asname:
+                found.append((alias.asname, alias.name))
+            else:
+                found.append((alias.name.partition(".")[0], alias.name.partition(".")[0]))
+    return found

@@ -1,0 +1,137 @@
+"""Which layout? A few are compiled for the slice, and ranked by what the compiler says of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..compilers import bridge
+from ..compilers.lowering import CannotLower, plans
+from ..compilers.process import Limits, Progress, limits
+from ..compilers.tpu import question, verdict_of
+from ..examine import BadProgram, Program, examine
+from ..flow import Verdict
+from ..replicas import of_distribution, target
+from ..rules.words import size
+from .candidates import Candidate, candidates
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A layout as compiled. ``bytes``: of one device, 0 where the compiler gave none; ``sent``: what each device sends in a step;
+    ``said``: the compiler's words where the program does not fit, or it gave no verdict."""
+
+    candidate: Candidate
+    fits: bool
+    bytes: int
+    sent: int
+    said: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.candidate.name
+
+    @property
+    def source(self) -> str:
+        """The lines that make it in a program."""
+        return self.candidate.source
+
+    def distribution(self) -> Any:
+        """It as a ``keras.distribution``, for ``trace(strategy=...)``."""
+        return self.candidate.distribution()
+
+    def __str__(self) -> str:
+        mesh = " × ".join(f"{axis} {count}" for axis, count in self.candidate.mesh.items())
+        if not self.fits:
+            return f"{self.name} ({mesh}): {self.said}"
+        return f"{self.name} ({mesh}): {size(self.bytes)} on each device, which sends {size(self.sent)} a step"
+
+
+@dataclass(frozen=True)
+class Suggestions:
+    """Layouts by rank: those that fit first, by what devices send in a step, then by memory. How long a step takes is not known."""
+
+    target: str
+    program: str
+    tried: tuple[Suggestion, ...]
+
+    @property
+    def best(self) -> Suggestion | None:
+        """The first that fits."""
+        return next((one for one in self.tried if one.fits), None)
+
+    def __repr__(self) -> str:
+        lines = [f"{number}. {one}" for number, one in enumerate(self.tried, 1)]
+        rest = f"As compiled for {self.target}, the {self.program} program. Less traffic and less memory are not less time: that only a run says."
+        return "\n".join([*lines, rest])
+
+
+def suggest_layout(
+    model: Any,
+    data: Any,
+    tpu: str = "v5e-8",
+    *,
+    batch_size: int | None = None,
+    compile_timeout: float | None = None,
+    progress: Progress = None,
+) -> Suggestions:
+    """Compiles a few layouts of a Keras model on JAX for a slice and ranks them: data parallel, tensor parallel, fully sharded.
+
+    Tensor parallel cuts kernels by hidden units and heads, fully sharded all variables over all devices; both are made from the variables'
+    shapes. What does not divide is not tried.
+
+    Args:
+        model: as for ``trace``. data: as for ``trace``. tpu: a target's name. batch_size: rows a global batch, for arrays.
+        compile_timeout: seconds for each compilation. progress: called with a line of text for each.
+
+    Raises:
+        ValueError: for an unknown target, another backend than JAX, without the compiler, or where nothing divides; one line.
+        BadProgram: where model or data are not what is expected.
+    """
+    wrong = bridge.check()
+    if wrong:
+        raise ValueError(wrong)
+    planned_for, asked = target(tpu), limits(compile_timeout, None)
+    first = examine(Program(model, data, planned_for, None, batch_size))
+    if first.adapter is None or first.model is None:
+        raise BadProgram("There is no model to lay out: the program breaks before it is made. Trace it first.")
+    if first.adapter.backend.replicated:
+        raise ValueError("A layout is one of Keras on JAX: set KERAS_BACKEND=jax before Keras is imported.")
+    rows = first.sample.batch if first.sample is not None else None
+    variables = [(str(one.path), tuple(int(n) for n in one.shape)) for one in first.adapter.variables(first.model)]
+    found = list(candidates(variables, planned_for.replicas, int(rows or 0) or planned_for.replicas))
+    if not found:
+        raise ValueError(
+            f"A batch of {rows} divides over no mesh of {planned_for.replicas} devices: take a multiple of {planned_for.replicas}."
+        )
+    tried, program = [], ""
+    for one in found:
+        if progress is not None:
+            progress(f"compiling {one.name} for {planned_for.name}")
+        said = _compiled(Program(model, data, of_distribution(one.distribution(), tpu), one.distribution(), batch_size), asked, progress)
+        program = said.program
+        held = said.tried[0].bytes if said.tried else 0
+        tried.append(Suggestion(one, said.ok, held, sum(each.sent for each in said.collectives), "" if said.ok else _short(said.message)))
+    ranked = sorted(tried, key=lambda one: (not one.fits, one.sent, one.bytes))
+    return Suggestions(planned_for.name, program, tuple(ranked))
+
+
+def _compiled(program: Program, asked: Limits, progress: Progress) -> Verdict:
+    """The compiler's verdict on the last program that there is: the train step, where there are labels."""
+    seen = examine(program)
+    name = program.target.name if program.target is not None else ""
+    try:
+        made = question(seen, plans(seen)[-1], asked)
+    except CannotLower as error:
+        return Verdict("program", "tpu", False, name, str(error))
+    try:
+        return verdict_of(seen, made, progress, [])[0]
+    finally:
+        made.close()
+
+
+def _short(message: str) -> str:
+    return next((line.strip() for line in message.splitlines() if line.strip()), "no verdict")[:300]
+
+
+__all__ = ["Candidate", "Suggestion", "Suggestions", "suggest_layout"]

@@ -1,0 +1,38 @@
+/** The room that the view has: narrow or wide, how tall it is, and the first look that fits it. */
+
+import type { Item } from "./groups";
+import type { Viewport } from "./viewport";
+
+const NARROW = 720;
+
+export class Fitting {
+  narrow = false;
+
+  constructor(
+    private readonly host: HTMLElement,
+    private readonly root: HTMLElement,
+    private readonly fill: boolean,
+  ) {}
+
+  /** Looks at the width; whether the view has become narrow, or wide. */
+  look(viewport: Viewport): boolean {
+    const { width } = this.host.getBoundingClientRect();
+    const narrow = width > 0 && width < NARROW;
+    this.root.classList.toggle("narrow", narrow);
+    this.host.style.height = narrow ? "auto" : this.fill ? "100%" : "620px";
+    viewport.flowing = narrow;
+    const turned = narrow !== this.narrow;
+    this.narrow = narrow;
+    return turned;
+  }
+
+  /** Where there is little room, the problem and its neighbours; else as much as can be read. */
+  begin(viewport: Viewport, focus: Item | undefined): void {
+    const tall = this.narrow && focus ? viewport.closeUp(focus) : 0;
+    const above = [...this.root.querySelectorAll<HTMLElement>(".banner")].reduce((sum, one) => sum + one.offsetHeight, 0);
+    this.root.style.setProperty("--tall", tall ? `${Math.ceil(Math.min(420, tall + 41 + above))}px` : "min(420px, 58vh)");
+    if (!tall) {
+      viewport.begin(focus);
+    }
+  }
+}

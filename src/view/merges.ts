@@ -1,0 +1,67 @@
+/** What each branch of a merge brings, and what of it does not fit the others. */
+
+import type { FlowDoc } from "./doc";
+import { shapeText } from "./text";
+import type { Finding, Side } from "./wire";
+import { trans } from "./words";
+
+function axesOf(doc: FlowDoc, e: number): string[] | null {
+  return doc.spec(doc.edges[e]!).shape?.map((n) => (n === null ? "?" : String(n))) ?? null;
+}
+
+/** The branches that a finding is about, where they meet in one node. */
+export function branchesOf(doc: FlowDoc, finding: Finding | undefined): number[] {
+  const edges = (finding?.edges ?? []).flatMap((id) => doc.edgeById.get(id) ?? []);
+  const target = edges.length ? doc.edges[edges[0]!]!.target : "";
+  return edges.length > 1 && edges.every((e) => doc.edges[e]!.target === target) ? edges : [];
+}
+
+/** Whether what is wanted is merely what another branch brings: then nothing in particular is. */
+export function impartial(doc: FlowDoc, finding: Finding | undefined): boolean {
+  const wants = finding?.expected?.axes?.join();
+  return wants !== undefined && branchesOf(doc, finding).some((e) => axesOf(doc, e)?.join() === wants);
+}
+
+/** Whether a merge lays its branches end to end: along one axis they may differ. */
+function joins(doc: FlowDoc, node: number): boolean {
+  return /concat/i.test(doc.node(node).op);
+}
+
+/** What is said of a merge whose branches do not fit, and that wants nothing in particular. */
+export function cannot(doc: FlowDoc, node: number): string {
+  const at = doc.into[node]!.some((e) => impartial(doc, doc.disagreement(e)));
+  if (!at) {
+    return "";
+  }
+  return joins(doc, node) ? trans.__("cannot be joined") : trans.__("cannot be broadcast");
+}
+
+/** A branch's own tensor, with the axes that differ from another branch's. */
+export function brings(doc: FlowDoc, e: number, others: readonly number[]): Side | null {
+  const axes = axesOf(doc, e);
+  if (!axes) {
+    return null;
+  }
+  const differs = axes.flatMap((axis, i) => {
+    const there = others.flatMap((one) => {
+      const other = axesOf(doc, one);
+      return other?.length === axes.length ? [other[i]!] : [];
+    });
+    return there.some((one) => one !== axis) ? [i] : [];
+  });
+  const { expected, found } = doc.disagreement(e) ?? {};
+  const named = joins(doc, doc.byId.get(doc.edges[e]!.target)!) ? [...(expected?.differs ?? []), ...(found?.differs ?? [])] : differs;
+  return { text: shapeText(doc.spec(doc.edges[e]!).shape), axes, differs: differs.filter((i) => named.includes(i)) };
+}
+
+/** What is wanted of an edge's tensor and what it is: at a merge each branch says its own. */
+export function sidesAt(doc: FlowDoc, e: number): { wants: Side | null; gets: Side | null } {
+  const finding = doc.disagreement(e);
+  const [wants, gets] = [finding?.expected ?? null, finding?.found ?? null];
+  const branches = branchesOf(doc, finding);
+  const own = branches.includes(e) ? brings(doc, e, branches) : null;
+  if (!own) {
+    return { wants, gets };
+  }
+  return { wants: impartial(doc, finding) ? null : wants, gets: own };
+}
