@@ -130,10 +130,7 @@ class Source:
         # What was put right in front of it, or behind it, may have become a part of it.
         starts = self._moved(first, start=True), self._moved(first, start=False)
         ends = self._moved(last, start=False), self._moved(last, start=True)
-        # Only what stands on the lines in question is looked at: a source may have tens of thousands.
-        lines = self.line_of(min(starts)), self.line_of(max(ends))
-        near = [item for item in self.tree.body if _reaches(item, *lines)]
-        found: dict[tuple[int, int], N] = {(self.start(node), self.end(node)): node for item in near for node in nodes(item, kind)}
+        found: dict[tuple[int, int], N] = {(self.start(node), self.end(node)): node for node in nodes(self.tree, kind)}
         for key in ((start, end) for end in ends for start in starts):
             if key in found:
                 return found[key]
@@ -190,13 +187,6 @@ def nodes(tree: ast.AST, kind: type[N] | tuple[type[N], ...]) -> Iterator[Any]:
         pending.extend(reversed(list(ast.iter_child_nodes(node))))
 
 
-def _reaches(item: ast.stmt, first: int, last: int) -> bool:
-    """Whether a statement stands on any of these lines; decorators stand before its first."""
-    begin = min([item.lineno, *(one.lineno for one in getattr(item, "decorator_list", ()))])
-    return begin <= last and first <= (item.end_lineno or last)
-
-
-@lru_cache(maxsize=2)
 def parents(tree: ast.AST) -> dict[ast.AST, ast.AST]:
     """The node that each node stands in."""
     return {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
