@@ -5,6 +5,7 @@ import { SEVERITY_SIGN, type FlowDoc, type Held } from "./doc";
 import { button, h } from "./dom";
 import { axesPane, type Following } from "./following";
 import type { Item } from "./groups";
+import { weightText } from "./placed";
 import { axesText, count, numberText, placeText, plain, shapeText, shortDtype } from "./text";
 import { bar, section, table } from "./pane";
 import type { Location } from "./wire";
@@ -127,7 +128,7 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
         [trans.__("name"), trans.__("shape"), trans.__("dtype"), trans.__("copies")],
         weights.map((w) => [
           w.name + (w.trainable === false ? ` ${trans.__("(fixed)")}` : ""),
-          shapeText(w.shape),
+          weightText(w, doc.report.target?.mesh),
           shortDtype(w.dtype),
           String(w.copies ?? 1),
         ]),

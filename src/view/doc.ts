@@ -1,6 +1,7 @@
 /** The wire document with its references followed: what the other parts of the view read. */
 
 import type { Heat } from "./overlay";
+import { laidText } from "./placed";
 import { shapeText, specText } from "./text";
 import type {
   Family,
@@ -213,7 +214,15 @@ export class FlowDoc {
   }
 
   edgeText(edge: WireEdge): string {
-    return specText(this.spec(edge));
+    const laid = this.laid(edge);
+    const text = specText(this.spec(edge));
+    return laid ? trans.__("%1 as %2", text, laid) : text;
+  }
+
+  /** How an edge's tensor lies on the mesh, ``""`` without one. */
+  laid(edge: WireEdge): string {
+    const { flow, target } = this.report;
+    return laidText(this.spec(edge).shape, flow.placements?.[edge.placement ?? -1]?.layout, target?.mesh);
   }
 
   /** The first finding that says what an edge wanted and got. */

@@ -32,6 +32,10 @@ export function linePane(doc: FlowDoc, line: Line, act: DetailActions): HTMLElem
       ),
       h("p", { class: "mono" }, `${spec.dtype} ${shapeText(spec.shape)}${status}`),
     );
+    const laid = doc.laid(edge);
+    if (laid) {
+      pane.append(h("p", { class: "mono" }, laid));
+    }
     const axes = axesText(spec);
     if (axes) {
       pane.append(h("p", { class: "muted" }, axes));
