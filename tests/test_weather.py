@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import sys
 import threading
 import time
@@ -165,8 +166,25 @@ def test_data_that_never_comes_is_left_alone(monkeypatch):
 
 
 def test_the_limit_leaves_ctrl_c_as_it_was():
-    import signal
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        _limit_leaves_ctrl_c()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, lambda *_: None])
+def test_a_sleep_is_stopped_whatever_answers_ctrl_c(handler, monkeypatch):
+    monkeypatch.setenv("TPUSHAPE_TIMEOUT", "0.5")
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        assert "still ran after 0.5 seconds" in only(tpushape.trace(subclassed(keras, asleep), ROWS, tpu=None)).message
+        assert signal.getsignal(signal.SIGINT) is handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _limit_leaves_ctrl_c():
     before = signal.getsignal(signal.SIGINT)
     tpushape.trace(around(keras, lambda _, x: x), ROWS, tpu=None)
     assert signal.getsignal(signal.SIGINT) is before

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType
+from typing import Any
 
 SECONDS = 120.0
 # A loop that catches every Exception is told again, and at last by what it does not catch.
@@ -79,14 +80,15 @@ class _Watch:
         self.over = threading.Event()
         self.lock = threading.Lock()
         self.timer = threading.Thread(target=self._wait, name="tpushape-limit", daemon=True)
-        self.before: object = None
+        self.before: Any = None
 
     def start(self) -> None:
         # Without a thread (none can be started) there is no limit; the trace itself is worth more.
         with contextlib.suppress(RuntimeError):
             self.timer.start()
         main = threading.current_thread() is threading.main_thread() and hasattr(signal, "pthread_kill")
-        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # One that was not set from Python cannot be set again.
+        if main and signal.getsignal(signal.SIGINT) is not None:
             self.before = signal.signal(signal.SIGINT, self._signalled)
 
     def stop(self) -> None:
@@ -98,7 +100,7 @@ class _Watch:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.thread), None)
         finally:
             if self.before is not None:
-                signal.signal(signal.SIGINT, signal.default_int_handler)
+                signal.signal(signal.SIGINT, self.before)
 
     def _wait(self) -> None:
         wait = self.seconds
@@ -117,8 +119,13 @@ class _Watch:
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.thread), ctypes.py_object(kind))
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
+        if not self.told and callable(self.before):
+            self.before(number, frame)
+            return
+        if not self.told and self.before == signal.SIG_IGN:
+            return
         if not self.told:
-            signal.default_int_handler(number, frame)
+            raise KeyboardInterrupt
         if not self.over.is_set():
             raise (TimeUp if self.told <= POLITE else _Stopped)(self.message)
 

@@ -1,7 +1,6 @@
 /** A look at the picture that can be come back to: what is open and selected, and what is in sight. As a bookmark, and in a link. */
 
 import { button, h } from "./dom";
-import { section } from "./pane";
 import type { Subset } from "./subset";
 import { trans } from "./words";
 
@@ -100,7 +99,6 @@ export class Bookmarks {
         }),
       ),
     );
-    pane.replaceChildren();
-    section(pane, trans.__("Bookmarks"), row, h("ul", { class: "list" }, ...marks));
+    pane.replaceChildren(h("h2", { class: "section" }, trans.__("Bookmarks")), row, h("ul", { class: "list" }, ...marks));
   }
 }

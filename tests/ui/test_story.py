@@ -155,7 +155,14 @@ def test_the_panel_follows_the_notebook_in_front_and_stays_after_a_reload(window
     expect(panel.locator(".tpushape-Report")).to_contain_text("Flows to the end")
 
     window.command("docmanager:save-all")
-    window.page.wait_for_timeout(1500)
+    # What a reload begins with is on the server: the panel, and the first notebook in front.
+    window.page.wait_for_function(
+        """async () => {
+            const saved = await fetch('/lab/api/workspaces/first');
+            const text = saved.ok ? JSON.stringify(await saved.json()) : '';
+            return text.includes('tpushape-panel') && text.includes('"current":"notebook:first.ipynb"');
+        }"""
+    )
     window.page.goto(f"{lab.url}/lab/workspaces/first")
     expect(window.page.locator("#tpushape-panel")).to_be_visible()
     expect(window.page.locator("#tpushape-panel").get_by_role("option", name=re.compile("^model"))).to_be_visible()
