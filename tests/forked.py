@@ -28,7 +28,7 @@ class Server:
         command = [sys.executable, __file__, str(theirs.fileno())]
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env={**os.environ, "PYTHONPATH": str(ROOT)})
         theirs.close()
-        self._socket.settimeout(100)
+        self._socket.settimeout(60)
 
     def close(self) -> None:
         self._socket.close()

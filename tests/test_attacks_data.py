@@ -50,6 +50,21 @@ class Shapeless:
         return 32
 
 
+class Lying:
+    """An array in all but its shape."""
+
+    dtype = np.dtype("float32")
+
+    def __init__(self, *shape: Any) -> None:
+        self.shape = shape
+
+    def __len__(self) -> int:
+        return 32
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return X
+
+
 def fail() -> Any:
     raise RuntimeError("gone\nfor good")
 
@@ -87,6 +102,9 @@ ODD = {
     "a generator that raises": broken_generator,
     "a generator of nothing": lambda: iter(()),
     "a shape that raises": lambda: (Shapeless(), Y),
+    "a shape without end": lambda: (Lying(32, float("inf")), Y),
+    "a shape below zero": lambda: (Lying(-32, 4), Y),
+    "a shape of words": lambda: (Lying("a", "b"), Y),
     "a set": lambda: {1, 2},
     "bytes alone": lambda: b"abc",
     "numbers alone": lambda: (3, 4),

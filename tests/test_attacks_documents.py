@@ -7,7 +7,6 @@ import copy
 import json
 import os
 import random
-import time
 from typing import Any
 
 import pytest
@@ -195,9 +194,7 @@ def chain(count: int) -> Report:
 
 @pytest.mark.parametrize("depth", [100, 2_000, 4_900])
 def test_models_inside_models_are_shown(depth: int) -> None:
-    start = time.perf_counter()
-    every_view(Report.from_json(nested(depth).to_json()))
-    assert time.perf_counter() - start < 60  # hours, where the cost grows with the cube
+    every_view(Report.from_json(nested(depth).to_json()))  # what it costs is counted in test_attacks_sizes.py
 
 
 def test_a_depth_that_no_model_has() -> None:

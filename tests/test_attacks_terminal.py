@@ -18,6 +18,7 @@ from forked import CLOSED, Server
 
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.cli import main
+from jupyter_tpushape.command import ends
 from jupyter_tpushape.command.ends import GRACE
 from jupyter_tpushape.flow import Edge, Finding, Fix, Flow, Location, Node, Side, Spec
 from jupyter_tpushape.flow.text import clean, uncommanding
@@ -203,6 +204,26 @@ def test_no_other_end_looks_like_a_verdict(name: str, check: Check) -> None:
         assert done.stderr.startswith(b"tpushape: ")
 
 
+def test_a_process_that_the_program_forked_writes_no_second_report(check: Check) -> None:
+    done = check("import os\n" + BROKEN.replace("    return", "    if os.fork():\n        os.wait()\n    return"), "--format", "json")
+    assert done.returncode == 1
+    json.loads(done.stdout)
+
+
+def test_a_report_takes_no_place_of_what_is_checked(check: Check, tmp_path: Path) -> None:
+    for typed in ("train.py", "./train.py", str(tmp_path / "train.py")):
+        done = check(BROKEN, "--output", typed)
+        assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
+        assert (tmp_path / "train.py").read_text(encoding="utf-8") == BROKEN
+
+
+def test_what_the_program_puts_in_our_way_is_no_fault_of_ours(check: Check) -> None:
+    for way in ("import sys\nsys.settrace(lambda *a: 1 / 0)\n", "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))\n"):
+        done = check(way + BROKEN)
+        assert (done.returncode, done.stdout) == (2, b""), done.stderr
+        assert done.stderr.count(b"\n") == 1 and b"Internal error" not in done.stderr
+
+
 INSIDE = {
     "os._exit in the builder": "def build():\n    import os; os._exit(0)",
     "an interrupt in the builder": "def build():\n    raise KeyboardInterrupt",
@@ -218,9 +239,9 @@ def test_no_end_of_a_builder_looks_like_a_verdict(name: str, check: Check) -> No
 
 
 def test_a_fault_of_ours_has_a_code_of_its_own(monkeypatch: Any, capsys: Any, program: None) -> None:
-    def fault(options: Any) -> Any:
-        raise ValueError("a\n\x1b[31mb")
-
+    held: dict[str, Any] = {}
+    exec(compile("def fault(options): raise ValueError('a\\n\\x1b[31mb')", ends.__file__, "exec"), held)
+    fault = held["fault"]
     monkeypatch.setattr("jupyter_tpushape.command.check._report", fault)
     assert main(["check", "x.py:y"]) == 70
     err = capsys.readouterr().err

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..files import write_bytes
 from .early import check_place, check_saved
-from .ends import no_way_out
+from .ends import no_way_out, only_one
 from .out import Aside, said, written
 from .quiet import import_backend
 from .usage import UsageError
@@ -27,6 +27,7 @@ def check(options: Any) -> int:
     with Aside(), no_way_out():
         report = _report(options)
         text = _rendered(report, options)
+        only_one()
     if options.output:
         _save(options.output, text)
         if options.format != "text":
@@ -48,6 +49,10 @@ def _sensible(options: Any) -> None:
                 raise UsageError(f"{typed} has a null character, and no path has one.")
         except UnicodeEncodeError:
             raise UsageError(f"{typed} has half a character, and no path has one.") from None
+    for typed in (options.model, options.data, options.layout):
+        path = (typed or "") if os.path.isfile(typed or "") else (typed or "").rpartition(":")[0]  # noqa: PTH113
+        if options.output and os.path.isfile(path) and os.path.exists(options.output) and os.path.samefile(path, options.output):  # noqa: PTH110, PTH113, PTH121
+            raise UsageError(f"{options.output} is what is checked, and the report would take its place: type --output with another path.")
     if options.input_spec and options.data:
         raise UsageError("Give --data or --input-spec, and not both.")
     if options.batch_size is not None and options.batch_size < 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import sys
@@ -44,6 +45,12 @@ def ended(run: Callable[[], int]) -> int:
         if isinstance(error, _misuse()):
             said(error)
             return USAGE
+        if isinstance(error, OSError) and error.errno in _LIMITS:
+            said(f"The system gives this process no more of what it needs ({error.strerror}): raise its limits, and type this again.")
+            return USAGE
+        if _is_programs(error):
+            said(f"The program raises {type(error).__name__} where nothing of it was expected to run: mend that first.")
+            return USAGE
         said(_fault(error))
         return FAULT
     except SystemExit:
@@ -52,6 +59,20 @@ def ended(run: Callable[[], int]) -> int:
         # No exception of ours, nor of Python's: the program's own.
         said(f"The program raises {type(error).__name__}, which nothing catches: mend that first.")
         return USAGE
+
+
+# What ends where a process may open, hold or start no more.
+_LIMITS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+
+
+def _is_programs(error: BaseException) -> bool:
+    """Whether the program's own code raised: in a trace function of its own, in a signal's handler, in what it has put in a library's place."""
+    from ..sources.others import is_users
+
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and is_users(trace.tb_frame.f_code.co_filename)
 
 
 def _misuse() -> tuple[type[Exception], ...]:
@@ -82,6 +103,7 @@ def _fault(error: BaseException) -> str:
 def no_way_out() -> Iterator[None]:
     """The program that is looked at cannot end the process with a code that reads as a verdict."""
     real, own = os._exit, os.getpid()
+    _STARTED[:] = [own]
 
     def _exit(status: Any = 0) -> Any:
         if os.getpid() == own:
@@ -94,6 +116,12 @@ def no_way_out() -> Iterator[None]:
         yield
     finally:
         os._exit = real
+
+
+def only_one() -> None:
+    """Ends a process that the program has forked and that came back to us: the one that was started writes the report."""
+    if os.getpid() != _STARTED[0]:
+        _LEAVE(USAGE)
 
 
 def stand() -> None:
@@ -139,6 +167,8 @@ def _wait(read: int) -> None:
 
 # The program that is looked at may find another in its place.
 _LEAVE = os._exit
+# The process that was asked for a report.
+_STARTED: list[int] = []
 
 
 class _Done:

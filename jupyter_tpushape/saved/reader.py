@@ -164,40 +164,37 @@ def signatures(path: str) -> dict[str, Any]:
             raise Unreadable("has an empty saved_model.pb")
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:  # noqa: PTH123
             found: dict[str, Any] = {}
-            for number, graph in _fields(data, 0, size):
-                if number == 2:
-                    found = found or _signatures(data, graph)
+            for _, graph in _fields(data, (0, size), spans=(2,)):
+                found = found or _signatures(data, graph)
             return found
     except (struct.error, IndexError, UnicodeDecodeError, OSError, ValueError) as error:
         raise Unreadable(f"has a damaged saved_model.pb ({_first(error)})") from None
 
 
-def _signatures(data: Any, graph: Any) -> dict[str, Any]:
+def _signatures(data: Any, graph: tuple[int, int]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for number, entry in _fields(data, *graph):
-        if number == 5:
-            name, body = _entry(data, entry)
-            if len(found) >= MOST_SIGNATURES:
-                raise Unreadable(f"has more than {MOST_SIGNATURES} signatures")
-            ends: dict[str, dict[str, Any]] = {"inputs": {}, "outputs": {}}
-            for end, tensor in _fields(data, *body):
-                if end in (1, 2):
-                    side = ends["inputs" if end == 1 else "outputs"]
-                    key, info = _entry(data, tensor)
-                    if len(side) >= MOST_TENSORS:
-                        raise Unreadable(f"has a signature of more than {MOST_TENSORS} tensors")
-                    side[key] = _tensor(data, info)
-            found[name] = ends
+    for _, entry in _fields(data, graph, spans=(5,)):
+        name, body = _entry(data, entry)
+        if len(found) >= MOST_SIGNATURES:
+            raise Unreadable(f"has more than {MOST_SIGNATURES} signatures")
+        ends: dict[str, dict[str, Any]] = {"inputs": {}, "outputs": {}}
+        for end, tensor in _fields(data, body, spans=(1, 2)):
+            side = ends["inputs" if end == 1 else "outputs"]
+            key, info = _entry(data, tensor)
+            if len(side) >= MOST_TENSORS:
+                raise Unreadable(f"has a signature of more than {MOST_TENSORS} tensors")
+            side[key] = _tensor(data, info)
+        found[name] = ends
     return found
 
 
-def _entry(data: Any, span: Any) -> tuple[str, tuple[int, int]]:
+def _entry(data: Any, span: tuple[int, int]) -> tuple[str, tuple[int, int]]:
     """A map's key and the span of its value."""
     name, body = "", (0, 0)
-    for number, value in _fields(data, *span):
+    for number, value in _fields(data, span, spans=(1, 2)):
         if number == 1:
             name = _name(data, value)
-        elif number == 2:
+        else:
             body = value
     return name, body
 
@@ -208,42 +205,51 @@ def _name(data: Any, span: tuple[int, int]) -> str:
     return bytes(data[span[0] : span[1]]).decode("utf-8")
 
 
-def _tensor(data: Any, span: Any) -> dict[str, Any]:
+def _tensor(data: Any, span: tuple[int, int]) -> dict[str, Any]:
     dtype, shape = 0, None
-    for number, value in _fields(data, *span):
+    for number, value in _fields(data, span, spans=(3,), numbers=(2,)):
         if number == 2:
             dtype = value
-        elif number == 3:
+        else:
             shape = _shape(data, value)
     return {"dtype": _DTYPES.get(dtype % 100, ""), "shape": shape}
 
 
-def _shape(data: Any, span: Any) -> list[int | None] | None:
+def _shape(data: Any, span: tuple[int, int]) -> list[int | None] | None:
     axes: list[int | None] = []
-    for number, value in _fields(data, *span):
+    for number, value in _fields(data, span, spans=(2,), numbers=(3,)):
         if number == 3 and value:
             return None
         if number == 2:
-            size = next((held for field, held in _fields(data, *value) if field == 1), 0)
+            size = next((held for _, held in _fields(data, value, numbers=(1,))), 0)
             axes.append(None if size >= 1 << 63 else size)
     if len(axes) > MOST_RANK:
         raise ValueError(f"a tensor of {len(axes)} axes")
     return axes
 
 
-def _fields(data: Any, at: int, end: int) -> Iterator[tuple[int, Any]]:
-    """The fields of a message: a number for each varint, the span of the bytes for each that has a length."""
+def _fields(data: Any, span: tuple[int, int], spans: tuple[int, ...] = (), numbers: tuple[int, ...] = ()) -> Iterator[tuple[int, Any]]:
+    """The fields of a message that are asked for: as ``numbers`` those that are varints, as ``spans`` where the bytes of others lie.
+
+    Raises:
+        ValueError: where one is of the other kind, or the bytes are no message.
+    """
+    at, end = span
     while at < end:
         key, at = _varint(data, at, end)
         number, kind = key >> 3, key & 7
+        if (number in spans and kind != 2) or (number in numbers and kind != 0):
+            raise ValueError("a field of it has another type")
         if kind == 0:
             value, at = _varint(data, at, end)
-            yield number, value
+            if number in numbers:
+                yield number, value
         elif kind == 2:
             length, at = _varint(data, at, end)
             if length > end - at:
                 raise ValueError("it ends too early")
-            yield number, (at, at + length)
+            if number in spans:
+                yield number, (at, at + length)
             at += length
         elif kind in (1, 5):
             at += 8 if kind == 1 else 4

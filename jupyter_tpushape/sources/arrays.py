@@ -15,7 +15,7 @@ from ..flow.paths import children, flatten, is_nested, like, map_leaves
 from .kinds import dtype_name, floatx, is_array, is_number, is_pandas, is_ragged, is_scipy, is_sparse, is_tf_tensor, tensor_kind, type_name
 from .refused import numbers_only, problems_of, row_shape, unreadable
 from .stats import all_stats, kept
-from .values import LeafSpec, Problem, Sample, Stage
+from .values import BadData, LeafSpec, Problem, Sample, Stage
 
 FLOATS = ("float16", "float32", "float64", "bfloat16", "float8_e4m3fn", "float8_e5m2")
 
@@ -34,7 +34,13 @@ def collapse(tree: Any) -> Any:
 
 def shape_of(value: Any) -> tuple[int | None, ...]:
     """The shape as ``fit`` counts it; a pandas Series is a column."""
-    shape = tuple(None if n is None else int(n) for n in getattr(value, "shape", ()) or ())
+    said = getattr(value, "shape", ()) or ()
+    try:
+        shape = tuple(None if n is None else int(n) for n in said)
+    except (TypeError, ValueError, OverflowError):
+        raise BadData(f"The data has a {type_name(value)} whose shape is {str(said)[:80]}, which is no shape.") from None
+    if any(n is not None and n < 0 for n in shape):
+        raise BadData(f"The data has a {type_name(value)} whose shape is {shape}, and no axis has fewer than 0 rows.")
     return (*shape, 1) if is_pandas(value) == "Series" and len(shape) == 1 else shape
 
 

@@ -1,0 +1,103 @@
+"""Large and deep things cost in proportion to their size: calls are counted and memory is measured, and no clock is read."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_attacks_documents import chain, nested
+from test_attacks_files import bomb, crowd, lying
+
+import jupyter_tpushape as tpushape
+from jupyter_tpushape.report import Report
+from jupyter_tpushape.views import render
+
+FOLD = 4
+
+
+def calls(run: Callable[[], Any]) -> int:
+    """How many functions, Python's and C's, are called meanwhile."""
+    count = 0
+
+    def tell(_frame: Any, event: str, _argument: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(tell)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def views(report: Report) -> None:
+    """Written, read, and shown in every way."""
+    read = Report.from_json(report.to_json())
+    repr(read)
+    read._repr_mimebundle_()
+    for suffix in (".html", ".svg", ".md", ".json"):
+        render(read, suffix)
+
+
+@pytest.mark.parametrize(("make", "size"), [(nested, 40), (chain, 300)], ids=["depth", "nodes"])
+def test_views_cost_in_proportion_to_a_model(make: Callable[[int], Report], size: int) -> None:
+    small, large = make(size), make(FOLD * size)
+    views(small)  # what is imported and compiled once
+    assert calls(lambda: views(large)) < 1.5 * FOLD * calls(lambda: views(small))
+
+
+SOURCE = "import keras\ndef build():\n    x = keras.Input((8, 8, 1))\n    y = keras.layers.LSTM(4)(x)\n    return keras.Model(x, y)\n"
+
+
+def test_an_edit_of_twenty_thousand_lines(tmp_path: Path) -> None:
+    small, large = tmp_path / "small.py", tmp_path / "large.py"
+    filler = "".join(f"def f{i}(x):\n    y = x + {i}\n    return y\n\n" for i in range(5_000))
+    small.write_text(SOURCE)
+    large.write_text(SOURCE + filler)
+    spec = importlib.util.spec_from_file_location("small", small)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    report = tpushape.trace(module.build, np.zeros((8, 8, 8, 1), "float32"), tpu=None)
+    fix = next(fix for fix in report.findings[0].fixes if fix.proof == "source")
+    tpushape.apply(fix, small)
+    tpushape.apply(fix, large)
+    assert large.read_text() == small.read_text() + filler
+    assert small.read_text() != SOURCE
+
+
+READ = """
+import json, resource, sys
+from jupyter_tpushape.saved import Unreadable, read
+from pathlib import Path
+said = []
+for path in sys.argv[1:]:
+    try:
+        read(Path(path)); said.append("read")
+    except Unreadable as error:
+        said.append(str(error))
+# What getrusage says of this process would count the one that started it.
+own = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(json.dumps([said, max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells the peak in KiB")
+def test_zip_bombs_take_little_memory(tmp_path: Path) -> None:
+    made = {"config": bomb("config.json"), "weights": bomb("model.weights.h5"), "lying": lying(), "crowd": crowd()}
+    for name, data in made.items():
+        (tmp_path / f"{name}.keras").write_bytes(data)
+    paths = [str(tmp_path / f"{name}.keras") for name in made]
+    done = subprocess.run([sys.executable, "-c", READ, *paths], capture_output=True, text=True, check=True)
+    said, peak = json.loads(done.stdout)
+    assert all("\n" not in words and words != "read" for words in said), said
+    assert peak < 200 * 1024
