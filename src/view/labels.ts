@@ -96,12 +96,12 @@ function placesOf(doc: FlowDoc, line: Line): [side: 1 | -1, atStart: boolean][] 
     return beside;
   }
   const { parts } = line;
-  const away = parts[parts.length - 3]! > parts[0]! ? -1 : 1;
+  const away = (line.out ? line.out[0] > parts[0]! : parts[parts.length - 3]! > parts[0]!) ? -1 : 1;
   return [[away, true], [away === 1 ? -1 : 1, true], ...beside];
 }
 
 function wrong(doc: FlowDoc, line: Line, side: 1 | -1, atStart: boolean): Label {
-  const [mx, my] = atStart ? [line.parts[0]!, line.parts[2]! + 15] : middleOf(line);
+  const [mx, my] = atStart ? [line.parts[0]!, line.parts[line.out ? 1 : 2]! + 15] : middleOf(line);
   const e = line.edges.find((edge) => doc.edgeSeverity[edge]) ?? line.edges[0]!;
   const rows: [string, string, SVGTSpanElement[]][] = [];
   const room = SIDE_ROOM;

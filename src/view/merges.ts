@@ -49,9 +49,11 @@ export function brings(doc: FlowDoc, e: number, others: readonly number[]): Side
     });
     return there.some((one) => one !== axis) ? [i] : [];
   });
-  const { expected, found } = doc.disagreement(e) ?? {};
-  const named = joins(doc, doc.byId.get(doc.edges[e]!.target)!) ? [...(expected?.differs ?? []), ...(found?.differs ?? [])] : differs;
-  return { text: shapeText(doc.spec(doc.edges[e]!).shape), axes, differs: differs.filter((i) => named.includes(i)) };
+  // Along the axis that they are joined at they may differ.
+  const target = doc.byId.get(doc.edges[e]!.target)!;
+  const axis = joins(doc, target) ? Number(doc.node(target).config?.axis ?? -1) : NaN;
+  const at = axis < 0 ? axes.length + axis : axis;
+  return { text: shapeText(doc.spec(doc.edges[e]!).shape), axes, differs: differs.filter((i) => i !== at) };
 }
 
 /** What is wanted of an edge's tensor and what it is: at a merge each branch says its own. */
