@@ -1,0 +1,31 @@
+"""Sizes and structure that are written wrongly: the first fix changes what is written, and the program then trains."""
+
+from __future__ import annotations
+
+import linecache
+
+import pytest
+from broken import HEAD, fit, load
+from written_programs import WRITTEN
+
+import jupyter_tpushape as tpushape
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_the_first_fix_changes_what_is_written(name, tmp_path):
+    rule, own = WRITTEN[name]
+    path = tmp_path / f"written_{'_'.join(name.replace(chr(39), '').split())}.py"
+    path.write_text(HEAD.format(framework="keras") + own.source.lstrip("\n"))
+    before = path.read_text().splitlines()
+    module = load(path)
+    finding = next(finding for finding in tpushape.trace(module.build, module.data, tpu=None).findings if finding.serious)
+    fix = finding.fixes[0]
+    assert (finding.rule, fix.verified, fix.proof) == (rule, True, "source"), fix.title
+    tpushape.apply(fix, path)
+    after = path.read_text().splitlines()
+    for old, new in own.lines:
+        assert old in before and new in after, "\n".join(line for line in after if line not in before)
+    linecache.checkcache(str(path))
+    again = load(path)
+    assert tpushape.trace(again.build, again.data, tpu=None, fixes=False).ok
+    fit(again.build(), again.data())

@@ -1,0 +1,163 @@
+"""Faults in numbers, strides, windows, grids and structure that stand in the program: the line that is wrong, and as it should be."""
+
+from __future__ import annotations
+
+from own_code import Own
+
+_ROWS = "np.random.default_rng(0).random({}).astype('float32')"
+
+
+def _model(body: str, data: str, loss: str = "'mse'", head: str = "") -> str:
+    lines = "\n".join(f"    {line}" for line in body.strip("\n").splitlines())
+    return f"{head}\ndef build():\n{lines}\n    model.compile('adam', {loss})\n    return model\n\n\ndef data():\n    return {data}\n"
+
+
+def _rows(*shape: int) -> str:
+    return _ROWS.format(shape)
+
+
+_IDS = "np.arange({}) % {}"
+
+# The rule that finds each, and the program.
+WRITTEN: dict[str, tuple[str, Own]] = {
+    "the last width of a feed-forward block": ("merge-shapes", Own(_model("""
+i = keras.Input((12, 5))
+f = L.Dense(64, activation='relu')(i)
+f = L.Dense(64)(f)
+x = L.Add()([i, f])
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(x)))
+""", f"{_rows(8, 12, 5)}, {_rows(8, 1)}"), (("    f = L.Dense(64)(f)", "    f = L.Dense(5)(f)"),))),
+    "how often a vector is repeated": ("merge-shapes", Own(_model("""
+i = keras.Input((6, 8))
+h = L.Dense(24)(i)
+a = L.Flatten()(L.Dense(1)(h))
+a = L.Permute((2, 1))(L.RepeatVector(48)(a))
+model = keras.Model(i, L.Dense(1)(L.Flatten()(L.Multiply()([h, a]))))
+""", f"{_rows(8, 6, 8)}, {_rows(8, 1)}"), (("    a = L.Permute((2, 1))(L.RepeatVector(48)(a))", "    a = L.Permute((2, 1))(L.RepeatVector(24)(a))"),))),
+    "steps of a decoder": ("output-size", Own(_model("""
+i = keras.Input((10, 3))
+x = L.LSTM(8)(i)
+x = L.RepeatVector(5)(x)
+x = L.LSTM(8, return_sequences=True)(x)
+model = keras.Model(i, L.TimeDistributed(L.Dense(1))(x))
+""", f"{_rows(8, 10, 3)}, {_rows(8, 6)}"), (("    x = L.RepeatVector(5)(x)", "    x = L.RepeatVector(6)(x)"),))),
+    "the stride of a shortcut": ("merge-shapes", Own(_model("""
+i = keras.Input((16, 16, 3))
+y = L.Conv2D(8, 3, strides=2, padding='same')(i)
+s = L.Conv2D(8, 1)(i)
+x = L.Add()([s, y])
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
+""", f"{_rows(4, 16, 16, 3)}, {_rows(4, 1)}"), (("    s = L.Conv2D(8, 1)(i)", "    s = L.Conv2D(8, 1, strides=2)(i)"),))),
+    "windows of three sizes": ("merge-shapes", Own(_model("""
+i = keras.Input((20, 4))
+c = [L.Conv1D(6, k)(i) for k in (3, 4, 5)]
+x = L.concatenate(c)
+model = keras.Model(i, L.Dense(1)(L.GlobalMaxPooling1D()(x)))
+""", f"{_rows(4, 20, 4)}, {_rows(4, 1)}"), (("    c = [L.Conv1D(6, k)(i) for k in (3, 4, 5)]", '    c = [L.Conv1D(6, k, padding="same")(i) for k in (3, 4, 5)]'),))),
+    "a causal window": ("merge-shapes", Own(_model("""
+i = keras.Input((20, 4))
+a = L.Conv1D(4, 3, padding='causal')(i)
+b = L.Conv1D(4, 3, dilation_rate=4)(a)
+model = keras.Model(i, L.Dense(1)(L.GlobalMaxPooling1D()(L.Add()([i, b]))))
+""", f"{_rows(4, 20, 4)}, {_rows(4, 1)}"), (
+        ("    b = L.Conv1D(4, 3, dilation_rate=4)(a)", '    b = L.Conv1D(4, 3, dilation_rate=4, padding="causal")(a)'),))),
+    "the grid of a decoder": ("output-size", Own(_model("""
+i = keras.Input((16, 16, 1))
+z = L.Dense(10)(L.Flatten()(i))
+x = L.Dense(2 * 2 * 8)(z)
+x = L.Reshape((2, 2, 8))(x)
+x = L.Conv2DTranspose(4, 4, strides=2, padding='same')(x)
+model = keras.Model(i, L.Conv2DTranspose(1, 4, strides=2, padding='same')(x))
+""", f"{_rows(4, 16, 16, 1)}, {_rows(4, 16, 16, 1)}"), (
+        ("    x = L.Dense(2 * 2 * 8)(z)", "    x = L.Dense(128)(z)"), ("    x = L.Reshape((2, 2, 8))(x)", "    x = L.Reshape((4, 4, 8))(x)")))),
+    "a model of frames": ("layer-rank", Own(_model("""
+i = keras.Input((5, 12, 12, 3))
+cnn = keras.Sequential([L.Conv2D(4, 3), L.Flatten()])
+x = cnn(i)
+model = keras.Model(i, L.Dense(1)(L.LSTM(4)(x)))
+""", f"{_rows(4, 5, 12, 12, 3)}, {_rows(4, 1)}"), (("    x = cnn(i)", "    x = L.TimeDistributed(cnn)(i)"),))),
+    "a sequence inside of TimeDistributed": ("merge-shapes", Own(_model("""
+w, c = keras.Input((7, 6)), keras.Input((7, 4, 3))
+h = L.TimeDistributed(L.LSTM(5, return_sequences=True))(c)
+x = L.concatenate([w, h])
+model = keras.Model([w, c], L.Dense(1)(L.LSTM(4)(x)))
+""", f"[{_rows(4, 7, 6)}, {_rows(4, 7, 4, 3)}], {_rows(4, 1)}"), (
+        ("    h = L.TimeDistributed(L.LSTM(5, return_sequences=True))(c)", "    h = L.TimeDistributed(L.LSTM(5, return_sequences=False))(c)"),))),
+    "positions that a layer is made for": ("op-shapes", Own(_model("""
+i = keras.Input((9, 4))
+x = Places(6, 4)(i)
+model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
+""", f"{_rows(8, 9, 4)}, {_rows(8, 1)}", head="""
+class Places(L.Layer):
+    def __init__(self, count, width):
+        super().__init__()
+        self.count = count
+        self.table = L.Embedding(count, width)
+
+    def call(self, x):
+        return x + self.table(tf.range(self.count))
+
+"""), (("    x = Places(6, 4)(i)", "    x = Places(9, 4)(i)"),))),
+    "axes of size 1 that are alike": ("op-shapes", Own(_model("""
+i = keras.Input((6, 6, 1))
+x = Mix()(i)
+model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
+""", f"{_rows(8, 6, 6, 1)}, {_rows(8, 1)}", head="""
+class Mix(L.Layer):
+    def call(self, x):
+        share = tf.reduce_mean(x, axis=1, keepdims=True)[:, :, 0, :]
+        return x * tf.reduce_mean(share, axis=1, keepdims=True)
+
+"""), (
+        ("        return x * tf.reduce_mean(share, axis=1, keepdims=True)", "        return x * tf.reduce_mean(share, axis=1, keepdims=True)[..., None]"),))),
+    "classes of a library's model": ("output-units", Own(_model("""
+model = keras.applications.MobileNetV2(alpha=0.35, weights=None, input_shape=(32, 32, 3))
+""", f"{_rows(4, 32, 32, 3)}, np.eye(10, dtype='float32')[{_IDS.format(4, 10)}]", "'categorical_crossentropy'"), (
+        ("    model = keras.applications.MobileNetV2(alpha=0.35, weights=None, input_shape=(32, 32, 3))",
+         "    model = keras.applications.MobileNetV2(alpha=0.35, weights=None, input_shape=(32, 32, 3), classes=10)"),))),
+    "class numbers and a loss of one's own": ("integer-labels", Own(_model("""
+i = keras.Input((6, 6, 3))
+model = keras.Model(i, L.Conv2D(4, 1, activation='softmax')(i))
+""", f"{_rows(4, 6, 6, 3)}, ({_IDS.format(144, 4)}).reshape(4, 6, 6, 1)", "dice", head="""
+def dice(y, p):
+    y, p = tf.reshape(tf.cast(y, 'float32'), [-1]), tf.reshape(p, [-1])
+    return 1 - 2 * tf.reduce_sum(y * p) / (tf.reduce_sum(y) + tf.reduce_sum(p))
+
+"""), ())),
+    "class numbers and a binary loss": ("integer-labels", Own(_model("""
+model = keras.Sequential([keras.Input((6,)), L.Dense(3, activation='softmax')])
+""", f"{_rows(8, 6)}, {_IDS.format(8, 3)}", "'binary_crossentropy'"), (
+        ("    model.compile('adam', 'binary_crossentropy')", "    model.compile('adam', 'sparse_categorical_crossentropy')"),))),
+    "states where one tensor is read": ("layer-raises", Own(_model("""
+i = keras.Input((6, 4))
+x = L.LSTM(5, return_state=True)(i)
+model = keras.Model(i, L.Dense(1)(x))
+""", f"{_rows(8, 6, 4)}, {_rows(8, 1)}"), (("    x = L.LSTM(5, return_state=True)(i)", "    x = L.LSTM(5, return_state=False)(i)"),))),
+    "an attention of one tensor": ("attention-shapes", Own(_model("""
+i = keras.Input((6, 4))
+x = L.Attention()([i])
+model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
+""", f"{_rows(8, 6, 4)}, {_rows(8, 1)}"), (("    x = L.Attention()([i])", "    x = L.Attention()([i, i])"),))),
+    "a pooling behind a backbone": ("loss-broadcast", Own(_model("""
+base = keras.applications.MobileNet(include_top=False, weights=None, input_shape=(64, 64, 3))
+x = L.Dense(16)(base.output)
+model = keras.Model(base.input, L.Dense(1)(x))
+""", f"{_rows(4, 64, 64, 3)}, {_rows(4)}"), (("    x = L.Dense(16)(base.output)", "    x = L.Dense(16)(L.Flatten()(base.output))"),))),
+    "labels for all outputs": ("data-misfit", Own(_model("""
+i = keras.Input((6,))
+model = keras.Model(i, [L.Dense(4, name='box')(i), L.Dense(3, activation='softmax', name='kind')(i)])
+""", f"tf.data.Dataset.from_tensor_slices(({_rows(8, 6)}, {_IDS.format(8, 3)}, {_rows(8, 4)})).batch(4)",
+        "{'box': 'mse', 'kind': 'sparse_categorical_crossentropy'}"), ())),
+    "labels of the next step": ("output-size", Own(_model("""
+i = keras.Input((None,))
+x = L.LSTM(4, return_sequences=True)(L.Embedding(9, 3)(i))
+model = keras.Model(i, L.Dense(9)(x))
+""", "TEXT[:, :-1], TEXT", "own", head="""
+TEXT = np.arange(60).reshape(6, 10) % 9
+
+
+def own(y, p):
+    return keras.losses.sparse_categorical_crossentropy(y, p, from_logits=True)
+
+"""), (("    return TEXT[:, :-1], TEXT", "    return TEXT[:, :-1], TEXT[:, 1:]"),))),
+}  # fmt: skip
