@@ -248,8 +248,13 @@ def test_no_garbage_is_collected_while_the_interpreter_holds_its_lock(monkeypatc
 
     seen, real = [], sys._current_frames
     monkeypatch.setattr(sys, "_current_frames", lambda: seen.append(gc.isenabled()) or real())
-    list(others.stacks())
-    assert seen == [False]
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    assert any(ident == thread.ident and stack for ident, stack in others.stacks())
+    over.set()
+    thread.join()
+    assert seen and not any(seen)
     assert gc.isenabled()
     gc.disable()
     try:

@@ -20,6 +20,8 @@ REASONS = {
     "replicas/": "asks tf.distribute and keras.distribution themselves what a strategy does",
     "sources/": "takes whatever fit takes, tf.data's pipelines among it, and casts as each framework does",
     "compilers/": "lowers a program with its own backend, and talks to jaxlib and libtpu",
+    "port/": "turns a program of one framework and backend into one of others",
+    "suggest/": "the layouts that it tries are those of keras.distribution",
     "repair/": "writes source: of an import, of tf.data, of tf's functions",
     "rules/": "examples are programs; a text of one framework's is said of that framework only",
     "command/": "installation, and what a command has to import before it loads a file",

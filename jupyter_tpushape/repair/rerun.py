@@ -13,6 +13,7 @@ import itertools
 import linecache
 import sys
 import types
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -179,8 +180,7 @@ class Overlay:
         self.source = source or rerun.changed[file]
         self.alias = rerun.aliases.get(file, file)
         self.statements = [item for item in self.source.tree.body if not _is_main(item)]
-        before = parsed(self.source.original).body
-        self.new = _added(before, self.statements)
+        self.new = _added(self.source, self.statements)
 
     def dirty(self, replaced: Iterable[str] = ()) -> set[str]:
         """Names at the top whose values the change touches, directly or by what they use."""
@@ -284,7 +284,7 @@ class Slice:
         self.statements += body
         self.home.update({id(item): self.rerun.aliases.get(file, file) for item in body})
         if source.changed:
-            self.new += _added(parsed(source.original).body, body)
+            self.new += _added(source, body)
 
     def _makers(self, name: str) -> list[ast.stmt]:
         """The statements that give a name its value, as it was last given: in the last cell that does, and what changes it in place after that."""
@@ -403,20 +403,29 @@ def execute(body: list[ast.stmt], file: str, names: dict[str, Any]) -> None:
         exec(compile(module, file, "exec"), names)
 
 
-def _added(before: list[ast.stmt], now: list[ast.stmt]) -> list[ast.stmt]:
-    """Statements that were not there, or not like this."""
-    left: dict[str, int] = {}
-    for item in before:
-        key = ast.dump(item)
-        left[key] = left.get(key, 0) + 1
-    found = []
+def _added(source: Source, now: list[ast.stmt]) -> list[ast.stmt]:
+    """Statements of a changed source that were not there, or not like this."""
+    lines = source.original.encode().split(b"\n")
+    left = Counter(_text(lines, item) for item in parsed(source.original).body)
+    lines, found = source.text.encode().split(b"\n"), []
     for item in now:
-        key = ast.dump(item)
-        if left.get(key, 0):
+        key = _text(lines, item)
+        if left[key]:
             left[key] -= 1
         else:
             found.append(item)
     return found
+
+
+def _text(lines: list[bytes], statement: ast.stmt) -> bytes:
+    """A statement as it is written, its decorators included."""
+    first = min((statement, *getattr(statement, "decorator_list", ())), key=lambda node: node.lineno)
+    end = statement.end_lineno or statement.lineno
+    held = lines[first.lineno - 1 : end]
+    if held:
+        held[-1] = held[-1][: statement.end_col_offset]
+        held[0] = held[0][first.col_offset :]
+    return b"\n".join(held)
 
 
 def _own(statement: ast.AST) -> Iterator[ast.AST]:

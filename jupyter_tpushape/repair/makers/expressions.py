@@ -106,7 +106,7 @@ def _axes(line: Line) -> Made:
     most = max((len(shape) for _, shape in operands), default=0)
     for node, shape in operands:
         # What does not begin with the samples of the other operands would meet them crosswise.
-        rows = {other[0] for _, other in operands if len(other) == most}
+        rows = {other[0] for _, other in operands if other and len(other) == most}
         if 1 < len(shape) == most - 1 and (shape[0] in rows or None in (shape[0], *rows)):
             if _hides(node):
                 # What is hidden from a softmax stands along its axis, the last one.

@@ -149,6 +149,8 @@ def _meets_rows(finding: Finding, written: int, batch: int | None) -> bool:
     fact = finding.fact
     if not isinstance(fact, OperationRaised) or not fact.apart or not batch:
         return True
+    if not any(size and size % written == 0 for shape in fact.shapes for size in shape or ()):
+        return True  # a shape that is asked for is none that was given
     both = [pair for one, other in fact.apart for pair in ((one, other), (other, one))]
     return any(size and size % written == 0 and rows % batch == 0 and rows != size for size, rows in both)
 

@@ -13,6 +13,7 @@ from ...flow import CannotRebuild
 from ...trace.locations import Span
 
 N = TypeVar("N", bound=ast.AST)
+_PARENTS = "_tpushape_parents"
 Function = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -130,7 +131,8 @@ class Source:
         # What was put right in front of it, or behind it, may have become a part of it.
         starts = self._moved(first, start=True), self._moved(first, start=False)
         ends = self._moved(last, start=False), self._moved(last, start=True)
-        found: dict[tuple[int, int], N] = {(self.start(node), self.end(node)): node for node in nodes(self.tree, kind)}
+        lines = self.line_of(min(starts)), self.line_of(max(ends))
+        found: dict[tuple[int, int], N] = {(self.start(node), self.end(node)): node for node in nodes(self.tree, kind, lines)}
         for key in ((start, end) for end in ends for start in starts):
             if key in found:
                 return found[key]
@@ -177,19 +179,28 @@ def _starts(text: str) -> list[int]:
     return starts
 
 
-def nodes(tree: ast.AST, kind: type[N] | tuple[type[N], ...]) -> Iterator[Any]:
-    """Every node of a kind in a tree, outer ones first."""
+def nodes(tree: ast.AST, kind: type[N] | tuple[type[N], ...], lines: tuple[int, int] | None = None) -> Iterator[Any]:
+    """Every node of a kind in a tree, outer ones first; of the statements on some ``lines``, first to last, where these are given."""
     pending: list[ast.AST] = [tree]
     while pending:
         node = pending.pop()
         if isinstance(node, kind):
             yield node
-        pending.extend(reversed(list(ast.iter_child_nodes(node))))
+        inside = reversed(list(ast.iter_child_nodes(node)))
+        pending.extend(inside if lines is None else (item for item in inside if not isinstance(item, ast.stmt) or _reaches(item, lines)))
 
 
-def parents(tree: ast.AST) -> dict[ast.AST, ast.AST]:
-    """The node that each node stands in."""
-    return {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+def _reaches(statement: ast.stmt, lines: tuple[int, int]) -> bool:
+    first = min([statement.lineno, *(item.lineno for item in getattr(statement, "decorator_list", ()))])
+    return first <= lines[1] and (statement.end_lineno or first) >= lines[0]
+
+
+def parents(tree: ast.Module) -> dict[ast.AST, ast.AST]:
+    """The node that each node stands in. Trees are shared and stay as they are, so it is worked out once for each."""
+    known: dict[ast.AST, ast.AST] | None = tree.__dict__.get(_PARENTS)
+    if known is None:
+        known = tree.__dict__[_PARENTS] = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    return known
 
 
 def enclosing(above: dict[ast.AST, ast.AST], node: ast.AST) -> ast.AST:
