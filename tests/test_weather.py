@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -156,6 +157,44 @@ def test_it_is_stopped_in_a_thread_too(monkeypatch):
     thread.start()
     thread.join(20)
     assert "still ran after 0.5 seconds" in only(found[0]).message
+
+
+PROFILED = """
+import sys, threading
+import keras, numpy as np
+import jupyter_tpushape as tpushape
+
+class Forever(keras.layers.Layer):
+    def call(self, x):
+        while True:
+            pass
+
+def traced():
+    return tpushape.trace(lambda: keras.Sequential([keras.Input((3,)), layer()]), np.zeros((8, 3), "float32"), tpu=None)
+
+def seen():
+    count = []
+    sys.setprofile(lambda frame, event, argument: count.append(event))
+    try:
+        sum(number for number in range(3))
+    finally:
+        sys.setprofile(None)
+    assert "call" in count
+
+layer = lambda: keras.layers.Dense(2)
+traced()
+seen()
+layer = Forever
+thread = threading.Thread(target=lambda: (traced(), seen(), print("both")))
+thread.start()
+thread.join()
+"""
+
+
+def test_a_profiler_runs_after_a_trace():
+    env = {**os.environ, "TPUSHAPE_TIMEOUT": "1"}
+    done = subprocess.run([sys.executable, "-c", PROFILED], env=env, capture_output=True, text=True, check=False, timeout=300)
+    assert done.stdout == "both\n", done.stderr
 
 
 def test_data_that_never_comes_is_left_alone(monkeypatch):

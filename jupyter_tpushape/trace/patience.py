@@ -15,6 +15,8 @@ from typing import Any
 SECONDS = 120.0
 # A loop that catches every Exception is told again, and at last by what it does not catch.
 AGAIN, POLITE = 0.5, 4
+# The interpreter looks for an exception that was handed over at every turn of a loop.
+_STEPS = 1000
 
 
 # The interrupts that are a limit's own, and not Ctrl-C.
@@ -77,6 +79,7 @@ class _Watch:
         self.seconds = seconds
         self.thread = threading.get_ident()
         self.told = 0
+        self.handed_over = False
         self.over = threading.Event()
         self.lock = threading.Lock()
         self.timer = threading.Thread(target=self._wait, name="tpushape-limit", daemon=True)
@@ -97,7 +100,8 @@ class _Watch:
             if self.timer.is_alive():
                 self.timer.join(1)
             with self.lock:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.thread), None)
+                if self.handed_over:
+                    self._take_back()
         finally:
             if self.before is not None:
                 signal.signal(signal.SIGINT, self.before)
@@ -116,7 +120,18 @@ class _Watch:
                 else:
                     kind = _Late if self.told <= POLITE else _Stopped
                     _said.message = self.message
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.thread), ctypes.py_object(kind))
+                    self.handed_over = True
+                    _hand_over(self.thread, kind)
+
+    def _take_back(self) -> None:
+        """What was handed over and not yet raised is raised here, and dropped.
+
+        To clear it instead would leave CPython looking for it at every step, and under a profiler for ever.
+        """
+        with contextlib.suppress(_Late, _Stopped):
+            _hand_over(self.thread, _Late)
+            for _ in range(_STEPS):
+                pass
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
         if not self.told and callable(self.before):
@@ -128,6 +143,10 @@ class _Watch:
             raise KeyboardInterrupt
         if not self.over.is_set():
             raise (TimeUp if self.told <= POLITE else _Stopped)(self.message)
+
+
+def _hand_over(thread: int, kind: type[BaseException]) -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(kind))
 
 
 class _Said:
