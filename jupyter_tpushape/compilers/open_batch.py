@@ -79,7 +79,7 @@ def _refused(seen: Any, one: Question, progress: Progress, last: bool) -> tuple[
     program, target = one.program, one.target.name
     if program.error is not None:
         return refusal(seen, program, "tpu", target) if last or dynamic(str(program.error)) else None
-    answer = one.answer(progress)
+    answer = one.answer(progress, again=last)  # what an open axis needs in memory, or fails on inside, is no word on it
     if answer["ok"] or answer["kind"] != "refused" or not (last or dynamic(str(answer["message"]))):
         return None
     finding = answer_finding(seen, program, answer)
