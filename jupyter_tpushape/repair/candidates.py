@@ -54,6 +54,7 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
             written.written_size,
             numbers.sizes,
             numbers.shape_index,
+            numbers.read_axis,
             numbers.row_size,
             *makers,
         )
@@ -246,6 +247,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "reshape-interleaves": (layers.permute, operations.transpose_for_reshape),
     "softmax-over-batch": (operations.softmax_axis,),
     "code-raises": (expressions.keras_functions,),
+    "rows-unknown": (numbers.rows_as_it_runs, batching.static_batch),
     "fixed-batch": (numbers.rows, operations.free_batch, batching.declared_rows),
     "batch-axis-lost": (operations.other_axis, operations.leave_out),
     "batch-axis-merged": (expressions.stacked, merging.last_axis, operations.whole_rows, operations.other_axis, operations.leave_out),

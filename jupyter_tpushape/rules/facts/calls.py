@@ -30,6 +30,28 @@ class MadeAnew(Fact, frozen=True):
         return Side("made once"), Side("made in every run")
 
 
+class RowsUnknown(Fact, frozen=True):
+    """``text`` runs with ``batch`` rows and raises ``said`` where their number is not known; ``last``: the rows of another batch."""
+
+    text: str
+    batch: int | None
+    last: int | None
+    said: str
+
+    def message(self) -> str:
+        return f"The code asks for the number of rows at `{self.text}`, and fit does not know it there."
+
+    def why(self) -> str:
+        sizes = f" ({self.batch}, then {self.last})" if self.batch and self.last else ""
+        return (
+            f"The batches are not all of one size{sizes}, so the step is traced once for all of them, and x.shape[0] "
+            f"has no value. tf.shape(x)[0] is the number of rows as the step runs, and -1 in a reshape stands for it. It says: {self.said}"
+        )
+
+    def sides(self) -> Sides:
+        return Side("rows counted as it runs"), Side("None")
+
+
 class VectorLoss(Fact, frozen=True):
     """``layer`` adds a loss of one number a sample, ``shape``."""
 
