@@ -13,6 +13,7 @@ from ..examine.evidence import Evidence
 from ..flow import Edit, Finding
 from .makers import (
     batching,
+    calls,
     data,
     entry,
     expressions,
@@ -190,6 +191,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     ),
     "rnn-states": (expressions.first_state, layers.state_units),
     "made-in-call": (layers.made_once,),
+    "layer-uncalled": (calls.call_layer,),
     "stateful-batch": (batching.declared_rows,),
     "weights-apart": (),
     "graph-disconnected": (),

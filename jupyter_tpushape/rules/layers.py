@@ -192,6 +192,11 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
     finding.nodes = finding.nodes or (node.id, *blamed(evidence.flow, finding.fact))
     finding.edges = tuple(edge.id for edge in edges)
     finding.location = (node.location or node.called) if node.kind == "layer" else (node.called or node.location)
+    made = getattr(evidence.facts.get("uncalled"), "line", None)
+    if made is not None:
+        finding.location = location(made)
+        yield finding
+        return
     inside = location((evidence.raised.file, evidence.raised.line)) if evidence.raised is not None else None
     outside = node.called
     if (

@@ -30,6 +30,24 @@ class MadeAnew(Fact, frozen=True):
         return Side("made once"), Side("made in every run")
 
 
+class NotCalled(Fact, frozen=True):
+    """A layer of class ``cls`` is made with tensors as its arguments. ``later``: that was noticed where it was used as a tensor itself."""
+
+    cls: str
+    later: bool
+
+    def message(self) -> str:
+        if self.later:
+            return f"A layer got {self.cls} itself where a tensor was to be: {self.cls} was made and not called."
+        return f"{self.cls} is made with a tensor as its argument, and is not called on it."
+
+    def why(self) -> str:
+        return f"A layer is made with its settings and then called on its input, in two pairs of brackets: {self.cls}(...)(x)."
+
+    def sides(self) -> Sides:
+        return Side(f"{self.cls}(...)(x)"), Side(f"{self.cls}(x)")
+
+
 class RowsUnknown(Fact, frozen=True):
     """``text`` runs with ``batch`` rows and raises ``said`` where their number is not known; ``last``: the rows of another batch."""
 
