@@ -191,6 +191,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     ),
     "rnn-states": (expressions.first_state, layers.state_units),
     "made-in-call": (layers.made_once,),
+    "embedding-coded": (layers.word_numbers,),
     "layer-uncalled": (calls.call_layer,),
     "stateful-batch": (batching.declared_rows,),
     "weights-apart": (),

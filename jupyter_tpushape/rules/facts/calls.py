@@ -70,6 +70,26 @@ class RowsUnknown(Fact, frozen=True):
         return Side("rows counted as it runs"), Side("None")
 
 
+class CodedIds(Fact, frozen=True):
+    """``layer`` reads what ``coder`` made with ``output_mode=mode``: a place for every word, and not the words' numbers."""
+
+    layer: Who
+    coder: Who
+    mode: str
+
+    def message(self) -> str:
+        return f"{named(self.layer)} looks up each of the 0s and 1s that {named(self.coder)} makes with output_mode='{self.mode}', and not the words."
+
+    def why(self) -> str:
+        return (
+            "Such a code has a place for every word of the vocabulary and no order. An Embedding wants the words' numbers: output_mode='int'; "
+            "a Dense layer reads the code as it is."
+        )
+
+    def sides(self) -> Sides:
+        return Side("numbers of words"), Side(f"a {self.mode} code")
+
+
 class VectorLoss(Fact, frozen=True):
     """``layer`` adds a loss of one number a sample, ``shape``."""
 
