@@ -254,5 +254,5 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "fixed-batch": (numbers.rows, operations.free_batch, batching.declared_rows),
     "batch-axis-lost": (operations.other_axis, operations.leave_out),
     "batch-axis-merged": (expressions.stacked, merging.last_axis, operations.whole_rows, operations.other_axis, operations.leave_out),
-    "batch-broadcast": (labels.label_axes, labels.rows_of_one, operations.other_axis, operations.leave_out),
+    "batch-broadcast": (expressions.unpaired, labels.label_axes, labels.rows_of_one, operations.other_axis, operations.leave_out),
 }

@@ -12,6 +12,7 @@ from ...flow import Finding, Shape, Spec
 from ...rules.facts.calls import VectorLoss
 from ...rules.facts.contracts import CellState, SymbolicFunction
 from ...rules.facts.layers import WrongMask
+from ...rules.facts.mixing import EveryPair
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made
@@ -154,6 +155,25 @@ def _ends(shape: Shape, last: Shape) -> bool:
 def _ones(shape: Shape, rank: int) -> str:
     sizes = ["?" if size is None else str(size) for size in shape]
     return f"({', '.join([sizes[0], *['1'] * (rank - len(shape)), *sizes[1:]])})"
+
+
+def unpaired(evidence: Evidence, finding: Finding) -> Made:
+    """One number a sample with as many axes as what it meets, where axes of size 1 too many made it meet every sample."""
+    fact, raised = finding.fact, evidence.raised
+    if not isinstance(fact, EveryPair) or raised is None:
+        return
+    (few, long), known = sorted((fact.left, fact.right), key=len), dict(raised.tensors)
+    for line in lines_at(evidence, finding.location):
+        for node in line.operands():
+            spec = known.get(ast.unparse(node))
+            if spec is None or spec.shape != long or any(size != 1 for size in long[1:]):
+                continue
+            index = ", ".join([*[":"] * len(few), *["0"] * (len(long) - len(few))])
+            yield (
+                f"Take {len(long) - len(few)} axes of size 1 from {short(node)} at {line.at}",
+                [line.edit(node, f"{IT}[{index}]").value],
+                f"the other operand has {len(few)} axes, and each sample then meets its own number",
+            )
 
 
 def _hides(node: ast.expr) -> bool:
