@@ -110,7 +110,7 @@ def _axes(line: Line) -> Made:
         rows = {other[0] for _, other in operands if other and len(other) == most}
         if not (shape and (shape[0] in rows or shape[0] is None)):
             continue
-        if 1 < len(shape) < most - 1 and any(_ends(other, shape[1:]) for _, other in operands if len(other) == most):
+        if len(shape) < most - 1 and any(_ends(other, shape[1:]) for _, other in operands if len(other) == most):
             between = [":", *["None"] * (most - len(shape)), *[":"] * (len(shape) - 1)]
             yield (
                 f"Give {short(node)} axes of size 1 behind its batch at {line.at}: {_ones(shape, most)}",
