@@ -177,6 +177,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         entry.declare_rows,
     ),
     "op-shapes": (
+        expressions.carried,
         batching.whole_graph,
         layers.flatten_upstream,
         layers.state_units,
@@ -193,6 +194,8 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "weights-apart": (),
     "graph-disconnected": (),
     "symbolic-tensor": (expressions.keras_functions,),
+    "value-asked": (expressions.keras_functions,),
+    "item-assigned": (expressions.item_set,),
     "dtype-mix": (operations.own_weights, entry.cast_data),
     "output-names": (labels.listed_losses,),
     "add-loss-vector": (expressions.scalar_loss,),
