@@ -149,7 +149,7 @@ _TODAY: tuple[Known, ...] = (
         "Use tf_keras throughout, or keras.layers.TFSMLayer for inference.",
     ),
     known(
-        "symbolic-tensor", r"A KerasTensor (?:cannot be used as input to a TensorFlow function|is symbolic: it's a placeholder)",
+        "symbolic-tensor", r"A KerasTensor (?:cannot be used as input to a (?:TensorFlow|JAX) function|is symbolic: it's a placeholder)",
         "A TensorFlow function was called on a symbolic tensor of Keras 3, which has a shape and no values.",
         "Use keras.ops in place of tf there, or put the lines into the call of a Layer subclass.",
     ),
@@ -312,6 +312,11 @@ _TODAY: tuple[Known, ...] = (
         ),
         "Code looks at the value of a tensor while the step is compiled, and there is none yet.",
         "Compute with keras.ops or jax.numpy (ops.where, ops.cond), take sizes from x.shape, or compile(run_eagerly=True).",
+    ),
+    known(
+        "item-assigned", r"JAX arrays are immutable and do not support in-place item assignment",
+        "Code assigns an item of an array of JAX, and these never change.",
+        "Write x = x.at[index].set(value), or choose with keras.ops.where.",
     ),
     known(
         "step-without-state", r"train_step\(\) takes 2 positional arguments but 3 were given",

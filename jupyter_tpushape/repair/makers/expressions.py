@@ -12,6 +12,7 @@ from ...flow import Finding, Shape, Spec
 from ...rules.facts.calls import VectorLoss
 from ...rules.facts.contracts import CellState, SymbolicFunction
 from ...rules.facts.layers import WrongMask
+from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.mixing import EveryPair
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
@@ -342,9 +343,12 @@ def stacked(evidence: Evidence, finding: Finding) -> Made:
 
 
 def keras_functions(evidence: Evidence, finding: Finding) -> Made:
-    """``keras.ops`` in place of TensorFlow's and NumPy's functions, in a function that builds a model."""
+    """``keras.ops`` in place of TensorFlow's, JAX's and NumPy's functions, in a function that builds a model."""
     line = next(iter(lines_of(evidence)), None)
-    if line is None or not isinstance(finding.fact, SymbolicFunction):
+    if line is None or not isinstance(finding.fact, (SymbolicFunction, ValueAsked)):
+        return
+    known = set(line.specs) if isinstance(finding.fact, ValueAsked) else None
+    if isinstance(finding.fact, ValueAsked) and finding.fact.asked != "array":
         return
     import keras
 
@@ -353,15 +357,20 @@ def keras_functions(evidence: Evidence, finding: Finding) -> Made:
         way = ast.unparse(call.func).split(".")
         name = _RENAMED.get(way[-1], way[-1])
         if (
-            way[0] in ("tf", "tensorflow", "np", "numpy")
+            way[0] in ("tf", "tensorflow", "np", "numpy", "jnp", "jax")
             and "keras" not in way
             and hasattr(keras.ops, name)
-            and call.lineno >= _first(line)
+            and (call.lineno >= _first(line) if known is None else _reads(call, known))
         ):
             edits.append(line.edit(call.func, f"{MODULE}.{name}", "keras.ops").value)
             names.append(f"{'.'.join(way)} → keras.ops.{name}")
     if edits:
         yield f"Use keras.ops: {', '.join(dict.fromkeys(names))}", edits, "keras.ops works on symbolic tensors"
+
+
+def _reads(call: ast.Call, names: set[str]) -> bool:
+    """Whether a call is given a tensor that is known by its name."""
+    return any(ast.unparse(item) in names for argument in call.args for item in nodes(argument, (ast.Name, ast.Attribute)))
 
 
 def _first(line: Line) -> int:
