@@ -9,7 +9,13 @@ check() {
   local said
   said=$("$@" 2>&1)
   local code=$?
-  echo "$said" | tail -40
+  # A package that the registry does not know of has not been looked up, whatever the exit code says.
+  local unknown
+  unknown=$(echo "$said" | grep -c "could not be audited")
+  echo "$said" | grep -v "could not be audited" | tail -40
+  if [ "$unknown" -gt 0 ]; then
+    echo "$name: nothing is known of $unknown packages, which the registry does not answer for."
+  fi
   if [ $code -ne 0 ] && echo "$said" | grep -qE "$found"; then
     failed=1
   elif [ $code -ne 0 ]; then
