@@ -121,7 +121,7 @@ def uncalled(adapter: Framework, recorder: Recorder, error: BaseException) -> Un
         frame, trace = trace.tb_frame, trace.tb_next
         code = frame.f_code
         given = [frame.f_locals.get(name) for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]]
-        if not given or is_user_file(code.co_filename) or not isinstance(given[0], adapter.Layer):
+        if not given or is_user_file(code.co_filename) or not isinstance(given[0], adapter.Layer) or isinstance(given[0], adapter.Model):
             continue
         if code.co_name == "__init__" and any(_tensors(adapter, item) for item in given[1:]):
             return Uncalled(type(given[0]).__name__, None, False)
