@@ -123,6 +123,16 @@ export class KernelClient {
     }
   }
 
+  /** Ends a trace that nobody waits for, without an interrupt: that could hit the cell that comes next. */
+  makeWay(): void {
+    if (this._tracing) {
+      this._comm?.send({ id: this._tracing, op: "make-way" });
+      if (!this._started) {
+        this._fail(this._tracing, new Cancelled());
+      }
+    }
+  }
+
   /** Forgets the comm and fails what still waits for an answer. */
   drop(): void {
     this._comm = null;

@@ -146,7 +146,15 @@ class Controls extends Widget {
     this._bar.hidden = !report;
     const data = request.data || this._trans.__("declared inputs");
     const target = request.tpu || this._trans.__("no target");
-    this._bar.textContent = request.model ? `${request.model} · ${data} · ${target}` : this._trans.__("no model yet · %1", target);
+    // The report is of what failed: what else lives here is another matter, and said as such.
+    const aside = explained && report !== null && !this._open;
+    this._trace.hidden = this._watch.hidden = aside;
+    this._bar.textContent =
+      aside && request.model
+        ? this._trans.__("Trace what lives here: %1 …", request.model)
+        : request.model
+          ? `${request.model} · ${data} · ${target}`
+          : this._trans.__("no model yet · %1", target);
     this._bar.setAttribute("aria-expanded", String(this._open));
     this._lists.hidden = Boolean(report) && !this._open;
     this._list(

@@ -108,7 +108,10 @@ export function boxSize(doc: FlowDoc, item: Item, pills: number): { w: number; h
   const second = subtitle(doc, item).length * WORD_GLYPH + (place ? place.length * WORD_GLYPH + 14 : above ? 0 : strip + (strip && 10));
   const note = noteOf(doc, item);
   const third = note.length * WORD_GLYPH;
-  const w = Math.max(150, Math.min(WIDEST, Math.max(first, second, third) + (node?.kind === "split" ? 52 : 32)));
+  // Below the name, words begin where it begins.
+  const indent = (item.children.length ? 10 : 0) + (node && doc.family(item.node) ? CHIP : 0);
+  const lower = Math.max(item.children.length ? second + indent : second, third + indent);
+  const w = Math.max(150, Math.min(WIDEST, Math.max(first, lower) + (node?.kind === "split" ? 52 : 32)));
   return { w: Math.round(w / 2) * 2, h: 50 + 17 * (pills + (note ? 1 : 0)) };
 }
 
