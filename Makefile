@@ -99,11 +99,13 @@ dist: build
 	rm -rf dist
 	python -m build --outdir dist .
 
+# A test that hangs is named, with every thread's stack, and ends.
+HANGS := --timeout 600 --timeout-method thread
 # Each kind of browser test holds Playwright's loop for itself, so each has a process of its own.
 test-py: build browser compiler
-	python -m pytest --numprocesses 2 --dist loadfile --ignore tests/view_browser --ignore tests/ui
-	python -m pytest tests/view_browser
-	python -m pytest tests/ui
+	python -m pytest $(HANGS) --numprocesses 2 --max-worker-restart 1 --dist loadfile --ignore tests/view_browser --ignore tests/ui
+	python -m pytest $(HANGS) tests/view_browser
+	python -m pytest $(HANGS) tests/ui
 
 # The wheel in an environment that has JAX and no TensorFlow; kept in out/jax between runs.
 test-jax: dist compiler

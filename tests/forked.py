@@ -104,6 +104,8 @@ def _serve(to: socket.socket) -> None:
 
 def _become(request: dict[str, Any], descriptors: list[int]) -> None:
     """The process is one that was started with these arguments."""
+    # Where the tests run in the background, Ctrl-C is ignored, and so it would be here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.update(request["env"])
     os.chdir(request["folder"])
     sys.argv = ["tpushape", *request["arguments"]]

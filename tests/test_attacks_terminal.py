@@ -396,6 +396,7 @@ def test_ctrl_c_is_one_line(moment: str, server: Server, tmp_path: Path) -> None
 
 AT_AN_IMPORT = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 class Interrupt:
     def find_spec(name, path=None, target=None):
         if name == {module!r}:

@@ -160,4 +160,50 @@ def own(y, p):
     return keras.losses.sparse_categorical_crossentropy(y, p, from_logits=True)
 
 """), (("    return TEXT[:, :-1], TEXT", "    return TEXT[:, :-1], TEXT[:, 1:]"),))),
+    "a gate without the picture's axes": ("op-shapes", Own(_model("""
+i = keras.Input((10, 12, 3))
+x = L.Conv2D(8, 3, padding='same')(i)
+s = L.Dense(8, activation='sigmoid')(L.GlobalAveragePooling2D()(x))
+x = x * s
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
+""", f"{_rows(8, 10, 12, 3)}, {_rows(8, 1)}"), (("    x = x * s", "    x = x * s[:, None, None, :]"),))),
+    "the axis that positions are counted on": ("op-shapes", Own(_model("""
+i = keras.Input((20,), dtype='int32')
+x = L.Embedding(100, 6)(i)
+x = Positions()(x)
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(x)))
+""", f"({_IDS.format(160, 100)}).reshape(8, 20), {_rows(8, 1)}", head="""
+class Positions(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.table = L.Embedding(50, 6)
+
+    def call(self, x):
+        return x + self.table(tf.range(tf.shape(x)[-1]))
+"""), (("        return x + self.table(tf.range(tf.shape(x)[-1]))", "        return x + self.table(tf.range(tf.shape(x)[-2]))"),))),
+    "a layer made from a tensor": ("layer-uncalled", Own(_model("""
+i = keras.Input((4, 4))
+x = L.Flatten(i)
+model = keras.Model(i, L.Dense(1)(x))
+""", f"{_rows(8, 4, 4)}, {_rows(8, 1)}"), (("    x = L.Flatten(i)", "    x = L.Flatten()(i)"),))),
+    "a layer used as a tensor": ("layer-uncalled", Own(_model("""
+a, b = keras.Input((4,)), keras.Input((4,))
+x = L.Concatenate([a, b])
+model = keras.Model([a, b], L.Dense(1)(x))
+""", f"[{_rows(8, 4)}, {_rows(8, 4)}], {_rows(8, 1)}"), (("    x = L.Concatenate([a, b])", "    x = L.Concatenate()([a, b])"),))),
+    "a window below the fork": ("merge-shapes", Own(_model("""
+i = keras.Input((29, 29, 3))
+x = L.Conv2D(4, 3, strides=2)(i)
+a = L.MaxPooling2D(3, strides=2, padding='same')(x)
+b = L.Conv2D(4, 3, strides=2)(x)
+x = L.Concatenate()([a, b])
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
+""", f"{_rows(4, 29, 29, 3)}, {_rows(4, 1)}"), (("    b = L.Conv2D(4, 3, strides=2)(x)", '    b = L.Conv2D(4, 3, strides=2, padding="same")(x)'),))),
+    "rows that are asked for": ("rows-unknown", Own(_model("""
+model = keras.Sequential([keras.Input((6,)), L.Dense(3)])
+""", f"{_rows(40, 6)}, {_rows(40, 3)}", loss="spread", head="""
+def spread(y_true, y_pred):
+    n, width = y_pred.shape
+    return tf.reduce_mean(tf.square(tf.reshape(y_true - y_pred, (n, width, 1))))
+"""), (("    n, width = y_pred.shape", "    n, width = (tf.shape(y_pred)[0], *y_pred.shape[1:])"),))),
 }  # fmt: skip

@@ -12,7 +12,7 @@ from ..flow import Shape, Who
 from ..trace.assemble import Assembler, door_names
 from ..trace.framework import Framework
 from ..trace.locations import is_user_file
-from ..trace.recorder import Call, Recorder
+from ..trace.recorder import Call, Recorder, line_of
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,45 @@ def unconnected(adapter: Framework, ends: tuple[Any, Any] | None) -> Unconnected
 def _name(adapter: Framework, tensor: Any) -> str:
     made = adapter.origin(tensor) if adapter.is_symbolic(tensor) else None
     return str(made[0].name) if made is not None else "a tensor"
+
+
+@dataclass(frozen=True)
+class Uncalled:
+    """A layer that was made from tensors where it was to be called on them, and the user's line; ``later``: what then got the layer."""
+
+    cls: str
+    line: tuple[str, int] | None
+    later: bool
+
+
+def uncalled(adapter: Framework, recorder: Recorder, error: BaseException) -> Uncalled | None:
+    """What an error came of: tensors among the arguments of a layer's constructor, or a layer where a tensor was to be."""
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        frame, trace = trace.tb_frame, trace.tb_next
+        code = frame.f_code
+        given = [frame.f_locals.get(name) for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]]
+        if not given or is_user_file(code.co_filename) or not isinstance(given[0], adapter.Layer):
+            continue
+        if code.co_name == "__init__" and any(_tensors(adapter, item) for item in given[1:]):
+            return Uncalled(type(given[0]).__name__, None, False)
+        if code.co_name == "__call__":
+            handed = [*given[1:2], *(frame.f_locals.get("args") or ())[:1]]
+            layers = [
+                item for one in handed for item in (one if isinstance(one, (list, tuple)) else [one]) if isinstance(item, adapter.Layer)
+            ]
+            found = next((Uncalled(type(item).__name__, _made_at(recorder, item), True) for item in layers), found)
+    return found
+
+
+def _made_at(recorder: Recorder, layer: Any) -> tuple[str, int] | None:
+    made = recorder.made.get(id(layer))
+    return made.where if made is not None else line_of(layer)
+
+
+def _tensors(adapter: Framework, value: Any) -> bool:
+    items = value if isinstance(value, (list, tuple)) else [value]
+    return bool(items) and all(adapter.is_tensor(item) and adapter.is_symbolic(item) for item in items)
 
 
 def last_call(recorder: Recorder, assembler: Assembler, line: tuple[str, int] | None) -> LastCall | None:

@@ -150,6 +150,9 @@ def _states(text: str) -> Iterator[Heard]:
         yield HeardLoopState(_shape(loop[1]), _shape(loop[2]))
 
 
+_UNFILLED = re.compile(
+    r"Cannot reshape a tensor with \d+ elements to shape \[([\d, ]+)\]|cannot reshape array of shape [^)]*\) \(size \d+\) into shape \(([\d, ]+)\)"
+)
 _UNEVEN = re.compile(r"must be evenly divisible by \d+ but is \d+.*partial shapes: input\[1\] = \[([^\]]*)\]", re.DOTALL)
 _UNPACK = re.compile(r"(too many|not enough) values to unpack \(expected (\d+)")
 _ARGUMENT = re.compile(r"missing (?:a required|1 required positional) argument: '(\w+)'")
@@ -177,6 +180,8 @@ def _structure(text: str) -> Iterator[Heard]:
         or "only supports singleton tf.Variables created on the first call" in text
     ):
         yield HeardMadeInside()
+    if unfilled := _UNFILLED.search(text):
+        yield HeardUneven(_shape(unfilled[1] or unfilled[2]))
     if uneven := _UNEVEN.search(text):
         yield HeardUneven(_shape(uneven[1]))
     if door:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..flow import CannotRebuild, Spec
 from ..flow.paths import flatten
+from ..graph.opened import opened
 from ..graph.probe import probe
 from ..graph.program import program as replica_program
 from ..sources import DataRaises
@@ -18,9 +19,9 @@ from ..trace.build import build, kept_counters
 from ..trace.framework import Framework
 from ..trace.frameworks import adapter_for, loaded
 from ..trace.hindsight import look_back
-from ..trace.locations import location
+from ..trace.locations import Place, location
 from ..trace.patience import ENDS, limited
-from ..trace.raised import raised_at
+from ..trace.raised import raised_at, raised_by
 from ..trace.reach import is_step
 from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
@@ -44,7 +45,9 @@ def examine(program: Program) -> Examined:
         seen.counters = counters
         error, adapter = seen.error or seen.evidence.failure, seen.adapter or next(iter(loaded()), None)
         if isinstance(error, BaseException) and adapter is not None:
-            seen.evidence.raised = raised_at(error, adapter)
+            failed = seen.recorder.failed if seen.recorder is not None else None
+            made = failed.called if failed is not None and isinstance(failed.called, Place) else None
+            seen.evidence.raised = raised_at(error, adapter) or (raised_by(made) if made is not None else None)
         return seen
 
 
@@ -175,6 +178,7 @@ def _trace(seen: Examined) -> None:
         _look_at_break(seen)
     evidence.facts.update(_model_facts(seen))
     evidence.facts["probe"] = probe(seen)
+    evidence.facts["opened"] = opened(seen)
     evidence.facts["program"] = replica_program(seen)
     evidence.facts["anew"] = anew(seen.recorder)
     if adapter.is_model(seen.model) and adapter.backend.replicated:

@@ -52,6 +52,9 @@ def cause(size: Size, other: Size | int) -> Cause | None:
     values = _values(began[0], steps)
     if values is None:
         return None
+    # What both came through is not why they differ.
+    shared = 0 if isinstance(other, int) else _shared(steps, chain(other))
+    steps, values = steps[shared:], values[shared:]
     found = _alone(steps, values, target) or _lost(steps, values) or _together(steps, values, target)
     if found is not None and found[0] == "lost" and not any(_near(size, wanted, began[0])) and padded(size) == padded(wanted):
         # No size of the data comes out even: windows without padding take more than a stride leaves over.
@@ -67,6 +70,11 @@ def cause(size: Size, other: Size | int) -> Cause | None:
     fits = tuple(_near(size, wanted, began[0])) if kind == "lost" else ()
     stride = one.stride if isinstance(one, (Slid, Spread)) else 1
     return Cause(kind, one.who, values[place], values[place + 1], back, stride, more, began[0].who, began[0].axis, began[0].size, fits)
+
+
+def _shared(one: Sequence[Step], other: Sequence[Step]) -> int:
+    """How many first steps two ways have in common."""
+    return next((i for i, (mine, its) in enumerate(zip(one, other, strict=False)) if mine != its), min(len(one), len(other)))
 
 
 def unlike(sizes: Sequence[Size]) -> Cause | None:

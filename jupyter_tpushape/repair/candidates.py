@@ -13,6 +13,7 @@ from ..examine.evidence import Evidence
 from ..flow import Edit, Finding
 from .makers import (
     batching,
+    calls,
     data,
     entry,
     expressions,
@@ -54,6 +55,7 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
             written.written_size,
             numbers.sizes,
             numbers.shape_index,
+            numbers.read_axis,
             numbers.row_size,
             *makers,
         )
@@ -189,6 +191,8 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     ),
     "rnn-states": (expressions.first_state, layers.state_units),
     "made-in-call": (layers.made_once,),
+    "embedding-coded": (layers.word_numbers,),
+    "layer-uncalled": (calls.call_layer,),
     "stateful-batch": (batching.declared_rows,),
     "weights-apart": (),
     "graph-disconnected": (),
@@ -246,6 +250,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "reshape-interleaves": (layers.permute, operations.transpose_for_reshape),
     "softmax-over-batch": (operations.softmax_axis,),
     "code-raises": (expressions.keras_functions,),
+    "rows-unknown": (numbers.rows_as_it_runs, batching.static_batch),
     "fixed-batch": (numbers.rows, operations.free_batch, batching.declared_rows),
     "batch-axis-lost": (operations.other_axis, operations.leave_out),
     "batch-axis-merged": (expressions.stacked, merging.last_axis, operations.whole_rows, operations.other_axis, operations.leave_out),

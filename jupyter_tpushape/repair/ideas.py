@@ -68,7 +68,8 @@ def _own_loss(evidence: Evidence) -> Ideas:
     if node is None or node.kind != "op" or len(ends) != 2 or not ends[0] or not ends[1] or ends[0] not in (ends[1], ends[1][:-1]):
         return
     shapes = [edge.spec.shape for edge in evidence.failed_inputs()]
-    if len(shapes) == 2 and all(shape is not None for shape in shapes):
+    ranks = {len(shape) for shape in shapes if shape is not None}
+    if len(shapes) == len(ranks) == 2:
         where = f" at {node.called}" if node.called is not None else ""
         yield (
             f"Bring the two sides of {node.op}{where} to one number of axes: they are {show_shape(shapes[0])} and {show_shape(shapes[1])}",

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from ..examine.evidence import Evidence
 from ..flow import Finding, Node, Who
 from .examples import sequential
-from .facts.calls import MadeAnew, VectorLoss
+from .facts.calls import MadeAnew, NotCalled, VectorLoss
 from .registry import check, rule
 
 MADE = rule(
@@ -20,6 +20,19 @@ MADE = rule(
     ),
     doc="""Only what holds variables counts: an Add, a ReLU or a Reshape may be made wherever it is used. What is made once and kept, as in
 `if self.inner is None`, is not reported; nor is a model that runs eagerly (run_eagerly=True), which does not raise.""",
+)  # fmt: skip
+UNCALLED = rule(
+    "layer-uncalled", "A layer is made from a tensor where it was to be called on it", severity="error", source="the arguments of the layer's constructor",
+    fails="""
+def build():
+    i = keras.Input((4, 4)); x = L.Flatten(i)
+    return keras.Model(i, L.Dense(1)(x))
+""",
+    passes="""
+def build():
+    i = keras.Input((4, 4)); x = L.Flatten()(i)
+    return keras.Model(i, L.Dense(1)(x))
+""",
 )  # fmt: skip
 VECTOR = rule(
     "add-loss-vector", "A layer adds one loss a sample instead of a scalar", severity="silent", source="the shape of what add_loss is given, with one row more",
@@ -38,6 +51,12 @@ def made_in_call(evidence: Evidence) -> Iterator[Finding]:
     step = evidence.facts.get("step") is not None
     where: Literal["call", "loss", "step"] = "step" if step else "loss" if found.in_loss else "call"
     yield Finding.of(MADE.id, "error", MadeAnew(found.cls, where), (), location=location)
+
+
+def not_called(evidence: Evidence) -> tuple[str, NotCalled] | None:
+    """A layer that was made where it was to be called."""
+    found: Any = evidence.facts.get("uncalled")
+    return None if found is None else (UNCALLED.id, NotCalled(found.cls, found.later))
 
 
 def vector_added(evidence: Evidence, node: Node) -> tuple[VectorLoss, tuple[str, ...]] | None:

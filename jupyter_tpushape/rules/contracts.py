@@ -27,7 +27,7 @@ from ..flow import Edge, Fact, Node, Shape, Who
 from ..flow.paths import show
 from ..graph import instead
 from ..trace.axes import RECURRENT
-from .calls import MADE
+from .calls import MADE, not_called
 from .facts.calls import MadeAnew
 from .facts.contracts import (
     CallArguments,
@@ -283,7 +283,7 @@ def _line(at: Break) -> Explained:
 
 
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
-    _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _line,
+    lambda at: not_called(at.evidence), _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _line,
 )  # fmt: skip
 
 

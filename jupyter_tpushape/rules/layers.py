@@ -24,6 +24,7 @@ from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..graph import Cause, cause, odd, resized, unlike, value, written
 from ..trace.locations import location
 from .contracts import CONTRACTS, Break
+from .encodings import behind_code
 from .entry import entry
 from .facts.data import Unfilled
 from .facts.layers import (
@@ -185,13 +186,18 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
         return
     if any(told(evidence) is not None for told in (saved_model_finding, set_up_finding, compiled_step_finding)):
         return
-    if any(True for _ in entry(evidence)):
+    if any(True for _ in entry(evidence)) or behind_code(evidence, node):
         return
     edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
     finding = _explain(evidence, node, edges)
     finding.nodes = finding.nodes or (node.id, *blamed(evidence.flow, finding.fact))
     finding.edges = tuple(edge.id for edge in edges)
     finding.location = (node.location or node.called) if node.kind == "layer" else (node.called or node.location)
+    made = getattr(evidence.facts.get("uncalled"), "line", None)
+    if made is not None:
+        finding.location = location(made)
+        yield finding
+        return
     inside = location((evidence.raised.file, evidence.raised.line)) if evidence.raised is not None else None
     outside = node.called
     if (
@@ -225,6 +231,8 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
     if node.kind == "op":
         shapes = tuple(one.spec.shape for one in evidence.given) or tuple(edge.spec.shape for edge in edges)
         shapes = tuple(shape for shape in shapes if shape != ()) if len(shapes) > 2 else shapes  # without the axis of a concatenation
+        # The shape that a reshape is given is a tensor too.
+        shapes = shapes[:1] if node.op == "Reshape" else shapes
         why, cause = reason(evidence, node), _size_cause(evidence, node, edges)
         return Finding.of(OPERATION.id, "error", OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=why, cause=cause))
     inside = hear(node.failure, HeardOperation)
@@ -363,6 +371,9 @@ def _window_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape
 
 
 def _unknown_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
+    axis = evidence.arguments(node.id).get("axis") if node.op.endswith("Normalization") else None
+    if type(axis) is int and shape and 0 < axis < len(shape) - 1 and shape[axis] is None and shape[-1] is not None:
+        return UNKNOWN.id, UnknownAxis(Who.of(node), shape, axis)
     unknown = shape is not None and None in shape[1:] and node.op in ("Dense", "Flatten") and hear(node.failure, HeardNone) is not None
     if hear(node.failure, HeardUnknown) is None and not unknown:
         return None

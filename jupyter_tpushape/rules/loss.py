@@ -259,6 +259,8 @@ def _grid(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, predic
         return None  # a sequence of labels beside a longer one of predictions may be meant
     if not off or len(p) < 3 or len(y) not in (len(p), len(p) - 1) or y[0] != p[0]:
         return None
+    if kind_of(loss) == "custom" and not _meet(evidence, node, [{y[i], p[i]} for i in off]):
+        return None
     axis, head = off[0], evidence.flow.node(predictions.source)
     sizes = evidence.origins.of(predictions)
     why = cause(sizes[axis], y[axis] or 0) if len(sizes) == len(p) else None
@@ -379,6 +381,14 @@ def _as_they_are(evidence: Evidence, node: Node, y: Shape, p: Shape) -> bool:
     """Whether what raised in a function of the user's own was given the labels and the predictions, and not what it made of them."""
     given = [edge.spec.shape for edge in evidence.failed_inputs() if edge.label != "mask"]
     return node.kind != "op" or (y in given and p in given)
+
+
+def _meet(evidence: Evidence, node: Node, pairs: list[set[int | None]]) -> bool:
+    """Whether two sizes can be what an operation of the user's own stumbled over: maps of one rank show where they differ."""
+    shapes = [edge.spec.shape for edge in evidence.failed_inputs() if edge.label != "mask"]
+    if node.kind != "op" or len(shapes) != 2 or not shapes[0] or not shapes[1] or len(shapes[0]) != len(shapes[1]) or len(shapes[0]) < 3:
+        return True
+    return any({a, b} in pairs for a, b in zip(shapes[0], shapes[1], strict=True) if a != b)
 
 
 def class_labels(evidence: Evidence, labels: Edge, predictions: Edge) -> bool:

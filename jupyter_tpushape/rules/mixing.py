@@ -7,7 +7,10 @@ from typing import Any
 
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who
+from ..trace.assemble import clean_message
+from ..trace.locations import location
 from .examples import sequential
+from .facts.calls import RowsUnknown
 from .facts.mixing import BatchLost, BatchMerged, EveryPair, FixedBatch, Interleaved, SoftmaxOverBatch
 from .registry import check, rule
 from .upstream import ancestors
@@ -59,6 +62,13 @@ FIXED = rule(
     fails=sequential("Fold(), L.Dense(1)", "(40, 6)", "np.zeros((40, 1), 'float32')", more="class Fold(L.Layer):\n    def call(self, x):\n        return tf.reshape(x, (32, 6))"),
     passes=sequential("Fold(), L.Dense(1)", "(40, 6)", "np.zeros((40, 1), 'float32')", more="class Fold(L.Layer):\n    def call(self, x):\n        return tf.reshape(x, (-1, 6))"),
     doc="Serious where a batch of another size is known to come: the last one of an array whose rows do not divide, or batches of several sizes.",
+)  # fmt: skip
+
+UNKNOWN_ROWS = rule(
+    "rows-unknown", "The number of rows is asked for where it is not known", severity="error", backend="tensorflow", source="found by tracing with the batch axis open",
+    fails=sequential("L.Dense(1)", "(40, 6)", "np.zeros((40, 1), 'float32')", "mean", "def mean(y_true, y_pred):\n    return tf.reduce_mean(tf.reshape((y_true - y_pred) ** 2, (y_pred.shape[0], 1)))"),
+    passes=sequential("L.Dense(1)", "(40, 6)", "np.zeros((40, 1), 'float32')", "mean", "def mean(y_true, y_pred):\n    return tf.reduce_mean(tf.reshape((y_true - y_pred) ** 2, (tf.shape(y_pred)[0], 1)))"),
+    doc="Only where the data's batches are not all of one size: else fit traces the step with the number itself.",
 )  # fmt: skip
 
 _PAIRING = frozenset(
@@ -224,6 +234,25 @@ def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
     others = _other_batches(evidence, batch)
     fact = FixedBatch(Who.of(node), batch, probe.rows, probe.failure[1].splitlines()[-1][:200], others[0] if others else None)
     yield Finding.of(FIXED.id, "error" if others else "note", fact, (node.id,), location=node.called or node.location)
+
+
+@check(order=45, backend="tensorflow")
+def rows_unknown(evidence: Evidence) -> Iterator[Finding]:
+    """What holds with batches of a known size and raises where the size is not known."""
+    opened: Any = evidence.facts.get("opened")
+    if opened is None:
+        return
+    raised = opened.raised
+    batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
+    others = _other_batches(evidence, batch)
+    text = " ".join(raised.text.split())
+    fact = RowsUnknown(
+        text if len(text) <= 80 else f"{text[:77]}...",
+        batch,
+        others[0] if others else None,
+        clean_message(opened.failure).splitlines()[-1][:200],
+    )
+    yield Finding.of(UNKNOWN_ROWS.id, "error", fact, location=location((raised.file, raised.line)))
 
 
 def _other_batches(evidence: Evidence, batch: int | None) -> list[int]:

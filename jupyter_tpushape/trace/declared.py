@@ -92,7 +92,7 @@ def _walk(
         if inner is not None:
             flat = adapter.flatten(_walk(adapter, inner, recorder, _fed(adapter, operation, node.first, known), call, checks))
         else:
-            if strict and not _settled(adapter, operation):
+            if strict and not (_settled(adapter, operation) and _aligned(adapter, operation, ports)):
                 raise Unsettled
             flat = [Made(_with_batch(_dense(adapter.spec(result), sparse), batch, strict), call) for result in node.outputs]
             if checks is not None and adapter.is_layer(operation):
@@ -142,6 +142,16 @@ def _settled(adapter: Any, operation: Any) -> bool:
     if name == "Embedding" and getattr(operation, "mask_zero", False):
         return False
     return adapter.builtin(operation) and name not in _UNSETTLED and not getattr(operation, "stateful", False) and not _batchwise(operation)
+
+
+def _aligned(adapter: Any, operation: Any, ports: list[Port]) -> bool:
+    """Whether the batch axes of what an operation joins meet one another.
+
+    Tensors of different ranks are aligned at their last axes, so the batch axis of one meets another axis of the other. A declared batch
+    axis agrees with any size there. Layers that merge put axes of size 1 behind the batch axis instead.
+    """
+    ranks = {len(port.spec.shape or ()) for port in ports} - {0}
+    return len(ranks) < 2 or (adapter.is_layer(operation) and adapter.kind(operation) != "op")
 
 
 def _batchwise(layer: Any) -> bool:

@@ -25,7 +25,7 @@ import jax
 from ..flow import Spec
 from .backend import Backend, Graph
 from .locations import HERE, is_user_file, user_frame
-from .recorder import Call, Port, Recorder, caused, unmasked
+from .recorder import Call, Port, Recorder, caused, line_running, unmasked
 
 if TYPE_CHECKING:
     from .framework import Framework
@@ -231,7 +231,7 @@ class TraceGraph(Graph):
         call.op = call.name = name
         call.inputs = [port for port in (recorder.port(self.framework, one) for one in tensors) if port.producer is not None]
         call.values = _operands(callee)
-        call.called = line or call.called
+        call.called = line or call.called or line_running()
         call.failure = error
         recorder.failed = call
 

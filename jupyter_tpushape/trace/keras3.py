@@ -26,7 +26,7 @@ from keras.src.optimizers.base_optimizer import BaseOptimizer
 from ..flow import Spec
 from .doors import Door, Feeds, Refused, doors, feeds
 from .framework import Framework, GraphNode
-from .recorder import active
+from .recorder import active, remember_line
 
 
 class Keras3(Framework):
@@ -93,6 +93,8 @@ class Keras3(Framework):
     def _around_symbolic(self, original: Any) -> Any:
         def symbolic_call(operation: Any, *args: Any, **kwargs: Any) -> Any:
             recorder = active()
+            if not isinstance(operation, Layer):
+                remember_line(operation)
             if recorder is None or recorder.muted or isinstance(operation, Layer) or recorder.inside_opaque or in_symbolic_scope():
                 return original(operation, *args, **kwargs)
             tensors = list(self.tensors_of(args, kwargs))

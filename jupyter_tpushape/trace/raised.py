@@ -77,6 +77,14 @@ def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
     )
 
 
+def raised_by(place: Place) -> Raised | None:
+    """The line that made an operation, where the operation raised long after it had run; what its names held is gone."""
+    scope = _scope(place)
+    if scope is None:
+        return None
+    return Raised(place[0], place[1], place.span, getattr(place.code, "co_name", ""), text=_text(place))
+
+
 def _text(place: Place) -> str:
     """The expression that ran, else its line."""
     span, lines = place.span, linecache.getlines(place[0])

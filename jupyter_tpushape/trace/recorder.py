@@ -8,15 +8,17 @@ user sees the error. They are kept here, at the call. The recorder knows tensors
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 from ..flow import KeyPath, Spec
 from .assume import Assume
-from .locations import user_frame
+from .locations import Place, user_frame
 
 _ACTIVE = threading.local()
 
@@ -245,6 +247,16 @@ def remember_line(obj: Any) -> None:
     where = user_frame(skip=obj, depth=3)
     if where is not None:
         set_line(obj, where)
+
+
+def line_running() -> Place | None:
+    """The line that made the operation of a built model that runs now, where none of the user's own lines runs."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        if frame.f_code.co_varnames[:1] == ("self",) and (where := line_of(frame.f_locals.get("self"))) is not None:
+            return where if isinstance(where, Place) else None
+        frame = frame.f_back
+    return None
 
 
 def set_line(obj: Any, where: tuple[str, int]) -> None:

@@ -14,7 +14,7 @@ from tensorflow.python.framework.func_graph import FuncGraph
 from ..flow import Spec
 from .anew import note
 from .backend import Backend, Graph
-from .recorder import Call, Port, Recorder
+from .recorder import Call, Port, Recorder, line_running
 
 if TYPE_CHECKING:
     from .framework import Framework
@@ -102,6 +102,7 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
         data = [tensor for tensor in inputs if getattr(tensor, "dtype", None) not in (None, tf.resource, tf.variant)]
         call = self._call(op_type, [Port(spec_of(tensor), producers.get(id(tensor)), "", id(tensor)) for tensor in data])
         call.values = _operands(inputs)
+        call.called = call.called or line_running()
         call.failure = error
         self.recorder.failed = call
 

@@ -107,7 +107,16 @@ def _axes(line: Line) -> Made:
     for node, shape in operands:
         # What does not begin with the samples of the other operands would meet them crosswise.
         rows = {other[0] for _, other in operands if other and len(other) == most}
-        if 1 < len(shape) == most - 1 and (shape[0] in rows or None in (shape[0], *rows)):
+        if not (shape and (shape[0] in rows or shape[0] is None)):
+            continue
+        if 1 < len(shape) < most - 1 and any(_ends(other, shape[1:]) for _, other in operands if len(other) == most):
+            between = [":", *["None"] * (most - len(shape)), *[":"] * (len(shape) - 1)]
+            yield (
+                f"Give {short(node)} axes of size 1 behind its batch at {line.at}: {_ones(shape, most)}",
+                [line.edit(node, f"{IT}[{', '.join(between)}]").value],
+                f"the other operand has {most} axes",
+            )
+        if 1 < len(shape) == most - 1:
             if _hides(node):
                 # What is hidden from a softmax stands along its axis, the last one.
                 yield (
@@ -135,6 +144,16 @@ def _axes(line: Line) -> Made:
                     [line.edit(node, f"{MODULE}.squeeze({IT}, {axis})", line.module(), choice="axis").value],
                     f"the other operand has {most - 1} axes",
                 )
+
+
+def _ends(shape: Shape, last: Shape) -> bool:
+    """Whether the last axes of a shape are these, or are of size 1 there."""
+    return all(one in (size, 1, None) or size in (1, None) for size, one in zip(reversed(shape), reversed(last), strict=False))
+
+
+def _ones(shape: Shape, rank: int) -> str:
+    sizes = ["?" if size is None else str(size) for size in shape]
+    return f"({', '.join([sizes[0], *['1'] * (rank - len(shape)), *sizes[1:]])})"
 
 
 def _hides(node: ast.expr) -> bool:

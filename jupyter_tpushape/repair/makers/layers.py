@@ -8,8 +8,8 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...flow import Edit, Finding, Node, Shape, elements, show_shape
 from ...flow.observed import passes
-from ...rules.facts.calls import MadeAnew
-from ...rules.facts.layers import WrongRank, WrongWidth
+from ...rules.facts.calls import CodedIds, MadeAnew
+from ...rules.facts.layers import UnknownAxis, WrongRank, WrongWidth
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT
 from ...trace.locations import file_of
@@ -254,7 +254,15 @@ def reshape_before(evidence: Evidence, finding: Finding) -> Made:
     fact = finding.fact
     wanted = fact.wanted if isinstance(fact, WrongRank) and not fact.bound else len(axes_of(node.op)) or 3
     name = node.name
-    if wanted == 3 and len(row) == 3:
+    if wanted == 3 and len(row) == 3 and 1 in row[:-1]:
+        # One step alone is no sequence.
+        left = [row[1] if row[0] == 1 else row[0], row[2]]
+        yield (
+            f"Drop the axis of size 1: Reshape({tuple(left)}) before {name}",
+            [insert(name, "Reshape", target_shape=left)],
+            "every number is kept",
+        )
+    elif wanted == 3 and len(row) == 3:
         yield (
             f"Read the rows as time steps: Reshape({(row[0], row[1] * row[2])}) before {name}",
             [insert(name, "Reshape", target_shape=[row[0], row[1] * row[2]])],
@@ -399,6 +407,9 @@ def keep_size(evidence: Evidence, finding: Finding) -> Made:
 def pool_unknown(evidence: Evidence, finding: Finding) -> Made:
     """A global pooling in place of a Flatten over unknown axes."""
     node, _ = failing(evidence)
+    if isinstance(finding.fact, UnknownAxis) and finding.fact.axis != -1:
+        yield f"Normalize over the channels: axis=-1 in {node.name}", [configure(node.name, axis=-1)], "the last axis has a size"
+        return
     for item in [node, *upstream(evidence, node)]:
         before = given(evidence, item)
         if item.op == "Flatten" and before and len(before) in (3, 4, 5):
@@ -408,6 +419,17 @@ def pool_unknown(evidence: Evidence, finding: Finding) -> Made:
                 "works for any size",
             )
             return
+
+
+def word_numbers(evidence: Evidence, finding: Finding) -> Made:
+    """The numbers of words from the layer that made a code of them."""
+    fact = finding.fact
+    if isinstance(fact, CodedIds) and evidence.flow.node(finding.nodes[0]).op in ("TextVectorization", "StringLookup", "IntegerLookup"):
+        yield (
+            f"Give the words' numbers: output_mode='int' in {fact.coder.name}",
+            [configure(fact.coder.name, output_mode="int")],
+            "in their order",
+        )
 
 
 def general(evidence: Evidence, finding: Finding) -> Made:

@@ -9,7 +9,7 @@ from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
 from ...flow import Finding, Shape, elements, show_shape
 from ...rules.facts.layers import OperationRaised
-from ..edits.expression import MODULE
+from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made, configure
 from .line import Line, called, lines_of, own_layer, short
@@ -86,6 +86,40 @@ def shape_index(evidence: Evidence, finding: Finding) -> Made:
                 )
 
 
+def read_axis(evidence: Evidence, finding: Finding) -> Made:
+    """Another axis of a shape that the function reads, where the size of the one it reads does not fit and that of the other does."""
+    line = next(iter(lines_of(evidence)), None)
+    if line is None or not isinstance(finding.fact, OperationRaised):
+        return
+    for node in nodes(line.scope, ast.Subscript):
+        at, owner = _index_of(node), _shape_of(node.value)
+        spec = line.specs.get(ast.unparse(owner)) if owner is not None else None
+        if spec is None or at is None or spec.shape is None or not -len(spec.shape) <= at < len(spec.shape):
+            continue
+        for pair in dict.fromkeys(finding.fact.apart):
+            read = spec.shape[at]
+            if read not in pair or pair[0] == pair[1]:
+                continue
+            wanted = pair[1] if read == pair[0] else pair[0]
+            places = [place for place, size in enumerate(spec.shape) if size == wanted]
+            if len(places) == 1:
+                # Counted from the end where the program does.
+                place = places[0] - len(spec.shape) if at < 0 and places[0] else places[0]
+                new = f"{ast.unparse(node.value)}[{place}]"
+                yield (
+                    f"Read axis {place} at line {node.lineno}: {new} for {ast.unparse(node)}",
+                    [line.edit(node, new).value],
+                    f"axis {at} holds {read}, and axis {place} the {wanted} that the other operand has",
+                )
+
+
+def _shape_of(node: ast.expr) -> ast.expr | None:
+    """The tensor whose shape an expression reads."""
+    if isinstance(node, ast.Call) and called(node) in ("shape", "int_shape") and len(node.args) == 1:
+        return node.args[0]
+    return node.value if isinstance(node, ast.Attribute) and node.attr == "shape" else None
+
+
 def _index_of(node: ast.Subscript) -> int | None:
     value = node.slice
     if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub) and isinstance(value.operand, ast.Constant):
@@ -142,6 +176,29 @@ def rows(evidence: Evidence, finding: Finding) -> Made:
                 edits,
                 "works for every batch size, on every number of replicas",
             )
+
+
+def rows_as_it_runs(evidence: Evidence, finding: Finding) -> Made:
+    """The number of rows as the program runs, in place of a size that is ``None`` while it is traced."""
+    opened = evidence.facts.get("opened")
+    line = next(iter(lines_of(evidence, opened.raised)), None) if opened is not None else None
+    if line is None:
+        return
+    edits = []
+    for node in nodes(line.scope, ast.Subscript):
+        owner = _shape_of(node.value)
+        if owner is not None and _index_of(node) == 0 and not (isinstance(node.value, ast.Call) and called(node.value) == "shape"):
+            edits.append(line.edit(node, f"{MODULE}.shape({ast.unparse(owner)})[0]", line.module()).value)
+    for taken in nodes(line.scope, ast.Assign):
+        owner = _shape_of(taken.value)
+        if owner is not None and isinstance(taken.targets[0], (ast.Tuple, ast.List)) and isinstance(taken.value, ast.Attribute):
+            edits.append(line.edit(taken.value, f"({MODULE}.shape({ast.unparse(owner)})[0], *{IT}[1:])", line.module()).value)
+    if edits:
+        yield (
+            f"Count the rows as the program runs, in {_named(evidence, line)}",
+            edits,
+            "works for every batch size, on every number of replicas",
+        )
 
 
 def _meets_rows(finding: Finding, written: int, batch: int | None) -> bool:

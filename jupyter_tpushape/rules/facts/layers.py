@@ -190,15 +190,20 @@ class UnknownAxis(Fact, frozen=True):
 
     layer: Who
     shape: Shape | None
+    axis: int = -1
 
     def message(self) -> str:
+        if self.axis != -1:
+            return f"{named(self.layer)} makes its weights for axis {self.axis} of {show_shape(self.shape)}, which has no size."
         return f"{named(self.layer)} needs to know the last axis of its input, and gets {show_shape(self.shape)}."
 
     def why(self) -> str:
+        if self.axis != -1:
+            return f"Channels stand last here: axis=-1 has {show_shape((self.shape or (None,))[-1:]).strip('(),')} of them, and axis {self.axis} is a place in the picture."
         return "Its weights are made for a fixed size. Declare the axis, or pool over the unknown axes before."
 
     def sides(self) -> Sides:
-        return Side("a known last axis"), side(self.shape)
+        return Side("a known last axis" if self.axis == -1 else "axis=-1"), side(self.shape)
 
 
 class WrongMask(Fact, frozen=True):

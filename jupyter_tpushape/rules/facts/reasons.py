@@ -74,12 +74,23 @@ class Uneven(Reason, frozen=True):
         for n in tail:
             product *= n
         text = f"The target is {show_shape(self.target)}, and the numbers do not fill whole rows of it."
+        if (cut := self._cut()) is not None:
+            size, parts, block = cut
+            return f"{size} is no multiple of {block}: {parts} × {block} = {parts * block}, and {size - parts * block} would be left over."
         if len(tail) == 2 and self.shape and self.shape[-1] not in (None, product):
             return (
                 f"{text} {tail[0]} × {tail[1]} = {product}, and the last axis has {self.shape[-1]}: a width is split into heads only where it "
                 f"divides by their number ({self.shape[-1]} by {tail[0]} leaves {(self.shape[-1] or 0) % tail[0]})."
             )
         return text
+
+    def _cut(self) -> tuple[int, int, int] | None:
+        """An axis that is cut into blocks and leaves a rest: its size, the number of blocks, and how long one is."""
+        for size in self.shape[1:]:
+            for parts, block in zip(self.target, self.target[1:], strict=False):
+                if size and parts and block and block > 1 and size // block == parts and size % block:
+                    return size, parts, block
+        return None
 
 
 class Lengths(Reason, frozen=True):
