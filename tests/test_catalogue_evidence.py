@@ -397,3 +397,15 @@ def test_p3_p4_sharding_by_file_wants_files(tmp_path):
     lines = tf.data.TextLineDataset([str(tmp_path / "one.txt")]).with_options(options)
     with pytest.raises(tf.errors.InvalidArgumentError, match="which is not enough for the required 2 shards"):
         list(distribute._AutoShardDataset(lines, 2, 0))
+
+
+def test_o17_a_constant_of_two_gibibytes_is_no_part_of_a_graph():
+    """The array is one number that is read again and again: it takes no memory."""
+    table = np.broadcast_to(np.float32(0), (2**15, 2**14))
+
+    @tf.function
+    def step(x):
+        return x + tf.constant(table)[0]
+
+    with pytest.raises(ValueError, match="Cannot create a tensor proto whose content is larger than 2GB"):
+        step.get_concrete_function(tf.TensorSpec((2**14,)))

@@ -76,6 +76,21 @@ def test_what_tpus_say_is_known(rule, capsys):
     assert f"Rule:  {rule} (" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        ("RESOURCE_EXHAUSTED: Attempting to reserve 6.48G at the bottom of memory. That was not possible.", "Rule:  hbm-oom ("),
+        ("Squeeze op does not support bounded dynamic dimensions. Input shape: f32[<=8,1,16]", "Rule:  dynamic-unsupported ("),
+        ("ValueError: Cannot create a tensor proto whose content is larger than 2GB.", "Hold it in a variable"),
+        ("NotFoundError: '__inference__tpu_init_fn_4' is neither a type of a primitive operation nor a name", "Rule:  no-tpu ("),
+        ("NotFoundError: could not find registered transfer manager for platform Host -- check target linkage", "Rule:  scope-unused ("),
+    ],
+)
+def test_more_of_what_tpus_say_is_known(message, says, capsys):
+    assert main(["explain", message]) == 0
+    assert says in capsys.readouterr().out
+
+
 def test_every_known_message_belongs_to_a_rule_and_fills_its_words():
     for known in KNOWN:
         assert known.rule in RULES or not known.rule

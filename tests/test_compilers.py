@@ -169,17 +169,6 @@ def test_the_verdict_says_at_which_effort_it_was_given():
         tpushape.trace(model, tf.TensorSpec((64, 64)), compile_effort="some")
 
 
-@needs_libtpu
-@pytest.mark.parametrize("drop", [False, True])
-def test_the_verdict_on_an_open_batch_says_which_size_was_compiled(drop):
-    data = tf.data.Dataset.from_tensor_slices(np.zeros((88, 64), "float32")).batch(64, drop_remainder=drop)
-    (verdict,) = tpushape.trace(planted("keras", 64), data, tpu="v5e-8", compiler="tpu").verdicts
-    said = (
-        "; the batch axis is open: compiled is the program of 8 rows a core, those of other sizes and of the last batch, 3 a core, were not"
-    )
-    assert verdict.ok and verdict.message.endswith(said) is not drop
-
-
 def test_without_the_compiler_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setattr(bridge, "versions", lambda: dict.fromkeys(bridge.PINS, ""))
     report = tpushape.trace(planted("keras", 8), tf.TensorSpec((64, 8)), tpu="v5e-8", compiler="tpu")

@@ -206,4 +206,37 @@ def spread(y_true, y_pred):
     n, width = y_pred.shape
     return tf.reduce_mean(tf.square(tf.reshape(y_true - y_pred, (n, width, 1))))
 """), (("    n, width = y_pred.shape", "    n, width = (tf.shape(y_pred)[0], *y_pred.shape[1:])"),))),
+    "a normalization over a place": ("axis-unknown", Own(_model("""
+i = keras.Input((None, None, 3))
+x = L.BatchNormalization(axis=1)(L.Conv2D(4, 3)(i))
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
+""", f"{_rows(4, 12, 10, 3)}, {_rows(4, 1)}"), (("    x = L.BatchNormalization(axis=1)(L.Conv2D(4, 3)(i))", "    x = L.BatchNormalization(axis=-1)(L.Conv2D(4, 3)(i))"),))),
+    "words that are coded": ("embedding-coded", Own(_model("""
+words = L.TextVectorization(max_tokens=20, output_mode='multi_hot')
+words.adapt(TEXTS)
+i = keras.Input((1,), dtype='string')
+x = L.LSTM(4)(L.Embedding(20, 3)(words(i)))
+model = keras.Model(i, L.Dense(1)(x))
+""", f"tf.data.Dataset.from_tensor_slices((TEXTS[:, None], {_rows(4, 1)})).batch(2)", head="TEXTS = np.array(['a good film', 'a bad film', 'so so', 'a bad story'])\n"), (
+        ("    words = L.TextVectorization(max_tokens=20, output_mode='multi_hot')", '    words = L.TextVectorization(max_tokens=20, output_mode="int")'),))),
+    "one random number a sample": ("batch-broadcast", Own("""
+class Mixed(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.net = keras.Sequential([keras.Input((6,)), L.Dense(1)])
+
+    def call(self, x):
+        alpha = tf.random.uniform([tf.shape(x)[0], 1, 1])
+        mixed = x + alpha * (2.0 - x)
+        return self.net(mixed)
+
+
+def build():
+    model = Mixed()
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return """ + f"{_rows(8, 6)}, {_rows(8, 1)}\n", (("        mixed = x + alpha * (2.0 - x)", "        mixed = x + alpha[:, :, 0] * (2.0 - x)"),))),
 }  # fmt: skip

@@ -31,6 +31,7 @@ def verdicts(
     Raises:
         ValueError: where the TPU compiler is asked without a target.
     """
+    from . import open_batch
     from .lowering import CannotLower, lowered, plans
     from .process import limits as read
     from .tpu import Question, question, verdict_of
@@ -48,6 +49,7 @@ def verdicts(
         if wrong:
             return [Verdict("program", compiler, False, name, wrong)], [_silent(wrong)]
     questions: list[Any] = []
+    others: list[Any] = []
     said: list[Verdict] = []
     findings: list[Finding] = []
     short: dict[str, Any] = {}
@@ -55,9 +57,7 @@ def verdicts(
     try:
         # The compiler works on the first program while the next one is lowered.
         for plan in plans(seen):  # one by one: what raises leaves workers to be ended
-            questions.append(  # noqa: PERF401
-                question(seen, plan, limits) if compiler == "tpu" else Question(lowered(seen, plan), target, limits)
-            )
+            questions.append(question(seen, plan, limits) if compiler == "tpu" else Question(lowered(seen, plan), target, limits))
         for asked in questions:
             program = asked.program
             if program.error is not None:
@@ -73,10 +73,18 @@ def verdicts(
                 _merge(findings, finding)
                 if finding.rule == OOM.id:
                     short = {"program": program, "finding": finding}
+        if last is not None and said[-1].ok:
+            # Only now: several large programs at once would want more memory than there is.
+            for other in open_batch.beside(seen, plan, said[-1].seconds, limits.seconds):
+                others.append(question(seen, other, limits))  # noqa: PERF401
+            refused, more = open_batch.told(seen, said[-1], others, progress)
+            said = [*refused, *said]
+            for finding in more:
+                _merge(findings, finding)
     except CannotLower as error:
         return [Verdict("program", compiler, False, name, str(error))], [_silent(str(error))]
     finally:
-        for asked in questions:
+        for asked in [*questions, *others]:
             asked.close()
     tried: list[Tried] = []
     if fixes and short:

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..flow import CannotRebuild
 from ..flow.paths import map_leaves, to_wire
@@ -42,7 +42,7 @@ class Parameter:
 
 @dataclass
 class Lowered:
-    """A program (``forward``, ``predict`` or ``train``): its bytes, or ``error`` where it was refused.
+    """A program by its plan's label (``forward``, ``predict``, ``train``): its bytes, or ``error`` where it was refused.
 
     ``form``: ``hlo``, or portable ``stablehlo`` with XLA's ``text`` of it. ``partitions``: devices that one program is cut for; then shapes of
     parameters are shares.
@@ -67,11 +67,21 @@ class Lowered:
 
 @dataclass(frozen=True)
 class Plan:
-    """A program that can be lowered: its name, the arguments of its function, and the leaves of the data in them."""
+    """A program that can be lowered: its name, the arguments of its function, and the leaves of the data in them.
+
+    ``rows``: whether it is of a ``full`` batch, of the ``last`` one, or leaves the batch axis ``open``: then the rows come in as one more
+    argument, and those of ``leaves`` are the most that there can be.
+    """
 
     name: str
     arguments: tuple[Any, ...]
     leaves: list[Leaf]
+    rows: Literal["full", "last", "open"] = "full"
+
+    @property
+    def label(self) -> str:
+        """``train``, or ``train-last``, ``train-open``."""
+        return self.name if self.rows == "full" else f"{self.name}-{self.rows}"
 
 
 class CannotLower(Exception):
@@ -207,7 +217,12 @@ def _lower(seen: Any, adapter: Any, model: Any, plan: Plan) -> Lowered:
     # As fit has it: tf_keras converts Python control flow, Keras 3 does not.
     autograph = adapter.name == "tf_keras"
 
+    if plan.rows == "open":
+        specs.append(tf.TensorSpec((), tf.int32))
+
     def packed(flat: tuple[Any, ...]) -> list[Any]:
+        if plan.rows == "open":
+            flat = tuple(_opened(tensor, flat[-1]) for tensor in flat[:-1])
         return [map_leaves(lambda leaf: flat[places[id(leaf)]], argument) for argument in arguments]
 
     try:
@@ -225,9 +240,22 @@ def _lower(seen: Any, adapter: Any, model: Any, plan: Plan) -> Lowered:
             with _unsaid_twice():
                 made.hlo = function.experimental_get_compiler_ir(*specs)(stage="hlo_serialized")
         made.parameters = list(_parameters(seen, model, concrete, found))
+        if plan.rows == "open":
+            made.parameters.insert(len(found), Parameter("rows", "", ()))
     except Exception as error:
         made.error = error
     return made
+
+
+def _opened(tensor: Any, rows: Any) -> Any:
+    """A tensor whose first axis holds as many rows as is known when the program runs, as a TPU gets what a pipeline leaves open."""
+    from tensorflow.compiler.tf2xla.python import xla
+
+    if not tensor.shape.rank:
+        return tensor
+    opened = xla.set_dynamic_dimension_size(tensor, 0, rows)
+    opened.set_shape((None, *tensor.shape[1:]))
+    return opened
 
 
 def _lower_jax(seen: Any, adapter: Any, model: Any, name: str, arguments: tuple[Any, ...]) -> Lowered:

@@ -41,7 +41,7 @@ def key(seen: Any, plan: Plan, place: str) -> str:
         return ""
     try:
         parts = [
-            cache.FORMAT, place, plan.name, _versions(adapter.package), os.environ.get("XLA_FLAGS", ""), os.environ.get("TF_XLA_FLAGS", ""),
+            cache.FORMAT, place, plan.label, _versions(adapter.package), os.environ.get("XLA_FLAGS", ""), os.environ.get("TF_XLA_FLAGS", ""),
             [[to_wire(leaf.path), leaf.spec.shape, leaf.spec.dtype] for leaf in plan.leaves],
             _structure(adapter, model), seen.program.training, _said(seen.program.loss, adapter.package),
             _said(adapter.compile_arguments(model), adapter.package) if plan.name == "train" else "",

@@ -76,9 +76,10 @@ def question(seen: Any, plan: Plan, asked: process.Limits) -> Question:
     kept = made.read(key) if key else None
     if kept is not None:
         program, answer = kept
-        program.program = plan.name
+        program.program = plan.label
         return Question(program, target, asked, known=answer)
     program = lowered(seen, plan)
+    program.program = plan.label
     if program.error is not None:
         return Question(program, target, asked)
     return Question(program, target, asked, _asking(program, target, asked), made=key)
@@ -125,16 +126,6 @@ def _tried(program: Lowered, answer: dict[str, Any], target: Any) -> tuple[Tried
     return (one,) if one is not None else ()
 
 
-def _of_open_batch(split: Any) -> str:
-    """Which size was compiled where the pipeline leaves the batch axis open: a TPU makes a program for each size that it pads to."""
-    if split is None or split.one_program or not split.dynamic or not split.full:
-        return ""
-    # Padded to the largest replica's rows, and to 2 at least.
-    last = max(2, *split.last) if any(split.last) else 0
-    other = f" and of the last batch, {last} a core," if last and last != max(split.full) else ""
-    return f"; the batch axis is open: compiled is the program of {max(split.full)} rows a core, those of other sizes{other} were not"
-
-
 def verdict_of(
     seen: Any, asked: Question, progress: process.Progress = None, beside: Sequence[Verdict] = ()
 ) -> tuple[Verdict, list[Finding]]:
@@ -161,7 +152,6 @@ def verdict_of(
     short = ", which is more than is left" if taken + more.bytes > available else ""
     message = f"compiles within {size(available)} at {effort} effort{loosely}: {size(taken)}; a run needs {more}{short}"
     message += f"; {summed}" if summed else ""
-    message += _of_open_batch(seen.evidence.split)
     verdict = Verdict(
         program.program, "tpu", True, target.name, message, arguments=answer["arguments"],
         outputs=answer["outputs"], temporaries=answer["temporaries"], code=answer["code"], flops=answer["flops"], layers=layers,

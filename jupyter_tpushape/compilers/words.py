@@ -17,7 +17,9 @@ _NO_KERNEL = re.compile(r"No registered '(\w+)' OpKernel")
 _HBM = re.compile(r"([\d.]+[KMGT]?) ?(?:bytes)?\)? exceeds available HBM \(([\d.]+[KMGT]?)|Used ([\d.]+[KMGT]?) of ([\d.]+[KMGT]?) hbm")
 _EXHAUSTED = re.compile(r"RESOURCE_EXHAUSTED|HbmOom|memory space hbm")
 _OPNAME = re.compile(r'op_name="?([\w./\-]+)')
+_DYNAMIC = re.compile(r"bounded dynamic|dynamic (?:shape|spatial|input|concat|dimension|reshape|window)", re.IGNORECASE)
 _ADVICE = [
+    (_DYNAMIC, "Give every batch the same rows: batch(..., drop_remainder=True), or pad the last one."),
     (re.compile(r"No registered '|unsupported operations"), "Move the operation into dataset.map, where the host runs it, or replace it."),
     (re.compile(r"compile-time constant"), "XLA compiles for sizes that it knows: take the size from static shapes, or pad to a fixed size and mask."),
     (re.compile(r"tensor list size|maximum_iteration"), "Give the loop maximum_iterations, or loop over tf.range(n)."),
@@ -27,6 +29,11 @@ _ADVICE = [
 
 def oom(message: str) -> bool:
     return bool(_EXHAUSTED.search(message))
+
+
+def dynamic(message: str) -> bool:
+    """Whether a refusal speaks of a size that is known when the program runs and not before."""
+    return bool(_DYNAMIC.search(message))
 
 
 def _bytes(text: str) -> float:

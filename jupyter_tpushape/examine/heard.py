@@ -90,7 +90,7 @@ class HeardShape(Heard, frozen=True):
 
 
 class HeardSymbolic(Heard, frozen=True):
-    """A function of TensorFlow or NumPy was called on a symbolic tensor of Keras 3."""
+    """A function of TensorFlow, JAX or NumPy was called on a symbolic tensor of Keras 3."""
 
 
 class HeardDepth(Heard, frozen=True):
@@ -146,7 +146,26 @@ class HeardSeveral(Heard, frozen=True):
 class HeardTraced(Heard, frozen=True):
     """A value was asked of a tensor of JAX, in a program that is still to be compiled."""
 
-    what: Literal["bool", "number", "index", "array"]
+    what: Literal["bool", "number", "index", "array", "mask"]
+
+
+class HeardItem(Heard, frozen=True):
+    """An item of a tensor of JAX was assigned, and these never change."""
+
+
+class HeardCarry(Heard, frozen=True):
+    """The state of a loop comes out of one step with another shape than it went in."""
+
+    name: str
+    before: Shape
+    after: Shape
+
+
+class HeardCall(Heard, frozen=True):
+    """A function was called with other arguments than it takes. ``named``: the one that it does not know, where there is one."""
+
+    function: str
+    named: str = ""
 
 
 class HeardDtype(Heard, frozen=True):
@@ -257,12 +276,21 @@ def _widths(text: str) -> Iterator[Heard]:
         yield HeardWidths(int(matrices[1]), int(matrices[2]), "matrix")
 
 
+_OF_A_BACKEND = re.compile(r"A KerasTensor cannot be used as input to a (?:TensorFlow|JAX) function")
+_CALL = re.compile(
+    r"([\w.]+)\(\) (?:got an unexpected keyword argument '(\w+)'|missing \d+ required |takes (?:from )?\d+ [\w ]*positional argument)"
+)
+
+
 @reads
 def _python(text: str) -> Iterator[Heard]:
     if "maximum recursion depth exceeded" in text:
         yield HeardDepth()
-    if "A KerasTensor cannot be used as input to a TensorFlow function" in text or "A KerasTensor is symbolic: it's a placeholder" in text:
+    if _OF_A_BACKEND.search(text) or "A KerasTensor is symbolic: it's a placeholder" in text:
         yield HeardSymbolic()
+    call = _CALL.search(text)
+    if call:
+        yield HeardCall(call[1].rsplit(".<locals>.", 1)[-1], call[2] or "")
     yield HeardSizes(tuple(dict.fromkeys(int(n) for n in re.findall(r"(?<![\w.])\d{1,9}(?![\w.]\d)", text))))
 
 
@@ -340,13 +368,17 @@ def _saved_models(text: str) -> Iterator[Heard]:
         yield HeardSeveral(False)
 
 
-_TRACED: tuple[tuple[str, Literal["bool", "number", "index", "array"]], ...] = (
+_TRACED: tuple[tuple[str, Literal["bool", "number", "index", "array", "mask"]], ...] = (
     ("Attempted boolean conversion of traced array", "bool"),
-    ("Array boolean indices must be concrete", "bool"),
+    ("Array boolean indices must be concrete", "mask"),
     ("__index__() method was called on traced array", "index"),
     ("The numpy.ndarray conversion method __array__() was called on traced array", "array"),
     ("Abstract tracer value encountered where concrete value is expected", "number"),
     ("Shapes must be 1D sequences of concrete values of integer type", "index"),
+)
+_CARRY = re.compile(
+    r"input (?:carry|component)(?: component)? ?([\w.]*) has type \w+\[([\w,]*)\]\S* "
+    r"but the corresponding output (?:carry )?component has type \w+\[([\w,]*)\]"
 )
 _JAX_RESHAPE = re.compile(r"cannot reshape array of shape \([\d, ]*\) \(size (\d+)\) into shape \(([\d, -]*)\)")
 _JAX_MATRIX = re.compile(r"dot_general requires contracting dimensions to have the same shape, got \((\d+),\) and \((\d+),\)")
@@ -358,8 +390,13 @@ def _jax(text: str) -> Iterator[Heard]:
     traced = next((what for said, what in _TRACED if said in text), None)
     if traced is not None:
         yield HeardTraced(traced)
+    if "JAX arrays are immutable and do not support in-place item assignment" in text:
+        yield HeardItem()
     if "train_step() takes 2 positional arguments but 3 were given" in text:
         yield HeardStepArguments()
+    carry = _CARRY.search(text)
+    if carry and carry[2] != carry[3]:
+        yield HeardCarry(carry[1], _sizes(carry[2]), _sizes(carry[3]))
     reshape, matrix, channels = _JAX_RESHAPE.search(text), _JAX_MATRIX.search(text), _JAX_CHANNELS.search(text)
     if reshape:
         yield HeardReshape(int(reshape[1]), tuple(int(n) for n in reshape[2].replace(" ", "").split(",") if n))

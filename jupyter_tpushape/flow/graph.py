@@ -81,7 +81,9 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
         if not said:
             return self.type
         received = next((line for line in said[1:] if line.startswith(("Received", "received", "but received", "Got", "got"))), "")
-        return f"{said[0]} {received}".strip()
+        # What ends in a colon goes on below.
+        goes_on = said[1] if said[0].endswith(":") and len(said) > 1 and said[1] != received else ""
+        return " ".join(filter(None, (said[0], goes_on, received)))
 
 
 class Node(msgspec.Struct, omit_defaults=True):

@@ -1,7 +1,7 @@
 """The replica's program op by op: what in it a TPU has no kernel for, or takes only as a constant.
 
-Built-in layers are known to compile (catalogue O12), so a model made of them alone is not traced a second time for this; one
-with layers, losses or operations of the user's own, or with preprocessing inside, is. Nothing is computed.
+A model made of built-in layers that the TPU compiler was seen to compile (``tpu_layers.json``) alone is not traced a second time for this; one with
+other layers, losses or operations of the user's own, or with preprocessing inside, is. Nothing is computed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CONSTANTS: dict[str, tuple[int, ...]] = {
     "RandomUniform": (0,),
     "RandomStandardNormal": (0,), "TruncatedNormal": (0,), "StatelessRandomUniformV2": (0,), "StatelessRandomNormalV2": (0,),
     "BroadcastTo": (1,),
-    "SplitV": (1, 2), "ResizeBilinear": (1,), "ResizeNearestNeighbor": (1,), "GatherV2": (2,), "ReverseV2": (1,),
+    "DenseBincount": (1,), "Bincount": (1,), "SplitV": (1, 2), "ResizeBilinear": (1,), "ResizeNearestNeighbor": (1,), "GatherV2": (2,), "ReverseV2": (1,),
 }  # fmt: skip
 # What a graph holds beside the replica's own operations.
 OUTSIDE = frozenset({"Placeholder", "VarHandleOp", "TPUReplicatedInput", "TPUReplicatedOutput", "TPUReplicateMetadata"})
@@ -40,12 +40,16 @@ ELEMENTWISE = frozenset(
 )
 PRODUCTS = frozenset({"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum", "Conv2D", "Conv3D", "DepthwiseConv2dNative"})
 _XLA = "XLA_CPU_JIT"
-# Built-in layers that are looked into: preprocessing, resizes, and what carries code of the user's own.
-DOUBTFUL = frozenset({
-    "Lambda", "TFOpLambda", "SlicingOpLambda", "Resizing", "UpSampling2D", "TextVectorization", "StringLookup", "IntegerLookup", "Hashing",
-    "HashedCrossing", "CategoryEncoding", "Discretization", "CenterCrop", "Pipeline", "TFSMLayer", "TorchModuleWrapper", "RandomCrop",
-    "RandomRotation", "RandomTranslation", "RandomZoom", "RandomShear", "RandomPerspective", "RandomElasticTransform", "MelSpectrogram",
-})  # fmt: skip
+# Layers that compile with default arguments, and that are looked into because others decide: code of the user's own, a way to resize.
+DOUBTFUL = frozenset({"Lambda", "Resizing", "UpSampling2D", "CenterCrop", "RandomCrop", "Discretization", "CategoryEncoding"})
+CONTAINERS = frozenset({"Functional", "Sequential", "Model", "InputLayer"})
+
+
+@cache
+def compiled_layers(package: str) -> frozenset[str]:
+    """Names of a framework's layers that the TPU compiler took, forward and gradient, when ``scripts/tpu_layers.py`` asked it."""
+    held = json.loads((Path(__file__).parent / "tpu_layers.json").read_text(encoding="utf-8"))
+    return frozenset(held.get(package, {}).get("compiled", ())) | CONTAINERS
 
 
 @dataclass(frozen=True)
@@ -297,7 +301,7 @@ def _doubtful(model: Any, package: str) -> bool:
         return True
     for layer in layers:
         kind = type(layer)
-        if kind.__module__.split(".")[0] != package or kind.__name__ in DOUBTFUL:
+        if kind.__module__.split(".")[0] != package or kind.__name__ in DOUBTFUL or kind.__name__ not in compiled_layers(package):
             return True
         if kind.__name__ in ("Sequential", "Functional", "Model"):
             operations = getattr(layer, "_operations", None) or ()

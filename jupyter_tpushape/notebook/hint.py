@@ -16,7 +16,7 @@ _OURS = re.compile(
     r"[Kk]ernel shape must|[Mm]atrix size-incompatible|logits and labels must|must be (broadcastable|compatible)|"
     r"[Ii]nvalid dtype|[Cc]annot cast|could not convert string|Unsupported (dtype|data type)|Cannot convert .* to .*dtype|"
     r"contracting dimensions|[Tt]racer value encountered|traced array|concatenate arrays with|partitioned \d+ times|"
-    r"outside the valid range|is not in \[0,|matmul: Input operand|same number of (dimensions|axes)|rank \d+"
+    r"JAX arrays are immutable|outside the valid range|is not in \[0,|matmul: Input operand|same number of (dimensions|axes)|rank \d+"
 )
 # Words that NumPy alone uses; others are those of anybody's ValueError.
 _NUMPY = re.compile(

@@ -20,6 +20,7 @@ from .makers import (
     frames,
     heads,
     inputs,
+    jax_arrays,
     labels,
     layers,
     merging,
@@ -179,6 +180,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         entry.declare_rows,
     ),
     "op-shapes": (
+        jax_arrays.carried,
         batching.whole_graph,
         layers.flatten_upstream,
         layers.state_units,
@@ -197,6 +199,8 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "weights-apart": (),
     "graph-disconnected": (),
     "symbolic-tensor": (expressions.keras_functions,),
+    "value-asked": (expressions.keras_functions,),
+    "item-assigned": (jax_arrays.item_set,),
     "dtype-mix": (operations.own_weights, entry.cast_data),
     "output-names": (labels.listed_losses,),
     "add-loss-vector": (expressions.scalar_loss,),
@@ -254,5 +258,5 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "fixed-batch": (numbers.rows, operations.free_batch, batching.declared_rows),
     "batch-axis-lost": (operations.other_axis, operations.leave_out),
     "batch-axis-merged": (expressions.stacked, merging.last_axis, operations.whole_rows, operations.other_axis, operations.leave_out),
-    "batch-broadcast": (labels.label_axes, labels.rows_of_one, operations.other_axis, operations.leave_out),
+    "batch-broadcast": (expressions.unpaired, labels.label_axes, labels.rows_of_one, operations.other_axis, operations.leave_out),
 }

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..examine.broken_lines import LastCall, Unconnected
 from ..examine.evidence import Evidence, Given
-from ..examine.heard import hear
+from ..examine.heard import HeardCall, HeardCarry, hear
 from ..examine.heard_contracts import (
     HeardBoolean,
     HeardDtypes,
@@ -31,6 +31,8 @@ from .calls import MADE, not_called
 from .facts.calls import MadeAnew
 from .facts.contracts import (
     CallArguments,
+    CallRefused,
+    CarryApart,
     CellState,
     Disconnected,
     DtypeRefused,
@@ -262,6 +264,17 @@ def _weights(at: Break) -> Explained:
     return WEIGHTS.id, WeightApart(Who.of(named) if named is not None else None, said.owner, said.wanted, said.given)
 
 
+def _call(at: Break) -> Explained:
+    """A function of the program's own that an operation calls: other arguments than it takes, or a loop's state of another shape."""
+    carry = hear(at.node.failure, HeardCarry)
+    if carry is not None:
+        return "op-shapes", CarryApart(
+            at.node.op if at.node.kind == "op" else f"a loop in {at.node.name}", carry.name, carry.before, carry.after
+        )
+    said = hear(at.node.failure, HeardCall) if at.node.kind == "op" and at.node.op != "python" else None
+    return ("code-raises", CallRefused(said.function, said.named, at.node.failure.said)) if said is not None and at.node.failure else None
+
+
 def _line(at: Break) -> Explained:
     """A line outside of any layer."""
     if at.node.op != "python":
@@ -283,7 +296,7 @@ def _line(at: Break) -> Explained:
 
 
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
-    lambda at: not_called(at.evidence), _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _line,
+    lambda at: not_called(at.evidence), _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _call, _line,
 )  # fmt: skip
 
 

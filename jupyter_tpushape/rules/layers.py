@@ -45,6 +45,7 @@ from .facts.layers import (
 )
 from .mesh import told as compiled_step_finding
 from .messages import meanings
+from .mixing import PAIRWISE, paired_before
 from .reasons import reason
 from .registry import check, fallback, rule
 from .saved_models import finding_of as saved_model_finding
@@ -187,6 +188,10 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
     if any(told(evidence) is not None for told in (saved_model_finding, set_up_finding, compiled_step_finding)):
         return
     if any(True for _ in entry(evidence)) or behind_code(evidence, node):
+        return
+    crossed = paired_before(evidence, node) if node.kind == "layer" else None
+    if crossed is not None:
+        yield Finding.of(PAIRWISE.id, "error", crossed[1], (crossed[0].id, node.id), location=crossed[0].called)
         return
     edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
     finding = _explain(evidence, node, edges)

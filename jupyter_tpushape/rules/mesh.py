@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..examine.evidence import Evidence
-from ..examine.heard import HeardStepArguments, HeardTraced, hear
+from ..examine.heard import HeardItem, HeardStepArguments, HeardTraced, hear
 from ..examine.layout_facts import Laid
-from ..flow import Finding
+from ..flow import Finding, Severity
 from ..trace.locations import is_user_file
 from .examples import sequential
-from .facts.mesh import ForeignFunction, HostsRefused, HostsShare, Indivisible, StepWithoutState, ValueAsked
+from .facts.mesh import ForeignFunction, HostsRefused, HostsShare, Indivisible, ItemAssigned, StateLost, StepWithoutState, ValueAsked
 from .registry import check, rule
 from .tpu_batch import split_nodes
 
@@ -60,6 +60,40 @@ VALUE = rule(
         "L.Dense(2), Look(), L.Dense(1)", more="class Look(L.Layer):\n    def call(self, x):\n        return keras.ops.where(keras.ops.sum(x) > 0, x * 2, x)"
     ),
 )  # fmt: skip
+ITEM = rule(
+    "item-assigned", "Code assigns an item of a tensor", severity="error", source="jax.Array: arrays are immutable",
+    backend="jax", frameworks=("keras",),
+    fails=sequential("L.Dense(2), First(), L.Dense(1)", more="class First(L.Layer):\n    def call(self, x):\n        x[:, 0] = 0.0\n        return x"),
+    passes=sequential(
+        "L.Dense(2), First(), L.Dense(1)", more="class First(L.Layer):\n    def call(self, x):\n        x = x.at[:, 0].set(0.0)\n        return x"
+    ),
+)  # fmt: skip
+LOST = rule(
+    "state-lost", "A value that a step puts on self is lost", severity="silent", source="jax.errors.UnexpectedTracerError; measured with Keras 3.15 on JAX",
+    backend="jax", frameworks=("keras",),
+    fails=sequential(
+        "L.Dense(2), Noise(), L.Dense(1)", more="""
+import jax
+class Noise(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.key = jax.random.key(0)
+    def call(self, x):
+        self.key, now = jax.random.split(self.key)
+        return x + jax.random.normal(now, x.shape)"""
+    ),
+    passes=sequential(
+        "L.Dense(2), Noise(), L.Dense(1)", more="""
+class Noise(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.seed = keras.random.SeedGenerator(0)
+    def call(self, x):
+        return x + keras.random.normal(keras.ops.shape(x), seed=self.seed)"""
+    ),
+    doc="""Told of an attribute that held a value before the step and a tensor of the step after it. One that only keeps the last result for a look
+(attention weights, say) held none before, and is left alone.""",
+)  # fmt: skip
 FOREIGN = rule(
     "tensorflow-on-jax", "A function of TensorFlow in a model that runs on JAX", severity="error", source="Keras 3: a model computes with its own backend",
     backend="jax", frameworks=("keras",),
@@ -104,6 +138,8 @@ def told(evidence: Evidence) -> Finding | None:
     nodes, where = ((node.id,), node.called or node.location) if node is not None else ((), None)
     if _foreign(evidence.failure):
         return Finding.of(FOREIGN.id, "error", ForeignFunction(), nodes, location=where)
+    if hear(evidence.failure, HeardItem) is not None:
+        return Finding.of(ITEM.id, "error", ItemAssigned(), nodes, location=where)
     asked, step = hear(evidence.failure, HeardTraced), hear(evidence.failure, HeardStepArguments)
     if asked is not None:
         return Finding.of(VALUE.id, "error", ValueAsked(asked.what), nodes, location=where)
@@ -130,6 +166,15 @@ def refused(evidence: Evidence) -> Iterator[Finding]:
     finding = told(evidence)
     if finding is not None:
         yield finding
+
+
+@check(order=62, backend="jax")
+def lost(evidence: Evidence) -> Iterator[Finding]:
+    """State that is kept where a compiled step keeps none."""
+    for owner, attribute, random, leaked, where in evidence.facts.get("kept", ()):
+        nodes = tuple(node.id for node in evidence.flow.nodes if node.name == owner)[:1]
+        severity: Severity = "error" if leaked else "silent"
+        yield Finding.of(LOST.id, severity, StateLost(owner, attribute, random, leaked), nodes, location=where)
 
 
 @check(order=61, backend="jax")

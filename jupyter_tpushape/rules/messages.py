@@ -149,7 +149,7 @@ _TODAY: tuple[Known, ...] = (
         "Use tf_keras throughout, or keras.layers.TFSMLayer for inference.",
     ),
     known(
-        "symbolic-tensor", r"A KerasTensor (?:cannot be used as input to a TensorFlow function|is symbolic: it's a placeholder)",
+        "symbolic-tensor", r"A KerasTensor (?:cannot be used as input to a (?:TensorFlow|JAX) function|is symbolic: it's a placeholder)",
         "A TensorFlow function was called on a symbolic tensor of Keras 3, which has a shape and no values.",
         "Use keras.ops in place of tf there, or put the lines into the call of a Layer subclass.",
     ),
@@ -258,15 +258,25 @@ _TODAY: tuple[Known, ...] = (
         "dynamic-unsupported", (
             r"Dynamic Spatial Convolution is not supported|Dynamic shape is not supported for non trivial window",
             r"Dynamic concatenation is not supported|CustomCall is not supported to have a dynamic dimension",
-            r"Dynamic input dimension to reshape that is both splitted and combined",
+            r"Dynamic input dimension to reshape that is both splitted and combined|\w+ op does not support bounded dynamic dimension",
         ),
         "An operation was compiled for an axis of unknown size, which it does not take on a TPU.",
         "Make the size known: batch(..., drop_remainder=True), and fixed sizes of images or sequences.",
     ),
     known(
+        "", r"Cannot create a tensor proto whose content is larger than 2GB|GraphDef(?:'s)? (?:cannot|can't) be larger than 2 ?GB",
+        "A constant of 2 GiB or more was to become part of a graph: an array that the model or the step holds as it is.",
+        "Hold it in a variable (Embedding, add_weight), or read it in the data's pipeline.",
+    ),
+    known(
         "int64-matmul", r"not contain X\{?64\|128\}?",
         "A matrix product of 64 bit integers, which TPUs have not.",
         "Cast to int32 or float32 first.",
+    ),
+    known(
+        "hbm-oom", r"Attempting to reserve [\d.]+[KMG]B? at the bottom of memory",
+        "The program compiles, and beside what lies in the device's memory already there is no piece of that size: batches on their way, other programs, gaps.",
+        "Take a smaller batch: tpushape.fit_batch names the largest with room for what a run keeps; restart what else holds the device.",
     ),
     known(
         "hbm-oom", r"(?:CompileTimeHbmOom|Ran out of memory (?:on|in memory space) (?:HBM|hbm)|exceeds available HBM|Used [\d.]+[KMG] of [\d.]+[KMG] hbm|hbm: .{0,40}exceeded)",
@@ -302,6 +312,11 @@ _TODAY: tuple[Known, ...] = (
         ),
         "Code looks at the value of a tensor while the step is compiled, and there is none yet.",
         "Compute with keras.ops or jax.numpy (ops.where, ops.cond), take sizes from x.shape, or compile(run_eagerly=True).",
+    ),
+    known(
+        "item-assigned", r"JAX arrays are immutable and do not support in-place item assignment",
+        "Code assigns an item of an array of JAX, and these never change.",
+        "Write x = x.at[index].set(value), or choose with keras.ops.where.",
     ),
     known(
         "step-without-state", r"train_step\(\) takes 2 positional arguments but 3 were given",

@@ -116,6 +116,25 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
         yield Finding.of(PAIRWISE.id, "silent", fact, (node.id,), tuple(edge.id for edge in edges), node.called)
 
 
+def paired_before(evidence: Evidence, node: Node) -> tuple[Node, EveryPair] | None:
+    """The operation upstream of a break whose two operands both begin with the batch and met crosswise, by their sizes."""
+    batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
+    for item in ancestors(evidence, node.id) if batch and batch > 1 else ():
+        made = next((edge.spec.shape for edge in evidence.flow.out_of(item.id) if edge.spec.shape), None)
+        if item.kind != "op" or item.op not in _PAIRING or not made or made[0] != batch:
+            continue
+        if any(edge.spec.shape == made for edge in evidence.flow.into(item.id)):
+            continue  # it came in so
+        for edge in evidence.flow.into(item.id):
+            one = edge.spec.shape or ()
+            gap = len(made) - len(one)
+            if one and gap and one[0] == made[gap] == batch:
+                # What it met need not come from the data: one random number a sample.
+                others = [other.spec.shape for other in evidence.flow.into(item.id) if other is not edge]
+                return item, EveryPair(Who.of(item), one, (others[0] if others else None) or (batch, *[1] * (len(made) - 1)))
+    return None
+
+
 @check(order=42)
 def batch_axis(evidence: Evidence) -> Iterator[Finding]:
     """The batch axis at the outputs, and at built-in layers with weights."""

@@ -130,4 +130,6 @@ def size(number: float) -> str:
 
 def called(program: str) -> str:
     """A program's name in a sentence."""
-    return {"forward": "forward pass", "train": "train step", "predict": "predict step"}.get(program, program)
+    name, _, rows = program.partition("-")
+    step = {"forward": "forward pass", "train": "train step", "predict": "predict step"}.get(name, name)
+    return step + {"last": " of the last batch", "open": " with its batch axis open"}.get(rows, "")

@@ -39,6 +39,10 @@ class Backend(ABC):
     def is_tensor(self, value: Any) -> bool:
         """Whether this is a tensor or a variable of the backend's, symbolic or not."""
 
+    def is_traced(self, value: Any) -> bool:
+        """Whether this is a tensor of a program that is being traced, which has no value."""
+        return False
+
     @abstractmethod
     def spec(self, tensor: Any) -> Spec:
         """The spec of a tensor for which :meth:`is_tensor` holds."""

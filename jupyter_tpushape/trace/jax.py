@@ -60,6 +60,10 @@ class Jax(Backend):
         """Whether this is an array of JAX's, traced or not, or a sparse one."""
         return isinstance(value, jax.Array) or _is_sparse(value)
 
+    def is_traced(self, value: Any) -> bool:
+        """Whether this is a tracer."""
+        return isinstance(value, jax.core.Tracer)
+
     def spec(self, tensor: Any) -> Spec:
         """The spec of an array. While Keras infers shapes an axis may be a symbol of JAX's, which is one that is unknown."""
         return Spec(

@@ -108,6 +108,7 @@ class Recorder:
         # What the user's own lines made while a program was traced, and where; what it makes in every call.
         self.inside: list[tuple[Any, Any]] = []
         self.anew: Any = None
+        self.kept: list[Any] = []
         # Losses that layers added by themselves: the layer's call, the layer, the loss' spec, the line.
         self.added: list[tuple[Call | None, Any, Spec, Any]] = []
         # The inputs and outputs of a functional model that could not be made of them.

@@ -55,6 +55,15 @@ class Memento:
             self._objects.append((obj, dict(attributes)))
             pending.extend(value for key, value in attributes.items() if key not in self._unfollowed)
 
+    def exchanged(self) -> Iterator[tuple[Any, str, Any, Any]]:
+        """The attributes that have another value by now: the object, the name, the value before and the one that it has."""
+        for obj, saved in self._objects:
+            current = vars(obj)
+            for name, before in saved.items():
+                after = current.get(name, before)
+                if after is not before:
+                    yield obj, name, before, after
+
     def restore(self) -> None:
         """Puts every object back; what has not changed is not touched."""
         for obj, saved in self._objects:
@@ -94,7 +103,7 @@ def _refill(container: Any, saved: Any) -> None:
 
 
 @contextlib.contextmanager
-def left_as_found(adapters: list[Any], roots: list[Any], *, alone: bool = False) -> Iterator[None]:
+def left_as_found(adapters: list[Any], roots: list[Any], *, alone: bool = False) -> Iterator[Memento]:
     """Everything that a trace of ``roots`` can change is given back on exit, also when it raises.
 
     With ``alone`` layers are called by themselves, and the graph that they stand in is not looked at.
@@ -103,7 +112,7 @@ def left_as_found(adapters: list[Any], roots: list[Any], *, alone: bool = False)
     saved = [(adapter, adapter.globals()) for adapter in adapters]
     with kept_random_state():
         try:
-            yield
+            yield memento
         finally:
             memento.restore()
             for adapter, state in saved:

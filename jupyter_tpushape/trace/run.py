@@ -16,6 +16,7 @@ from .backend import Graph
 from .declared import Made, Unsettled, declared
 from .doors import Door, Feeds
 from .framework import Framework
+from .kept import kept
 from .patience import ENDS, limited
 from .recorder import Call, Port, Recorder, Source, recording, unmasked
 from .restore import left_as_found
@@ -116,13 +117,15 @@ def run(
         return run
     if run.fast:
         roots = _loss_roots(model)
-    with left_as_found([adapter], roots), recording(recorder):
+    with left_as_found([adapter], roots) as before, recording(recorder):
         run.step = step and _built(run, model, (x, y, weight))
         if run.step:
             run.has_loss = True
             _trace(run, _step, model, x, y, weight)
         else:
             _trace(run, _call, model, x, y, weight, y_pred, training, loss)
+        if run.error is None:
+            recorder.kept = kept(adapter, before)
     return run
 
 

@@ -34,6 +34,7 @@ GENUINE = [
     ("value-asked", True, lambda: jax.jit(lambda x: x if x.sum() > 0 else -x)(X)),
     ("value-asked", True, lambda: jax.jit(lambda x: float(x.sum()))(X)),
     ("value-asked", True, lambda: jax.jit(lambda x: range(x.sum().astype(int)))(X)),
+    ("item-assigned", True, lambda: X.__setitem__(0, 1.0)),
     ("step-without-state", False, lambda: Step().train_step(1, 2)),
     ("op-shapes", True, lambda: X @ jnp.zeros((6, 2))),
     ("op-shapes", True, lambda: X + jnp.zeros((6,))),

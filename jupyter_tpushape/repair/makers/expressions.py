@@ -12,6 +12,8 @@ from ...flow import Finding, Shape, Spec
 from ...rules.facts.calls import VectorLoss
 from ...rules.facts.contracts import CellState, SymbolicFunction
 from ...rules.facts.layers import WrongMask
+from ...rules.facts.mesh import ValueAsked
+from ...rules.facts.mixing import EveryPair
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made
@@ -109,7 +111,7 @@ def _axes(line: Line) -> Made:
         rows = {other[0] for _, other in operands if other and len(other) == most}
         if not (shape and (shape[0] in rows or shape[0] is None)):
             continue
-        if 1 < len(shape) < most - 1 and any(_ends(other, shape[1:]) for _, other in operands if len(other) == most):
+        if len(shape) < most - 1 and any(_ends(other, shape[1:]) for _, other in operands if len(other) == most):
             between = [":", *["None"] * (most - len(shape)), *[":"] * (len(shape) - 1)]
             yield (
                 f"Give {short(node)} axes of size 1 behind its batch at {line.at}: {_ones(shape, most)}",
@@ -154,6 +156,25 @@ def _ends(shape: Shape, last: Shape) -> bool:
 def _ones(shape: Shape, rank: int) -> str:
     sizes = ["?" if size is None else str(size) for size in shape]
     return f"({', '.join([sizes[0], *['1'] * (rank - len(shape)), *sizes[1:]])})"
+
+
+def unpaired(evidence: Evidence, finding: Finding) -> Made:
+    """One number a sample with as many axes as what it meets, where axes of size 1 too many made it meet every sample."""
+    fact, raised = finding.fact, evidence.raised
+    if not isinstance(fact, EveryPair) or raised is None:
+        return
+    (few, long), known = sorted((fact.left, fact.right), key=len), dict(raised.tensors)
+    for line in lines_at(evidence, finding.location):
+        for node in line.operands():
+            spec = known.get(ast.unparse(node))
+            if spec is None or spec.shape != long or any(size != 1 for size in long[1:]):
+                continue
+            index = ", ".join([*[":"] * len(few), *["0"] * (len(long) - len(few))])
+            yield (
+                f"Take {len(long) - len(few)} axes of size 1 from {short(node)} at {line.at}",
+                [line.edit(node, f"{IT}[{index}]").value],
+                f"the other operand has {len(few)} axes, and each sample then meets its own number",
+            )
 
 
 def _hides(node: ast.expr) -> bool:
@@ -322,9 +343,12 @@ def stacked(evidence: Evidence, finding: Finding) -> Made:
 
 
 def keras_functions(evidence: Evidence, finding: Finding) -> Made:
-    """``keras.ops`` in place of TensorFlow's and NumPy's functions, in a function that builds a model."""
+    """``keras.ops`` in place of TensorFlow's, JAX's and NumPy's functions, in a function that builds a model."""
     line = next(iter(lines_of(evidence)), None)
-    if line is None or not isinstance(finding.fact, SymbolicFunction):
+    if line is None or not isinstance(finding.fact, (SymbolicFunction, ValueAsked)):
+        return
+    known = set(line.specs) if isinstance(finding.fact, ValueAsked) else None
+    if isinstance(finding.fact, ValueAsked) and finding.fact.asked != "array":
         return
     import keras
 
@@ -333,15 +357,20 @@ def keras_functions(evidence: Evidence, finding: Finding) -> Made:
         way = ast.unparse(call.func).split(".")
         name = _RENAMED.get(way[-1], way[-1])
         if (
-            way[0] in ("tf", "tensorflow", "np", "numpy")
+            way[0] in ("tf", "tensorflow", "np", "numpy", "jnp", "jax")
             and "keras" not in way
             and hasattr(keras.ops, name)
-            and call.lineno >= _first(line)
+            and (call.lineno >= _first(line) if known is None else _reads(call, known))
         ):
             edits.append(line.edit(call.func, f"{MODULE}.{name}", "keras.ops").value)
             names.append(f"{'.'.join(way)} → keras.ops.{name}")
     if edits:
         yield f"Use keras.ops: {', '.join(dict.fromkeys(names))}", edits, "keras.ops works on symbolic tensors"
+
+
+def _reads(call: ast.Call, names: set[str]) -> bool:
+    """Whether a call is given a tensor that is known by its name."""
+    return any(ast.unparse(item) in names for argument in call.args for item in nodes(argument, (ast.Name, ast.Attribute)))
 
 
 def _first(line: Line) -> int:

@@ -11,8 +11,9 @@ from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
 from ...flow import Edit, Finding, Node, elements, show_shape
 from ...flow.paths import flatten, show
+from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import GridApart, RowsOfValues, SingleValues
-from ...rules.loss import kind_of
+from ...rules.loss import class_labels, kind_of
 from ..edits import Listed
 from .edits import Made, configure, where
 from .ends import ends_of, highest_of, label_key, loss_node, several, snake
@@ -103,7 +104,9 @@ def one_hot_labels(evidence: Evidence, finding: Finding) -> Made:
     if labels is None or predictions is None or not predictions.spec.shape:
         return
     depth = predictions.spec.shape[-1]
-    if depth and depth > 1 and labels.spec.dtype.startswith(("int", "uint")):
+    # What a function of the user's own computes with need not be a class.
+    classes = not isinstance(finding.fact, OperationRaised) or class_labels(evidence, labels, predictions)
+    if depth and depth > 1 and classes and labels.spec.dtype.startswith(("int", "uint")):
         yield (
             f"Turn the labels into one-hot rows of {depth}",
             [Edit("label-transform", "y", {"op": "one_hot", "depth": depth, **label_key(evidence, labels)})],

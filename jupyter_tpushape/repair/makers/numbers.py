@@ -73,10 +73,14 @@ def shape_index(evidence: Evidence, finding: Finding) -> Made:
             build = next((item for item in call.body if isinstance(item, ast.FunctionDef) and item.name == "build"), None)
             if call.name != owner.op or build is None or len(build.args.args) < 2:
                 continue
+            whole = build.args.args[1].arg
+            # The shapes of several inputs are taken apart first.
+            parts = [
+                item for item in nodes(build, ast.Assign) if ast.unparse(item.value) == whole and isinstance(item.targets[0], ast.Tuple)
+            ]
+            shapes = {whole, *(ast.unparse(name) for item in parts for name in nodes(item.targets[0], ast.Name))}
             read = [
-                node
-                for node in nodes(build, ast.Subscript)
-                if ast.unparse(node.value) == build.args.args[1].arg and _index_of(node) in _places(shape, old)
+                node for node in nodes(build, ast.Subscript) if ast.unparse(node.value) in shapes and _index_of(node) in _places(shape, old)
             ]
             if len(read) == 1:
                 yield (

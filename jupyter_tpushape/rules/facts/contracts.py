@@ -197,6 +197,40 @@ class Disconnected(Fact, frozen=True):
         return Side(", ".join(name for name, _ in (*self.missing,))), Side(", ".join(name for name, _ in self.given))
 
 
+class CallRefused(Fact, frozen=True):
+    """``function`` is called with other arguments than it takes; ``named`` is one that it does not know, or ``""``."""
+
+    function: str
+    named: str
+    said: str
+
+    def message(self) -> str:
+        what = f"with {self.named}=, which it does not take" if self.named else "with other arguments than it takes"
+        return f"{self.function} is called {what}."
+
+    def why(self) -> str:
+        return f"It says: {self.said}"
+
+
+class CarryApart(Fact, frozen=True):
+    """The state ``name`` of a loop (``operation``) comes out of one step as ``after`` and went in as ``before``."""
+
+    operation: str
+    name: str
+    before: Shape
+    after: Shape
+
+    def message(self) -> str:
+        which = f"The state {self.name}" if self.name else "A state"
+        return f"{which} of {self.operation} starts as {show_shape(self.before)} and becomes {show_shape(self.after)} in one step."
+
+    def why(self) -> str:
+        return "A compiled loop keeps the shape of its state: start with the shape that a step returns, batch axis included."
+
+    def sides(self) -> Sides:
+        return Side(show_shape(self.before)), Side(show_shape(self.after))
+
+
 class SymbolicFunction(Fact, frozen=True):
     """A line calls ``function`` on a symbolic tensor of Keras 3; ``instead``: the same of Keras, or ``""``."""
 
@@ -204,12 +238,12 @@ class SymbolicFunction(Fact, frozen=True):
     instead: str
 
     def message(self) -> str:
-        what = f"{self.function}, a function of another library," if self.function else "a TensorFlow or NumPy function"
+        what = f"{self.function}, a function of another library," if self.function else "a TensorFlow, JAX or NumPy function"
         return f"A line calls {what} on a symbolic tensor of Keras 3, which has a shape and no values."
 
     def why(self) -> str:
         use = f"{self.instead} does the same on it" if self.instead else "Use keras.ops in its place"
-        return f"{use}; or put the line into the call of a Layer subclass, where the tensors are TensorFlow's own."
+        return f"{use}; or put the line into the call of a Layer subclass, which is given the backend's own tensors."
 
     def sides(self) -> Sides:
         return Side(self.instead or "keras.ops"), Side(self.function or "a function of another library")

@@ -7,18 +7,20 @@ from typing import Literal
 from ...flow import Fact, Side, Sides
 from ..words import count
 
-Asked = Literal["bool", "number", "index", "array"]
+Asked = Literal["bool", "number", "index", "array", "mask"]
 _ASKED: dict[Asked, str] = {
     "bool": "asks whether a tensor is true",
     "number": "turns a tensor into a Python number",
     "index": "uses a tensor as a Python index or count",
     "array": "turns a tensor into a NumPy array",
+    "mask": "selects elements by a mask of booleans, so that the values decide how many there are",
 }
 _INSTEAD: dict[Asked, str] = {
     "bool": "Choose with ops.where or ops.cond.",
     "number": "Keep the tensor, and compute with keras.ops.",
     "index": "Take the size from x.shape, or use ops.take and ops.slice.",
     "array": "Use keras.ops or jax.numpy in place of NumPy.",
+    "mask": "Keep the shape: ops.where(mask, x, 0), and divide a sum by the number of elements that count.",
 }
 
 
@@ -54,6 +56,51 @@ class ValueAsked(Fact, frozen=True):
 
     def why(self) -> str:
         return f"{_INSTEAD[self.asked]} compile(run_eagerly=True) runs such code, without the compiler."
+
+
+class ItemAssigned(Fact, frozen=True):
+    """Code assigns an item of a tensor of JAX."""
+
+    def message(self) -> str:
+        return "This line assigns an item of a tensor, and tensors of JAX never change."
+
+    def why(self) -> str:
+        return "x.at[index].set(value) returns a new tensor with that item changed (.add for +=); keras.ops.where does it on every backend."
+
+    def sides(self) -> Sides:
+        return Side("x = x.at[index].set(value)"), Side("x[index] = value")
+
+
+class StateLost(Fact, frozen=True):
+    """A layer or model (``owner``) puts a tensor of the compiled step into ``attribute``, which held a value. ``random``: a random key.
+
+    ``leaked``: Keras traced the layer while it was made, and left a tensor of that trace there.
+    """
+
+    owner: str
+    attribute: str
+    random: bool = False
+    leaked: bool = False
+
+    def message(self) -> str:
+        return f"{self.owner} assigns a new value to self.{self.attribute} inside a compiled step, and no later step sees it."
+
+    def why(self) -> str:
+        each = "every step draws the same random numbers" if self.random else "every step starts from the same value"
+        instead = (
+            "Use keras.random with a keras.random.SeedGenerator, whose state is a variable."
+            if self.random
+            else "Keep it in a variable: self.add_weight(..., trainable=False), and assign()."
+        )
+        if self.leaked:
+            return (
+                f"Keras infers shapes when the model is made, and self.{self.attribute} still holds a tensor of that trace: "
+                f"the first step raises UnexpectedTracerError. {instead}"
+            )
+        return (
+            f"The program is compiled once with self.{self.attribute} as it was, so that {each}. "
+            f"When a batch of another shape compiles it again, JAX raises UnexpectedTracerError. {instead}"
+        )
 
 
 class ForeignFunction(Fact, frozen=True):

@@ -1,0 +1,61 @@
+"""What a traced program puts on its objects in place of a value, where no later step of a compiled program sees it."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+from dataclasses import dataclass
+
+from .framework import Framework
+from .locations import Place, is_user_file
+from .restore import Memento
+
+_MADE_IN = frozenset({"__init__", "build", "__setstate__", "__new__"})
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An attribute of a layer or model that held a value and was given a tensor of the trace. ``random``: it is a random key. ``leaked``: Keras traced
+    the layer while it was made, so that the attribute holds a tensor of that trace already."""
+
+    owner: str
+    attribute: str
+    random: bool
+    leaked: bool
+    place: Place
+
+
+def kept(adapter: Framework, before: Memento) -> list[Kept]:
+    """The attributes that lines of the program's own changed so."""
+    found = []
+    backend = adapter.backend
+    for obj, name, value, now in before.exchanged():
+        if not backend.is_traced(now) or not backend.is_tensor(value):
+            continue
+        # Keras traced the layer when it was made, too: then only the code tells a state from a result that is kept for a look.
+        leaked = backend.is_traced(value)
+        place = _assigned(type(obj), name, read=leaked)
+        if place is not None:
+            spec = backend.spec(value)
+            random = spec.dtype.startswith("key<") or (spec.dtype == "uint32" and spec.shape == (2,))
+            found.append(Kept(str(getattr(obj, "name", type(obj).__name__)), name, random, leaked, place))
+    return found
+
+
+def _assigned(cls: type, name: str, read: bool) -> Place | None:
+    """The line of the user's own that assigns an attribute after an object was made; with ``read`` one that reads it first."""
+    for base in cls.__mro__:
+        for function in map(inspect.unwrap, filter(inspect.isfunction, vars(base).values())):
+            if function.__name__ in _MADE_IN or not is_user_file(function.__code__.co_filename):
+                continue
+            line, known = function.__code__.co_firstlineno, not read
+            for instruction in dis.get_instructions(function):
+                starts = instruction.starts_line
+                # From Python 3.13 on it only says whether a line starts here.
+                line = getattr(instruction, "line_number", None) or (starts if type(starts) is int else None) or line
+                if instruction.argval != name or not instruction.opname.endswith("_ATTR"):
+                    continue
+                known = known or instruction.opname == "LOAD_ATTR"
+                if instruction.opname == "STORE_ATTR" and known:
+                    return Place(function.__code__.co_filename, line)
+    return None
