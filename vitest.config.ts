@@ -5,5 +5,6 @@ export default defineConfig({
     environment: "jsdom",
     include: ["src/**/*.test.ts", "tests/ts/**/*.test.ts"],
     passWithNoTests: false,
+    testTimeout: 60_000,
   },
 });

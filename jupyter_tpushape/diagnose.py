@@ -9,7 +9,7 @@ from typing import Any
 
 from .examine import HANDED, BadProgram, Examined, Program, examine, strategy_of_step
 from .flow import Finding, Flow, Target, Verdict
-from .report import Report
+from .report import Report, Subject
 from .rules import run_rules
 from .rules.behind import behind
 from .rules.facts.tpu_batch import ShareOnly
@@ -91,9 +91,11 @@ def trace(
     program = Program(model, data, target, live, batch_size, loss, training, batches, progress, handed=handed)
     try:
         with turn(model):
-            return _report(program, fixes, compiler, limits, compile_batches, start)
+            report = _report(program, fixes, compiler, limits, compile_batches, start)
     except Training:
         raise BadProgram("This model is being trained by another thread: trace it when that has ended, or a model of its own.") from None
+    report.subject = Subject(model, data)
+    return report
 
 
 def _report(program: Program, fixes: bool, compiler: str | None, limits: Any, compile_batches: bool, start: float) -> Report:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
-from collections.abc import Mapping
+import weakref
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,26 @@ from .flow.sound import check as sound
 from .flow.wire import VERSION, About, Difference, Overlay, Verdict, WireReport, pack, unpack
 
 
+class Subject:
+    """The model and the data of a trace, which it keeps nobody from throwing away, and when it was."""
+
+    def __init__(self, model: Any, data: Any) -> None:
+        self.when = dt.datetime.now().astimezone().isoformat(timespec="seconds")
+        self._model = _weak(model)
+        self._data = tuple(map(_weak, data)) if isinstance(data, tuple) else _weak(data)
+
+    def kept(self) -> tuple[Any, Any]:
+        """Model and data; ``None`` for what is gone, and for what cannot be kept so."""
+        return self._model(), tuple(part() for part in self._data) if isinstance(self._data, tuple) else self._data()
+
+
+def _weak(value: Any) -> Callable[[], Any]:
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return lambda: None
+
+
 class Report:
     """What a trace found.
 
@@ -28,6 +50,7 @@ class Report:
         verdicts: what compilers said, where one was asked.
         difference: how the program differs from another, where the report is a comparison (:func:`diff`); the flow then holds both.
         about: the names of model and data, and when and where the report was asked for; the notebook fills it.
+        subject: what was traced, for as long as the user keeps it; a notebook looks its names up. ``None`` for a report that was read.
         replacement: where elements had to be drawn from a one-shot iterator, one that gives them all,
             those drawn included; use it in the original's place. ``None`` otherwise.
     """
@@ -56,6 +79,7 @@ class Report:
         self.about = about or About()
         self.overlays = overlays
         self.difference = difference
+        self.subject: Subject | None = None
         self.replacement: Any = None
 
     @property

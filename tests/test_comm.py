@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -221,3 +223,34 @@ def test_a_message_is_limited_in_size() -> None:
 def test_a_name_is_never_an_expression() -> None:
     answer = connect(namespace()).ask(id="1", op="trace", model="__import__('os').getcwd()")[-1]
     assert answer["message"] == "There is no __import__('os').getcwd() in this kernel any more: refresh the list."
+
+
+def test_a_trace_makes_way_for_a_cell_and_nothing_behind_it_is_hit(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = threading.Event()
+
+    def trace(model: Any, data: Any, **options: Any) -> Report:
+        begun.set()
+        end = time.monotonic() + 120
+        while time.monotonic() < end:
+            time.sleep(0.001)
+        raise AssertionError("nobody ended the trace")
+
+    monkeypatch.setattr("jupyter_tpushape.trace", trace, raising=False)
+    comm = connect(namespace())
+
+    def cell_comes() -> None:
+        begun.wait(120)
+        comm.message({"content": {"data": {"id": "1", "op": "make-way"}}})
+
+    other = threading.Thread(target=cell_comes)
+    other.start()
+    answers = comm.ask(id="1", op="trace", model="model", data="")
+    other.join()
+    assert answers[-1] == {"id": "1", "op": "error", "message": "Cancelled.", "cancelled": True}
+
+    # Told too late, or before it began: no other trace is ended, and one that has not begun never does.
+    monkeypatch.setattr("jupyter_tpushape.trace", lambda model, data, **options: Report(Flow(), []), raising=False)
+    comm.ask(id="1", op="make-way")
+    comm.ask(id="3", op="make-way")
+    assert comm.ask(id="2", op="trace", model="model", data="")[-1]["op"] == "report"
+    assert comm.ask(id="3", op="trace", model="model", data="")[-1].get("cancelled")

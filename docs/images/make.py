@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import keras
+import readme
 from playwright.sync_api import Page, sync_playwright
 
 import jupyter_tpushape as tpushape
-from jupyter_tpushape.flow import Report
+from jupyter_tpushape.report import Report
 
 OUT = Path(__file__).parent
-
+# Stands for the README's own code.
+README = ""
 
 DIGITS = """
 import keras
@@ -187,7 +189,7 @@ class Still:
 
 
 PICTURES = {
-    "conv-lstm": Still(CONV_LSTM),
+    "conv-lstm": Still(README),
     "conv-lstm-dark": Still(CONV_LSTM, {"color_scheme": "dark"}),
     "conv-lstm-phone": Still(CONV_LSTM, {"viewport": {"width": 360, "height": 800}}),
     "missing-flatten": Still(MISSING_FLATTEN),
@@ -209,7 +211,9 @@ def main() -> None:
         for name in wanted:
             still = PICTURES[name]
             if still.program not in reports:
-                reports[still.program] = traced(still.program, folder, **still.options)
+                reports[still.program] = (
+                    traced(still.program, folder, **still.options) if still.program else readme.shown(folder / "readme.json")[0]
+                )
             path = reports[still.program].save(folder / "report.html")
             page = browser.new_page(**{"viewport": {"width": 1180, "height": 760}, **still.page})
             page.goto(path.as_uri())
@@ -220,6 +224,8 @@ def main() -> None:
             page.mouse.move(5, 5)
             page.wait_for_timeout(500)
             page.screenshot(path=OUT / f"{name}.png")
+            if still.program == README:
+                readme.keep(OUT / f"{name}.png", readme.drawn(reports[README]))
             page.close()
         browser.close()
 

@@ -8,16 +8,22 @@ what failed last.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
+import threading
+import time
 from typing import Any
 
-from .naming import named
+from ..views.naming import named
 from .request import BadRequest, Request, parse
 
 TARGET = "jupyter_tpushape"
 
 _open: dict[str, Any] = {}
 _cancelled: set[str] = set()
+# The thread of each trace that runs.
+_threads: dict[str, int] = {}
 # Traces that were taken back before they began; far more than a person can click.
 MOST_CANCELLED = 1000
 
@@ -93,12 +99,14 @@ def _handle(comm: Any, message: Any, shell: Any) -> None:
         case "trace" | "explain":
             _trace(comm, request, shell)
         case "cancel":
-            if len(_cancelled) < MOST_CANCELLED:
-                _cancelled.add(request.id)
+            _take_back(request.id)
+        case "make-way":
+            _make_way(request.id)
 
 
 def _trace(comm: Any, request: Request, shell: Any) -> None:
     ask = request.id
+    thread = threading.get_ident()
 
     def progress(text: str) -> None:
         if ask in _cancelled:
@@ -107,18 +115,51 @@ def _trace(comm: Any, request: Request, shell: Any) -> None:
 
     try:
         progress("Tracing")
-        explain = request.op == "explain"
-        report = _explained(shell, request.execution, progress) if explain else _report(request, shell.user_ns, progress)
-        names = [] if explain else [request.model, request.data or ""]
-        named(report, shell, *names, failed=explain)
-        answer = {"id": ask, "op": "report", "report": json.loads(report.to_json()), "changed": _changed(shell, request, report)}
-    except KeyboardInterrupt:
+        _threads[ask] = thread
+        try:
+            answer = _answer(request, shell, progress)
+        except Exception as error:
+            answer = {"id": ask, "op": "error", "message": str(error) or type(error).__name__}
+        _ended(ask)
+    except KeyboardInterrupt as error:
+        if not isinstance(error, Cancelled):
+            with contextlib.suppress(Cancelled):
+                _ended(ask)
+        _threads.pop(ask, None)
         answer = {"id": ask, "op": "error", "message": "Cancelled.", "cancelled": True}
-    except Exception as error:
-        answer = {"id": ask, "op": "error", "message": str(error) or type(error).__name__}
     finally:
         _cancelled.discard(ask)
     comm.send(answer)
+
+
+def _answer(request: Request, shell: Any, progress: Any) -> dict[str, Any]:
+    explain = request.op == "explain"
+    report = _explained(shell, request.execution, progress) if explain else _report(request, shell.user_ns, progress)
+    names = [] if explain else [request.model, request.data or ""]
+    named(report, shell, *names, failed=explain)
+    return {"id": request.id, "op": "report", "report": json.loads(report.to_json()), "changed": _changed(shell, request, report)}
+
+
+def _make_way(ask: str) -> None:
+    """Ends a trace that runs on another thread, where a cell of the user's waits for that thread; one that has not begun never does."""
+    thread = _threads.pop(ask, None)
+    if thread is not None and thread != threading.get_ident():
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Cancelled))
+    else:
+        _take_back(ask)
+
+
+def _take_back(ask: str) -> None:
+    while len(_cancelled) >= MOST_CANCELLED:
+        _cancelled.pop()
+    _cancelled.add(ask)
+
+
+def _ended(ask: str) -> None:
+    """A trace is through. Where it was just told to make way, it waits for that here, so that nothing behind it is hit."""
+    if _threads.pop(ask, None) is None:
+        for _ in range(500):
+            time.sleep(0.01)
 
 
 def _failed(shell: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..flow import Finding
-from .naming import named
+from ..views.naming import named
 from .tell import rich, tell
 
 
@@ -47,13 +47,17 @@ MOST_KEPT = 50
 
 
 def keep(reports: dict[str, Any], model: str, report: Any) -> Any:
-    """Keeps a model's report, and gives the one that it is compared with: of what failed last, or else the model's own on this data and target."""
-    failed = reports.pop("", None)
+    """Keeps a model's report, and gives the one that it is compared with.
+
+    That is the report of what failed last, where this is what failed, and else the model's own on this data and target.
+    """
+    failed = reports.get("")
     before = reports.pop(model, None)
     reports[model] = report
     while len(reports) > MOST_KEPT:
         reports.pop(next(iter(reports)))
-    if model and failed is not None:
+    if model and failed is not None and failed.about.model in ("", model):
+        reports.pop("", None)
         return failed
     same = before is not None and before.target == report.target and before.about.data == report.about.data
     return before if same else None

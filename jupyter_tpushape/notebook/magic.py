@@ -11,8 +11,8 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
 
+from ..views.naming import named
 from .live import Live, keep
-from .naming import named
 from .pairing import assigned, assigned_in
 from .tell import Progress, rich, tell
 

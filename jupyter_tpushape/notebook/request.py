@@ -16,7 +16,7 @@ class Request(msgspec.Struct, forbid_unknown_fields=True):
     """One message of the sidebar. ``model`` and ``data`` are names of variables, never expressions."""
 
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
-    op: Literal["list", "trace", "explain", "cancel"]
+    op: Literal["list", "trace", "explain", "cancel", "make-way"]
     model: _Text = ""
     data: _Text | None = None
     tpu: Annotated[str, msgspec.Meta(max_length=64)] | None = None

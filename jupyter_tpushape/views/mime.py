@@ -13,6 +13,7 @@ from typing import Any
 from ..flow import MIME
 from ..report import Report
 from .html import template
+from .naming import named_here
 from .svg import STILL, to_svg
 from .verdicts import lines, title
 
@@ -34,4 +35,5 @@ def fragment(report: Report) -> str:
 
 def bundle(report: Report) -> dict[str, Any]:
     """The report by MIME type."""
+    named_here(report)
     return {"text/plain": repr(report), "text/html": fragment(report), MIME: json.loads(report.to_json())}

@@ -18,6 +18,7 @@ import traitlets
 from ..flow import MIME
 from ..report import Report
 from .mime import fragment
+from .naming import named_here
 
 STATIC = resources.files("jupyter_tpushape") / "static"
 
@@ -105,7 +106,7 @@ def show(report: Report) -> ReportWidget:
     """Displays the interactive view and returns its widget."""
     from IPython.display import display
 
-    widget = ReportWidget(report)
+    widget = ReportWidget(named_here(report))
     display(widget)
     widget._shown_in = _execution()
     return widget

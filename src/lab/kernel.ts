@@ -40,6 +40,11 @@ interface Pending {
 /** One kernel's end of the comm: asks, and matches the answers to the questions. */
 export class KernelClient {
   private _comm: Kernel.IComm | null = null;
+  /**
+   * For what is answered beside the cells. A kernel hands a comm's messages to the shell that spoke on that comm last: where a trace
+   * on the main shell tells its progress, nothing on its comm would be heard before it ends.
+   */
+  private _aside: Kernel.IComm | null = null;
   private _pending = new Map<string, Pending>();
   private _next = 0;
   private _tracing = "";
@@ -54,6 +59,11 @@ export class KernelClient {
   /** Opens the comm; waits for its turn where the kernel is busy. */
   async connect(hints: boolean): Promise<void> {
     await this._call("connect", hints ? "True" : "False");
+    this._aside = await this._open();
+    this._comm = await this._open();
+  }
+
+  private async _open(): Promise<Kernel.IComm> {
     const comm = this.kernel.createComm(COMM_TARGET);
     comm.onMsg = (message) => {
       this._receive(message.content.data as unknown as Answer);
@@ -62,7 +72,7 @@ export class KernelClient {
       this.drop();
     };
     await comm.open().done;
-    this._comm = comm;
+    return comm;
   }
 
   async list(): Promise<Inventory> {
@@ -115,7 +125,7 @@ export class KernelClient {
     if (!this._tracing) {
       return;
     }
-    this._comm?.send({ id: this._tracing, op: "cancel" });
+    this._aside?.send({ id: this._tracing, op: "cancel" });
     if (this._started) {
       await this.kernel.interrupt();
     } else {
@@ -123,9 +133,19 @@ export class KernelClient {
     }
   }
 
+  /** Ends a trace that nobody waits for, without an interrupt: that could hit the cell that comes next. */
+  makeWay(): void {
+    if (this._tracing) {
+      this._aside?.send({ id: this._tracing, op: "make-way" });
+      if (!this._started) {
+        this._fail(this._tracing, new Cancelled());
+      }
+    }
+  }
+
   /** Forgets the comm and fails what still waits for an answer. */
   drop(): void {
-    this._comm = null;
+    this._comm = this._aside = null;
     for (const id of [...this._pending.keys()]) {
       this._fail(id, new Error("The kernel restarted."));
     }
@@ -137,7 +157,7 @@ export class KernelClient {
   }
 
   private async _ask(question: JSONObject): Promise<Answer> {
-    const comm = this._comm;
+    const comm = this._aside;
     if (!comm) {
       throw new Error("The kernel is not connected.");
     }

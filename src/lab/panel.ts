@@ -137,7 +137,9 @@ class Controls extends Widget {
     this._explain.disabled = running;
     // What to type is for those who have no button.
     this._said.textContent = inventory.failed ?? "";
-    this._chosen.hidden = state !== "ready" && !inventory.models.length;
+    const unknown = state !== "ready" && !inventory.models.length;
+    // What was asked of a kernel that says nothing can be taken back.
+    this._chosen.hidden = unknown && !running;
     if (report !== this._report) {
       // A report has the room; what it is of stands in one line, and opens.
       this._report = report;
@@ -146,9 +148,17 @@ class Controls extends Widget {
     this._bar.hidden = !report;
     const data = request.data || this._trans.__("declared inputs");
     const target = request.tpu || this._trans.__("no target");
-    this._bar.textContent = request.model ? `${request.model} · ${data} · ${target}` : this._trans.__("no model yet · %1", target);
+    // The report is of what failed: what else lives here is another matter, and said as such.
+    const aside = explained && report !== null && !this._open;
+    this._trace.hidden = this._watch.hidden = aside;
+    this._bar.textContent =
+      aside && request.model
+        ? this._trans.__("Trace what lives here: %1 …", request.model)
+        : request.model
+          ? `${request.model} · ${data} · ${target}`
+          : this._trans.__("no model yet · %1", target);
     this._bar.setAttribute("aria-expanded", String(this._open));
-    this._lists.hidden = Boolean(report) && !this._open;
+    this._lists.hidden = unknown || (Boolean(report) && !this._open);
     this._list(
       this._models,
       inventory.models.map((model) => ({

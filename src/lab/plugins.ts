@@ -63,6 +63,11 @@ export const tracer: JupyterFrontEndPlugin<ITracer> = {
         void state.executed();
       }
     });
+    NotebookActions.executionScheduled.connect((_, { notebook }) => {
+      if (notebooks?.currentWidget?.content === notebook) {
+        state.makeWay();
+      }
+    });
     followNotebook();
     return state;
   },

@@ -103,6 +103,8 @@ export interface ITracer {
   /** Traces once more what a report is of. */
   retrace(report: WireReport): Promise<void>;
   cancel(): Promise<void>;
+  /** A cell of the user's wants the kernel: a watched trace that runs ends, and comes again after the cell. */
+  makeWay(): void;
   /** Who knows which reports are old. */
   ageBy(age: ILocator["age"]): void;
   /** Moves to a problem by its index; the views follow. */

@@ -1,6 +1,7 @@
 import type { ISessionContext } from "@jupyterlab/apputils";
 import type { Kernel } from "@jupyterlab/services";
 import type { TranslationBundle } from "@jupyterlab/translation";
+import { PromiseDelegate } from "@lumino/coreutils";
 import { Signal } from "@lumino/signaling";
 
 import type { WireReport } from "../view";
@@ -50,6 +51,12 @@ export class Tracer implements ITracer {
   private _client: KernelClient | null = null;
   private _connecting: Promise<void> | null = null;
   private _queued = false;
+  private _late: ReturnType<typeof setTimeout> | undefined;
+  /** Ends the wait for a kernel that has not answered. */
+  private _stop: PromiseDelegate<null> | null = null;
+  /** Whether a watched trace runs, and whether one has made way and is owed. */
+  private _watched = false;
+  private _due = false;
   private _stopAge = (): void => undefined;
   private _age: ILocator["age"] | null = null;
 
@@ -133,7 +140,9 @@ export class Tracer implements ITracer {
     const known = new Set(this.inventory.models.map((entry) => entry.key));
     await this.refresh();
     const fresh = this.inventory.models.find((entry) => !known.has(entry.key));
-    if (this.watching && this.report && !this.running && this._keys() !== before) {
+    if (this.watching && this.report && !this.running && (this._due || this._keys() !== before)) {
+      this._due = false;
+      this._watched = true;
       await this._run(this.report, this.request.model, async (client, progress) => {
         const traced = await client.trace(this.request, progress, true);
         if (traced.changed) {
@@ -141,9 +150,17 @@ export class Tracer implements ITracer {
         }
         return traced;
       });
+      this._watched = false;
     } else if (this.autoTrace && fresh && !this.running) {
       this.choose({ model: fresh.name });
       await this.trace();
+    }
+  }
+
+  makeWay(): void {
+    if (this._watched && !this._due) {
+      this._due = true;
+      this._client?.makeWay();
     }
   }
 
@@ -227,8 +244,9 @@ export class Tracer implements ITracer {
     };
     this.message = this._trans.__("Waiting for the kernel");
     this.changed.emit();
+    this._stop = new PromiseDelegate<null>();
     try {
-      const client = await this._connected();
+      const client = await Promise.race([this._connected(), this._stop.promise]);
       if (client) {
         const { report, changed } = await ask(client, (text) => {
           say(text);
@@ -242,7 +260,7 @@ export class Tracer implements ITracer {
       }
     } catch (error) {
       this._say(error);
-      say(this.message);
+      say(this._due && error instanceof Cancelled ? this._trans.__("Watched: traced when the cell has run") : this.message);
     }
     this.running = false;
     this.changed.emit();
@@ -279,6 +297,7 @@ export class Tracer implements ITracer {
   }
 
   async cancel(): Promise<void> {
+    this._stop?.reject(new Cancelled());
     await this._client?.cancel();
   }
 
@@ -328,6 +347,15 @@ export class Tracer implements ITracer {
     if (!session) {
       return null;
     }
+    if (!this._client?.connected) {
+      clearTimeout(this._late);
+      this._late = setTimeout(() => {
+        if (this.state === "connecting") {
+          this.state = "silent";
+          this.changed.emit();
+        }
+      }, PATIENCE_MS);
+    }
     await session.ready;
     const kernel = session.session?.kernel;
     if (!kernel || session !== this._session) {
@@ -358,11 +386,6 @@ export class Tracer implements ITracer {
       }
     };
     to("connecting");
-    const late = setTimeout(() => {
-      if (this.state === "connecting") {
-        to("silent");
-      }
-    }, PATIENCE_MS);
     try {
       const { language_info: language } = await kernel.info;
       if (language.name !== "python") {
@@ -377,8 +400,6 @@ export class Tracer implements ITracer {
       if (!(error instanceof MissingPackage)) {
         throw error;
       }
-    } finally {
-      clearTimeout(late);
     }
   }
 }

@@ -4,9 +4,10 @@
  * and one reader, so that a closed group never closes a cycle.
  */
 
+import { apart, byEnding, byName, made, shared } from "./bynames";
 import type { FlowDoc } from "./doc";
 import { fold } from "./folding";
-import { item, LONG, topological, type Item, type Pair } from "./groups";
+import { LONG, topological, type Item, type Pair } from "./groups";
 import { about, chosen, titleOf } from "./titles";
 
 const WIDEST = 60;
@@ -69,18 +70,6 @@ function wired(list: readonly Item[], pairs: readonly Pair[]): number[][] {
     }
   }
   return before;
-}
-
-/** Inputs, splits, losses and the like have a place of their own, never within a group. */
-function apart(doc: FlowDoc, one: Item): boolean {
-  return one.node >= 0 && !["layer", "op"].includes(doc.node(one.node).kind);
-}
-
-function made(doc: FlowDoc, id: string, label: string, children: Item[]): Item {
-  const group = item(id, -1, label);
-  group.children = children;
-  group.about = about(doc, children);
-  return group;
 }
 
 /** From how many alike ways into one node on they are drawn once. */
@@ -157,79 +146,6 @@ function lifted(units: readonly Item[], list: readonly Item[], pairs: readonly P
   });
 }
 
-/** What names have in common at their beginning, or the first and the last of them. */
-function shared(names: readonly string[]): string {
-  let n = 0;
-  while (names.every((name) => name[n] !== undefined && name[n] === names[0]![n])) {
-    n++;
-  }
-  const head = names[0]!.slice(0, n).replace(/\d+$/, "");
-  return head.length > 2 ? `${head}…` : `${names[0]} … ${names[names.length - 1]}`;
-}
-
-function tokens(doc: FlowDoc, one: Item): string[] {
-  const { name } = doc.node(one.node);
-  // Nor does a name of one word tell of a structure.
-  if (!/[/_.]/.test(name) || !chosen(doc, one)) {
-    return [];
-  }
-  return name.split(/[/_.]/).flatMap((word) => {
-    const lettered = /^(\D+\d+)([a-z])$/.exec(word);
-    return lettered ? [lettered[1]!, lettered[2]!] : [word];
-  });
-}
-
-/** Runs of neighbours whose names share a numbered beginning: `block2`, and in it `block2a`. */
-function byName(doc: FlowDoc, list: Item[], skip: number, path: string): Item[] {
-  const beginning = (one: Item): { key: string; used: number } | null => {
-    if (one.node < 0 || apart(doc, one)) {
-      return null;
-    }
-    const words = tokens(doc, one);
-    for (let i = skip; i < words.length - 1; i++) {
-      if (/\d/.test(words[i]!) || (skip && words[i]!.length === 1)) {
-        return { key: words.slice(0, i + 1).join("_"), used: i + 1 };
-      }
-    }
-    return null;
-  };
-  const result: Item[] = [];
-  // A beginning that comes again and again names a kind of part, and not a place.
-  const begun = list.map(beginning);
-  const times = new Map<string, number>();
-  begun.forEach((one, i) => {
-    if (one && begun[i - 1]?.key !== one.key) {
-      times.set(one.key, (times.get(one.key) ?? 0) + 1);
-    }
-  });
-  begun.forEach((one, i) => {
-    if (one && times.get(one.key)! > 2) {
-      begun[i] = null;
-    }
-  });
-  let i = 0;
-  while (i < list.length) {
-    const start = begun[i];
-    let j = i + 1;
-    while (start && j < list.length && begun[j]?.key === start.key) {
-      j++;
-    }
-    if (!start || j - i < 3 || j - i === list.length) {
-      result.push(...list.slice(i, j));
-    } else {
-      const label = start.key.replace(/^(.*\D\d+)_([a-z])$/, "$1$2");
-      const inner = list.slice(i, j);
-      const group = made(doc, `${path}~${label}@${list[i]!.id}`, label, inner);
-      if (inner.length > 14) {
-        group.children = byName(doc, inner, start.used, group.id);
-      }
-      result.push(group);
-    }
-    i = j;
-  }
-  return result;
-}
-
 /** The same nodes with each right after what it reads, so that a branch stands in one piece. */
 function branchwise(list: readonly Item[], pairs: readonly Pair[]): Item[] {
   const before = wired(list, pairs);
@@ -252,58 +168,6 @@ function branchwise(list: readonly Item[], pairs: readonly Pair[]): Item[] {
     }
   }
   return result;
-}
-
-/** The number that a chosen name ends with: `normal_conv_1_6`, `adjust_bn_6`. */
-function ending(doc: FlowDoc, one: Item): string {
-  if (one.node < 0 || !chosen(doc, one)) {
-    return "";
-  }
-  return /[_/.]\D*?(\d+)$/.exec(doc.node(one.node).name)?.[1] ?? "";
-}
-
-/** Runs of names that share their last number, where most of a level is named so. */
-function byEnding(doc: FlowDoc, list: Item[], path: string): Item[] | null {
-  const groups: Item[] = [];
-  let covered = 0;
-  let found = 0;
-  let run: Item[] = [];
-  let loose: Item[] = [];
-  let key = "";
-  const close = (): void => {
-    const words = new Set(run.map((one) => doc.node(one.node).op));
-    if (key && run.length > 5 && words.size > 2) {
-      groups.push(made(doc, `${path}~${key}@${run[0]!.id}`, `*_${key}`, run));
-      covered += run.length;
-      found++;
-    } else {
-      groups.push(...run);
-    }
-    groups.push(...loose);
-    [run, loose, key] = [[], [], ""];
-  };
-  for (const one of list) {
-    const end = ending(doc, one);
-    if (apart(doc, one) || one.node < 0) {
-      close();
-      groups.push(one);
-    } else if (!end) {
-      // Without a name of its own it belongs to what it stands in.
-      (key ? loose : run).push(one);
-    } else if (!key || key === end) {
-      run.push(...loose, one);
-      loose = [];
-      key = end;
-    } else {
-      const between = loose;
-      loose = [];
-      close();
-      run = [...between, one];
-      key = end;
-    }
-  }
-  close();
-  return found > 2 && covered > 0.6 * list.length ? groups : null;
 }
 
 /** What lies between a fork and its join. */

@@ -144,7 +144,7 @@ ${HEATS}
 .node.stage .kind{fill:var(--int)}.node.input .kind,.node.output .kind{fill:var(--good)}
 .node.loss .kind,.node.metric .kind{fill:var(--fg)}
 .node .name{font-size:13px;font-weight:600}
-.node.open>text.family-text{stroke:none}
+.graph .node>text.family-text{stroke:none}
 .node .sub,.node .place{fill:var(--muted)}
 .node .place{font-family:${MONO};font-size:10px}
 .node .note-text{fill:var(--fg)}
@@ -315,13 +315,13 @@ th{color:var(--muted);font-weight:600;white-space:nowrap}tr.odd td{color:var(--w
 .narrow .canvas{order:5;flex:0 0 auto;height:var(--tall,min(420px,58vh));border-top:1px solid var(--line)}
 .narrow .graph{touch-action:pan-y}
 .narrow .side{order:7;flex:0 0 auto;max-width:none;border-left:0;border-top:1px solid var(--line)}
-.narrow .tabs{flex-wrap:wrap;padding:6px 6px 0}.narrow .pane{overflow:visible;padding:12px}
+.narrow .tabs{flex-wrap:wrap;padding:6px 4px 0}.tps.narrow .tabs button{padding:4px 5px 6px;font-size:12px}.narrow .pane{overflow:visible;padding:12px}
 .narrow .chips{order:8;padding:4px 12px}.narrow .seek{order:9;padding:4px 12px 14px;gap:8px}.narrow .head>.grow{display:none}
 .narrow .diff,.narrow .message{max-height:none}.narrow .lead .card{display:flex;flex-direction:column}.narrow .lead .diff{order:1;margin-bottom:0}
 .narrow .chip{font-size:11px;padding:1px 7px}
 .narrow .search{flex:1 1 120px}.narrow .search input{width:100%;min-width:60px}
 .narrow .legend[open]{bottom:52px;max-height:calc(100% - 60px)}
-.narrow .map{display:none}.narrow .tools{position:static;flex-direction:row;justify-content:flex-end;padding:6px 10px;border-top:1px solid var(--line)}
+.narrow .map{display:none}.narrow .tools{position:static;flex-direction:row;justify-content:flex-end;padding:6px;gap:2px;border-top:1px solid var(--line)}.tps.narrow .tools button{width:26px}.narrow .legend{left:4px;bottom:6px}.narrow .legend summary{padding:3px 5px}
 .tps.short .pane{max-height:none}
 @media print{.tools,.map,.search,.menu{display:none}}
 ${DRAWING}`;

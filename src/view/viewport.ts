@@ -117,9 +117,9 @@ export class Viewport {
     const pad = 28;
     const k = Math.max(
       LEAST,
-      Math.min(1.15, (this.width - 2 * pad - 24) / scene.width, (this.height - 2 * pad) / Math.max(1, scene.height)),
+      Math.min(1.15, (this.width - 2 * pad - 24) / scene.width, (this.height - pad - 48) / Math.max(1, scene.height)),
     );
-    return { k, x: (this.width - 24 - scene.width * k) / 2, y: Math.max(pad, (this.height - scene.height * k) / 2) };
+    return { k, x: (this.width - 24 - scene.width * k) / 2, y: Math.max(pad, (this.height - 20 - scene.height * k) / 2) };
   }
 
   fit(): void {

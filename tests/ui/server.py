@@ -35,6 +35,8 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 launch_new_instance()
 """
+# A kernel that starts and never says a word.
+MUTE = "import threading; threading.Event().wait()"
 # A kernel of another language.
 ECHO = """
 from ipykernel.kernelapp import IPKernelApp
@@ -54,6 +56,12 @@ class Lab:
 
     url: str
     folder: Path
+
+    def setting(self, text: str) -> None:
+        """Writes the user's settings of the extension, for pages that are opened from now on."""
+        file = self.folder.parent / "settings" / "jupyter_tpushape" / "plugin.jupyterlab-settings"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
 
     def notebook(self, name: str, *cells: str, kernel: str = "python3") -> str:
         """Writes a notebook of code cells and gives its name."""
@@ -154,12 +162,12 @@ def serve(home: Path, app: str = "jupyterlab") -> Iterator[Lab]:
         TF_CPP_MIN_LOG_LEVEL="3",
         CUDA_VISIBLE_DEVICES="-1",
     )
-    for name, start in (("bare", BARE), ("echo", ECHO)):
+    for name, start in (("bare", BARE), ("mute", MUTE), ("echo", ECHO)):
         spec = home / "share" / "kernels" / name
         spec.mkdir(parents=True)
         argv = [sys.executable, "-c", start, "-f", "{connection_file}"]
         (spec / "kernel.json").write_text(
-            json.dumps({"argv": argv, "display_name": name, "language": "python" if name == "bare" else name})
+            json.dumps({"argv": argv, "display_name": name, "language": "echo" if name == "echo" else "python"})
         )
     log = home / "server.log"
     settings = home / "settings" / "@jupyterlab" / "apputils-extension"

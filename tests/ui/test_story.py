@@ -97,6 +97,9 @@ def test_the_panel_explains_marks_refuses_and_forgets_with_the_kernel(window: Wi
     panel.get_by_role("button", name="Explain").click()
     expect(panel.get_by_role("status")).to_contain_text("1 problem")
     mark = window.cell(1).get_by_role("button", name=re.compile("^Shape problem: lstm wants"))
+    # What failed is named, and not called by another model's name.
+    expect(panel.locator(".about")).to_contain_text(re.compile(r"^model · .*In\[\d\]"))
+    expect(panel.get_by_role("button", name="Trace", exact=True)).to_be_hidden()
     panel.get_by_role("tab", name="Details").click()
     mark.click()
     expect(panel.get_by_role("tab", name="Findings 1")).to_have_attribute("aria-selected", "true")
@@ -191,6 +194,51 @@ def test_watching_says_what_changed(window: Window, lab: Lab) -> None:
     expect(window.cell(4).locator(".jp-InputPrompt .tpushape-Change, .jp-InputArea-prompt .tpushape-Change").first).to_have_text(said)
 
 
+def test_explain_opens_a_tab_where_a_setting_says_so(window: Window, lab: Lab) -> None:
+    lab.setting('{"explainIn": "tab"}')
+    try:
+        window.open(lab.notebook("wide.ipynb", SETUP, f"{SMALL}\n{ROWS}", BROKEN.replace("model", "net")))
+        window.run()
+        hint = window.cell(2).locator(".tpushape-Hint")
+        hint.get_by_role("button", name="Explain").click()
+        tab = window.page.locator("#tpushape-tab")
+        expect(tab.locator(".title")).to_contain_text("lstm wants (batch, time, features)")
+        expect(tab.locator(".about")).to_contain_text(re.compile(r"^net · .*In\[3\]"))
+        expect(window.page.locator("#tpushape-panel")).to_be_hidden()
+        # Another model has nothing to do with what failed.
+        panel = window.panel
+        window.choices()
+        panel.get_by_role("option", name=re.compile("^model")).click()
+        expect(panel.locator(".about")).to_contain_text("model · x, y · v5e-8")
+        expect(panel.get_by_role("status")).to_have_text("Flows to the end on v5e-8")
+    finally:
+        lab.setting("{}")
+
+
+def test_a_watched_trace_makes_way_for_the_next_cell(window: Window, lab: Lab) -> None:
+    made = "model = keras.Sequential([keras.Input((8,)), Slow(), layers.Dense(3)])"
+    slow = (
+        "import time\nclass Slow(layers.Layer):\n    def call(self, x):\n"
+        "        for _ in range(1200):\n            time.sleep(0.1 if patient else 0)\n        return x\n"
+        f"patient = False\n{made}"
+    )
+    window.open(lab.notebook("way.ipynb", SETUP, slow, f"{made}\npatient = True", "patient = False\n40 + 2"))
+    panel = window.panel
+    window.run_cell(0)
+    window.run_cell(1)
+    panel.get_by_role("option", name=re.compile("^model")).click()
+    expect(panel.get_by_role("status")).to_contain_text("Flows to the end")
+    panel.get_by_role("button", name="Watch").click()
+    window.run_cell(2)
+    expect(panel.get_by_role("status")).to_have_text("model: Tracing")
+    # The trace would take two minutes: the cell has its answer while it is owed, and then it comes.
+    window.run_cell(3)
+    expect(window.cell(3).locator(".jp-OutputArea-output")).to_have_text("42", timeout=90_000)
+    expect(panel.get_by_role("status")).to_contain_text("Flows to the end")
+    expect(panel.locator(".about")).to_contain_text("In[4]")
+    assert "KeyboardInterrupt" not in window.cell(3).inner_text()
+
+
 def test_a_fix_goes_into_a_python_file(window: Window, lab: Lab) -> None:
     (lab.folder / "nets.py").write_text(NETS)
     window.open(lab.notebook("file.ipynb", SETUP, "from nets import make_net", DATA))
@@ -230,6 +278,13 @@ def test_a_kernel_that_cannot_be_asked_is_told_of(window: Window, lab: Lab) -> N
     expect(panel).to_contain_text("This kernel does not run Python, so it holds no Keras model.")
     window.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
     expect(panel).to_contain_text("No kernel is running here.")
+    # A kernel that never answers is told of after a while, and what was asked of it can be taken back.
+    window.page.evaluate("() => { window.jupyterapp.shell.currentWidget.sessionContext.changeKernel({name: 'mute'}); }")
+    expect(panel).to_contain_text("The kernel has not answered for a while.")
+    window.command("tpushape:explain-last-error")
+    expect(panel.get_by_role("status")).to_have_text("Waiting for the kernel")
+    panel.get_by_role("button", name="Cancel").click()
+    expect(panel.get_by_role("status")).to_have_text("Cancelled")
     window.page.evaluate("window.jupyterapp.shell.currentWidget.close()")
     window.page.locator(".jp-Dialog").get_by_role("button", name="Discard").click(timeout=2000) if window.page.locator(
         ".jp-Dialog"

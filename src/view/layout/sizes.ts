@@ -91,9 +91,12 @@ export function noteOf(doc: FlowDoc, item: Item): string {
   return node && node.kind !== "split" ? [cannot(doc, item.node), node.note].filter(Boolean).join(" · ") : "";
 }
 
+/** The room of the sign of a layer's family. */
+const chip = (doc: FlowDoc, item: Item): number => (item.node >= 0 && doc.family(item.node) ? CHIP : 0);
+
 /** The least width of an open part: its name and what it is stand in one line. */
 export function headWidth(doc: FlowDoc, item: Item): number {
-  return Math.min(420, Math.max(item.label.length * NAME_GLYPH + 50, subtitle(doc, item).length * WORD_GLYPH + 40) * 2);
+  return Math.min(420, Math.max(item.label.length * NAME_GLYPH + chip(doc, item) + 50, subtitle(doc, item).length * WORD_GLYPH + 40) * 2);
 }
 
 export function boxSize(doc: FlowDoc, item: Item, pills: number): { w: number; h: number } {
@@ -108,7 +111,10 @@ export function boxSize(doc: FlowDoc, item: Item, pills: number): { w: number; h
   const second = subtitle(doc, item).length * WORD_GLYPH + (place ? place.length * WORD_GLYPH + 14 : above ? 0 : strip + (strip && 10));
   const note = noteOf(doc, item);
   const third = note.length * WORD_GLYPH;
-  const w = Math.max(150, Math.min(WIDEST, Math.max(first, second, third) + (node?.kind === "split" ? 52 : 32)));
+  // Below the name, words begin where it begins.
+  const indent = (item.children.length ? 10 : 0) + chip(doc, item);
+  const lower = Math.max(item.children.length ? second + indent : second, third + indent);
+  const w = Math.max(150, Math.min(WIDEST, Math.max(first, lower) + (node?.kind === "split" ? 52 : 32)));
   return { w: Math.round(w / 2) * 2, h: 50 + 17 * (pills + (note ? 1 : 0)) };
 }
 

@@ -1,0 +1,102 @@
+"""What a report is of, as the user calls it, and when and where it was asked for."""
+
+from __future__ import annotations
+
+import ast
+import datetime as dt
+import sys
+from typing import Any
+
+import msgspec
+
+from ..flow.wire import About
+from ..report import Report
+
+_TRAINING = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch")
+
+
+def named(report: Any, shell: Any, model: str = "", data: str = "", *, failed: bool = False) -> Any:
+    """The report, with model, data, backend, time and cell in it; the user's names for the first two.
+
+    ``failed``: it is of what failed last, so the cell is the one that raised, and its text says what was made there.
+    """
+    extension = getattr(shell, "_tpushape", None)
+    execution = 0 if extension is None else extension.count if failed else extension.running
+    if failed and extension is not None and not model:
+        model, data = made_at(shell.transform_cell(extension.source), _line(extension.error, shell.user_ns))
+    report.about = About(
+        model=model,
+        data=data,
+        backend=_backend(report.flow.framework),
+        when=dt.datetime.now().astimezone().isoformat(timespec="seconds"),
+        cell=getattr(shell, "_tpushape_cells", {}).get(execution, ""),
+        execution=execution,
+        kernel=extension.kernel if extension is not None else "",
+    )
+    return report
+
+
+def named_here(report: Report) -> Report:
+    """A report that is shown in a notebook, named where it is not yet: model and data by the variables that hold them."""
+    if report.about != About():
+        return report
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    if shell is None or report.subject is None:
+        return report
+    model, data = (_variables(part, shell.user_ns) for part in report.subject.kept())
+    named(report, shell, model, data)
+    report.about = msgspec.structs.replace(report.about, when=report.subject.when)
+    return report
+
+
+def made_at(source: str, line: int) -> tuple[str, str]:
+    """What the statement at a line of a cell, as it ran, makes or trains: the model's name, and the data's as it is written; ``""`` where it says none."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return "", ""
+    around = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)]
+    if not around:
+        return "", ""
+    statement = max(around, key=lambda node: (node.lineno, node.col_offset))
+    value = getattr(statement, "value", None)
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _TRAINING:
+        data = ", ".join(ast.unparse(part) for part in value.args)
+        return _name(value.func.value), data if len(data) <= 60 else ""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target] if isinstance(statement, ast.AnnAssign) else []
+    return (_name(targets[0]) if len(targets) == 1 else ""), ""
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _line(error: BaseException | None, namespace: dict[str, Any]) -> int:
+    """The line of the cell itself that an exception passed through; 0 where there is none."""
+    trace = error.__traceback__ if error is not None else None
+    while trace is not None:
+        if trace.tb_frame.f_globals is namespace and trace.tb_frame.f_code.co_name == "<module>":
+            return trace.tb_lineno
+        trace = trace.tb_next
+    return 0
+
+
+def _variables(value: Any, namespace: dict[str, Any]) -> str:
+    """The names of the variables that hold a value, or each part of a tuple; ``""`` where one has none."""
+    names = []
+    for part in value if isinstance(value, tuple) else (value,):
+        found = [name for name, held in namespace.items() if held is part and not name.startswith("_")]
+        if part is None or not found:
+            return ""
+        names.append(found[-1])
+    return ", ".join(names)
+
+
+def _backend(framework: str) -> str:
+    """``keras on jax``; nothing is imported for it."""
+    config = getattr(sys.modules.get("keras"), "config", None)
+    if framework != "keras" or config is None:
+        return framework
+    return f"{framework} on {config.backend()}"
