@@ -48,7 +48,7 @@ def test_rows_are_counted_with_keras_ops(tmp_path):
 
 def test_an_idea_for_an_own_loss_names_keras_ops():
     def loss(y, prediction):
-        return keras.ops.mean(keras.ops.matmul(y, prediction))
+        return keras.ops.mean(keras.ops.matmul(y[:, None, :], prediction))
 
     model = keras.Sequential([keras.Input((4,)), L.Dense(3)])
     model.compile("sgd", loss)
