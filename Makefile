@@ -101,7 +101,7 @@ dist: build
 	python -m build --outdir dist .
 
 # A test that hangs is named, with every thread's stack, and ends.
-HANGS := --timeout 600 --timeout-method thread
+HANGS := --timeout 1500 --timeout-method thread
 # Each kind of browser test holds Playwright's loop for itself, so each has a process of its own.
 test-py: build browser compiler
 	python -m pytest $(HANGS) --numprocesses 2 --max-worker-restart 1 --dist loadfile --ignore tests/view_browser --ignore tests/ui
