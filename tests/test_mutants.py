@@ -77,7 +77,7 @@ def test_harmless_mutants_are_left_alone(outcomes):
 def test_every_verified_fix_makes_the_file_run(outcomes):
     tried = [outcome for outcome in outcomes if outcome.repaired not in ("", NO_FIX)]
     failed = [f"{outcome} ## {outcome.repaired}" for outcome in tried if outcome.repaired != "yes"]
-    assert len(tried) >= 50
+    assert len(tried) >= 30
     assert sum(outcome.proof == "source" for outcome in tried) >= len(tried) * 0.9
     assert not failed, f"{len(failed)} of {len(tried)}:\n" + "\n".join(failed)
 
