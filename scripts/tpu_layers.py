@@ -194,6 +194,9 @@ def program(layer: Any, specs: tuple[Any, ...]) -> bytes:
 
 def said(error: BaseException) -> str:
     """XLA's refusal in a line."""
+    if "in user code" in str(error):
+        # Python's own last line; the lines before it name files of the machine.
+        return [line.strip() for line in str(error).splitlines() if line.strip()][-1][:160]
     text = " ".join(str(error).split("Stack trace", 1)[0].split()).removeprefix("Failed getting HLO text: ").lstrip("'")
     missing = re.search(r"No registered '(\w+)'", text)
     if missing:
@@ -207,21 +210,24 @@ def table(lib: Any, compiler: Compiler, only: set[str]) -> dict[str, Any]:
     for name, cls in classes(lib):
         if only and name not in only:
             continue
-        refusal = ""
+        refusal, raised = "", False
         try:
             for layer, specs in tried(lib, cls):
                 try:
-                    refusal = compiler.refusal(name, program(layer, specs))
+                    refusal, raised = compiler.refusal(name, program(layer, specs)), False
                     break
                 except Exception as error:
-                    refusal = refusal or said(error)
-                    if "in user code" in str(error):
-                        continue  # built by this shape's symbol, and not called by its tensors
-                    break
+                    raised = "in user code" in str(error)
+                    refusal = said(error) if not raised else refusal or said(error)
+                    if not raised:
+                        break
+                    # Built by this shape's symbol, and not called by its tensors.
         except ValueError as error:
             found["untried"][name] = str(error)
             continue
-        if refusal:
+        if raised:
+            found["untried"][name] = f"takes none of the tensors that were tried: {refusal}"
+        elif refusal:
             found["refused"][name] = refusal
         else:
             found["compiled"].append(name)
