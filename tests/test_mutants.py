@@ -16,7 +16,7 @@ from mutants.outcomes import HARMLESS, NO_FIX, RAISES, SILENT, fit, judge
 
 FRAMEWORKS = ("keras", "tf_keras")
 SEED, EACH = 1, 9
-# Trying fixes costs more than finding faults: half of the mutants, others in each framework.
+# Trying fixes costs more than finding faults: three quarters of the mutants, others in each framework.
 MUTANTS = mutants(SEED, EACH)
 
 
@@ -24,7 +24,7 @@ MUTANTS = mutants(SEED, EACH)
 def outcomes(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("mutants")
     keras = importlib.import_module(request.param)
-    repaired = set(random.Random(f"{SEED} {request.param}").sample(range(len(MUTANTS)), k=len(MUTANTS) // 2))
+    repaired = set(random.Random(f"{SEED} {request.param}").sample(range(len(MUTANTS)), k=len(MUTANTS) * 3 // 4))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return [judge(mutant, keras, folder / f"mutant_{i}.py", fixes=i in repaired) for i, mutant in enumerate(MUTANTS)]
@@ -77,7 +77,7 @@ def test_harmless_mutants_are_left_alone(outcomes):
 def test_every_verified_fix_makes_the_file_run(outcomes):
     tried = [outcome for outcome in outcomes if outcome.repaired not in ("", NO_FIX)]
     failed = [f"{outcome} ## {outcome.repaired}" for outcome in tried if outcome.repaired != "yes"]
-    assert len(tried) >= 30
+    assert len(tried) >= 50
     assert sum(outcome.proof == "source" for outcome in tried) >= len(tried) * 0.9
     assert not failed, f"{len(failed)} of {len(tried)}:\n" + "\n".join(failed)
 
