@@ -30,7 +30,6 @@ def data():
 )  # fmt: skip
 
 _CODES = ("multi_hot", "one_hot", "count", "tf_idf")
-_ENCODERS = ("TextVectorization", "CategoryEncoding", "StringLookup", "IntegerLookup", "Discretization", "Hashing")
 # What hands numbers on as they are.
 _LIGHT = ("Cast", "Identity", "Dropout", "Reshape", "ExpandDims")
 
@@ -51,7 +50,8 @@ def behind_code(evidence: Evidence, node: Node) -> bool:
 
 
 def _mode(node: Node) -> str:
-    return str(node.config.get("output_mode", "multi_hot" if node.op == "CategoryEncoding" else "int"))
+    # A setting is shown where it is not the default, and this class's default is a code.
+    return str(node.config.get("output_mode", "multi_hot" if node.op == "CategoryEncoding" else ""))
 
 
 def _coder(evidence: Evidence, embedding: Node) -> Node | None:
@@ -59,7 +59,7 @@ def _coder(evidence: Evidence, embedding: Node) -> Node | None:
     edges = evidence.flow.into(embedding.id)
     while edges:
         source = evidence.flow.node(edges[0].source)
-        if source.op in _ENCODERS:
-            return source if _mode(source) in _CODES else None
+        if _mode(source) in _CODES:
+            return source
         edges = evidence.flow.into(source.id) if source.op in _LIGHT else []
     return None
