@@ -54,6 +54,11 @@ BROKEN = {
         "class Own(layers.Layer):\n    def call(self, x):\n        x[:, 0] = 0.0\n        return x",
         "x = x.at[:, 0].set(0.0)",
     ),
+    "an item at a call's result": (
+        "item-assigned",
+        "class Own(layers.Layer):\n    def call(self, x):\n        x[int(1)] = 0.0\n        return x",
+        "x = x.at[int(1)].set(0.0)",
+    ),
     "a mask of booleans": (
         "value-asked",
         "class Own(layers.Layer):\n    def call(self, x):\n        return x * jnp.mean(x[x > 0])",

@@ -24,7 +24,9 @@ def item_set(evidence: Evidence, finding: Finding) -> Made:
         for item in found[:1]:
             target = item.targets[0]
             assert isinstance(target, ast.Subscript)
-            tensor, index = ast.unparse(target.value), ast.unparse(target.slice).removeprefix("(").removesuffix(")")
+            tensor = ast.unparse(target.value)
+            # As it stands in the brackets: a tuple by itself has brackets of its own.
+            index = ast.unparse(target)[len(tensor) + 1 : -1]
             value = f"{tensor}.at[{index}].set({IT})"
             yield (
                 f"Set it in a new tensor at {line.at}: {tensor} = {tensor}.at[{index}].set(...)",
