@@ -93,9 +93,11 @@ class Keras3(Framework):
     def _around_symbolic(self, original: Any) -> Any:
         def symbolic_call(operation: Any, *args: Any, **kwargs: Any) -> Any:
             recorder = active()
-            if not isinstance(operation, Layer):
-                remember_line(operation)
-            if recorder is None or recorder.muted or isinstance(operation, Layer) or recorder.inside_opaque or in_symbolic_scope():
+            hidden = recorder is not None and (recorder.muted or recorder.inside_opaque)
+            if hidden or isinstance(operation, Layer) or in_symbolic_scope():
+                return original(operation, *args, **kwargs)
+            remember_line(operation)
+            if recorder is None:
                 return original(operation, *args, **kwargs)
             tensors = list(self.tensors_of(args, kwargs))
             call = recorder.enter(self, "op", operation, type(operation).__name__, str(getattr(operation, "name", "op")), True, tensors)
