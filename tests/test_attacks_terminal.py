@@ -355,6 +355,15 @@ def data():
     time.sleep(600)
 """,
     "its own end": "import atexit, time\ndef build():\n    raise ValueError\ndef late():\n    print('here', flush=True)\n    time.sleep(600)\natexit.register(late)",
+    "objects that do not go": """
+import time
+class Kept:
+    def __del__(self): time.sleep(600)
+kept = Kept()
+def build():
+    print('here', flush=True)
+    time.sleep(600)
+""",
     "a repair": """
 import keras, sys
 def build():

@@ -35,6 +35,8 @@ def check_place(place: str) -> None:
     if not path or not name:
         raise UsageError(f"{place} names no object: type file.py:name, such as train.py:make_model.")
     if not os.path.isfile(path):  # noqa: PTH113
+        if os.path.exists(path):  # noqa: PTH110
+            raise UsageError(f"{path} is no regular file: type the path of a Python file, then a colon and a name in it.")
         near = _near_file(Path(path))
         hint = f"did you mean {near}?" if near else "type the path of a Python file, then a colon and a name in it."
         raise UsageError(f"There is no file {path}: {hint}")

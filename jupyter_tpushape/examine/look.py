@@ -6,6 +6,7 @@ Looking twice (a fix that is tried, a second batch size) is calling :func:`exami
 from __future__ import annotations
 
 import contextlib
+import inspect
 from typing import Any
 
 from ..flow import CannotRebuild, Spec
@@ -76,6 +77,8 @@ def _look(program: Program) -> Examined:
         if error is None and adapter is not None and program.edits is not None:
             model = program.edits.finish(adapter, recorder, model)
         if error is None and adapter is None:
+            if inspect.iscoroutine(model):
+                model.close()  # or Python would warn that nobody waits for it
             raise BadProgram(f"The builder returned {_kind(model)} where a Keras model was expected: let it end with `return model`.")
     elif adapter.is_model(model):
         # A line is worth less than the trace: odd objects among the user's names do not stop it.
