@@ -196,7 +196,7 @@ def loss_failed(evidence: Evidence) -> Iterator[Finding]:
 def _loss_above(evidence: Evidence, node: Node) -> Node | None:
     while node.parent:
         node = evidence.flow.node(node.parent)
-        if node.kind == "loss":
+        if node.kind in ("loss", "metric"):
             return node
     return None
 
@@ -241,13 +241,19 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         sized = _grid(evidence, node, loss, y, p, predictions)
         if sized is not None:
             return sized
-        if len(y) != len(p) and not (kind == "custom" and (y == p[:-1] or not _as_they_are(evidence, node, y, p))):
+        if len(y) != len(p) and not (
+            kind == "custom" and not (y == p[:-1] and p[-1] == 1) and (y == p[:-1] or not _as_they_are(evidence, node, y, p))
+        ):
             return RANK.id, LabelRank(loss.name, y, p, node.failure.said), ()
     name = loss.name if loss.kind in ("loss", "metric") else node.name
-    metric = node.kind == "metric"
+    metric = loss.kind == "metric"
     if node.kind == "op" and len(evidence.given) == 2:
         shapes = tuple(one.spec.shape for one in evidence.given)
-        return CUSTOM.id, OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=reason(evidence, node)), ()
+        return (
+            METRIC.id if metric else CUSTOM.id,
+            OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=reason(evidence, node)),
+            (),
+        )
     return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.said), ()
 
 
@@ -391,6 +397,12 @@ def _meet(evidence: Evidence, node: Node, pairs: list[set[int | None]]) -> bool:
     return any({a, b} in pairs for a, b in zip(shapes[0], shapes[1], strict=True) if a != b)
 
 
+def _widths_met(evidence: Evidence, node: Node, widths: set[int | None]) -> bool:
+    """Whether an operation of the user's own was given both widths: a function that only cuts the predictions up compares no labels."""
+    given = {edge.spec.shape[-1] for edge in evidence.failed_inputs() if edge.spec.shape}
+    return node.kind != "op" or not given or widths <= given
+
+
 def class_labels(evidence: Evidence, labels: Edge, predictions: Edge) -> bool:
     """Whether each label is the number of one of the classes that a row of the predictions tells apart, by the values seen."""
     y, p = labels.spec.shape, predictions.spec.shape
@@ -407,6 +419,8 @@ def _units(
     evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
 ) -> Explained | None:
     if len(y) != len(p) or y[:-1] != p[:-1] or y[-1] == p[-1] or kind == "sparse":
+        return None
+    if kind == "custom" and evidence.failed is not None and not _widths_met(evidence, evidence.failed, {y[-1], p[-1]}):
         return None
     giver = evidence.flow.node(predictions.source)
     stats = (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.carried(labels))

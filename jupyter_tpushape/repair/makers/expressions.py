@@ -99,8 +99,12 @@ def _floats(spec: Spec) -> bool:
 
 def axes(evidence: Evidence, finding: Finding) -> Made:
     """An axis of size 1 more, or less, at one operand."""
+    if isinstance(finding.fact, WrongMask):
+        for line in lines_of(evidence) or lines_at(evidence, finding.location):
+            yield from _mask(line, finding.fact.shape)
+        return
     for line in lines_of(evidence):
-        yield from _mask(line) if isinstance(finding.fact, WrongMask) else _axes(line)
+        yield from _axes(line)
 
 
 def _axes(line: Line) -> Made:
@@ -118,8 +122,8 @@ def _axes(line: Line) -> Made:
                 [line.edit(node, f"{IT}[{', '.join(between)}]").value],
                 f"the other operand has {most} axes",
             )
-        if 1 < len(shape) == most - 1:
-            if _hides(node):
+        if 0 < len(shape) == most - 1:
+            if _hides(node) and len(shape) > 1:
                 # What is hidden from a softmax stands along its axis, the last one.
                 yield (
                     f"Give {short(node)} an axis of size 1 at {line.at}: {_shown(shape, 1)}",
@@ -231,11 +235,10 @@ def _turned(line: Line) -> Made:
     )
 
 
-def _mask(line: Line) -> Made:
+def _mask(line: Line, shape: Shape | None) -> Made:
     """A padding mask is one of value steps, the same for every query step."""
     node = line.keyword("attention_mask")
-    spec = line.spec(node) if node is not None else None
-    if node is not None and spec is not None and spec.shape is not None and len(spec.shape) == 2:
+    if node is not None and shape is not None and len(shape) == 2:
         yield (
             f"Write {short(node)}[:, None, :] at {line.at}",
             [line.edit(node, f"{IT}[:, None, :]").value],

@@ -96,6 +96,25 @@ class LabelsAsWeights(Fact, frozen=True):
         return Side("(x, labels)"), Side("(x, labels, weights)")
 
 
+class ClassesAsWeights(Fact, frozen=True):
+    """``count`` sample weights, one for each class of labels ``labels``; ``rows`` samples."""
+
+    count: int
+    rows: int
+    labels: Shape | None
+    hot: bool
+
+    def message(self) -> str:
+        return f"The sample weights are {self.count} numbers, one for each class, and fit takes one for each of the {self.rows} samples."
+
+    def why(self) -> str:
+        each = "np.sum(y * weights, axis=-1)" if self.hot else "weights[y]"
+        return f"The weight of its class belongs to each label: sample_weight={each}. For one label a sample, class_weight={{0: ..., 1: ...}} in fit does the same."
+
+    def sides(self) -> Sides:
+        return Side(f"{self.rows} weights"), Side(f"{self.count} weights")
+
+
 class Refused(Fact, frozen=True):
     """What the sampler knows that ``fit`` refuses, in the sampler's words."""
 

@@ -420,6 +420,19 @@ class IdOutOfRange(OutOfRange, frozen=True):
         )
 
 
+class MadeOutOfRange(OutOfRange, frozen=True):
+    """Ids that the program makes by itself, as one a position, and that an embedding has no row for."""
+
+    def message(self) -> str:
+        return f"{named(self.layer)} has {self.size} rows, and the program asks it for rows {self.lowest} to {self.highest}."
+
+    def why(self) -> str:
+        return (
+            f"These ids come from the program itself, such as one for each position of a sequence: {self.highest + 1} positions need as many rows. "
+            f"A CPU raises at the first id beyond {self.size - 1}; a TPU silently takes the last row instead."
+        )
+
+
 class RowsConvolvedAlone(Fact, frozen=True):
     """A convolution that slides over the axes ``names`` and reads further ones of ``shape`` as more batch."""
 
