@@ -393,4 +393,55 @@ att = L.Attention()([a, b])
 x = L.Concatenate()([b, att])
 model = keras.Model([a, b], L.Dense(1)(L.GlobalAveragePooling1D()(x)))
 """, f"[{_rows(8, 7, 4)}, {_rows(8, 5, 4)}], {_rows(8, 1)}"), (("    att = L.Attention()([a, b])", "    att = L.Attention()([b, a])"),))),
+    "steps that a Flatten folds": ("label-rank", Own(_model("""
+i = keras.Input((6, 3))
+x = L.TimeDistributed(L.Dense(4))(i)
+x = L.Flatten()(x)
+model = keras.Model(i, L.Dense(2)(x))
+""", f"{_rows(8, 6, 3)}, {_rows(8, 6, 2)}"), (("    x = L.Flatten()(x)", "    x = L.Identity()(x)"),))),
+    "channels that are dealt out": ("op-shapes", Own(_model("""
+i = keras.Input((4, 4, 3))
+x = L.Conv2D(6, 3, padding='same')(i)
+model = keras.Model(i, Deal()(x))
+""", f"{_rows(4, 4, 4, 3)}, {_rows(4, 8, 8, 3)}", head="""
+class Deal(L.Layer):
+    def call(self, x):
+        return tf.nn.depth_to_space(x, 2)
+"""), (("    x = L.Conv2D(6, 3, padding='same')(i)", "    x = L.Conv2D(12, 3, padding='same')(i)"),))),
+    "a product the other way round": ("op-shapes", Own("""
+class Spread(L.Layer):
+    def call(self, inputs):
+        x, links = inputs
+        return tf.matmul(x, links)
+
+
+def build():
+    a, b = keras.Input((5, 3)), keras.Input((5, 5))
+    model = keras.Model([a, b], L.Dense(1)(L.GlobalAveragePooling1D()(Spread()([a, b]))))
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return """ + f"[{_rows(8, 5, 3)}, {_rows(8, 5, 5)}], {_rows(8, 1)}\n", (("        return tf.matmul(x, links)", "        return tf.matmul(links, x)"),))),
+    "a column where a row is meant": ("op-shapes", Own("""
+class Noisy(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.mean = L.Dense(2)
+        self.scale = self.add_weight(name="scale", shape=(2, 1), initializer="ones")
+
+    def call(self, x):
+        mean = self.mean(x)
+        return mean + mean * self.scale
+
+
+def build():
+    model = Noisy()
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return """ + f"{_rows(8, 6)}, {_rows(8, 2)}\n", (("        return mean + mean * self.scale", "        return mean + mean * keras.ops.reshape(self.scale, (-1,))"),))),
 }  # fmt: skip

@@ -184,6 +184,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         entry.declare_rows,
     ),
     "op-shapes": (
+        layers.divided,
         jax_arrays.carried,
         batching.whole_graph,
         layers.flatten_upstream,
@@ -217,7 +218,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "integer-labels": (labels.sparse_loss, labels.one_hot_labels),
     "one-hot-labels": (labels.dense_loss, labels.label_numbers),
     "output-units": (written.written_side, heads.missing_head, heads.units, labels.label_numbers_binary, heads.append_head),
-    "label-rank": (heads.last_frame, labels.label_numbers_binary, labels.label_axes, heads.one_unit, heads.flatten_cause),
+    "label-rank": (heads.unfolded, heads.last_frame, labels.label_numbers_binary, labels.label_axes, heads.one_unit, heads.flatten_cause),
     "output-size": (
         labels.next_steps,
         written.written_output,

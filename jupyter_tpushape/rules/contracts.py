@@ -10,6 +10,7 @@ from ..examine.evidence import Evidence, Given
 from ..examine.heard import HeardCall, HeardCarry, hear
 from ..examine.heard_contracts import (
     HeardBoolean,
+    HeardClassRows,
     HeardDtypes,
     HeardInput,
     HeardLoopState,
@@ -52,6 +53,7 @@ from .facts.contracts import (
     WeightApart,
     WeightCount,
 )
+from .facts.loss import RowsOfValues
 from .registry import rule
 from .words import givers
 
@@ -233,6 +235,16 @@ def _arguments(at: Break) -> Explained:
     return "layer-raises", CallArguments(Who.of(at.node), said.name, len(at.edges))
 
 
+def _class_rows(at: Break) -> Explained:
+    """One-hot rows for a function of TensorFlow's own that reads class numbers."""
+    said = hear(at.node.failure, HeardClassRows)
+    if said is None or said.labels != said.predictions:
+        return None
+    stats = [found for found in (getattr(at.evidence.sample, "label_stats", None) or {}).values() if found is not None]
+    hot = len(stats) == 1 and stats[0].one_hot
+    return "one-hot-labels", RowsOfValues("a sparse cross-entropy", said.labels, said.predictions, "one-hot" if hot else "")
+
+
 def _refused(at: Break) -> Explained:
     """A line of the program's own that calls a function with other arguments than it takes."""
     found: Refused | None = at.evidence.facts.get("refused")
@@ -324,7 +336,7 @@ def _line(at: Break) -> Explained:
 
 
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
-    lambda at: not_called(at.evidence), _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _call, _refused, _shapes_in_build, _line,
+    lambda at: not_called(at.evidence), _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _call, _class_rows, _refused, _shapes_in_build, _line,
 )  # fmt: skip
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..examine.heard import HeardReshape, hear
+from ..examine.heard import HeardReshape, HeardUnlike, hear
 from ..flow import Finding
-from .facts.data import ClassesAsWeights, DataRaised, Refused, Sampled, TooManyParts, Unfilled
+from ..trace.assemble import failure
+from .facts.data import ClassesAsWeights, DataRaised, PipelineShapes, Refused, Sampled, TooManyParts, Unfilled
 from .registry import check, rule
 
 DATA_RAISES = rule(
@@ -58,10 +59,14 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
         said, where = node.failure.said, node.location
         nodes: tuple[str, ...] = (node.id,)
     elif error is not None:
-        said, where, nodes = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__, None, ()
+        said, where, nodes = failure(error, "data").said, None, ()
     else:
         return
     reshape = hear(said, HeardReshape)
+    unlike = hear(said, HeardUnlike)
+    if unlike is not None:
+        yield Finding.of(DATA_RAISES.id, "error", PipelineShapes(unlike.first, unlike.second), nodes, location=where)
+        return
     fact = Unfilled(reshape.have, reshape.wanted, "data") if reshape is not None and reshape.by == "numpy" else DataRaised(said)
     yield Finding.of(DATA_RAISES.id, "error", fact, nodes, location=where)
 

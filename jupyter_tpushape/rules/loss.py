@@ -244,7 +244,12 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         if len(y) != len(p) and not (
             kind == "custom" and not (y == p[:-1] and p[-1] == 1) and (y == p[:-1] or not _as_they_are(evidence, node, y, p))
         ):
-            return RANK.id, LabelRank(loss.name, y, p, node.failure.said), ()
+            folded = _folder(evidence, y, p, predictions)
+            return (
+                RANK.id,
+                LabelRank(loss.name, y, p, node.failure.said, Who.of(folded) if folded is not None else None),
+                ((folded.id,) if folded is not None else ()),
+            )
     name = loss.name if loss.kind in ("loss", "metric") else node.name
     metric = loss.kind == "metric"
     if node.kind == "op" and len(evidence.given) == 2:
@@ -273,6 +278,19 @@ def _grid(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, predic
     made = written(sizes[axis]) if len(sizes) == len(p) and why is None else ""
     fact = GridApart(Who.of(head), loss.name, y, p, axis, why, made)
     return SIZE.id, fact, (head.id, loss.id, *blamed(evidence.flow, fact))
+
+
+def _folder(evidence: Evidence, y: Shape, p: Shape, predictions: Edge) -> Node | None:
+    """The layer upstream that folded, or pooled away, the axis that the labels have more than the predictions."""
+    if len(y) != len(p) + 1 or len(y) < 3 or y[1] in (None, 1):
+        return None
+    start = evidence.flow.node(predictions.source)
+    for node in [start, *ancestors(evidence, start.id)]:
+        given = next((edge.spec.shape for edge in evidence.flow.into(node.id)), None)
+        gives = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
+        if given is not None and gives is not None and len(given) == len(gives) + 1 and node.kind == "layer":
+            return node if given[1] == y[1] and len(gives) == 2 else None
+    return None
 
 
 def _weights(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape) -> Explained | None:

@@ -9,7 +9,7 @@ from ..examine.heard import HeardUnequal, hear
 from ..examine.heard_contracts import HeardUneven
 from ..flow import Edge, Node, Shape, show_shape
 from ..graph import Axis, axes, written
-from .facts.reasons import LacksAxis, Lengths, Reason, Uneven, WholeOnly, WrittenRows
+from .facts.reasons import Column, LacksAxis, Lengths, Reason, Uneven, WholeOnly, WrittenRows
 from .upstream import ancestors, cause_of_axes, maker_of
 from .words import placed
 
@@ -43,6 +43,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         if batch_axis(its) is not None and len(shape) != len(fixed):
             short, long = sorted((shape, fixed), key=len)
             return LacksAxis(short, long, product, _through(evidence, one if len(a) > len(b) else other))
+        if len(fixed) > 1 and m == 0 and number > 1 and all(n == 1 for n in fixed[1:]) and shape[-1] == number:
+            return Column(fixed, shape)
         return WrittenRows(number, shape[k]) if batch_axis(its) is None and its.giver is None else None
     if batch_axis(one) == i or batch_axis(other) == j or a[i] is None or b[j] is None:
         return None
@@ -89,6 +91,8 @@ def _made(evidence: Evidence, edge: Edge, axis: int) -> str:
     before = next((one for one in evidence.flow.into(node.id) if one.spec.shape), None)
     if node.kind != "op" or before is None or node.op.lower() not in _PARTS:
         return node.name
+    if node.called is not None and node.op.lower() not in node.called.text.lower().replace("_", "") and node.op.lower() == "reshape":
+        return f"what is computed{placed(node)}"
     after = next((one.spec.shape for one in evidence.flow.out_of(node.id)), None)
     if node.op.lower() == "reshape":
         return f"a reshape{placed(node)} of {show_shape(before.spec.shape)} to {show_shape(after)}"

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ...examine.evidence import Evidence
+from ...examine.heard import HeardDivisor, hear
 from ...flow import Edit, Finding, Node, Shape, elements, show_shape
 from ...flow.observed import passes
 from ...rules.facts.calls import CodedIds, MadeAnew
@@ -480,6 +481,23 @@ def made_once(evidence: Evidence, finding: Finding) -> Made:
             [MadeOnce("model", file, finding.location.line, finding.fact.cls).value],
             "its variables are then kept, and trained",
         )
+
+
+def divided(evidence: Evidence, finding: Finding) -> Made:
+    """As many channels as an operation that deals them out needs: those of the labels, times its blocks."""
+    node = evidence.failed
+    said = hear(node.failure, HeardDivisor) if node is not None else None
+    giver = next((evidence.flow.node(edge.source) for edge in evidence.failed_inputs()), None) if node is not None else None
+    if said is None or giver is None or giver.config.get("filters") != said.given:
+        return
+    channels = {spec.shape[-1] for _, spec in evidence.y if spec.shape and len(spec.shape) == 4}
+    most = channels.pop() if len(channels) == 1 else -(-said.given // said.divisor)
+    wanted = (most or 1) * said.divisor
+    yield (
+        f"Give {giver.name} {wanted} filters: {most} times {said.divisor}",
+        [configure(giver.name, filters=wanted)],
+        f"{said.given} channels cannot be dealt out to {said.divisor} places",
+    )
 
 
 def permute(evidence: Evidence, finding: Finding) -> Made:

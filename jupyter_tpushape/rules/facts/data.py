@@ -41,6 +41,29 @@ class DataRaised(Fact, frozen=True):
         return f"It says: {self.said}"
 
 
+class PipelineShapes(Fact, frozen=True):
+    """Two tensors that the data code puts together, and that do not go together."""
+
+    first: Shape
+    second: Shape
+
+    def message(self) -> str:
+        return f"The data code works on {show_shape(self.first)} and {show_shape(self.second)}, which cannot be broadcast together."
+
+    def why(self) -> str:
+        short, long = sorted((self.first, self.second), key=len)
+        if len(short) < len(long) and short and short[0] == long[0]:
+            ones = (*short, *[1] * (len(long) - len(short)))
+            return (
+                f"Shapes are matched from the right, so the rows of {show_shape(short)} meet the last axis of {show_shape(long)}. "
+                f"One value a row has to be {show_shape(ones)} there: x[{', '.join([':', *['None'] * (len(long) - 1)])}]."
+            )
+        return "Shapes are matched from the right; sizes there must be equal, or one of them 1."
+
+    def sides(self) -> Sides:
+        return Side(show_shape(self.second)), Side(show_shape(self.first))
+
+
 class Sampled(Fact, frozen=True):
     """How the sample was taken; ``text`` is the sampler's."""
 

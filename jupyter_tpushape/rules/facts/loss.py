@@ -167,12 +167,13 @@ class WrongUnits(Fact, frozen=True):
 
 
 class LabelRank(Fact, frozen=True):
-    """Labels and predictions with another number of axes, and no cause is known."""
+    """Labels and predictions with another number of axes. ``folded``: a layer that folded the axis which the labels still have."""
 
     loss: str
     labels: Shape
     predictions: Shape
     said: str
+    folded: Who | None = None
 
     def message(self) -> str:
         return (
@@ -181,6 +182,8 @@ class LabelRank(Fact, frozen=True):
         )
 
     def why(self) -> str:
+        if self.folded is not None:
+            return f"{named(self.folded)} folds the {self.labels[1]} steps into one row, and the labels have one for each of them."
         return f"It says: {self.said}"
 
     def sides(self) -> Sides:
