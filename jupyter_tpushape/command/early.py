@@ -50,7 +50,7 @@ def check_place(place: str) -> None:
 
 def _near_file(path: Path) -> str:
     try:
-        there = [one.name for one in path.parent.iterdir() if one.suffix == path.suffix]
+        there = [one.name for one in path.parent.iterdir() if one.suffix == path.suffix and os.path.exists(one)]  # noqa: PTH110
     except OSError:
         return ""
     near = difflib.get_close_matches(path.name, there, 1)

@@ -21,7 +21,7 @@ from ..trace.framework import Framework
 from ..trace.frameworks import adapter_for, loaded
 from ..trace.hindsight import look_back
 from ..trace.locations import Place, location
-from ..trace.patience import ENDS, limited
+from ..trace.patience import ENDS, TimeUp, limited, patience
 from ..trace.raised import raised_at, raised_by
 from ..trace.reach import is_step
 from ..trace.recorder import Recorder
@@ -103,7 +103,12 @@ def _look(program: Program) -> Examined:
         data_failed(seen, data_error)
         return seen
     try:
-        take_sample(seen, framework)
+        # Waiting for a first batch has a limit of its own, which is up before this one.
+        with limited("Looking at the data", 3 * patience()):
+            take_sample(seen, framework)
+    except TimeUp as late:
+        data_failed(seen, late)
+        return seen
     except DataRaises as raised:
         data_failed(seen, raised.error)
         return seen
