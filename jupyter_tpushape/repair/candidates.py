@@ -104,7 +104,15 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "input-dtype": (entry.declare_text,),
     "input-patches": (),
     "input-structure": (inputs.unstacked,),
-    "data-misfit": (labels.class_numbers, data.yield_tuple, data.group_rows, data.transpose_all, data.transpose_rows, data.shared_rows),
+    "data-misfit": (
+        data.pad_rows,
+        labels.class_numbers,
+        data.yield_tuple,
+        data.group_rows,
+        data.transpose_all,
+        data.transpose_rows,
+        data.shared_rows,
+    ),
     "data-raises": (data.recount, data.whole_windows),
     "dynamic-unsupported": (batching.static_batch, batching.static_lengths, batching.static_both, operations.static_mask),
     "dynamic-axis": (batching.static_lengths, batching.static_both),
@@ -154,6 +162,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "layer-axis": (layers.project_before,),
     "merge-shapes": (
         merging.exchange_query,
+        merging.exchange_skips,
         merging.one_width,
         merging.flat_embeddings,
         merging.ended_sequence,
@@ -221,6 +230,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "label-rank": (heads.unfolded, heads.last_frame, labels.label_numbers_binary, labels.label_axes, heads.one_unit, heads.flatten_cause),
     "output-size": (
         labels.next_steps,
+        merging.padded_throughout,
         written.written_output,
         written.written_grid,
         merging.at_cause,
