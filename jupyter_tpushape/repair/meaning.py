@@ -33,6 +33,8 @@ def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> lis
 
 def _inputs_lost(before: Evidence, after: Evidence) -> Iterator[Question]:
     """An input that nothing reads any more."""
+    if "train_step" in (after.facts.get("overrides") or ()):
+        return  # what a step of the user's own reads does not end in an output or a loss of Keras'
     lost = [name for name in _unread(after.flow) if name not in _unread(before.flow)]
     if lost:
         yield f"Is {' and '.join(lost)} meant to be ignored? No output depends on it with this edit."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from types import FrameType
 from typing import Any
 
 import msgspec
@@ -33,16 +34,19 @@ def refused_call(error: BaseException) -> Refused | None:
     found = innermost(error) if isinstance(error, TypeError) else None
     if found is None:
         return None
-    frame, _, text = found
+    frame, place, text = found
     try:
-        call = ast.parse(text.strip(), mode="eval").body
+        tree = ast.parse(text.strip())
     except (SyntaxError, ValueError):
         return None
-    if (
-        not isinstance(call, ast.Call)
-        or any(isinstance(item, ast.Starred) for item in call.args)
-        or any(w.arg is None for w in call.keywords)
-    ):
+    # Where the interpreter tells the expression, that is the call; else it is one on the line, and what is inside runs first.
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    refused = (_refused(frame, call) for call in (calls[:1] if place.span is not None else reversed(calls)))
+    return next((one for one in refused if one is not None), None)
+
+
+def _refused(frame: FrameType, call: ast.Call) -> Refused | None:
+    if any(isinstance(item, ast.Starred) for item in call.args) or any(word.arg is None for word in call.keywords):
         return None
     function = values_of(frame).function(call.func)
     try:
