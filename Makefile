@@ -119,8 +119,8 @@ ATTACKS := tests/test_attacks_documents.py tests/test_attacks_files.py tests/tes
 soak: install
 	@echo "seed $(SEED)"
 	TPUSHAPE_FUZZ=$(FUZZ) TPUSHAPE_SEED=$(SEED) python -m pytest $(ATTACKS) -k random -q
-	TPUSHAPE_SOAK=$(SOAK) python -m pytest tests/test_weather.py -k "random or thousand" -q
-	TPUSHAPE_SOAK=$(SOAK) python -m pytest tests/test_forms.py -q
+	TPUSHAPE_SOAK=$(SOAK) python -m pytest tests/test_weather.py -k "random or thousand" -q --hypothesis-seed=$(SEED)
+	TPUSHAPE_SOAK=$(SOAK) TPUSHAPE_SEED=$(SEED) python -m pytest tests/test_forms.py -q
 
 # Both ask their registry for known advisories; one that does not answer is said, and is no failure.
 audit: install

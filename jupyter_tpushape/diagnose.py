@@ -16,7 +16,7 @@ from .rules.facts.tpu_batch import ShareOnly
 from .sources.belongings import Belongings
 from .trace.axes import name_axes
 from .trace.locations import user_frame
-from .trace.patience import timed_out
+from .trace.patience import TimeUp, limited, timed_out
 from .trace.reach import is_step, plain
 from .trace.turns import Training, turn
 
@@ -99,7 +99,12 @@ def trace(
 
 
 def _report(program: Program, fixes: bool, compiler: str | None, limits: Any, compile_batches: bool, start: float) -> Report:
-    belongings = Belongings(program.model, program.data)
+    try:
+        # An object may answer to any name, or never answer.
+        with limited("An attribute of the model or the data"):
+            belongings = Belongings(program.model, program.data)
+    except TimeUp as late:
+        raise BadProgram(f"{late}.") from None
     try:
         return _looked(program, belongings, fixes, compiler, limits, compile_batches, start)
     finally:

@@ -204,6 +204,12 @@ def test_no_other_end_looks_like_a_verdict(name: str, check: Check) -> None:
         assert done.stderr.startswith(b"tpushape: ")
 
 
+def test_streams_that_the_program_replaces_are_not_ours(check: Check) -> None:
+    broken = "class Broken:\n    def write(self, *a): raise ValueError\n    def flush(self): raise ValueError\n"
+    done = check(f"import sys\n{broken}sys.stdout = sys.stderr = Broken()\n" + BROKEN)
+    assert done.returncode == 1 and "1 problem" in done.stdout.decode()
+
+
 def test_a_process_that_the_program_forked_writes_no_second_report(check: Check) -> None:
     done = check("import os\n" + BROKEN.replace("    return", "    if os.fork():\n        os.wait()\n    return"), "--format", "json")
     assert done.returncode == 1
@@ -355,6 +361,15 @@ def data():
     time.sleep(600)
 """,
     "its own end": "import atexit, time\ndef build():\n    raise ValueError\ndef late():\n    print('here', flush=True)\n    time.sleep(600)\natexit.register(late)",
+    "objects that do not go": """
+import time
+class Kept:
+    def __del__(self): time.sleep(600)
+kept = Kept()
+def build():
+    print('here', flush=True)
+    time.sleep(600)
+""",
     "a repair": """
 import keras, sys
 def build():

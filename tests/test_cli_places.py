@@ -58,6 +58,12 @@ def test_a_notebook_runs_up_to_its_training_call_and_its_findings_point_into_the
     assert not (folder / "trained").exists()
 
 
+def test_a_cell_that_ends_its_kernel_is_named(notebook, capsys):
+    notebook(["x = 1", "import os; os._exit(0)"])
+    assert main(["check", "train.ipynb", "--execute"]) == 2
+    assert capsys.readouterr().err == "tpushape: Code cell 2 ends the kernel that train.ipynb runs in: mend that first.\n"
+
+
 def test_a_cell_that_raises_for_reasons_of_its_own_is_named(notebook, capsys):
     notebook(["1 / 0"])
     assert main(["check", "train.ipynb", "--execute"]) == 2

@@ -11,7 +11,8 @@ from forms.programs import FAULTS, WAYS, forms
 
 import jupyter_tpushape as tpushape
 
-SEED = 20261121
+# make soak asks for programs of its own.
+SEED = int(os.environ.get("TPUSHAPE_SEED", "20261121"))
 # Each fault in a few ways, others with each one; TPUSHAPE_SOAK runs them all.
 WHOLE = bool(os.environ.get("TPUSHAPE_SOAK"))
 STEP = 8

@@ -55,6 +55,8 @@ def _sensible(options: Any) -> None:
             raise UsageError(f"{options.output} is what is checked, and the report would take its place: type --output with another path.")
     if options.input_spec and options.data:
         raise UsageError("Give --data or --input-spec, and not both.")
+    if not options.timeout > 0:
+        raise UsageError(f"A cell takes some time: type --timeout 600, and not {options.timeout:g}.")
     if options.batch_size is not None and options.batch_size < 1:
         raise UsageError(f"A batch has at least 1 row: type --batch-size 32, and not {options.batch_size}.")
     if options.compile_batches and options.compile != "tpu":
@@ -112,6 +114,8 @@ def _report(options: Any) -> Any:
     if is_saved(Path(options.model)):
         model = saved_model(options.model, compiled=not options.loss, batched=bool(options.input_spec or options.data))
     else:
+        if os.path.isdir(options.model):  # noqa: PTH112
+            raise UsageError(f"{options.model} is a folder, and has no saved_model.pb: type the path of a model, or file.py:name.")
         if not _chooses_backend(options.model):
             import_backend()
         model = load(options.model)

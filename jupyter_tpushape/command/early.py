@@ -35,6 +35,8 @@ def check_place(place: str) -> None:
     if not path or not name:
         raise UsageError(f"{place} names no object: type file.py:name, such as train.py:make_model.")
     if not os.path.isfile(path):  # noqa: PTH113
+        if os.path.exists(path):  # noqa: PTH110
+            raise UsageError(f"{path} is no regular file: type the path of a Python file, then a colon and a name in it.")
         near = _near_file(Path(path))
         hint = f"did you mean {near}?" if near else "type the path of a Python file, then a colon and a name in it."
         raise UsageError(f"There is no file {path}: {hint}")
@@ -48,7 +50,7 @@ def check_place(place: str) -> None:
 
 def _near_file(path: Path) -> str:
     try:
-        there = [one.name for one in path.parent.iterdir() if one.suffix == path.suffix]
+        there = [one.name for one in path.parent.iterdir() if one.suffix == path.suffix and os.path.exists(one)]  # noqa: PTH110
     except OSError:
         return ""
     near = difflib.get_close_matches(path.name, there, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import os
@@ -140,6 +141,8 @@ def answer_soon() -> None:
     """Ctrl-C ends the process within a second, also inside code in C that looks up late."""
     if threading.current_thread() is not threading.main_thread() or os.name != "posix":
         return
+    # What is registered first runs last.
+    atexit.register(_leave_at_once)
     with contextlib.suppress(ValueError, OSError, RuntimeError):
         if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
             return
@@ -157,11 +160,12 @@ def _wait(read: int) -> None:
                 sent.pop()
                 continue
             time.sleep(GRACE)
-            if _Done.yet:
+            if _Done.code is None:
+                with contextlib.suppress(Exception):
+                    sys.stderr.write("tpushape: Interrupted.\n")
+                    sys.stderr.flush()
+            elif _Done.code != INTERRUPTED:
                 return
-            with contextlib.suppress(Exception):
-                sys.stderr.write("tpushape: Interrupted.\n")
-                sys.stderr.flush()
             _LEAVE(INTERRUPTED)
 
 
@@ -172,14 +176,23 @@ _STARTED: list[int] = []
 
 
 class _Done:
-    """Whether the command has ended by itself."""
+    """The exit code of a command that has ended by itself."""
 
-    yet = False
+    code: int | None = None
+
+
+def _leave_at_once() -> None:
+    """After an interrupt the interpreter is not taken down object by object, which takes seconds where TensorFlow has made many."""
+    if _Done.code == INTERRUPTED:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):
+                stream.flush()
+        _LEAVE(INTERRUPTED)
 
 
 def done(code: int) -> None:
     """The command has its exit code: from here on an interrupt ends the process with that, and says nothing."""
-    _Done.yet = True
+    _Done.code = code
     if threading.current_thread() is threading.main_thread():
         with contextlib.suppress(ValueError, OSError):
             signal.signal(signal.SIGINT, lambda *_: _LEAVE(code))

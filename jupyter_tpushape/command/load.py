@@ -16,6 +16,8 @@ from .quiet import import_backend
 from .usage import UsageError
 
 _SPEC = re.compile(r"\s*(?:(?P<name>[A-Za-z_][\w./-]*)=)?(?P<shape>[\d?,\sNone()]*?)\s*:\s*(?P<dtype>[a-z]+\d*)\s*")
+# TensorFlow keeps sizes in 64 bits, and counts elements in them.
+MOST_AXIS = 2**53
 DTYPES = (
     "float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool", "string",
 )  # fmt: skip
@@ -111,6 +113,8 @@ def input_spec(texts: list[str]) -> Any:
         tokens = [part.strip() for part in match["shape"].strip("() ").split(",") if part.strip()]
         if any(token not in ("?", "None") and not token.isdigit() for token in tokens) or not tokens:
             raise UsageError(f'{text!r} has an axis that is no number: type "32,224,224,3:float32", with ? for an axis that is not known.')
+        if any(token.isdigit() and not 0 < int(token[:20]) <= MOST_AXIS for token in tokens):
+            raise UsageError(f"{text[:80]!r} has an axis of no size that a tensor has: type 1 to {MOST_AXIS:,}, or ?.")
         axes = [None if token in ("?", "None") else int(token) for token in tokens]
         found.append((match["name"] or "", Spec(tuple(axes), match["dtype"])))
     if not found:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import queue
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ import msgspec
 from ..report import Report
 from .usage import UsageError
 
+# Of a notebook with its outputs.
+_MOST = 256 * 2**20
 _PROLOGUE = "from jupyter_tpushape.notebook import scratch as _tpushape_scratch; _tpushape_scratch.begin({!r})"
 _REACHED = "__import__('jupyter_tpushape.notebook.scratch', fromlist=['reached']).reached({!r})"
 _FINISH = "__import__('jupyter_tpushape.notebook.scratch', fromlist=['finish']).finish({!r}, {!r})"
@@ -62,16 +66,27 @@ def report_of(options: Any) -> Report:
 
 def _cells(path: Path) -> list[str]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        # A pipe would be waited for, and a device read without an end.
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise UsageError(f"{path} is no regular file.")
+        with path.open("rb") as file:
+            data = file.read(_MOST + 1)
+        if len(data) > _MOST:
+            raise UsageError(f"{path} has more than {_MOST:,} bytes: clear its outputs, and type this again.")
+        document = json.loads(data.decode("utf-8-sig"))
         found = [_text(cell["source"]) for cell in document["cells"] if cell["cell_type"] == "code"]
-    except OSError:
+    except OSError as error:
+        if path.exists():
+            raise UsageError(f"{path} cannot be read ({error.strerror}).") from None
         raise UsageError(f"There is no notebook {path}: type the path of an .ipynb file.") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise UsageError(f"{path} is not a notebook of format 4: open and save it in JupyterLab.") from None
     return found
 
 
 def _text(source: Any) -> str:
+    if not isinstance(source, (str, list)):
+        raise TypeError
     return source if isinstance(source, str) else "".join(source)
 
 
@@ -108,7 +123,7 @@ def _run(path: Path, cells: list[str], asked: dict[str, Any], limit: float) -> t
             client.start_channels()
             try:
                 client.wait_for_ready(timeout=120)
-                return _walk(client, path, cells, asked, limit, Path(scratch) / "answer.json")
+                return _walk(client, manager.is_alive, path, cells, asked, limit, Path(scratch) / "answer.json")
             finally:
                 client.stop_channels()
         except TimeoutError:
@@ -120,14 +135,38 @@ def _run(path: Path, cells: list[str], asked: dict[str, Any], limit: float) -> t
             manager.shutdown_kernel(now=True)
 
 
-def _walk(client: Any, path: Path, cells: list[str], asked: dict[str, Any], limit: float, answer: Path) -> tuple[Report, dict[int, int]]:
-    def run(code: str, *, kept: bool = False, ask: str = "") -> dict[str, Any]:
+def _reply(client: Any, alive: Callable[[], bool], sent: str, limit: float, dead: str) -> dict[str, Any]:
+    """The kernel's answer to what was sent.
+
+    Raises:
+        TimeoutError: where the time is up first.
+        UsageError: where the kernel ends first; ``dead`` is what is said then.
+    """
+    end = time.monotonic() + limit
+    while True:
+        gone = not alive()
+        try:
+            message = client.get_shell_msg(timeout=min(0.5, max(0.01, end - time.monotonic())))
+        except queue.Empty:
+            if gone:
+                raise UsageError(dead) from None
+            if time.monotonic() >= end:
+                raise TimeoutError from None
+        else:
+            if message["parent_header"].get("msg_id") == sent:
+                return dict(message["content"])
+
+
+def _walk(
+    client: Any, alive: Callable[[], bool], path: Path, cells: list[str], asked: dict[str, Any], limit: float, answer: Path
+) -> tuple[Report, dict[int, int]]:
+    def run(code: str, *, kept: bool = False, ask: str = "", what: str = "Looking at the model") -> dict[str, Any]:
         # Outputs of the notebook's own are nobody's business here.
-        reply = client.execute_interactive(
+        sent = client.execute(
             code, silent=False, store_history=kept, user_expressions={"reached": ask} if ask else None,
-            allow_stdin=False, timeout=limit, output_hook=lambda _message: None, stop_on_error=False,
+            allow_stdin=False, stop_on_error=False,
         )  # fmt: skip
-        return dict(reply["content"])
+        return _reply(client, alive, sent, limit, f"{what} ends the kernel that {path.name} runs in: mend that first.")
 
     source = "\n".join(cells)
     frameworks = [name for name in ("tensorflow", "keras", "tf_keras") if re.search(rf"\b{name}\b", source)]
@@ -140,9 +179,9 @@ def _walk(client: Any, path: Path, cells: list[str], asked: dict[str, Any], limi
     for index, cell in enumerate(cells):
         if not cell.strip():
             continue
-        reply = run(cell, kept=True)
+        reply = run(cell, kept=True, what=f"Code cell {index + 1}")
         numbers[int(reply.get("execution_count") or 0)] = index
-        told = run("", ask=_REACHED.format(names)).get("user_expressions", {}).get("reached", {})
+        told = run("", ask=_REACHED.format(names), what=f"Code cell {index + 1}").get("user_expressions", {}).get("reached", {})
         state = str(told.get("data", {}).get("text/plain", "")).strip("'")
         if state:
             break

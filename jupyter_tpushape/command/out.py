@@ -117,14 +117,18 @@ def lenient() -> Iterator[None]:
 
 
 class Aside:
-    """While the program runs, what it writes to stdout goes to stderr: Python's prints, C++'s, and those of processes that it starts."""
+    """While the program runs, what it writes to stdout goes to stderr: Python's prints, C++'s, and those of processes that it starts.
+
+    Afterwards both streams are what they were, whatever the program has put in their place.
+    """
 
     def __init__(self) -> None:
         self._stdout: TextIO | None = None
+        self._stderr: TextIO | None = None
         self._descriptor = -1
 
     def __enter__(self) -> None:
-        self._stdout = sys.stdout
+        self._stdout, self._stderr = sys.stdout, sys.stderr
         with contextlib.suppress(OSError, ValueError, AttributeError):
             if self._stdout is not None and self._stdout.fileno() == 1:
                 self._stdout.flush()
@@ -134,7 +138,7 @@ class Aside:
 
     def __exit__(self, *exception: object) -> None:
         stdout = self._stdout
-        sys.stdout = stdout
+        sys.stdout, sys.stderr = stdout, self._stderr
         if self._descriptor >= 0:
             with contextlib.suppress(OSError, ValueError):
                 if stdout is not None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
+from ..files import write_bytes
 from .ends import no_way_out
 from .out import Aside, said, written
 from .usage import UsageError
@@ -16,9 +18,9 @@ def port(options: Any) -> int:
     from ..port import port as ported
 
     path = Path(options.program)
-    if not path.is_file():
+    if not os.path.isfile(path):  # noqa: PTH113 - says no to what no file system takes
         raise UsageError(f"There is no file {options.program}: type the path of a Python file.")
-    if options.python is not None and not Path(options.python).is_file():
+    if options.python is not None and not os.path.isfile(options.python):  # noqa: PTH113
         raise UsageError(f"There is no Python {options.python}: type the path of an interpreter, such as .venv/bin/python.")
     try:
         with Aside(), no_way_out():
@@ -27,7 +29,7 @@ def port(options: Any) -> int:
         raise UsageError(str(error)) from None
     if options.output:
         try:
-            Path(options.output).write_text(made.text, encoding="utf-8")
+            write_bytes(Path(options.output), made.data)
         except OSError as error:
             raise UsageError(
                 f"{options.output} cannot be written ({error.strerror}): type --output with a path in a folder that is there."

@@ -6,6 +6,7 @@ Looking twice (a fix that is tried, a second batch size) is calling :func:`exami
 from __future__ import annotations
 
 import contextlib
+import inspect
 from typing import Any
 
 from ..flow import CannotRebuild, Spec
@@ -20,7 +21,7 @@ from ..trace.framework import Framework
 from ..trace.frameworks import adapter_for, loaded
 from ..trace.hindsight import look_back
 from ..trace.locations import Place, location
-from ..trace.patience import ENDS, limited
+from ..trace.patience import ENDS, TimeUp, limited, patience
 from ..trace.raised import raised_at, raised_by
 from ..trace.reach import is_step
 from ..trace.recorder import Recorder
@@ -78,6 +79,8 @@ def _look(program: Program) -> Examined:
         if error is None and adapter is not None and program.edits is not None:
             model = program.edits.finish(adapter, recorder, model)
         if error is None and adapter is None:
+            if inspect.iscoroutine(model):
+                model.close()  # or Python would warn that nobody waits for it
             raise BadProgram(f"The builder returned {_kind(model)} where a Keras model was expected: let it end with `return model`.")
     elif adapter.is_model(model):
         # A line is worth less than the trace: odd objects among the user's names do not stop it.
@@ -100,7 +103,12 @@ def _look(program: Program) -> Examined:
         data_failed(seen, data_error)
         return seen
     try:
-        take_sample(seen, framework)
+        # Waiting for a first batch has a limit of its own, which is up before this one.
+        with limited("Looking at the data", 3 * patience()):
+            take_sample(seen, framework)
+    except TimeUp as late:
+        data_failed(seen, late)
+        return seen
     except DataRaises as raised:
         data_failed(seen, raised.error)
         return seen

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..sources.kinds import has
+from ..trace.patience import ADVICE, TimeUp, patience
 from ..trace.reach import is_step
 from ..trace.run import leaves
 from .program import Examined, shape_of
@@ -32,9 +33,19 @@ def take_sample(seen: Examined, framework: str) -> None:
     program, evidence = seen.program, seen.evidence
     if seen.data is None:
         return
-    sample = program.sample or sources.sample(
-        seen.data, framework=framework, batch_size=program.batch_size, batches=program.batches, progress=program.progress
-    )
+    sample = program.sample
+    if sample is None:
+        try:
+            sample = sources.sample(
+                seen.data,
+                framework=framework,
+                batch_size=program.batch_size,
+                batches=program.batches,
+                first_seconds=patience(),
+                progress=program.progress,
+            )
+        except sources.NeverCame as late:
+            raise sources.DataRaises(TimeUp(f"{late} {ADVICE}")) from None
     seen.sample = evidence.sample = sample.whole() if runs_own_step(seen) else sample
     if program.target is not None:
         on_mesh = not seen.adapter.backend.replicated if seen.adapter is not None else replicas.is_distribution(program.strategy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..files import read_text
@@ -18,13 +18,14 @@ class Ported:
     """A program as it is ported.
 
     Attributes:
-        text: the new program. patch: a unified diff of the old one, ``""`` where nothing changes.
+        text: the new program. data: its bytes, encoded as the old one's. patch: a unified diff of the old one, ``""`` where nothing changes.
         left: what cannot be ported by rewriting, line by line, each with what to do.
         proof: what came of running both; its ``holds`` is ``None`` where that could not be seen.
     """
 
     text: str
     patch: str
+    data: bytes
     left: tuple[Left, ...] = ()
     proof: Proof = field(default_factory=lambda: Proof(None, "Not proved: it was not asked for."))
 
@@ -55,7 +56,8 @@ def port(path: str | Path, *, python: str | None = None, proof: bool = True) -> 
         OSError: where it cannot be read.
     """
     file = Path(path)
-    before = read_text(file).text
+    written = read_text(file)
+    before = written.text
     try:
         rewriter = Rewriter(before, file.name)
         found = rewriter.setup.found
@@ -70,7 +72,7 @@ def port(path: str | Path, *, python: str | None = None, proof: bool = True) -> 
         seen = Proof(None, "Not proved: it does not run before that is done by hand.")
     elif proof:
         seen = prove(file, after, python if python is not None else python_with_jax())
-    return Ported(after, patch, tuple(dict.fromkeys(rewriter.left)), seen)
+    return Ported(after, patch, replace(written, text=after).data, tuple(dict.fromkeys(rewriter.left)), seen)
 
 
 __all__ = ["Left", "Ported", "Proof", "port"]

@@ -9,12 +9,13 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..trace.patience import limited
+from ..trace.patience import limited, timed_out
 from .open import Held
 from .signature import serving
 from .walk import Refused, check
 
-SECONDS = 60.0
+# Bytes by which the process may grow while a model is made: its variables take none.
+MEMORY = 4 << 30
 
 
 class Broken(Exception):
@@ -52,12 +53,12 @@ def builder(held: Held, *, compiled: bool = True, said: Callable[[str], None]) -
         return model
 
     with _told(package):
-        with _hollow(package), limited("The file's configuration", SECONDS):
+        with _hollow(package), limited("The file's configuration", memory=MEMORY):
             made = _model(framework, config)
         if not isinstance(made, framework.Model):
             raise Broken(f"describes no model, but a {type(made).__name__}")
         try:
-            with limited("The file's configuration", SECONDS):
+            with limited("The file's configuration", memory=MEMORY):
                 build()
         except Exception:
             said(f"What {held.path.name} was compiled with cannot be read, so no loss is looked at: type --loss with its name.")
@@ -146,6 +147,10 @@ def _second(config: Any) -> bool:
 
 
 def _first(error: BaseException) -> str:
+    """The first line of what was raised. Where Keras repeats a whole configuration around it, of what was raised inside."""
+    while timed_out(error.__context__) or ("could not be deserialized" in str(error) and error.__context__ is not None):
+        assert error.__context__ is not None
+        error = error.__context__
     said = next((line.strip() for line in str(error).splitlines() if line.strip()), "") or type(error).__name__
     return (said if len(said) <= 200 else said[:199] + "…").rstrip(".")
 

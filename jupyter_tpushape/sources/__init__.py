@@ -11,9 +11,9 @@ from .datasets import sample_dataset, sample_generator, sample_loader, sample_py
 from .draw import Progress
 from .kinds import has, is_dataset, is_distributed_dataset, is_loader, is_pydataset, is_sequence, type_name
 from .specs import all_specs, sample_specs
-from .values import BadData, DataRaises, LeafSpec, Problem, Sample, Stage, Stats
+from .values import BadData, DataRaises, LeafSpec, NeverCame, Problem, Sample, Stage, Stats
 
-__all__ = ["BadData", "DataRaises", "LeafSpec", "Problem", "Sample", "Stage", "Stats", "sample"]
+__all__ = ["BadData", "DataRaises", "LeafSpec", "NeverCame", "Problem", "Sample", "Stage", "Stats", "sample"]
 
 TAKES = "arrays, (x, y), (x, y, sample_weight), a dict, a tf.data.Dataset, a generator, a PyDataset, a loader of Torch or grain, or specs such as tf.TensorSpec((32, 10))"
 
@@ -54,6 +54,7 @@ def sample(
     batch_size: int | None = None,
     batches: int = 3,
     seconds: float = 5.0,
+    first_seconds: float = 0.0,
     progress: Progress | None = None,
     x_structure: Any = None,
 ) -> Sample:
@@ -66,6 +67,7 @@ def sample(
         batch_size: for arrays, rows a batch; 32 unless given, as in ``fit``.
         batches: how many batches are drawn at most.
         seconds: how long drawing may take at most; a source that blocks is left alone after that.
+        first_seconds: how long the first batch may take, where that is longer and nothing else tells what a batch is.
         progress: called with a line of text when drawing takes over a second.
         x_structure: the model's inputs, where known: tells many inputs from ``(x, y)``.
 
@@ -74,10 +76,10 @@ def sample(
 
     Raises:
         BadData: where ``data`` is nothing that ``fit`` takes; one sentence that says what to type. As :class:`DataRaises` where its own
-            code raised.
+            code raised, and as :class:`NeverCame` where no batch came in time.
     """
     try:
-        return _sampled(data, framework, batch_size, batches, seconds, progress, x_structure)
+        return _sampled(data, framework, batch_size, batches, seconds, first_seconds, progress, x_structure)
     except BadData:
         raise
     except Exception as error:
@@ -96,7 +98,14 @@ def _theirs(error: Exception) -> bool:
 
 
 def _sampled(
-    data: Any, framework: str, batch_size: int | None, batches: int, seconds: float, progress: Progress | None, x_structure: Any
+    data: Any,
+    framework: str,
+    batch_size: int | None,
+    batches: int,
+    seconds: float,
+    first_seconds: float,
+    progress: Progress | None,
+    x_structure: Any,
 ) -> Sample:
     if data is None:
         raise BadData(f"There is no data: give {TAKES}.")
@@ -115,7 +124,7 @@ def _sampled(
         if kind == "dataset":
             return sample_dataset(x, batches=batches, seconds=seconds, progress=progress)
         make = {"pydataset": sample_pydataset, "loader": sample_loader, "generator": sample_generator}[kind]
-        return make(x, framework=framework, batches=batches, seconds=seconds, progress=progress)
+        return make(x, framework=framework, batches=batches, seconds=seconds, progress=progress, first_seconds=first_seconds)
     if is_distributed_dataset(x):
         raise BadData("x is a dataset that a strategy has distributed already: pass the tf.data.Dataset that it was made from.")
     trees = tuple(tree for tree in (x, y, weight) if tree is not None)

@@ -124,7 +124,7 @@ def sample_arrays(x: Any, y: Any, weight: Any, *, framework: str, batch_size: in
 
     specs = [None if tree is None else map_leaves(leaf, tree) for tree in (data[0], data[1], nested_weight)]
     sampled = []
-    starts = [index * size for index in range(full)][: max(1, batches)]
+    starts = list(range(0, full * size, size)[: max(1, batches)])
     if rest and full * size not in starts:
         starts = [*starts[: max(1, batches) - 1], full * size] if starts else [full * size]
     for start in starts if rows and not any(p.code == "scalar-data" for p in problems) else ():

@@ -16,7 +16,7 @@ from .pipeline import function_name, inputs_of, location_of, op_name, plain, sta
 from .rebuild import CannotRemake, without_memory
 from .state import kept_random_state
 from .stats import all_stats, kept
-from .values import LeafSpec, Problem, Sample, Stage
+from .values import LeafSpec, NeverCame, Problem, Sample, Stage
 
 PARTS = ("x", "y", "weight")
 KEEPS_BATCHES = frozenset({"prefetch", "options", "map", "shuffle", "cache", "repeat"})
@@ -242,6 +242,8 @@ def _dtype(value: Any) -> str:
 
 
 def _python_batches(sample: Sample, drawn: Drawn, framework: str) -> Sample:
+    if drawn.late and not drawn.elements:
+        raise NeverCame(drawn.waited)
     first = next((element for element in drawn.elements), None)
     if first is not None:
         if unpack(first) is None:
@@ -265,7 +267,7 @@ def _python_batches(sample: Sample, drawn: Drawn, framework: str) -> Sample:
     return sample
 
 
-def sample_generator(data: Any, *, framework: str, batches: int, seconds: float, progress: Progress | None) -> Sample:
+def sample_generator(data: Any, *, framework: str, batches: int, seconds: float, progress: Progress | None, first_seconds: float) -> Sample:
     """A Python generator or iterator. It cannot be rewound: ``replacement`` gives all its elements."""
     code = getattr(data, "gi_code", None)
     name = getattr(data, "__name__", type_name(data))
@@ -279,7 +281,7 @@ def sample_generator(data: Any, *, framework: str, batches: int, seconds: float,
                     "(batch for batch in data)", "a generator", type_name(data))
         )  # fmt: skip
     with kept_random_state():
-        drawn = draw(data, batches, seconds, progress)
+        drawn = draw(data, batches, seconds, progress, first_seconds)
     sample.replacement = drawn.tap.again()
     said = f"{len(drawn.elements)} batches were drawn from a one-shot iterator, which cannot be rewound:"
     sample.notes.append(("generator-consumed", f"{said} report.replacement gives them again, and then the rest."))
@@ -294,18 +296,18 @@ def sample_generator(data: Any, *, framework: str, batches: int, seconds: float,
     return _python_batches(sample, drawn, framework)
 
 
-def sample_loader(data: Any, *, framework: str, batches: int, seconds: float, progress: Progress | None) -> Sample:
+def sample_loader(data: Any, *, framework: str, batches: int, seconds: float, progress: Progress | None, first_seconds: float) -> Sample:
     """Torch's ``DataLoader``, or one of grain's: each pass over it begins anew."""
     source = Stage("loader", "loader", {"python": True}, None, type_name(data))
     sample = Sample("pydataset", stages=[source, Stage("fit", "fit", {"batch axis": "?"}, inputs=("loader",))])
     with kept_random_state():
-        drawn = draw(iter(data), batches, seconds, progress)
+        drawn = draw(iter(data), batches, seconds, progress, first_seconds)
     # Torch collates pairs as lists, which Keras takes for tuples.
     drawn.elements[:] = [tuple(item) if isinstance(item, list) else item for item in drawn.elements]
     return _python_batches(sample, drawn, framework)
 
 
-def sample_pydataset(data: Any, *, framework: str, batches: int, seconds: float, progress: Progress | None) -> Sample:
+def sample_pydataset(data: Any, *, framework: str, batches: int, seconds: float, progress: Progress | None, first_seconds: float) -> Sample:
     """A Keras 3 ``PyDataset`` or a tf_keras ``Sequence``; items are asked for by index."""
     count = getattr(data, "num_batches", None) if not is_sequence(data) else len(data)
     kind = type(data)
@@ -317,7 +319,7 @@ def sample_pydataset(data: Any, *, framework: str, batches: int, seconds: float,
     sample = Sample("pydataset", cardinality=-1 if count is None else int(count), stages=stages)
     wanted = batches if count is None else min(batches, int(count))
     with kept_random_state():
-        drawn = draw((data[index] for index in range(wanted)), wanted, seconds, progress)
+        drawn = draw((data[index] for index in range(wanted)), wanted, seconds, progress, first_seconds)
     elements = [(tuple(item) if isinstance(item, list) else item) for item in drawn.elements]
     first = elements[0] if elements else None
     if first is not None and framework == "keras" and not isinstance(first, (tuple, dict, np.ndarray)):

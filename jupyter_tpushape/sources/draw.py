@@ -14,13 +14,14 @@ Progress = Callable[[str], None]
 
 @dataclass
 class Drawn:
-    """What was drawn. ``complete``: the iterator came to its end; ``late``: the time was up first."""
+    """What was drawn. ``complete``: the iterator came to its end; ``late``: the time was up first, after ``waited`` seconds."""
 
     elements: list[Any]
     complete: bool
     late: bool
     error: BaseException | None
     tap: Tap
+    waited: float = 0.0
 
 
 class Tap:
@@ -59,26 +60,30 @@ class Tap:
                 self._stop = True
                 self._changed.notify()
 
-    def draw(self, seconds: float, progress: Progress | None = None) -> Drawn:
-        """Up to the wanted number of elements, for at most so many seconds (and never none without a try)."""
+    def draw(self, seconds: float, progress: Progress | None = None, first: float = 0.0) -> Drawn:
+        """Up to the wanted number of elements, for at most so many seconds (and never none without a try). ``first``: seconds that the
+        first one may take, where that is longer.
+        """
         start = time.monotonic()
         told = -1
+        limit = max(seconds, first)
         self._thread.start()
         try:
             with self._changed:
                 while not self._stop:
                     used = time.monotonic() - start
-                    if used >= seconds:
+                    limit = seconds if self._taken else max(seconds, first)
+                    if used >= limit:
                         break
                     if progress is not None and used >= 1.0 and told != len(self._taken):
                         told = len(self._taken)
                         progress(f"Sampling the data: {told} of {self._wanted} batches")
-                    self._changed.wait(min(0.2, seconds - used))
+                    self._changed.wait(min(0.2, limit - used))
                 late = not self._stop
                 taken = list(self._taken)
         finally:
             self._stop = True  # also on Ctrl-C: the thread ends with the element it is at
-        return Drawn(taken, self._complete, late, self._error, self)
+        return Drawn(taken, self._complete, late, self._error, self, limit)
 
     def again(self) -> Iterator[Any]:
         """A generator over all elements: those drawn first, then what the original has left."""
@@ -95,9 +100,9 @@ class Tap:
         self._source = ()
 
 
-def draw(source: Iterable[Any], wanted: int, seconds: float, progress: Progress | None = None) -> Drawn:
+def draw(source: Iterable[Any], wanted: int, seconds: float, progress: Progress | None = None, first: float = 0.0) -> Drawn:
     """Draws up to ``wanted`` elements within ``seconds``; see :class:`Drawn`."""
-    return Tap(source, wanted).draw(seconds, progress)
+    return Tap(source, wanted).draw(seconds, progress, first)
 
 
 def chained(first: list[Any], rest: Iterable[Any]) -> Iterator[Any]:

@@ -24,6 +24,14 @@ def kept(array: Any) -> Any:
     return array[:rows].copy()
 
 
+def _flat(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The values in a row. Of a large array that would have to be copied for that, those of its first and last rows."""
+    if array.ndim > 1 and array.size > LOOK_AT and not array.flags.c_contiguous:
+        rows = max(1, LOOK_AT // 2 // (array.size // len(array)))
+        array = np.concatenate([array[:rows], array[-rows:]])
+    return array.reshape(-1)
+
+
 def stats_of(arrays: list[np.ndarray[Any, Any]]) -> Stats | None:
     """Statistics over one leaf of several batches; ``None`` for text and empty data."""
     parts = [array for array in arrays if array.dtype.kind in "buif" and array.size]
@@ -31,9 +39,10 @@ def stats_of(arrays: list[np.ndarray[Any, Any]]) -> Stats | None:
         return None
     rows = sum(len(part) if part.ndim else 1 for part in parts)
     ranks = {part.shape[1:] for part in parts}
-    values = np.concatenate([part.reshape(-1) for part in parts]) if len(parts) > 1 else parts[0].reshape(-1)
-    whole_size = values.size
-    if whole_size > LOOK_AT:
+    whole_size = sum(part.size for part in parts)
+    flat = [_flat(part) for part in parts]
+    values = np.concatenate(flat) if len(flat) > 1 else flat[0]
+    if values.size > LOOK_AT:
         values = np.concatenate([values[: LOOK_AT // 2], values[-LOOK_AT // 2 :]])
     integer = values.dtype.kind in "bui"
     numbers = values.astype(np.int8) if values.dtype.kind == "b" else values

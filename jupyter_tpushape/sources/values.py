@@ -17,6 +17,13 @@ class BadData(ValueError):
     """The data is nothing that ``fit`` takes; the message says in one sentence what to type."""
 
 
+class NeverCame(BadData):
+    """No batch came while it was waited for, and nothing else tells what a batch would be."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"No batch of the data came within {seconds:g} seconds, and it is waited for no longer.")
+
+
 class DataRaises(BadData):
     """The data raised when it was looked at; ``error`` is what it raised."""
 

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
@@ -15,6 +16,8 @@ from typing import Any
 SECONDS = 120.0
 # A loop that catches every Exception is told again, and at last by what it does not catch.
 AGAIN, POLITE = 0.5, 4
+# Memory is looked at this often, where it has a limit.
+LOOK = 0.1
 # The interpreter looks for an exception that was handed over at every turn of a loop.
 _STEPS = 1000
 
@@ -23,7 +26,7 @@ _STEPS = 1000
 sent: list[int] = []
 # What the user's code may end with; Ctrl-C is the user's own and goes on.
 ENDS = (Exception, SystemExit)
-_ADVICE = "TPUSHAPE_TIMEOUT sets another limit"
+ADVICE = "TPUSHAPE_TIMEOUT sets another limit"
 
 
 class TimeUp(TimeoutError):
@@ -32,7 +35,7 @@ class TimeUp(TimeoutError):
 
 def timed_out(error: BaseException | None) -> bool:
     """Whether this came of the time limit, also where a framework put it in other words."""
-    return isinstance(error, TimeUp) or (error is not None and _ADVICE in str(error))
+    return isinstance(error, TimeUp) or (error is not None and ADVICE in str(error))
 
 
 def patience() -> float:
@@ -43,9 +46,19 @@ def patience() -> float:
         return SECONDS
 
 
+def resident() -> int:
+    """Bytes of memory that this process holds; 0 where the system does not say."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
 @contextlib.contextmanager
-def limited(what: str, seconds: float | None = None) -> Iterator[None]:
-    """Raises :class:`TimeUp` inside the block when its time is up; inside another such block nothing is added.
+def limited(what: str, seconds: float | None = None, memory: int = 0) -> Iterator[None]:
+    """Raises :class:`TimeUp` inside the block when its time is up, or when the process has grown by ``memory`` bytes; inside another such
+    block nothing is added.
 
     Python code stops at its next line; a wait (a lock, a sleep) stops on the main thread only. Code in C that never returns is
     beyond reach: Ctrl-C does not stop it either.
@@ -54,7 +67,7 @@ def limited(what: str, seconds: float | None = None) -> Iterator[None]:
         yield
         return
     limit = patience() if seconds is None else seconds
-    watch = _Watch(what, limit)
+    watch = _Watch(what, limit, memory)
     _here.inside = True
     watch.start()
     try:
@@ -74,8 +87,9 @@ _here = threading.local()
 class _Watch:
     """A timer that interrupts the thread that it was made on."""
 
-    def __init__(self, what: str, seconds: float) -> None:
-        self.message = f"{what} still ran after {seconds:g} seconds, and was stopped. {_ADVICE}"
+    def __init__(self, what: str, seconds: float, memory: int) -> None:
+        self.what, self.most = what, memory and resident() + memory
+        self.message = f"{what} still ran after {seconds:g} seconds, and was stopped. {ADVICE}"
         self.seconds = seconds
         self.thread = threading.get_ident()
         self.told = 0
@@ -108,7 +122,7 @@ class _Watch:
 
     def _wait(self) -> None:
         wait = self.seconds
-        while not self.over.wait(wait):
+        while not self._over_within(wait):
             wait = AGAIN
             with self.lock:
                 if self.over.is_set() or sys.is_finalizing():
@@ -122,6 +136,19 @@ class _Watch:
                     _said.message = self.message
                     self.handed_over = True
                     _hand_over(self.thread, kind)
+
+    def _over_within(self, seconds: float) -> bool:
+        """Waits for the block's end; ``False`` where its time is up first, or its memory used up."""
+        if not self.most:
+            return self.over.wait(seconds)
+        end = time.monotonic() + seconds
+        while not self.over.wait(min(LOOK, max(0.0, end - time.monotonic()))):
+            if resident() > self.most:
+                self.message = f"{self.what} takes more memory than a model's configuration needs, and was stopped"
+                return False
+            if time.monotonic() >= end:
+                return False
+        return True
 
     def _take_back(self) -> None:
         """What was handed over and not yet raised is raised here, and dropped.

@@ -26,8 +26,10 @@ class Training(Exception):
 def layers_of(model: Any) -> frozenset[int]:
     """The model and its layers, by identity."""
     found = {id(model)}
-    with contextlib.suppress(Exception):
-        found |= {id(layer) for layer in model._flatten_layers()}
+    # Asked of the class: an object of any other kind may answer to every name, or never answer.
+    if hasattr(type(model), "_flatten_layers"):
+        with contextlib.suppress(Exception):
+            found |= {id(layer) for layer in model._flatten_layers()}
     return frozenset(found)
 
 
