@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tf_keras
-from hypothesis import HealthCheck, Phase, given, settings
-from weather import describe_of, programs
+from hypothesis import HealthCheck, Phase, example, given, settings
+from weather import Random, describe_of, programs
 
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.examine import BadProgram
@@ -100,6 +100,7 @@ def noticed():
     derandomize=not SOAK,
 )
 @given(program=programs())
+@example(program=Random((1,), (("sum", 6), ("sum", 6), ("embedding", 6)), "mse", 1, 8, "classes", "arrays", None, True))
 def test_random_programs_end_in_a_report_and_change_nothing(lib, program):
     lib.backend.clear_session()
     build, data = program.make(lib)

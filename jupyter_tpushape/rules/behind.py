@@ -73,12 +73,12 @@ def _again(seen: Examined, fact: Fact) -> tuple[Examined | None, str]:
 def _alike(fact: UnlikeBranches) -> list[tuple[int, Shape]]:
     """The shapes with which the odd branches would go together with the first one that is not odd."""
     model = fact.two[0].shape
-    if model is None:
+    if not model:
         return []
     found = []
     for place, branch in enumerate(fact.branches):
         shape = branch.shape
-        if shape is None or shape == model:
+        if not shape or shape == model:
             continue
         last = shape[-1] if fact.axis is not None else model[-1]
         if (*model[:-1], last) != shape:
