@@ -200,6 +200,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "graph-disconnected": (),
     "symbolic-tensor": (expressions.keras_functions,),
     "value-asked": (expressions.keras_functions,),
+    "tensorflow-on-jax": (expressions.keras_functions,),
     "item-assigned": (jax_arrays.item_set,),
     "dtype-mix": (operations.own_weights, entry.cast_data),
     "output-names": (labels.listed_losses,),
