@@ -27,6 +27,7 @@ from .makers import (
     numbers,
     operations,
     scope,
+    transforms,
     widths,
     written,
 )
@@ -181,6 +182,11 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     ),
     "op-shapes": (
         jax_arrays.carried,
+        transforms.carried_dtype,
+        transforms.not_mapped,
+        transforms.aux,
+        transforms.whole_size,
+        transforms.whole_index,
         batching.whole_graph,
         layers.flatten_upstream,
         layers.state_units,
