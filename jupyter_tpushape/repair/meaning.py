@@ -12,8 +12,8 @@ from operator import mul
 from typing import Any
 
 from ..examine.evidence import Evidence
-from ..flow import Flow, KeyPath, Node, Shape, show_shape
-from ..flow.observed import passes
+from ..flow import Flow, KeyPath, Node, Shape, elements, show_shape
+from ..flow.observed import around, passes
 from ..rules.loss import kind_of
 from ..rules.words import axes_of
 from .edits import Edit, InsertLayer, LayerConfig, ReplaceLayer, Transform
@@ -190,6 +190,10 @@ def _rows(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
 
 def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
     if isinstance(edit, ReplaceLayer) and edit.layer_class == "Identity":
+        node = next((item for item in before.flow.nodes if item.name == edit.target), None)
+        sizes = [elements(shape[1:]) for shapes in around(before.flow, node) for shape in shapes] if node is not None else []
+        if node is not None and node.family == "shape" and len(set(sizes)) == 1 and None not in sizes:
+            return  # it only gave the same numbers another shape
         yield f"What is {edit.target} for? The program runs without it, and what it computed is gone."
 
 
