@@ -31,6 +31,9 @@ _TYPES = ("ValueError", "InvalidArgumentError", "TypeError", "UnimplementedError
 
 def is_ours(error: BaseException) -> bool:
     """Whether an exception looks like a fault of shapes or dtypes."""
+    from ..trace.recorder import unmasked
+
+    error = unmasked(error)
     return any(base.__name__ in _TYPES for base in type(error).__mro__) and bool(_OURS.search(str(error)) or _NUMPY.search(str(error)))
 
 
