@@ -444,4 +444,33 @@ def build():
 
 def data():
     return """ + f"{_rows(8, 6)}, {_rows(8, 2)}\n", (("        return mean + mean * self.scale", "        return mean + mean * keras.ops.reshape(self.scale, (-1,))"),))),
+    "skips at each other's level": ("merge-shapes", Own(_model("""
+i = keras.Input((16, 16, 1))
+a = L.Conv2D(2, 3, padding='same')(i)
+b = L.Conv2D(4, 3, padding='same')(L.MaxPooling2D()(a))
+x = L.Conv2D(8, 3, padding='same')(L.MaxPooling2D()(b))
+x = L.Conv2DTranspose(4, 2, strides=2)(x)
+x = L.concatenate([x, a])
+x = L.Conv2DTranspose(2, 2, strides=2)(x)
+x = L.concatenate([x, b])
+model = keras.Model(i, L.Conv2D(1, 1)(x))
+""", f"{_rows(4, 16, 16, 1)}, {_rows(4, 16, 16, 1)}"), (("    x = L.concatenate([x, a])", "    x = L.concatenate([x, b])"), ("    x = L.concatenate([x, b])", "    x = L.concatenate([x, a])")))),
+    "strides without padding": ("output-size", Own(_model("""
+i = keras.Input((28, 28, 1))
+x = L.Conv2D(4, 3, strides=2)(i)
+x = L.Conv2DTranspose(4, 3, strides=2)(x)
+model = keras.Model(i, L.Conv2D(1, 3, padding='same')(x))
+""", f"{_rows(4, 28, 28, 1)}, {_rows(4, 28, 28, 1)}"), (("    x = L.Conv2D(4, 3, strides=2)(i)", '    x = L.Conv2D(4, 3, strides=2, padding="same")(i)'),))),
+    "the channels of a shortcut": ("merge-shapes", Own(_model("""
+i = keras.Input((8, 8, 4))
+y = L.Conv2D(4, 3, padding='same')(i)
+y = L.Conv2D(16, 1)(y)
+x = L.Add()([i, y])
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
+""", f"{_rows(4, 8, 8, 4)}, {_rows(4, 1)}"), (("    x = L.Add()([i, y])", "    x = L.Add()([L.Conv2D(16, kernel_size=(1, 1))(i), y])"),))),
+    "rows of several lengths": ("data-misfit", Own(_model("""
+model = keras.Sequential([keras.Input((6,)), L.Embedding(9, 3), L.GlobalAveragePooling1D(), L.Dense(1)])
+""", f"np.array([[1] * n for n in (3, 8, 5, 4)], dtype=object), {_rows(4, 1)}"), (
+        (f"    return np.array([[1] * n for n in (3, 8, 5, 4)], dtype=object), {_rows(4, 1)}",
+         f"    return np.array([([0] * 6 + list(row))[-6:] for row in np.array([[1] * n for n in (3, 8, 5, 4)], dtype=object)]), {_rows(4, 1)}"),))),
 }  # fmt: skip

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
-
 from ...examine.evidence import Evidence
-from ...flow import Finding, Node, Shape, elements, show_shape
-from ...graph import Cause, padded, unpadded, value
+from ...flow import Edge, Finding, Node, Shape, elements, show_shape
+from ...graph import Cause, chain, padded, unpadded, value, without_padding
+from ...rules.facts.loss import GridApart
 from ...trace.axes import RECURRENT
 from .edits import Made, append, at, configure, failing, given, insert, known, owner_of, upstream
-from .line import lines_at, short
+from .ends import ends_of
 
 
 def merge(evidence: Evidence, finding: Finding) -> Made:
@@ -21,6 +20,8 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
         return
     if node.op == "Concatenate":
         yield from _concat_axis(node, [shape for shape in shapes if shape])
+    if len(shapes) == 2 and node.op != "Concatenate":
+        yield from _shortcut_first(evidence, node, edges)
     base = min(range(len(shapes)), key=lambda i: elements(tuple(n or 1 for n in (shapes[i] or ()))) or 0)
     for index, shape in enumerate(shapes):
         small = shapes[base] or ()
@@ -36,34 +37,25 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
         yield from _align(node, base, other, small, shape, concat)
 
 
-def exchange_query(evidence: Evidence, finding: Finding) -> Made:
-    """Query and value of an attention exchanged, where its output has the steps of what the other branch does not have."""
-    for edge in evidence.failed_inputs():
-        node = evidence.flow.node(edge.source)
-        other = next((one.spec.shape for one in evidence.failed_inputs() if one.source != edge.source), None)
-        parts = [one.spec.shape for one in evidence.flow.into(node.id) if one.label in ("", "query", "value", "key") and one.spec.shape]
+def _shortcut_first(evidence: Evidence, node: Node, edges: list[Edge]) -> Made:
+    """The shortcut of a residual block, from which the other branch comes, projected to as many channels as that one has."""
+    for i, (mine, other) in enumerate(((edges[0], edges[1]), (edges[1], edges[0]))):
+        big, small = mine.spec.shape or (), other.spec.shape or ()
+        above = {item.id for item in upstream(evidence, evidence.flow.node(other.source))}
         if (
-            not node.op.endswith("Attention")
-            or len(parts) < 2
-            or not other
-            or len(other) < 3
-            or parts[1][1:2] != other[1:2]
-            or parts[0] == parts[1]
+            mine.source not in above
+            or len(big) != len(small)
+            or len(big) not in (3, 4, 5)
+            or big[1:-1] != small[1:-1]
+            or big[-1] == small[-1]
         ):
             continue
-        for line in lines_at(evidence, node.called or node.location):
-            call = line.node
-            if not isinstance(call, ast.Call) or not call.args:
-                continue
-            listed = call.args[0]
-            pair = listed.elts[:2] if isinstance(listed, (ast.List, ast.Tuple)) else call.args[:2]
-            if len(pair) == 2 and all(isinstance(item, (ast.Name, ast.Attribute)) for item in pair):
-                one, two = pair
-                yield (
-                    f"Let {short(two)} ask and {short(one)} be looked at: exchange them at line {call.lineno}",
-                    [line.edit(one, ast.unparse(two)).value, line.edit(two, ast.unparse(one)).value],
-                    "the output has one vector for each step of the query, the first of the two",
-                )
+        name, rank = evidence.flow.node(mine.source).name, len(big) - 2
+        yield (
+            f"Project {name}, the shortcut, to {small[-1]} channels with a 1x1 convolution",
+            [at(node, i, f"Conv{rank}D", filters=small[-1], kernel_size=[1] * rank)],
+            "the usual way of a residual block: the branch keeps what it has learnt",
+        )
 
 
 def at_cause(evidence: Evidence, finding: Finding) -> Made:
@@ -111,6 +103,25 @@ def all_padded(evidence: Evidence, finding: Finding) -> Made:
             f"Keep the size at {', '.join(names[:-1])} and {names[-1]}: padding='same'",
             [configure(name, padding="same") for name in names],
             "windows of different sizes then give maps of one size",
+        )
+
+
+def padded_throughout(evidence: Evidence, finding: Finding) -> Made:
+    """``padding="same"`` for every window on the way to an output that is too small or too large only for want of it."""
+    cause = getattr(finding.fact, "cause", None)
+    if not isinstance(cause, Cause) or cause.kind != "unpadded" or not cause.more or not isinstance(finding.fact, GridApart):
+        return
+    _, predictions = ends_of(evidence, finding)
+    found: dict[str, None] = {}
+    for size in evidence.origins.of(predictions)[1:-1] if predictions is not None else ():
+        steps = chain(size)
+        found.update(dict.fromkeys(steps[i].who for i in without_padding(steps)))
+    names = [*found]
+    if len(names) > 1:
+        yield (
+            f"Keep the sizes even at {', '.join(names[:-1])} and {names[-1]}: padding='same'",
+            [configure(name, padding="same") for name in names],
+            "each stride then halves what the layer on the other side doubles",
         )
 
 
