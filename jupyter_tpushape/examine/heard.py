@@ -157,24 +157,6 @@ class HeardSeveral(Heard, frozen=True):
     sequential: bool
 
 
-class HeardTraced(Heard, frozen=True):
-    """A value was asked of a tensor of JAX, in a program that is still to be compiled."""
-
-    what: Literal["bool", "number", "index", "array", "mask"]
-
-
-class HeardItem(Heard, frozen=True):
-    """An item of a tensor of JAX was assigned, and these never change."""
-
-
-class HeardCarry(Heard, frozen=True):
-    """The state of a loop comes out of one step with another shape than it went in."""
-
-    name: str
-    before: Shape
-    after: Shape
-
-
 class HeardCall(Heard, frozen=True):
     """A function was called with other arguments than it takes. ``named``: the one that it does not know, where there is one."""
 
@@ -187,10 +169,6 @@ class HeardDtype(Heard, frozen=True):
 
     wanted: tuple[str, ...] = ()
     argument: str = ""
-
-
-class HeardStepArguments(Heard, frozen=True):
-    """A ``train_step`` was called with more than it takes."""
 
 
 Reader = Callable[[str], Iterator[Heard]]
@@ -400,41 +378,3 @@ def _saved_models(text: str) -> Iterator[Heard]:
         yield HeardSeveral(True)
     elif _SEVERAL.search(text):
         yield HeardSeveral(False)
-
-
-_TRACED: tuple[tuple[str, Literal["bool", "number", "index", "array", "mask"]], ...] = (
-    ("Attempted boolean conversion of traced array", "bool"),
-    ("Array boolean indices must be concrete", "mask"),
-    ("__index__() method was called on traced array", "index"),
-    ("The numpy.ndarray conversion method __array__() was called on traced array", "array"),
-    ("Abstract tracer value encountered where concrete value is expected", "number"),
-    ("Shapes must be 1D sequences of concrete values of integer type", "index"),
-)
-_CARRY = re.compile(
-    r"input (?:carry|component)(?: component)? ?([\w.]*) has type \w+\[([\w,]*)\]\S* "
-    r"but the corresponding output (?:carry )?component has type \w+\[([\w,]*)\]"
-)
-_JAX_RESHAPE = re.compile(r"cannot reshape array of shape \([\d, ]*\) \(size (\d+)\) into shape \(([\d, -]*)\)")
-_JAX_MATRIX = re.compile(r"dot_general requires contracting dimensions to have the same shape, got \((\d+),\) and \((\d+),\)")
-_JAX_CHANNELS = re.compile(r"lhs feature dimension size .*?input feature dimension size, but (\d+) // \d+ != (\d+)")
-
-
-@reads
-def _jax(text: str) -> Iterator[Heard]:
-    traced = next((what for said, what in _TRACED if said in text), None)
-    if traced is not None:
-        yield HeardTraced(traced)
-    if "JAX arrays are immutable and do not support in-place item assignment" in text:
-        yield HeardItem()
-    if "train_step() takes 2 positional arguments but 3 were given" in text:
-        yield HeardStepArguments()
-    carry = _CARRY.search(text)
-    if carry and carry[2] != carry[3]:
-        yield HeardCarry(carry[1], _sizes(carry[2]), _sizes(carry[3]))
-    reshape, matrix, channels = _JAX_RESHAPE.search(text), _JAX_MATRIX.search(text), _JAX_CHANNELS.search(text)
-    if reshape:
-        yield HeardReshape(int(reshape[1]), tuple(int(n) for n in reshape[2].replace(" ", "").split(",") if n))
-    if matrix:
-        yield HeardWidths(int(matrix[1]), int(matrix[2]), "matrix")
-    if channels:
-        yield HeardWidths(int(channels[1]), int(channels[2]), "channels")

@@ -230,6 +230,12 @@ def assemble_recorded(program: Program, recorder: Recorder, error: BaseException
     return seen
 
 
+def _defined(function: Any) -> tuple[str, int] | None:
+    """The line on which a function begins, without its decorators."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return None if code is None else (code.co_filename, code.co_firstlineno)
+
+
 def _model_facts(seen: Examined) -> dict[str, Any]:
     adapter, model, traced = seen.adapter, seen.model, seen.run
     facts: dict[str, Any] = {}
@@ -239,6 +245,9 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
     facts["compiled"] = compiled
     facts["compares"] = compiled and adapter.has_loss(model)
     facts["overrides"] = [name for name in ("train_step", "compute_loss", "call") if adapter.overrides(model, name)]
+    if "train_step" in facts["overrides"]:
+        facts["own_step"] = location(_defined(type(model).train_step))
+        facts["step_parts"] = traced.parts
     if compiled:
         facts["run_eagerly"] = bool(getattr(model, "run_eagerly", False))
         facts["jit_compile"] = getattr(model, "jit_compile", None) or getattr(model, "_jit_compile", None)

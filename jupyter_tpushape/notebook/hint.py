@@ -31,6 +31,9 @@ _TYPES = ("ValueError", "InvalidArgumentError", "TypeError", "UnimplementedError
 
 def is_ours(error: BaseException) -> bool:
     """Whether an exception looks like a fault of shapes or dtypes."""
+    from ..trace.recorder import unmasked
+
+    error = unmasked(error)
     return any(base.__name__ in _TYPES for base in type(error).__mro__) and bool(_OURS.search(str(error)) or _NUMPY.search(str(error)))
 
 
@@ -53,6 +56,7 @@ def report_for(error: BaseException, *, fixes: bool = True) -> Report | None:
     from ..diagnose import trace
     from ..examine import HANDED
     from ..trace.aftermath import attempted, kept
+    from ..trace.recorder import unmasked
     from ..watch import report_of
 
     attempt = attempted(error)
@@ -65,7 +69,7 @@ def report_for(error: BaseException, *, fixes: bool = True) -> Report | None:
         if not report.ok:
             return report
     recorder = kept(error)
-    return report_of(recorder, error) if recorder is not None else None
+    return report_of(recorder, unmasked(error)) if recorder is not None else None
 
 
 def report_of_code(error: BaseException) -> Report:

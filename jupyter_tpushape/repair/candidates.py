@@ -29,6 +29,7 @@ from .makers import (
     operations,
     reshapes,
     scope,
+    transforms,
     widths,
     written,
 )
@@ -197,6 +198,11 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "op-shapes": (
         reshapes.divided,
         jax_arrays.carried,
+        transforms.carried_dtype,
+        transforms.not_mapped,
+        transforms.aux,
+        transforms.whole_size,
+        transforms.whole_index,
         batching.whole_graph,
         layers.flatten_upstream,
         layers.state_units,
@@ -216,6 +222,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "graph-disconnected": (),
     "symbolic-tensor": (expressions.keras_functions,),
     "value-asked": (expressions.keras_functions,),
+    "tensorflow-on-jax": (expressions.keras_functions,),
     "item-assigned": (jax_arrays.item_set,),
     "dtype-mix": (operations.own_weights, entry.cast_data),
     "output-names": (labels.listed_losses, labels.columns),

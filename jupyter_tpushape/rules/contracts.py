@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..examine.broken_lines import LastCall, Unconnected
 from ..examine.evidence import Evidence, Given
-from ..examine.heard import HeardCall, HeardCarry, hear
+from ..examine.heard import HeardCall, hear
 from ..examine.heard_contracts import (
     HeardBoolean,
     HeardClassRows,
@@ -35,7 +35,6 @@ from .facts.contracts import (
     CallArguments,
     CallMisfit,
     CallRefused,
-    CarryApart,
     CellState,
     Disconnected,
     DtypeRefused,
@@ -55,6 +54,7 @@ from .facts.contracts import (
 )
 from .facts.loss import RowsOfValues
 from .registry import rule
+from .transforms import transformed
 from .words import givers
 
 Explained = tuple[str, Fact] | None
@@ -305,12 +305,7 @@ def _weights(at: Break) -> Explained:
 
 
 def _call(at: Break) -> Explained:
-    """A function of the program's own that an operation calls: other arguments than it takes, or a loop's state of another shape."""
-    carry = hear(at.node.failure, HeardCarry)
-    if carry is not None:
-        return "op-shapes", CarryApart(
-            at.node.op if at.node.kind == "op" else f"a loop in {at.node.name}", carry.name, carry.before, carry.after
-        )
+    """A function of the program's own that an operation calls with other arguments than it takes."""
     said = hear(at.node.failure, HeardCall) if at.node.kind == "op" and at.node.op != "python" else None
     return ("code-raises", CallRefused(said.function, said.named, at.node.failure.said)) if said is not None and at.node.failure else None
 
@@ -336,7 +331,8 @@ def _line(at: Break) -> Explained:
 
 
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
-    lambda at: not_called(at.evidence), _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _call, _class_rows, _refused, _shapes_in_build, _line,
+    lambda at: not_called(at.evidence), _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights,
+    lambda at: transformed(at.evidence, at.node), _call, _class_rows, _refused, _shapes_in_build, _line,
 )  # fmt: skip
 
 

@@ -43,6 +43,7 @@ from .facts.layers import (
     WrongRank,
     WrongWidth,
 )
+from .mesh import texts as texts_on_jax
 from .mesh import told as compiled_step_finding
 from .messages import meanings
 from .mixing import PAIRWISE, paired_before
@@ -186,7 +187,7 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
     node = evidence.failed
     if node is None or node.failure is None or evidence.where not in ("build", "call"):
         return
-    if any(told(evidence) is not None for told in (saved_model_finding, set_up_finding, compiled_step_finding)):
+    if texts_on_jax(evidence) or any(told(evidence) is not None for told in (saved_model_finding, set_up_finding, compiled_step_finding)):
         return
     if any(True for _ in entry(evidence)) or behind_code(evidence, node):
         return

@@ -32,6 +32,7 @@ from .facts.loss import (
     WrongUnits,
     WrongWeights,
 )
+from .mesh import told as compiled_step_finding
 from .reasons import reason
 from .registry import check, rule
 from .tpu_setup import of_scopes
@@ -158,6 +159,8 @@ def loss_failed(evidence: Evidence) -> Iterator[Finding]:
     """The loss or a metric raised."""
     node = evidence.failed
     if node is None or node.failure is None or evidence.where not in ("loss", "metric") or of_scopes(evidence.failure):
+        return
+    if evidence.backend == "jax" and compiled_step_finding(evidence) is not None:
         return
     if getattr(evidence.sample, "problems", ()):
         return  # the data is not what fit takes, and a loss of it says nothing more

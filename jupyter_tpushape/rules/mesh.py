@@ -6,14 +6,29 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..examine.evidence import Evidence
-from ..examine.heard import HeardItem, HeardStepArguments, HeardTraced, hear
+from ..examine.heard import hear
+from ..examine.heard_jax import HeardItem, HeardStepArguments, HeardTraced
 from ..examine.layout_facts import Laid
 from ..flow import Finding, Severity
+from ..flow.paths import show
 from ..trace.locations import is_user_file
 from .examples import sequential
-from .facts.mesh import ForeignFunction, HostsRefused, HostsShare, Indivisible, ItemAssigned, StateLost, StepWithoutState, ValueAsked
+from .facts.compiled import TextLabels
+from .facts.mesh import (
+    ForeignFunction,
+    HostsRefused,
+    HostsShare,
+    Indivisible,
+    ItemAssigned,
+    StateLost,
+    StepWithoutState,
+    TextFed,
+    ValueAsked,
+)
+from .facts.transforms import StepReturns
 from .registry import check, rule
 from .tpu_batch import split_nodes
+from .tpu_types import TEXT_LAYERS
 
 _ROWS = """
 def build():
@@ -101,7 +116,7 @@ FOREIGN = rule(
     passes=sequential("L.Dense(2), Mean()", more="class Mean(L.Layer):\n    def call(self, x):\n        return keras.ops.mean(x, axis=1)"),
 )  # fmt: skip
 STEP = rule(
-    "step-without-state", "train_step takes only the data", severity="error", source="keras/src/backend/jax/trainer.py: train_step(self, state, data)",
+    "step-without-state", "train_step does not take the state, or does not give it back", severity="error", source="keras/src/backend/jax/trainer.py: train_step(self, state, data)",
     backend="jax", frameworks=("keras",),
     fails="""
 class M(keras.Model):
@@ -143,8 +158,12 @@ def told(evidence: Evidence) -> Finding | None:
     asked, step = hear(evidence.failure, HeardTraced), hear(evidence.failure, HeardStepArguments)
     if asked is not None:
         return Finding.of(VALUE.id, "error", ValueAsked(asked.what), nodes, location=where)
+    own = evidence.facts.get("own_step")
     if step is not None and "train_step" in evidence.facts.get("overrides", ()):
-        return Finding.of(STEP.id, "error", StepWithoutState(), nodes, location=where)
+        return Finding.of(STEP.id, "error", StepWithoutState(), nodes, location=where or own)
+    parts = evidence.facts.get("step_parts", 4)
+    if evidence.failure is None and parts != 4:
+        return Finding.of(STEP.id, "error", StepReturns(None if parts < 0 else parts), location=own)
     return None
 
 
@@ -166,6 +185,27 @@ def refused(evidence: Evidence) -> Iterator[Finding]:
     finding = told(evidence)
     if finding is not None:
         yield finding
+
+
+def texts(evidence: Evidence) -> list[Finding]:
+    """What of the data is text, which fit on JAX refuses."""
+    if evidence.backend != "jax":
+        return []
+    layer = next((node for node in evidence.flow.nodes if node.op in TEXT_LAYERS), None)
+    nodes = (layer.id,) if layer is not None else ()
+    fed = [TextFed(show(path), layer.name if layer is not None else "") for path, spec in evidence.x if spec.dtype == "string"]
+    labels = [TextLabels(show(path), "the loss") for path, spec in evidence.y if spec.dtype == "string"]
+    return [
+        *(Finding.of("string-input", "error", fact, nodes, location=layer.location if layer is not None else None) for fact in fed),
+        *(Finding.of("string-labels", "error", fact) for fact in labels),
+    ]
+
+
+@check(order=15, backend="jax")
+def text(evidence: Evidence) -> Iterator[Finding]:
+    """Text in the data, unless it is no array at all that fit takes."""
+    if not getattr(evidence.sample, "problems", ()):
+        yield from texts(evidence)
 
 
 @check(order=62, backend="jax")

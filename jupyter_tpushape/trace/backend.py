@@ -34,6 +34,8 @@ class Backend(ABC):
     slow_values = False
     # Whether an axis may stay unknown while a program is traced.
     open_axes = True
+    # Whether a tensor can hold text.
+    text = True
 
     @abstractmethod
     def is_tensor(self, value: Any) -> bool:

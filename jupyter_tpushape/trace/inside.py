@@ -8,30 +8,45 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..flow import Spec
 from .framework import Framework
 from .patience import ENDS, limited
 from .recorder import Call, Recorder, recording
 from .restore import left_as_found
+from .unknown import filled, ports, reopened, same_way
 
 
 def look_inside(adapter: Framework, recorder: Recorder) -> None:
     """Replaces the call that broke by the calls inside it, where these can be told apart."""
     call = recorder.failed
-    if (
-        call is None
-        or call.kind != "layer"
-        or call.opaque
-        or call.children
-        or call.given is None
-        or adapter.builtin(call.obj)
-        or not adapter.backend.open_axes
-    ):
+    if call is None or call.kind != "layer" or call.opaque or call.children or call.given is None or adapter.builtin(call.obj):
         return
-    args, kwargs = call.given
-    if not any(adapter.is_symbolic(tensor) for _, tensor in adapter.tensors_of(args, kwargs)):
+    if not any(adapter.is_symbolic(tensor) for _, tensor in adapter.tensors_of(*call.given)):
         return
-    mark, graph_before = len(recorder.calls), recorder.graph
+    mark = len(recorder.calls)
     place = recorder.calls.index(call) if call in recorder.calls else mark
+    fresh, broke = _called_again(adapter, recorder, call)
+    if broke is not None and not adapter.backend.open_axes:
+        second, _ = _called_again(adapter, recorder, call, second=True)
+        del recorder.calls[mark + len(fresh) :]
+        if same_way(fresh, second):
+            reopened(ports(fresh), ports(second))
+        else:
+            broke = None
+    if broke is None:
+        del recorder.calls[mark:]
+        recorder.failed = call
+        return
+    recorder.failed = broke
+    # The new call of the layer stands where the old one stood.
+    fresh[0].called = call.called
+    recorder.calls[place : place + 1] = []
+
+
+def _called_again(adapter: Framework, recorder: Recorder, call: Call, second: bool = False) -> tuple[list[Call], Call | None]:
+    """The calls inside one more call of a layer, and the one that broke. ``second``: with other sizes for unknown axes."""
+    args, kwargs = call.given or ((), {})
+    mark, graph_before = len(recorder.calls), recorder.graph
     recorder.failed = None
 
     def body(graph: Any) -> None:
@@ -42,7 +57,10 @@ def look_inside(adapter: Framework, recorder: Recorder) -> None:
             if not adapter.is_symbolic(value):
                 return value
             if id(value) not in made:
-                made[id(value)] = graph.placeholder(adapter.spec(value), "input")
+                spec = adapter.spec(value)
+                if spec.shape is not None and not adapter.backend.open_axes:
+                    spec = Spec(filled(spec.shape, second), spec.dtype, spec.kind)
+                made[id(value)] = graph.placeholder(spec, "input")
                 producer = recorder.producers.get(adapter.key(value))
                 if producer is not None:
                     recorder.produce(adapter.key(made[id(value)]), producer, made[id(value)])
@@ -60,10 +78,4 @@ def look_inside(adapter: Framework, recorder: Recorder) -> None:
         recorder.stack.clear()
     fresh = recorder.calls[mark:]
     broke: Call | None = recorder.failed
-    if broke is None or not any(item is broke for item in fresh):
-        del recorder.calls[mark:]
-        recorder.failed = call
-        return
-    # The new call of the layer stands where the old one stood.
-    fresh[0].called = call.called
-    recorder.calls[place : place + 1] = []
+    return fresh, broke if any(item is broke for item in fresh) else None

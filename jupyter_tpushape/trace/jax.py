@@ -38,7 +38,7 @@ _NAMES = {
     "max": "Maximum", "min": "Minimum", "eq": "Equal", "lt": "Less", "gt": "Greater", "le": "LessEqual", "ge": "GreaterEqual", "ne": "NotEqual",
     "power": "Pow", "pow": "Pow", "integer_pow": "Pow", "where": "SelectV2", "select_n": "SelectV2", "squared_difference": "SquaredDifference",
     "dot_general": "MatMul", "dot": "MatMul", "matmul": "MatMul", "astype": "Cast", "cast": "Cast", "convert_element_type": "Cast",
-    "value_and_grad_f": "Gradient", "grad_f": "Gradient", "log_softmax": "LogSoftmax", "concatenate": "Concat", "getitem": "Slice", "rewriting_take": "Slice",
+    "value_and_grad_f": "Gradient", "grad_f": "Gradient", "vmap_f": "Vmap", "log_softmax": "LogSoftmax", "concatenate": "Concat", "getitem": "Slice", "rewriting_take": "Slice",
 }  # fmt: skip
 # Functions that lead to the one that was meant: those of operators and methods, and of calls that are compiled.
 _PASSED = frozenset({"op", "meth", "method", "deferring_binary_op", "__call__", "wrapper", "bind", "bind_with_trace", "_true_bind"})
@@ -52,6 +52,7 @@ class Jax(Backend):
     replicated = False
     slow_values = True
     open_axes = False
+    text = False
 
     def __init__(self) -> None:
         self._here = threading.local()
@@ -298,7 +299,7 @@ def _is_sparse(value: Any) -> bool:
 _HELPERS = frozenset({"broadcast_in_dim", "convert_element_type", "reshape", "squeeze"})
 _LIBRARIES = tuple(
     str(Path(found.origin).resolve().parent) + os.sep
-    for name in ("jax", "jaxlib", "keras", "numpy", "ml_dtypes", "tensorflow")
+    for name in ("jax", "jaxlib", "keras", "numpy", "ml_dtypes", "opt_einsum", "optree", "tensorflow")
     if (found := importlib.util.find_spec(name)) is not None and found.origin
 )
 _STANDARD = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})

@@ -15,8 +15,8 @@ _MADE_IN = frozenset({"__init__", "build", "__setstate__", "__new__"})
 
 @dataclass(frozen=True)
 class Kept:
-    """An attribute of a layer or model that held a value and was given a tensor of the trace. ``random``: it is a random key. ``leaked``: Keras traced
-    the layer while it was made, so that the attribute holds a tensor of that trace already."""
+    """An attribute of a layer or model that held a value and was given a tensor of the trace. ``random``: it is a random key. ``leaked``: Keras traces
+    the layer or metric before the first step, so that the attribute holds a tensor of that trace already."""
 
     owner: str
     attribute: str
@@ -30,13 +30,15 @@ def kept(adapter: Framework, before: Memento) -> list[Kept]:
     found = []
     backend = adapter.backend
     for obj, name, value, now in before.exchanged():
-        if not backend.is_traced(now) or not backend.is_tensor(value):
+        counts = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not backend.is_traced(now) or not (counts or backend.is_tensor(value)):
             continue
-        # Keras traced the layer when it was made, too: then only the code tells a state from a result that is kept for a look.
-        leaked = backend.is_traced(value)
-        place = _assigned(type(obj), name, read=leaked)
+        # Keras traces a layer when it is made and a metric before the first step: then only the code tells a state from a result
+        # that is kept for a look.
+        leaked = isinstance(obj, adapter.Metric) or backend.is_traced(value)
+        place = _assigned(type(obj), name, read=leaked or counts)
         if place is not None:
-            spec = backend.spec(value)
+            spec = backend.spec(now)
             random = spec.dtype.startswith("key<") or (spec.dtype == "uint32" and spec.shape == (2,))
             found.append(Kept(str(getattr(obj, "name", type(obj).__name__)), name, random, leaked, place))
     return found

@@ -172,12 +172,14 @@ class Keras3(Framework):
             # Before 3.11 a step holds its state to the layouts of values, which fit has noted.
             vars(model)["_enforce_jax_state_sharding"] = _as_it_lies
 
-    def train_step(self, model: Any, x: Any, y: Any, weight: Any) -> Any:
-        """Runs the model's own step as ``fit`` does on JAX: with its variables' values and a batch, for logs and new values."""
+    def train_step(self, model: Any, x: Any, y: Any, weight: Any) -> int | None:
+        """Runs the model's own step as ``fit`` does on JAX: with its variables' values and a batch."""
         groups = (model.trainable_variables, model.non_trainable_variables, model.optimizer.variables, model.metrics_variables)
         state = tuple([self.backend.read(variable) for variable in group] for group in groups)
         batch = (x,) if y is None else (x, y) if weight is None else (x, y, weight)
-        return model.train_step(state, batch)
+        returned = model.train_step(state, batch)
+        pair = isinstance(returned, (tuple, list)) and len(returned) == 2
+        return len(returned[1]) if pair and isinstance(returned[1], (tuple, list)) else None
 
     def compute_loss(self, model: Any, x: Any, y: Any, y_pred: Any, weight: Any) -> Any:
         return model._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=weight, training=True)

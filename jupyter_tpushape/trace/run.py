@@ -20,6 +20,7 @@ from .kept import kept
 from .patience import ENDS, limited
 from .recorder import Call, Port, Recorder, Source, recording, unmasked
 from .restore import left_as_found
+from .unknown import between, filled, is_open, ports, reopened, same_way
 
 
 @dataclass
@@ -57,6 +58,8 @@ class Run:
     has_loss: bool = False
     called: bool = False
     step: bool = False
+    # The parts of the state that a training step of the model's own gave back; -1 where it gave no state.
+    parts: int = 4
 
 
 # What a source is called by its role in the data.
@@ -91,6 +94,39 @@ def run(
     up in ``Run.error`` with the phase in ``Run.where``. With ``step`` the program is the model's own ``train_step``, a function of its state.
     """
     recorder = recorder or Recorder()
+
+    def once(sizes: Callable[[Any], Any], recorder: Recorder) -> Run:
+        return _once(adapter, model, sample, shape=sizes, training=training, loss=loss, recorder=recorder, fast=fast, step=step)
+
+    every = [leaf for part in (sample.x, sample.y, sample.weight) for _, leaf in flatten(part)]
+    if adapter.backend.open_axes or not any(is_open(shape(leaf)) for leaf in every):
+        return once(shape, recorder)
+
+    def turn(second: bool) -> Callable[[Any], Any]:
+        return lambda leaf: shape(leaf) if shape(leaf) is None else filled(shape(leaf), second)
+
+    again = Recorder()
+    first, second = once(turn(False), recorder), once(turn(True), again)
+    for left, right in zip((*first.x, *first.y, *first.weight), (*second.x, *second.y, *second.weight), strict=True):
+        left.spec = between(left.spec, right.spec)
+    if same_way(recorder.calls, again.calls):
+        reopened(ports(recorder.calls), ports(again.calls))
+        reopened([port for _, port in first.outputs], [port for _, port in second.outputs])
+    return first
+
+
+def _once(
+    adapter: Framework,
+    model: Any,
+    sample: Any,
+    *,
+    shape: Callable[[Any], Any],
+    training: bool,
+    loss: Any,
+    recorder: Recorder,
+    fast: bool,
+    step: bool,
+) -> Run:
     run = Run(recorder, adapter, model, step=step)
     x, run.x = leaves(sample.x, shape, "x")
     y, run.y = leaves(sample.y, shape, "y")
@@ -99,7 +135,11 @@ def run(
         leaf.spec = msgspec.structs.replace(leaf.spec, dtype=adapter.backend.dtype(leaf.spec.dtype))
     run.doors = adapter.doors(model) if adapter.is_model(model) else None
     run.feeds = adapter.feeds(model, run.doors, x) if run.doors is not None else None
-    run.has_loss = y is not None and (loss is not None or (adapter.is_model(model) and adapter.compiled(model) and adapter.has_loss(model)))
+    # Labels that no tensor holds reach no loss: what the model makes of its inputs is known all the same.
+    told = adapter.backend.text or not any(leaf.spec.dtype == "string" for leaf in run.y)
+    run.has_loss = (
+        told and y is not None and (loss is not None or (adapter.is_model(model) and adapter.compiled(model) and adapter.has_loss(model)))
+    )
     roots = [model]
     recorder.fresh = not getattr(model, "built", True)
     y_pred: Any = _UNKNOWN
@@ -183,7 +223,8 @@ def _built(run: Run, model: Any, batch: tuple[Any, ...]) -> bool:
 def _step(run: Run, model: Any, x: Any, y: Any, weight: Any) -> None:
     """The model's own training step, with its state."""
     with limited("The training step"):
-        run.adapter.train_step(model, _fed(run, x), _fed(run, y), _fed(run, weight))
+        parts = run.adapter.train_step(model, _fed(run, x), _fed(run, y), _fed(run, weight))
+    run.parts = -1 if parts is None else parts
     run.called = run.reached_loss = True
 
 

@@ -138,7 +138,7 @@ class Own(layers.Layer):
 """
     (finding,) = [one for one in traced(tmp_path, code, shape=(5, 4)).findings if one.serious]
     assert finding.rule == "op-shapes"
-    assert "The state h of a loop in own starts as (6,) and becomes (?, 6)" in finding.message
+    assert "The state h of Scan starts as (6,) and becomes (?, 6)" in finding.message
     assert finding.fixes[0].verified
     assert "+        h0 = jnp.zeros((x.shape[0], 6))" in finding.fixes[0].patch
 

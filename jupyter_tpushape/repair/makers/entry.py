@@ -145,8 +145,7 @@ def transpose_data(evidence: Evidence, finding: Finding) -> Made:
 def channels(evidence: Evidence, finding: Finding) -> Made:
     """Channels first and last: whichever of declaration and data the layers do not agree with."""
     if _declared_for(evidence):
-        yield from permute_data(evidence, finding)
-        yield from declare_rows(evidence, finding)
+        yield from permute_data(evidence, finding)  # declared as the data is, an image's rows would count as its channels
     else:
         yield from declare_rows(evidence, finding)
         yield from permute_data(evidence, finding)

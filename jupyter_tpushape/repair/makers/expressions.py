@@ -12,7 +12,7 @@ from ...flow import Finding, Shape, Spec
 from ...rules.facts.calls import VectorLoss
 from ...rules.facts.contracts import CellState, SymbolicFunction
 from ...rules.facts.layers import WrongMask
-from ...rules.facts.mesh import ValueAsked
+from ...rules.facts.mesh import ForeignFunction, ValueAsked
 from ...rules.facts.mixing import EveryPair
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
@@ -36,6 +36,8 @@ _RENAMED = {
     "l2_normalize": "normalize",
     "cast": "cast",
 }
+# Functions whose axis is another one where it is not given.
+_AXIS = frozenset({"argmax", "argmin", "cumsum", "cumprod", "gather", "l2_normalize"})
 
 
 # -- dtypes --------------------------------------------------------------------------------------------
@@ -363,9 +365,10 @@ def stacked(evidence: Evidence, finding: Finding) -> Made:
 def keras_functions(evidence: Evidence, finding: Finding) -> Made:
     """``keras.ops`` in place of TensorFlow's, JAX's and NumPy's functions, in a function that builds a model."""
     line = next(iter(lines_of(evidence)), None)
-    if line is None or not isinstance(finding.fact, (SymbolicFunction, ValueAsked)):
+    if line is None or not isinstance(finding.fact, (SymbolicFunction, ValueAsked, ForeignFunction)):
         return
     known = set(line.specs) if isinstance(finding.fact, ValueAsked) else None
+    foreign = isinstance(finding.fact, ForeignFunction)
     if isinstance(finding.fact, ValueAsked) and finding.fact.asked != "array":
         return
     import keras
@@ -378,7 +381,8 @@ def keras_functions(evidence: Evidence, finding: Finding) -> Made:
             way[0] in ("tf", "tensorflow", "np", "numpy", "jnp", "jax")
             and "keras" not in way
             and hasattr(keras.ops, name)
-            and (call.lineno >= _first(line) if known is None else _reads(call, known))
+            and (foreign or (call.lineno >= _first(line) if known is None else _reads(call, known)))
+            and (way[-1] not in _AXIS or len(call.args) > 1 or any(word.arg == "axis" for word in call.keywords))
         ):
             edits.append(line.edit(call.func, f"{MODULE}.{name}", "keras.ops").value)
             names.append(f"{'.'.join(way)} → keras.ops.{name}")

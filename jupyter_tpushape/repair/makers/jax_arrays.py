@@ -6,7 +6,7 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
-from ...rules.facts.contracts import CarryApart
+from ...rules.facts.transforms import CarryApart
 from ..edits.expression import IT
 from ..text.source import nodes
 from .edits import Made

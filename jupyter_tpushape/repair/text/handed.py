@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import inspect
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from ...flow import Spec
@@ -47,8 +49,14 @@ class Handed:
     # -- where -------------------------------------------------------------------------------------
 
     def _found(self) -> tuple[list[ast.expr], ast.Call | None]:
-        """The expressions that the data function returns, or the call that the data is handed to."""
+        """The expressions that the data function returns, or those of each batch, or the call that the data is handed to."""
         program = self.text.seen.program
+        batches = _batches(self.text.seen.data)
+        if batches is not None:
+            self.source, self.scope = self.text.definition(batches)
+            self.names, above = self.text.names(self.source.file), parents(self.source.tree)
+            given = [node for node in nodes(self.scope, (ast.Return, ast.Yield)) if enclosing(above, node) is self.scope]
+            return [node.value for node in given if node.value is not None], None
         function = getattr(program.data, "func", program.data)
         if getattr(function, "__code__", None) is not None:
             self.source, scope = self.text.definition(function)
@@ -398,6 +406,14 @@ def _renamed(text: str, short: str, name: str) -> str:
 
 def _called(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def _batches(data: Any) -> Any:
+    """What returns or yields the batches, where data is a generator's or a ``PyDataset`` of the program's own; else ``None``."""
+    if inspect.isgenerator(data):
+        return SimpleNamespace(__code__=data.gi_code)
+    bases = [base.__name__ for base in type(data).__mro__]
+    return type(data).__getitem__ if bases[-2:-1] in (["PyDataset"], ["Sequence"]) else None
 
 
 def _child(value: ast.expr, key: Any) -> ast.expr | None:

@@ -257,25 +257,6 @@ class CallMisfit(Fact, frozen=True):
         return f"It says: {self.said}{made}"
 
 
-class CarryApart(Fact, frozen=True):
-    """The state ``name`` of a loop (``operation``) comes out of one step as ``after`` and went in as ``before``."""
-
-    operation: str
-    name: str
-    before: Shape
-    after: Shape
-
-    def message(self) -> str:
-        which = f"The state {self.name}" if self.name else "A state"
-        return f"{which} of {self.operation} starts as {show_shape(self.before)} and becomes {show_shape(self.after)} in one step."
-
-    def why(self) -> str:
-        return "A compiled loop keeps the shape of its state: start with the shape that a step returns, batch axis included."
-
-    def sides(self) -> Sides:
-        return Side(show_shape(self.before)), Side(show_shape(self.after))
-
-
 class SymbolicFunction(Fact, frozen=True):
     """A line calls ``function`` on a symbolic tensor of Keras 3; ``instead``: the same of Keras, or ``""``."""
 

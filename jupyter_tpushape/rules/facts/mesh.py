@@ -58,6 +58,23 @@ class ValueAsked(Fact, frozen=True):
         return f"{_INSTEAD[self.asked]} compile(run_eagerly=True) runs such code, without the compiler."
 
 
+class TextFed(Fact, frozen=True):
+    """Text is fed to a model, at ``path`` of the data; ``layer``: the one that is to turn it into numbers."""
+
+    path: str
+    layer: str = ""
+
+    def message(self) -> str:
+        return f"{self.path} is text, and no tensor of JAX holds text."
+
+    def why(self) -> str:
+        which = f"{self.layer} works" if self.layer else "TextVectorization and StringLookup work"
+        return f"On JAX {which} in the data pipeline, before the model: ds.map(lambda x, y: (vectorize(x), y)), or vectorize(texts) for an array; the model takes ids."
+
+    def sides(self) -> Sides:
+        return Side("numbers"), Side("text")
+
+
 class ItemAssigned(Fact, frozen=True):
     """Code assigns an item of a tensor of JAX."""
 
@@ -74,7 +91,7 @@ class ItemAssigned(Fact, frozen=True):
 class StateLost(Fact, frozen=True):
     """A layer or model (``owner``) puts a tensor of the compiled step into ``attribute``, which held a value. ``random``: a random key.
 
-    ``leaked``: Keras traced the layer while it was made, and left a tensor of that trace there.
+    ``leaked``: Keras traces it before the first step, and leaves a tensor of that trace there.
     """
 
     owner: str
@@ -94,8 +111,8 @@ class StateLost(Fact, frozen=True):
         )
         if self.leaked:
             return (
-                f"Keras infers shapes when the model is made, and self.{self.attribute} still holds a tensor of that trace: "
-                f"the first step raises UnexpectedTracerError. {instead}"
+                f"Keras infers shapes before the first step, and self.{self.attribute} still holds a tensor of that trace: "
+                f"fit raises UnexpectedTracerError. {instead}"
             )
         return (
             f"The program is compiled once with self.{self.attribute} as it was, so that {each}. "

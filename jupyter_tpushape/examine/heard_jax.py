@@ -1,0 +1,146 @@
+"""What JAX says when it raises, and Keras' trainer on JAX. Read once, as everything that a framework says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from ..flow import Shape
+from .heard import Heard, HeardReshape, HeardWidths, reads
+
+
+class HeardTraced(Heard, frozen=True):
+    """A value was asked of a tensor of JAX, in a program that is still to be compiled."""
+
+    what: Literal["bool", "number", "index", "array", "mask"]
+
+
+class HeardItem(Heard, frozen=True):
+    """An item of a tensor of JAX was assigned, and these never change."""
+
+
+class HeardCarry(Heard, frozen=True):
+    """The state of a loop comes out of one step with another shape or dtype than it went in."""
+
+    name: str
+    before: Shape
+    after: Shape
+    was: str = ""
+    becomes: str = ""
+
+
+class HeardStepArguments(Heard, frozen=True):
+    """A ``train_step`` was called with more than it takes."""
+
+
+class HeardFraction(Heard, frozen=True):
+    """A shape holds a number that is not whole, or is written as one."""
+
+    size: float
+
+
+class HeardBranches(Heard, frozen=True):
+    """The two branches of a condition return other shapes or dtypes."""
+
+    first: Shape
+    second: Shape
+    dtypes: tuple[str, str]
+
+
+class HeardMapped(Heard, frozen=True):
+    """A function is mapped over axes of several sizes: of each argument the size, the axis and the name."""
+
+    axes: tuple[tuple[int | None, int, str], ...]
+
+
+class HeardGradient(Heard, frozen=True):
+    """A gradient is asked of a function that returns several values, or one of a ``shape``."""
+
+    several: bool
+    shape: Shape = ()
+
+
+class HeardIndex(Heard, frozen=True):
+    """Numbers that are not whole are used as indices."""
+
+
+class HeardPut(Heard, frozen=True):
+    """What is put into a place of a tensor does not fit there."""
+
+    value: Shape
+    place: Shape
+
+
+class HeardLeaves(Heard, frozen=True):
+    """Structures of tensors do not match: one holds more than the other."""
+
+
+_TRACED: tuple[tuple[str, Literal["bool", "number", "index", "array", "mask"]], ...] = (
+    ("Attempted boolean conversion of traced array", "bool"),
+    ("Array boolean indices must be concrete", "mask"),
+    ("__index__() method was called on traced array", "index"),
+    ("The numpy.ndarray conversion method __array__() was called on traced array", "array"),
+    ("Abstract tracer value encountered where concrete value is expected", "number"),
+)
+_CARRY = re.compile(
+    r"input (?:carry|component)(?: component)? ?([\w.]*) has type (\w+)\[([\w,]*)\]\S* "
+    r"but the corresponding output (?:carry )?component has type (\w+)\[([\w,]*)\]"
+)
+_BRANCHES = re.compile(r"output of \S+ has type (\w+)\[([\w,]*)\]\S* but the corresponding output of \S+ has type (\w+)\[([\w,]*)\]")
+_SHAPE = re.compile(r"Shapes must be 1D sequences of concrete values of integer type, got (\(.*\))")
+_MAPPED = re.compile(r"\* (?:one|some|most) ax[ei]s (?:\(\d+ of them\) )?had size (\w+)(?:: axis (\d+) of (?:argument )?([\w.\[\]']+))?")
+_SCALAR = re.compile(r"Gradient only defined for scalar-output functions\. Output (?:had shape: \(([\d, ]*)\)|was)")
+_PUT = re.compile(r"Incompatible types for broadcasting: input type=\w+\[([\w,]*)\] and requested type=\w+\[([\w,]*)\]")
+_JAX_RESHAPE = re.compile(r"cannot reshape array of shape \([\d, ]*\) \(size (\d+)\) into shape \(([\d, -]*)\)")
+_JAX_MATRIX = re.compile(r"dot_general requires contracting dimensions to have the same shape, got \((\d+),\) and \((\d+),\)")
+_JAX_CHANNELS = re.compile(r"lhs feature dimension size .*?input feature dimension size, but (\d+) // \d+ != (\d+)")
+
+
+@reads
+def _jax(text: str) -> Iterator[Heard]:
+    traced = next((what for said, what in _TRACED if said in text), None)
+    shape = _SHAPE.search(text)
+    sizes = [float(size) for size in re.findall(r"-?\d+\.\d*", shape[1])] if shape else []
+    if traced is not None:
+        yield HeardTraced(traced)
+    elif "Trace" in (shape[1] if shape else text.partition("was not hashable")[2]):
+        yield HeardTraced("index")
+    elif sizes:
+        yield HeardFraction(sizes[0])
+    if "JAX arrays are immutable and do not support in-place item assignment" in text:
+        yield HeardItem()
+    if "train_step() takes 2 positional arguments but 3 were given" in text:
+        yield HeardStepArguments()
+    carry = _CARRY.search(text)
+    if carry and carry.group(2, 3) != carry.group(4, 5):
+        yield HeardCarry(carry[1], _sizes(carry[3]), _sizes(carry[5]), carry[2], carry[4])
+    reshape, matrix, channels = _JAX_RESHAPE.search(text), _JAX_MATRIX.search(text), _JAX_CHANNELS.search(text)
+    if reshape:
+        yield HeardReshape(int(reshape[1]), tuple(int(n) for n in reshape[2].replace(" ", "").split(",") if n))
+    if matrix:
+        yield HeardWidths(int(matrix[1]), int(matrix[2]), "matrix")
+    if channels:
+        yield HeardWidths(int(channels[1]), int(channels[2]), "channels")
+
+
+@reads
+def _transformations(text: str) -> Iterator[Heard]:
+    branches, scalar, put = _BRANCHES.search(text), _SCALAR.search(text), _PUT.search(text)
+    if branches:
+        yield HeardBranches(_sizes(branches[2]), _sizes(branches[4]), (branches[1], branches[3]))
+    if "vmap got inconsistent sizes for array axes to be mapped" in text:
+        found = _MAPPED.findall(text)
+        yield HeardMapped(tuple((int(size) if size.isdigit() else None, int(axis or 0), name) for size, axis, name in found))
+    if scalar:
+        yield HeardGradient(scalar[1] is None, _sizes(scalar[1] or ""))
+    if "indices must have an integer type" in text or "Indexer must have integer or boolean type" in text:
+        yield HeardIndex()
+    if put:
+        yield HeardPut(_sizes(put[1]), _sizes(put[2]))
+    if "Too many leaves for PyTreeSpec" in text:
+        yield HeardLeaves()
+
+
+def _sizes(text: str) -> Shape:
+    return tuple(int(part) if part.strip().isdigit() else None for part in text.split(",") if part.strip())

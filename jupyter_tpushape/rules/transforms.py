@@ -1,0 +1,52 @@
+"""Breaks in JAX's own functions: loops, branches, maps, gradients, and what they ask of shapes and dtypes."""
+
+from __future__ import annotations
+
+from ..examine.evidence import Evidence
+from ..examine.heard import hear
+from ..examine.heard_jax import HeardBranches, HeardCarry, HeardFraction, HeardGradient, HeardIndex, HeardLeaves, HeardMapped, HeardPut
+from ..flow import Fact, Node, Who
+from .facts.transforms import BranchesApart, CarryApart, FractionalIndex, FractionalSize, GradientOf, MappedApart, PutApart, StatefulPair
+
+_WHOLE = ("int", "uint", "bool")
+
+
+def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
+    """What JAX says of one of its own functions, with the rule that it belongs to."""
+    said = node.failure
+    carry = hear(said, HeardCarry)
+    if carry is not None:
+        where = node.op if node.kind == "op" else f"a loop in {node.name}"
+        return "op-shapes", CarryApart(where, carry.name, carry.before, carry.after, carry.was, carry.becomes)
+    if hear(said, HeardLeaves) is not None and _paired(evidence.failure):
+        return "code-raises", StatefulPair()
+    if node.kind != "op" or node.op == "python":
+        return None
+    who = Who.of(node)
+    branches, mapped, gradient = hear(said, HeardBranches), hear(said, HeardMapped), hear(said, HeardGradient)
+    if branches is not None:
+        return "op-shapes", BranchesApart(who, branches.first, branches.second, branches.dtypes)
+    if mapped is not None and len(mapped.axes) > 1:
+        return "op-shapes", MappedApart(who, mapped.axes)
+    if gradient is not None:
+        return "op-shapes", GradientOf(who, gradient.several, gradient.shape)
+    fraction, put = hear(said, HeardFraction), hear(said, HeardPut)
+    if fraction is not None:
+        return "op-shapes", FractionalSize(who, fraction.size)
+    if put is not None:
+        return "op-shapes", PutApart(who, put.value, put.place)
+    if hear(said, HeardIndex) is not None:
+        dtypes = [one.spec.dtype for one in evidence.given if not one.spec.dtype.startswith(_WHOLE)]
+        return "op-shapes", FractionalIndex(who, dtypes[-1] if dtypes else "")
+    return None
+
+
+def _paired(error: BaseException | None) -> bool:
+    """Whether a loss was given, for the predictions, a pair of them and of variables."""
+    trace = error.__traceback__ if error is not None else None
+    while trace is not None:
+        given = trace.tb_frame.f_locals.get("y_pred")
+        if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], list):
+            return True
+        trace = trace.tb_next
+    return False

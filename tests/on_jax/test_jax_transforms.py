@@ -1,0 +1,198 @@
+"""Breaks in JAX's own functions inside a layer, a step or a metric: the cause is told, and where one line mends it, that line is written."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import pytest
+
+import jupyter_tpushape as tpushape
+from jupyter_tpushape.flow import Spec
+
+L = keras.layers
+HEAD = "import jax\nimport jax.numpy as jnp\nimport keras\nimport numpy as np\nfrom keras import layers, ops\n\n"
+LAYER = """
+class Own(layers.Layer):
+    def build(self, shape):
+        self.w = self.add_weight(shape=(6, 6), name="w")
+    def call(self, x):
+{body}
+
+def build():
+    model = keras.Sequential([keras.Input((12, 8)), layers.Dense(6), Own(), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.zeros((64, 12, 8), "float32"), np.zeros((64, 12, 1), "float32")
+"""
+STEP = """
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.drop, self.head = layers.Dropout(0.2), layers.Dense(3)
+    def call(self, x, training=None):
+        return self.head(self.drop(x, training=training))
+{body}
+
+def build():
+    model = Net()
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    return model
+
+def data():
+    return np.zeros((64, 8), "float32"), np.zeros((64,), "int32")
+"""
+LOSS = """    def loss_of(self, trainable, rest, x, y):
+        y_pred, rest = self.stateless_call(trainable, rest, x, training=True)
+        return self.compute_loss(x, y, y_pred), rest
+    def train_step(self, state, data):
+        trainable, rest, slots, metrics = state
+        (loss, rest), grads = jax.value_and_grad(self.loss_of, has_aux=True)(trainable, rest, *data)
+        trainable, slots = self.optimizer.stateless_apply(slots, grads, trainable)
+        return {"loss": loss}, (trainable, rest, slots, metrics)
+"""
+
+
+def layer(*lines):
+    return LAYER.format(body="\n".join(f"        {line}" for line in lines))
+
+
+def step(*exchanged):
+    body = LOSS
+    for old, new in exchanged:
+        assert old in body
+        body = body.replace(old, new)
+    return STEP.replace("{body}", body)
+
+
+BROKEN = {
+    "a float as a size": (
+        layer("half = x.shape[-1] / 2", "return ops.reshape(x, (-1, 12, half, 2))[..., 0]"),
+        "Reshape at",
+        "half = x.shape[-1] // 2",
+    ),
+    "a state of another dtype": (
+        layer(
+            "start = jnp.zeros((x.shape[0],), 'int32')",
+            "step = lambda total, now: (total + now.sum(-1), total)",
+            "return x * jax.lax.scan(step, start, jnp.swapaxes(x, 0, 1))[0][:, None, None]",
+        ),
+        "starts as int32 and becomes float32",
+        'ops.cast(start, "float32")',
+    ),
+    "branches of two shapes": (
+        layer("return jax.lax.cond(x.sum() > 0, lambda v: v, lambda v: v[..., :1], x)"),
+        "return (?, 12, 6) and (?, 12, 1)",
+        "",
+    ),
+    "weights that are mapped": (
+        layer("return jax.vmap(lambda row, w: row @ w)(x, self.w.value)"),
+        "axis 0 of w, which is 6 long",
+        "in_axes=(0, None)",
+    ),
+    "floats as indices": (
+        layer("return jnp.take(self.w.value, x[..., 0], axis=0)"),
+        "indices of dtype float32",
+        'ops.cast(x[..., 0], "int32")',
+    ),
+    "an einsum of two widths": (layer('return jnp.einsum("btd,de->bte", x[..., :5], self.w.value)'), "Einsum at", ""),
+    "a value that does not fit its place": (layer("return x.at[:, 0].set(jnp.ones((1, 8)))"), "puts (1, 8) where (?, 6) is", ""),
+    "counts from a tensor": (layer("n = ops.cast(ops.sum(x), 'int32')", "return ops.tile(x, (n, 1, 1))"), "Python index or count", ""),
+    "no has_aux": (step((", has_aux=True", "")), "returns several values", "self.loss_of, has_aux=True)"),
+    "a pair as predictions": (
+        step(
+            ("y_pred, rest = self.s", "y_pred = self.s"),
+            ("y_pred), rest", "y_pred)"),
+            (", has_aux=True", ""),
+            ("(loss, rest), g", "loss, g"),
+        ),
+        "that is a pair",
+        "",
+    ),
+    "a state of three": (step(("slots, metrics)\n", "slots)\n")), "a state of 3 parts", ""),
+}
+
+
+def traced(tmp_path, code):
+    path = tmp_path / "program.py"
+    path.write_text(HEAD + code, encoding="utf-8")
+    scope = {"__name__": "program", "__file__": str(path)}
+    exec(compile(HEAD + code, str(path), "exec"), scope)
+    return tpushape.trace(scope["build"], scope["data"], tpu=None)
+
+
+@pytest.mark.parametrize(("code", "said", "fix"), BROKEN.values(), ids=BROKEN)
+def test_the_cause_is_told_and_a_line_that_mends_it_is_written(tmp_path, code, said, fix):
+    (finding,) = [one for one in traced(tmp_path, code).findings if one.serious]
+    assert said in finding.message
+    assert finding.location.file.endswith("program.py")
+    assert not fix or (finding.fixes[0].verified and fix in finding.fixes[0].patch)
+
+
+@pytest.mark.parametrize("code", [step(), layer("return jax.vmap(lambda row: row @ self.w.value)(x)")], ids=["step", "map"])
+def test_the_same_without_the_fault_is_ok(tmp_path, code):
+    assert traced(tmp_path, code).ok
+
+
+class Hits(keras.metrics.Metric):
+    def __init__(self):
+        super().__init__(name="hits")
+        self.total = 0.0
+
+    def update_state(self, y, p, sample_weight=None):
+        self.total = self.total + keras.ops.sum(p)
+
+    def result(self):
+        return self.total
+
+
+def test_a_metric_that_keeps_its_state_in_an_attribute():
+    model = keras.Sequential([keras.Input((8,)), L.Dense(3)])
+    model.compile("adam", "mse", metrics=[Hits()])
+    (finding,) = [one for one in tpushape.trace(model, (np.zeros((8, 8)), np.zeros((8, 3))), tpu=None).findings if one.serious]
+    assert (finding.rule, finding.severity) == ("state-lost", "error")
+    assert finding.location.text.startswith("self.total = ")
+
+
+class Mean(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = L.Dense(2)
+
+    def call(self, x):
+        return self.dense(keras.ops.mean(x, axis=1))
+
+
+def test_axes_of_unknown_size_stay_unknown():
+    report = tpushape.trace(Mean(), (Spec((None, None, 8), "float32"), None), tpu=None)
+    assert report.ok, report
+    shapes = [edge.spec.shape for edge in report.flow.edges]
+    assert (None, None, 8) in shapes and (None, 2) in shapes
+    declared = keras.Sequential([keras.Input((None, None, 3)), L.Conv2D(4, 3, strides=2), L.GlobalAveragePooling2D()])
+    assert tpushape.trace(declared, tpu=None).ok
+
+
+class Pictures(keras.utils.PyDataset):
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        return np.zeros((16, 3, 32, 32), "float32"), np.zeros((16,), "int64")
+
+
+def pictures():
+    return Pictures()
+
+
+def network():
+    model = keras.Sequential([keras.Input((32, 32, 3)), L.Conv2D(8, 3), L.GlobalAveragePooling2D(), L.Dense(10)])
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    return model
+
+
+def test_pictures_of_a_dataset_are_transposed_where_a_batch_is_made():
+    (finding,) = [one for one in tpushape.trace(network, pictures, tpu=None).findings if one.serious]
+    assert finding.rule == "channels-order"
+    assert [fix.verified for fix in finding.fixes] == [True]
+    assert '+        return np.transpose(np.zeros((16, 3, 32, 32), "float32"), (0, 2, 3, 1)), ' in finding.fixes[0].patch
