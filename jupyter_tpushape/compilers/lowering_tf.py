@@ -69,6 +69,8 @@ def _lower(seen: Any, adapter: Any, model: Any, plan: Plan, sums: Sums) -> Lower
                     *specs
                 )
             step = _step(adapter, model, name)
+            if name == "train":
+                _make_metrics(adapter, model, packed, specs)
             function = tf.function(lambda *flat: step(*packed(flat)), jit_compile=True, autograph=autograph)
             with summed(sums):
                 concrete = function.get_concrete_function(*specs)
@@ -88,6 +90,29 @@ def _lower(seen: Any, adapter: Any, model: Any, plan: Plan, sums: Sums) -> Lower
     except Exception as error:
         made.error = error
     return made
+
+
+def _make_metrics(adapter: Any, model: Any, packed: Callable[[tuple[Any, ...]], list[Any]], specs: list[Any]) -> None:
+    """Metrics make their variables in the first step, and TensorFlow traces a function that makes variables twice: here they make them in a small
+    one of their own. Where that cannot be done the step is traced twice."""
+    import tensorflow as tf
+
+    outputs = next((vars(model)[kept] for kept in ("_outputs_struct", "_nested_outputs") if kept in vars(model)), None)
+    if outputs is None:
+        outputs = getattr(model, "outputs", None) or []
+        if len(outputs) != 1:
+            return
+        outputs = outputs[0]
+    if adapter.overrides(model, "compute_metrics") or adapter.overrides(model, "train_step"):
+        return
+
+    def update(predicted: Any, *flat: Any) -> Any:
+        x, y, weight = packed(flat)
+        return model.compute_metrics(x, y, predicted, sample_weight=weight)
+
+    with contextlib.suppress(Exception):
+        predicted = tf.nest.map_structure(lambda one: tf.TensorSpec((None, *one.shape[1:]), tf.as_dtype(one.dtype)), outputs)
+        tf.function(update, autograph=False).get_concrete_function(predicted, *specs)
 
 
 def _opened(tensor: Any, rows: Any) -> Any:
