@@ -1,4 +1,5 @@
-"""Which operands XLA must know when it compiles: every operation with an XLA kernel, compiled with operands that are no constants.
+"""Which operands XLA must know when it compiles: every operation with an XLA kernel that takes whole numbers, as sizes, axes and places are,
+compiled with operands that are no constants.
 
 ``python scripts/tpu_constants.py [--only NAME ...]`` writes ``jupyter_tpushape/graph/tpu_constants.json`` (``make tpu-constants``). An operand stands
 there where XLA said of it, in this very run, that it must be a compile-time constant: it came out of an addition to an argument, so that nothing
@@ -199,15 +200,15 @@ def constants_of(name: str) -> tuple[set[int], set[int], bool]:
     sizes: set[int] = set()
     went = 0
     operands = inputs(definition, attributes(definition, 2))
-    # Without a whole number among them once is enough.
-    whole = any(dtype in (tf.int32, tf.int64) for _, dtype, _ in operands)
+    if not any(dtype in (tf.int32, tf.int64) for _, dtype, _ in operands):
+        return set(), set(), True
     for rank, shapes in combinations(operands):
         given = attributes(definition, rank)
         asked = Asked(name, given, inputs(definition, given), shapes)
         if not asked.goes():
             continue
         before = went
-        for value in VALUES if whole else VALUES[:1]:
+        for value in VALUES:
             known = set(constants)
             with contextlib.suppress(ValueError):
                 while True:
@@ -223,7 +224,7 @@ def constants_of(name: str) -> tuple[set[int], set[int], bool]:
                     sizes |= {place for place in every - constants if asked.compiled(every - {place}, value)[1]}
             if went == before:
                 break
-        if went == (2 if whole else 1):
+        if went == 2:
             break
     return constants, sizes - constants, bool(went)
 
@@ -238,6 +239,7 @@ def main() -> None:
     sizes: dict[str, list[int]] = {}
     untried: dict[str, str] = {}
     for name in names:
+        print(name, flush=True)
         try:
             must, leave, went = constants_of(name)
         except ValueError as error:
@@ -255,7 +257,7 @@ def main() -> None:
         return
     about = (
         "Operands by place that XLA says must be compile-time constants, and those that leave a size of the result open where they are none, of "
-        f"each operation with an XLA kernel that was asked; made by scripts/tpu_constants.py with tensorflow {tf.__version__}"
+        f"each operation with an XLA kernel that takes whole numbers; made by scripts/tpu_constants.py with tensorflow {tf.__version__}"
     )
     table = {"about": about, "constants": constants, "sizes": sizes, "untried": untried}
     PLACE.write_text(json.dumps(table, indent=1, sort_keys=False) + "\n", encoding="utf-8")
