@@ -239,4 +239,238 @@ def build():
 
 def data():
     return """ + f"{_rows(8, 6)}, {_rows(8, 1)}\n", (("        mixed = x + alpha * (2.0 - x)", "        mixed = x + alpha[:, :, 0] * (2.0 - x)"),))),
+    "a padding mask for one row": ("attention-shapes", Own(_model("""
+ids, seen = keras.Input((6,), dtype='int32'), keras.Input((6,), dtype='bool')
+x = L.Embedding(9, 8)(ids)
+x = L.MultiHeadAttention(2, 4)(x, x, attention_mask=seen)
+model = keras.Model([ids, seen], L.Dense(1)(L.GlobalAveragePooling1D()(x)))
+""", f"[np.ones((8, 6), 'int32'), np.ones((8, 6), bool)], {_rows(8, 1)}"), (
+        ("    x = L.MultiHeadAttention(2, 4)(x, x, attention_mask=seen)",
+         "    x = L.MultiHeadAttention(2, 4)(x, x, attention_mask=seen[:, None, :])"),))),
+    "steps that stay steps": ("reshape-size", Own(_model("""
+i = keras.Input((6, 4, 2))
+x = L.Reshape((6, 16))(i)
+model = keras.Model(i, L.Dense(1)(L.LSTM(3)(x)))
+""", f"{_rows(4, 6, 4, 2)}, {_rows(4, 1)}"), (("    x = L.Reshape((6, 16))(i)", "    x = L.Reshape((6, 8))(i)"),))),
+    "tensors and settings in one pair of brackets": ("layer-uncalled", Own(_model("""
+a, b = keras.Input((4,)), keras.Input((4,))
+x = L.Concatenate([a, b], axis=1)
+model = keras.Model([a, b], L.Dense(1)(x))
+""", f"[{_rows(8, 4)}, {_rows(8, 4)}], {_rows(8, 1)}"), (("    x = L.Concatenate([a, b], axis=1)", "    x = L.Concatenate(axis=1)([a, b])"),))),
+    "a mean that leaves one number a sample": ("op-shapes", Own("""
+class Dueling(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.value, self.gain = L.Dense(1), L.Dense(4)
+
+    def call(self, x):
+        gain = self.gain(x)
+        return self.value(x) + (gain - tf.reduce_mean(gain, axis=1))
+
+
+def build():
+    model = Dueling()
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return """ + f"{_rows(8, 6)}, {_rows(8, 4)}\n", (
+        ("        return self.value(x) + (gain - tf.reduce_mean(gain, axis=1))",
+         "        return self.value(x) + (gain - tf.reduce_mean(gain, axis=1)[..., None])"),))),
+    "columns for several outputs": ("output-names", Own(_model("""
+i = keras.Input((4,))
+model = keras.Model(i, [L.Dense(1, name='price')(i), L.Dense(1, name='size')(i)])
+""", f"{_rows(8, 4)}, {_rows(8, 2)}", loss="['mse', 'mse']"), (
+        (f"    return {_rows(8, 4)}, {_rows(8, 2)}", f"    return {_rows(8, 4)}, [{_rows(8, 2)}[:, i] for i in range(2)]"),))),
+    "shapes of several inputs": ("layer-raises", Own("""
+class Bilinear(L.Layer):
+    def build(self, input_shape):
+        self.w = self.add_weight(shape=(input_shape[-1], 3))
+
+    def call(self, inputs):
+        return tf.matmul(inputs[0], self.w) * tf.matmul(inputs[1], self.w)
+
+
+def build():
+    a, b = keras.Input((4,)), keras.Input((4,))
+    model = keras.Model([a, b], L.Dense(1)(Bilinear()([a, b])))
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return """ + f"[{_rows(8, 4)}, {_rows(8, 4)}], {_rows(8, 1)}\n", (("        self.w = self.add_weight(shape=(input_shape[-1], 3))", "        self.w = self.add_weight(shape=(input_shape[0][-1], 3))"),))),
+    "an axis that is not said": ("code-raises", Own("""
+class Both(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.end = L.Dense(2), L.Dense(3), L.Dense(1)
+
+    def call(self, x):
+        return self.end(tf.concat([self.a(x), self.b(x)]))
+
+
+def build():
+    model = Both()
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return """ + f"{_rows(8, 6)}, {_rows(8, 1)}\n", (("        return self.end(tf.concat([self.a(x), self.b(x)]))", "        return self.end(tf.concat([self.a(x), self.b(x)], axis=-1))"),))),
+    "equal parts of a row": ("loss-raises", Own(_model("""
+base = keras.Sequential([keras.Input((6,)), L.Dense(4)])
+a, p, n = (keras.Input((6,)) for _ in range(3))
+model = keras.Model([a, p, n], L.Concatenate()([base(a), base(p), base(n)]))
+""", f"[{_rows(8, 6)}, {_rows(8, 6)}, {_rows(8, 6)}], {_rows(8, 1)}", loss="triplet", head="""
+def triplet(y_true, y_pred):
+    a, p, n = y_pred[:, 0:8], y_pred[:, 8:16], y_pred[:, 16:24]
+    return tf.reduce_mean(tf.nn.relu(tf.reduce_sum((a - p) ** 2, 1) - tf.reduce_sum((a - n) ** 2, 1) + 0.2))
+"""), (("    a, p, n = y_pred[:, 0:8], y_pred[:, 8:16], y_pred[:, 16:24]", "    a, p, n = y_pred[:, 0:4], y_pred[:, 4:8], y_pred[:, 8:12]"),))),
+    "a sequence for code of one's own": ("layer-rank", Own("""
+class Focus(L.Layer):
+    def build(self, shape):
+        self.w = self.add_weight(shape=(shape[-1], 1))
+        self.b = self.add_weight(shape=(shape[1], 1))
+
+    def call(self, x):
+        scores = tf.squeeze(tf.tanh(tf.matmul(x, self.w) + self.b), -1)
+        return tf.reduce_sum(x * tf.nn.softmax(scores)[..., None], axis=1)
+
+
+def build():
+    model = keras.Sequential([keras.Input((5, 3)), L.LSTM(4), Focus(), L.Dense(1)])
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return """ + f"{_rows(8, 5, 3)}, {_rows(8, 1)}\n", (
+        ("    model = keras.Sequential([keras.Input((5, 3)), L.LSTM(4), Focus(), L.Dense(1)])",
+         "    model = keras.Sequential([keras.Input((5, 3)), L.LSTM(4, return_sequences=True), Focus(), L.Dense(1)])"),))),
+    "one row for each position": ("embedding-range", Own("""
+class Positions(L.Layer):
+    def __init__(self, length):
+        super().__init__()
+        self.words, self.places = L.Embedding(9, 4), L.Embedding(length, 4)
+
+    def call(self, x):
+        return self.words(x) + self.places(tf.range(tf.shape(x)[-1]))
+
+
+def build():
+    model = keras.Sequential([keras.Input((None,), dtype="int32"), Positions(5), L.GlobalAveragePooling1D(), L.Dense(1)])
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return """ + f"np.ones((8, 7), 'int32'), {_rows(8, 1)}\n", (
+        ("        self.words, self.places = L.Embedding(9, 4), L.Embedding(length, 4)",
+         "        self.words, self.places = L.Embedding(9, 4), L.Embedding(7, 4)"),))),
+    "a patch that stays a patch": ("op-shapes", Own("""
+class Patches(L.Layer):
+    def call(self, x):
+        p = tf.reshape(x, (-1, 2, 2, 12))
+        return tf.reshape(p, (tf.shape(x)[0], -1, 24))
+
+
+def build():
+    i = keras.Input((4, 12))
+    x = L.Dense(3)(Patches()(i)) + L.Embedding(4, 3)(tf.range(4))
+    model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return """ + f"{_rows(8, 4, 12)}, {_rows(8, 1)}\n", (
+        ("        return tf.reshape(p, (tf.shape(x)[0], -1, 24))", "        return tf.reshape(p, (tf.shape(x)[0], -1, p.shape[-1]))"),))),
+    "who asks and who is looked at": ("merge-shapes", Own(_model("""
+a, b = keras.Input((7, 4)), keras.Input((5, 4))
+att = L.Attention()([a, b])
+x = L.Concatenate()([b, att])
+model = keras.Model([a, b], L.Dense(1)(L.GlobalAveragePooling1D()(x)))
+""", f"[{_rows(8, 7, 4)}, {_rows(8, 5, 4)}], {_rows(8, 1)}"), (("    att = L.Attention()([a, b])", "    att = L.Attention()([b, a])"),))),
+    "steps that a Flatten folds": ("label-rank", Own(_model("""
+i = keras.Input((6, 3))
+x = L.TimeDistributed(L.Dense(4))(i)
+x = L.Flatten()(x)
+model = keras.Model(i, L.Dense(2)(x))
+""", f"{_rows(8, 6, 3)}, {_rows(8, 6, 2)}"), (("    x = L.Flatten()(x)", "    x = L.Identity()(x)"),))),
+    "channels that are dealt out": ("op-shapes", Own(_model("""
+i = keras.Input((4, 4, 3))
+x = L.Conv2D(6, 3, padding='same')(i)
+model = keras.Model(i, Deal()(x))
+""", f"{_rows(4, 4, 4, 3)}, {_rows(4, 8, 8, 3)}", head="""
+class Deal(L.Layer):
+    def call(self, x):
+        return tf.nn.depth_to_space(x, 2)
+"""), (("    x = L.Conv2D(6, 3, padding='same')(i)", "    x = L.Conv2D(12, 3, padding='same')(i)"),))),
+    "a product the other way round": ("op-shapes", Own("""
+class Spread(L.Layer):
+    def call(self, inputs):
+        x, links = inputs
+        return tf.matmul(x, links)
+
+
+def build():
+    a, b = keras.Input((5, 3)), keras.Input((5, 5))
+    model = keras.Model([a, b], L.Dense(1)(L.GlobalAveragePooling1D()(Spread()([a, b]))))
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return """ + f"[{_rows(8, 5, 3)}, {_rows(8, 5, 5)}], {_rows(8, 1)}\n", (("        return tf.matmul(x, links)", "        return tf.matmul(links, x)"),))),
+    "a column where a row is meant": ("op-shapes", Own("""
+class Noisy(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.mean = L.Dense(2)
+        self.scale = self.add_weight(name="scale", shape=(2, 1), initializer="ones")
+
+    def call(self, x):
+        mean = self.mean(x)
+        return mean + mean * self.scale
+
+
+def build():
+    model = Noisy()
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return """ + f"{_rows(8, 6)}, {_rows(8, 2)}\n", (("        return mean + mean * self.scale", "        return mean + mean * keras.ops.reshape(self.scale, (-1,))"),))),
+    "skips at each other's level": ("merge-shapes", Own(_model("""
+i = keras.Input((16, 16, 1))
+a = L.Conv2D(2, 3, padding='same')(i)
+b = L.Conv2D(4, 3, padding='same')(L.MaxPooling2D()(a))
+x = L.Conv2D(8, 3, padding='same')(L.MaxPooling2D()(b))
+x = L.Conv2DTranspose(4, 2, strides=2)(x)
+x = L.concatenate([x, a])
+x = L.Conv2DTranspose(2, 2, strides=2)(x)
+x = L.concatenate([x, b])
+model = keras.Model(i, L.Conv2D(1, 1)(x))
+""", f"{_rows(4, 16, 16, 1)}, {_rows(4, 16, 16, 1)}"), (("    x = L.concatenate([x, a])", "    x = L.concatenate([x, b])"), ("    x = L.concatenate([x, b])", "    x = L.concatenate([x, a])")))),
+    "strides without padding": ("output-size", Own(_model("""
+i = keras.Input((28, 28, 1))
+x = L.Conv2D(4, 3, strides=2)(i)
+x = L.Conv2DTranspose(4, 3, strides=2)(x)
+model = keras.Model(i, L.Conv2D(1, 3, padding='same')(x))
+""", f"{_rows(4, 28, 28, 1)}, {_rows(4, 28, 28, 1)}"), (("    x = L.Conv2D(4, 3, strides=2)(i)", '    x = L.Conv2D(4, 3, strides=2, padding="same")(i)'),))),
+    "the channels of a shortcut": ("merge-shapes", Own(_model("""
+i = keras.Input((8, 8, 4))
+y = L.Conv2D(4, 3, padding='same')(i)
+y = L.Conv2D(16, 1)(y)
+x = L.Add()([i, y])
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
+""", f"{_rows(4, 8, 8, 4)}, {_rows(4, 1)}"), (("    x = L.Add()([i, y])", "    x = L.Add()([L.Conv2D(16, kernel_size=(1, 1))(i), y])"),))),
+    "rows of several lengths": ("data-misfit", Own(_model("""
+model = keras.Sequential([keras.Input((6,)), L.Embedding(9, 3), L.GlobalAveragePooling1D(), L.Dense(1)])
+""", f"np.array([[1] * n for n in (3, 8, 5, 4)], dtype=object), {_rows(4, 1)}"), (
+        (f"    return np.array([[1] * n for n in (3, 8, 5, 4)], dtype=object), {_rows(4, 1)}",
+         f"    return np.array([([0] * 6 + list(row))[-6:] for row in np.array([[1] * n for n in (3, 8, 5, 4)], dtype=object)]), {_rows(4, 1)}"),))),
 }  # fmt: skip

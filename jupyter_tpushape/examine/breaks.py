@@ -15,7 +15,7 @@ from ..trace.locations import is_user_file, location
 from ..trace.recorder import Call, Recorder, Source
 from ..trace.remainder import not_reached
 from ..trace.run import Leaf, Run, leaves
-from .broken_lines import function_called, last_call, ops_form, uncalled, unconnected
+from .broken_lines import breaking_layer, function_called, last_call, ops_form, uncalled, unconnected
 from .evidence import Given
 from .fronts import front, place_of
 from .heard import HeardSymbolic, hear
@@ -86,6 +86,7 @@ def _about_line(seen: Examined, error: BaseException, assembler: Assembler) -> N
     assert adapter is not None
     facts["unconnected"] = unconnected(adapter, seen.recorder.ends)
     facts["uncalled"] = uncalled(adapter, seen.recorder, error)
+    facts["breaking"] = breaking_layer(adapter, error)
     facts["last"] = last_call(seen.recorder, assembler, (line.file, line.line) if line is not None else None)
     if hear(str(error), HeardSymbolic) is not None:
         function = function_called(error)

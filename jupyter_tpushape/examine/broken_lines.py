@@ -13,6 +13,7 @@ from ..trace.assemble import Assembler, door_names
 from ..trace.framework import Framework
 from ..trace.locations import is_user_file
 from ..trace.recorder import Call, Recorder, line_of
+from ..trace.signature import refused_call
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,9 @@ class Uncalled:
 
 def uncalled(adapter: Framework, recorder: Recorder, error: BaseException) -> Uncalled | None:
     """What an error came of: tensors among the arguments of a layer's constructor, or a layer where a tensor was to be."""
+    refused = refused_call(error)
+    if refused is not None and refused.made is not None and issubclass(refused.made, adapter.Layer) and (refused.doubled or refused.many):
+        return Uncalled(refused.made.__name__, None, False)
     found, trace = None, error.__traceback__
     while trace is not None:
         frame, trace = trace.tb_frame, trace.tb_next
@@ -131,6 +135,17 @@ def uncalled(adapter: Framework, recorder: Recorder, error: BaseException) -> Un
                 item for one in handed for item in (one if isinstance(one, (list, tuple)) else [one]) if isinstance(item, adapter.Layer)
             ]
             found = next((Uncalled(type(item).__name__, _made_at(recorder, item), True) for item in layers), found)
+    return found
+
+
+def breaking_layer(adapter: Framework, error: BaseException) -> Who | None:
+    """The layer whose own code was running when something raised, the innermost one."""
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        code, this = trace.tb_frame.f_code, trace.tb_frame.f_locals.get("self")
+        trace = trace.tb_next
+        if code.co_varnames[:1] == ("self",) and isinstance(this, adapter.Layer) and not isinstance(this, adapter.Model):
+            found = Who(str(getattr(this, "name", "") or type(this).__name__), type(this).__name__)
     return found
 
 

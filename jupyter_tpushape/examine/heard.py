@@ -55,6 +55,20 @@ class HeardOperation(Heard, frozen=True):
     said: str
 
 
+class HeardDivisor(Heard, frozen=True):
+    """``given`` numbers where a multiple of ``divisor`` is wanted."""
+
+    given: int
+    divisor: int
+
+
+class HeardUnlike(Heard, frozen=True):
+    """Two tensors that a running operation could not broadcast."""
+
+    first: Shape
+    second: Shape
+
+
 class HeardReshape(Heard, frozen=True):
     """``have`` numbers that do not fill ``wanted``; -1 stands for an axis that is to be worked out."""
 
@@ -248,6 +262,26 @@ def _operation(text: str) -> Iterator[Heard]:
     if inside:
         shapes = tuple(_sizes(part) for part in re.findall(r"\[([^\]]*)\]", inside[2]))
         yield HeardOperation(inside[1], shapes, text.splitlines()[-1].split(" (" + inside[1])[0])
+
+
+_DIVISOR = re.compile(r"must be evenly divisible by (\d+) but is (\d+)")
+
+
+@reads
+def _divisor(text: str) -> Iterator[Heard]:
+    if found := _DIVISOR.search(text):
+        yield HeardDivisor(int(found[2]), int(found[1]))
+
+
+_UNLIKE_SHAPES = re.compile(r"Incompatible shapes: \[([\d,]*)\] vs\. \[([\d,]*)\]")
+
+
+@reads
+def _unlike(text: str) -> Iterator[Heard]:
+    """What a kernel says as it runs, where no shape was known before."""
+    if found := _UNLIKE_SHAPES.search(text):
+        first, second = (tuple(int(n) for n in part.split(",") if n) for part in found.groups())
+        yield HeardUnlike(first, second)
 
 
 _NUMPY_RESHAPE = re.compile(r"cannot reshape array of size (\d+) into shape \(?([\d, -]+)\)?")

@@ -207,6 +207,24 @@ def _positions(text: str) -> Iterator[Heard]:
         yield HeardPositions(_shape(found[1] or found[3]), _shape(found[2] or found[4]))
 
 
+class HeardClassRows(Heard, frozen=True):
+    """A function that reads class numbers was given rows of ``labels`` for ``predictions``."""
+
+    labels: Shape
+    predictions: Shape
+
+
+_CLASS_ROWS = re.compile(
+    r"`?labels\.shape\.rank`? must equal `?logits\.shape\.rank - 1`?\. Received: labels\.shape=\(([^)]*)\) of rank \d+ and logits\.shape=\(([^)]*)\)"
+)
+
+
+@reads
+def _class_rows(text: str) -> Iterator[Heard]:
+    if found := _CLASS_ROWS.search(text):
+        yield HeardClassRows(_shape(found[1]), _shape(found[2]))
+
+
 class HeardArrays(Heard, frozen=True):
     """NumPy could not put an array of shape ``first`` where ``second`` fits, or work on the two together."""
 

@@ -26,6 +26,7 @@ from ..trace.reach import is_step
 from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
 from ..trace.run import run
+from ..trace.signature import refused_call
 from .breaks import anew, assemble_broken, data_failed, entry_failed, given_to, with_growth
 from .compiled import compiled
 from .evidence import Evidence
@@ -48,6 +49,7 @@ def examine(program: Program) -> Examined:
             failed = seen.recorder.failed if seen.recorder is not None else None
             made = failed.called if failed is not None and isinstance(failed.called, Place) else None
             seen.evidence.raised = raised_at(error, adapter) or (raised_by(made) if made is not None else None)
+            seen.evidence.facts["refused"] = refused_call(error)
         return seen
 
 

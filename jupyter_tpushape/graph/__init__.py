@@ -3,7 +3,7 @@
 Sizes are computed when a fault asks, from the flow and its layers' arguments.
 """
 
-from .causes import Cause, cause, instead, odd, padded, resized, unlike, unpadded
+from .causes import Cause, cause, instead, odd, padded, resized, unlike, unpadded, without_padding
 from .origins import Origins
 from .sizes import (
     Axis,
@@ -29,5 +29,5 @@ from .steps import step
 __all__ = [
     "Axis", "Cause", "Given", "Opaque", "Origins", "Padding", "Part", "Product", "Scaled", "Shifted", "Size", "Slid", "Spread", "Sum", "axes", "cause", "chain",
     "evaluate", "instead", "odd", "padded", "resized", "step", "unlike", "unpadded", "value",
-    "written",
+    "without_padding", "written",
 ]  # fmt: skip

@@ -55,7 +55,7 @@ def cause(size: Size, other: Size | int) -> Cause | None:
     # What both came through is not why they differ.
     shared = 0 if isinstance(other, int) else _shared(steps, chain(other))
     steps, values = steps[shared:], values[shared:]
-    found = _alone(steps, values, target) or _lost(steps, values) or _together(steps, values, target)
+    found = _alone(steps, values, target) or _everywhere(steps, values, target) or _lost(steps, values) or _together(steps, values, target)
     if found is not None and found[0] == "lost" and not any(_near(size, wanted, began[0])) and padded(size) == padded(wanted):
         # No size of the data comes out even: windows without padding take more than a stride leaves over.
         valid = [
@@ -133,6 +133,21 @@ def _together(steps: Sequence[Step], values: list[int], target: int) -> Found | 
         if isinstance(one, Slid) and one.padding == "valid" and one.stride == 1 and one.window > 1
     }
     return ("unpadded", min(valid), len(valid) - 1) if valid and _again(steps, values[0], dict(valid)) == target else None
+
+
+def _everywhere(steps: Sequence[Step], values: list[int], target: int) -> Found | None:
+    """Windows larger than their stride, none of them padded: with padding for all, strides and what undoes them come out even."""
+    bare = without_padding(steps)
+    strided = any(steps[i].stride > 1 for i in bare if isinstance(steps[i], Slid))  # type: ignore[union-attr]
+    again = _again(steps, values[0], {i: msgspec.structs.replace(steps[i], padding="same") for i in bare})
+    return ("unpadded", bare[0], len(bare) - 1) if len(bare) > 1 and strided and again == target else None
+
+
+def without_padding(steps: Sequence[Step]) -> list[int]:
+    """The places of the windows, sliding or spreading, that are larger than their stride and have no padding."""
+    return [
+        i for i, one in enumerate(steps) if isinstance(one, (Slid, Spread)) and one.padding == "valid" and one.window > max(one.stride, 1)
+    ]
 
 
 def _lost(steps: Sequence[Step], values: list[int]) -> Found | None:

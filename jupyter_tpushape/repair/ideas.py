@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from ..examine.evidence import Evidence
 from ..flow import Finding, elements, show_shape
 from ..flow.paths import show
+from ..rules.facts.data import ClassesAsWeights
 from ..rules.facts.loss import NoLabels
 from ..rules.facts.tpu_steps import GradientScale
 from .text.operations import spelled
@@ -93,6 +94,15 @@ def _same_count(evidence: Evidence) -> Ideas:
     )
 
 
+def _class_weights(fact: ClassesAsWeights) -> Ideas:
+    """The weight of its class for each label."""
+    each = "np.sum(y * weights, axis=-1)" if fact.hot else "weights[y]"
+    yield (
+        f"Weigh each label by its class: {each} in place of weights",
+        "not tried: which of the classes each number is for is not known here",
+    )
+
+
 def _metric(evidence: Evidence) -> Ideas:
     """Labels and predictions of one shape in a metric, where they differ."""
     y = {spec.shape for _, spec in evidence.y}
@@ -176,6 +186,8 @@ def ideas(evidence: Evidence, finding: Finding) -> list[tuple[str, str]]:
     """``(title, why it is not verified)`` for a finding without a verified fix."""
     if finding.rule == "gradient-scale":
         return list(_average(evidence, finding))
+    if isinstance(finding.fact, ClassesAsWeights):
+        return list(_class_weights(finding.fact))
     if isinstance(finding.fact, NoLabels):
         return list(_own_labels(evidence, finding.fact))
     if finding.rule == "data-misfit" and not getattr(finding.fact, "counts", ()):

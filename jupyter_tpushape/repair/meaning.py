@@ -12,8 +12,8 @@ from operator import mul
 from typing import Any
 
 from ..examine.evidence import Evidence
-from ..flow import Flow, KeyPath, Node, Shape, show_shape
-from ..flow.observed import passes
+from ..flow import Flow, KeyPath, Node, Shape, elements, show_shape
+from ..flow.observed import around, passes
 from ..rules.loss import kind_of
 from ..rules.words import axes_of
 from .edits import Edit, InsertLayer, LayerConfig, ReplaceLayer, Transform
@@ -133,6 +133,22 @@ def _scrambled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questi
         )
 
 
+def _projected(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """Scores of each position against others, or what they meet, taken for channels."""
+    if not isinstance(edit, InsertLayer) or not edit.layer_class.startswith(("Conv", "Dense")) or before.failed is None:
+        return
+    for edge in before.failed_inputs():
+        node, shape = before.flow.node(edge.source), edge.spec.shape
+        while passes(before.flow, node) and node.op in ("Softmax", "Activation", "Dropout") and len(before.flow.into(node.id)) == 1:
+            node = before.flow.node(before.flow.into(node.id)[0].source)
+        if node.op in ("Dot", "BatchMatMulV2", "BatchMatMul") and shape and len(shape) > 2:
+            yield (
+                f"Are the {shape[-1]} numbers on the last axis of {node.name} channels? It compares two sequences, so there is one for each position "
+                "of the second: what they weigh is usually multiplied with them, and not projected."
+            )
+            return
+
+
 def _folded(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
     """Axes of a picture folded into its channels."""
     if not isinstance(edit, InsertLayer) or edit.layer_class != "Reshape" or len(edit.config.get("target_shape", ())) < 3:
@@ -190,7 +206,11 @@ def _rows(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
 
 def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
     if isinstance(edit, ReplaceLayer) and edit.layer_class == "Identity":
+        node = next((item for item in before.flow.nodes if item.name == edit.target), None)
+        sizes = [elements(shape[1:]) for shapes in around(before.flow, node) for shape in shapes] if node is not None else []
+        if node is not None and node.family == "shape" and len(set(sizes)) == 1 and None not in sizes:
+            return  # it only gave the same numbers another shape
         yield f"What is {edit.target} for? The program runs without it, and what it computed is gone."
 
 
-_CHECKS: tuple[Check, ...] = (_classes, _numbers, _merges, _scrambled, _folded, _pooled, _rows, _left_out)
+_CHECKS: tuple[Check, ...] = (_classes, _numbers, _merges, _scrambled, _projected, _folded, _pooled, _rows, _left_out)

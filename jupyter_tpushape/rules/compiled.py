@@ -70,6 +70,8 @@ def _leaves(found: list[tuple[KeyPath, Spec]]) -> Told:
     keys = tuple(str(path[1]) for path in paths if len(path) == 2 and isinstance(path[1], str))
     if keys and len(keys) == len(paths):
         return Told(names=keys)
+    if len(paths) == 1 and len(paths[0]) == 1:
+        return Told(count=1)  # an array by itself
     return Told(count=len(paths)) if paths and all(len(path) == 2 for path in paths) else Told()
 
 

@@ -10,6 +10,7 @@ from ..examine.evidence import Evidence, Given
 from ..examine.heard import HeardCall, HeardCarry, hear
 from ..examine.heard_contracts import (
     HeardBoolean,
+    HeardClassRows,
     HeardDtypes,
     HeardInput,
     HeardLoopState,
@@ -27,10 +28,12 @@ from ..flow import Edge, Fact, Node, Shape, Who
 from ..flow.paths import show
 from ..graph import instead
 from ..trace.axes import RECURRENT
+from ..trace.signature import Refused
 from .calls import MADE, not_called
 from .facts.calls import MadeAnew
 from .facts.contracts import (
     CallArguments,
+    CallMisfit,
     CallRefused,
     CarryApart,
     CellState,
@@ -39,6 +42,7 @@ from .facts.contracts import (
     DtypesApart,
     InnerDoor,
     NoRank,
+    ShapesInBuild,
     StatefulRows,
     StateRows,
     States,
@@ -49,6 +53,7 @@ from .facts.contracts import (
     WeightApart,
     WeightCount,
 )
+from .facts.loss import RowsOfValues
 from .registry import rule
 from .words import givers
 
@@ -230,6 +235,40 @@ def _arguments(at: Break) -> Explained:
     return "layer-raises", CallArguments(Who.of(at.node), said.name, len(at.edges))
 
 
+def _class_rows(at: Break) -> Explained:
+    """One-hot rows for a function of TensorFlow's own that reads class numbers."""
+    said = hear(at.node.failure, HeardClassRows)
+    if said is None or said.labels != said.predictions:
+        return None
+    stats = [found for found in (getattr(at.evidence.sample, "label_stats", None) or {}).values() if found is not None]
+    hot = len(stats) == 1 and stats[0].one_hot
+    return "one-hot-labels", RowsOfValues("a sparse cross-entropy", said.labels, said.predictions, "one-hot" if hot else "")
+
+
+def _refused(at: Break) -> Explained:
+    """A line of the program's own that calls a function with other arguments than it takes."""
+    found: Refused | None = at.evidence.facts.get("refused")
+    if found is None or at.node.failure is None or (at.node.kind == "layer" and found.made is None):
+        return None
+    made = found.made is not None and any(item.__name__ == "Layer" for item in found.made.__mro__)
+    return "code-raises", CallMisfit(found.function, found.missing, found.doubled, found.unknown, found.many, made, at.node.failure.said)
+
+
+def _shapes_in_build(at: Break) -> Explained:
+    """A layer that is called on several tensors, whose build takes their shapes for one."""
+    raised = at.evidence.raised
+    if (
+        at.node.kind != "layer"
+        or len(at.edges) < 2
+        or raised is None
+        or not raised.method
+        or raised.function != "build"
+        or at.node.failure is None
+    ):
+        return None
+    return "layer-raises", ShapesInBuild(Who.of(at.node), tuple(edge.spec.shape for edge in at.edges), at.node.failure.said)
+
+
 def _several(at: Break) -> Explained:
     giver = at.evidence.flow.node(at.edges[0].source) if len(at.edges) > 1 and len({edge.source for edge in at.edges}) == 1 else None
     if giver is None or at.node.kind != "layer" or at.node.op in RECURRENT or not giver.config.get("return_state"):
@@ -261,7 +300,8 @@ def _weights(at: Break) -> Explained:
     if named is None:  # the message does not tell the layer: by the at.shape of its weights
         fits = [item for item in at.evidence.flow.nodes if any(weight.shape == said.wanted for weight in item.weights)]
         named = fits[0] if len(fits) == 1 else None
-    return WEIGHTS.id, WeightApart(Who.of(named) if named is not None else None, said.owner, said.wanted, said.given)
+    owner: Who | None = Who.of(named) if named is not None else at.evidence.facts.get("breaking")
+    return WEIGHTS.id, WeightApart(owner, said.owner, said.wanted, said.given)
 
 
 def _call(at: Break) -> Explained:
@@ -296,7 +336,7 @@ def _line(at: Break) -> Explained:
 
 
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
-    lambda at: not_called(at.evidence), _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _call, _line,
+    lambda at: not_called(at.evidence), _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _call, _class_rows, _refused, _shapes_in_build, _line,
 )  # fmt: skip
 
 

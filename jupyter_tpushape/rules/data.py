@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..examine.heard import HeardReshape, hear
+from ..examine.heard import HeardReshape, HeardUnlike, hear
 from ..flow import Finding
-from .facts.data import DataRaised, Refused, Sampled, TooManyParts, Unfilled
+from ..trace.assemble import failure
+from .facts.data import ClassesAsWeights, DataRaised, PipelineShapes, Refused, Sampled, TooManyParts, Unfilled
 from .registry import check, rule
 
 DATA_RAISES = rule(
@@ -58,10 +59,14 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
         said, where = node.failure.said, node.location
         nodes: tuple[str, ...] = (node.id,)
     elif error is not None:
-        said, where, nodes = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__, None, ()
+        said, where, nodes = failure(error, "data").said, None, ()
     else:
         return
     reshape = hear(said, HeardReshape)
+    unlike = hear(said, HeardUnlike)
+    if unlike is not None:
+        yield Finding.of(DATA_RAISES.id, "error", PipelineShapes(unlike.first, unlike.second), nodes, location=where)
+        return
     fact = Unfilled(reshape.have, reshape.wanted, "data") if reshape is not None and reshape.by == "numpy" else DataRaised(said)
     yield Finding.of(DATA_RAISES.id, "error", fact, nodes, location=where)
 
@@ -109,5 +114,24 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
             names = tuple(node.name for node in evidence.flow.nodes if node.kind == "output")
             yield Finding.of(DATA_MISFIT.id, "error", TooManyParts(len(element), len(evidence.declared or ()), names))
             continue
+        by_class = _by_class(evidence, problem.counts) if problem.code == "cardinality" else None
+        if by_class is not None:
+            yield Finding.of(DATA_MISFIT.id, "error", by_class)
+            continue
         fact = Refused(problem.code, problem.text, str(problem.expected or ""), str(problem.found or ""), problem.counts)
         yield Finding.of(DATA_MISFIT.id, "error", fact)
+
+
+def _by_class(evidence: Evidence, counts: tuple[int, ...]) -> ClassesAsWeights | None:
+    """Sample weights that are one number a class: as many as a label is wide, or as there are class numbers."""
+    leaves = list(evidence.sample.leaves()) if evidence.sample is not None else []
+    weights = [leaf.concrete for path, leaf in leaves if path[0] == "weight"]
+    labels = [(path, leaf.concrete) for path, leaf in leaves if path[0] == "y"]
+    if len(weights) != 1 or len(labels) != 1 or weights[0] is None or len(weights[0]) != 1 or not labels[0][1]:
+        return None
+    (path, shape), classes = labels[0], weights[0][0]
+    stats = (getattr(evidence.sample, "label_stats", None) or {}).get(path)
+    hot = len(shape) > 1 and shape[-1] == classes
+    numbered = stats is not None and stats.whole and (stats.minimum or 0) >= 0 and classes == int(stats.maximum or 0) + 1
+    rows = next((n for n in counts if n != classes), 0)
+    return ClassesAsWeights(classes, rows, shape, hot) if rows and classes > 1 and (hot or numbered) else None

@@ -50,6 +50,7 @@ from .reasons import reason
 from .registry import check, fallback, rule
 from .saved_models import finding_of as saved_model_finding
 from .tpu_setup import told as set_up_finding
+from .upstream import lost_batch
 from .words import MERGES, axes_of, blamed, givers
 
 _SOURCE = "Keras' input checks and TensorFlow's shape inference, from the inputs recorded at the call"
@@ -272,7 +273,7 @@ def _wrong_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape 
         wanted, got, bound = len(names), len(shape), ""
     else:
         return None
-    return RANK.id, WrongRank(Who.of(node), wanted, got, shape, givers(evidence.flow, edges), bound)
+    return RANK.id, WrongRank(Who.of(node), wanted, got, shape, givers(evidence.flow, edges), bound, *lost_batch(evidence, edges))
 
 
 def _wrong_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
@@ -304,7 +305,9 @@ def _merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
     branches = tuple(Branch(Who.of(evidence.flow.node(edge.source)), edge.spec.shape) for edge in edges)
     axis = int(node.config.get("axis", -1)) if node.op == "Concatenate" else None
     strange, why = _odd_branch(evidence, edges, axis)
-    made = _made_of(evidence, edges, axis) if why is None else ()
+    asked = _asked(evidence, edges, strange)
+    made = (asked,) if asked else _made_of(evidence, edges, axis) if why is None else ()
+    why = None if asked else why
     return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, why, made)
 
 
@@ -341,6 +344,23 @@ def _odd_branch(evidence: Evidence, edges: list[Edge], joined: int | None) -> tu
     first = next((i for i, edge in enumerate(edges) if apart(edge) != apart(edges[0])), 1)
     ways = ([one[axis] for one in sizes] for axis in range(1, ranks[0]) if joined is None or axis != joined % ranks[0])
     return first, next((found for here in ways if len({value(size) for size in here}) > 1 and (found := unlike(here))), None)
+
+
+def _asked(evidence: Evidence, edges: list[Edge], strange: int) -> str:
+    """An attention whose output has the steps of its query, where the other branch has those of its value: the two may be exchanged."""
+    for here, other in ((edges[strange], edges[1 - strange]), (edges[1 - strange], edges[strange])) if len(edges) == 2 else ():
+        node, shape, its = evidence.flow.node(here.source), here.spec.shape, other.spec.shape
+        parts = [edge for edge in evidence.flow.into(node.id) if edge.label in ("", "query", "value", "key") and edge.spec.shape]
+        if node.op not in _ATTENTION or len(parts) < 2 or not shape or not its or len(shape) < 3 or len(its) < 3 or shape[1] == its[1]:
+            continue
+        query, source = parts[0].spec.shape or (), parts[1].spec.shape or ()
+        if query[1:2] == shape[1:2] and source[1:2] == its[1:2]:
+            names = [evidence.flow.node(part.source).name for part in parts[:2]]
+            return (
+                f"{node.name} gives one vector for each step of its query, its first argument, and {names[0]} stands there with {query[1]} steps; "
+                f"{names[1]} has the {source[1]} of the other branch"
+            )
+    return ""
 
 
 def _made_of(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple[str, ...]:

@@ -196,7 +196,7 @@ def loss_failed(evidence: Evidence) -> Iterator[Finding]:
 def _loss_above(evidence: Evidence, node: Node) -> Node | None:
     while node.parent:
         node = evidence.flow.node(node.parent)
-        if node.kind == "loss":
+        if node.kind in ("loss", "metric"):
             return node
     return None
 
@@ -241,13 +241,24 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         sized = _grid(evidence, node, loss, y, p, predictions)
         if sized is not None:
             return sized
-        if len(y) != len(p) and not (kind == "custom" and (y == p[:-1] or not _as_they_are(evidence, node, y, p))):
-            return RANK.id, LabelRank(loss.name, y, p, node.failure.said), ()
+        if len(y) != len(p) and not (
+            kind == "custom" and not (y == p[:-1] and p[-1] == 1) and (y == p[:-1] or not _as_they_are(evidence, node, y, p))
+        ):
+            folded = _folder(evidence, y, p, predictions)
+            return (
+                RANK.id,
+                LabelRank(loss.name, y, p, node.failure.said, Who.of(folded) if folded is not None else None),
+                ((folded.id,) if folded is not None else ()),
+            )
     name = loss.name if loss.kind in ("loss", "metric") else node.name
-    metric = node.kind == "metric"
+    metric = loss.kind == "metric"
     if node.kind == "op" and len(evidence.given) == 2:
         shapes = tuple(one.spec.shape for one in evidence.given)
-        return CUSTOM.id, OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=reason(evidence, node)), ()
+        return (
+            METRIC.id if metric else CUSTOM.id,
+            OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=reason(evidence, node)),
+            (),
+        )
     return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.said), ()
 
 
@@ -267,6 +278,19 @@ def _grid(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, predic
     made = written(sizes[axis]) if len(sizes) == len(p) and why is None else ""
     fact = GridApart(Who.of(head), loss.name, y, p, axis, why, made)
     return SIZE.id, fact, (head.id, loss.id, *blamed(evidence.flow, fact))
+
+
+def _folder(evidence: Evidence, y: Shape, p: Shape, predictions: Edge) -> Node | None:
+    """The layer upstream that folded, or pooled away, the axis that the labels have more than the predictions."""
+    if len(y) != len(p) + 1 or len(y) < 3 or y[1] in (None, 1):
+        return None
+    start = evidence.flow.node(predictions.source)
+    for node in [start, *ancestors(evidence, start.id)]:
+        given = next((edge.spec.shape for edge in evidence.flow.into(node.id)), None)
+        gives = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
+        if given is not None and gives is not None and len(given) == len(gives) + 1 and node.kind == "layer":
+            return node if given[1] == y[1] and len(gives) == 2 else None
+    return None
 
 
 def _weights(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape) -> Explained | None:
@@ -391,6 +415,12 @@ def _meet(evidence: Evidence, node: Node, pairs: list[set[int | None]]) -> bool:
     return any({a, b} in pairs for a, b in zip(shapes[0], shapes[1], strict=True) if a != b)
 
 
+def _widths_met(evidence: Evidence, node: Node, widths: set[int | None]) -> bool:
+    """Whether an operation of the user's own was given both widths: a function that only cuts the predictions up compares no labels."""
+    given = {edge.spec.shape[-1] for edge in evidence.failed_inputs() if edge.spec.shape}
+    return node.kind != "op" or not given or widths <= given
+
+
 def class_labels(evidence: Evidence, labels: Edge, predictions: Edge) -> bool:
     """Whether each label is the number of one of the classes that a row of the predictions tells apart, by the values seen."""
     y, p = labels.spec.shape, predictions.spec.shape
@@ -407,6 +437,8 @@ def _units(
     evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
 ) -> Explained | None:
     if len(y) != len(p) or y[:-1] != p[:-1] or y[-1] == p[-1] or kind == "sparse":
+        return None
+    if kind == "custom" and evidence.failed is not None and not _widths_met(evidence, evidence.failed, {y[-1], p[-1]}):
         return None
     giver = evidence.flow.node(predictions.source)
     stats = (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.carried(labels))

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence, Given
 from ..examine.heard import HeardUnequal, hear
 from ..examine.heard_contracts import HeardUneven
-from ..flow import Edge, Node, Shape
+from ..flow import Edge, Node, Shape, show_shape
 from ..graph import Axis, axes, written
-from .facts.reasons import LacksAxis, Lengths, Reason, Uneven, WholeOnly, WrittenRows
-from .upstream import ancestors, cause_of_axes
+from .facts.reasons import Column, LacksAxis, Lengths, Reason, Uneven, WholeOnly, WrittenRows
+from .upstream import ancestors, cause_of_axes, maker_of
+from .words import placed
 
+_PARTS = ("reshape", "stridedslice", "slice", "getitem")
 _PRODUCTS = ("MatMul", "BatchMatMul", "Einsum", "dot_general")
 
 
@@ -41,6 +43,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         if batch_axis(its) is not None and len(shape) != len(fixed):
             short, long = sorted((shape, fixed), key=len)
             return LacksAxis(short, long, product, _through(evidence, one if len(a) > len(b) else other))
+        if len(fixed) > 1 and m == 0 and number > 1 and all(n == 1 for n in fixed[1:]) and shape[-1] == number:
+            return Column(fixed, shape)
         return WrittenRows(number, shape[k]) if batch_axis(its) is None and its.giver is None else None
     if batch_axis(one) == i or batch_axis(other) == j or a[i] is None or b[j] is None:
         return None
@@ -68,7 +72,7 @@ def _places(a: Shape, b: Shape, left: int, right: int, product: bool) -> Iterato
 def _source(evidence: Evidence, given: Given, axis: int) -> str:
     """What a size comes from, in the program's own words; ``""`` for a number of the program."""
     if given.giver is None:
-        return ""
+        return _weight(evidence, given)
     edge = next((edge for edge in evidence.failed_inputs() if edge.source == given.giver.id and edge.spec.shape == given.spec.shape), None)
     sizes = evidence.origins.of(edge) if edge is not None else ()
     if axis < len(sizes):
@@ -78,7 +82,35 @@ def _source(evidence: Evidence, given: Given, axis: int) -> str:
             return told
         if len(began) == 1 and isinstance(sizes[axis], Axis):
             return f"axis {began[0].axis} of {began[0].who}"
-    return given.giver.name
+    return _made(evidence, edge, axis) if edge is not None else given.giver.name
+
+
+def _made(evidence: Evidence, edge: Edge, axis: int) -> str:
+    """What gave an axis its size, with what it was made of where an operation only shows numbers in another order or a part of them."""
+    node = maker_of(evidence, edge, axis)
+    before = next((one for one in evidence.flow.into(node.id) if one.spec.shape), None)
+    if node.kind != "op" or before is None or node.op.lower() not in _PARTS:
+        return node.name
+    if node.called is not None and node.op.lower() not in node.called.text.lower().replace("_", "") and node.op.lower() == "reshape":
+        return f"what is computed{placed(node)}"
+    after = next((one.spec.shape for one in evidence.flow.out_of(node.id)), None)
+    if node.op.lower() == "reshape":
+        return f"a reshape{placed(node)} of {show_shape(before.spec.shape)} to {show_shape(after)}"
+    whole = before.spec.shape or ()
+    giver = evidence.flow.node(before.source).name
+    return f"a slice{placed(node)} of the {whole[axis]} that {giver} gives" if axis < len(whole) else node.name
+
+
+def _weight(evidence: Evidence, given: Given) -> str:
+    """The weight of the layer that broke, where a tensor that nothing gave can only be that one."""
+    node = evidence.failed
+    while node is not None and node.parent:
+        node = evidence.flow.node(node.parent)
+    found = [weight for weight in (node.weights if node is not None else ()) if weight.shape == given.spec.shape]
+    names = {weight.name.rsplit("/", 1)[-1] for weight in found}
+    if node is None or not names:
+        return ""
+    return f"{' or '.join(sorted(names))}, a weight of {node.name}"
 
 
 def _through(evidence: Evidence, given: Given) -> str:

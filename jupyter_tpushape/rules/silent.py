@@ -8,13 +8,16 @@ from typing import Literal
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who
 from ..trace.axes import RECURRENT
+from .compiled import METRIC_LABELS
 from .examples import sequential
+from .facts.compiled import MetricReads
 from .facts.loss import (
     Crosswise,
     IdOutOfRange,
     LabelOutOfRange,
     LogitsMissing,
     LogitsTwice,
+    MadeOutOfRange,
     RowsConvolvedAlone,
     SingleUnit,
     SingleValues,
@@ -134,6 +137,44 @@ def loss_broadcast(evidence: Evidence) -> Iterator[Finding]:
         yield Finding.of(BROADCAST.id, "silent", fact, (blamed.id, node.id), (predictions.id, labels.id), blamed.location or blamed.called)
 
 
+# What leaves a label the number that it is.
+_AS_IT_IS = ("Cast", "Identity", "Reshape", "ExpandDims", "Squeeze", "convert_element_type", "reshape", "squeeze", "broadcast_in_dim")
+
+
+@check(order=41)
+def classes_as_numbers(evidence: Evidence) -> Iterator[Finding]:
+    """A loss or metric of the user's own that calculates with the number of a class as if it were a row of the classes' values."""
+    if evidence.where:
+        return
+    for node in evidence.flow.nodes:
+        if node.kind not in ("loss", "metric") or (node.kind == "loss" and kind_of(node) != "custom"):
+            continue
+        labels, predictions = ends(evidence, node)
+        if labels is None or predictions is None or not class_labels(evidence, labels, predictions):
+            continue
+        met = next((op for op in evidence.flow.nodes if op.parent == node.id and _multiplies(evidence, op, labels, predictions)), None)
+        if met is None:
+            continue
+        y, p = labels.spec.shape or (), predictions.spec.shape or ()
+        fact = MetricReads(node.name, y, p, False) if node.kind == "metric" else SingleValues(node.name, y, p, "classes", "values")
+        rule_id = METRIC_LABELS.id if node.kind == "metric" else INT_LABELS.id
+        yield Finding.of(rule_id, "silent", fact, (node.id, met.id), (predictions.id, labels.id), met.called)
+
+
+def _multiplies(evidence: Evidence, op: Node, labels: Edge, predictions: Edge) -> bool:
+    """Whether an operation multiplies the labels, as they came, with something as wide as the predictions."""
+    edges = evidence.flow.into(op.id)
+    if op.op.lower() not in ("mul", "multiply") or len(edges) != 2:
+        return False
+    for mine, other in (edges, edges[::-1]):
+        start = mine
+        while evidence.flow.node(start.source).op in _AS_IT_IS and evidence.flow.into(start.source):
+            start = evidence.flow.into(start.source)[0]
+        if start.source == labels.source and start.spec == labels.spec and other.spec.shape == predictions.spec.shape:
+            return mine.spec.shape != other.spec.shape
+    return False
+
+
 def _maker_of_width(evidence: Evidence, node: Node, width: int | None) -> Node:
     """The layer upstream that made the last axis as wide as it is."""
     while True:
@@ -207,6 +248,10 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
     for node in evidence.flow.nodes:
         size = node.config.get("input_dim") if node.op == "Embedding" else None
         if not isinstance(size, int):
+            continue
+        made = node.config.get("ids")
+        if made is not None and (made[0] < 0 or made[1] >= size):
+            yield Finding.of(ID_RANGE.id, "error", MadeOutOfRange(Who.of(node), size, *made), (node.id,), (), node.called or node.location)
             continue
         for edge in evidence.flow.into(node.id):
             source = evidence.flow.node(edge.source)

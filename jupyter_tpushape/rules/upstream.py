@@ -42,3 +42,34 @@ def cause_of_axes(evidence: Evidence, predictions: Edge) -> tuple[Through, Node]
         if node.kind == "input":
             return "input", node
     return None
+
+
+def lost_batch(evidence: Evidence, edges: list[Edge]) -> tuple[str, str]:
+    """Code of the user's own that gave a tensor without the batch, which is unknown while a model is built; the recurrent layer before it."""
+    giver = evidence.flow.node(edges[0].source) if edges else None
+    shape = edges[0].spec.shape if edges else None
+    before = [edge for edge in evidence.flow.into(giver.id) if edge.spec.shape] if giver is not None else []
+    open_before = bool(before) and all((edge.spec.shape or (0,))[0] is None for edge in before)
+    if giver is None or giver.family != "own" or not open_before or shape is None or shape[:1] == (None,):
+        return "", ""
+    for edge in before:
+        node = evidence.flow.node(edge.source)
+        if (node.op in RECURRENT or node.op == "Bidirectional") and len(edge.spec.shape or ()) == 2:
+            return giver.name, node.name
+    return giver.name, ""
+
+
+def maker_of(evidence: Evidence, edge: Edge, axis: int) -> Node:
+    """The node that gave an axis the size that it has: the last one on the way up whose input has another size there."""
+    seen = {edge.id}
+    while True:
+        node, shape = evidence.flow.node(edge.source), edge.spec.shape or ()
+        same = [
+            one
+            for one in evidence.flow.into(node.id)
+            if one.id not in seen and one.spec.shape and len(one.spec.shape) == len(shape) and one.spec.shape[axis] == shape[axis]
+        ]
+        if len(same) != 1 or node.op.lower() in ("reshape", "transpose"):
+            return node
+        edge = same[0]
+        seen.add(edge.id)

@@ -105,9 +105,20 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
         problems.append(Problem("no-tensor", text, "float32", str(leaf.dtype)))
     elif objects(leaf):
         problems.append(
-            Problem("object-array", f"`{name}` is an array of Python objects{_objects(leaf, name)}", "one dtype", "dtype object")
+            Problem(
+                "object-array",
+                f"`{name}` is an array of Python objects{_objects(leaf, name)}",
+                "one dtype",
+                "rows of ids" if _rows_of_ids(leaf) else "dtype object",
+            )
         )
     return problems
+
+
+def _rows_of_ids(value: np.ndarray) -> bool:
+    """Whether each row is a list of whole numbers."""
+    rows = [np.asarray(row) for row in list(value.flat[:64]) if isinstance(row, (list, tuple, np.ndarray))]
+    return bool(rows) and value.ndim == 1 and len(rows) == len(value[:64]) and all(row.ndim == 1 and row.dtype.kind in "iu" for row in rows)
 
 
 def _objects(value: np.ndarray, name: str) -> str:

@@ -98,7 +98,9 @@ class Assembler:
                 node.config["call"] = times
             elif call.opaque or not call.children:
                 node.weights = adapter.weights(layer) if call.weights is None else call.weights
-                node.params = sum(_size(weight.shape) for weight in node.weights)
+            else:  # what it shows inside has weights of its own
+                node.weights = adapter.own_weights(layer) if call.weights is None else call.weights
+            node.params = sum(_size(weight.shape) for weight in node.weights)
         if failed and call.failure is not None:
             node.failure = failure(call.failure, {"loss": "loss", "metric": "metric"}.get(call.kind, "call"), call.inner)
         if call.opaque or failed or not call.children or call.kind in ("loss", "metric"):

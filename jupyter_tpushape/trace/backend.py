@@ -55,6 +55,10 @@ class Backend(ABC):
         """The Keras mask that a tensor carries, or ``None``."""
         return getattr(tensor, "_keras_mask", None)
 
+    def known(self, tensor: Any) -> Any:
+        """The values of a tensor that the program makes of nothing but constants and sizes, as an array; ``None`` for others."""
+        return None
+
     def dtype(self, name: str) -> str:
         """The dtype that data of dtype ``name`` has once it is a tensor."""
         return name

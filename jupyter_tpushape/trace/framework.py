@@ -7,7 +7,7 @@ What depends on what a tensor is stands in its :class:`~jupyter_tpushape.trace.b
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -149,8 +149,17 @@ class Framework(ABC):
 
     def weights(self, obj: Any) -> tuple[Weight, ...]:
         """The weights that the object itself holds, its sub-layers' included."""
+        return self._as_weights(getattr(obj, "weights", ()) or ())
+
+    def own_weights(self, obj: Any) -> tuple[Weight, ...]:
+        """The weights of an object that are none of its sub-layers'."""
+        inner = getattr(obj, "_flatten_layers", lambda **_: ())(include_self=False)
+        others = {id(variable) for layer in inner for variable in getattr(layer, "weights", ()) or ()}
+        return self._as_weights([one for one in getattr(obj, "weights", ()) or () if id(one) not in others])
+
+    def _as_weights(self, variables: Iterable[Any]) -> tuple[Weight, ...]:
         found, ask = [], LAID.get()
-        for variable in getattr(obj, "weights", ()) or ():
+        for variable in variables:
             shape = getattr(variable, "shape", None)
             name = str(getattr(variable, "name", "") or "").rsplit("/", 1)[-1].removesuffix(":0")
             dtype = getattr(variable, "dtype", "")
@@ -317,6 +326,12 @@ class Framework(ABC):
         if isinstance(reduction, str):
             config["reduction"] = reduction
         return config
+
+    def builtin_metric(self, metric: Any) -> bool:
+        """Whether what a metric computes is the framework's own; one that wraps a function is not where the function is the user's."""
+        fn = getattr(metric, "_fn", None)
+        module = (getattr(fn, "__module__", "") if fn is not None else type(metric).__module__) or ""
+        return module.startswith(f"{self.package}.")
 
     def builtin_loss(self, loss: Any) -> bool:
         """Whether a loss is the framework's own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable
@@ -171,6 +172,9 @@ class Hooks:
         except BaseException as error:
             self.framework.backend.explain(recorder, self.framework, error)
             call.given = (args, kwargs)
+            if call.fresh and call.kind == "layer":
+                with contextlib.suppress(Exception):  # what it had made before it broke
+                    call.weights = self.framework.weights(layer)
             recorder.fail(call, error)
             raise
         recorder.leave(self.framework, call, [tensor for _, tensor in self.framework.tensors_of((outputs,), {})])
@@ -201,7 +205,10 @@ class Hooks:
         framework = self.framework
         name = str(getattr(layer, "name", "") or type(layer).__name__)
         tensors = list(framework.tensors_of(args, kwargs))
-        return recorder.enter(framework, framework.kind(layer), layer, framework.op_name(layer), name, opaque, tensors)
+        call = recorder.enter(framework, framework.kind(layer), layer, framework.op_name(layer), name, opaque, tensors)
+        if opaque and isinstance(getattr(layer, "input_dim", None), int) and recorder.graph is not None:
+            call.values = _ids(framework, tensors)
+        return call
 
     def symbolic(self, args: Any) -> bool:
         """Whether the first tensor is a placeholder of the framework's own."""
@@ -292,3 +299,11 @@ def remember(*arguments: Any) -> None:
     """Tells those who listen of a call that failed."""
     for keep in list(_LISTENERS.values()):
         keep(*arguments)
+
+
+def _ids(framework: Framework, tensors: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The range of the ids that a table is asked for, where the program makes them by itself, as those of positions."""
+    values = framework.backend.known(tensors[0][1]) if len(tensors) == 1 else None
+    if values is None or not getattr(values, "size", 0) or values.dtype.kind not in "iu":
+        return {}
+    return {"ids": [int(values.min()), int(values.max())]}

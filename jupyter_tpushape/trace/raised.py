@@ -27,7 +27,7 @@ class Raised(msgspec.Struct, frozen=True):
 
     Attributes:
         span: the expression that ran, as the interpreter tells it from Python 3.11 on; ``text``: as written.
-        function: the name of the function that the line stands in.
+        function: the name of the function that the line stands in; ``method``: whether it is one of an object.
         tensors: the expressions in the function that hold a tensor, as written, with their specs; names come first.
         numbers: those that hold a whole number.
     """
@@ -39,6 +39,7 @@ class Raised(msgspec.Struct, frozen=True):
     tensors: tuple[tuple[str, Spec], ...] = ()
     numbers: tuple[tuple[str, int], ...] = ()
     text: str = ""
+    method: bool = False
 
 
 def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
@@ -74,7 +75,19 @@ def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
         tuple(tensors.items()),
         tuple(numbers.items()),
         _text(place),
+        frame.f_code.co_varnames[:1] == ("self",),
     )
+
+
+def innermost(error: BaseException) -> tuple[FrameType, Place, str] | None:
+    """The user's innermost line that was running when something raised, its frame, and the expression as written."""
+    found = _innermost(error)
+    return None if found is None else (*found, _text(found[1]))
+
+
+def values_of(frame: FrameType) -> _Values:
+    """What the names of a frame lead to."""
+    return _Values(frame)
 
 
 def raised_by(place: Place) -> Raised | None:
@@ -174,3 +187,11 @@ class _Values:
             found = inspect.getattr_static(owner, node.attr, _MISSING)
             return _MISSING if isinstance(found, property) or hasattr(found, "__get__") else found
         return _MISSING
+
+    def function(self, node: ast.AST) -> Any:
+        """The function or class that a name, or a name in a module, leads to; ``None`` for others."""
+        if isinstance(node, ast.Attribute):
+            owner = self.function(node.value)
+            return vars(owner).get(node.attr) if isinstance(owner, ModuleType) else None
+        found = self.of(node)
+        return None if found is _MISSING else found

@@ -168,7 +168,7 @@ class Recorder:
         self._pop(call)
         call.done = True
         if (call.fresh or self.fresh) and call.kind == "layer":
-            call.weights = adapter.weights(call.obj)
+            call.weights = adapter.weights(call.obj) if call.opaque or not call.children else adapter.own_weights(call.obj)
         for tensor in outputs:
             key = adapter.key(tensor)
             call.outputs.append(Port(adapter.spec(tensor), call, "", key))

@@ -267,7 +267,9 @@ def _watched(adapter: Framework, recorder: Recorder, metric: Any, original: Any)
     def update_state(y_true: Any, y_pred: Any, sample_weight: Any = None, **kwargs: Any) -> Any:
         pairs = [("labels", y_true), ("predictions", y_pred), ("weights", sample_weight)]
         tensors = [(label, tensor) for label, value in pairs for _, tensor in adapter.tensors_of((value,), {})]
-        call = recorder.enter(adapter, "metric", metric, adapter.metric_name(metric), str(metric.name), True, tensors)
+        call = recorder.enter(
+            adapter, "metric", metric, adapter.metric_name(metric), str(metric.name), adapter.builtin_metric(metric), tensors
+        )
         try:
             result = original(metric, y_true, y_pred, sample_weight=sample_weight, **kwargs)
         except BaseException as error:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import context
 from tensorflow.python.framework.func_graph import FuncGraph
@@ -202,6 +203,18 @@ class TensorFlow(Backend):
     def spec(self, tensor: Any) -> Spec:
         """The spec of a tensor or variable."""
         return spec_of(tensor)
+
+    def known(self, tensor: Any) -> Any:
+        """The values of a tensor that does not depend on data."""
+        try:
+            values, made = tf.get_static_value(tensor), getattr(tensor, "op", None)
+            if values is None and made is not None and made.type == "Range" and tensor.shape.rank and tensor.shape[0] is not None:
+                # As many as TensorFlow itself says there are, though it does not say which.
+                start, _, by = (tf.get_static_value(one) for one in made.inputs)
+                values = None if start is None or by is None else start + by * np.arange(tensor.shape[0])
+            return values
+        except Exception:  # what TensorFlow cannot work out is not known
+            return None
 
     def trace(self, recorder: Recorder, framework: Framework, body: Callable[[Any], None], variables: Sequence[Any] = ()) -> Any:
         """Calls ``body`` inside a function graph of its own."""

@@ -157,6 +157,7 @@ operation("expand_dims", "np.expand_dims({x}, {axis})", "tf.expand_dims({x}, {ax
 operation("squeeze", "np.squeeze({x}, {axis})", "tf.squeeze({x}, {axis})")
 operation("transpose", "np.transpose({x}, {perm})", "tf.transpose({x}, {perm})")
 operation("reshape_rows", _rows("np"), _rows("tf"))
+operation("pad_rows", "np.array([([0] * {length} + list(row))[-{length}:] for row in {x}])", _none)
 operation("group_rows", _grouped, _none)
 operation("flatten_rows", "np.reshape({x}, (len({x}), -1))", _flat)
 operation("cast", 'np.asarray({x}, "{dtype}")', 'tf.cast({x}, "{dtype}")')

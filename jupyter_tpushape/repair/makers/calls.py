@@ -7,9 +7,10 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.calls import NotCalled
+from ...rules.facts.contracts import CallMisfit
 from ..text.source import nodes
 from .edits import Made
-from .line import called, lines_at
+from .line import called, lines_at, lines_of
 
 
 def call_layer(evidence: Evidence, finding: Finding) -> Made:
@@ -31,6 +32,29 @@ def call_layer(evidence: Evidence, finding: Finding) -> Made:
             f"Make {fact.cls} and call it on {tensor}",
             [line.edit(call, f"{ast.unparse(call.func)}({rest})({tensor})").value],
             "a layer is made with its settings and then called on its input",
+        )
+
+
+def missing_axis(evidence: Evidence, finding: Finding) -> Made:
+    """The axis along which tensors are joined, where the call does not say it: one along which all others agree."""
+    fact, line = finding.fact, next(iter(lines_of(evidence)), None)
+    if not isinstance(fact, CallMisfit) or fact.missing != ("axis",) or line is None or not isinstance(line.node, ast.Call):
+        return
+    call, operands = line.node, line.operands()
+    shapes = [spec.shape if (spec := line.spec(node)) is not None else None for node in operands]
+    if called(call) not in ("concat", "concatenate") or not operands:
+        return
+    axes, rank = [-1], len(shapes[0] or ())
+    if all(shape and len(shape) == rank for shape in shapes):
+        alike = [len({tuple(n for i, n in enumerate(shape or ()) if i != axis) for shape in shapes}) == 1 for axis in range(rank)]
+        axes = [axis - rank if axis == rank - 1 else axis for axis in range(rank - 1, 0, -1) if alike[axis]]
+    for axis in axes:
+        words = [f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords]
+        written = ", ".join([*map(ast.unparse, call.args), *words, f"axis={axis}"])
+        yield (
+            f"Join along {'the last axis' if axis == -1 else f'axis {axis}'} at {line.at}: axis={axis}",
+            [line.edit(call, f"{ast.unparse(call.func)}({written})", choice="axis").value],
+            "axis 0 is the batch" if axis == -1 else "every other axis agrees",
         )
 
 

@@ -33,6 +33,19 @@ def yield_tuple(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def pad_rows(evidence: Evidence, finding: Finding) -> Made:
+    """Lists of ids of several lengths brought to the one that the model declares, as ``pad_sequences`` does: zeros in front."""
+    fact, declared = finding.fact, [spec.shape for _, spec in evidence.declared or []]
+    if not isinstance(fact, Refused) or fact.given != "rows of ids" or len(declared) != 1 or not declared[0] or len(declared[0]) != 2:
+        return
+    if (length := declared[0][1]) is not None:
+        yield (
+            f"Pad the rows to {length}, with zeros in front",
+            [Edit("data-transform", "x", {"op": "pad_rows", "length": length})],
+            "as keras.utils.pad_sequences does; longer rows keep their last ids",
+        )
+
+
 def group_rows(evidence: Evidence, finding: Finding) -> Made:
     """Rows that are parts of a sample put together: as many to a sample as the model declares on its first axis."""
     labels = {leaf.concrete[0] for _, leaf in evidence.sample.leaves("y") if leaf.concrete} if evidence.sample is not None else set()

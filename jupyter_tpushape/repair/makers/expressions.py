@@ -99,8 +99,12 @@ def _floats(spec: Spec) -> bool:
 
 def axes(evidence: Evidence, finding: Finding) -> Made:
     """An axis of size 1 more, or less, at one operand."""
+    if isinstance(finding.fact, WrongMask):
+        for line in lines_of(evidence) or lines_at(evidence, finding.location):
+            yield from _mask(line, finding.fact.shape)
+        return
     for line in lines_of(evidence):
-        yield from _mask(line) if isinstance(finding.fact, WrongMask) else _axes(line)
+        yield from _axes(line)
 
 
 def _axes(line: Line) -> Made:
@@ -118,8 +122,8 @@ def _axes(line: Line) -> Made:
                 [line.edit(node, f"{IT}[{', '.join(between)}]").value],
                 f"the other operand has {most} axes",
             )
-        if 1 < len(shape) == most - 1:
-            if _hides(node):
+        if 0 < len(shape) == most - 1:
+            if _hides(node) and len(shape) > 1:
                 # What is hidden from a softmax stands along its axis, the last one.
                 yield (
                     f"Give {short(node)} an axis of size 1 at {line.at}: {_shown(shape, 1)}",
@@ -135,6 +139,14 @@ def _axes(line: Line) -> Made:
                     [line.edit(node, f"{IT}[{_index(axis, len(shape))}]", choice="axis").value],
                     f"the other operand has {most} axes",
                 )
+    for node, shape in operands:
+        row = next((other for _, other in operands if len(other) == most and other is not shape), ())
+        if len(shape) == most > 1 and shape[0] not in (None, 1, row[:1]) and all(n == 1 for n in shape[1:]) and row[-1:] == shape[:1]:
+            yield (
+                f"Take the axes of size 1 from {short(node)} at {line.at}: ({shape[0]},)",
+                [line.edit(node, f"{MODULE}.reshape({IT}, (-1,))", line.module()).value],
+                "a row of values, the same for every sample",
+            )
     yield from _reduced(line, operands, most)
     yield from _turned(line)
     for node, shape in operands:
@@ -211,15 +223,22 @@ def _assigned(line: Line, node: ast.expr) -> ast.Call | None:
 
 
 def _turned(line: Line) -> Made:
-    """A product of matrices whose inner sizes meet when the second one is transposed."""
+    """A product of matrices whose inner sizes meet the other way round, or when the second one is transposed."""
     operands = line.operands()[:2]
     shapes = [spec.shape if (spec := line.spec(node)) is not None else None for node in operands]
-    if len(operands) < 2 or any(shape is None or len(shape) < 2 for shape in shapes):
+    matmul = isinstance(line.node, ast.BinOp) and isinstance(line.node.op, ast.MatMult)
+    product = matmul or (isinstance(line.node, ast.Call) and called(line.node) == "matmul")
+    if not product or len(operands) < 2 or any(shape is None or len(shape) < 2 for shape in shapes):
         return
     (one, two), (left, right) = operands, shapes
     assert left is not None and right is not None
-    matmul = isinstance(line.node, ast.BinOp) and isinstance(line.node.op, ast.MatMult)
-    if not (matmul or (isinstance(line.node, ast.Call) and called(line.node) == "matmul")) or left[-1] is None or left[-1] != right[-1]:
+    if left[-1] != right[-2] and right[-1] == left[-2] and left[-1] != right[-1]:
+        yield (
+            f"Multiply the other way round at {line.at}: {short(two)} by {short(one)}",
+            [line.edit(one, ast.unparse(two)).value, line.edit(two, ast.unparse(one)).value],
+            f"the rows of {short(two)} have as many numbers as {short(one)} has rows",
+        )
+    if left[-1] is None or left[-1] != right[-1]:
         return
     order = [*range(len(right) - 2), len(right) - 1, len(right) - 2]
     in_call = line.module() == "tensorflow" and isinstance(line.node, ast.Call)
@@ -231,11 +250,10 @@ def _turned(line: Line) -> Made:
     )
 
 
-def _mask(line: Line) -> Made:
+def _mask(line: Line, shape: Shape | None) -> Made:
     """A padding mask is one of value steps, the same for every query step."""
     node = line.keyword("attention_mask")
-    spec = line.spec(node) if node is not None else None
-    if node is not None and spec is not None and spec.shape is not None and len(spec.shape) == 2:
+    if node is not None and shape is not None and len(shape) == 2:
         yield (
             f"Write {short(node)}[:, None, :] at {line.at}",
             [line.edit(node, f"{IT}[:, None, :]").value],

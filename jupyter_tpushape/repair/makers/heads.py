@@ -7,7 +7,7 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...flow import Edge, Edit, Finding, Node, Shape, elements
 from ...flow.observed import keeps
-from ...rules.facts.loss import Crosswise
+from ...rules.facts.loss import Crosswise, LabelRank
 from ...rules.loss import kind_of
 from ...rules.upstream import cause_of_axes
 from ...rules.words import axes_of
@@ -67,6 +67,17 @@ def last_frame(evidence: Evidence, finding: Finding) -> Made:
                 "one label a sample needs one frame a sample",
             )
             return
+
+
+def unfolded(evidence: Evidence, finding: Finding) -> Made:
+    """Without the layer that folds the steps, where the labels have one for each."""
+    fact = finding.fact
+    if isinstance(fact, LabelRank) and fact.folded is not None:
+        yield (
+            f"Leave {fact.folded.name} out: the labels have one value for each of the {fact.labels[1]} steps",
+            [Edit("replace-layer", fact.folded.name, {"layer": "Identity", "keep": [], "config": {}})],
+            "the layers behind it then work at each step",
+        )
 
 
 def whole_sequence(evidence: Evidence, finding: Finding) -> Made:

@@ -104,16 +104,20 @@ def without_text(evidence: Evidence, finding: Finding) -> Made:
 
 
 def known_rank(evidence: Evidence, finding: Finding) -> Made:
-    """A shape for what a Python function gave, as it was seen."""
+    """A shape for what a Python function gave, as it was seen: for inputs, labels and weights alike."""
     sample = evidence.sample
     edits, shown = [], []
-    drawn = dict(flatten(sample.sampled[0][0], "x")) if sample is not None and sample.sampled else {}
     batches = set(getattr(sample, "batch_sizes", ()))
-    for path, leaf in sample.leaves("x") if sample is not None else ():
-        if leaf.shape is None and path in drawn:
-            size = leaf.concrete[0] if leaf.concrete else drawn[path].shape[0]
-            shape: Shape = (size if len(batches) == 1 else None, *drawn[path].shape[1:])
-            edits.append(Edit("data-transform", "x", {"op": "ensure_shape", "shape": list(shape), **where(path)}))
+    for index, role in enumerate(("x", "y", "weight")) if sample is not None and sample.sampled else ():
+        drawn = dict(flatten(sample.sampled[0][index], role))
+        for path, leaf in sample.leaves(role):
+            seen = drawn.get(path)
+            if leaf.shape is not None or seen is None:
+                continue
+            size = leaf.concrete[0] if leaf.concrete else seen.shape[0]
+            shape: Shape = (size if len(batches) == 1 else None, *seen.shape[1:])
+            detail = {"op": "ensure_shape", "shape": list(shape), **where(path), **({"role": role} if role == "weight" else {})}
+            edits.append(Edit("label-transform" if role == "y" else "data-transform", role, detail))
             shown.append(show_shape(shape))
     if edits:
         yield f"Say the shape in the pipeline: {', '.join(shown)}", edits, "as the first batch has it; another shape then raises"

@@ -11,6 +11,7 @@ from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
 from ...flow import Edit, Finding, Node, elements, show_shape
 from ...flow.paths import flatten, show
+from ...rules.facts.compiled import WrongNumber
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import GridApart, RowsOfValues, SingleValues
 from ...rules.loss import class_labels, kind_of
@@ -106,11 +107,26 @@ def one_hot_labels(evidence: Evidence, finding: Finding) -> Made:
     depth = predictions.spec.shape[-1]
     # What a function of the user's own computes with need not be a class.
     classes = not isinstance(finding.fact, OperationRaised) or class_labels(evidence, labels, predictions)
-    if depth and depth > 1 and classes and labels.spec.dtype.startswith(("int", "uint")):
+    seen = isinstance(finding.fact, SingleValues) and finding.fact.values == "classes"
+    if depth and depth > 1 and classes and (seen or labels.spec.dtype.startswith(("int", "uint"))):
         yield (
             f"Turn the labels into one-hot rows of {depth}",
             [Edit("label-transform", "y", {"op": "one_hot", "depth": depth, **label_key(evidence, labels)})],
             "the loss stays as it is",
+        )
+
+
+def columns(evidence: Evidence, finding: Finding) -> Made:
+    """One array whose columns are the labels of several outputs, taken apart."""
+    fact = finding.fact
+    if not isinstance(fact, WrongNumber) or fact.what != "labels" or fact.given != 1 or len(evidence.y) != 1 or len(evidence.y[0][0]) != 1:
+        return
+    shape, wanted = evidence.y[0][1].shape, len(evidence.outputs)
+    if shape is not None and len(shape) == 2 and shape[1] == wanted:
+        yield (
+            f"Take the {wanted} columns of the labels apart, one for each output: {', '.join(fact.outputs)}",
+            [Edit("label-transform", "y", {"op": "unstack", "count": wanted})],
+            "a list of labels is matched with the outputs one by one",
         )
 
 

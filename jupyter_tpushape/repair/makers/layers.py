@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ...examine.evidence import Evidence
+from ...examine.heard import HeardDivisor, hear
 from ...flow import Edit, Finding, Node, Shape, elements, show_shape
 from ...flow.observed import passes
 from ...rules.facts.calls import CodedIds, MadeAnew
@@ -27,7 +28,17 @@ def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
     node, shape = failing(evidence)
     if shape is None:
         return
+    own = ""
     for above in upstream(evidence, node):
+        if own and (_recurs(above) or above.op == "Bidirectional") and len(given(evidence, above) or ()) == 3:
+            ends = not above.config.get("return_sequences") and all(len(e.spec.shape or ()) == 2 for e in evidence.flow.out_of(above.id))
+            if ends:
+                yield (
+                    f"Let {above.name} return its whole sequence: return_sequences=True",
+                    [configure(above.name, return_sequences=True)],
+                    f"{own} may read a sequence, and this one ends it",
+                )
+            return
         if _recurs(above) and len(given(evidence, above) or ()) == len(shape) + 1:
             yield (
                 f"Let {above.name} return its whole sequence: return_sequences=True",
@@ -44,7 +55,9 @@ def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
         if above.op == "Flatten" and node.op != "Dense":
             yield from _undo_flatten(node, above, given(evidence, above))
             return
-        if not passes(evidence.flow, above):
+        if above.family == "own":
+            own = above.name
+        elif not passes(evidence.flow, above):
             return
 
 
@@ -355,7 +368,8 @@ def reshape_target(evidence: Evidence, finding: Finding) -> Made:
     if not target or size is None:
         return
     wanted = [int(n) for n in target]
-    for axis in _axes_to_change(wanted):
+    kept = [i for i, n in enumerate(wanted) if shape is not None and i + 1 < len(shape) and n == shape[i + 1] and n > 1]
+    for axis in _axes_to_change(wanted, kept):
         rest = math.prod(n for i, n in enumerate(wanted) if i != axis and n > 0)
         if rest and size % rest == 0:
             made = [size // rest if i == axis else n for i, n in enumerate(wanted)]
@@ -364,8 +378,9 @@ def reshape_target(evidence: Evidence, finding: Finding) -> Made:
                 [configure(node.name, target_shape=made)],
                 f"axis {axis + 1} follows from the others",
             )
-    ones = [1] * (len(wanted) - 1) + [size]
-    yield f"Reshape to {tuple(ones)}", [configure(node.name, target_shape=ones)], "every number is kept"
+    if not kept:
+        ones = [1] * (len(wanted) - 1) + [size]
+        yield f"Reshape to {tuple(ones)}", [configure(node.name, target_shape=ones)], "every number is kept"
     giver = next((item for item in upstream(evidence, node) if item.op == "Dense"), None)
     if giver is not None and all(n > 0 for n in wanted):
         yield (
@@ -375,8 +390,10 @@ def reshape_target(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
-def _axes_to_change(wanted: list[int]) -> list[int]:
-    return sorted(range(len(wanted)), key=lambda i: (wanted[i] == 1, i))
+def _axes_to_change(wanted: list[int], kept: list[int]) -> list[int]:
+    """Which number of a target to work out from the others. An axis that is kept as it came holds what it held: steps stay steps."""
+    others = [i for i in range(len(wanted)) if i not in kept] or list(range(len(wanted)))
+    return sorted(others, key=lambda i: (wanted[i] == 1, i))
 
 
 def keep_size(evidence: Evidence, finding: Finding) -> Made:
@@ -464,6 +481,23 @@ def made_once(evidence: Evidence, finding: Finding) -> Made:
             [MadeOnce("model", file, finding.location.line, finding.fact.cls).value],
             "its variables are then kept, and trained",
         )
+
+
+def divided(evidence: Evidence, finding: Finding) -> Made:
+    """As many channels as an operation that deals them out needs: those of the labels, times its blocks."""
+    node = evidence.failed
+    said = hear(node.failure, HeardDivisor) if node is not None else None
+    giver = next((evidence.flow.node(edge.source) for edge in evidence.failed_inputs()), None) if node is not None else None
+    if said is None or giver is None or giver.config.get("filters") != said.given:
+        return
+    channels = {spec.shape[-1] for _, spec in evidence.y if spec.shape and len(spec.shape) == 4}
+    most = channels.pop() if len(channels) == 1 else -(-said.given // said.divisor)
+    wanted = (most or 1) * said.divisor
+    yield (
+        f"Give {giver.name} {wanted} filters: {most} times {said.divisor}",
+        [configure(giver.name, filters=wanted)],
+        f"{said.given} channels cannot be dealt out to {said.divisor} places",
+    )
 
 
 def permute(evidence: Evidence, finding: Finding) -> Made:

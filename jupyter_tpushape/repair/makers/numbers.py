@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
 from ...flow import Finding, Shape, elements, show_shape
+from ...rules.facts.contracts import ShapesInBuild
 from ...rules.facts.layers import OperationRaised
+from ...rules.upstream import maker_of
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made, configure
-from .line import Line, called, lines_of, own_layer, short
+from .line import Line, called, lines_at, lines_of, own_layer, short
 
 _ROWS_IN = frozenset({"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "full", "tile", "range", "eye"})
 
@@ -90,6 +92,26 @@ def shape_index(evidence: Evidence, finding: Finding) -> Made:
                 )
 
 
+def first_shape(evidence: Evidence, finding: Finding) -> Made:
+    """The first of several shapes, where ``build`` reads an axis of the list that holds them."""
+    line, owner = next(iter(lines_of(evidence)), None), own_layer(evidence)
+    if line is None or owner is None or not isinstance(finding.fact, ShapesInBuild):
+        return
+    for cls in nodes(line.source.tree, ast.ClassDef):
+        build = next((item for item in cls.body if isinstance(item, ast.FunctionDef) and item.name == "build"), None)
+        if cls.name != owner.op or build is None or len(build.args.args) < 2:
+            continue
+        whole = build.args.args[1].arg
+        read = [node for node in nodes(build, ast.Subscript) if ast.unparse(node.value) == whole and _index_of(node) is not None]
+        for which in range(len(finding.fact.shapes)):
+            if read:
+                yield (
+                    f"Read the shape of input {which + 1} in {cls.name}.build: {whole}[{which}][{_index_of(read[0])}] for {ast.unparse(read[0])}",
+                    [line.edit(node, f"{whole}[{which}][{_index_of(node)}]").value for node in read],
+                    "build gets one shape for each tensor that the layer is called on",
+                )
+
+
 def read_axis(evidence: Evidence, finding: Finding) -> Made:
     """Another axis of a shape that the function reads, where the size of the one it reads does not fit and that of the other does."""
     line = next(iter(lines_of(evidence)), None)
@@ -134,6 +156,67 @@ def _index_of(node: ast.Subscript) -> int | None:
 def _places(shape: Shape, size: int) -> set[int]:
     """The indices, from both ends, of the axes of a size."""
     return {i - back for i, n in enumerate(shape) if n == size for back in (0, len(shape))}
+
+
+def last_kept(evidence: Evidence, finding: Finding) -> Made:
+    """The last axis as it is, in a reshape whose written number takes several positions together."""
+    for edge in evidence.failed_inputs():
+        for axis in range(1, len(edge.spec.shape or ()) - 1):
+            node = maker_of(evidence, edge, axis)
+            before = next((one.spec.shape for one in evidence.flow.into(node.id) if one.spec.shape), None)
+            after = next((one.spec.shape for one in evidence.flow.out_of(node.id)), None)
+            if node.op.lower() != "reshape" or not before or not after or before[-1] == after[-1] or len(before) <= len(after):
+                continue
+            for line in lines_at(evidence, node.called):
+                call = line.node
+                if not isinstance(call, ast.Call) or called(call) != "reshape" or len(call.args) < 2:
+                    continue
+                given, target = call.args[0], call.args[1]
+                if (
+                    isinstance(target, (ast.Tuple, ast.List))
+                    and len(target.elts) == len(after)
+                    and isinstance(given, (ast.Name, ast.Attribute))
+                ):
+                    last = target.elts[-1]
+                    yield (
+                        f"Keep the last axis at line {call.lineno}: {short(given)}.shape[-1] for {short(last)}",
+                        [line.edit(last, f"{ast.unparse(given)}.shape[-1]").value],
+                        f"each position holds {before[-1]} numbers, and {after[-1]} were written",
+                    )
+            return
+
+
+def parts_of(evidence: Evidence, finding: Finding) -> Made:
+    """The bounds of slices that cut an axis into equal parts, where the parts were written for another size of it."""
+    line = next(iter(lines_of(evidence)), None)
+    sliced = [evidence.flow.node(edge.source) for edge in evidence.failed_inputs()]
+    wholes = {one.spec.shape for node in sliced if node.op == "StridedSlice" for one in evidence.flow.into(node.id) if one.spec.shape}
+    if line is None or len(wholes) != 1 or len(sliced) != 2:
+        return
+    size = wholes.pop()[-1]
+    bounds = [
+        bound
+        for item in nodes(line.scope, ast.Subscript)
+        if isinstance(item.slice, ast.Tuple) and isinstance(item.slice.elts[-1], ast.Slice)
+        for bound in (item.slice.elts[-1].lower, item.slice.elts[-1].upper)
+        if isinstance(bound, ast.Constant) and type(bound.value) is int and bound.value > 0
+    ]
+    numbers = sorted({int(bound.value) for bound in bounds})  # type: ignore[arg-type]
+    width = numbers[0] if numbers else 0
+    if (
+        not size
+        or len(numbers) < 2
+        or any(n != (i + 1) * width for i, n in enumerate(numbers))
+        or size % len(numbers)
+        or size == numbers[-1]
+    ):
+        return
+    part = size // len(numbers)
+    yield (
+        f"Cut the {size} values into {len(numbers)} parts of {part} in {_named(evidence, line)}",
+        [line.edit(bound, str(int(bound.value) // width * part)).value for bound in bounds],  # type: ignore[arg-type]
+        f"{width} was written for each part",
+    )
 
 
 def row_size(evidence: Evidence, finding: Finding) -> Made:

@@ -14,6 +14,7 @@ _NAMED = {
     "labels": "The dict of labels",
     "weights": "The dict of sample weights",
 }
+_SINGLE = {"loss": "loss in the list", "metrics": "entry in metrics", "labels": "array of labels", "weights": "array of sample weights"}
 _COUNTED = {"loss": "losses", "metrics": "entries in metrics", "labels": "labels", "weights": "sample weights"}
 
 
@@ -66,6 +67,8 @@ class WrongNumber(Fact, frozen=True):
 
     def message(self) -> str:
         have = count(len(self.outputs), "output")
+        if self.given == 1:
+            return f"There is one {_SINGLE[self.what]}, and the model has {have}: {listed(self.outputs)}."
         return f"There are {self.given} {_COUNTED[self.what]}, and the model has {have}: {listed(self.outputs)}."
 
     def why(self) -> str:

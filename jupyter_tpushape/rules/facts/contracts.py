@@ -212,6 +212,51 @@ class CallRefused(Fact, frozen=True):
         return f"It says: {self.said}"
 
 
+class ShapesInBuild(Fact, frozen=True):
+    """``layer`` is called on several tensors, of ``shapes``, and its ``build`` takes the list of their shapes for one shape."""
+
+    layer: Who
+    shapes: tuple[Shape | None, ...]
+    said: str
+
+    def message(self) -> str:
+        return f"{named(self.layer)} is called on {len(self.shapes)} tensors, {listed(tuple(map(show_shape, self.shapes)))}, and its build raises: {self.said.rstrip('.')}."
+
+    def why(self) -> str:
+        return (
+            "build gets what call gets: for a list of tensors a list of their shapes. shapes[0] is the first tensor's shape, and shapes[0][-1] "
+            "its last axis."
+        )
+
+    def sides(self) -> Sides:
+        return Side(f"a list of {len(self.shapes)} shapes"), Side("one shape")
+
+
+class CallMisfit(Fact, frozen=True):
+    """A call of ``function`` that its signature refuses: parameters that got nothing, or two values, names that are none, or too ``many``."""
+
+    function: str
+    missing: tuple[str, ...]
+    doubled: str
+    unknown: str
+    many: int
+    layer: bool
+    said: str
+
+    def message(self) -> str:
+        if self.doubled:
+            return f"{self.function} is given {self.doubled} twice: by its place and by its name."
+        if self.unknown:
+            return f"{self.function} is called with {self.unknown}=, which it does not take."
+        if self.missing:
+            return f"{self.function} is called without {listed(tuple(f'{name}=' for name in self.missing))}, which it needs."
+        return f"{self.function} is called with {count(self.many, 'argument')} more than it takes."
+
+    def why(self) -> str:
+        made = " A layer is made with its settings and then called on its input, in two pairs of brackets." if self.layer else ""
+        return f"It says: {self.said}{made}"
+
+
 class CarryApart(Fact, frozen=True):
     """The state ``name`` of a loop (``operation``) comes out of one step as ``after`` and went in as ``before``."""
 

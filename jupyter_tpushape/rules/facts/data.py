@@ -41,6 +41,29 @@ class DataRaised(Fact, frozen=True):
         return f"It says: {self.said}"
 
 
+class PipelineShapes(Fact, frozen=True):
+    """Two tensors that the data code puts together, and that do not go together."""
+
+    first: Shape
+    second: Shape
+
+    def message(self) -> str:
+        return f"The data code works on {show_shape(self.first)} and {show_shape(self.second)}, which cannot be broadcast together."
+
+    def why(self) -> str:
+        short, long = sorted((self.first, self.second), key=len)
+        if len(short) < len(long) and short and short[0] == long[0]:
+            ones = (*short, *[1] * (len(long) - len(short)))
+            return (
+                f"Shapes are matched from the right, so the rows of {show_shape(short)} meet the last axis of {show_shape(long)}. "
+                f"One value a row has to be {show_shape(ones)} there: x[{', '.join([':', *['None'] * (len(long) - 1)])}]."
+            )
+        return "Shapes are matched from the right; sizes there must be equal, or one of them 1."
+
+    def sides(self) -> Sides:
+        return Side(show_shape(self.second)), Side(show_shape(self.first))
+
+
 class Sampled(Fact, frozen=True):
     """How the sample was taken; ``text`` is the sampler's."""
 
@@ -94,6 +117,25 @@ class LabelsAsWeights(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("(x, labels)"), Side("(x, labels, weights)")
+
+
+class ClassesAsWeights(Fact, frozen=True):
+    """``count`` sample weights, one for each class of labels ``labels``; ``rows`` samples."""
+
+    count: int
+    rows: int
+    labels: Shape | None
+    hot: bool
+
+    def message(self) -> str:
+        return f"The sample weights are {self.count} numbers, one for each class, and fit takes one for each of the {self.rows} samples."
+
+    def why(self) -> str:
+        each = "np.sum(y * weights, axis=-1)" if self.hot else "weights[y]"
+        return f"The weight of its class belongs to each label: sample_weight={each}. For one label a sample, class_weight={{0: ..., 1: ...}} in fit does the same."
+
+    def sides(self) -> Sides:
+        return Side(f"{self.rows} weights"), Side(f"{self.count} weights")
 
 
 class Refused(Fact, frozen=True):

@@ -15,7 +15,11 @@ from .reasons import Reason
 
 
 class WrongRank(Fact, frozen=True):
-    """``layer`` reads ``wanted`` axes (or ``bound``: at least or at most so many) and gets ``shape``."""
+    """``layer`` reads ``wanted`` axes (or ``bound``: at least or at most so many) and gets ``shape``.
+
+    ``lost``: code of the user's own above it from which the batch axis does not come out; ``ended``: a recurrent layer in front of that code
+    which returns its last step only.
+    """
 
     layer: Who
     wanted: int
@@ -23,6 +27,8 @@ class WrongRank(Fact, frozen=True):
     shape: Shape | None
     givers: tuple[str, ...]
     bound: Bound = ""
+    lost: str = ""
+    ended: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -44,6 +50,13 @@ class WrongRank(Fact, frozen=True):
 
     def why(self) -> str:
         names = axes_of(self.layer.op)
+        if self.lost:
+            last = (
+                f" {self.ended} in front of it returns its last step alone; return_sequences=True would give it the sequence."
+                if self.ended
+                else ""
+            )
+            return f"{self.lost} does not keep the batch: its first axis is a number of its own, whatever number of rows goes in.{last}"
         if self.layer.op in RECURRENT:
             return "A recurrent layer reads a sequence of vectors. " + (
                 "Say which axis is time and fold the others into the features; Flatten or a global pooling alone would leave no time axis."

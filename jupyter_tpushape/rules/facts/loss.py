@@ -167,12 +167,13 @@ class WrongUnits(Fact, frozen=True):
 
 
 class LabelRank(Fact, frozen=True):
-    """Labels and predictions with another number of axes, and no cause is known."""
+    """Labels and predictions with another number of axes. ``folded``: a layer that folded the axis which the labels still have."""
 
     loss: str
     labels: Shape
     predictions: Shape
     said: str
+    folded: Who | None = None
 
     def message(self) -> str:
         return (
@@ -181,6 +182,8 @@ class LabelRank(Fact, frozen=True):
         )
 
     def why(self) -> str:
+        if self.folded is not None:
+            return f"{named(self.folded)} folds the {self.labels[1]} steps into one row, and the labels have one for each of them."
         return f"It says: {self.said}"
 
     def sides(self) -> Sides:
@@ -417,6 +420,19 @@ class IdOutOfRange(OutOfRange, frozen=True):
         return (
             f"A CPU raises at the first id beyond {self.size - 1}; a TPU silently takes the last row instead. "
             "input_dim is the number of ids, the largest one plus 1."
+        )
+
+
+class MadeOutOfRange(OutOfRange, frozen=True):
+    """Ids that the program makes by itself, as one a position, and that an embedding has no row for."""
+
+    def message(self) -> str:
+        return f"{named(self.layer)} has {self.size} rows, and the program asks it for rows {self.lowest} to {self.highest}."
+
+    def why(self) -> str:
+        return (
+            f"These ids come from the program itself, such as one for each position of a sequence: {self.highest + 1} positions need as many rows. "
+            f"A CPU raises at the first id beyond {self.size - 1}; a TPU silently takes the last row instead."
         )
 
 

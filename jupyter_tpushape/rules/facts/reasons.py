@@ -40,6 +40,20 @@ class WrittenRows(Reason, frozen=True):
         return f"One side was made for {self.number} rows, and {has}: take the number of rows from the tensor, tf.shape(x)[0]."
 
 
+class Column(Reason, frozen=True):
+    """``column`` holds one number in each of its rows, as many as the last axis of ``other`` has."""
+
+    column: Shape
+    other: Shape
+
+    def words(self) -> str:
+        number = self.column[0]
+        return (
+            f"{show_shape(self.column)} is a column, so its {number} numbers meet the rows of {show_shape(self.other)}, which are samples. "
+            f"As a row, ({number},), they meet the {number} of its last axis, the same for every sample."
+        )
+
+
 class LacksAxis(Reason, frozen=True):
     """Both carry the batch, and ``short`` lacks an axis that ``long`` has. ``through``: the layer whose inner axes came along to ``long``."""
 
