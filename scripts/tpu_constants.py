@@ -90,6 +90,8 @@ def inputs(definition: Any, given: dict[str, Any]) -> list[tuple[str, Any, int]]
         if one.type_list_attr:
             raise ValueError("takes a list of types")
         kind = one.type or given.get(one.type_attr) or defaults[one.type_attr]
+        if tf.as_dtype(kind) in (tf.variant, tf.string):
+            raise ValueError(f"takes a {tf.as_dtype(kind).name}")
         found.append((one.name, tf.as_dtype(kind), 2 if one.number_attr else 0))
     return found
 
@@ -229,6 +231,13 @@ def constants_of(name: str) -> tuple[set[int], set[int], bool]:
     return constants, sizes - constants, bool(went)
 
 
+def places(name: str, found: set[int]) -> list[int]:
+    """Places that hold for a list of any length: behind one they count from the end."""
+    numbers = [2 if one.number_attr else 1 for one in op_def_registry.get(name).input_arg]
+    end = next((sum(numbers[: i + 1]) for i, number in enumerate(numbers) if number > 1), sum(numbers))
+    return sorted(place if place < end else place - sum(numbers) for place in found)
+
+
 def main() -> None:
     """Asks of each operation and writes the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -246,9 +255,9 @@ def main() -> None:
             untried[name] = str(error)
             continue
         if must:
-            constants[name] = sorted(must)
+            constants[name] = places(name, must)
         if leave:
-            sizes[name] = sorted(leave)
+            sizes[name] = places(name, leave)
         if not went:
             untried[name] = "no operands went with it"
         if only:
@@ -260,7 +269,7 @@ def main() -> None:
         f"each operation with an XLA kernel that takes whole numbers; made by scripts/tpu_constants.py with tensorflow {tf.__version__}"
     )
     table = {"about": about, "constants": constants, "sizes": sizes, "untried": untried}
-    PLACE.write_text(json.dumps(table, indent=1, sort_keys=False) + "\n", encoding="utf-8")
+    PLACE.write_text(json.dumps(table) + "\n", encoding="utf-8")
     print(f"{len(constants)} operations with operands that must be constants, {len(untried)} untried, of {len(names)}")
 
 
