@@ -133,6 +133,26 @@ def test_an_unbuilt_subclassed_model_is_traced_and_stays_unbuilt(lib):
 
 
 @BOTH
+def test_what_a_layer_holds_beside_its_sub_layers_is_counted_once(lib):
+    class Gated(lib.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.inner = lib.layers.Dense(4)
+
+        def build(self, shape):
+            self.gate = self.add_weight(name="gate", shape=(4,))
+
+        def call(self, x):
+            return self.inner(x) * self.gate
+
+    model = lib.Sequential([lib.Input((3,)), Gated(), lib.layers.Dense(2)])
+    flow = tpushape.trace(model, np.zeros((8, 3), "float32"), tpu=None).flow
+    assert sum(node.params for node in flow.nodes) == model.count_params() == 16 + 4 + 10
+    gated = next(node for node in flow.nodes if node.op == "Gated")
+    assert [weight.shape for weight in gated.weights] == [(4,)]
+
+
+@BOTH
 def test_the_flow_holds_everything_up_to_the_break_and_what_was_not_reached(lib):
     def build():
         layers = lib.layers

@@ -14,7 +14,7 @@ from typing import Any
 from ..examine.evidence import Evidence
 from ..flow import Flow, KeyPath, Node, Shape, elements, show_shape
 from ..flow.observed import around, passes
-from ..rules.loss import kind_of
+from ..rules.compared import kind_of
 from ..rules.words import axes_of
 from .edits import Edit, InsertLayer, LayerConfig, ReplaceLayer, Transform
 

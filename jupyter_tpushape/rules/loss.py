@@ -8,11 +8,11 @@ from typing import Literal
 from ..examine.evidence import Evidence
 from ..examine.heard import hear
 from ..examine.heard_contracts import HeardPositions
-from ..flow import Edge, Fact, Finding, KeyPath, Node, Shape, Spec, Who, elements
+from ..flow import Edge, Fact, Finding, KeyPath, Node, Shape, Spec, Who
 from ..flow.paths import show
 from ..graph import cause, instead, written
-from ..trace.axes import RECURRENT
 from .calls import VECTOR, vector_added
+from .compared import as_they_are, class_labels, cut_sequence, ends, folder, kind_of, met_whole, sizes_met, widths_met
 from .compiled import METRIC_LABELS, OUTPUTS, metric_reads, outputs_apart
 from .contracts import dtypes_in_loss
 from .facts.compiled import ColourMasks, TextLabels
@@ -153,30 +153,6 @@ REGRESSION = frozenset({
 })  # fmt: skip
 
 
-def kind_of(node: Node) -> str:
-    """``sparse``, ``categorical``, ``binary``, ``regression`` or ``custom``."""
-    op = node.op.lower().replace("_", "")
-    if not node.config.get("builtin", False):
-        return "custom"
-    if op.startswith("ctc"):
-        return "custom"  # sequences of labels against sequences of predictions, of any two lengths
-    if "sparse" in op:
-        return "sparse"
-    if "categorical" in op:
-        return "categorical"
-    if "binary" in op:
-        return "binary"
-    return "regression"
-
-
-def ends(evidence: Evidence, node: Node) -> tuple[Edge | None, Edge | None]:
-    """The edges that bring labels and predictions to a loss or metric."""
-    edges = evidence.flow.into(node.id)
-    labels = next((edge for edge in edges if edge.label == "labels"), None)
-    predictions = next((edge for edge in edges if edge.label == "predictions"), None)
-    return labels, predictions
-
-
 @check(order=30)
 def loss_failed(evidence: Evidence) -> Iterator[Finding]:
     """The loss or a metric raised."""
@@ -242,9 +218,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         if sized is not None:
             return sized
         if len(y) != len(p) and not (
-            kind == "custom" and not (y == p[:-1] and p[-1] == 1) and (y == p[:-1] or not _as_they_are(evidence, node, y, p))
+            kind == "custom" and not (y == p[:-1] and p[-1] == 1) and (y == p[:-1] or not as_they_are(evidence, node, y, p))
         ):
-            folded = _folder(evidence, y, p, predictions)
+            folded = folder(evidence, y, p, predictions)
             return (
                 RANK.id,
                 LabelRank(loss.name, y, p, node.failure.said, Who.of(folded) if folded is not None else None),
@@ -270,7 +246,7 @@ def _grid(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, predic
         return None  # a sequence of labels beside a longer one of predictions may be meant
     if not off or len(p) < 3 or len(y) not in (len(p), len(p) - 1) or y[0] != p[0]:
         return None
-    if kind_of(loss) == "custom" and not _meet(evidence, node, [{y[i], p[i]} for i in off]):
+    if kind_of(loss) == "custom" and not sizes_met(evidence, node, [{y[i], p[i]} for i in off]):
         return None
     axis, head = off[0], evidence.flow.node(predictions.source)
     sizes = evidence.origins.of(predictions)
@@ -278,19 +254,6 @@ def _grid(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, predic
     made = written(sizes[axis]) if len(sizes) == len(p) and why is None else ""
     fact = GridApart(Who.of(head), loss.name, y, p, axis, why, made)
     return SIZE.id, fact, (head.id, loss.id, *blamed(evidence.flow, fact))
-
-
-def _folder(evidence: Evidence, y: Shape, p: Shape, predictions: Edge) -> Node | None:
-    """The layer upstream that folded, or pooled away, the axis that the labels have more than the predictions."""
-    if len(y) != len(p) + 1 or len(y) < 3 or y[1] in (None, 1):
-        return None
-    start = evidence.flow.node(predictions.source)
-    for node in [start, *ancestors(evidence, start.id)]:
-        given = next((edge.spec.shape for edge in evidence.flow.into(node.id)), None)
-        gives = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
-        if given is not None and gives is not None and len(given) == len(gives) + 1 and node.kind == "layer":
-            return node if given[1] == y[1] and len(gives) == 2 else None
-    return None
 
 
 def _weights(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape) -> Explained | None:
@@ -314,18 +277,6 @@ def _folded(
         given = next((edge.spec.shape for edge in evidence.flow.into(node.id) if edge.spec.shape and edge.spec.shape[0] == y[0]), None)
         if given is not None and node.kind != "input":
             return "batch-axis-merged", RowsLost(Who.of(node), y, p), (node.id, loss.id)
-    return None
-
-
-def cut_sequence(evidence: Evidence, y: Shape, predictions: Edge) -> Node | None:
-    """The recurrent layer upstream that keeps only its last step, where the labels have one value for each of its steps."""
-    source = evidence.flow.node(predictions.source)
-    for node in [source, *ancestors(evidence, source.id)]:
-        if node.op in RECURRENT:
-            given = next((edge.spec.shape for edge in evidence.flow.into(node.id) if edge.label not in ("mask", "initial_state")), None)
-            returns = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
-            steps = given is not None and returns is not None and len(given) == 3 and len(returns) == 2 and given[1] == y[1] and y[1] != 1
-            return node if steps else None
     return None
 
 
@@ -381,7 +332,7 @@ def _encoding(
         if stats is not None:
             single = "classes" if stats.whole and (stats.minimum or 0) >= 0 else "numbers"
         return INT_LABELS.id, SingleValues(loss.name, y, p, single), ()
-    one_by_one = kind in ("binary", "regression") or (kind == "custom" and _met(evidence, y, p))
+    one_by_one = kind in ("binary", "regression") or (kind == "custom" and met_whole(evidence, y, p))
     if one_by_one and class_labels(evidence, labels, predictions):
         return INT_LABELS.id, SingleValues(loss.name, y, p, "classes", "values"), ()
     if kind == "sparse" and len(y) == len(p) and y[-1] is not None and y[-1] > 1 and y[:-1] == p[:-1]:
@@ -395,50 +346,12 @@ def _encoding(
     return None
 
 
-def _met(evidence: Evidence, y: Shape, p: Shape) -> bool:
-    """Whether the operation that raised was given all labels and all predictions, folded or not."""
-    sizes = {elements(edge.spec.shape) for edge in evidence.failed_inputs() if edge.spec.shape}
-    return sizes == {elements(y), elements(p)}
-
-
-def _as_they_are(evidence: Evidence, node: Node, y: Shape, p: Shape) -> bool:
-    """Whether what raised in a function of the user's own was given the labels and the predictions, and not what it made of them."""
-    given = [edge.spec.shape for edge in evidence.failed_inputs() if edge.label != "mask"]
-    return node.kind != "op" or (y in given and p in given)
-
-
-def _meet(evidence: Evidence, node: Node, pairs: list[set[int | None]]) -> bool:
-    """Whether two sizes can be what an operation of the user's own stumbled over: maps of one rank show where they differ."""
-    shapes = [edge.spec.shape for edge in evidence.failed_inputs() if edge.label != "mask"]
-    if node.kind != "op" or len(shapes) != 2 or not shapes[0] or not shapes[1] or len(shapes[0]) != len(shapes[1]) or len(shapes[0]) < 3:
-        return True
-    return any({a, b} in pairs for a, b in zip(shapes[0], shapes[1], strict=True) if a != b)
-
-
-def _widths_met(evidence: Evidence, node: Node, widths: set[int | None]) -> bool:
-    """Whether an operation of the user's own was given both widths: a function that only cuts the predictions up compares no labels."""
-    given = {edge.spec.shape[-1] for edge in evidence.failed_inputs() if edge.spec.shape}
-    return node.kind != "op" or not given or widths <= given
-
-
-def class_labels(evidence: Evidence, labels: Edge, predictions: Edge) -> bool:
-    """Whether each label is the number of one of the classes that a row of the predictions tells apart, by the values seen."""
-    y, p = labels.spec.shape, predictions.spec.shape
-    stats = (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.carried(labels))
-    if not y or not p or len(p) < 2 or y not in (p[:-1], (*p[:-1], 1)) or stats is None or not stats.whole or not p[-1]:
-        return False
-    head = evidence.flow.node(predictions.source)
-    shares = head.op == "Softmax" or head.config.get("activation") == "softmax"
-    low, high = stats.minimum or 0, stats.maximum or 0
-    return bool(low >= 0 and 1 < p[-1] > high and (shares or (high > 1 and labels.spec.dtype.startswith(("int", "uint")))))
-
-
 def _units(
     evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
 ) -> Explained | None:
     if len(y) != len(p) or y[:-1] != p[:-1] or y[-1] == p[-1] or kind == "sparse":
         return None
-    if kind == "custom" and evidence.failed is not None and not _widths_met(evidence, evidence.failed, {y[-1], p[-1]}):
+    if kind == "custom" and evidence.failed is not None and not widths_met(evidence, evidence.failed, {y[-1], p[-1]}):
         return None
     giver = evidence.flow.node(predictions.source)
     stats = (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.carried(labels))

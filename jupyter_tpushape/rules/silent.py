@@ -8,6 +8,7 @@ from typing import Literal
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who
 from ..trace.axes import RECURRENT
+from .compared import class_labels, cut_sequence, ends, kind_of
 from .compiled import METRIC_LABELS
 from .examples import sequential
 from .facts.compiled import MetricReads
@@ -23,7 +24,7 @@ from .facts.loss import (
     SingleValues,
     Through,
 )
-from .loss import INT_LABELS, class_labels, cut_sequence, ends, kind_of
+from .loss import INT_LABELS
 from .registry import check, rule
 from .upstream import cause_of_axes
 from .words import axes_of

@@ -7,8 +7,8 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...flow import Edge, Edit, Finding, Node, Shape, elements
 from ...flow.observed import keeps
+from ...rules.compared import kind_of
 from ...rules.facts.loss import Crosswise, LabelRank
-from ...rules.loss import kind_of
 from ...rules.upstream import cause_of_axes
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT

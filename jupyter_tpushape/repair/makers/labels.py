@@ -11,10 +11,10 @@ from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
 from ...flow import Edit, Finding, Node, elements, show_shape
 from ...flow.paths import flatten, show
+from ...rules.compared import class_labels, kind_of
 from ...rules.facts.compiled import WrongNumber
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import GridApart, RowsOfValues, SingleValues
-from ...rules.loss import class_labels, kind_of
 from ..edits import Listed
 from .edits import Made, configure, where
 from .ends import ends_of, highest_of, label_key, loss_node, several, snake

@@ -1,0 +1,78 @@
+"""Candidates where tensors are joined that belong elsewhere: skips of other levels, query and value of an attention."""
+
+from __future__ import annotations
+
+import ast
+
+from ...examine.evidence import Evidence
+from ...flow import Finding
+from ..text.source import nodes
+from .edits import Made
+from .line import lines_at, short
+
+
+def exchange_query(evidence: Evidence, finding: Finding) -> Made:
+    """Query and value of an attention exchanged, where its output has the steps of what the other branch does not have."""
+    for edge in evidence.failed_inputs():
+        node = evidence.flow.node(edge.source)
+        other = next((one.spec.shape for one in evidence.failed_inputs() if one.source != edge.source), None)
+        parts = [one.spec.shape for one in evidence.flow.into(node.id) if one.label in ("", "query", "value", "key") and one.spec.shape]
+        if (
+            not node.op.endswith("Attention")
+            or len(parts) < 2
+            or not other
+            or len(other) < 3
+            or parts[1][1:2] != other[1:2]
+            or parts[0] == parts[1]
+        ):
+            continue
+        for line in lines_at(evidence, node.called or node.location):
+            call = line.node
+            if not isinstance(call, ast.Call) or not call.args:
+                continue
+            listed = call.args[0]
+            pair = listed.elts[:2] if isinstance(listed, (ast.List, ast.Tuple)) else call.args[:2]
+            if len(pair) == 2 and all(isinstance(item, (ast.Name, ast.Attribute)) for item in pair):
+                one, two = pair
+                yield (
+                    f"Let {short(two)} ask and {short(one)} be looked at: exchange them at line {call.lineno}",
+                    [line.edit(one, ast.unparse(two)).value, line.edit(two, ast.unparse(one)).value],
+                    "the output has one vector for each step of the query, the first of the two",
+                )
+
+
+def exchange_skips(evidence: Evidence, finding: Finding) -> Made:
+    """Two skips that are joined at each other's level: their names exchanged in both merges."""
+    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" and edge.spec.shape]
+    node = evidence.failed
+    if len(edges) != 2 or node is None or len(edges[0].spec.shape or ()) not in (3, 4, 5):
+        return
+    for line in lines_at(evidence, node.called or node.location):
+        here = (
+            next((item for item in nodes(line.node, (ast.List, ast.Tuple)) if len(item.elts) == 2), None) if line.node is not None else None
+        )
+        if here is None or not isinstance(line.node, ast.Call) or not all(isinstance(item, ast.Name) for item in here.elts):
+            continue
+        merges = [
+            listed
+            for call in nodes(line.scope, ast.Call)
+            if ast.unparse(call.func) == ast.unparse(line.node.func) and call.lineno > line.node.lineno
+            for listed in call.args[:1]
+            if isinstance(listed, (ast.List, ast.Tuple)) and len(listed.elts) == 2
+        ]
+        for place in (1, 0):
+            for other in merges:
+                mine, its = here.elts[place], other.elts[place]
+                if isinstance(its, ast.Name) and its.id != getattr(mine, "id", "") and _made_before(line.scope, its.id, line.node.lineno):
+                    yield (
+                        f"Exchange {ast.unparse(mine)} and {its.id}: each is joined where the other belongs, lines {here.lineno} and {other.lineno}",
+                        [line.edit(mine, its.id).value, line.edit(its, ast.unparse(mine)).value],
+                        "every branch is still read once",
+                    )
+        return
+
+
+def _made_before(scope: ast.AST, name: str, line: int) -> bool:
+    """Whether a name gets its only value above a line."""
+    stored = [item.lineno for item in nodes(scope, ast.Name) if item.id == name and isinstance(item.ctx, ast.Store)]
+    return len(stored) == 1 and stored[0] < line

@@ -1,0 +1,157 @@
+"""Candidates that give numbers another shape: targets of a reshape, axes folded, added or exchanged, channels that divide."""
+
+from __future__ import annotations
+
+import math
+
+from ...examine.evidence import Evidence
+from ...examine.heard import HeardDivisor, hear
+from ...flow import Edit, Finding, elements
+from ...rules.facts.layers import WrongRank
+from ...rules.words import axes_of
+from .edits import Made, configure, failing, given, images, insert, known, upstream
+
+
+def reshape_before(evidence: Evidence, finding: Finding) -> Made:
+    """Axes folded or added in front of the layer that wants another number of them."""
+    node, shape = failing(evidence)
+    if shape is None:
+        return
+    if not known(shape[1:]):
+        if len(axes_of(node.op)) == 3 and len(shape) > 3 and known(shape[2:]):
+            yield (
+                f"Flatten each step by itself: TimeDistributed(Flatten()) before {node.name}",
+                [insert(node.name, "TimeDistributed", layer="Flatten")],
+                "however many steps there are",
+            )
+        return
+    row = [int(n or 0) for n in shape[1:]]
+    fact = finding.fact
+    wanted = fact.wanted if isinstance(fact, WrongRank) and not fact.bound else len(axes_of(node.op)) or 3
+    name = node.name
+    if wanted == 3 and len(row) == 3 and 1 in row[:-1]:
+        # One step alone is no sequence.
+        left = [row[1] if row[0] == 1 else row[0], row[2]]
+        yield (
+            f"Drop the axis of size 1: Reshape({tuple(left)}) before {name}",
+            [insert(name, "Reshape", target_shape=left)],
+            "every number is kept",
+        )
+    elif wanted == 3 and len(row) == 3:
+        yield (
+            f"Read the rows as time steps: Reshape({(row[0], row[1] * row[2])}) before {name}",
+            [insert(name, "Reshape", target_shape=[row[0], row[1] * row[2]])],
+            f"{row[0]} steps of {row[1] * row[2]} features; every number is kept",
+        )
+        yield (
+            f"Read every position as a step: Reshape({(row[0] * row[1], row[2])}) before {name}",
+            [insert(name, "Reshape", target_shape=[row[0] * row[1], row[2]])],
+            f"{row[0] * row[1]} steps are slow on any device",
+        )
+    elif wanted == 3 and len(row) > 3:
+        rest = math.prod(row[1:])
+        yield (
+            f"Read the first axis as time: Reshape({(row[0], rest)}) before {name}",
+            [insert(name, "Reshape", target_shape=[row[0], rest])],
+            "every number is kept",
+        )
+    elif len(row) < wanted - 1:
+        grown = [*row, *([1] * (wanted - 1 - len(row)))]
+        for side, channels in images(row[0]) if wanted == 4 and len(row) == 1 else ():
+            yield (
+                f"Bring the image back: Reshape({(side, side, channels)}) before {name}",
+                [insert(name, "Reshape", target_shape=[side, side, channels])],
+                f"{row[0]} is {side} by {side}" + (f" by {channels}" if channels > 1 else ""),
+            )
+        yield (
+            f"Add the missing axis: Reshape({tuple(grown)}) before {name}",
+            [insert(name, "Reshape", target_shape=grown)],
+            "an axis of size 1 adds no number",
+        )
+        if wanted == 3 and len(row) == 1:
+            yield (
+                f"Read each row as one step: Reshape({(1, row[0])}) before {name}",
+                [insert(name, "Reshape", target_shape=[1, row[0]])],
+                "a sequence of one step",
+            )
+    elif len(row) > wanted - 1:
+        keep = row[: wanted - 2]
+        yield (
+            f"Fold the surplus axes into the last one: Reshape({(*keep, math.prod(row[wanted - 2 :]))}) before {name}",
+            [insert(name, "Reshape", target_shape=[*keep, math.prod(row[wanted - 2 :])])],
+            "every number is kept",
+        )
+        if wanted == 2:
+            yield f"Flatten before {name}", [insert(name, "Flatten")], "every number is kept"
+
+
+def reshape_target(evidence: Evidence, finding: Finding) -> Made:
+    """A target that holds as many numbers as there are, as near to the written one as possible."""
+    node, shape = failing(evidence)
+    target = node.config.get("target_shape")
+    size = elements(shape[1:]) if shape else None
+    if not target or size is None:
+        return
+    wanted = [int(n) for n in target]
+    kept = [i for i, n in enumerate(wanted) if shape is not None and i + 1 < len(shape) and n == shape[i + 1] and n > 1]
+    for axis in _axes_to_change(wanted, kept):
+        rest = math.prod(n for i, n in enumerate(wanted) if i != axis and n > 0)
+        if rest and size % rest == 0:
+            made = [size // rest if i == axis else n for i, n in enumerate(wanted)]
+            yield (
+                f"Reshape to {tuple(made)}, which holds {size} numbers",
+                [configure(node.name, target_shape=made)],
+                f"axis {axis + 1} follows from the others",
+            )
+    if not kept:
+        ones = [1] * (len(wanted) - 1) + [size]
+        yield f"Reshape to {tuple(ones)}", [configure(node.name, target_shape=ones)], "every number is kept"
+    giver = next((item for item in upstream(evidence, node) if item.op == "Dense"), None)
+    if giver is not None and all(n > 0 for n in wanted):
+        yield (
+            f"Give {giver.name} {math.prod(wanted)} units, as many as the target holds",
+            [configure(giver.name, units=math.prod(wanted))],
+            "more weights",
+        )
+
+
+def _axes_to_change(wanted: list[int], kept: list[int]) -> list[int]:
+    """Which number of a target to work out from the others. An axis that is kept as it came holds what it held: steps stay steps."""
+    others = [i for i in range(len(wanted)) if i not in kept] or list(range(len(wanted)))
+    return sorted(others, key=lambda i: (wanted[i] == 1, i))
+
+
+def divided(evidence: Evidence, finding: Finding) -> Made:
+    """As many channels as an operation that deals them out needs: those of the labels, times its blocks."""
+    node = evidence.failed
+    said = hear(node.failure, HeardDivisor) if node is not None else None
+    giver = next((evidence.flow.node(edge.source) for edge in evidence.failed_inputs()), None) if node is not None else None
+    if said is None or giver is None or giver.config.get("filters") != said.given:
+        return
+    channels = {spec.shape[-1] for _, spec in evidence.y if spec.shape and len(spec.shape) == 4}
+    most = channels.pop() if len(channels) == 1 else -(-said.given // said.divisor)
+    wanted = (most or 1) * said.divisor
+    yield (
+        f"Give {giver.name} {wanted} filters: {most} times {said.divisor}",
+        [configure(giver.name, filters=wanted)],
+        f"{said.given} channels cannot be dealt out to {said.divisor} places",
+    )
+
+
+def permute(evidence: Evidence, finding: Finding) -> Made:
+    """A Permute where a reshape exchanged axes."""
+    node = evidence.flow.node(finding.nodes[0])
+    before = given(evidence, node)
+    after = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
+    if node.kind != "layer" or not before or not after or len(before) != len(after):
+        return
+    from .entry import permutation
+
+    order = permutation(before[1:], after[1:])
+    if order is not None:
+        dims = [n + 1 for n in order]
+        yield (
+            f"Exchange the axes with Permute({tuple(dims)})",
+            [Edit("replace-layer", node.name, {"layer": "Permute", "keep": [], "config": {"dims": dims}})],
+            "moves the numbers along with the axes",
+        )

@@ -1,0 +1,95 @@
+"""What a loss or metric compares: its two ends, its kind, and what an operation inside a function of the user's own was given of them."""
+
+from __future__ import annotations
+
+from ..examine.evidence import Evidence
+from ..flow import Edge, Node, Shape, elements
+from ..trace.axes import RECURRENT
+from .upstream import ancestors
+
+
+def kind_of(node: Node) -> str:
+    """``sparse``, ``categorical``, ``binary``, ``regression`` or ``custom``."""
+    op = node.op.lower().replace("_", "")
+    if not node.config.get("builtin", False):
+        return "custom"
+    if op.startswith("ctc"):
+        return "custom"  # sequences of labels against sequences of predictions, of any two lengths
+    if "sparse" in op:
+        return "sparse"
+    if "categorical" in op:
+        return "categorical"
+    if "binary" in op:
+        return "binary"
+    return "regression"
+
+
+def ends(evidence: Evidence, node: Node) -> tuple[Edge | None, Edge | None]:
+    """The edges that bring labels and predictions to a loss or metric."""
+    edges = evidence.flow.into(node.id)
+    labels = next((edge for edge in edges if edge.label == "labels"), None)
+    predictions = next((edge for edge in edges if edge.label == "predictions"), None)
+    return labels, predictions
+
+
+def folder(evidence: Evidence, y: Shape, p: Shape, predictions: Edge) -> Node | None:
+    """The layer upstream that folded, or pooled away, the axis that the labels have more than the predictions."""
+    if len(y) != len(p) + 1 or len(y) < 3 or y[1] in (None, 1):
+        return None
+    start = evidence.flow.node(predictions.source)
+    for node in [start, *ancestors(evidence, start.id)]:
+        given = next((edge.spec.shape for edge in evidence.flow.into(node.id)), None)
+        gives = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
+        if given is not None and gives is not None and len(given) == len(gives) + 1 and node.kind == "layer":
+            return node if given[1] == y[1] and len(gives) == 2 else None
+    return None
+
+
+def cut_sequence(evidence: Evidence, y: Shape, predictions: Edge) -> Node | None:
+    """The recurrent layer upstream that keeps only its last step, where the labels have one value for each of its steps."""
+    source = evidence.flow.node(predictions.source)
+    for node in [source, *ancestors(evidence, source.id)]:
+        if node.op in RECURRENT:
+            given = next((edge.spec.shape for edge in evidence.flow.into(node.id) if edge.label not in ("mask", "initial_state")), None)
+            returns = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
+            steps = given is not None and returns is not None and len(given) == 3 and len(returns) == 2 and given[1] == y[1] and y[1] != 1
+            return node if steps else None
+    return None
+
+
+def met_whole(evidence: Evidence, y: Shape, p: Shape) -> bool:
+    """Whether the operation that raised was given all labels and all predictions, folded or not."""
+    sizes = {elements(edge.spec.shape) for edge in evidence.failed_inputs() if edge.spec.shape}
+    return sizes == {elements(y), elements(p)}
+
+
+def as_they_are(evidence: Evidence, node: Node, y: Shape, p: Shape) -> bool:
+    """Whether what raised in a function of the user's own was given the labels and the predictions, and not what it made of them."""
+    given = [edge.spec.shape for edge in evidence.failed_inputs() if edge.label != "mask"]
+    return node.kind != "op" or (y in given and p in given)
+
+
+def sizes_met(evidence: Evidence, node: Node, pairs: list[set[int | None]]) -> bool:
+    """Whether two sizes can be what an operation of the user's own stumbled over: maps of one rank show where they differ."""
+    shapes = [edge.spec.shape for edge in evidence.failed_inputs() if edge.label != "mask"]
+    if node.kind != "op" or len(shapes) != 2 or not shapes[0] or not shapes[1] or len(shapes[0]) != len(shapes[1]) or len(shapes[0]) < 3:
+        return True
+    return any({a, b} in pairs for a, b in zip(shapes[0], shapes[1], strict=True) if a != b)
+
+
+def widths_met(evidence: Evidence, node: Node, widths: set[int | None]) -> bool:
+    """Whether an operation of the user's own was given both widths: a function that only cuts the predictions up compares no labels."""
+    given = {edge.spec.shape[-1] for edge in evidence.failed_inputs() if edge.spec.shape}
+    return node.kind != "op" or not given or widths <= given
+
+
+def class_labels(evidence: Evidence, labels: Edge, predictions: Edge) -> bool:
+    """Whether each label is the number of one of the classes that a row of the predictions tells apart, by the values seen."""
+    y, p = labels.spec.shape, predictions.spec.shape
+    stats = (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.carried(labels))
+    if not y or not p or len(p) < 2 or y not in (p[:-1], (*p[:-1], 1)) or stats is None or not stats.whole or not p[-1]:
+        return False
+    head = evidence.flow.node(predictions.source)
+    shares = head.op == "Softmax" or head.config.get("activation") == "softmax"
+    low, high = stats.minimum or 0, stats.maximum or 0
+    return bool(low >= 0 and 1 < p[-1] > high and (shares or (high > 1 and labels.spec.dtype.startswith(("int", "uint")))))
