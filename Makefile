@@ -20,7 +20,7 @@ BROWSER_SOURCES := $(shell find src style schema/lab scripts -type f 2>/dev/null
 PYTHON_SOURCES := $(shell find jupyter_tpushape -name '*.py' 2>/dev/null)
 STATIC := jupyter_tpushape/static/report.js
 
-.PHONY: help demo check test lint format typecheck types docs test-ts test-py test-jax test-matrix test-binder soak audit agree bench tpu-layers dist install build browser compiler clean
+.PHONY: help demo check test lint format typecheck types docs test-ts test-py test-jax test-matrix test-binder soak audit agree bench tpu-layers tpu-constants dist install build browser compiler clean
 
 help:
 	@echo "make demo     diagnose a broken training script, then open the quickstart notebook in JupyterLab"
@@ -31,6 +31,7 @@ help:
 	@echo "make audit    known advisories against what is installed, as far as the registries answer"
 	@echo "make bench    all benchmarks, and docs/benchmarks.md anew"
 	@echo "make tpu-layers   which built-in layers compile for a TPU, asked one by one"
+	@echo "make tpu-constants   which operands XLA takes as constants only, asked one by one"
 	@echo "make test-matrix, make test-binder   the oldest and newest of everything; what Binder installs"
 	@echo "make test-jax the tests of Keras on JAX, in an environment without TensorFlow"
 	@echo "make format   bring Python and TypeScript into the project's format"
@@ -146,6 +147,10 @@ bench: build
 # Half an hour: each layer of both Kerases, forward and gradient, put to the TPU compiler; rules read the table.
 tpu-layers: compiler
 	python scripts/tpu_layers.py
+
+# A quarter of an hour: each operation with an XLA kernel, with operands that are no constants; rules read the table.
+tpu-constants: install
+	python scripts/tpu_constants.py
 
 format: build
 	ruff check --fix .

@@ -75,7 +75,7 @@ class Compiler:
             )
         entry = slice_named("v5e-8")
         request = {
-            "topology": entry.topology, "described": entry.options, "effort": "quick", "form": "hlo", "partitions": 1, "shardy": False
+            "topology": entry.topology, "described": entry.options, "effort": "quick", "form": "hlo", "partitions": 1, "replicas": 1, "shardy": False
         }  # fmt: skip
         try:
             pickle.dump((name, program, request), self.process.stdin)

@@ -32,8 +32,9 @@ def verdicts(
         ValueError: where the TPU compiler is asked without a target.
     """
     from . import open_batch
-    from .lowering import CannotLower, lowered, plans
+    from .lowering import lowered, plans
     from .process import limits as read
+    from .programs import CannotLower
     from .tpu import Question, question, verdict_of
     from .words import refusal
 

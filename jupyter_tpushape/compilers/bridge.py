@@ -104,8 +104,8 @@ def compile_program(program: bytes, request: dict[str, Any]) -> dict[str, Any]:
     Args:
         program: a serialized ``HloModuleProto``, or a portable StableHLO artifact.
         request: ``topology``, libtpu's name (``"v5e:2x4"``); ``effort``, ``"quick"`` or ``"full"``; ``form``, ``"hlo"`` or ``"stablehlo"``;
-            ``partitions``, the devices that the program is cut for; ``shardy``, who cuts it; ``described``, what libtpu is told of the slice
-            beside its name.
+            ``partitions``, the devices that the program is cut for; ``replicas``, how many run it whole and exchange in it; ``shardy``, who
+            cuts it; ``described``, what libtpu is told of the slice beside its name.
 
     Returns:
         Sizes in bytes of one device, the entry's tiled layouts, FLOPs and bytes moved as the compiler counts them, the exchange between
@@ -119,13 +119,13 @@ def compile_program(program: bytes, request: dict[str, Any]) -> dict[str, Any]:
 
     from .collectives import collectives
 
-    partitions = int(request["partitions"])
-    devices = devices_of(request["topology"], request["described"])[:partitions]
+    replicas, partitions = int(request["replicas"]), int(request["partitions"])
+    devices = devices_of(request["topology"], request["described"])[: replicas * partitions]
     with _context():
         portable = request["form"] != "hlo"
         module = _jax.mlir.deserialize_portable_artifact(program) if portable else ir.Module.parse(_jax.mlir.hlo_to_stablehlo(program))
         _drop_copies(module, ir)
-        options = _options(devices, request["effort"], bool(request["shardy"]))
+        options = _options(devices, replicas, request["effort"], bool(request["shardy"]))
         made = devices[0].client.compile(module, executable_devices=_jax.DeviceList(tuple(devices)), compile_options=options)
     stats = made.get_compiled_memory_stats()
     text = _text(made)
@@ -134,7 +134,7 @@ def compile_program(program: bytes, request: dict[str, Any]) -> dict[str, Any]:
         "arguments": stats.argument_size_in_bytes, "outputs": stats.output_size_in_bytes, "aliased": stats.alias_size_in_bytes,
         "temporaries": stats.temp_size_in_bytes, "code": stats.generated_code_size_in_bytes, "peak": stats.peak_memory_in_bytes,
         "layout": entry_layout(text), "flops": float(costs.get("flops", 0.0)), "moved": float(costs.get("bytes accessed", 0.0)),
-        "collectives": collectives(text, partitions) if text and partitions > 1 else None,
+        "collectives": collectives(text, len(devices)) if text and len(devices) > 1 else None,
     }  # fmt: skip
 
 
@@ -150,19 +150,22 @@ def devices_of(topology: str, described: dict[str, Any]) -> list[Any]:
     return list(_jax.get_default_c_api_topology("tpu", topology, told)._make_compile_only_devices())
 
 
-def _options(devices: list[Any], effort: str, shardy: bool) -> Any:
-    """One replica, cut over these cores."""
+def _options(devices: list[Any], replicas: int, effort: str, shardy: bool) -> Any:
+    """So many replicas of the program, each cut over as many of these devices."""
     import numpy as np
     from jaxlib import xla_client
 
     options = xla_client.CompileOptions()
-    options.num_replicas, options.num_partitions = 1, len(devices)
-    options.device_assignment = xla_client.DeviceAssignment.create(np.array([[device.id for device in devices]]))
+    partitions = len(devices) // replicas
+    options.num_replicas, options.num_partitions = replicas, partitions
+    options.device_assignment = xla_client.DeviceAssignment.create(
+        np.array([device.id for device in devices]).reshape(replicas, partitions)
+    )
     build = options.executable_build_options
     build.optimization_level, build.memory_fitting_level = EFFORTS[effort], FITTING
     if len(devices) > 1:
-        build.num_replicas, build.num_partitions = 1, len(devices)
-        build.use_spmd_partitioning, build.use_shardy_partitioner = True, shardy
+        build.num_replicas, build.num_partitions = replicas, partitions
+        build.use_spmd_partitioning, build.use_shardy_partitioner = partitions > 1, shardy
         build.device_assignment = options.device_assignment
     return options
 

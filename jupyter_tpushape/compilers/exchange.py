@@ -1,4 +1,4 @@
-"""What devices exchange: as compiled where one program is cut for all of them, estimated where each replica has its own."""
+"""What devices exchange: as the compiler put it into their program, estimated where that could not be lowered with it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..flow import Collective
 from ..rules.words import size
 from . import hlo
 from .collectives import sent
-from .lowering import Lowered
+from .programs import Lowered
 
 # Gigabytes a second into and out of one chip together, as the generation's own page states them
 # (https://cloud.google.com/tpu/docs/v5e, .../v5p). Of the others only bytes are told.
@@ -26,25 +26,32 @@ class Exchange:
     seconds: float
 
     def __str__(self) -> str:
-        least = f", which takes {self.seconds * 1000:.2g} ms or more" if self.seconds >= 1e-5 else ""
         return (
             f"the sum of gradients over the replicas is not in it: estimated, a replica sends {size(self.sent)} a step for "
-            f"{size(self.gradients)} of gradients{least}"
+            f"{size(self.gradients)} of gradients{_taking(self.seconds)}"
         )
 
 
-def exchange(seen: Any, program: str) -> Exchange | None:
-    """The all-reduce of a train step's gradients in a ring, or ``None`` where there is none: each replica sends ``2 (n - 1) / n`` of them."""
+def _taking(seconds: float) -> str:
+    return f", which takes {seconds * 1000:.2g} ms or more" if seconds >= 1e-5 else ""
+
+
+def _seconds(goes: int, generation: str) -> float:
+    """Half of what goes both ways together goes one way; 0 where the links are not known."""
+    one_way = _LINKS.get(generation, 0) / 2
+    return goes / one_way if one_way else 0.0
+
+
+def exchange(seen: Any, program: Lowered) -> Exchange | None:
+    """The all-reduce of the gradients in a ring, for a step whose sums are not in it: each replica sends ``2 (n - 1) / n`` of them."""
     target = seen.program.target
-    if program != "train" or target is None or target.replicas < 2:
+    if not program.apart or target is None:
         return None
     gradients = sum(prod(int(n) for n in weight.shape) * _width(weight.dtype) for weight in seen.model.trainable_variables)
     if not gradients:
         return None
     goes = round(2 * gradients * (target.replicas - 1) / target.replicas)
-    # Half of what goes both ways together goes one way.
-    one_way = _LINKS.get(target.generation, 0) / 2
-    return Exchange(gradients, goes, goes / one_way if one_way else 0.0)
+    return Exchange(gradients, goes, _seconds(goes, target.generation))
 
 
 def _width(dtype: Any) -> int:
@@ -71,8 +78,8 @@ def exchanged(program: Lowered, told: list[list[Any]], names: dict[str, str]) ->
     return tuple(sorted(made, key=lambda one: -one.sent))
 
 
-def spoken(told: tuple[Collective, ...]) -> str:
-    """What each device sends in a step, by kind."""
+def spoken(told: tuple[Collective, ...], generation: str = "") -> str:
+    """What each device sends in a step, by kind, and the least time that it takes over the links of this generation."""
     if not told:
         return "the devices exchange nothing"
     kinds: dict[str, list[int]] = {}
@@ -80,4 +87,5 @@ def spoken(told: tuple[Collective, ...]) -> str:
         kinds.setdefault(one.kind, []).append(one.sent)
     parts = ", ".join(f"{kind} {size(sum(sizes))}" for kind, sizes in sorted(kinds.items(), key=lambda pair: -sum(pair[1])))
     least = "at least " if any(one.least for one in told) else ""
-    return f"each device sends {least}{size(sum(one.sent for one in told))} a step ({parts})"
+    goes = sum(one.sent for one in told)
+    return f"each device sends {least}{size(goes)} a step ({parts}){_taking(_seconds(goes, generation))}"

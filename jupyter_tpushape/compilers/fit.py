@@ -9,8 +9,9 @@ from typing import Any
 from ..flow import Target, Tried
 from ..replicas.targets import slice_named
 from ..rules.words import size
-from .lowering import Lowered, lower, plans
+from .lowering import lower, plans
 from .process import Limits, Progress, limits
+from .programs import Lowered
 from .tpu import answer_of, tried_of
 
 # A row more or less costs the TPU nothing below this.
@@ -90,7 +91,7 @@ def fit_batch(
     from .. import replicas
     from ..examine import Program, examine
     from . import bridge
-    from .lowering import CannotLower
+    from .programs import CannotLower
 
     wrong = bridge.check()
     if wrong:

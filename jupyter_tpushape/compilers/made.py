@@ -18,7 +18,7 @@ import msgspec
 from ..flow.paths import to_wire
 from ..graph.program import _doubtful
 from . import cache, hlo, process
-from .lowering import Lowered, Parameter, Plan
+from .programs import Lowered, Parameter, Plan
 from .scopes import Found
 
 
@@ -32,6 +32,8 @@ class _Kept(msgspec.Struct):
     parameters: list[tuple[str, str, list[int], bool]]
     operations: dict[str, tuple[str, str]]
     answer: dict[str, Any]
+    replicas: int = 1
+    apart: bool = False
 
 
 def key(seen: Any, plan: Plan, place: str) -> str:
@@ -65,7 +67,10 @@ def read(key: str) -> tuple[Lowered, dict[str, Any]] | None:
         return None
     parameters = [Parameter(name, node, tuple(shape), data) for name, node, shape, data in kept.parameters]
     hlo.named(kept.answer, lambda place: kept.operations.get(place, (place, ""))[0])
-    return Lowered("", parameters=parameters, scopes=Found(dict(kept.operations.values()))), {**kept.answer, "cached": True}
+    program = Lowered(
+        "", parameters=parameters, scopes=Found(dict(kept.operations.values())), replicas=kept.replicas, apart=kept.apart
+    )  # fmt: skip
+    return program, {**kept.answer, "cached": True}
 
 
 def write(key: str, program: Lowered, answer: dict[str, Any]) -> None:
@@ -83,7 +88,7 @@ def write(key: str, program: Lowered, answer: dict[str, Any]) -> None:
 
     hlo.named(answer, noted)
     parameters = [(one.name, one.node, list(one.shape), one.data) for one in program.parameters]
-    cache.write(cache.place("made", key), msgspec.to_builtins(_Kept(parameters, operations, answer)))
+    cache.write(cache.place("made", key), msgspec.to_builtins(_Kept(parameters, operations, answer, program.replicas, program.apart)))
 
 
 def _versions(package: str) -> list[str]:

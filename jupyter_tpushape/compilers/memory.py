@@ -7,7 +7,7 @@ from typing import Any
 
 from ..flow.wire import Buffer, LayerMemory
 from . import hlo, tiles
-from .lowering import Lowered
+from .programs import Lowered
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from typing import Any
 
 from ..flow import Finding, Verdict
 from ..rules.words import size
-from .lowering import Plan, plans
+from .lowering import plans
 from .process import Progress
+from .programs import Plan
 from .tpu import Question, total
 from .words import answer_finding, dynamic, refusal
 

@@ -32,11 +32,12 @@ class Limits:
 
 @dataclass(frozen=True)
 class Form:
-    """How a program is written, ``hlo`` or ``stablehlo``, and for how many devices it is cut. ``described``: what libtpu is told of the slice
-    beside its name."""
+    """How a program is written, ``hlo`` or ``stablehlo``, for how many devices it is cut, and how many replicas run it and exchange in it.
+    ``described``: what libtpu is told of the slice beside its name."""
 
     form: str = "hlo"
     partitions: int = 1
+    replicas: int = 1
     shardy: bool = False
     described: dict[str, Any] = field(default_factory=dict)
 
@@ -99,7 +100,13 @@ class Asking:
         self._asked, self._names = asked, names
         self._versions = versions()
         self._place = cache.place(
-            cache.FORMAT, key, topology, asked.effort, self._versions, str(form.partitions), json.dumps(form.described, sort_keys=True)
+            cache.FORMAT,
+            key,
+            topology,
+            asked.effort,
+            self._versions,
+            f"{form.replicas} {form.partitions}",
+            json.dumps(form.described, sort_keys=True),
         )
         self._start = time.perf_counter()
         self._folder: Any = None

@@ -16,7 +16,8 @@ from ..rules.facts.compilers import OutOfMemory
 from ..rules.words import size
 from . import process
 from .fit import safe_rows, search
-from .lowering import CannotLower, Lowered, lower
+from .lowering import lower
+from .programs import CannotLower, Lowered
 from .tpu import answer_of, tried_of
 
 # Compilations for the batch; the gap between what fits and what does not is a few per cent by then.

@@ -95,6 +95,11 @@ class Scopes:
         found.update(zip(names, owners, strict=True))
         self._owner = {scope: owner for scope, owner in found.items() if owner is not shared and owner}
 
+    def give(self, operation: str, node: str) -> None:
+        """An operation whose node is known otherwise."""
+        if node:
+            self._owner[operation.removeprefix(_GRADIENT)] = node
+
     def node(self, operation: str) -> str:
         """The node that made an operation, or whose gradient it is."""
         parts = operation.removeprefix(_GRADIENT).split("/")

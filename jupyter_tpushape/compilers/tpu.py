@@ -14,8 +14,9 @@ from ..rules.words import size
 from . import made, process
 from .beyond import Beyond, beyond
 from .exchange import exchange, exchanged, spoken
-from .lowering import Lowered, Plan, lowered
+from .lowering import lowered
 from .memory import by_layer, held, largest, live, node_names
+from .programs import Lowered, Plan
 from .words import answer_finding, needed, oom, padding
 
 
@@ -60,7 +61,7 @@ class Question:
 
 def _asking(program: Lowered, target: Any, asked: process.Limits) -> process.Asking:
     entry = slice_named(target.name)
-    form = process.Form(program.form, program.partitions, program.shardy, entry.options)
+    form = process.Form(program.form, program.partitions, program.replicas, program.shardy, entry.options)
     return process.Asking(program.hlo, program.read.key, entry.topology, asked, program.read.names, form)
 
 
@@ -147,7 +148,8 @@ def verdict_of(
     wasteful = padding(program, arguments)
     taken = total(answer)
     told = exchanged(program, answer.get("collectives") or [], node_names(seen.evidence.flow))
-    summed = spoken(told) if program.partitions > 1 else exchange(seen, program.program)
+    devices = program.partitions * program.replicas
+    summed = spoken(told, target.generation if program.replicas > 1 else "") if devices > 1 else exchange(seen, program)
     more = run_needs(program, answer, available, sum(verdict.code for verdict in beside))
     short = ", which is more than is left" if taken + more.bytes > available else ""
     message = f"compiles within {size(available)} at {effort} effort{loosely}: {size(taken)}; a run needs {more}{short}"
@@ -157,6 +159,6 @@ def verdict_of(
         outputs=answer["outputs"], temporaries=answer["temporaries"], code=answer["code"], flops=answer["flops"], layers=layers,
         moved=answer["moved"], intensity=answer["flops"] / answer["moved"] if answer["moved"] > 0 < answer["flops"] else 0.0,
         buffers=largest(arguments, temporaries), tried=_tried(program, answer, target),
-        devices=program.partitions, collectives=told, unmapped=max(0, taken - sum(layer.bytes for layer in layers)), **common,
+        devices=devices, collectives=told, unmapped=max(0, taken - sum(layer.bytes for layer in layers)), **common,
     )  # fmt: skip
     return verdict, [wasteful] if wasteful is not None else []

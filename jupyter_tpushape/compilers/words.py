@@ -9,8 +9,8 @@ from ..flow import Finding, Node, Verdict, Who
 from ..replicas.targets import slice_named
 from ..rules.compilers import OOM, PADDING, REFUSED, SILENT, XLA
 from ..rules.facts.compilers import NoVerdict, OutOfMemory, Padded, Refusal
-from .lowering import Lowered
 from .memory import Held, by_layer, held, live, node_names, totals
+from .programs import Lowered
 
 _NODE = re.compile(r"\{\{(?:function_)?node ([^}\s]+)\}\}")
 _NO_KERNEL = re.compile(r"No registered '(\w+)' OpKernel")
@@ -62,7 +62,7 @@ def _line(program: Lowered, scope: str) -> Any:
     except (AttributeError, KeyError, ValueError):
         return None
     # The lines before the lowering are those that asked for it.
-    begin = next((i for i, name in enumerate(files) if name.endswith("compilers/lowering.py")), 0)
+    begin = next((i for i, name in enumerate(files) if name.endswith("compilers/lowering_tf.py")), 0)
     return user_line(operation) if any(is_user_file(name) for name in files[begin:]) else None
 
 

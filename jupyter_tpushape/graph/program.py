@@ -21,16 +21,9 @@ from ..trace.recorder import Recorder
 from ..trace.run import run
 from .called import called_graphs, keeps_values, keeps_values_inside, known_inside
 
-# Operands that XLA must know when it compiles; -1 counts from the end (Concat's axis is its last input).
-CONSTANTS: dict[str, tuple[int, ...]] = {
-    "Reshape": (1,), "Range": (0, 1, 2), "Fill": (0,), "OneHot": (1,), "TopKV2": (1,), "Tile": (1,), "ExpandDims": (1,), "ConcatV2": (-1,),
-    "Sum": (1,), "Mean": (1,), "Max": (1,), "Min": (1,), "Prod": (1,), "All": (1,), "Any": (1,), "Transpose": (1,), "Pad": (1,),
-    "PadV2": (1,),
-    "MirrorPad": (1,), "Slice": (2,), "ArgMax": (1,), "ArgMin": (1,), "Cumsum": (1,), "Cumprod": (1,), "LinSpace": (2,),
-    "RandomUniform": (0,),
-    "RandomStandardNormal": (0,), "TruncatedNormal": (0,), "StatelessRandomUniformV2": (0,), "StatelessRandomNormalV2": (0,),
-    "BroadcastTo": (1,),
-    "DenseBincount": (1,), "Bincount": (1,), "SplitV": (1, 2), "ResizeBilinear": (1,), "ResizeNearestNeighbor": (1,), "GatherV2": (2,), "ReverseV2": (1,),
+# Beside the table of constants: operands that its made-up ones did not reach, or that XLA takes as they are where a TPU does not.
+BESIDE: dict[str, tuple[int, ...]] = {
+    "Slice": (2,), "SplitV": (1, 2), "StatelessRandomNormalV2": (0,), "StatelessRandomUniformV2": (0,), "TopKV2": (1,),
 }  # fmt: skip
 # What a graph holds beside the replica's own operations.
 OUTSIDE = frozenset({"Placeholder", "VarHandleOp", "TPUReplicatedInput", "TPUReplicatedOutput", "TPUReplicateMetadata"})
@@ -50,6 +43,13 @@ def compiled_layers(package: str) -> frozenset[str]:
     """Names of a framework's layers that the TPU compiler took, forward and gradient, when ``scripts/tpu_layers.py`` asked it."""
     held = json.loads((Path(__file__).parent / "tpu_layers.json").read_text(encoding="utf-8"))
     return frozenset(held.get(package, {}).get("compiled", ())) | CONTAINERS
+
+
+@cache
+def constants() -> dict[str, tuple[int, ...]]:
+    """Operands by place that XLA must know when it compiles, as it said when ``scripts/tpu_constants.py`` asked it; -1 counts from the end."""
+    held = json.loads((Path(__file__).parent / "tpu_constants.json").read_text(encoding="utf-8"))
+    return {**BESIDE, **{kind: tuple(places) for kind, places in held["constants"].items()}}
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,7 @@ def _uses_of_one(operation: Any, limits: dict[str, frozenset[str]], values: dict
             continue
         if dtype not in allowed and dtype != "string" and not _static_outputs(operation, values):
             yield Use("dtype", kind, scope, dtype, user_line(operation))
-    for position in CONSTANTS.get(kind, ()):
+    for position in constants().get(kind, ()):
         # Of tf.range that autograph loops over only the operands are used.
         if not _static(operation.inputs[position], values) and (kind != "Range" or operation.outputs[0].consumers()):
             yield Use("constant", kind, scope, operation.inputs[position].op.type, user_line(operation))

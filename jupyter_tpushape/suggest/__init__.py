@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..compilers import bridge
-from ..compilers.lowering import CannotLower, plans
+from ..compilers.lowering import plans
 from ..compilers.process import Limits, Progress, limits
+from ..compilers.programs import CannotLower
 from ..compilers.tpu import question, verdict_of
 from ..examine import BadProgram, Program, examine
 from ..flow import Verdict
