@@ -301,3 +301,19 @@ def test_a_failure_is_said_by_its_first_sentence_and_what_was_received():
     assert said("Shapes differ.\n  • first\n  • second\n```\n") == "Shapes differ."
     assert said("Expected rank 4.\nSee the docs.\nReceived: (3, 4)") == "Expected rank 4. Received: (3, 4)"
     assert said("```\n\n  ") == said("") == "ValueError"
+
+
+def test_a_layer_that_breaks_in_front_of_an_unbuilt_model_of_its_own_is_told():
+    class Block(tf_keras.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.first, self.then = tf_keras.layers.Dense(4), tf_keras.Sequential([tf_keras.layers.Dense(2)])
+
+        def call(self, x):
+            return self.then(tf.matmul(self.first(x), tf.ones((3, 3))))
+
+    def build():
+        return tf_keras.Sequential([tf_keras.Input((5,)), Block()])
+
+    report = tpushape.trace(build, zeros(8, 5), tpu=None)
+    assert [finding.rule for finding in report.findings if finding.serious] == ["op-shapes"]

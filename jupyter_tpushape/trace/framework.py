@@ -149,13 +149,13 @@ class Framework(ABC):
 
     def weights(self, obj: Any) -> tuple[Weight, ...]:
         """The weights that the object itself holds, its sub-layers' included."""
-        return self._as_weights(getattr(obj, "weights", ()) or ())
+        return self._as_weights(_held(obj))
 
     def own_weights(self, obj: Any) -> tuple[Weight, ...]:
         """The weights of an object that are none of its sub-layers'."""
         inner = getattr(obj, "_flatten_layers", lambda **_: ())(include_self=False)
-        others = {id(variable) for layer in inner for variable in getattr(layer, "weights", ()) or ()}
-        return self._as_weights([one for one in getattr(obj, "weights", ()) or () if id(one) not in others])
+        others = {id(variable) for layer in inner for variable in _held(layer)}
+        return self._as_weights([one for one in _held(obj) if id(one) not in others])
 
     def _as_weights(self, variables: Iterable[Any]) -> tuple[Weight, ...]:
         found, ask = [], LAID.get()
@@ -341,3 +341,11 @@ class Framework(ABC):
         fn = getattr(loss, "fn", None)
         module = (getattr(fn, "__module__", "") if fn is not None else type(loss).__module__) or ""
         return module.startswith(f"{self.package}.")
+
+
+def _held(obj: Any) -> list[Any]:
+    """The variables of an object; none where it is not built, which tf_keras says by raising."""
+    try:
+        return list(getattr(obj, "weights", ()) or ())
+    except ValueError:
+        return []
