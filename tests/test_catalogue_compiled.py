@@ -112,5 +112,6 @@ def test_o12_layers_that_come_with_keras_compile(framework):
     model.compile("sgd", framework.losses.SparseCategoricalCrossentropy(from_logits=True))
     seen = examine(Program(model, (S((64, 8), tf.int32), S((64,), tf.int32)), target=target("v5e-8")))
     program = lower(seen, only="train")[0]
-    answer = process.ask(program.hlo, program.read.key, "v5e:2x4", process.limits())
+    form = process.Form(replicas=program.replicas)
+    answer = process.ask(program.hlo, program.read.key, "v5e:2x4", process.limits(), form=form)
     assert answer["ok"], answer["message"]
