@@ -69,8 +69,11 @@ demo: build
 
 # --- checks ----------------------------------------------------------------------------------------------------------
 
-# test-jax comes first: its environment holds the JAX whose messages test-py reads.
-test: lint typecheck docs test-ts dist test-jax test-py
+# What needs little comes first and two at a time; then the Python tests on two processes, and beside them what waits for a browser more than it computes.
+test: build
+	$(MAKE) --jobs 2 --output-sync lint typecheck docs test-ts dist compiler
+	$(MAKE) jax-environment browser
+	$(MAKE) --jobs 2 test-python test-beside
 
 # For every save: what needs neither a browser nor real training, nor minutes.
 LONG := agreement as_fit attacks_data attacks_files attacks_terminal builders catalogue catalogue_compiled catalogue_evidence catalogue_programs cli_places compilers compilers_charts \
@@ -103,15 +106,26 @@ dist: build
 
 # A test that hangs is named, with every thread's stack, and ends.
 HANGS := --timeout 1500 --timeout-method thread
-# Each kind of browser test holds Playwright's loop for itself, so each has a process of its own.
-test-py: build browser compiler
-	python -m pytest $(HANGS) --numprocesses 2 --max-worker-restart 1 --dist loadfile --ignore tests/view_browser --ignore tests/ui
-	python -m pytest $(HANGS) tests/view_browser
-	python -m pytest $(HANGS) tests/ui
+test-py: test-python test-view test-ui
 
-# The wheel in an environment that has JAX and no TensorFlow; kept in out/jax between runs.
-test-jax: dist compiler
-	bash scripts/jax.sh
+# The longest files come first (tests/conftest.py), so that no process is left alone with one at the end.
+test-python: build compiler
+	python -m pytest $(HANGS) --numprocesses 2 --max-worker-restart 1 --dist loadfile --no-loadscope-reorder --ignore tests/view_browser --ignore tests/ui
+
+# Each kind of browser test holds Playwright's loop for itself, so each has a process of its own.
+test-view test-ui: test-%: build browser
+	python -m pytest $(HANGS) tests/$(if $(filter view,$*),view_browser,ui)
+
+# One after the other, and said when they have ended: their lines do not mix with those of test-python.
+test-beside:
+	@for part in jax view ui; do $(MAKE) test-$$part > out/test-$$part.log 2>&1 || { cat out/test-$$part.log; exit 1; }; echo "test-$$part: $$(grep -E '^=+ .* in |passed' out/test-$$part.log | tail -n 1)"; done
+
+# The wheel in an environment that has JAX and no TensorFlow; kept in out/jax between runs. test-python reads that JAX's messages.
+jax-environment: dist
+	bash scripts/jax.sh environment
+
+test-jax: jax-environment compiler
+	bash scripts/jax.sh tests
 
 SOAK ?= 2000
 FUZZ ?= 10000
