@@ -20,7 +20,7 @@ BROWSER_SOURCES := $(shell find src style schema/lab scripts -type f 2>/dev/null
 PYTHON_SOURCES := $(shell find jupyter_tpushape -name '*.py' 2>/dev/null)
 STATIC := jupyter_tpushape/static/report.js
 
-.PHONY: help demo check test lint format typecheck types docs test-ts test-py test-jax test-matrix test-binder soak audit agree bench tpu-layers tpu-constants dist install build browser compiler clean
+.PHONY: help demo check test lint format typecheck types docs test-ts test-py test-python test-browser test-beside test-jax jax-environment test-matrix test-binder soak audit agree bench tpu-layers tpu-constants dist install build browser compiler clean
 
 help:
 	@echo "make demo     diagnose a broken training script, then open the quickstart notebook in JupyterLab"
@@ -69,10 +69,9 @@ demo: build
 
 # --- checks ----------------------------------------------------------------------------------------------------------
 
-# What needs little comes first and two at a time; then the Python tests on two processes, and beside them what waits for a browser more than it computes.
+# Two at a time. Beside the Python tests, on two processes, runs what waits for a browser more than it computes.
 test: build
-	$(MAKE) --jobs 2 --output-sync lint typecheck docs test-ts dist compiler
-	$(MAKE) jax-environment browser
+	$(MAKE) --jobs 2 --output-sync lint typecheck docs test-ts compiler browser jax-environment
 	$(MAKE) --jobs 2 test-python test-beside
 
 # For every save: what needs neither a browser nor real training, nor minutes.
@@ -106,19 +105,18 @@ dist: build
 
 # A test that hangs is named, with every thread's stack, and ends.
 HANGS := --timeout 1500 --timeout-method thread
-test-py: test-python test-view test-ui
+test-py: test-python test-browser
 
 # The longest files come first (tests/conftest.py), so that no process is left alone with one at the end.
 test-python: build compiler
 	python -m pytest $(HANGS) --numprocesses 2 --max-worker-restart 1 --dist loadfile --no-loadscope-reorder --ignore tests/view_browser --ignore tests/ui
 
 # Each kind of browser test holds Playwright's loop for itself, so each has a process of its own.
-test-view test-ui: test-%: build browser
-	python -m pytest $(HANGS) tests/$(if $(filter view,$*),view_browser,ui)
-
-# One after the other, and said when they have ended: their lines do not mix with those of test-python.
-test-beside:
-	@for part in jax view ui; do $(MAKE) test-$$part > out/test-$$part.log 2>&1 || { cat out/test-$$part.log; exit 1; }; echo "test-$$part: $$(grep -E '^=+ .* in |passed' out/test-$$part.log | tail -n 1)"; done
+VIEW := python -m pytest $(HANGS) tests/view_browser
+UI := python -m pytest $(HANGS) tests/ui
+test-browser: build browser
+	$(VIEW)
+	$(UI)
 
 # The wheel in an environment that has JAX and no TensorFlow; kept in out/jax between runs. test-python reads that JAX's messages.
 jax-environment: dist
@@ -126,6 +124,12 @@ jax-environment: dist
 
 test-jax: jax-environment compiler
 	bash scripts/jax.sh tests
+
+# For make test, which has made all that they need: one after the other, each told when it has ended.
+test-beside:
+	@mkdir -p out
+	@said() { "$${@:2}" > out/test-$$1.log 2>&1 || { cat out/test-$$1.log; exit 1; }; tail -n 1 out/test-$$1.log; }; \
+		said jax bash scripts/jax.sh tests; said view $(VIEW); said ui $(UI)
 
 SOAK ?= 2000
 FUZZ ?= 10000
