@@ -152,7 +152,7 @@ def data():
     assert "tf.newaxis" in finding.why
 
 
-@pytest.mark.parametrize("made, rule", [("L.Dense(3, units=3)(i)", "code-raises"), ("L.Dense(3, i, units=4)", "layer-uncalled")])
+@pytest.mark.parametrize(("made", "rule"), [("L.Dense(3, units=3)(i)", "code-raises"), ("L.Dense(3, i, units=4)", "layer-uncalled")])
 def test_a_layer_counts_as_made_from_a_tensor_where_it_is_given_one(made, rule):
     text = f"""
 def build():
