@@ -139,7 +139,7 @@ soak: install
 	@echo "seed $(SEED)"
 	TPUSHAPE_FUZZ=$(FUZZ) TPUSHAPE_SEED=$(SEED) python -m pytest $(ATTACKS) -k random -q
 	TPUSHAPE_SOAK=$(SOAK) python -m pytest tests/test_weather.py -k "random or thousand" -q --hypothesis-seed=$(SEED)
-	TPUSHAPE_SOAK=$(SOAK) TPUSHAPE_SEED=$(SEED) python -m pytest tests/test_forms.py -q
+	TPUSHAPE_SOAK=$(SOAK) TPUSHAPE_SEED=$(SEED) python -m pytest tests/test_forms.py tests/test_observed.py tests/test_mutants.py -q
 
 # Both ask their registry for known advisories; one that does not answer is said, and is no failure.
 audit: install
