@@ -42,7 +42,7 @@ def late(error: BaseException) -> BaseException | None:
     """The limit's own exception, where what was left in a hurry raised something else: a context manager's end that finds itself half begun."""
     at: BaseException | None = error
     for _ in range(20):
-        if at is None or timed_out(at):
+        if at is None or isinstance(at, (TimeUp, _Stopped)):
             return at
         at = at.__cause__ or at.__context__
     return None
