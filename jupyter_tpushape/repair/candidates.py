@@ -186,6 +186,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "layer-raises": (
         numbers.first_shape,
         layers.states_too,
+        calls.missing_axis,
         expressions.itself,
         layers.state_units,
         operations.own_weights,
