@@ -151,6 +151,21 @@ def test_a_call_that_never_ends_is_stopped(lib, call, monkeypatch):
         assert not finding.fixes or not any(fix.verified for fix in finding.fixes)
 
 
+def hurried(_, x):
+    try:
+        while True:
+            pass
+    finally:
+        raise AssertionError("Half begun.")
+
+
+@BOTH
+def test_what_is_raised_on_the_way_out_of_a_limit_hides_it_not(lib, monkeypatch):
+    monkeypatch.setenv("TPUSHAPE_TIMEOUT", "0.5")
+    finding = only(tpushape.trace(subclassed(lib, hurried), ROWS, tpu=None))
+    assert "still ran after 0.5 seconds" in f"{finding.message} {finding.why}"
+
+
 class Slow:
     """Goes away slowly: Python drops what is raised meanwhile, and reports it, which pytest takes for a failure."""
 

@@ -38,6 +38,16 @@ def timed_out(error: BaseException | None) -> bool:
     return isinstance(error, TimeUp) or (error is not None and ADVICE in str(error))
 
 
+def late(error: BaseException) -> BaseException | None:
+    """The limit's own exception, where what was left in a hurry raised something else: a context manager's end that finds itself half begun."""
+    at: BaseException | None = error
+    for _ in range(20):
+        if at is None or isinstance(at, (TimeUp, _Stopped)):
+            return at
+        at = at.__cause__ or at.__context__
+    return None
+
+
 def patience() -> float:
     """Seconds that one phase of the user's program may take: ``TPUSHAPE_TIMEOUT``, else 120."""
     try:

@@ -19,6 +19,7 @@ from typing import Any
 from ..flow import KeyPath, Spec
 from .assume import Assume
 from .locations import Place, user_frame
+from .patience import late
 
 _ACTIVE = threading.local()
 
@@ -198,7 +199,11 @@ def unmasked(error: BaseException) -> BaseException:
     """The exception itself, where a framework tried to say it in other words and its class takes no words.
 
     Keras makes a new exception of the same class with a longer message; what then raises inside that class hides what happened.
+    So does what raises on the way out of a time limit.
     """
+    limit = late(error)
+    if limit is not None:
+        return limit
     for _ in range(8):
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None:
