@@ -94,7 +94,7 @@ _TRACED: tuple[tuple[str, Literal["bool", "number", "index", "array", "mask"]], 
     ("Abstract tracer value encountered where concrete value is expected", "number"),
 )
 _CARRY = re.compile(
-    r"input (?:carry|component)(?: component)? ?([\w.]*) has type (\w+)\[([\w,]*)\]\S* "
+    r"input (?:carry|component)(?: component)? ?([\w.\[\]]*) has type (\w+)\[([\w,]*)\]\S* "
     r"but the corresponding output (?:carry )?component has type (\w+)\[([\w,]*)\]"
 )
 _GONE = re.compile(r"module 'keras[\w.]*\.backend' has no attribute '(\w+)'")
