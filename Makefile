@@ -18,7 +18,7 @@ unexport PYTHONHOME
 
 BROWSER_SOURCES := $(shell find src style schema/lab scripts -type f 2>/dev/null) package.json yarn.lock tsconfig.json tsconfig.build.json
 PYTHON_SOURCES := $(shell find jupyter_tpushape -name '*.py' 2>/dev/null)
-STATIC := jupyter_tpushape/static/report.js
+STATIC := jupyter_tpushape/static/view.js
 
 .PHONY: help demo check test lint format typecheck types docs test-ts test-py test-jax test-matrix test-binder soak audit agree bench tpu-layers tpu-constants dist install build browser compiler clean
 

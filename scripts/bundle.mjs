@@ -1,47 +1,12 @@
-// Bundles the browser builds that ship inside the Python package: the widget's ESM, which is loaded from a blob address and
-// therefore may import nothing, the few lines that fetch it, and the script that the standalone HTML report carries inline.
+// Bundles the browser builds that ship inside the Python package: the view's script, which a standalone report carries inline and
+// a widget loads from a blob address, so that it may import nothing, and the few lines that fetch it.
 import { stat } from "node:fs/promises";
 import { build, context } from "esbuild";
+import { ownNames } from "./names.mjs";
 
 const LIMIT = 150_000;
 const folder = "jupyter_tpushape/static";
-// Long names of the view's own, which neither a document nor a browser knows.
-const OWN = [
-  "bookmarks",
-  "chooseQuietly",
-  "disagreement",
-  "downStart",
-  "edgeById",
-  "edgeFindings",
-  "edgeMarks",
-  "edgeSeverity",
-  "fillDetails",
-  "fromOffset",
-  "laneWidth",
-  "nodeFindings",
-  "nodeSeverity",
-  "rowBottom",
-  "selectedLine",
-  "showOnly",
-  "toOffset",
-  "touched",
-  "viewport",
-  "schedule",
-  "callbacks",
-  "isStage",
-  "byItem",
-  "rowTop",
-  "corners",
-  "painted",
-  "followed",
-  "minimap",
-  "fitting",
-  "builder",
-  "pills",
-  "marked",
-];
 const common = {
-  mangleProps: new RegExp(`^(${OWN.join("|")})$`),
   bundle: true,
   minify: true,
   target: "es2022",
@@ -51,15 +16,15 @@ const common = {
   logLevel: "warning",
 };
 const bundles = [
-  { ...common, entryPoints: ["src/widget.ts"], format: "esm", outfile: `${folder}/widget.js` },
-  { ...common, entryPoints: ["src/loader.ts"], format: "esm", outfile: `${folder}/loader.js` },
   {
     ...common,
-    entryPoints: ["src/view/index.ts"],
+    entryPoints: ["src/widget.ts"],
     format: "iife",
     globalName: "tpushape",
-    outfile: `${folder}/report.js`,
+    outfile: `${folder}/view.js`,
+    mangleProps: new RegExp(`^(${ownNames("src/view", ["wire.ts", "index.ts", "charts.ts"]).join("|")})$`),
   },
+  { ...common, entryPoints: ["src/loader.ts"], format: "esm", outfile: `${folder}/loader.js` },
 ];
 
 if (process.argv.includes("--watch")) {

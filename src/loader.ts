@@ -5,7 +5,7 @@
 
 import type { RenderProps } from "@anywidget/types";
 
-import type widget from "./widget";
+import type * as widget from "./widget";
 
 interface Code {
   get(name: "source" | "digest"): string;

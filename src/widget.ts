@@ -1,4 +1,7 @@
-/** The anywidget entry: one view for each place where the widget is shown, in step with the kernel. */
+/**
+ * The one script of the view. A standalone page mounts a report with it; as a widget's module it renders one view for each
+ * place where the widget is shown, in step with the kernel.
+ */
 
 import type { RenderProps } from "@anywidget/types";
 
@@ -7,6 +10,8 @@ import type { Ask } from "./bridge";
 import { mount } from "./view";
 import type { Callbacks, WireReport } from "./view";
 
+export { charts, mount } from "./view";
+
 interface Model {
   report: WireReport | Record<string, never> | null;
   selected: string;
@@ -14,7 +19,7 @@ interface Model {
   can_apply: boolean;
 }
 
-function render({ model, el }: RenderProps<Model>): () => void {
+export function render({ model, el }: RenderProps<Model>): () => void {
   const known = (): WireReport | null => {
     const report = model.get("report");
     return report && "flow" in report ? (report as WireReport) : null;
@@ -95,5 +100,3 @@ function render({ model, el }: RenderProps<Model>): () => void {
     view?.();
   };
 }
-
-export default { render };

@@ -152,6 +152,33 @@ def data():
     assert "tf.newaxis" in finding.why
 
 
+@pytest.mark.parametrize(("made", "rule"), [("L.Dense(3, units=3)(i)", "code-raises"), ("L.Dense(3, i, units=4)", "layer-uncalled")])
+def test_a_layer_counts_as_made_from_a_tensor_where_it_is_given_one(made, rule):
+    text = f"""
+def build():
+    i = keras.Input((6,)); return keras.Model(i, {made})
+def data():
+    return np.zeros((8, 6), "float32"), np.zeros((8, 1), "float32")
+"""
+    program = example(text, "keras")
+    assert [one.rule for one in tpushape.trace(program["build"], program["data"], tpu=None, fixes=False).findings] == [rule]
+
+
+def test_tensors_joined_inside_a_layer_without_an_axis_get_one():
+    text = """
+class Twice(L.Layer):
+    def call(self, x):
+        return tf.concat([x, x])
+def build():
+    i = keras.Input((6,)); m = keras.Model(i, L.Dense(1)(Twice()(i))); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((8, 6), "float32"), np.zeros((8, 1), "float32")
+"""
+    program = example(text, "keras")
+    finding = tpushape.trace(program["build"], program["data"], tpu=None).findings[0]
+    assert (finding.rule, finding.fact.missing, finding.fixes[0].verified) == ("layer-raises", ("axis",), True)
+
+
 def test_a_product_with_a_number_is_no_sparse_output():
     text = """
 def build():

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from jupyter_tpushape.views.html import bundle_script
+from jupyter_tpushape.views.script import script
 
 ROOT = Path(__file__).parents[2]
 HEAD = ("nodes", "script", "first paint", "all opened", "a frame of a pan: median, 95 %", "at the worst scale", "of a zoom", "elements")
@@ -126,7 +126,7 @@ def main() -> None:
                 continue
             page = browser.new_page(viewport={"width": 1280, "height": 800})
             page.set_content("<!doctype html><style>html,body,#view{height:100%;margin:0}</style><div id=view></div>")
-            page.add_script_tag(content=bundle_script())
+            page.add_script_tag(content=script())
             rows = [page.evaluate(MEASURE, report) for _ in range(4)][1:]
             best = {key: min(row[key] for row in rows) for key in ("mounted", "first", "opened", "elements")}
             worst = max(([t for row in rows for t in dict(row["afar"])[k]] for k, _ in rows[0]["afar"]), key=_slow)

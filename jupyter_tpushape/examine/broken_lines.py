@@ -13,7 +13,6 @@ from ..trace.assemble import Assembler, door_names
 from ..trace.framework import Framework
 from ..trace.locations import is_user_file
 from ..trace.recorder import Call, Recorder, line_of
-from ..trace.signature import refused_call
 
 
 @dataclass(frozen=True)
@@ -117,9 +116,6 @@ class Uncalled:
 
 def uncalled(adapter: Framework, recorder: Recorder, error: BaseException) -> Uncalled | None:
     """What an error came of: tensors among the arguments of a layer's constructor, or a layer where a tensor was to be."""
-    refused = refused_call(error)
-    if refused is not None and refused.made is not None and issubclass(refused.made, adapter.Layer) and (refused.doubled or refused.many):
-        return Uncalled(refused.made.__name__, None, False)
     found, trace = None, error.__traceback__
     while trace is not None:
         frame, trace = trace.tb_frame, trace.tb_next
@@ -136,6 +132,17 @@ def uncalled(adapter: Framework, recorder: Recorder, error: BaseException) -> Un
             ]
             found = next((Uncalled(type(item).__name__, _made_at(recorder, item), True) for item in layers), found)
     return found
+
+
+def paired(error: BaseException) -> bool:
+    """Whether a loss was given, for the predictions, a pair of them and of variables."""
+    trace = error.__traceback__
+    while trace is not None:
+        given = trace.tb_frame.f_locals.get("y_pred")
+        if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], list):
+            return True
+        trace = trace.tb_next
+    return False
 
 
 def breaking_layer(adapter: Framework, error: BaseException) -> Who | None:

@@ -188,6 +188,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         foreign.in_keras_ops,
         numbers.first_shape,
         layers.states_too,
+        calls.missing_axis,
         expressions.itself,
         layers.state_units,
         operations.own_weights,

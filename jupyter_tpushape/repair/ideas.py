@@ -96,9 +96,8 @@ def _same_count(evidence: Evidence) -> Ideas:
 
 def _class_weights(fact: ClassesAsWeights) -> Ideas:
     """The weight of its class for each label."""
-    each = "np.sum(y * weights, axis=-1)" if fact.hot else "weights[y]"
     yield (
-        f"Weigh each label by its class: {each} in place of weights",
+        f"Weigh each label by its class: {fact.each} in place of weights",
         "not tried: which of the classes each number is for is not known here",
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..examine.evidence import Evidence
 from ..flow import Flow, KeyPath, Node, Shape, elements, show_shape
-from ..flow.observed import around, passes
+from ..flow.observed import around, keeps, passes
 from ..rules.compared import kind_of
 from ..rules.words import axes_of
 from .edits import Edit, InsertLayer, LayerConfig, ReplaceLayer, Transform
@@ -33,19 +33,23 @@ def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> lis
 
 def _inputs_lost(before: Evidence, after: Evidence) -> Iterator[Question]:
     """An input that nothing reads any more."""
-    if "train_step" in (after.facts.get("overrides") or ()):
-        return  # what a step of the user's own reads does not end in an output or a loss of Keras'
-    lost = [name for name in _unread(after.flow) if name not in _unread(before.flow)]
+    # What a step of the user's own reads does not end in an output or a loss of Keras'.
+    own = "train_step" in (after.facts.get("overrides") or ())
+    was = _unread(before.flow, own)
+    lost = [name for name in _unread(after.flow, own) if name not in was]
     if lost:
         yield f"Is {' and '.join(lost)} meant to be ignored? No output depends on it with this edit."
 
 
-def _unread(flow: Flow) -> list[str]:
-    """The inputs from which no way leads to an output or a loss."""
+def _unread(flow: Flow, own: bool) -> list[str]:
+    """The inputs from which no way leads to an output or a loss, or in a step of the user's ``own`` to what a layer or operation makes."""
     above: dict[str, list[str]] = {}
     for edge in flow.edges:
         above.setdefault(edge.target, []).append(edge.source)
-    pending = [node.id for node in flow.nodes if node.kind in ("output", "loss")]
+    read = {edge.source for edge in flow.edges}
+    pending = [
+        node.id for node in flow.nodes if node.kind in ("output", "loss") or (own and node.kind in ("op", "layer") and node.id not in read)
+    ]
     if not pending:
         return []
     seen: set[str] = set()
@@ -136,19 +140,32 @@ def _scrambled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questi
 
 
 def _projected(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """Scores of each position against others, or what they meet, taken for channels."""
+    """Scores of each position against others, taken for channels."""
     if not isinstance(edit, InsertLayer) or not edit.layer_class.startswith(("Conv", "Dense")) or before.failed is None:
         return
     for edge in before.failed_inputs():
         node, shape = before.flow.node(edge.source), edge.spec.shape
-        while passes(before.flow, node) and node.op in ("Softmax", "Activation", "Dropout") and len(before.flow.into(node.id)) == 1:
+        while keeps(before.flow, node) and not node.weights:
             node = before.flow.node(before.flow.into(node.id)[0].source)
-        if node.op in ("Dot", "BatchMatMulV2", "BatchMatMul") and shape and len(shape) > 2:
+        if shape and _compares(before.flow, node):
             yield (
                 f"Are the {shape[-1]} numbers on the last axis of {node.name} channels? It compares two sequences, so there is one for each position "
                 "of the second: what they weigh is usually multiplied with them, and not projected."
             )
             return
+
+
+def _compares(flow: Flow, node: Node) -> bool:
+    """Whether each position of one tensor meets each of another: (batch, t, f) and (batch, s, f), or what is (batch, f, s) of it, make (batch, t, s)."""
+    given, made = around(flow, node)
+    if len(given) != 2 or not made or any(len(shape) < 3 or len(shape) != len(given[0]) for shape in (*given, made[0])):
+        return False
+    one, other = given
+    if made[0][-2:] == (one[-2], other[-2]) and one[-1] == other[-1]:
+        return True
+    turned = around(flow, flow.node(flow.into(node.id)[1].source))[0]
+    product = made[0][-2:] == (one[-2], other[-1]) and one[-1] == other[-2]
+    return product and len(turned) == 1 and turned[0][-2:] == other[:-3:-1]
 
 
 def _folded(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:

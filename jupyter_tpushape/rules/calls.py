@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from ..examine.evidence import Evidence
 from ..flow import Finding, Node, Who
+from ..trace.signature import Refused
 from .examples import sequential
 from .facts.calls import MadeAnew, NotCalled, VectorLoss
 from .registry import check, rule
@@ -56,7 +57,12 @@ def made_in_call(evidence: Evidence) -> Iterator[Finding]:
 def not_called(evidence: Evidence) -> tuple[str, NotCalled] | None:
     """A layer that was made where it was to be called."""
     found: Any = evidence.facts.get("uncalled")
-    return None if found is None else (UNCALLED.id, NotCalled(found.cls, found.later))
+    if found is not None:
+        return UNCALLED.id, NotCalled(found.cls, found.later)
+    refused: Refused | None = evidence.facts.get("refused")
+    if refused is None or not refused.layer or not refused.tensors or not (refused.doubled or refused.many):
+        return None
+    return UNCALLED.id, NotCalled(refused.layer, False)
 
 
 def vector_added(evidence: Evidence, node: Node) -> tuple[VectorLoss, tuple[str, ...]] | None:

@@ -248,10 +248,10 @@ def _class_rows(at: Break) -> Explained:
 def _refused(at: Break) -> Explained:
     """A line of the program's own that calls a function with other arguments than it takes."""
     found: Refused | None = at.evidence.facts.get("refused")
-    if found is None or at.node.failure is None or (at.node.kind == "layer" and found.made is None):
+    if found is None or at.node.failure is None:
         return None
-    made = found.made is not None and any(item.__name__ == "Layer" for item in found.made.__mro__)
-    return "code-raises", CallMisfit(found.function, found.missing, found.doubled, found.unknown, found.many, made, at.node.failure.said)
+    rule = "layer-raises" if at.node.kind == "layer" else "code-raises"
+    return rule, CallMisfit(found.function, found.missing, found.doubled, found.unknown, found.many, found.tensors, at.node.failure.said)
 
 
 def _shapes_in_build(at: Break) -> Explained:

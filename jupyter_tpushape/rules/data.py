@@ -118,7 +118,7 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
         if by_class is not None:
             yield Finding.of(DATA_MISFIT.id, "error", by_class)
             continue
-        fact = Refused(problem.code, problem.text, str(problem.expected or ""), str(problem.found or ""), problem.counts)
+        fact = Refused(problem.code, problem.text, str(problem.expected or ""), str(problem.found or ""), problem.counts, problem.ids)
         yield Finding.of(DATA_MISFIT.id, "error", fact)
 
 
@@ -134,4 +134,4 @@ def _by_class(evidence: Evidence, counts: tuple[int, ...]) -> ClassesAsWeights |
     hot = len(shape) > 1 and shape[-1] == classes
     numbered = stats is not None and stats.whole and (stats.minimum or 0) >= 0 and classes == int(stats.maximum or 0) + 1
     rows = next((n for n in counts if n != classes), 0)
-    return ClassesAsWeights(classes, rows, shape, hot) if rows and classes > 1 and (hot or numbered) else None
+    return ClassesAsWeights(classes, rows, hot) if rows and classes > 1 and (hot or numbered) else None

@@ -30,6 +30,7 @@ from .facts.data import Unfilled
 from .facts.layers import (
     ArraysApart,
     Branch,
+    Exchanged,
     LayerRaised,
     LineRaised,
     OperationRaised,
@@ -306,10 +307,10 @@ def _merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
     branches = tuple(Branch(Who.of(evidence.flow.node(edge.source)), edge.spec.shape) for edge in edges)
     axis = int(node.config.get("axis", -1)) if node.op == "Concatenate" else None
     strange, why = _odd_branch(evidence, edges, axis)
-    asked = _asked(evidence, edges, strange)
-    made = (asked,) if asked else _made_of(evidence, edges, axis) if why is None else ()
-    why = None if asked else why
-    return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, why, made)
+    asked = _asked(evidence, edges)
+    if asked is not None:
+        return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, asked=asked)
+    return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, why, _made_of(evidence, edges, axis) if why is None else ())
 
 
 def _size_cause(evidence: Evidence, node: Node, edges: list[Edge]) -> Cause | None:
@@ -347,21 +348,17 @@ def _odd_branch(evidence: Evidence, edges: list[Edge], joined: int | None) -> tu
     return first, next((found for here in ways if len({value(size) for size in here}) > 1 and (found := unlike(here))), None)
 
 
-def _asked(evidence: Evidence, edges: list[Edge], strange: int) -> str:
-    """An attention whose output has the steps of its query, where the other branch has those of its value: the two may be exchanged."""
-    for here, other in ((edges[strange], edges[1 - strange]), (edges[1 - strange], edges[strange])) if len(edges) == 2 else ():
-        node, shape, its = evidence.flow.node(here.source), here.spec.shape, other.spec.shape
+def _asked(evidence: Evidence, edges: list[Edge]) -> Exchanged | None:
+    """An attention whose output has the steps of its query, where the other branch has those of its value."""
+    for here, other in (edges, edges[::-1]) if len(edges) == 2 else ():
+        node, shape, its = evidence.flow.node(here.source), here.spec.shape or (), other.spec.shape or ()
         parts = [edge for edge in evidence.flow.into(node.id) if edge.label in ("", "query", "value", "key") and edge.spec.shape]
-        if node.op not in _ATTENTION or len(parts) < 2 or not shape or not its or len(shape) < 3 or len(its) < 3 or shape[1] == its[1]:
+        if node.family != "attention" or len(parts) < 2 or len(shape) < 3 or len(its) < 3 or shape[1] == its[1]:
             continue
-        query, source = parts[0].spec.shape or (), parts[1].spec.shape or ()
-        if query[1:2] == shape[1:2] and source[1:2] == its[1:2]:
-            names = [evidence.flow.node(part.source).name for part in parts[:2]]
-            return (
-                f"{node.name} gives one vector for each step of its query, its first argument, and {names[0]} stands there with {query[1]} steps; "
-                f"{names[1]} has the {source[1]} of the other branch"
-            )
-    return ""
+        (query, steps), (source, theirs) = ((evidence.flow.node(one.source).name, (one.spec.shape or ())[1:2]) for one in parts[:2])
+        if shape[1] is not None and its[1] is not None and steps == shape[1:2] and theirs == its[1:2]:
+            return Exchanged(Who.of(node), query, source, shape[1], its[1])
+    return None
 
 
 def _made_of(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple[str, ...]:

@@ -11,9 +11,9 @@ from ..flow import Edge, Node, Shape, show_shape
 from ..graph import Axis, axes, written
 from .facts.reasons import Column, LacksAxis, Lengths, Reason, Uneven, WholeOnly, WrittenRows
 from .upstream import ancestors, cause_of_axes, maker_of
-from .words import placed
+from .words import SLICES, placed
 
-_PARTS = ("reshape", "stridedslice", "slice", "getitem")
+_PARTS = ("reshape", *SLICES)
 _PRODUCTS = ("MatMul", "BatchMatMul", "Einsum", "dot_general")
 
 

@@ -21,7 +21,7 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
     if carry is not None:
         where = node.op if node.kind == "op" else f"a loop in {node.name}"
         return "op-shapes", CarryApart(where, carry.name, carry.before, carry.after, carry.was, carry.becomes)
-    if hear(said, HeardLeaves) is not None and _paired(evidence.failure):
+    if hear(said, HeardLeaves) is not None and evidence.facts.get("paired"):
         return "code-raises", StatefulPair()
     if node.kind != "op" or node.op == "python":
         return None
@@ -42,14 +42,3 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
         dtypes = [one.spec.dtype for one in evidence.given if not one.spec.dtype.startswith(_WHOLE)]
         return "op-shapes", FractionalIndex(who, dtypes[-1] if dtypes else "")
     return None
-
-
-def _paired(error: BaseException | None) -> bool:
-    """Whether a loss was given, for the predictions, a pair of them and of variables."""
-    trace = error.__traceback__ if error is not None else None
-    while trace is not None:
-        given = trace.tb_frame.f_locals.get("y_pred")
-        if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], list):
-            return True
-        trace = trace.tb_next
-    return False

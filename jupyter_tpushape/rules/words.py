@@ -9,6 +9,8 @@ from ..graph import Cause
 from ..trace.axes import GRID, RECURRENT, SEQUENCE, SPATIAL
 
 _MOVING_PICTURES = ("batch", "time", "height", "width", "channels")
+# What takes a part of a tensor, by the name of its operation in lower case.
+SLICES = ("stridedslice", "slice", "getitem")
 MERGES = frozenset({"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot"})
 
 

@@ -109,7 +109,8 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
                 "object-array",
                 f"`{name}` is an array of Python objects{_objects(leaf, name)}",
                 "one dtype",
-                "rows of ids" if _rows_of_ids(leaf) else "dtype object",
+                "dtype object",
+                ids=_rows_of_ids(leaf),
             )
         )
     return problems

@@ -124,13 +124,15 @@ class Stats:
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that ``fit`` will refuse, known from the data alone. ``counts``: rows of each array, where those disagree."""
+    """Something that ``fit`` will refuse, known from the data alone. ``counts``: rows of each array, where those disagree;
+    ``ids``: whether the rows are lists of whole numbers."""
 
     code: str
     text: str
     expected: str = ""
     found: str = ""
     counts: tuple[int, ...] = ()
+    ids: bool = False
 
 
 @dataclass

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import inspect
 from types import FrameType
-from typing import Any
 
 import msgspec
 
+from .framework import Framework
 from .raised import innermost, values_of
 
 
@@ -18,7 +18,7 @@ class Refused(msgspec.Struct, frozen=True):
     Attributes:
         function: as it is written. missing: parameters without a default that got nothing. doubled: one that got two values.
         unknown: a name that is no parameter. many: how many more arguments came than it takes by their place.
-        made: the class, where an instance was to be made of it.
+        layer: the class's name, where a layer was to be made. tensors: whether a tensor, or a list that holds one, is among the arguments by place.
     """
 
     function: str
@@ -26,10 +26,11 @@ class Refused(msgspec.Struct, frozen=True):
     doubled: str = ""
     unknown: str = ""
     many: int = 0
-    made: type | None = None
+    layer: str = ""
+    tensors: bool = False
 
 
-def refused_call(error: BaseException) -> Refused | None:
+def refused_call(error: BaseException, adapter: Framework) -> Refused | None:
     """Why the call at the user's own line that raised a ``TypeError`` does not fit; ``None`` where it does, or where that is not to be seen."""
     found = innermost(error) if isinstance(error, TypeError) else None
     if found is None:
@@ -41,22 +42,27 @@ def refused_call(error: BaseException) -> Refused | None:
         return None
     # Where the interpreter tells the expression, that is the call; else it is one on the line, and what is inside runs first.
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    refused = (_refused(frame, call) for call in (calls[:1] if place.span is not None else reversed(calls)))
+    refused = (_refused(frame, call, adapter) for call in (calls[:1] if place.span is not None else reversed(calls)))
     return next((one for one in refused if one is not None), None)
 
 
-def _refused(frame: FrameType, call: ast.Call) -> Refused | None:
+def _refused(frame: FrameType, call: ast.Call, adapter: Framework) -> Refused | None:
     if any(isinstance(item, ast.Starred) for item in call.args) or any(word.arg is None for word in call.keywords):
         return None
-    function = values_of(frame).function(call.func)
+    values = values_of(frame)
+    function = values.function(call.func)
     try:
         parameters = list(inspect.signature(function).parameters.values()) if callable(function) else []
     except (TypeError, ValueError):
         return None
-    return _fitted(ast.unparse(call.func), function, parameters, len(call.args), [word.arg or "" for word in call.keywords])
+    refused = _fitted(ast.unparse(call.func), parameters, len(call.args), [word.arg or "" for word in call.keywords])
+    if refused is None or not (isinstance(function, type) and issubclass(function, adapter.Layer)):
+        return refused
+    given = [item for one in call.args for item in (one.elts if isinstance(one, (ast.List, ast.Tuple)) else [one])]
+    return msgspec.structs.replace(refused, layer=function.__name__, tensors=any(adapter.is_tensor(values.of(item)) for item in given))
 
 
-def _fitted(name: str, function: Any, parameters: list[inspect.Parameter], placed: int, words: list[str]) -> Refused | None:
+def _fitted(name: str, parameters: list[inspect.Parameter], placed: int, words: list[str]) -> Refused | None:
     kinds = inspect.Parameter
     places = [one.name for one in parameters if one.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
     named = {one.name for one in parameters if one.kind in (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)}
@@ -72,4 +78,4 @@ def _fitted(name: str, function: Any, parameters: list[inspect.Parameter], place
     many = max(0, placed - len(places)) if kinds.VAR_POSITIONAL not in more else 0
     if not parameters or not (missing or doubled or unknown or many):
         return None
-    return Refused(name, missing, doubled, unknown, many, function if isinstance(function, type) else None)
+    return Refused(name, missing, doubled, unknown, many)

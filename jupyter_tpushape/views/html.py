@@ -8,11 +8,11 @@ import hashlib
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 import jinja2
 
 from ..report import Report
+from .script import script as view_script
 from .verdicts import lines, title
 
 STYLE = (
@@ -50,22 +50,6 @@ def _environment() -> jinja2.Environment:
 def template(name: str) -> jinja2.Template:
     """A template of this package; every value that it is given is escaped."""
     return _environment().get_template(name)
-
-
-@cache
-def bundle_script() -> str:
-    """The view's own script, as the build left it.
-
-    Raises:
-        FileNotFoundError: where the browser build has not been made.
-    """
-    path = resources.files("jupyter_tpushape") / "static" / "report.js"
-    if not path.is_file():
-        raise FileNotFoundError(
-            "The browser part is not built: run `jlpm install && jlpm build:esm` in the source tree, or install a release."
-        )
-    script = path.read_text(encoding="utf-8").strip()
-    return script.replace("</script", "<\\/script").replace("\r\n", "\n")
 
 
 @dataclass(frozen=True)
@@ -106,7 +90,7 @@ def _plotly_script() -> tuple[str, str, tuple[str, ...]]:
 
 def to_html(report: Report) -> str:
     """The page. Its Content-Security-Policy lets run the view's own script, and plotly's where there are charts, and nothing else."""
-    script = f"{bundle_script()}\n{START}"
+    script = f"{view_script()}\n{START}"
     charts = _charts(report)
     style = STYLE + (DIALOG if charts else "")
     scripts, styles = [_digest(script)], [_digest(style)]

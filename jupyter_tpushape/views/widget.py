@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from importlib import resources
 from typing import Any
 
 import anywidget
@@ -19,8 +18,7 @@ from ..flow import MIME
 from ..report import Report
 from .mime import fragment
 from .naming import named_here
-
-STATIC = resources.files("jupyter_tpushape") / "static"
+from .script import STATIC, module
 
 
 class Code(ipywidgets.Widget):  # type: ignore[misc]
@@ -34,7 +32,7 @@ class Code(ipywidgets.Widget):  # type: ignore[misc]
         """The one of this kernel; another where somebody closed it."""
         held: Code | None = cls.__dict__.get("_held")
         if held is None or held.comm is None:
-            source = (STATIC / "widget.js").read_text(encoding="utf-8")
+            source = module()
             held = cls._held = cls(source=source, digest=hashlib.sha256(source.encode()).hexdigest()[:16])
         return held
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-ESM = Path(__file__).parents[2] / "jupyter_tpushape" / "static" / "widget.js"
+from jupyter_tpushape.views.script import module
 
 # What a host gives: traits that are read and set, messages to the kernel, an element in a cell's output.
 HOST = """async ([source, reports]) => {
@@ -49,7 +48,7 @@ def page(chromium: Browser) -> Iterator[Page]:
 
 
 def host(page: Page, *reports: str) -> None:
-    page.evaluate(HOST, [ESM.read_text(encoding="utf-8"), [json.loads(report) for report in reports]])
+    page.evaluate(HOST, [module(), [json.loads(report) for report in reports]])
 
 
 def test_what_is_selected_reaches_python_and_back(page: Page, flows: ModuleType) -> None:

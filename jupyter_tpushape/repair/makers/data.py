@@ -36,7 +36,7 @@ def yield_tuple(evidence: Evidence, finding: Finding) -> Made:
 def pad_rows(evidence: Evidence, finding: Finding) -> Made:
     """Lists of ids of several lengths brought to the one that the model declares, as ``pad_sequences`` does: zeros in front."""
     fact, declared = finding.fact, [spec.shape for _, spec in evidence.declared or []]
-    if not isinstance(fact, Refused) or fact.given != "rows of ids" or len(declared) != 1 or not declared[0] or len(declared[0]) != 2:
+    if not isinstance(fact, Refused) or not fact.ids or len(declared) != 1 or not declared[0] or len(declared[0]) != 2:
         return
     if (length := declared[0][1]) is not None:
         yield (

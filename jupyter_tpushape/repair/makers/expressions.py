@@ -143,7 +143,13 @@ def _axes(line: Line) -> Made:
                 )
     for node, shape in operands:
         row = next((other for _, other in operands if len(other) == most and other is not shape), ())
-        if len(shape) == most > 1 and shape[0] not in (None, 1, row[:1]) and all(n == 1 for n in shape[1:]) and row[-1:] == shape[:1]:
+        if (
+            len(shape) == most > 1
+            and shape[0] not in (None, 1)
+            and shape[:1] != row[:1]
+            and all(n == 1 for n in shape[1:])
+            and row[-1:] == shape[:1]
+        ):
             yield (
                 f"Take the axes of size 1 from {short(node)} at {line.at}: ({shape[0]},)",
                 [line.edit(node, f"{MODULE}.reshape({IT}, (-1,))", line.module()).value],

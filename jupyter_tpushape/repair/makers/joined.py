@@ -6,6 +6,7 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...rules.facts.layers import UnlikeBranches
 from ..text.source import nodes
 from .edits import Made
 from .line import lines_at, short
@@ -13,32 +14,22 @@ from .line import lines_at, short
 
 def exchange_query(evidence: Evidence, finding: Finding) -> Made:
     """Query and value of an attention exchanged, where its output has the steps of what the other branch does not have."""
-    for edge in evidence.failed_inputs():
-        node = evidence.flow.node(edge.source)
-        other = next((one.spec.shape for one in evidence.failed_inputs() if one.source != edge.source), None)
-        parts = [one.spec.shape for one in evidence.flow.into(node.id) if one.label in ("", "query", "value", "key") and one.spec.shape]
-        if (
-            not node.op.endswith("Attention")
-            or len(parts) < 2
-            or not other
-            or len(other) < 3
-            or parts[1][1:2] != other[1:2]
-            or parts[0] == parts[1]
-        ):
+    fact = finding.fact
+    if not isinstance(fact, UnlikeBranches) or fact.asked is None:
+        return
+    for line in lines_at(evidence, fact.asked.attention.called):
+        call = line.node
+        if not isinstance(call, ast.Call) or not call.args:
             continue
-        for line in lines_at(evidence, node.called or node.location):
-            call = line.node
-            if not isinstance(call, ast.Call) or not call.args:
-                continue
-            listed = call.args[0]
-            pair = listed.elts[:2] if isinstance(listed, (ast.List, ast.Tuple)) else call.args[:2]
-            if len(pair) == 2 and all(isinstance(item, (ast.Name, ast.Attribute)) for item in pair):
-                one, two = pair
-                yield (
-                    f"Let {short(two)} ask and {short(one)} be looked at: exchange them at line {call.lineno}",
-                    [line.edit(one, ast.unparse(two)).value, line.edit(two, ast.unparse(one)).value],
-                    "the output has one vector for each step of the query, the first of the two",
-                )
+        listed = call.args[0]
+        pair = listed.elts[:2] if isinstance(listed, (ast.List, ast.Tuple)) else call.args[:2]
+        if len(pair) == 2 and all(isinstance(item, (ast.Name, ast.Attribute)) for item in pair):
+            one, two = pair
+            yield (
+                f"Let {short(two)} ask and {short(one)} be looked at: exchange them at line {call.lineno}",
+                [line.edit(one, ast.unparse(two)).value, line.edit(two, ast.unparse(one)).value],
+                "the output has one vector for each step of the query, the first of the two",
+            )
 
 
 def exchange_skips(evidence: Evidence, finding: Finding) -> Made:

@@ -11,6 +11,7 @@ from ...flow import Finding, Shape, elements, show_shape
 from ...rules.facts.contracts import ShapesInBuild
 from ...rules.facts.layers import OperationRaised
 from ...rules.upstream import maker_of
+from ...rules.words import SLICES
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made, configure
@@ -190,7 +191,7 @@ def parts_of(evidence: Evidence, finding: Finding) -> Made:
     """The bounds of slices that cut an axis into equal parts, where the parts were written for another size of it."""
     line = next(iter(lines_of(evidence)), None)
     sliced = [evidence.flow.node(edge.source) for edge in evidence.failed_inputs()]
-    wholes = {one.spec.shape for node in sliced if node.op == "StridedSlice" for one in evidence.flow.into(node.id) if one.spec.shape}
+    wholes = {one.spec.shape for node in sliced if node.op.lower() in SLICES for one in evidence.flow.into(node.id) if one.spec.shape}
     if line is None or len(wholes) != 1 or len(sliced) != 2:
         return
     size = wholes.pop()[-1]

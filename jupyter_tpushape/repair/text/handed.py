@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ...flow import Spec
+from ...sources.kinds import is_pydataset, is_sequence
 from ...trace.locations import Span
 from .arguments import Change, argument, with_argument, without
 from .names import Names
@@ -412,8 +413,7 @@ def _batches(data: Any) -> Any:
     """What returns or yields the batches, where data is a generator's or a ``PyDataset`` of the program's own; else ``None``."""
     if inspect.isgenerator(data):
         return SimpleNamespace(__code__=data.gi_code)
-    bases = [base.__name__ for base in type(data).__mro__]
-    return type(data).__getitem__ if bases[-2:-1] in (["PyDataset"], ["Sequence"]) else None
+    return type(data).__getitem__ if is_pydataset(data) or is_sequence(data) else None
 
 
 def _child(value: ast.expr, key: Any) -> ast.expr | None:

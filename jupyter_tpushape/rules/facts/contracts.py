@@ -254,7 +254,7 @@ class CallMisfit(Fact, frozen=True):
 
     def why(self) -> str:
         made = " A layer is made with its settings and then called on its input, in two pairs of brackets." if self.layer else ""
-        return f"It says: {self.said}{made}"
+        return f"It says: {self.said.rstrip('.')}.{made}"
 
 
 class SymbolicFunction(Fact, frozen=True):

@@ -120,32 +120,36 @@ class LabelsAsWeights(Fact, frozen=True):
 
 
 class ClassesAsWeights(Fact, frozen=True):
-    """``count`` sample weights, one for each class of labels ``labels``; ``rows`` samples."""
+    """``count`` sample weights, one for each class, of ``rows`` samples; ``hot``: whether the labels are one-hot rows."""
 
     count: int
     rows: int
-    labels: Shape | None
     hot: bool
+
+    @property
+    def each(self) -> str:
+        """The expression that gives each label the weight of its class."""
+        return "np.sum(y * weights, axis=-1)" if self.hot else "weights[y]"
 
     def message(self) -> str:
         return f"The sample weights are {self.count} numbers, one for each class, and fit takes one for each of the {self.rows} samples."
 
     def why(self) -> str:
-        each = "np.sum(y * weights, axis=-1)" if self.hot else "weights[y]"
-        return f"The weight of its class belongs to each label: sample_weight={each}. For one label a sample, class_weight={{0: ..., 1: ...}} in fit does the same."
+        return f"The weight of its class belongs to each label: sample_weight={self.each}. For one label a sample, class_weight={{0: ..., 1: ...}} in fit does the same."
 
     def sides(self) -> Sides:
         return Side(f"{self.rows} weights"), Side(f"{self.count} weights")
 
 
 class Refused(Fact, frozen=True):
-    """What the sampler knows that ``fit`` refuses, in the sampler's words."""
+    """What the sampler knows that ``fit`` refuses, in the sampler's words. ``ids``: whether the rows are lists of whole numbers."""
 
     code: str
     text: str
     wanted: str = ""
     given: str = ""
     counts: tuple[int, ...] = ()
+    ids: bool = False
 
     def message(self) -> str:
         return self.text.rstrip(".") + "."

@@ -10,7 +10,7 @@ from ...examine.heard import Bound
 from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
 from ...graph import Cause
 from ...trace.axes import RECURRENT
-from ..words import axes_of, because, differing, listed, named, pair, placed, side
+from ..words import axes_of, because, count, differing, listed, named, pair, placed, side
 from .reasons import Reason
 
 
@@ -98,10 +98,20 @@ class Branch(msgspec.Struct, frozen=True):
     shape: Shape | None
 
 
+class Exchanged(msgspec.Struct, frozen=True):
+    """``attention`` gives one vector for each of the ``steps`` of its ``query``; the ``other`` branch has those of its ``value``."""
+
+    attention: Who
+    query: str
+    value: str
+    steps: int
+    other: int
+
+
 class UnlikeBranches(Fact, frozen=True):
     """``layer`` merges branches whose shapes do not fit. ``axis``: the one that a Concatenate joins along; ``odd``: the branch that differs.
 
-    ``cause``: where the odd one's size parted; ``made``: else what arguments or folded axes made the sizes.
+    ``cause``: where the odd one's size parted; ``made``: else what arguments or folded axes made the sizes; ``asked``: the attention that made one.
     """
 
     layer: Who
@@ -110,6 +120,7 @@ class UnlikeBranches(Fact, frozen=True):
     axis: int | None = None
     cause: Cause | None = None
     made: tuple[str, ...] = ()
+    asked: Exchanged | None = None
 
     @property
     def longer(self) -> tuple[Branch, ...]:
@@ -139,7 +150,15 @@ class UnlikeBranches(Fact, frozen=True):
             embeds = any(one.giver.op == "Embedding" for one in longer)
             adds = " An Embedding gives a vector for each id, so a column of ids gets an axis more." if embeds else ""
             return f"{names} {'has' if len(longer) == 1 else 'have'} more axes than the other branches.{adds} A Flatten or a pooling behind each takes them away. {rule}"
-        return " ".join(filter(None, [because(self.cause), sizes, rule]))
+        return " ".join(filter(None, [because(self.cause), self._asked(), sizes, rule]))
+
+    def _asked(self) -> str:
+        if self.asked is None:
+            return ""
+        return (
+            f"{self.asked.attention.name} gives one vector for each step of its query, its first argument: that is {self.asked.query}, "
+            f"with {count(self.asked.steps, 'step')}. {self.asked.value} has the {count(self.asked.other, 'step')} of the other branch."
+        )
 
     def sides(self) -> Sides:
         one, other = self.two
