@@ -20,7 +20,7 @@ BROWSER_SOURCES := $(shell find src style schema/lab scripts -type f 2>/dev/null
 PYTHON_SOURCES := $(shell find jupyter_tpushape -name '*.py' 2>/dev/null)
 STATIC := jupyter_tpushape/static/view.js
 
-.PHONY: help demo check test lint format typecheck types docs test-ts test-py test-jax test-matrix test-binder soak audit agree bench tpu-layers tpu-constants dist install build browser compiler clean
+.PHONY: help demo check test lint format typecheck types docs test-ts test-py test-python test-browser test-beside test-jax jax-environment test-matrix test-binder soak audit agree bench tpu-layers tpu-constants dist install build browser compiler clean
 
 help:
 	@echo "make demo     diagnose a broken training script, then open the quickstart notebook in JupyterLab"
@@ -69,8 +69,10 @@ demo: build
 
 # --- checks ----------------------------------------------------------------------------------------------------------
 
-# test-jax comes first: its environment holds the JAX whose messages test-py reads.
-test: lint typecheck docs test-ts dist test-jax test-py
+# Two at a time. Beside the Python tests, on two processes, runs what waits for a browser more than it computes.
+test: build
+	$(MAKE) --jobs 2 --output-sync lint typecheck docs test-ts compiler browser jax-environment
+	$(MAKE) --jobs 2 test-python test-beside
 
 # For every save: what needs neither a browser nor real training, nor minutes.
 LONG := agreement as_fit attacks_data attacks_files attacks_terminal builders catalogue catalogue_compiled catalogue_evidence catalogue_programs cli_places compilers compilers_charts \
@@ -103,15 +105,31 @@ dist: build
 
 # A test that hangs is named, with every thread's stack, and ends.
 HANGS := --timeout 1500 --timeout-method thread
-# Each kind of browser test holds Playwright's loop for itself, so each has a process of its own.
-test-py: build browser compiler
-	python -m pytest $(HANGS) --numprocesses 2 --max-worker-restart 1 --dist loadfile --ignore tests/view_browser --ignore tests/ui
-	python -m pytest $(HANGS) tests/view_browser
-	python -m pytest $(HANGS) tests/ui
+test-py: test-python test-browser
 
-# The wheel in an environment that has JAX and no TensorFlow; kept in out/jax between runs.
-test-jax: dist compiler
-	bash scripts/jax.sh
+# The longest files come first (tests/conftest.py), so that no process is left alone with one at the end.
+test-python: build compiler
+	python -m pytest $(HANGS) --numprocesses 2 --max-worker-restart 1 --dist loadfile --no-loadscope-reorder --ignore tests/view_browser --ignore tests/ui
+
+# Each kind of browser test holds Playwright's loop for itself, so each has a process of its own.
+VIEW := python -m pytest $(HANGS) tests/view_browser
+UI := python -m pytest $(HANGS) tests/ui
+test-browser: build browser
+	$(VIEW)
+	$(UI)
+
+# The wheel in an environment that has JAX and no TensorFlow; kept in out/jax between runs. test-python reads that JAX's messages.
+jax-environment: dist
+	bash scripts/jax.sh environment
+
+test-jax: jax-environment compiler
+	bash scripts/jax.sh tests
+
+# For make test, which has made all that they need: one after the other, each told when it has ended.
+test-beside:
+	@mkdir -p out
+	@said() { "$${@:2}" > out/test-$$1.log 2>&1 || { cat out/test-$$1.log; exit 1; }; tail -n 1 out/test-$$1.log; }; \
+		said jax bash scripts/jax.sh tests; said view $(VIEW); said ui $(UI)
 
 SOAK ?= 2000
 FUZZ ?= 10000
@@ -121,7 +139,7 @@ soak: install
 	@echo "seed $(SEED)"
 	TPUSHAPE_FUZZ=$(FUZZ) TPUSHAPE_SEED=$(SEED) python -m pytest $(ATTACKS) -k random -q
 	TPUSHAPE_SOAK=$(SOAK) python -m pytest tests/test_weather.py -k "random or thousand" -q --hypothesis-seed=$(SEED)
-	TPUSHAPE_SOAK=$(SOAK) TPUSHAPE_SEED=$(SEED) python -m pytest tests/test_forms.py -q
+	TPUSHAPE_SOAK=$(SOAK) TPUSHAPE_SEED=$(SEED) python -m pytest tests/test_forms.py tests/test_observed.py tests/test_mutants.py -q
 
 # Both ask their registry for known advisories; one that does not answer is said, and is no failure.
 audit: install

@@ -1,20 +1,29 @@
 #!/usr/bin/env bash
 # Keras on JAX, without TensorFlow: the wheel of dist/ in an environment of its own, which is kept for the next run.
+# "environment" makes it, "tests" runs the tests in it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=out/jax
-bash scripts/venv.sh "$venv"
 wheel=$(ls dist/*.whl)
-"$venv/bin/pip" install --quiet --constraint constraints.txt "$wheel[jax]" "pytest>=8.2"
-"$venv/bin/pip" install --quiet --force-reinstall --no-deps "$wheel"
-if "$venv/bin/python" -c 'import tensorflow' 2>/dev/null; then
-  echo "TensorFlow came along with the extra jax." >&2
-  exit 1
-fi
-# From a folder of their own: the tests meet the wheel, and not the sources beside them.
-mkdir -p out/jax-tests
-rm -rf out/jax-tests/*
-cp -r tests/on_jax/. out/jax-tests/
-cp examples/decoder_lora_jax.py examples/quickstart_jax.ipynb out/jax-tests/
-cd out/jax-tests
-KERAS_BACKEND=jax JAX_PLATFORMS=cpu "../../$venv/bin/python" -m pytest -q -p no:cacheprovider .
+
+environment() {
+  bash scripts/venv.sh "$venv"
+  "$venv/bin/pip" install --quiet --constraint constraints.txt "$wheel[jax]" "pytest>=8.2"
+  "$venv/bin/pip" install --quiet --force-reinstall --no-deps "$wheel"
+  if "$venv/bin/python" -c 'import tensorflow' 2>/dev/null; then
+    echo "TensorFlow came along with the extra jax." >&2
+    exit 1
+  fi
+}
+
+tests() {
+  # From a folder of their own: the tests meet the wheel, and not the sources beside them.
+  mkdir -p out/jax-tests
+  rm -rf out/jax-tests/*
+  cp -r tests/on_jax/. out/jax-tests/
+  cp examples/decoder_lora_jax.py examples/quickstart_jax.ipynb out/jax-tests/
+  cd out/jax-tests
+  KERAS_BACKEND=jax JAX_PLATFORMS=cpu "../../$venv/bin/python" -m pytest -q -p no:cacheprovider .
+}
+
+"$1"

@@ -445,5 +445,7 @@ def load(path: Any) -> Any:
 
 
 def fit(model: Any, data: Any) -> None:
-    """One real epoch."""
+    """One real epoch. An optimizer that has its variables before the step is made lets TensorFlow trace that step once, not twice."""
+    if model.built and getattr(model, "optimizer", None) is not None:
+        model.optimizer.build(model.trainable_variables)
     model.fit(*(data if isinstance(data, tuple) else (data,)), epochs=1, verbose=0)

@@ -13,6 +13,19 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 sys.path.insert(0, str(Path(__file__).parent))
 
 
+# The files that take longest, longest first: workers take files whole and in this order, and none is left alone with one at the end.
+LONGEST = (
+    "mutants", "written", "forms", "weather", "attacks_terminal", "notebook", "replicas", "trace", "compilers_remedies", "patch", "own_code", "compilers",
+    "observed", "repair", "port", "ideas", "rules_examples", "catalogue_compiled", "rules_tpu_evidence", "packaging", "left_as_found", "compilers_memory",
+    "attacks_data", "agreement", "messages", "rules_tpu", "graph", "catalogue_evidence", "steps", "smoke", "compilers_process", "compilers_topologies",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    place = {f"test_{name}.py": number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.name, len(place)))
+
+
 @pytest.fixture(autouse=True)
 def _names_as_in_a_fresh_process() -> None:
     """Keras counts the layers that it names; a test finds the same names whatever ran before it."""

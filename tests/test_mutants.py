@@ -6,6 +6,7 @@ Each mutant is run for real first (:mod:`mutants.outcomes`); only then is it tra
 from __future__ import annotations
 
 import importlib
+import os
 import random
 import warnings
 
@@ -16,7 +17,8 @@ from mutants.outcomes import HARMLESS, NO_FIX, RAISES, SILENT, fit, judge
 
 FRAMEWORKS = ("keras", "tf_keras")
 SEED, EACH = 1, 9
-# Trying fixes costs more than finding faults: three quarters of the mutants, others in each framework.
+# Trying fixes costs more than finding faults: each mutant is mended in one of the frameworks; in both with TPUSHAPE_SOAK.
+SOAK = "TPUSHAPE_SOAK" in os.environ
 MUTANTS = mutants(SEED, EACH)
 
 
@@ -24,7 +26,8 @@ MUTANTS = mutants(SEED, EACH)
 def outcomes(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("mutants")
     keras = importlib.import_module(request.param)
-    repaired = set(random.Random(f"{SEED} {request.param}").sample(range(len(MUTANTS)), k=len(MUTANTS) * 3 // 4))
+    halves = random.Random(SEED).sample(range(len(MUTANTS)), k=len(MUTANTS))
+    repaired = set(halves if SOAK else halves[FRAMEWORKS.index(request.param) :: len(FRAMEWORKS)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return [judge(mutant, keras, folder / f"mutant_{i}.py", fixes=i in repaired) for i, mutant in enumerate(MUTANTS)]
@@ -77,7 +80,7 @@ def test_harmless_mutants_are_left_alone(outcomes):
 def test_every_verified_fix_makes_the_file_run(outcomes):
     tried = [outcome for outcome in outcomes if outcome.repaired not in ("", NO_FIX)]
     failed = [f"{outcome} ## {outcome.repaired}" for outcome in tried if outcome.repaired != "yes"]
-    assert len(tried) >= 50
+    assert len(tried) >= (50 if SOAK else 25)
     assert sum(outcome.proof == "source" for outcome in tried) >= len(tried) * 0.9
     assert not failed, f"{len(failed)} of {len(tried)}:\n" + "\n".join(failed)
 

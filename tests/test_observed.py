@@ -45,13 +45,13 @@ def keepers(framework: str) -> list[str]:
         try:
             text = code(cls)
             made: list[Any] = [eval(text, {"L": keras.layers}) for _ in range(2)]
-            kept = [tuple(layer(keras.Input(shape)).shape) == (None, *shape) for layer, shape in zip(made, ((8,), (5, 8)), strict=True)]
+            if any(tuple(layer(keras.Input(shape)).shape) != (None, *shape) for layer, shape in zip(made, ((8,), (5, 8)), strict=True)):
+                continue
             lstm = keras.layers.LSTM
             keras.Sequential([keras.Input((5, 3)), lstm(8, return_sequences=True), eval(text, {"L": keras.layers}), lstm(4)])
         except Exception:
             continue
-        if all(kept):
-            found.append(text)
+        found.append(text)
     return found
 
 
@@ -71,9 +71,10 @@ def test_a_recurrent_layer_returns_its_sequence_whatever_stands_between_it_and_t
     assert len(between) > 15, between
     assert {"L.Dropout(rate=0.1)", "L.AlphaDropout(rate=0.1)", "L.LayerNormalization()"} <= set(between)
     wrong = []
-    # The named ones and one in five; TPUSHAPE_SOAK walks them all.
+    # The named ones and one in ten, others in each framework; TPUSHAPE_SOAK walks them all.
     named = ["L.Dropout(rate=0.1)", "L.AlphaDropout(rate=0.1)", "L.LayerNormalization()"]
-    for text in between if os.environ.get("TPUSHAPE_SOAK") else dict.fromkeys([*named, *sorted(between)[::5]]):
+    some = sorted(between)[5 * (framework == "tf_keras") :: 10]
+    for text in between if os.environ.get("TPUSHAPE_SOAK") else dict.fromkeys([*named, *some]):
         program = example(PROGRAM.format(between=text), framework)
         finding = tpushape.trace(program["build"], program["data"], tpu=None).findings[0]
         first = finding.fixes[0] if finding.fixes else None

@@ -6,14 +6,17 @@ import linecache
 
 import pytest
 from broken import HEAD, fit, load
+from written_blocks import BLOCKS
 from written_programs import WRITTEN
 
 import jupyter_tpushape as tpushape
 
+PROGRAMS = {**WRITTEN, **BLOCKS}
 
-@pytest.mark.parametrize("name", WRITTEN)
+
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_the_first_fix_changes_what_is_written(name, tmp_path):
-    rule, own = WRITTEN[name]
+    rule, own = PROGRAMS[name]
     path = tmp_path / f"written_{'_'.join(name.replace(chr(39), '').split())}.py"
     path.write_text(HEAD.format(framework="keras") + own.source.lstrip("\n"))
     before = path.read_text().splitlines()

@@ -14,6 +14,7 @@ from ..flow import Edit, Finding
 from .makers import (
     batching,
     calls,
+    classes,
     data,
     entry,
     expressions,
@@ -144,6 +145,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "empty-replicas": (batching.static_batch,),
     "string-input": (inputs.without_text, operations.host_layer),
     "layer-rank": (
+        batching.batch_once,
         entry.declare_wanted,
         layers.end_sequence,
         layers.without_time,
@@ -218,7 +220,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     ),
     "rnn-states": (expressions.first_state, layers.state_units),
     "made-in-call": (layers.made_once,),
-    "embedding-coded": (layers.word_numbers,),
+    "embedding-coded": (layers.word_numbers, entry.ids_of_rows),
     "layer-uncalled": (calls.call_layer,),
     "stateful-batch": (batching.declared_rows,),
     "weights-apart": (),
@@ -239,7 +241,14 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "missing-flatten": (heads.last_frame, heads.flatten_cause, heads.flat_head),
     "integer-labels": (labels.sparse_loss, labels.one_hot_labels),
     "one-hot-labels": (labels.dense_loss, labels.label_numbers),
-    "output-units": (written.written_side, heads.missing_head, heads.units, labels.label_numbers_binary, heads.append_head),
+    "output-units": (
+        labels.one_channel,
+        written.written_side,
+        heads.missing_head,
+        heads.units,
+        labels.label_numbers_binary,
+        heads.append_head,
+    ),
     "label-rank": (heads.unfolded, heads.last_frame, labels.label_numbers_binary, labels.label_axes, heads.one_unit, heads.flatten_cause),
     "output-size": (
         labels.next_steps,
@@ -253,6 +262,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     ),
     "loss-raises": (
         foreign.in_keras_ops,
+        classes.of_its_own,
         labels.class_numbers,
         labels.listed_losses,
         labels.whole_batch,
@@ -284,7 +294,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "softmax-over-batch": (operations.softmax_axis,),
     "code-raises": (foreign.in_keras_ops, calls.missing_axis, expressions.keras_functions),
     "rows-unknown": (numbers.rows_as_it_runs, batching.static_batch),
-    "fixed-batch": (numbers.rows, operations.free_batch, batching.declared_rows),
+    "fixed-batch": (numbers.rows, operations.free_batch, batching.declared_rows, batching.static_batch),
     "batch-axis-lost": (operations.other_axis, operations.leave_out),
     "batch-axis-merged": (expressions.stacked, merging.last_axis, operations.whole_rows, operations.other_axis, operations.leave_out),
     "batch-broadcast": (expressions.unpaired, labels.label_axes, labels.rows_of_one, operations.other_axis, operations.leave_out),

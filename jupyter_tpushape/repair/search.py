@@ -261,9 +261,15 @@ def snippet(seen: Examined, edits: tuple[Edit, ...]) -> str:
 
 
 def _again(trial: Trial, candidate: Candidate) -> bool:
-    """Whether layers would be put where a layer was put before: one that undoes the other mends nothing."""
-    places = {(edit.target, edit.value.detail.get("input")) for edit in trial.edits if edit.kind == "insert-layer"}
-    return any(value.kind == "insert-layer" and (value.target, value.detail.get("input")) in places for value in candidate.edits)
+    """Whether layers would be put where a layer was put before, or at another branch of the same merge: one that undoes the other mends nothing."""
+    lines = {node.name: node.called for node in trial.seen.evidence.flow.nodes} if trial.seen is not None else {}
+
+    def place(value: Value) -> tuple[object, ...]:
+        line = lines.get(value.target) if value.detail.get("input") is not None else None
+        return (line,) if line is not None else (value.target, value.detail.get("input"))
+
+    places = {place(edit.value) for edit in trial.edits if edit.kind == "insert-layer"}
+    return any(value.kind == "insert-layer" and place(value) in places for value in candidate.edits)
 
 
 def _same_line(before: Examined, after: Examined) -> bool:

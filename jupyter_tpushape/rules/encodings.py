@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Finding, Node, Who
-from .facts.calls import CodedIds
+from ..flow import Finding, KeyPath, Node, Shape, Who
+from ..sources.stats import stats_at
+from .facts.calls import CodedIds, CodedRows
 from .registry import check, rule
 from .upstream import ancestors
 
@@ -36,9 +37,12 @@ _LIGHT = ("Cast", "Identity", "Dropout", "Reshape", "ExpandDims")
 
 @check(order=15)
 def coded_ids(evidence: Evidence) -> Iterator[Finding]:
-    """An embedding behind a layer that encodes."""
+    """An embedding behind a layer that encodes, or on rows of data that are such a code."""
     for node in evidence.flow.nodes:
         coder = _coder(evidence, node) if node.op == "Embedding" else None
+        rows = _rows(evidence, node) if node.op == "Embedding" else None
+        if rows is not None:
+            yield Finding.of(CODED.id, "silent", CodedRows(Who.of(node), *rows), (node.id,), location=node.called or node.location)
         if coder is not None:
             fact = CodedIds(Who.of(node), Who.of(coder), _mode(coder))
             yield Finding.of(CODED.id, "silent", fact, (coder.id, node.id), location=coder.location)
@@ -46,7 +50,24 @@ def coded_ids(evidence: Evidence) -> Iterator[Finding]:
 
 def behind_code(evidence: Evidence, node: Node) -> bool:
     """Whether a layer works on what an embedding made of such a code."""
-    return any(item.op == "Embedding" and _coder(evidence, item) is not None for item in [node, *ancestors(evidence, node.id)])
+    above = [item for item in [node, *ancestors(evidence, node.id)] if item.op == "Embedding"]
+    return any(_coder(evidence, item) is not None or _rows(evidence, item) is not None for item in above)
+
+
+def _rows(evidence: Evidence, embedding: Node) -> tuple[KeyPath, Shape] | None:
+    """The part of the data that an embedding reads as it is and that holds one-hot rows, and its shape."""
+    for edge in evidence.flow.into(embedding.id)[:1]:
+        source = evidence.flow.node(edge.source)
+        while source.op == "Cast" and evidence.flow.into(source.id):
+            source = evidence.flow.node(evidence.flow.into(source.id)[0].source)
+        for path, spec in evidence.x if source.kind == "input" and evidence.sample is not None else ():
+            door = evidence.input_at(path)
+            if door is None or door.id != source.id or not spec.shape or (spec.shape[-1] or 0) <= 2:
+                continue
+            seen = stats_at(evidence.sample.sampled, path)
+            if seen is not None and seen.one_hot:
+                return path, spec.shape
+    return None
 
 
 def _mode(node: Node) -> str:

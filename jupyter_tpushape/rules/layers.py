@@ -275,7 +275,11 @@ def _wrong_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape 
         wanted, got, bound = len(names), len(shape), ""
     else:
         return None
-    return RANK.id, WrongRank(Who.of(node), wanted, got, shape, givers(evidence.flow, edges), bound, *lost_batch(evidence, edges))
+    batchings = getattr(evidence.sample, "batchings", 0) if got > wanted else 0
+    lost = lost_batch(evidence, edges)
+    return RANK.id, WrongRank(
+        Who.of(node), wanted, got, shape, givers(evidence.flow, edges), bound, *lost, batchings if batchings > 1 else 0
+    )
 
 
 def _wrong_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:

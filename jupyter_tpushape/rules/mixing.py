@@ -198,9 +198,17 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
                 continue
             before, then = [n for n in given[1:] if n != 1], [n for n in after[1:] if n != 1]
             batch = _moved(evidence, node, edge, after)
+            if _shifted(evidence, edge):
+                continue
             if batch or (before != then and len(before) > 1 and sorted(map(str, before)) == sorted(map(str, then))):
                 fact = Interleaved(Who.of(node), given, after, batch)
                 yield Finding.of(INTERLEAVED.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)
+
+
+def _shifted(evidence: Evidence, edge: Edge) -> bool:
+    """Whether what is reshaped was padded right before: rows are then shifted against each other on purpose, as in relative attention."""
+    maker = evidence.flow.node(edge.source)
+    return maker.op.lower().startswith(("pad", "mirrorpad", "zeropadding", "concat"))
 
 
 def _moved(evidence: Evidence, node: Node, edge: Edge, after: Shape) -> bool:
@@ -278,6 +286,6 @@ def _other_batches(evidence: Evidence, batch: int | None) -> list[int]:
     sample = evidence.sample
     sizes = [size for size in getattr(sample, "batch_sizes", ()) or () if size != batch]
     rows, whole = getattr(sample, "rows", None), getattr(sample, "batch", None)
-    if rows and whole and getattr(sample, "kind", "") == "arrays" and rows % whole and rows > whole:
+    if rows and whole and getattr(sample, "kind", "") in ("arrays", "dataset") and rows % whole and rows > whole:
         sizes.append(rows % whole)
     return sizes

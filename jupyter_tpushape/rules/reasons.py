@@ -9,7 +9,7 @@ from ..examine.heard import HeardUnequal, hear
 from ..examine.heard_contracts import HeardUneven
 from ..flow import Edge, Node, Shape, show_shape
 from ..graph import Axis, axes, written
-from .facts.reasons import Column, LacksAxis, Lengths, Reason, Uneven, WholeOnly, WrittenRows
+from .facts.reasons import Column, LacksAxis, Lengths, PerClass, Reason, Uneven, WholeOnly, WrittenRows
 from .upstream import ancestors, cause_of_axes, maker_of
 from .words import SLICES, placed
 
@@ -45,6 +45,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
             return LacksAxis(short, long, product, _through(evidence, one if len(a) > len(b) else other))
         if len(fixed) > 1 and m == 0 and number > 1 and all(n == 1 for n in fixed[1:]) and shape[-1] == number:
             return Column(fixed, shape)
+        if len(shape) == len(fixed) == 1 and number > 1 and any(out.shape and out.shape[-1] == number for _, out in evidence.outputs):
+            return PerClass(number, shape[k])
         return WrittenRows(number, shape[k]) if batch_axis(its) is None and its.giver is None else None
     if batch_axis(one) == i or batch_axis(other) == j or a[i] is None or b[j] is None:
         return None

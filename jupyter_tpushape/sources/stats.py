@@ -76,3 +76,9 @@ def all_stats(batches: list[tuple[Any, Any, Any]]) -> dict[KeyPath, Stats]:
         if result is not None:
             out[path] = result
     return out
+
+
+def stats_at(batches: list[tuple[Any, Any, Any]], path: KeyPath) -> Stats | None:
+    """Statistics of one input, also of one that holds no whole numbers by its dtype."""
+    arrays = [leaf for x, _, _ in batches for at, leaf in flatten(x, "x") if at == path and isinstance(leaf, np.ndarray)]
+    return stats_of(arrays) if arrays else None

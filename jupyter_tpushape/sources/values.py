@@ -183,6 +183,11 @@ class Sample:
         return replace(self, x=self.element, y=None, weight=None, problems=problems, sampled=[], stats={})
 
     @property
+    def batchings(self) -> int:
+        """How often the pipeline batches; each time adds an axis."""
+        return sum(stage.op in ("batch", "padded_batch", "ragged_batch") for stage in self.stages) if self.kind == "dataset" else 0
+
+    @property
     def label_stats(self) -> dict[KeyPath, Stats]:
         """The statistics of the labels' leaves alone."""
         return {path: stats for path, stats in self.stats.items() if path[0] == "y"}

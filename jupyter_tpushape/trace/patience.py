@@ -69,6 +69,7 @@ def limited(what: str, seconds: float | None = None, memory: int = 0) -> Iterato
     limit = patience() if seconds is None else seconds
     watch = _Watch(what, limit, memory)
     _here.inside = True
+    _finalizers.enter()
     watch.start()
     try:
         yield
@@ -78,10 +79,45 @@ def limited(what: str, seconds: float | None = None, memory: int = 0) -> Iterato
         try:
             watch.stop()
         finally:
+            _finalizers.leave()
             _here.inside = False
 
 
 _here = threading.local()
+
+
+class _Finalizers:
+    """A limit that is up while a finalizer or a weak reference's callback runs: Python drops the exception there and reports it.
+
+    The limit says it again soon after, so that report is no news; all others go where they went.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.blocks = 0
+        self.before: Any = None
+        # One object: a method is another one at each look.
+        self.hook = self._report
+
+    def enter(self) -> None:
+        with self.lock:
+            self.blocks += 1
+            if self.blocks == 1:
+                self.before, sys.unraisablehook = sys.unraisablehook, self.hook
+
+    def leave(self) -> None:
+        with self.lock:
+            self.blocks -= 1
+            # One that was set since then is the user's own.
+            if self.blocks == 0 and sys.unraisablehook is self.hook:
+                sys.unraisablehook = self.before
+
+    def _report(self, dropped: Any) -> None:
+        if not issubclass(dropped.exc_type, (TimeUp, _Stopped)):
+            self.before(dropped)
+
+
+_finalizers = _Finalizers()
 
 
 class _Watch:

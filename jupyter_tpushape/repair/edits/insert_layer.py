@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...trace.locations import Place
-from ..text.arguments import Change
-from ..text.names import Names
+from ..text.arguments import Change, argument
+from ..text.names import Names, arguments_of
 from ..text.program import Text, parameter
 from ..text.source import NoPlace, Source, enclosing, nodes, parents, statement_of
 from .base import Edit, kind, made, written
@@ -23,7 +23,8 @@ from .run import Run, exchange
 class InsertLayer(Edit):
     """``layer(**config)`` ``position`` (``before``, ``after``) the target; at its ``input``-th tensor; at its ``nth`` call only.
 
-    ``readers``: right behind an input, once for all that read it.
+    ``readers``: right behind an input, once for all that read it. ``like``: the layer that its size is taken from, where one line of a function
+    calls several: what that one is made with says it for each, and what has the size already stays as it is.
     """
 
     kind = "insert-layer"
@@ -34,6 +35,7 @@ class InsertLayer(Edit):
     input: int | None = None
     nth: int | None = None
     readers: str = ""
+    like: str = ""
 
     # -- in source ---------------------------------------------------------------------------------
 
@@ -87,8 +89,38 @@ class InsertLayer(Edit):
                 new, changes = self._new(text, source, names, call)
                 source.splice([*changes, *enclosed(source, argument, f"{new}(", ")")])
                 return
+            if self._each_its_own(text, source, names, call):
+                return
             text.remarks.append(f"the line makes {len({other.name for other in shared})} layers, and all of them get it")
         self._around_call(text, source, names, call)
+
+    def _each_its_own(self, text: Text, source: Source, names: Names, call: ast.Call) -> bool:
+        """Writes the new layer with the name that holds the size, for what has another size; ``False`` where no name does."""
+        key = next((key for key in ("filters", "units") if key in self.config), "")
+        if not self.like or not key or self.position == "after" or self.input is None:
+            return False
+        above, around = parents(source.tree), self._argument(call)
+        scope = enclosing(above, call)
+        with contextlib.suppress(NoPlace):
+            where, its, maker = text.made(text.object(self.like))
+            size = argument(maker, key, arguments_of(its.value(maker.func, maker)))
+            inside = isinstance(scope, ast.FunctionDef) and not isinstance(above.get(scope), ast.ClassDef)
+            if (
+                where is source
+                and inside
+                and enclosing(above, maker) is scope
+                and isinstance(size, ast.Name)
+                and isinstance(around, ast.Name)
+            ):
+                named = written(text.package(), "", self.layer_class, {name: value for name, value in self.config.items() if name != key})
+                new, changes = self._new(text, source, names, call)
+                first = new.split("(", 1)[0]
+                rest = named[len(self.layer_class) + 1 :]
+                new = f"{first}({size.id}{', ' if rest != ')' else ''}{rest}"
+                text.remarks.append("what has that size already stays as it is")
+                source.splice([*changes, *enclosed(source, around, "", f" if {around.id}.shape[-1] == {size.id} else {new}({around.id})")])
+                return True
+        return False
 
     def _around_call(self, text: Text, source: Source, names: Names, call: ast.Call) -> None:
         """The new layer at the call of one that is there."""
@@ -163,12 +195,14 @@ class InsertLayer(Edit):
         """A layer of a list, or one that a model calls inside the framework: where it is made or named."""
         source, names, call = text.made(obj)
         twins = text.twins(obj)
-        if twins:
-            text.remarks.append(f"the line makes {len(twins) + 1} layers, and all of them get it")
         above = parents(source.tree)
         # A function such as ``layers.add`` makes its layer and calls it.
         makes_and_calls = inspect.isfunction(names.value(call.func, call)) and not call.keywords
         called = call if makes_and_calls and call.args else _called_with(source, above, call)
+        if twins and called is not None and self._each_its_own(text, source, names, called):
+            return
+        if twins:
+            text.remarks.append(f"the line makes {len(twins) + 1} layers, and all of them get it")
         if called is not None:
             self._around_call(text, source, names, called)
             return

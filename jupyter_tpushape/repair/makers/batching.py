@@ -49,16 +49,15 @@ def batch_dataset(evidence: Evidence, finding: Finding) -> Made:
 def batch_once(evidence: Evidence, finding: Finding) -> Made:
     """A pipeline that batches batches."""
     sample = evidence.sample
-    if sample is None or getattr(sample, "kind", "") != "dataset":
+    if sample is None:
         return
-    stages = [stage for stage in sample.stages if stage.op in ("batch", "padded_batch", "ragged_batch")]
     ranks = [len(leaf.shape) for _, leaf in sample.leaves("x") if leaf.shape is not None]
     declared = [spec.rank for _, spec in evidence.declared or [] if spec.rank is not None]
-    if len(stages) > 1 and ranks and (not declared or [rank - 1 for rank in ranks] == declared):
+    if sample.batchings > 1 and ranks and (not declared or [rank - 1 for rank in ranks] == declared):
         yield (
             "Batch once: unbatch() behind the second batch(), or leave that one out",
             [Edit("batching", "data", {"op": "unbatch"})],
-            f"the pipeline calls batch() {len(stages)} times, and each call adds an axis",
+            f"the pipeline calls batch() {sample.batchings} times, and each call adds an axis",
         )
 
 
@@ -99,7 +98,8 @@ def static_batch(evidence: Evidence, finding: Finding) -> Made:
     for size in dict.fromkeys(n for n in sizes if n > 0):
         short = rows is not None and rows < size
         detail = {"batch": size, "drop_remainder": True, **({"repeat": -(-size // rows)} if short and rows else {})}
-        title = f"Batch {size} rows and drop the remainder: {size // replicas} for each of {replicas} replicas"
+        shared = f": {size // replicas} for each of {replicas} replicas" if replicas > 1 else ""
+        title = f"Batch {size} rows and drop the remainder{shared}"
         yield (
             title,
             [Edit("batching", "data", detail)],

@@ -36,8 +36,9 @@ def configure(layer: str, **config: Any) -> Edit:
     return Edit("layer-config", layer, {"config": config})
 
 
-def at(node: Node, index: int, layer: str, **config: Any) -> Edit:
-    return Edit("insert-layer", node.name, {"layer": layer, "config": config, "position": "before", "input": index})
+def at(node: Node, index: int, layer: str, like: str = "", **config: Any) -> Edit:
+    named = {"like": like} if like else {}
+    return Edit("insert-layer", node.name, {"layer": layer, "config": config, "position": "before", "input": index, **named})
 
 
 def failing(evidence: Evidence) -> tuple[Node, Shape | None]:

@@ -8,6 +8,7 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...flow import Edit, Finding, KeyPath, Shape, elements, show_shape
 from ...rules.entry import accepted, matched
+from ...rules.facts.calls import CodedRows
 from ...rules.words import axes_of
 from .edits import images, where
 
@@ -40,6 +41,22 @@ def declare_rows(evidence: Evidence, finding: Finding) -> Made:
             [declaration(evidence, door, row)],
             "the data is as it is; the declaration follows it",
         )
+
+
+def ids_of_rows(evidence: Evidence, finding: Finding) -> Made:
+    """The ids that one-hot rows of the data stand for, and the input declared as they come."""
+    fact = finding.fact
+    if not isinstance(fact, CodedRows):
+        return
+    doors = [door for (door, _), (path, _) in matched(evidence) if path == fact.path]
+    yield (
+        "Hand over ids in place of one-hot rows: argmax over the last axis",
+        [
+            Edit("data-transform", "x", {"op": "argmax", **where(fact.path)}),
+            *(declaration(evidence, door, fact.shape[1:-1]) for door in doors),
+        ],
+        f"each row of {fact.shape[-1]} stands for one id",
+    )
 
 
 def declare_text(evidence: Evidence, finding: Finding) -> Made:

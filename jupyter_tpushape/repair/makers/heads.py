@@ -8,7 +8,7 @@ from ...examine.evidence import Evidence
 from ...flow import Edge, Edit, Finding, Node, Shape, elements
 from ...flow.observed import keeps
 from ...rules.compared import kind_of
-from ...rules.facts.loss import Crosswise, LabelRank
+from ...rules.facts.loss import Crosswise, LabelRank, OutOfRange
 from ...rules.upstream import cause_of_axes
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT
@@ -273,17 +273,25 @@ def more_units(evidence: Evidence, finding: Finding) -> Made:
                 [Edit("loss", loss.id, {"loss": "binary_crossentropy", "options": {}, "was": snake(loss.op)})],
                 "one sigmoid unit tells two classes apart",
             )
-        yield (
+        more = (
             f"Give {head.name} {highest + 1} {key}, for classes 0 to {highest}",
             [configure(head.name, **{key: highest + 1})],
             "as many as the labels seen have",
         )
-        if loss is not None and highest == head.config[key]:
-            yield (
-                "Count the classes from 0: labels minus 1",
-                [Edit("label-transform", "y", {"op": "shift", "by": -1})],
-                "where the labels start at 1",
-            )
+        from_one = (
+            "Count the classes from 0: labels minus 1",
+            [Edit("label-transform", "y", {"op": "shift", "by": -1})],
+            "where the labels start at 1",
+        )
+        fits = loss is not None and highest == head.config[key]
+        # As many classes as units, and none of them 0: they are counted from 1.
+        yield from (
+            [from_one, more]
+            if fits and isinstance(finding.fact, OutOfRange) and finding.fact.lowest == 1
+            else [more, from_one]
+            if fits
+            else [more]
+        )
 
 
 def grid_sizes(evidence: Evidence, finding: Finding) -> Made:

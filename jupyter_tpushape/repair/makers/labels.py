@@ -160,6 +160,22 @@ def label_numbers(evidence: Evidence, finding: Finding) -> Made:
     )
 
 
+def one_channel(evidence: Evidence, finding: Finding) -> Made:
+    """One channel of labels that hold the same in each: a mask that was read as a color picture."""
+    labels, predictions = ends_of(evidence, finding)
+    if labels is None or predictions is None or not labels.spec.shape or not predictions.spec.shape or evidence.sample is None:
+        return
+    y, p = labels.spec.shape, predictions.spec.shape
+    seen = [value for _, y_of, _ in evidence.sample.sampled for path, value in flatten(y_of, "y") if path == evidence.carried(labels)]
+    alike = bool(seen) and all((value[..., :1] == value).all() and value.min() != value.max() for value in seen)
+    if alike and y[:-1] == p[:-1] and p[-1] == 1 and len(y) > 2:
+        yield (
+            f"Keep one of the {y[-1]} channels of the labels",
+            [Edit("label-transform", "y", {"op": "column", **label_key(evidence, labels)})],
+            "every channel holds the same numbers, as of a grey picture that was read in color",
+        )
+
+
 def label_numbers_binary(evidence: Evidence, finding: Finding) -> Made:
     """Two one-hot columns for a single sigmoid unit."""
     labels, predictions = ends_of(evidence, finding)

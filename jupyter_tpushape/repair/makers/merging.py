@@ -6,6 +6,7 @@ from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, Shape, elements, show_shape
 from ...graph import Cause, chain, padded, unpadded, value, without_padding
 from ...rules.facts.loss import GridApart
+from ...rules.upstream import maker_of
 from ...trace.axes import RECURRENT
 from .edits import Made, append, at, configure, failing, given, insert, known, owner_of, upstream
 from .ends import ends_of
@@ -42,18 +43,22 @@ def _shortcut_first(evidence: Evidence, node: Node, edges: list[Edge]) -> Made:
     for i, (mine, other) in enumerate(((edges[0], edges[1]), (edges[1], edges[0]))):
         big, small = mine.spec.shape or (), other.spec.shape or ()
         above = {item.id for item in upstream(evidence, evidence.flow.node(other.source))}
-        if (
-            mine.source not in above
-            or len(big) != len(small)
-            or len(big) not in (3, 4, 5)
-            or big[1:-1] != small[1:-1]
-            or big[-1] == small[-1]
-        ):
+        if mine.source not in above or len(big) != len(small) or len(big) not in (3, 4, 5) or big[-1] == small[-1]:
             continue
-        name, rank = evidence.flow.node(mine.source).name, len(big) - 2
+        name, rank, like = evidence.flow.node(mine.source).name, len(big) - 2, maker_of(evidence, other, len(small) - 1).name
+        ratios = [(a or 0) // (b or 1) for a, b in zip(big[1:-1], small[1:-1], strict=True)]
+        if any(not a or not b or a != b * n for a, b, n in zip(big[1:-1], small[1:-1], ratios, strict=True)) and big[1:-1] != small[1:-1]:
+            continue
+        if any(n > 1 for n in ratios):
+            yield (
+                f"Project {name}, the shortcut, with a strided 1x1 convolution: Conv{rank}D({small[-1]}, 1, strides={tuple(ratios)})",
+                [at(node, i, f"Conv{rank}D", like, filters=small[-1], kernel_size=[1] * rank, strides=ratios)],
+                "the usual way of a residual block: the branch keeps what it has learnt",
+            )
+            continue
         yield (
             f"Project {name}, the shortcut, to {small[-1]} channels with a 1x1 convolution",
-            [at(node, i, f"Conv{rank}D", filters=small[-1], kernel_size=[1] * rank)],
+            [at(node, i, f"Conv{rank}D", like, filters=small[-1], kernel_size=[1] * rank)],
             "the usual way of a residual block: the branch keeps what it has learnt",
         )
 

@@ -94,6 +94,12 @@ def reshape_target(evidence: Evidence, finding: Finding) -> Made:
         return
     wanted = [int(n) for n in target]
     kept = [i for i, n in enumerate(wanted) if shape is not None and i + 1 < len(shape) and n == shape[i + 1] and n > 1]
+    for folded in foldings([int(n or 0) for n in shape[1:]], len(wanted)) if shape and not kept else ():
+        yield (
+            f"Fold the axes as they come: reshape to {folded}",
+            [configure(node.name, target_shape=list(folded))],
+            "the target was written for another size",
+        )
     for axis in _axes_to_change(wanted, kept):
         rest = math.prod(n for i, n in enumerate(wanted) if i != axis and n > 0)
         if rest and size % rest == 0:
@@ -103,9 +109,6 @@ def reshape_target(evidence: Evidence, finding: Finding) -> Made:
                 [configure(node.name, target_shape=made)],
                 f"axis {axis + 1} follows from the others",
             )
-    if not kept:
-        ones = [1] * (len(wanted) - 1) + [size]
-        yield f"Reshape to {tuple(ones)}", [configure(node.name, target_shape=ones)], "every number is kept"
     giver = next((item for item in upstream(evidence, node) if item.op == "Dense"), None)
     if giver is not None and all(n > 0 for n in wanted):
         yield (
@@ -113,6 +116,14 @@ def reshape_target(evidence: Evidence, finding: Finding) -> Made:
             [configure(giver.name, units=math.prod(wanted))],
             "more weights",
         )
+
+
+def foldings(row: list[int], rank: int) -> list[tuple[int, ...]]:
+    """Shapes of ``rank`` axes that a row folds to where neighbors become one axis: the first axes stay first, then the last ones."""
+    if not 1 < rank < len(row):
+        return []
+    more = len(row) - rank + 1
+    return [(*row[: rank - 1], math.prod(row[rank - 1 :])), (math.prod(row[:more]), *row[more:])]
 
 
 def _axes_to_change(wanted: list[int], kept: list[int]) -> list[int]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...flow import Fact, Shape, Side, Sides, Who, show_shape
+from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, show_shape
+from ...flow.paths import show
 from ..words import named
 
 
@@ -88,6 +89,26 @@ class CodedIds(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("numbers of words"), Side(f"a {self.mode} code")
+
+
+class CodedRows(Fact, frozen=True):
+    """``layer`` reads the leaf ``path`` of the data, of ``shape``, whose rows are one-hot."""
+
+    layer: Who
+    path: KeyPath
+    shape: Shape
+
+    def message(self) -> str:
+        return f"{named(self.layer)} looks up each 0 and 1 of one-hot rows: {show(self.path)} is {show_shape(self.shape)}, with {self.shape[-1]} places for each id."
+
+    def why(self) -> str:
+        return (
+            f"An Embedding wants the ids themselves, {show_shape(self.shape[:-1])}: argmax over the last axis gives them. "
+            "A Dense layer without a bias reads the one-hot rows as they are, and computes the same."
+        )
+
+    def sides(self) -> Sides:
+        return Side(f"ids, {show_shape(self.shape[:-1])}"), Side(f"one-hot rows, {show_shape(self.shape)}")
 
 
 class VectorLoss(Fact, frozen=True):

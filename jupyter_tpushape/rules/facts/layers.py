@@ -18,7 +18,7 @@ class WrongRank(Fact, frozen=True):
     """``layer`` reads ``wanted`` axes (or ``bound``: at least or at most so many) and gets ``shape``.
 
     ``lost``: code of the user's own above it from which the batch axis does not come out; ``ended``: a recurrent layer in front of that code
-    which returns its last step only.
+    which returns its last step only. ``batched``: how often the pipeline batches, where that is more than once.
     """
 
     layer: Who
@@ -29,6 +29,7 @@ class WrongRank(Fact, frozen=True):
     bound: Bound = ""
     lost: str = ""
     ended: str = ""
+    batched: int = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -50,6 +51,8 @@ class WrongRank(Fact, frozen=True):
 
     def why(self) -> str:
         names = axes_of(self.layer.op)
+        if self.batched:
+            return f"The pipeline calls batch() {self.batched} times, and each call adds an axis. One is enough."
         if self.lost:
             last = (
                 f" {self.ended} in front of it returns its last step alone; return_sequences=True would give it the sequence."

@@ -40,6 +40,20 @@ class WrittenRows(Reason, frozen=True):
         return f"One side was made for {self.number} rows, and {has}: take the number of rows from the tensor, tf.shape(x)[0]."
 
 
+class PerClass(Reason, frozen=True):
+    """``classes`` numbers, one for each class, meet one number for each of ``rows`` samples."""
+
+    classes: int
+    rows: int | None
+
+    def words(self) -> str:
+        return (
+            f"({self.classes},) holds one number for each of {self.classes} classes, and the other side one for each sample: the axis of the classes is gone "
+            "there, since a cross-entropy sums over it. Give each sample the number of its own class: the sum of y_true times these numbers over the "
+            "last axis for one-hot labels, or a gather by class number."
+        )
+
+
 class Column(Reason, frozen=True):
     """``column`` holds one number in each of its rows, as many as the last axis of ``other`` has."""
 

@@ -1,0 +1,41 @@
+"""Candidates where numbers of the classes meet numbers of the samples in a loss."""
+
+from __future__ import annotations
+
+import ast
+
+from ...examine.evidence import Evidence
+from ...flow import Finding
+from ...rules.facts.layers import OperationRaised
+from ...rules.facts.reasons import PerClass
+from ..edits.expression import IT, MODULE
+from .edits import Made
+from .line import lines_of, short
+
+
+def of_its_own(evidence: Evidence, finding: Finding) -> Made:
+    """Each sample gets the number of its own class, by the labels that the loss is given first."""
+    reason = finding.fact.reason if isinstance(finding.fact, OperationRaised) else None
+    if not isinstance(reason, PerClass):
+        return
+    for line in lines_of(evidence):
+        arguments = line.scope.args.args if isinstance(line.scope, (ast.FunctionDef, ast.Lambda)) else []
+        labels = next((one.arg for one in arguments if one.arg in line.specs), "")
+        shape = line.specs[labels].shape if labels else None
+        weights = [node for node in line.operands() if (spec := line.spec(node)) is not None and spec.shape == (reason.classes,)]
+        if not shape or len(weights) != 1:
+            continue
+        module = line.module()
+        total, take = ("reduce_sum", "gather") if module == "tensorflow" else ("sum", "take")
+        if shape[-1] == reason.classes and len(shape) == 2:
+            new = f"{MODULE}.{total}({labels} * {IT}, axis=-1)"
+        elif len(shape) == 1 or (len(shape) == 2 and shape[-1] == 1):
+            flat = labels if len(shape) == 1 else f"{MODULE}.reshape({labels}, (-1,))"
+            new = f'{MODULE}.{take}({IT}, {MODULE}.cast({flat}, "int32"))'
+        else:
+            continue
+        yield (
+            f"Give each sample the number of its own class from {short(weights[0])} at {line.at}",
+            [line.edit(weights[0], new, module).value],
+            f"{short(weights[0])} has one number for each of {reason.classes} classes",
+        )

@@ -1,0 +1,73 @@
+"""Faults in blocks that a function makes, in how data is batched, and in what labels and ids are: the line, and as it should be."""
+
+from __future__ import annotations
+
+from own_code import Own
+from written_programs import model_of, rows
+
+_BLOCKS = """
+def block(x, filters, stride):
+    skip = x
+    x = L.Conv2D(filters, 3, strides=stride, padding='same')(x)
+    x = L.Conv2D(filters, 3, padding='same')(x)
+    return L.ReLU()({add})
+"""
+_PAIRS = """
+i = keras.Input((8, 8, 3))
+x = L.Conv2D(4, 1)(i)
+for filters, stride in [(4, 1), (6, {stride}), (6, 1)]:
+    x = block(x, filters, stride)
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
+"""
+_SKIP = "skip if skip.shape[-1] == filters else L.Conv2D(filters, kernel_size=(1, 1){strides})(skip)"
+_LSTM = "model = keras.Sequential([keras.Input({shape}), L.Embedding(6, 4), L.LSTM(3), L.Dense(1)])"
+_WEIGHED = """
+def weighed(weights):
+    weights = tf.constant(weights)
+    def loss(y_true, y_pred):
+        return tf.reduce_mean({weights} * keras.losses.categorical_crossentropy(y_true, y_pred))
+    return loss
+"""
+_MASKS = "np.repeat((np.random.default_rng(0).random((8, 4, 4, 1)) > 0.5).astype('float32'), 3, axis=-1)"
+_SLICES = f"tf.data.Dataset.from_tensor_slices(({rows(20, 5, 2)}, {rows(20, 1)})).batch(8{{}})"
+
+BLOCKS: dict[str, tuple[str, Own]] = {
+    "the shortcut of each block of a loop": ("merge-shapes", Own(
+        model_of(_PAIRS.format(stride=1), f"{rows(4, 8, 8, 3)}, {rows(4, 1)}", head=_BLOCKS.format(add="L.Add()([x, skip])")),
+        (("    return L.ReLU()(L.Add()([x, skip]))", f"    return L.ReLU()(L.Add()([x, {_SKIP.format(strides='')}]))"),))),
+    "the shortcut of each block with strides": ("merge-shapes", Own(
+        model_of(_PAIRS.format(stride=2), f"{rows(4, 8, 8, 3)}, {rows(4, 1)}", head=_BLOCKS.format(add="L.add([x, skip])")),
+        (("    return L.ReLU()(L.add([x, skip]))", f"    return L.ReLU()(L.add([x, {_SKIP.format(strides=', strides=(2, 2)')}]))"),))),
+    "a target that was written for another picture": ("reshape-size", Own(model_of("""
+i = keras.Input((8, 4, 6))
+x = L.Reshape((10, 18))(i)
+model = keras.Model(i, L.Dense(1)(L.LSTM(3)(x)))
+""", f"{rows(4, 8, 4, 6)}, {rows(4, 1)}"), (("    x = L.Reshape((10, 18))(i)", "    x = L.Reshape((8, 24))(i)"),))),
+    "a mask that was read in color": ("output-units", Own(model_of("""
+i = keras.Input((4, 4, 3))
+model = keras.Model(i, L.Conv2D(1, 3, padding='same', activation='sigmoid')(i))
+""", f"{rows(8, 4, 4, 3)}, {_MASKS}", "'binary_crossentropy'"), (
+        (f"    return {rows(8, 4, 4, 3)}, {_MASKS}", f"    return {rows(8, 4, 4, 3)}, {_MASKS}[..., :1]"),))),
+    "classes that are counted from one": ("label-range", Own(model_of("""
+model = keras.Sequential([keras.Input((3,)), L.Dense(4, activation='softmax')])
+""", f"{rows(20, 3)}, np.arange(20) % 4 + 1", "'sparse_categorical_crossentropy'"), (
+        (f"    return {rows(20, 3)}, np.arange(20) % 4 + 1", f"    return {rows(20, 3)}, (np.arange(20) % 4 + 1) - 1"),))),
+    "one-hot rows for an embedding": ("embedding-coded", Own(model_of(
+        _LSTM.format(shape="(5, 6)"), f"np.eye(6)[np.arange(40).reshape(8, 5) % 6], {rows(8, 1)}"), (
+        ("    " + _LSTM.format(shape="(5, 6)"), "    " + _LSTM.format(shape="(5,)")),
+        (f"    return np.eye(6)[np.arange(40).reshape(8, 5) % 6], {rows(8, 1)}",
+         f"    return np.argmax(np.eye(6)[np.arange(40).reshape(8, 5) % 6], axis=-1), {rows(8, 1)}")))),
+    "weights of classes in a loss": ("loss-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((3,)), L.Dense(4, activation='softmax')])
+""", f"{rows(8, 3)}, np.eye(4, dtype='float32')[np.arange(8) % 4]", "weighed((.5, 1., 1., 2.))", _WEIGHED.format(weights="weights")), (
+        ("        return tf.reduce_mean(weights * keras.losses.categorical_crossentropy(y_true, y_pred))",
+         "        return tf.reduce_mean(tf.reduce_sum(y_true * weights, axis=-1) * keras.losses.categorical_crossentropy(y_true, y_pred))"),))),
+    "a last batch for a fixed number of rows": ("fixed-batch", Own(model_of("""
+model = keras.Sequential([keras.Input(batch_shape=(8, 5, 2)), L.LSTM(3, stateful=True), L.Dense(1)])
+""", _SLICES.format("")), (
+        (f"    return {_SLICES.format('')}", f"    return {_SLICES.format(', drop_remainder=True')}"),))),
+    "a pipeline that batches twice": ("layer-rank", Own(model_of("""
+model = keras.Sequential([L.Conv1D(3, 2), L.GlobalAveragePooling1D(), L.Dense(1)])
+""", f"{_SLICES.format('')}.batch(2)"), (
+        (f"    return {_SLICES.format('')}.batch(2)", f"    return {_SLICES.format('')}"),))),
+}  # fmt: skip
