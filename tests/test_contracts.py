@@ -204,3 +204,19 @@ def data():
     assert first.rule == "merge-shapes"
     assert then.rule == "integer-labels"
     assert then.message.startswith("Then: ")
+
+
+def test_the_sequence_is_not_at_fault_where_the_states_are():
+    built = """
+def build():
+    e, d = keras.Input((6, 8)), keras.Input((4, 8)); _, h, c = L.LSTM(16, return_state=True)(e)
+    return keras.Model([e, d], L.LSTM(32)(d, initial_state=[h, c]))
+def data():
+    return [np.zeros((8, 6, 8), "float32"), np.zeros((8, 4, 8), "float32")], None
+"""
+    program = example(built, "keras")
+    report = tpushape.trace(program["build"], program["data"], tpu=None, fixes=False)
+    found = report.findings[0]
+    assert (found.rule, found.expected.text) == ("rnn-states", "(batch, 32) each")
+    by_id = {edge.id: edge for edge in report.flow.edges}
+    assert [by_id[edge].spec.shape for edge in found.edges] == [(8, 16), (8, 16)]

@@ -374,10 +374,13 @@ def test_an_error_in_a_cell_under_the_magic_has_that_cells_number_and_line(loade
             "Expected a model and its data, and got 3 names: type %tpushape model data, with arrays as %tpushape model (x,y).",
         ),
         ("%tpushape model --nosuch", "unrecognized arguments: --nosuch. Type %tpushape? for help."),
+        ("%tpushape model --compiel xla", "unrecognized arguments: --compiel xla. Did you mean --compile? Type %tpushape? for help."),
         ("%tpushape model --batch-size many", "argument --batch-size: invalid int value: 'many'. Type %tpushape? for help."),
         ("%tpushape model (x, y) --loss nosuch", "There is no loss called nosuch: type a name that compile(loss=...) takes, such as mse."),
         ("%tpushape model (x,y) --batch-size 0", "batch_size is 0, and a batch has at least 1 row: type batch_size=32."),
         ("%tpushape '", "' cannot be read (No closing quotation): type %tpushape model data."),
+        # A name of IPython's own is none of the user's.
+        ("%tpushape opne", "There is no variable opne here. Type the name of a variable that holds a model"),
         ("%tpushape mdoel", "There is no variable mdoel here. Did you mean model?"),
         ("%tpushape model (x", "(x cannot be read as a model or data (SyntaxError:"),
         ("%tpushape watch model nosuchdata", "There is no variable nosuchdata here."),

@@ -38,6 +38,17 @@ BLOCKS: dict[str, tuple[str, Own]] = {
     "the shortcut of each block with strides": ("merge-shapes", Own(
         model_of(_PAIRS.format(stride=2), f"{rows(4, 8, 8, 3)}, {rows(4, 1)}", head=_BLOCKS.format(add="L.add([x, skip])")),
         (("    return L.ReLU()(L.add([x, skip]))", f"    return L.ReLU()(L.add([x, {_SKIP.format(strides=', strides=(2, 2)')}]))"),))),
+    "a size that a name holds": ("op-shapes", Own(model_of("""
+i = keras.Input((5,))
+m = L.Dense(6)(i)
+model = keras.Model(i, L.Dense(1)(Noisy()(m)))
+""", f"{rows(8, 5)}, {rows(8, 1)}", head="""
+width = 2
+class Noisy(L.Layer):
+    def call(self, m):
+        noise = tf.random.normal(shape=(tf.shape(m)[0], width))
+        return m + noise
+"""), (("        noise = tf.random.normal(shape=(tf.shape(m)[0], width))", "        noise = tf.random.normal(shape=(tf.shape(m)[0], m.shape[-1]))"),))),
     "a target that was written for another picture": ("reshape-size", Own(model_of("""
 i = keras.Input((8, 4, 6))
 x = L.Reshape((10, 18))(i)

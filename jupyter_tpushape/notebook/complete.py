@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 OPTIONS = (
@@ -48,15 +49,28 @@ def complete(shell: Any, event: Any) -> list[str]:
         return [option for option in OPTIONS if option.startswith(event.symbol)]
     if "." in event.symbol:
         return _layers(shell, event.symbol.rpartition(".")[0])
-    names = [name for name in shell.user_ns if not name.startswith("_") and name not in shell.user_ns_hidden]
-    return [*sorted(names), *OPTIONS, "watch"]
+    return [*sorted(own_names(shell)), *OPTIONS, "watch"]
+
+
+def own_names(shell: Any) -> list[str]:
+    """What the user has named in this kernel."""
+    return [name for name in shell.user_ns if not name.startswith("_") and name not in shell.user_ns_hidden]
+
+
+def meant(line: str, error: Exception) -> str:
+    """The options that were likely meant by those that an error names; ``""`` where it names none."""
+    words = [word.partition("=")[0] for word in line.split() if word.startswith("--")]
+    near = [
+        close[0] for word in words if word not in OPTIONS and word in str(error) and (close := get_close_matches(word, OPTIONS, 1, 0.7))
+    ]
+    return f" Did you mean {near[0]}?" if near else ""
 
 
 def _layouts(shell: Any) -> list[str]:
     """Variables that may be a layout: maps, dicts of their entries, distributions, and functions of a mesh."""
     from ..replicas import is_distribution
 
-    public = {name: value for name, value in shell.user_ns.items() if not name.startswith("_") and name not in shell.user_ns_hidden}
+    public = {name: shell.user_ns[name] for name in own_names(shell)}
     return sorted(
         name
         for name, value in public.items()

@@ -72,7 +72,9 @@ class TpuShapeMagics(Magics):
         except ValueError as error:  # of quotes
             raise UsageError(f"{line.strip()} cannot be read ({error}): type %tpushape model data.") from None
         except UsageError as error:
-            raise UsageError(f"{str(error).splitlines()[-1].rstrip('.')}. Type %tpushape? for help.") from None
+            from .complete import meant
+
+            raise UsageError(f"{str(error).splitlines()[-1].rstrip('.')}.{meant(line, error)} Type %tpushape? for help.") from None
         from ..examine import BadProgram
         from ..sources import BadData
 
@@ -172,7 +174,9 @@ class TpuShapeMagics(Magics):
                     )
                 import difflib
 
-                near = difflib.get_close_matches(text, [name for name in names if not name.startswith("_")], 1)
+                from .complete import own_names
+
+                near = difflib.get_close_matches(text, own_names(self.shell), 1)
                 hint = (
                     f" Did you mean {near[0]}?"
                     if near

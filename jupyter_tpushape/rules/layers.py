@@ -26,6 +26,7 @@ from ..trace.locations import location
 from .contracts import CONTRACTS, Break
 from .encodings import behind_code
 from .entry import entry
+from .facts.contracts import States
 from .facts.data import Unfilled
 from .facts.layers import (
     ArraysApart,
@@ -199,7 +200,9 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
     edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
     finding = _explain(evidence, node, edges)
     finding.nodes = finding.nodes or (node.id, *blamed(evidence.flow, finding.fact))
-    finding.edges = tuple(edge.id for edge in edges)
+    # A recurrent layer's states come behind its sequence, which is not at fault.
+    wrong = edges[-len(finding.fact.given) :] if isinstance(finding.fact, States) else edges
+    finding.edges = tuple(edge.id for edge in wrong)
     finding.location = (node.location or node.called) if node.kind == "layer" else (node.called or node.location)
     made = getattr(evidence.facts.get("uncalled"), "line", None)
     if made is not None:

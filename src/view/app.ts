@@ -40,7 +40,7 @@ let views = 0;
 export class App {
   private readonly host = document.createElement("div");
   private readonly root = h("div", { class: "tps" });
-  private readonly live = h("div", { class: "live", "aria-live": "polite" });
+  private readonly live = h("div", { class: "spoken offscreen", "aria-live": "polite" });
   private readonly uid = `tps${++views}`;
   private readonly stopTheme: () => void;
   private readonly watch: ResizeObserver | null = null;

@@ -303,7 +303,7 @@ th{color:var(--muted);font-weight:600;white-space:nowrap}tr.odd td{color:var(--w
 .tree li{display:flex;gap:6px;padding:2px 6px;border-radius:5px;cursor:pointer;overflow-wrap:anywhere;position:relative}
 .tree [aria-selected=true]{background:var(--soft);box-shadow:inset 3px 0 0 var(--blue)}
 .tree .what{color:var(--muted);flex:1 1 0;min-width:30%}
-.live,.offscreen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
+.offscreen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .chips{display:flex;flex-wrap:wrap;gap:6px}
 .about{color:var(--muted);font-size:12px;overflow-wrap:anywhere}
 .aged{display:flex;flex-wrap:wrap;gap:6px 10px;align-items:center;padding:6px 14px;background:var(--soft);border-bottom:2px solid var(--strong);font-weight:600;overflow-wrap:anywhere}

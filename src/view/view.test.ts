@@ -98,7 +98,7 @@ describe("the keyboard", () => {
     await vi.waitFor(() => expect(select).toHaveBeenLastCalledWith("lstm"));
     press(root, "ArrowUp");
     expect(select).toHaveBeenLastCalledWith("conv2d");
-    expect(text(root, ".live")[0]).toContain("conv2d, Conv2D · 32 · 3×3, takes f32 (8, 28, 28, 1)");
+    expect(text(root, ".spoken")[0]).toContain("conv2d, Conv2D · 32 · 3×3, takes f32 (8, 28, 28, 1)");
     press(root, "Enter");
     const details = root.querySelector('[role="tabpanel"]:not([hidden])')!;
     expect(details.textContent).toContain("kernel_size");
@@ -112,7 +112,7 @@ describe("the keyboard", () => {
     const root = show(broken());
     view!.select("model");
     press(root, " ");
-    expect(text(root, ".live")).toEqual(["model closed"]);
+    expect(text(root, ".spoken")).toEqual(["model closed"]);
     expect(text(root, '.node[data-id="conv2d"] .name')).toEqual([]);
     expect(root.querySelector('[role="treeitem"][aria-selected="true"]')!.getAttribute("aria-expanded")).toBe("false");
     press(root, " ");

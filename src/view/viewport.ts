@@ -130,7 +130,7 @@ export class Viewport {
   /** The first look: everything where it can be read; otherwise readable, with the problem in the middle. */
   begin(focus: Item | undefined): void {
     const fit = this.fitView();
-    const least = Math.min(0.8, Math.max(0.66, (this.width - 40) / (this.scene?.width ?? 1)));
+    const least = Math.min(0.8, Math.max(0.66, (this.width - 80) / (this.scene?.width ?? 1)));
     if (fit.k >= least) {
       this.view = fit;
       this.schedule();

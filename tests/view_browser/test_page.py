@@ -33,7 +33,7 @@ def test_the_keyboard_alone_finds_the_problem_reads_it_and_copies_the_fix(page_o
         if page.evaluate("() => document.querySelector('.tpushape-view').shadowRoot.activeElement?.classList.contains('graph')"):
             break
     page.keyboard.press("n")
-    expect(page.locator(".live")).to_have_text("breaks: lstm cannot take what conv2d gives")
+    expect(page.locator(".spoken")).to_have_text("breaks: lstm cannot take what conv2d gives")
     expect(page.locator(".node.selected .name")).to_have_text("lstm")
     page.keyboard.press("Enter")
     expect(page.get_by_role("tabpanel")).to_contain_text("expected ndim=3, found ndim=4")
@@ -45,7 +45,7 @@ def test_the_keyboard_alone_finds_the_problem_reads_it_and_copies_the_fix(page_o
         if focused(page) == "Copy":
             break
     page.keyboard.press("Enter")
-    expect(page.locator(".live")).to_have_text("Copied: Read the rows as time steps")
+    expect(page.locator(".spoken")).to_have_text("Copied: Read the rows as time steps")
     assert page.evaluate("() => navigator.clipboard.readText()") == "    layers.Reshape((26, 26 * 32)),"
 
 
@@ -57,7 +57,7 @@ def test_arrows_walk_along_the_flow_and_tell_where_one_is(page_of: Open, flows: 
         page.keyboard.press(key)
         walked.append(texts(page, ".node.selected .name")[0])
     assert walked == ["from_tensor_slices", "map normalise", "batch(64)", "prefetch", "64 rows ÷ 8 replicas = 8 each", "conv2d"]
-    said = texts(page, ".live")[0]
+    said = texts(page, ".spoken")[0]
     assert said == "conv2d, Conv2D · 32 · 3×3 · relu, takes f32 (8, 28, 28, 1), gives f32 (8, 26, 26, 32)"
     active = page.locator("svg.graph").get_attribute("aria-activedescendant")
     assert page.locator(f"[id='{active}'] .name").text_content() == "conv2d"
@@ -92,7 +92,7 @@ def test_two_programs_stand_in_one_picture_with_signs_and_a_list(page_of: Open, 
     entry = page.get_by_role("tabpanel").get_by_role("button", name="lstm · removed")
     entry.click()
     expect(page.locator(".node.selected.diff-removed .name")).to_have_text("lstm")
-    expect(page.locator(".live")).to_contain_text("removed")
+    expect(page.locator(".spoken")).to_contain_text("removed")
     page.locator(".banner.compared").get_by_role("button", name="added").click()
     expect(page.locator(".node.match.diff-added").first).to_be_visible()
     page.locator('.node[data-id="conv2d"]').click()
@@ -219,7 +219,7 @@ def test_a_part_is_shown_alone_an_axis_is_followed_and_a_link_comes_back(page_of
     page.get_by_role("tab", name="Outline").click()
     page.get_by_role("button", name="Bookmark this view").click()
     page.get_by_role("button", name="Copy a link to it").click()
-    expect(page.locator(".live")).to_have_text("Copied a link to this view")
+    expect(page.locator(".spoken")).to_have_text("Copied a link to this view")
     link = page.evaluate("() => navigator.clipboard.readText()")
     transform = page.locator("svg.graph .world").get_attribute("transform")
     page.get_by_role("button", name="Fit everything").click()
@@ -336,8 +336,19 @@ def test_before_and_after_of_a_fix_share_their_place(page_of: Open, flows: Modul
     assert texts(page, ".node.changed .name") == ["Reshape"]
     assert texts(page, ".node.changed .note-text") == ["+ target_shape=(26, 832)"]
     assert page.locator(".node.not-reached, .node.failed").count() == 0
-    expect(page.locator(".live")).to_have_text("Shown after the fix: Read the rows as time steps")
+    expect(page.locator(".spoken")).to_have_text("Shown after the fix: Read the rows as time steps")
     assert abs(box(page, "conv2d")["y"] - before["y"]) < 80
     page.get_by_role("button", name="Back to before").click()
     expect(page.locator(".node.failed .name").last).to_have_text("lstm")
     assert page.locator(".node.changed").count() == 0
+
+
+@pytest.mark.parametrize("proof", ["source", "live", ""])
+def test_every_fix_is_seen_however_it_was_tried(page_of: Open, flows: ModuleType, proof: str) -> None:
+    report = flows.conv_lstm()
+    for fix in report.findings[0].fixes:
+        fix.proof, fix.verified = proof, bool(proof)
+    cards = page_of(report).locator(".card")
+    expect(cards).to_have_count(2)
+    for card in cards.all():
+        assert (card.bounding_box() or {"height": 0})["height"] > 100

@@ -34,6 +34,7 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
                 [line.edit(node, str(new)).value for node in written],
                 "the size that its input has",
             )
+        yield from _named_size(evidence, line, old, new)
         owner = own_layer(evidence)
         arguments = [key for key, value in owner.config.items() if type(value) is int and value == old] if owner is not None else []
         if owner is not None and len(arguments) == 1:
@@ -42,6 +43,24 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
                 [configure(owner.name, **{arguments[0]: new})],
                 f"{old} was written for it, and {new} is the size that its input has",
             )
+
+
+def _named_size(evidence: Evidence, line: Line, old: int, new: int) -> Made:
+    """The last axis of a tensor in place of a name that holds another size, at the end of a shape that is made there."""
+    ends = [
+        shape.elts[-1]
+        for call in nodes(line.scope, ast.Call)
+        for shape in (*call.args, *(word.value for word in call.keywords))
+        if isinstance(shape, (ast.Tuple, ast.List)) and shape.elts and isinstance(shape.elts[-1], (ast.Name, ast.Attribute))
+    ]
+    names = [node for node in ends if line.numbers.get(ast.unparse(node)) == old]
+    giver = next((name for name, spec in line.specs.items() if spec.shape and spec.shape[-1] == new), "")
+    if names and giver:
+        yield (
+            f"Write {giver}.shape[-1] for {ast.unparse(names[0])}, which is {old}, in {_named(evidence, line)}",
+            [line.edit(node, f"{giver}.shape[-1]").value for node in names],
+            "the size that its input has",
+        )
 
 
 def _given_sizes(scope: ast.AST) -> Iterator[ast.Constant]:

@@ -61,7 +61,9 @@ class States(Fact, frozen=True):
         return "A state has one number a unit, so encoder and decoder need the same number of units, or a Dense in between."
 
     def sides(self) -> Sides:
-        return Side(", ".join(f"(batch, {n})" for n in self.keeps)), Side(", ".join(map(show_shape, self.given)))
+        alike = self.counted and len(self.keeps) > 1 and len(set(self.keeps)) == 1
+        wanted = f"(batch, {self.keeps[0]}) each" if alike else ", ".join(f"(batch, {n})" for n in self.keeps)
+        return Side(wanted), Side(", ".join(map(show_shape, self.given)))
 
 
 class StateRows(Fact, frozen=True):
