@@ -30,6 +30,16 @@ class HeardCarry(Heard, frozen=True):
     becomes: str = ""
 
 
+class HeardUnseeded(Heard, frozen=True):
+    """A random function of Keras was called in a compiled step with no seed of the program's."""
+
+
+class HeardGone(Heard, frozen=True):
+    """``keras.backend`` was asked for a function that Keras 3 does not have there."""
+
+    name: str
+
+
 class HeardStepArguments(Heard, frozen=True):
     """A ``train_step`` was called with more than it takes."""
 
@@ -84,9 +94,10 @@ _TRACED: tuple[tuple[str, Literal["bool", "number", "index", "array", "mask"]], 
     ("Abstract tracer value encountered where concrete value is expected", "number"),
 )
 _CARRY = re.compile(
-    r"input (?:carry|component)(?: component)? ?([\w.]*) has type (\w+)\[([\w,]*)\]\S* "
+    r"input (?:carry|component)(?: component)? ?([\w.\[\]]*) has type (\w+)\[([\w,]*)\]\S* "
     r"but the corresponding output (?:carry )?component has type (\w+)\[([\w,]*)\]"
 )
+_GONE = re.compile(r"module 'keras[\w.]*\.backend' has no attribute '(\w+)'")
 _BRANCHES = re.compile(r"output of \S+ has type (\w+)\[([\w,]*)\]\S* but the corresponding output of \S+ has type (\w+)\[([\w,]*)\]")
 _SHAPE = re.compile(r"Shapes must be 1D sequences of concrete values of integer type, got (\(.*\))")
 _MAPPED = re.compile(r"\* (?:one|some|most) ax[ei]s (?:\(\d+ of them\) )?had size (\w+)(?:: axis (\d+) of (?:argument )?([\w.\[\]']+))?")
@@ -110,6 +121,10 @@ def _jax(text: str) -> Iterator[Heard]:
         yield HeardFraction(sizes[0])
     if "JAX arrays are immutable and do not support in-place item assignment" in text:
         yield HeardItem()
+    if "you should only use seeded random ops" in text:
+        yield HeardUnseeded()
+    if gone := _GONE.search(text):
+        yield HeardGone(gone[1])
     if "train_step() takes 2 positional arguments but 3 were given" in text:
         yield HeardStepArguments()
     carry = _CARRY.search(text)

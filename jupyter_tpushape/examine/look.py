@@ -52,6 +52,8 @@ def examine(program: Program) -> Examined:
             made = failed.called if failed is not None and isinstance(failed.called, Place) else None
             seen.evidence.raised = raised_at(error, adapter) or (raised_by(made) if made is not None else None)
             seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
+        # A changed text runs under a name of its own, and lines are counted in it.
+        seen.evidence.facts["aliases"] = program.aliases
         return seen
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from ..repair.text.keras_ops import ON_HOST
 from ..repair.text.source import Function, nodes, parents
-from .names import KERAS, ON_HOST
+from .names import KERAS
 
 
 class Context:

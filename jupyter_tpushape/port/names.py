@@ -62,10 +62,6 @@ STRATEGIES = (
     "tensorflow.distribute.MirroredStrategy", "tensorflow.distribute.OneDeviceStrategy", "jupyter_tpushape.tpu_strategy",
 )  # fmt: skip
 
-# Methods of tf.data that take a function which runs on the host.
-ON_HOST = frozenset(
-    {"map", "filter", "flat_map", "interleave", "scan", "reduce", "take_while", "from_generator", "py_function", "numpy_function", "apply"}
-)
 # What of TensorFlow runs on the host, wherever it is written.
 HOST = (
     "tensorflow.data.", "tensorflow.io.", "tensorflow.image.", "tensorflow.train.", "tensorflow.strings.", "tensorflow.audio.", "tensorflow.errors.",

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..examine.evidence import Evidence
 from ..examine.heard import hear
-from ..examine.heard_jax import HeardItem, HeardStepArguments, HeardTraced
+from ..examine.heard_jax import HeardItem, HeardStepArguments, HeardTraced, HeardUnseeded
 from ..examine.layout_facts import Laid
 from ..flow import Finding, Severity
 from ..flow.paths import show
@@ -23,6 +23,7 @@ from .facts.mesh import (
     StateLost,
     StepWithoutState,
     TextFed,
+    Unseeded,
     ValueAsked,
 )
 from .facts.transforms import StepReturns
@@ -109,6 +110,23 @@ class Noise(L.Layer):
     doc="""Told of an attribute that held a value before the step and a tensor of the step after it. One that only keeps the last result for a look
 (attention weights, say) held none before, and is left alone.""",
 )  # fmt: skip
+SEED = rule(
+    "unseeded-random", "Random numbers without a seed in a compiled step", severity="error", source="keras.random.SeedGenerator: global_seed_generator (Keras 3.15)",
+    backend="jax", frameworks=("keras",),
+    fails=sequential(
+        "L.Dense(2), Noise(), L.Dense(1)",
+        more="class Noise(L.Layer):\n    def call(self, x):\n        return x + keras.random.normal(keras.ops.shape(x))",
+    ),
+    passes=sequential(
+        "L.Dense(2), Noise(), L.Dense(1)", more="""
+class Noise(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.seed = keras.random.SeedGenerator(0)
+    def call(self, x):
+        return x + keras.random.normal(keras.ops.shape(x), seed=self.seed)"""
+    ),
+)  # fmt: skip
 FOREIGN = rule(
     "tensorflow-on-jax", "A function of TensorFlow in a model that runs on JAX", severity="error", source="Keras 3: a model computes with its own backend",
     backend="jax", frameworks=("keras",),
@@ -155,6 +173,8 @@ def told(evidence: Evidence) -> Finding | None:
         return Finding.of(FOREIGN.id, "error", ForeignFunction(), nodes, location=where)
     if hear(evidence.failure, HeardItem) is not None:
         return Finding.of(ITEM.id, "error", ItemAssigned(), nodes, location=where)
+    if hear(evidence.failure, HeardUnseeded) is not None:
+        return Finding.of(SEED.id, "error", Unseeded(), nodes, location=where)
     asked, step = hear(evidence.failure, HeardTraced), hear(evidence.failure, HeardStepArguments)
     if asked is not None:
         return Finding.of(VALUE.id, "error", ValueAsked(asked.what), nodes, location=where)

@@ -245,6 +245,7 @@ def _label_range(evidence: Evidence, node: Node, giver: Node, classes: int, labe
 @check(order=46)
 def embedding_range(evidence: Evidence) -> Iterator[Finding]:
     """Ids of an integer input that goes straight into an embedding."""
+    nan = evidence.backend == "jax"
     stats = getattr(evidence.sample, "stats", None) or {}
     for node in evidence.flow.nodes:
         size = node.config.get("input_dim") if node.op == "Embedding" else None
@@ -252,7 +253,14 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
             continue
         made = node.config.get("ids")
         if made is not None and (made[0] < 0 or made[1] >= size):
-            yield Finding.of(ID_RANGE.id, "error", MadeOutOfRange(Who.of(node), size, *made), (node.id,), (), node.called or node.location)
+            yield Finding.of(
+                ID_RANGE.id,
+                "error",
+                MadeOutOfRange(Who.of(node), size, made[0], made[1], nan),
+                (node.id,),
+                (),
+                node.called or node.location,
+            )
             continue
         for edge in evidence.flow.into(node.id):
             source = evidence.flow.node(edge.source)
@@ -261,7 +269,7 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
             seen = stats.get(evidence.carried(edge))
             if seen is None or seen.maximum is None or not (seen.maximum >= size or (seen.minimum is not None and seen.minimum < 0)):
                 continue
-            fact = IdOutOfRange(Who.of(node), size, int(seen.minimum), int(seen.maximum))
+            fact = IdOutOfRange(Who.of(node), size, int(seen.minimum), int(seen.maximum), nan)
             yield Finding.of(ID_RANGE.id, "error", fact, (node.id,), (edge.id,), node.location)
 
 

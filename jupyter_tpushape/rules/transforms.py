@@ -6,6 +6,7 @@ from ..examine.evidence import Evidence
 from ..examine.heard import hear
 from ..examine.heard_jax import HeardBranches, HeardCarry, HeardFraction, HeardGradient, HeardIndex, HeardLeaves, HeardMapped, HeardPut
 from ..flow import Fact, Node, Who
+from .facts.contracts import CellState
 from .facts.transforms import BranchesApart, CarryApart, FractionalIndex, FractionalSize, GradientOf, MappedApart, PutApart, StatefulPair
 
 _WHOLE = ("int", "uint", "bool")
@@ -15,6 +16,8 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
     """What JAX says of one of its own functions, with the rule that it belongs to."""
     said = node.failure
     carry = hear(said, HeardCarry)
+    if carry is not None and carry.before != carry.after and node.op == "RNN":
+        return "rnn-states", CellState(Who.of(node), carry.before, carry.after)
     if carry is not None:
         where = node.op if node.kind == "op" else f"a loop in {node.name}"
         return "op-shapes", CarryApart(where, carry.name, carry.before, carry.after, carry.was, carry.becomes)

@@ -21,9 +21,11 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 import jax
+import numpy as np
 
 from ..flow import Spec
 from .backend import Backend, Graph
+from .counted_jax import COUNTED, counted
 from .locations import HERE, is_user_file, user_frame
 from .recorder import Call, Port, Recorder, caused, line_running, unmasked
 
@@ -36,7 +38,7 @@ _TRANSPARENT = frozenset({"copy", "stop_gradient", "optimization_barrier", "shar
 _NAMES = {
     "sub": "Sub", "subtract": "Sub", "mul": "Mul", "multiply": "Mul", "div": "RealDiv", "divide": "RealDiv", "true_divide": "RealDiv",
     "max": "Maximum", "min": "Minimum", "eq": "Equal", "lt": "Less", "gt": "Greater", "le": "LessEqual", "ge": "GreaterEqual", "ne": "NotEqual",
-    "power": "Pow", "pow": "Pow", "integer_pow": "Pow", "where": "SelectV2", "select_n": "SelectV2", "squared_difference": "SquaredDifference",
+    "add": "AddV2", "power": "Pow", "pow": "Pow", "integer_pow": "Pow", "where": "SelectV2", "select_n": "SelectV2", "squared_difference": "SquaredDifference",
     "dot_general": "MatMul", "dot": "MatMul", "matmul": "MatMul", "astype": "Cast", "cast": "Cast", "convert_element_type": "Cast",
     "value_and_grad_f": "Gradient", "grad_f": "Gradient", "vmap_f": "Vmap", "log_softmax": "LogSoftmax", "concatenate": "Concat", "getitem": "Slice", "rewriting_take": "Slice",
 }  # fmt: skip
@@ -82,6 +84,16 @@ class Jax(Backend):
             ask = getattr(masking, "get_keras_mask", None)
             found = ask(tensor) if ask is not None else None
         return found
+
+    def known(self, tensor: Any) -> Any:
+        """The values of a tensor that the program counts out by itself, or that is there already."""
+        if tensor.size > COUNTED:
+            return None
+        if not self.is_traced(tensor):
+            return np.asarray(tensor) if isinstance(tensor, jax.Array) else None
+        graph = getattr(self._here, "graph", None)
+        found = graph.counted.get(id(_base(tensor))) if graph is not None else None
+        return found[1] if found is not None else None
 
     def dtype(self, name: str) -> str:
         """JAX has 32 bits unless it was told otherwise."""
@@ -141,6 +153,8 @@ class TraceGraph(Graph):
     def __init__(self, recorder: Recorder, framework: Framework) -> None:
         self.recorder, self.framework = recorder, framework
         self.variables: dict[int, tuple[Any, Any]] = {}
+        # Of each tensor that depends on nothing but sizes and numbers of the program: itself, and its values.
+        self.counted: dict[int, tuple[Any, Any]] = {}
         self.results: Any = ()
         self.program: Any = None
         self._frame: FrameType | None = None
@@ -164,6 +178,7 @@ class TraceGraph(Graph):
             del self._trace
         self._frame = None
         self.variables.clear()
+        self.counted.clear()
 
     def placeholder(self, spec: Spec, name: str) -> Any:
         """A tracer of this spec, which no computation is known of."""
@@ -190,6 +205,15 @@ class TraceGraph(Graph):
         tensors = [_base(value) for value in operands if isinstance(value, jax.core.Tracer)]
         results = [value for value in (made if isinstance(made, (list, tuple)) else [made]) if isinstance(value, jax.core.Tracer)]
         name = str(primitive.name)
+        if len(results) == 1 and results[0].size <= COUNTED and all(id(one) in self.counted for one in tensors):
+            given = [
+                self.counted[id(_base(one))][1] if isinstance(one, jax.core.Tracer) else one
+                for one in operands
+                if not isinstance(one, dict)
+            ]
+            values = counted(name, given, params)
+            if values is not None:
+                self.counted[id(_base(results[0]))] = (_base(results[0]), values)
         if name in _TRANSPARENT and len(tensors) == 1:
             producer = recorder.producers.get(id(tensors[0]))
             if producer is not None:

@@ -61,7 +61,7 @@ def wide(x):
 @pytest.mark.parametrize(
     ("faulty", "op", "said"),
     [
-        (wide, "Add", "Incompatible shapes for broadcasting"),
+        (wide, "AddV2", "Incompatible shapes for broadcasting"),
         (lambda x: x @ jnp.ones((6, 2)), "MatMul", "contracting dimensions"),
         (lambda x: ops.matmul(x, ops.ones((6, 2))), "MatMul", "contracting dimensions"),
         (lambda x: x.reshape((5, 5)), "Reshape", "cannot reshape"),

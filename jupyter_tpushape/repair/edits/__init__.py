@@ -11,6 +11,7 @@ from .host_layer import HostLayer
 from .in_scope import InScope
 from .input_shape import InputShape
 from .insert_layer import InsertLayer
+from .keras_ops import KerasOps, Seeded
 from .layer_config import LayerConfig
 from .loss import Loss
 from .made_once import MadeOnce
@@ -33,6 +34,7 @@ __all__ = [
     "InScope",
     "InputShape",
     "InsertLayer",
+    "KerasOps",
     "LastAxis",
     "LayerConfig",
     "Listed",
@@ -44,6 +46,7 @@ __all__ = [
     "Regroup",
     "ReplaceLayer",
     "Run",
+    "Seeded",
     "ShareRows",
     "Transform",
     "WholeWindows",

@@ -111,6 +111,7 @@ def lines_of(evidence: Evidence, raised: Raised | None = None) -> list[Line]:
 def lines_at(evidence: Evidence, where: Location | None) -> list[Line]:
     """The expressions on a line that ran, where nothing raised."""
     file = file_of(where) if where is not None else ""
+    file = evidence.facts.get("aliases", {}).get(file, file)
     return lines_of(evidence, Raised(file, where.line, None, "")) if where is not None and file else []
 
 

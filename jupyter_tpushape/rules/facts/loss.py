@@ -411,20 +411,21 @@ class LabelOutOfRange(OutOfRange, frozen=True):
 
 
 class IdOutOfRange(OutOfRange, frozen=True):
-    """Ids that an embedding has no row for."""
+    """Ids that an embedding has no row for; ``nan``: the backend puts NaN where a row is missing."""
+
+    nan: bool = False
 
     def message(self) -> str:
         return f"{named(self.layer)} has {self.size} rows, and the data brings ids from {self.lowest} to {self.highest}."
 
     def why(self) -> str:
-        return (
-            f"A CPU raises at the first id beyond {self.size - 1}; a TPU silently takes the last row instead. "
-            "input_dim is the number of ids, the largest one plus 1."
-        )
+        return f"{_beyond(self.size, self.nan)} input_dim is the number of ids, the largest one plus 1."
 
 
 class MadeOutOfRange(OutOfRange, frozen=True):
-    """Ids that the program makes by itself, as one a position, and that an embedding has no row for."""
+    """Ids that the program makes by itself, as one a position, and that an embedding has no row for; ``nan`` as above."""
+
+    nan: bool = False
 
     def message(self) -> str:
         return f"{named(self.layer)} has {self.size} rows, and the program asks it for rows {self.lowest} to {self.highest}."
@@ -432,8 +433,14 @@ class MadeOutOfRange(OutOfRange, frozen=True):
     def why(self) -> str:
         return (
             f"These ids come from the program itself, such as one for each position of a sequence: {self.highest + 1} positions need as many rows. "
-            f"A CPU raises at the first id beyond {self.size - 1}; a TPU silently takes the last row instead."
+            f"{_beyond(self.size, self.nan)}"
         )
+
+
+def _beyond(size: int, nan: bool) -> str:
+    if nan:
+        return f"Nothing raises on JAX: the first id beyond {size - 1} gives NaN, and with it the loss."
+    return f"A CPU raises at the first id beyond {size - 1}; a TPU silently takes the last row instead."
 
 
 class RowsConvolvedAlone(Fact, frozen=True):

@@ -130,6 +130,22 @@ class ForeignFunction(Fact, frozen=True):
         return "Use keras.ops, which is the same on every backend, or jax.numpy; or set KERAS_BACKEND=tensorflow before importing keras."
 
 
+class Unseeded(Fact, frozen=True):
+    """A random function of Keras is called without a seed while a step is compiled."""
+
+    def message(self) -> str:
+        return "This line draws random numbers without a seed, and a compiled step would draw the same ones each time."
+
+    def why(self) -> str:
+        return (
+            "Keras on JAX raises. Make a keras.random.SeedGenerator in __init__, keep it on self, and give it as seed: its state is a variable "
+            "of the layer."
+        )
+
+    def sides(self) -> Sides:
+        return Side("seed=self.seed_generator"), Side("no seed")
+
+
 class StepWithoutState(Fact, frozen=True):
     """A ``train_step`` that takes only the data, as on TensorFlow."""
 

@@ -1,0 +1,105 @@
+"""Functions of TensorFlow and of Keras 2's backend, written with ``keras.ops``, and random ones with a seed that is kept."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..text import keras_ops
+from ..text.arguments import Change, appended
+from ..text.program import Text
+from ..text.source import NoPlace, enclosing, nodes, parents
+from .base import Edit, NotThere, kind
+from .run import Run
+
+
+@kind
+@dataclass(frozen=True)
+class KerasOps(Edit):
+    """``keras.ops`` at the calls that stand at ``spans``: line, end line, column and end column each; ``names``: what is called, as written."""
+
+    kind = "replace-op"
+    op = "keras-ops"
+
+    file: str = field(default="", metadata={"needed": True})
+    spans: list[list[int]] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+    def write(self, text: Text) -> None:
+        source, names = text.source(self.file), text.names(self.file)
+        found: list[Change] = []
+        for line, end_line, column, end_column in self.spans:
+            call = source.node_at((line, end_line, column, end_column), ast.Call)
+            found += keras_ops.changes(source, names, call)
+        source.splice(list(dict.fromkeys(found)))
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield f"# in {self.file.rsplit('/', 1)[-1]}, with keras.ops:"
+        yield from (f"# line {span[0]}: {name}" for span, name in zip(self.spans, self.names, strict=True))
+
+    # Only the text can be changed: without it there is no call.
+
+    def builder(self, run: Run, build: Any, strategy: Any) -> Any:
+        raise NotThere
+
+    def data(self, run: Run, data: Any) -> Any:
+        raise NotThere
+
+
+@kind
+@dataclass(frozen=True)
+class Seeded(Edit):
+    """The random functions that methods of a class call on a line get a ``seed`` of the object's own, made in ``__init__``."""
+
+    kind = "replace-op"
+    op = "seeded"
+
+    file: str = field(default="", metadata={"needed": True})
+    span: list[int] = field(default_factory=list)
+
+    def write(self, text: Text) -> None:
+        source, names = text.source(self.file), text.names(self.file)
+        line, end_line, column, end_column = self.span
+        call = source.node_at((line, end_line, column, end_column), ast.Call)
+        above = parents(source.tree)
+        method = enclosing(above, call)
+        owner = above.get(method)
+        if not isinstance(method, ast.FunctionDef) or not isinstance(owner, ast.ClassDef) or not method.args.args:
+            raise NoPlace
+        taken = {item.attr for item in nodes(owner, ast.Attribute)}
+        name = next(name for name in ("seed_generator", *(f"seed_generator_{i}" for i in range(1, 99))) if name not in taken)
+        module, imports = names.spell(sys.modules["keras.random"], owner)
+        maker = next((item for item in owner.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"), None)
+        if maker is None:
+            first = next(item for item in owner.body if isinstance(item, ast.FunctionDef))
+            decorated = min([first, *first.decorator_list], key=source.start)
+            at = source.start(decorated) - (1 if first.decorator_list else 0)
+            inner = source.indent(first)
+            deep = inner + (source.indent(first.body[0])[len(inner) :] or "    ")
+            new = (
+                f"def __init__(self, **kwargs):\n{deep}super().__init__(**kwargs)\n{deep}self.{name} = {module}.SeedGenerator()\n\n{inner}"
+            )
+            imports.append((at, at, new))
+        else:
+            me, last = maker.args.args[0].arg, maker.body[-1]
+            imports.append((source.end(last), source.end(last), f"\n{source.indent(last)}{me}.{name} = {module}.SeedGenerator()"))
+        own = method.args.args[0].arg
+        known = next((word for word in call.keywords if word.arg == "seed"), None)
+        if known is not None:
+            imports.append((source.start(known.value), source.end(known.value), f"{own}.{name}"))
+        else:
+            imports.append(appended(source, call, f"seed={own}.{name}"))
+        source.splice(imports)
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# in __init__, and seed=self.seed_generator where the random function is called:"
+        yield "+self.seed_generator = keras.random.SeedGenerator()"
+
+    def builder(self, run: Run, build: Any, strategy: Any) -> Any:
+        raise NotThere
+
+    def data(self, run: Run, data: Any) -> Any:
+        raise NotThere

@@ -1,0 +1,82 @@
+"""Candidates for functions that the backend does not take, or Keras 3 does not have: ``keras.ops`` in their place, wherever the model runs them."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ...examine.evidence import Evidence
+from ...examine.heard import hear
+from ...examine.heard_jax import HeardGone
+from ...flow import Edit, Finding
+from ...rules.facts.mesh import ForeignFunction, Unseeded
+from ...trace.raised import innermost
+from ..edits import Seeded
+from ..text import keras_ops
+from ..text.names import Names
+from ..text.source import Function, enclosing, nodes, parents
+from .edits import Made
+from .line import Line, lines_of
+
+
+def in_keras_ops(evidence: Evidence, finding: Finding) -> Made:
+    """Every such call of the program's text, where it is not the pipeline's; in a builder, from the first input on."""
+    line = next(iter(lines_of(evidence)), None)
+    found = innermost(evidence.failure) if isinstance(evidence.failure, BaseException) else None
+    if line is None or found is None or not (isinstance(finding.fact, ForeignFunction) or hear(evidence.failure, HeardGone) is not None):
+        return
+    frame, place, _ = found
+    names = Names(line.source, frame.f_globals)
+    calls = [(call, made) for call in _calls(line) if (made := keras_ops.name_of(names, call))]
+    if any(call.lineno <= place[1] <= (call.end_lineno or call.lineno) for call, _ in calls):
+        said = dict.fromkeys(f"{ast.unparse(call.func)} → {made}" for call, made in calls)
+        edit: dict[str, Any] = {
+            "op": "keras-ops",
+            "file": line.raised.file,
+            "spans": [[call.lineno, call.end_lineno or call.lineno, call.col_offset, call.end_col_offset or 0] for call, _ in calls],
+            "names": [ast.unparse(call.func) for call, _ in calls],
+        }
+        yield (
+            f"Use keras.ops: {', '.join(said)}",
+            [Edit("replace-op", line.raised.function, edit)],
+            "keras.ops is the same on every backend",
+        )
+
+
+def seeded(evidence: Evidence, finding: Finding) -> Made:
+    """A seed that the layer keeps, for the random functions that its methods call."""
+    line = next(iter(lines_of(evidence)), None)
+    if not isinstance(finding.fact, Unseeded) or line is None or not isinstance(line.node, ast.Call):
+        return
+    call = line.node
+    span = [call.lineno, call.end_lineno or call.lineno, call.col_offset, call.end_col_offset or 0]
+    yield (
+        f"Keep a seed in the layer: self.seed_generator, for {ast.unparse(call.func)} at {line.at}",
+        [Seeded(line.raised.function, line.raised.file, span).value],
+        "its state is a variable, and every step draws anew",
+    )
+
+
+def _calls(line: Line) -> list[ast.Call]:
+    tree = line.source.tree
+    above, host = parents(tree), keras_ops.on_host(tree)
+    builder = enclosing(above, line.node) if line.node is not None else tree
+    found = []
+    for call in nodes(tree, ast.Call):
+        around: list[ast.AST] = []
+        node: ast.AST = call
+        while node in above:
+            node = above[node]
+            around += [node] if isinstance(node, Function) else []
+        if host & set(around) or (not around and (builder is not tree or call.lineno < _first(line))):
+            continue
+        found.append(call)
+    return found
+
+
+def _first(line: Line) -> int:
+    """The first line at the top that can hold a symbolic tensor: before it, arrays are made."""
+    made: list[int] = [
+        call.lineno for call in nodes(line.source.tree, ast.Call) if ast.unparse(call.func).split(".")[-1] in ("Input", "InputLayer")
+    ]
+    return min([*made, line.raised.line])
