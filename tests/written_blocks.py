@@ -38,6 +38,44 @@ BLOCKS: dict[str, tuple[str, Own]] = {
     "the shortcut of each block with strides": ("merge-shapes", Own(
         model_of(_PAIRS.format(stride=2), f"{rows(4, 8, 8, 3)}, {rows(4, 1)}", head=_BLOCKS.format(add="L.add([x, skip])")),
         (("    return L.ReLU()(L.add([x, skip]))", f"    return L.ReLU()(L.add([x, {_SKIP.format(strides=', strides=(2, 2)')}]))"),))),
+    "attention without steps": ("softmax-over-batch", Own(model_of("""
+i = keras.Input((6, 4))
+x = L.LSTM(3)(i)
+x = L.Attention()([x, x])
+model = keras.Model(i, L.Dense(1)(x))
+""", f"{rows(8, 6, 4)}, {rows(8, 1)}"), (
+        ("    x = L.LSTM(3)(i)", "    x = L.LSTM(3, return_sequences=True)(i)"),
+        ("    x = L.Attention()([x, x])", "    x = L.GlobalAveragePooling1D()(L.Attention()([x, x]))")))),
+    "states of both directions": ("rnn-states", Own(model_of("""
+i, j = keras.Input((6, 4)), keras.Input((5, 2))
+_, fh, fc, bh, bc = L.Bidirectional(L.LSTM(3, return_state=True))(i)
+x = L.LSTM(6)(j, initial_state=[fh, fc, bh, bc])
+model = keras.Model([i, j], L.Dense(1)(x))
+""", f"[{rows(8, 6, 4)}, {rows(8, 5, 2)}], {rows(8, 1)}"), (
+        ("    x = L.LSTM(6)(j, initial_state=[fh, fc, bh, bc])",
+         "    x = L.LSTM(6)(j, initial_state=[L.Concatenate()([fh, bh]), L.Concatenate()([fc, bc])])"),))),
+    "steps of features from one row": ("label-rank", Own(model_of("""
+model = keras.Sequential([keras.Input((6, 4)), L.LSTM(3), L.Dense(5)])
+""", f"{rows(8, 6, 4)}, {rows(8, 5, 2)}"), (
+        ("    model = keras.Sequential([keras.Input((6, 4)), L.LSTM(3), L.Dense(5)])",
+         "    model = keras.Sequential([keras.Input((6, 4)), L.LSTM(3), L.Dense(10), L.Reshape((5, 2))])"),))),
+    "a dict that is taken apart": ("layer-raises", Own("""
+class Two(keras.Model):
+    def __init__(self):
+        super().__init__(); self.a = L.Dense(3); self.b = L.Dense(3); self.o = L.Dense(1)
+    def call(self, inputs):
+        a, b = inputs
+        return self.o(self.a(a) + self.b(b))
+
+
+def build():
+    model = Two(); model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return {"user": np.zeros((8, 4), "float32"), "item": np.zeros((8, 5), "float32")}, np.zeros((8, 1), "float32")
+""", (("        a, b = inputs", "        a, b = inputs['user'], inputs['item']"),))),
     "a size that a name holds": ("op-shapes", Own(model_of("""
 i = keras.Input((5,))
 m = L.Dense(6)(i)

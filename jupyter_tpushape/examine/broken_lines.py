@@ -134,6 +134,34 @@ def uncalled(adapter: Framework, recorder: Recorder, error: BaseException) -> Un
     return found
 
 
+@dataclass(frozen=True)
+class KeysTaken:
+    """A dict of tensors that was taken apart into its keys: its name, and the names that got a key each."""
+
+    name: str
+    keys: tuple[tuple[str, str], ...]
+
+
+def unpacked(adapter: Framework, error: BaseException) -> KeysTaken | None:
+    """The dict whose keys the user's innermost function works on, where it meant the tensors."""
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        frame, trace = trace.tb_frame, trace.tb_next
+        if not is_user_file(frame.f_code.co_filename):
+            continue
+        for name, value in frame.f_locals.items():
+            if (
+                not isinstance(value, dict)
+                or not value
+                or not all(isinstance(key, str) and adapter.is_tensor(one) for key, one in value.items())
+            ):
+                continue
+            keys = tuple((other, key) for other, key in frame.f_locals.items() if isinstance(key, str) and key in value)
+            if len(keys) == len(value) > 1 and {key for _, key in keys} == set(value):
+                found = KeysTaken(name, keys)
+    return found
+
+
 def paired(error: BaseException) -> bool:
     """Whether a loss was given, for the predictions, a pair of them and of variables."""
     trace = error.__traceback__

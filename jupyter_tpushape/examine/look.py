@@ -29,7 +29,7 @@ from ..trace.remainder import not_reached
 from ..trace.run import run
 from ..trace.signature import refused_call
 from .breaks import anew, assemble_broken, data_failed, entry_failed, given_to, with_growth
-from .broken_lines import paired
+from .broken_lines import paired, unpacked
 from .compiled import compiled
 from .evidence import Evidence
 from .fronts import front, place_of
@@ -51,6 +51,7 @@ def examine(program: Program) -> Examined:
             failed = seen.recorder.failed if seen.recorder is not None else None
             made = failed.called if failed is not None and isinstance(failed.called, Place) else None
             seen.evidence.raised = raised_at(error, adapter) or (raised_by(made) if made is not None else None)
+            seen.evidence.facts["unpacked"] = unpacked(adapter, error)
             seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
         # A changed text runs under a name of its own, and lines are counted in it.
         seen.evidence.facts["aliases"] = program.aliases

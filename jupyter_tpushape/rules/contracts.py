@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..examine.broken_lines import LastCall, Unconnected
+from ..examine.broken_lines import KeysTaken, LastCall, Unconnected
 from ..examine.evidence import Evidence, Given
 from ..examine.heard import HeardCall, hear
 from ..examine.heard_contracts import (
@@ -40,6 +40,7 @@ from .facts.contracts import (
     DtypeRefused,
     DtypesApart,
     InnerDoor,
+    KeysUnpacked,
     NoRank,
     ShapesInBuild,
     StatefulRows,
@@ -245,6 +246,14 @@ def _class_rows(at: Break) -> Explained:
     return "one-hot-labels", RowsOfValues("a sparse cross-entropy", said.labels, said.predictions, "one-hot" if hot else "")
 
 
+def _unpacked(at: Break) -> Explained:
+    """Keys of a dict where its tensors are meant."""
+    found: KeysTaken | None = at.evidence.facts.get("unpacked")
+    if found is None or at.evidence.where in ("loss", "metric", "data"):
+        return None
+    return "layer-raises" if at.node.kind == "layer" else "code-raises", KeysUnpacked(found.name, found.keys)
+
+
 def _refused(at: Break) -> Explained:
     """A line of the program's own that calls a function with other arguments than it takes."""
     found: Refused | None = at.evidence.facts.get("refused")
@@ -331,7 +340,7 @@ def _line(at: Break) -> Explained:
 
 
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
-    lambda at: not_called(at.evidence), _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights,
+    lambda at: not_called(at.evidence), _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights,
     lambda at: transformed(at.evidence, at.node), _call, _class_rows, _refused, _shapes_in_build, _line,
 )  # fmt: skip
 

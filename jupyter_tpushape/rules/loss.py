@@ -8,7 +8,7 @@ from typing import Literal
 from ..examine.evidence import Evidence
 from ..examine.heard import hear
 from ..examine.heard_contracts import HeardPositions
-from ..flow import Edge, Fact, Finding, KeyPath, Node, Shape, Spec, Who
+from ..flow import Edge, Fact, Finding, KeyPath, Node, Shape, Spec, Who, elements
 from ..flow.paths import show
 from ..graph import cause, instead, written
 from .calls import VECTOR, vector_added
@@ -32,6 +32,7 @@ from .facts.loss import (
     WrongUnits,
     WrongWeights,
 )
+from .facts.reasons import Flattened
 from .mesh import told as compiled_step_finding
 from .reasons import reason
 from .registry import check, rule
@@ -233,9 +234,14 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     metric = loss.kind == "metric"
     if node.kind == "op" and len(evidence.given) == 2:
         shapes = tuple(one.spec.shape for one in evidence.given)
+        sizes = [elements(shape) if shape else None for shape in (y, p)]
+        in_a_row = (
+            y and p and None not in sizes and sizes[0] != sizes[1] and shapes in (((sizes[0],), (sizes[1],)), ((sizes[1],), (sizes[0],)))
+        )
+        why = Flattened(y, p) if y and p and in_a_row else reason(evidence, node)
         return (
             METRIC.id if metric else CUSTOM.id,
-            OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=reason(evidence, node)),
+            OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=why),
             (),
         )
     return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.said), ()

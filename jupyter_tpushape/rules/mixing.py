@@ -11,7 +11,7 @@ from ..trace.assemble import clean_message
 from ..trace.locations import location
 from .examples import sequential
 from .facts.calls import RowsUnknown
-from .facts.mixing import BatchLost, BatchMerged, EveryPair, FixedBatch, Interleaved, SoftmaxOverBatch
+from .facts.mixing import AttentionOverBatch, BatchLost, BatchMerged, EveryPair, FixedBatch, Interleaved, SoftmaxOverBatch
 from .registry import check, rule
 from .upstream import ancestors
 
@@ -226,6 +226,8 @@ def _moved(evidence: Evidence, node: Node, edge: Edge, after: Shape) -> bool:
 def softmax_over_batch(evidence: Evidence) -> Iterator[Finding]:
     """Softmaxes inside the model whose axis is the batch."""
     for node in evidence.flow.nodes:
+        if node.kind == "layer" and node.family == "attention" and node.status == "ok":
+            yield from _attention(evidence, node)
         if node.op not in ("Softmax", "LogSoftmax") or node.status != "ok" or _of_a_loss(evidence, node):
             continue
         for edge in evidence.flow.into(node.id)[:1]:
@@ -238,6 +240,15 @@ def softmax_over_batch(evidence: Evidence) -> Iterator[Finding]:
             where = next((item for item in [node, *_above(evidence, node)] if item.kind == "layer"), node)
             fact = SoftmaxOverBatch(Who.of(node), Who.of(where) if where is not node else None)
             yield Finding.of(SOFTMAX.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)
+
+
+def _attention(evidence: Evidence, node: Node) -> Iterator[Finding]:
+    for edge in evidence.flow.into(node.id):
+        shape = edge.spec.shape
+        if edge.label in ("", "query", "value", "key") and shape and len(shape) == 2 and _axes(evidence, edge) == {0: 1.0}:
+            fact = AttentionOverBatch(Who.of(node), shape)
+            yield Finding.of(SOFTMAX.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)
+            return
 
 
 def _above(evidence: Evidence, node: Node) -> Iterator[Node]:

@@ -7,7 +7,7 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.calls import NotCalled
-from ...rules.facts.contracts import CallMisfit
+from ...rules.facts.contracts import CallMisfit, KeysUnpacked
 from ..text.source import nodes
 from .edits import Made
 from .line import called, lines_at, lines_of
@@ -33,6 +33,24 @@ def call_layer(evidence: Evidence, finding: Finding) -> Made:
             [line.edit(call, f"{ast.unparse(call.func)}({rest})({tensor})").value],
             "a layer is made with its settings and then called on its input",
         )
+
+
+def looked_up(evidence: Evidence, finding: Finding) -> Made:
+    """The tensors of a dict by their keys, in the order in which its keys were taken."""
+    fact, raised = finding.fact, evidence.raised
+    if not isinstance(fact, KeysUnpacked) or raised is None:
+        return
+    for line in lines_of(evidence)[:1]:
+        for statement in nodes(line.scope, ast.Assign):
+            target = statement.targets[0]
+            names = [item.id for item in target.elts if isinstance(item, ast.Name)] if isinstance(target, (ast.Tuple, ast.List)) else []
+            if ast.unparse(statement.value) == fact.name and set(names) == {name for name, _ in fact.keys}:
+                tensors = ", ".join(f"{fact.name}[{dict(fact.keys)[name]!r}]" for name in names)
+                yield (
+                    f"Look the tensors of {fact.name} up by their keys",
+                    [line.edit(statement.value, tensors).value],
+                    "each name gets the tensor whose key it got",
+                )
 
 
 def missing_axis(evidence: Evidence, finding: Finding) -> Made:

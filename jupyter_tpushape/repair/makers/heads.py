@@ -260,6 +260,22 @@ def one_unit(evidence: Evidence, finding: Finding) -> Made:
         yield from units(evidence, finding)
 
 
+def whole_rows(evidence: Evidence, finding: Finding) -> Made:
+    """As many units as a label has numbers in all, put in its shape."""
+    labels, predictions = ends_of(evidence, finding)
+    y, p = (edge.spec.shape if edge is not None else None for edge in (labels, predictions))
+    if predictions is None or not y or not p or len(p) != 2 or len(y) != 3 or not known(y[1:]) or p[1] not in y[1:] or 1 in y[1:]:
+        return
+    head = evidence.flow.node(predictions.source)
+    if head.op == "Dense" and isinstance(head.config.get("units"), int):
+        numbers, row = elements(y[1:]) or 0, [int(n or 0) for n in y[1:]]
+        yield (
+            f"Give {head.name} {numbers} units, and put them in the labels' shape: Reshape({tuple(row)})",
+            [configure(head.name, units=numbers), append(head.name, "Reshape", target_shape=row)],
+            f"a label has {row[0]} × {row[1]} numbers",
+        )
+
+
 def more_units(evidence: Evidence, finding: Finding) -> Made:
     """A unit for every class that was seen; for two classes and one sigmoid, the loss that is made for it."""
     head = head_of(evidence, evidence.flow.node(finding.nodes[0]))

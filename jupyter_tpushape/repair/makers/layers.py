@@ -10,11 +10,12 @@ from ...flow import Edit, Finding, Node, Shape, show_shape
 from ...flow.observed import passes
 from ...rules.facts.calls import CodedIds, MadeAnew
 from ...rules.facts.layers import UnknownAxis, WrongWidth
+from ...rules.facts.mixing import AttentionOverBatch
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT
 from ...trace.locations import file_of
 from ..edits import MadeOnce
-from .edits import Made, at, configure, failing, given, insert, insert_at_call, known, upstream
+from .edits import Made, append, at, configure, failing, given, insert, insert_at_call, known, upstream
 from .line import is_own
 
 
@@ -58,6 +59,25 @@ def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
             own = above.name
         elif not passes(evidence.flow, above):
             return
+
+
+def steps_for_attention(evidence: Evidence, finding: Finding) -> Made:
+    """Steps for an attention that got none: from the recurrent layers in front of it; pooled behind it where one vector a sample is read."""
+    if not isinstance(finding.fact, AttentionOverBatch):
+        return
+    node = evidence.flow.node(finding.nodes[0])
+    givers = {edge.source for edge in evidence.flow.into(node.id)}
+    above = [evidence.flow.node(source) for source in sorted(givers)]
+    if not all((_recurs(one) or one.op == "Bidirectional") and not one.config.get("return_sequences") for one in above):
+        return
+    names = " and ".join(one.name for one in above)
+    whole = [configure(one.name, return_sequences=True) for one in above]
+    yield f"Let {names} return the whole sequence: return_sequences=True", whole, "attention looks at steps"
+    yield (
+        f"Let {names} return the whole sequence, and pool behind {node.name}: GlobalAveragePooling1D",
+        [*whole, append(node.name, "GlobalAveragePooling1D")],
+        "attention looks at steps, and one vector a sample is read behind it",
+    )
 
 
 def end_sequence(evidence: Evidence, finding: Finding) -> Made:

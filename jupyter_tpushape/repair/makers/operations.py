@@ -9,7 +9,7 @@ from ...examine.heard import HeardWidths, hear
 from ...flow import Edit, Finding, Node, Shape, elements
 from ...flow.paths import to_wire
 from ...rules.facts.layers import WrongMask
-from ...rules.facts.mixing import FixedBatch
+from ...rules.facts.mixing import AttentionOverBatch, FixedBatch
 from ..text.operations import spelled
 from .edits import Made, failing, given, insert, owner_of, upstream, where
 from .entry import declaration
@@ -184,6 +184,8 @@ def _within(evidence: Evidence, node: Node) -> str | None:
 def softmax_axis(evidence: Evidence, finding: Finding) -> Made:
     """The softmax along another axis than the batch."""
     node = evidence.flow.node(finding.nodes[0])
+    if isinstance(finding.fact, AttentionOverBatch):
+        return
     if node.kind == "layer":
         yield f"Let {node.name} work along axis 1", [Edit("layer-config", node.name, {"config": {"axis": 1}})], "the first axis of a sample"
         return

@@ -234,6 +234,24 @@ class ShapesInBuild(Fact, frozen=True):
         return Side(f"a list of {len(self.shapes)} shapes"), Side("one shape")
 
 
+class KeysUnpacked(Fact, frozen=True):
+    """The dict ``name`` is taken apart into ``keys``: each name of the program with the key that it got."""
+
+    name: str
+    keys: tuple[tuple[str, str], ...]
+
+    def message(self) -> str:
+        names = listed(tuple(name for name, _ in self.keys))
+        return f"{names} hold the keys of the dict {self.name}, {listed(tuple(repr(key) for _, key in self.keys))}, and not its tensors."
+
+    def why(self) -> str:
+        first = self.keys[0]
+        return f"Taking a dict apart gives its keys. Its tensors are looked up by key: {first[0]} = {self.name}[{first[1]!r}]."
+
+    def sides(self) -> Sides:
+        return Side("tensors"), Side("text")
+
+
 class CallMisfit(Fact, frozen=True):
     """A call of ``function`` that its signature refuses: parameters that got nothing, or two values, names that are none, or too ``many``."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, show_shape
+from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, elements, show_shape
 from ...flow.paths import show
 from ...graph import Cause
 from ..words import because, named, pair, placed
@@ -184,6 +184,10 @@ class LabelRank(Fact, frozen=True):
     def why(self) -> str:
         if self.folded is not None:
             return f"{named(self.folded)} folds the {self.labels[1]} steps into one row, and the labels have one for each of them."
+        row = self.labels[1:]
+        if len(self.predictions) == 2 and len(row) == 2 and self.predictions[1] in row and None not in row:
+            numbers = f"a label has {row[0]} × {row[1]} = {elements(row)} numbers"
+            return f"A sample gets one row of {self.predictions[1]} numbers, and {numbers}: the last layer needs as many, in that shape. It says: {self.said}"
         return f"It says: {self.said}"
 
     def sides(self) -> Sides:

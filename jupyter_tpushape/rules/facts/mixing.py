@@ -132,6 +132,25 @@ class SoftmaxOverBatch(Fact, frozen=True):
         return Side("an axis of the sample"), Side("the batch axis")
 
 
+class AttentionOverBatch(Fact, frozen=True):
+    """``layer`` attends over the samples, since ``shape`` has no axis of steps."""
+
+    layer: Who
+    shape: Shape
+
+    def message(self) -> str:
+        return f"{named(self.layer)} attends over the batch: it gets {show_shape(self.shape)}, which has no axis of steps, so each sample looks at the others."
+
+    def why(self) -> str:
+        return (
+            "Attention reads (batch, steps, features). Of two axes it takes the first for the steps, and that is the batch: a sample alone gets another "
+            "result. A recurrent layer in front returns its steps with return_sequences=True."
+        )
+
+    def sides(self) -> Sides:
+        return Side("(batch, steps, features)", ("batch", "steps", "features")), Side(show_shape(self.shape))
+
+
 class FixedBatch(Fact, frozen=True):
     """``node`` works for ``batch`` rows only. With ``tried`` rows it raised ``said``; ``comes``: another size that the data brings."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ...flow import Shape, show_shape
+from ...flow import Shape, elements, show_shape
 
 
 class Reason(msgspec.Struct, frozen=True):
@@ -51,6 +51,19 @@ class PerClass(Reason, frozen=True):
             f"({self.classes},) holds one number for each of {self.classes} classes, and the other side one for each sample: the axis of the classes is gone "
             "there, since a cross-entropy sums over it. Give each sample the number of its own class: the sum of y_true times these numbers over the "
             "last axis for one-hot labels, or a gather by class number."
+        )
+
+
+class Flattened(Reason, frozen=True):
+    """``labels`` and ``predictions`` were put in a row each, and hold different numbers of values."""
+
+    labels: Shape
+    predictions: Shape
+
+    def words(self) -> str:
+        return (
+            f"The labels are {show_shape(self.labels)} and the predictions {show_shape(self.predictions)}; in a row each they have "
+            f"{elements(self.labels)} and {elements(self.predictions)} values, where one belongs to one."
         )
 
 
