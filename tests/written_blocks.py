@@ -76,6 +76,14 @@ def build():
 def data():
     return {"user": np.zeros((8, 4), "float32"), "item": np.zeros((8, 5), "float32")}, np.zeros((8, 1), "float32")
 """, (("        a, b = inputs", "        a, b = inputs['user'], inputs['item']"),))),
+    "outputs by their variables' names": ("output-names", Own(model_of("""
+i = keras.Input((4,))
+age = L.Dense(1)(i)
+kind = L.Dense(3, activation='softmax')(i)
+model = keras.Model(i, [age, kind])
+""", f"{rows(8, 4)}, {{'age': {rows(8, 1)}, 'kind': np.arange(8) % 3}}", "{'age': 'mse', 'kind': 'sparse_categorical_crossentropy'}"), (
+        ("    age = L.Dense(1)(i)", '    age = L.Dense(1, name="age")(i)'),
+        ("    kind = L.Dense(3, activation='softmax')(i)", "    kind = L.Dense(3, activation='softmax', name=\"kind\")(i)")))),
     "a size that a name holds": ("op-shapes", Own(model_of("""
 i = keras.Input((5,))
 m = L.Dense(6)(i)

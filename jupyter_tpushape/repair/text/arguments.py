@@ -84,7 +84,7 @@ def configured(
         # A function that makes whole models: the size is an argument of its own.
         named = {_parameter(names, call, callee, (was or {}).get(key)): value for key, value in config.items()}
         return [with_argument(source, names, call, key, literal(value), order) for key, value in named.items()]
-    takes = set(arguments_of(cls))
+    takes = {*arguments_of(cls), "name"}  # every layer has one, though most take it among **kwargs
     changes = [with_argument(source, names, call, key, literal(value), order) for key, value in config.items() if key in takes]
     inner = {key: value for key, value in config.items() if key not in takes}
     if inner:
