@@ -84,6 +84,18 @@ model = keras.Model(i, [age, kind])
 """, f"{rows(8, 4)}, {{'age': {rows(8, 1)}, 'kind': np.arange(8) % 3}}", "{'age': 'mse', 'kind': 'sparse_categorical_crossentropy'}"), (
         ("    age = L.Dense(1)(i)", '    age = L.Dense(1, name="age")(i)'),
         ("    kind = L.Dense(3, activation='softmax')(i)", "    kind = L.Dense(3, activation='softmax', name=\"kind\")(i)")))),
+    "transposed convolutions without padding": ("merge-shapes", Own(model_of("""
+i = keras.Input((8, 8, 2))
+a = L.MaxPooling2D()(i)
+b = L.MaxPooling2D()(a)
+x = L.Conv2DTranspose(3, 3, strides=2)(b)
+x = L.concatenate([x, a])
+x = L.Conv2DTranspose(3, 3, strides=2)(x)
+x = L.concatenate([x, i])
+model = keras.Model(i, L.Conv2D(1, 1)(x))
+""", f"{rows(4, 8, 8, 2)}, {rows(4, 8, 8, 1)}"), (
+        ("    x = L.Conv2DTranspose(3, 3, strides=2)(b)", '    x = L.Conv2DTranspose(3, 3, strides=2, padding="same")(b)'),
+        ("    x = L.Conv2DTranspose(3, 3, strides=2)(x)", '    x = L.Conv2DTranspose(3, 3, strides=2, padding="same")(x)')))),
     "a size that a name holds": ("op-shapes", Own(model_of("""
 i = keras.Input((5,))
 m = L.Dense(6)(i)

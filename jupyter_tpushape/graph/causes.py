@@ -116,7 +116,8 @@ def _alone(steps: Sequence[Step], values: list[int], target: int) -> Found | Non
     """One window that would have to be padded, or one stride that would have to be 1."""
     for i, one in enumerate(steps):
         shrinks = isinstance(one, Slid) and one.padding == "valid" and one.window > 1 and values[i + 1] < -(-values[i] // one.stride)
-        if shrinks and _again(steps, values[0], {i: msgspec.structs.replace(one, padding="same")}) == target:
+        grows = isinstance(one, Spread) and one.padding == "valid" and one.window > one.stride and one.extra is None
+        if (shrinks or grows) and _again(steps, values[0], {i: msgspec.structs.replace(one, padding="same")}) == target:
             return "unpadded", i, 0
     for i, one in enumerate(steps):
         strides = isinstance(one, Slid) and one.stride > 1 and _undone(steps, i) is None

@@ -73,6 +73,13 @@ def at_cause(evidence: Evidence, finding: Finding) -> Made:
         # Beside causal convolutions, one that sees the future would be another thing.
         causal = "1D" in node.op and any(item.config.get("padding") == "causal" for item in evidence.flow.nodes)
         padding = "causal" if causal else "same"
+        if "Transpose" in node.op:
+            yield (
+                f"Let {node.name} grow by its strides alone: padding='same'",
+                [configure(node.name, padding="same")],
+                f"{cause.before} becomes {cause.before * cause.stride}",
+            )
+            return
         yield (
             f"Keep the size at {node.name}: padding='{padding}'",
             [configure(node.name, padding=padding)],
