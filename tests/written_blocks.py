@@ -96,6 +96,14 @@ model = keras.Model(i, L.Conv2D(1, 1)(x))
 """, f"{rows(4, 8, 8, 2)}, {rows(4, 8, 8, 1)}"), (
         ("    x = L.Conv2DTranspose(3, 3, strides=2)(b)", '    x = L.Conv2DTranspose(3, 3, strides=2, padding="same")(b)'),
         ("    x = L.Conv2DTranspose(3, 3, strides=2)(x)", '    x = L.Conv2DTranspose(3, 3, strides=2, padding="same")(x)')))),
+    "a map beside a larger picture": ("merge-shapes", Own(model_of("""
+i, kind = keras.Input((8, 8, 3)), keras.Input((4,))
+m = L.Dense(36)(kind)
+m = L.Reshape((6, 6, 1))(m)
+x = L.Concatenate()([i, m])
+model = keras.Model([i, kind], L.Dense(1)(L.Flatten()(x)))
+""", f"[{rows(4, 8, 8, 3)}, {rows(4, 4)}], {rows(4, 1)}"), (
+        ("    m = L.Dense(36)(kind)", "    m = L.Dense(64)(kind)"), ("    m = L.Reshape((6, 6, 1))(m)", "    m = L.Reshape((8, 8, 1))(m)")))),
     "a size that a name holds": ("op-shapes", Own(model_of("""
 i = keras.Input((5,))
 m = L.Dense(6)(i)

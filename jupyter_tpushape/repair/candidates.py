@@ -180,6 +180,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         merging.at_cause,
         merging.all_padded,
         merging.keep_positions,
+        written.written_map,
         merging.merge,
         written.written_features,
         entry.declare_exact,

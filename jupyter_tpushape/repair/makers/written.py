@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Edge, Edit, Finding, Node
+from ...flow import Edge, Edit, Finding, Node, elements
 from ...graph import Size, instead, value
 from ...rules.facts.loss import WrongUnits
 from .edits import Made, configure
@@ -132,3 +132,24 @@ def _node(evidence: Evidence, name: str) -> Node | None:
 
 def _place(evidence: Evidence, node: Node | None) -> int:
     return evidence.flow.nodes.index(node) if node is not None else 0
+
+
+def written_map(evidence: Evidence, finding: Finding) -> Made:
+    """A row of numbers that is reshaped to a map of another size than the branch which it meets: the target, and as many units."""
+    node = evidence.failed
+    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" and edge.spec.shape]
+    if node is None or len(edges) != 2 or len({len(edge.spec.shape or ()) for edge in edges}) != 1:
+        return
+    for mine, other in (edges, edges[::-1]):
+        map_of, shape, its = evidence.flow.node(mine.source), mine.spec.shape or (), other.spec.shape or ()
+        giver = next((evidence.flow.node(edge.source) for edge in evidence.flow.into(map_of.id)), None)
+        if map_of.op != "Reshape" or giver is None or giver.op != "Dense" or giver.config.get("units") != elements(shape[1:]):
+            continue
+        wanted = [*its[1:-1], shape[-1] if node.op == "Concatenate" else its[-1]]
+        if all(wanted) and wanted != list(shape[1:]):
+            size = math.prod(int(n or 0) for n in wanted)
+            yield (
+                f"Reshape to {tuple(wanted)} in {map_of.name}, and give {giver.name} {size} units",
+                [configure(map_of.name, target_shape=wanted), configure(giver.name, units=size)],
+                f"the map is then as large as what {evidence.flow.node(other.source).name} gives",
+            )
