@@ -9,7 +9,7 @@ import pytest
 from programs import example
 
 import jupyter_tpushape as tpushape
-from jupyter_tpushape.rules.facts import calls, compiled, contracts, layers, reasons
+from jupyter_tpushape.rules.facts import calls, compiled, contracts, layers, mixing, reasons
 
 BOTH = ("keras", "tf_keras")
 
@@ -177,6 +177,27 @@ def data():
     program = example(text, "keras")
     finding = tpushape.trace(program["build"], program["data"], tpu=None).findings[0]
     assert (finding.rule, finding.fact.missing, finding.fixes[0].verified) == ("layer-raises", ("axis",), True)
+
+
+HEADS = """
+class Heads(L.Layer):
+    def call(self, x):
+        y = tf.reshape(x, (tf.shape(x)[0], -1, 4, {depth}))
+        return tf.reshape(y, (tf.shape(x)[0], -1, {width}))
+def build():
+    i = keras.Input((12, {width})); m = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Heads()(i)))); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((8, 12, {width}), "float32"), np.zeros((8, 1), "float32")
+"""
+
+
+@pytest.mark.parametrize(
+    ("width", "depth", "found"), [(10, 2, [mixing.Straddling]), (10, 3, [mixing.Straddling]), (12, 3, []), (12, 6, [])]
+)
+def test_heads_are_cut_out_of_whole_rows(width, depth, found):
+    program = example(HEADS.format(width=width, depth=depth), "keras")
+    findings = tpushape.trace(program["build"], program["data"], tpu=None, fixes=False).findings
+    assert [type(finding.fact) for finding in findings if finding.serious] == found
 
 
 def test_a_product_with_a_number_is_no_sparse_output():

@@ -11,7 +11,7 @@ from ..trace.assemble import clean_message
 from ..trace.locations import location
 from .examples import sequential
 from .facts.calls import RowsUnknown
-from .facts.mixing import AttentionOverBatch, BatchLost, BatchMerged, EveryPair, FixedBatch, Interleaved, SoftmaxOverBatch
+from .facts.mixing import AttentionOverBatch, BatchLost, BatchMerged, EveryPair, FixedBatch, Interleaved, SoftmaxOverBatch, Straddling
 from .registry import check, rule
 from .upstream import ancestors
 
@@ -187,7 +187,8 @@ def _merged(evidence: Evidence, edge: Edge, source: Node, node: Node) -> Finding
 
 @check(order=43)
 def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
-    """Reshapes whose target is the input's own axes in another order."""
+    """Reshapes whose target is the input's own axes in another order, or that cut rows unevenly."""
+    cut = False
     for node in evidence.flow.nodes:
         if node.op.lower() != "reshape" or node.status != "ok":
             continue
@@ -198,11 +199,27 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
                 continue
             before, then = [n for n in given[1:] if n != 1], [n for n in after[1:] if n != 1]
             batch = _moved(evidence, node, edge, after)
+            block = _block(given, after)
+            if block and not cut and not _shifted(evidence, edge):
+                cut = True  # what comes behind it is cut unevenly for the same reason
+                straddling = Straddling(Who.of(node), given, after, given[-1] or 0, block)
+                yield Finding.of(INTERLEAVED.id, "silent", straddling, (node.id,), (edge.id,), node.called or node.location)
+                continue
             if _shifted(evidence, edge):
                 continue
             if batch or (before != then and len(before) > 1 and sorted(map(str, before)) == sorted(map(str, then))):
                 fact = Interleaved(Who.of(node), given, after, batch)
                 yield Finding.of(INTERLEAVED.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)
+
+
+def _block(given: Shape, after: Shape) -> int:
+    """How many numbers an inner block of the target holds, where rows of what is given are not cut evenly by it; 0 where they are."""
+    inner = 1
+    for n in reversed(after[2:]):
+        inner *= n or 1
+    width = given[-1] or 0
+    uneven = len(given) > 2 and len(after) > 2 and None not in after[2:] and width > 1 and inner > 1
+    return inner if uneven and width % inner and inner % width else 0
 
 
 def _shifted(evidence: Evidence, edge: Edge) -> bool:

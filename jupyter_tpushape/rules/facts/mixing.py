@@ -112,6 +112,29 @@ class Interleaved(Fact, frozen=True):
         return pair(self.before, self.after, names=False)
 
 
+class Straddling(Fact, frozen=True):
+    """A reshape that cuts blocks of ``block`` numbers, which is neither part nor multiple of a row of ``width``."""
+
+    reshape: Who
+    before: Shape
+    after: Shape
+    width: int
+    block: int
+
+    def message(self) -> str:
+        turns = f"{named(self.reshape)}{placed(self.reshape)} turns {show_shape(self.before)} into {show_shape(self.after)}"
+        return f"{turns}: blocks of {self.block} numbers out of rows of {self.width}, so a block begins in one row and ends in the next."
+
+    def why(self) -> str:
+        return (
+            f"A reshape only counts numbers off, in their order. A row of {self.width} is split evenly into parts that multiply to {self.width}: the width of "
+            "an attention is a multiple of its heads."
+        )
+
+    def sides(self) -> Sides:
+        return pair(self.before, self.after, names=False)
+
+
 class SoftmaxOverBatch(Fact, frozen=True):
     """A softmax whose axis is the batch; ``inside``: the layer that it stands in."""
 
