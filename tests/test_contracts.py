@@ -179,6 +179,36 @@ def data():
     assert (finding.rule, finding.fact.missing, finding.fixes[0].verified) == ("layer-raises", ("axis",), True)
 
 
+def test_names_that_hold_keys_on_purpose_are_no_dict_taken_apart():
+    text = """
+def build():
+    first, second = "user", "item"
+    inputs = {first: keras.Input((4,), name=first), second: keras.Input((5,), name=second)}
+    x = L.Add()([inputs[first], inputs[second]])
+    m = keras.Model(inputs, L.Dense(1)(x)); m.compile("sgd", "mse"); return m
+def data():
+    return {"user": np.zeros((8, 4), "float32"), "item": np.zeros((8, 5), "float32")}, np.zeros((8, 1), "float32")
+"""
+    program = example(text, "keras")
+    findings = tpushape.trace(program["build"], program["data"], tpu=None, fixes=False).findings
+    assert [finding.rule for finding in findings if finding.serious] == ["merge-shapes"]
+
+
+def test_the_relative_shift_of_an_attention_is_meant():
+    text = """
+class Shift(L.Layer):
+    def call(self, x):
+        y = tf.pad(x, [[0, 0], [0, 0], [1, 0]])
+        return tf.reshape(tf.reshape(y, (-1, 7, 6))[:, 1:], (-1, 6, 6))
+def build():
+    i = keras.Input((6, 6)); m = keras.Model(i, L.Dense(1)(L.Flatten()(Shift()(i)))); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((8, 6, 6), "float32"), np.zeros((8, 1), "float32")
+"""
+    program = example(text, "keras")
+    assert tpushape.trace(program["build"], program["data"], tpu=None, fixes=False).ok
+
+
 HEADS = """
 class Heads(L.Layer):
     def call(self, x):

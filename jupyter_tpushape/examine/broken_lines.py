@@ -12,6 +12,7 @@ from ..flow import Shape, Who
 from ..trace.assemble import Assembler, door_names
 from ..trace.framework import Framework
 from ..trace.locations import is_user_file
+from ..trace.raised import innermost, scope_of, values_of
 from ..trace.recorder import Call, Recorder, line_of
 
 
@@ -143,23 +144,20 @@ class KeysTaken:
 
 
 def unpacked(adapter: Framework, error: BaseException) -> KeysTaken | None:
-    """The dict whose keys the user's innermost function works on, where it meant the tensors."""
-    found, trace = None, error.__traceback__
-    while trace is not None:
-        frame, trace = trace.tb_frame, trace.tb_next
-        if not is_user_file(frame.f_code.co_filename):
+    """The dict of tensors that the user's innermost function takes apart as if it were a tuple: each name gets a key."""
+    found = innermost(error)
+    scope = scope_of(found[1]) if found is not None else None
+    if found is None or scope is None:
+        return None
+    values = values_of(found[0])
+    for statement in (item for item in ast.walk(scope) if isinstance(item, ast.Assign)):
+        target, given = statement.targets[0], values.of(statement.value)
+        if not isinstance(target, (ast.Tuple, ast.List)) or not isinstance(given, dict) or not all(map(adapter.is_tensor, given.values())):
             continue
-        for name, value in frame.f_locals.items():
-            if (
-                not isinstance(value, dict)
-                or not value
-                or not all(isinstance(key, str) and adapter.is_tensor(one) for key, one in value.items())
-            ):
-                continue
-            keys = tuple((other, key) for other, key in frame.f_locals.items() if isinstance(key, str) and key in value)
-            if len(keys) == len(value) > 1 and {key for _, key in keys} == set(value):
-                found = KeysTaken(name, keys)
-    return found
+        keys = tuple((ast.unparse(item), values.of(item)) for item in target.elts)
+        if len(keys) == len(given) and {key for _, key in keys if isinstance(key, str)} == set(given):
+            return KeysTaken(ast.unparse(statement.value), keys)
+    return None
 
 
 def paired(error: BaseException) -> bool:

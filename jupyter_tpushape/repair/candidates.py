@@ -287,6 +287,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     ),
     "metric-raises": (foreign.in_keras_ops, heads.units, heads.flatten_cause, labels.label_axes),
     "loss-broadcast": (
+        labels.one_channel,
         heads.last_frame,
         heads.broadcast_cause,
         heads.grid_sizes,

@@ -37,6 +37,13 @@ def build():
 def data():
     return np.zeros(({0}, 4), "float32"), np.zeros(({0}, 1), "float32")
 """
+_KEPT_SEED = """
+class Noise(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.seed = keras.random.SeedGenerator(0)
+    def call(self, x):
+        return x + keras.random.normal(keras.ops.shape(x), seed=self.seed)"""
 BATCH = rule(
     "mesh-batch", "The batch does not divide over the devices", severity="tpu", source="tpu-rules B17 (Keras 3.15 on JAX, eight CPU devices)",
     tpu="v5e-8", backend="jax", frameworks=("keras",), fails=_ROWS.format(12), passes=_ROWS.format(64),
@@ -98,15 +105,7 @@ class Noise(L.Layer):
         self.key, now = jax.random.split(self.key)
         return x + jax.random.normal(now, x.shape)"""
     ),
-    passes=sequential(
-        "L.Dense(2), Noise(), L.Dense(1)", more="""
-class Noise(L.Layer):
-    def __init__(self):
-        super().__init__()
-        self.seed = keras.random.SeedGenerator(0)
-    def call(self, x):
-        return x + keras.random.normal(keras.ops.shape(x), seed=self.seed)"""
-    ),
+    passes=sequential("L.Dense(2), Noise(), L.Dense(1)", more=_KEPT_SEED),
     doc="""Told of an attribute that held a value before the step and a tensor of the step after it. One that only keeps the last result for a look
 (attention weights, say) held none before, and is left alone.""",
 )  # fmt: skip
@@ -117,15 +116,7 @@ SEED = rule(
         "L.Dense(2), Noise(), L.Dense(1)",
         more="class Noise(L.Layer):\n    def call(self, x):\n        return x + keras.random.normal(keras.ops.shape(x))",
     ),
-    passes=sequential(
-        "L.Dense(2), Noise(), L.Dense(1)", more="""
-class Noise(L.Layer):
-    def __init__(self):
-        super().__init__()
-        self.seed = keras.random.SeedGenerator(0)
-    def call(self, x):
-        return x + keras.random.normal(keras.ops.shape(x), seed=self.seed)"""
-    ),
+    passes=sequential("L.Dense(2), Noise(), L.Dense(1)", more=_KEPT_SEED),
 )  # fmt: skip
 FOREIGN = rule(
     "tensorflow-on-jax", "A function of TensorFlow in a model that runs on JAX", severity="error", source="Keras 3: a model computes with its own backend",

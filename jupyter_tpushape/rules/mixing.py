@@ -223,9 +223,9 @@ def _block(given: Shape, after: Shape) -> int:
 
 
 def _shifted(evidence: Evidence, edge: Edge) -> bool:
-    """Whether what is reshaped was padded right before: rows are then shifted against each other on purpose, as in relative attention."""
-    maker = evidence.flow.node(edge.source)
-    return maker.op.lower().startswith(("pad", "mirrorpad", "zeropadding", "concat"))
+    """Whether what is reshaped got a column more right before: rows are then shifted against each other on purpose, as in relative attention."""
+    maker, width = evidence.flow.node(edge.source), (edge.spec.shape or (0,))[-1] or 0
+    return any((before.spec.shape or (0,))[-1] == width - 1 for before in evidence.flow.into(maker.id))
 
 
 def _moved(evidence: Evidence, node: Node, edge: Edge, after: Shape) -> bool:

@@ -53,7 +53,7 @@ def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
     if best is None:
         return None
     frame, place = best
-    scope = _scope(place)
+    scope = scope_of(place)
     if scope is None:
         return None
     values = _Values(frame)
@@ -92,7 +92,7 @@ def values_of(frame: FrameType) -> _Values:
 
 def raised_by(place: Place) -> Raised | None:
     """The line that made an operation, where the operation raised long after it had run; what its names held is gone."""
-    scope = _scope(place)
+    scope = scope_of(place)
     if scope is None:
         return None
     return Raised(place[0], place[1], place.span, getattr(place.code, "co_name", ""), text=_text(place))
@@ -156,7 +156,7 @@ def _running(files: list[str], file: str, line: int) -> str:
     )
 
 
-def _scope(place: Place) -> ast.AST | None:
+def scope_of(place: Place) -> ast.AST | None:
     """The function that a line stands in, or the file's whole text."""
     try:
         tree = ast.parse("".join(linecache.getlines(place[0])))

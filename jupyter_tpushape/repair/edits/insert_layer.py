@@ -112,11 +112,10 @@ class InsertLayer(Edit):
                 and isinstance(size, ast.Name)
                 and isinstance(around, ast.Name)
             ):
-                named = written(text.package(), "", self.layer_class, {name: value for name, value in self.config.items() if name != key})
                 new, changes = self._new(text, source, names, call)
-                first = new.split("(", 1)[0]
-                rest = named[len(self.layer_class) + 1 :]
-                new = f"{first}({size.id}{', ' if rest != ')' else ''}{rest}"
+                literal = argument(ast.parse(new, mode="eval").body, key, [key])  # type: ignore[arg-type]  # a constructor's call
+                assert literal is not None
+                new = f"{new[: literal.col_offset]}{size.id}{new[literal.end_col_offset :]}"
                 text.remarks.append("what has that size already stays as it is")
                 source.splice([*changes, *enclosed(source, around, "", f" if {around.id}.shape[-1] == {size.id} else {new}({around.id})")])
                 return True
