@@ -17,6 +17,7 @@ from typing import Any
 
 from ..views.naming import named
 from .request import BadRequest, Request, parse
+from .variables import in_variables
 
 TARGET = "jupyter_tpushape"
 
@@ -134,7 +135,7 @@ def _trace(comm: Any, request: Request, shell: Any) -> None:
 
 def _answer(request: Request, shell: Any, progress: Any) -> dict[str, Any]:
     explain = request.op == "explain"
-    report = _explained(shell, request.execution, progress) if explain else _report(request, shell.user_ns, progress)
+    report = _explained(shell, request.execution, progress) if explain else _report(request, shell, progress)
     names = [] if explain else [request.model, request.data or ""]
     named(report, shell, *names, failed=explain)
     return {"id": request.id, "op": "report", "report": json.loads(report.to_json()), "changed": _changed(shell, request, report)}
@@ -193,8 +194,10 @@ def _explained(shell: Any, execution: int, progress: Any) -> Any:
     return report
 
 
-def _report(request: Request, namespace: dict[str, Any], progress: Any) -> Any:
+def _report(request: Request, shell: Any, progress: Any) -> Any:
     from .. import trace
+
+    namespace = shell.user_ns
 
     data = _named(request.data or "", namespace)
     options: dict[str, Any] = {"tpu": request.tpu or None, "progress": progress}
@@ -206,7 +209,8 @@ def _report(request: Request, namespace: dict[str, Any], progress: Any) -> Any:
         options["compile_effort"] = request.effort
     if request.batches:
         options["batches"] = request.batches
-    return trace(_named(request.model, namespace), data, **options)
+    with in_variables(shell, request.data or "", data):
+        return trace(_named(request.model, namespace), data, **options)
 
 
 def _named(names: str, namespace: dict[str, Any]) -> Any:

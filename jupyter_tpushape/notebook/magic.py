@@ -15,6 +15,7 @@ from ..views.naming import named
 from .live import Live, keep
 from .pairing import assigned, assigned_in
 from .tell import Progress, rich, tell
+from .variables import in_variables
 
 
 @magics_class
@@ -147,7 +148,8 @@ class TpuShapeMagics(Magics):
             )
         model = self._value(names[0])
         data = self._value(names[1]) if len(names) > 1 else None
-        report = trace(model, data, **chosen)
+        with in_variables(self.shell, names[1] if len(names) > 1 else "", data):
+            report = trace(model, data, **chosen)
         if report.replacement is not None and len(names) > 1 and names[1].isidentifier():
             # What was drawn from the user's iterator is given back under its own name.
             self.shell.user_ns[names[1]] = report.replacement

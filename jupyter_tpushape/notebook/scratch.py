@@ -8,6 +8,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from .variables import in_variables
+
 _held: dict[str, Any] = {"caught": [], "stack": None}
 
 
@@ -73,6 +75,9 @@ def _report(asked: dict[str, Any]) -> Any:
 
         layout = _named(shell, asked["layout"]) if asked["layout"] else None
         options["strategy"] = typed(asked["mesh"], layout, options["tpu"])
+    if asked["data"]:
+        with in_variables(shell, asked["data"], data):
+            return trace(model, data, **options)
     token = HANDED.set(where)
     try:
         return trace(model, data, **options)

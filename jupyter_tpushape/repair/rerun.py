@@ -11,19 +11,16 @@ import ast
 import inspect
 import itertools
 import linecache
-import sys
 import types
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..trace.locations import STANDS_FOR
+from ..trace.locations import STANDS_FOR, Variables
+from .slices import Slice
+from .text.cells import added, bound, execute, is_main, trains, used
 from .text.program import Text
-from .text.source import NoPlace, Source, parsed
+from .text.source import NoPlace, Source
 
-_TRAINING = frozenset(
-    {"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "fit_generator", "summary", "save"}
-)
 _COUNT = itertools.count(1)
 # Of a text that ran under another name: the file that it is a version of, and that file's own text.
 _ORIGINS: dict[str, tuple[str, str]] = {}
@@ -56,12 +53,12 @@ class Rerun:
     """A changed text, ready to run: ``model`` and ``data`` give what the program is with it.
 
     Attributes:
-        model_changed, data_changed: what the change reaches.
+        whole: what the change does not reach runs again, too, so that all of the program was made by the text as it stands now.
         aliases: the names of the texts that run.
     """
 
-    def __init__(self, seen: Any, text: Text) -> None:
-        self.seen, self.text = seen, text
+    def __init__(self, seen: Any, text: Text, *, whole: bool = False) -> None:
+        self.seen, self.text, self.whole = seen, text, whole
         self.changed = {file: source for file, source in text.sources.items() if source.changed}
         if not self.changed:
             raise NoPlace
@@ -109,7 +106,7 @@ class Rerun:
         others = [layer for layer in layers if layer is not here]
         if here is None:
             here = Overlay(self, code.co_filename, function.__globals__, Source.read(code.co_filename))
-        if not here.reaches(function, others):
+        if not (self.whole and here.file in self.changed) and not here.reaches(function, others):
             return None
 
         def build() -> Any:
@@ -139,7 +136,7 @@ class Rerun:
         """Whether the change of a file is one of the statements that made the live model, and not of the data's hand-over alone."""
         source = self.changed[file]
         wanted = self._name_of(self.seen.model, file)
-        return wanted is not None and wanted in Slice(self, file, source).dirty
+        return wanted is not None and (self.whole or wanted in Slice(self, file, source).dirty)
 
     def _name_of(self, value: Any, file: str) -> str | None:
         try:
@@ -167,6 +164,9 @@ class Rerun:
         if inspect.isfunction(function):
             return self._function(data, function)
         where = self.seen.program.handed
+        if isinstance(where, Variables) and data is not None:
+            source = self.changed.get(where[0]) or Source.read(where[0])
+            return Slice(self, where[0], source).variables(where.expression)
         if data is None or where is None or where[0] not in self.changed:
             return None
         return Slice(self, where[0], self.changed[where[0]]).arguments(where)
@@ -179,8 +179,8 @@ class Overlay:
         self.file, self.names = file, globals
         self.source = source or rerun.changed[file]
         self.alias = rerun.aliases.get(file, file)
-        self.statements = [item for item in self.source.tree.body if not _is_main(item)]
-        self.new = _added(self.source, self.statements)
+        self.statements = [item for item in self.source.tree.body if not is_main(item)]
+        self.new = added(self.source, self.statements)
 
     def dirty(self, replaced: Iterable[str] = ()) -> set[str]:
         """Names at the top whose values the change touches, directly or by what they use."""
@@ -249,248 +249,6 @@ class Overlay:
 
     def _code(self, function: Any) -> types.CodeType:
         return code_of(function.__code__, self.source, self.alias)
-
-
-class Slice:
-    """The statements at the top of a script or cell that make a live object, without those that train."""
-
-    def __init__(self, rerun: Rerun, file: str, source: Source) -> None:
-        self.rerun, self.file, self.source = rerun, file, source
-        self.names = rerun.text.globals(file)
-        self.statements: list[ast.stmt] = []
-        self.new: list[ast.stmt] = []
-        # The name under which the text of a statement runs.
-        self.home: dict[int, str] = {}
-        for name in cells_of(file) or [file]:
-            self._add(name, rerun.changed.get(name))
-        self.dirty = {name for item in self.new for name in (*bound(item), *touched(item)) if not trains(item)}
-        while True:
-            more = {
-                name
-                for item in self.statements
-                if self.dirty & set(used(item)) and not trains(item)
-                for name in (*bound(item), *touched(item))
-            }
-            if more <= self.dirty:
-                break
-            self.dirty |= more
-
-    def _add(self, file: str, source: Source | None) -> None:
-        try:
-            source = source or Source.read(file)
-            body = [item for item in source.tree.body if not _is_main(item)]
-        except NoPlace:
-            return
-        self.statements += body
-        self.home.update({id(item): self.rerun.aliases.get(file, file) for item in body})
-        if source.changed:
-            self.new += _added(source, body)
-
-    def _makers(self, name: str) -> list[ast.stmt]:
-        """The statements that give a name its value, as it was last given: in the last cell that does, and what changes it in place after that."""
-        binding = [item for item in self.statements if name in bound(item)]
-        last = self.home[id(binding[-1])] if binding else ""
-        binding = [item for item in binding if self.home[id(item)] == last]
-        start = self.statements.index(binding[0]) if binding else 0
-        return [item for item in self.statements[start:] if item in binding or (name in touched(item) and name not in bound(item))]
-
-    def plan(self, *wanted: str) -> Callable[[], dict[str, Any]]:
-        """Runs what gives the names their values, in a copy of the globals.
-
-        Raises:
-            NoPlace: where that would touch an object of the user's.
-        """
-        again, pending = set(), set(wanted) & self.dirty
-        while pending:
-            name = pending.pop()
-            if name in again:
-                continue
-            makers = self._makers(name)
-            if not makers:
-                if name in self.names and not self._fragile(self.names[name]):
-                    continue
-                raise NoPlace
-            again.add(name)
-            for item in makers:
-                if trains(item):
-                    continue
-                for other in used(item):
-                    if other in self.dirty or self._fragile(self.names.get(other)):
-                        pending.add(other)
-        wanted_ones = {id(item) for name in again for item in self._makers(name) if not trains(item)}
-        wanted_ones |= {id(item) for item in self.new if isinstance(item, (ast.Import, ast.ImportFrom))}
-        body = [item for item in self.statements if id(item) in wanted_ones]
-
-        def run() -> dict[str, Any]:
-            names = dict(self.names)
-            for item in body:
-                execute([item], self.home[id(item)], names)
-            return names
-
-        return run
-
-    def _fragile(self, value: Any) -> bool:
-        """Whether using an object again would change it: layers, models, symbolic tensors and optimizers remember their uses."""
-        adapter = self.rerun.seen.adapter
-        if value is None or inspect.ismodule(value) or inspect.isclass(value):
-            return False
-        return bool(
-            adapter.is_layer(value)
-            or adapter.is_model(value)
-            or adapter.is_symbolic(value)
-            or isinstance(value, adapter.optimizer_classes())
-        )
-
-    def arguments(self, where: Any) -> Callable[[], Any] | None:
-        """What the changed text hands over at a training call, or to ``trace``; ``None`` where that is what it was."""
-        from .text.arguments import argument
-        from .text.handed import TRACING, Handed, _called
-
-        handed = Handed(self.rerun.text)
-        call = handed.call
-        if call is None:
-            return None
-        if not isinstance(handed.scope, ast.Module):
-            raise NoPlace
-        given = {key: argument(call, key, ["x", "y"]) for key in ("x", "y", "sample_weight")}
-        if _called(call) in TRACING:
-            given = {"x": argument(call, "data", ["model", "data"])}
-        uses = {name for value in given.values() if value is not None for name in used(value)}
-        changed = [ast.dump(value) for value in given.values() if value is not None]
-        if not uses & self.dirty and changed == self._before(where, given):
-            return None
-        run = self.plan(*(uses & self.dirty))
-
-        def data() -> Any:
-            names = run()
-            values = [
-                eval(compile(ast.Expression(value), self.rerun.aliases[self.file], "eval"), names)
-                for value in given.values()
-                if value is not None
-            ]
-            return values[0] if len(values) == 1 else tuple(values)
-
-        return data
-
-    def _before(self, where: Any, given: dict[str, Any]) -> list[str]:
-        """The same arguments as the text had them when it ran."""
-        from .text.arguments import argument
-        from .text.handed import TRACING, _called
-
-        original = Source(self.file, self.source.original)
-        span = getattr(where, "span", None)
-        if span is None:
-            return []
-        call = original.call_at(span)
-        keys = [("data", ["model", "data"])] if _called(call) in TRACING else [(key, ["x", "y"]) for key in given]
-        return [ast.dump(value) for key, order in keys if (value := argument(call, key, order)) is not None]
-
-
-def cells_of(file: str) -> list[str]:
-    """The notebook's cells in the order in which they ran, where the file is one of them."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    known: dict[str, int] = getattr(getattr(shell, "compile", None), "_filename_map", {})
-    return sorted(known, key=lambda name: known[name]) if file in known else []
-
-
-# -- statements ----------------------------------------------------------------------------------------
-
-
-def execute(body: list[ast.stmt], file: str, names: dict[str, Any]) -> None:
-    if body:
-        module = ast.Module(body=body, type_ignores=[])
-        exec(compile(module, file, "exec"), names)
-
-
-def _added(source: Source, now: list[ast.stmt]) -> list[ast.stmt]:
-    """Statements of a changed source that were not there, or not like this."""
-    lines = source.original.encode().split(b"\n")
-    left = Counter(_text(lines, item) for item in parsed(source.original).body)
-    lines, found = source.text.encode().split(b"\n"), []
-    for item in now:
-        key = _text(lines, item)
-        if left[key]:
-            left[key] -= 1
-        else:
-            found.append(item)
-    return found
-
-
-def _text(lines: list[bytes], statement: ast.stmt) -> bytes:
-    """A statement as it is written, its decorators included."""
-    first = min((statement, *getattr(statement, "decorator_list", ())), key=lambda node: node.lineno)
-    end = statement.end_lineno or statement.lineno
-    held = lines[first.lineno - 1 : end]
-    if held:
-        held[-1] = held[-1][: statement.end_col_offset]
-        held[0] = held[0][first.col_offset :]
-    return b"\n".join(held)
-
-
-def _own(statement: ast.AST) -> Iterator[ast.AST]:
-    """A statement's nodes without those of functions and classes inside it."""
-    pending = [statement]
-    while pending:
-        node = pending.pop()
-        yield node
-        if node is statement or not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            pending.extend(ast.iter_child_nodes(node))
-
-
-def bound(statement: ast.AST) -> list[str]:
-    """The names that a statement binds."""
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return [statement.name]
-    found = []
-    for node in _own(statement):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.append(node.id)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            found += [alias.asname or alias.name.split(".")[0] for alias in node.names]
-        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node is not statement:
-            found.append(node.name)
-    return found
-
-
-def touched(statement: ast.AST) -> list[str]:
-    """The names whose objects a statement changes in place: ``model.add(...)``, ``x[0] = ...``."""
-    found = []
-    for node in _own(statement):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
-            found.append(_root(node.value.func))
-        elif isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store):
-            found.append(_root(node))
-    return [name for name in found if name]
-
-
-def used(statement: ast.AST) -> list[str]:
-    """The names that a statement reads, functions inside it included."""
-    return [node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
-
-
-def trains(statement: ast.AST) -> bool:
-    """Whether a statement calls what trains, or prints, as its own purpose."""
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return False
-    return any(
-        isinstance(node, ast.Call)
-        and (
-            (isinstance(node.func, ast.Attribute) and node.func.attr in _TRAINING)
-            or (isinstance(node.func, ast.Name) and node.func.id == "print")
-        )
-        for node in _own(statement)
-    )
-
-
-def _root(node: ast.AST) -> str:
-    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _is_main(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.If) and "__name__" in used(statement.test)
 
 
 def _needed(statements: list[ast.stmt], names: set[str]) -> set[str]:

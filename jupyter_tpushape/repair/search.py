@@ -110,9 +110,11 @@ class Search:
             else:
                 rejected.append(f"{candidate.title} ({trial.failed or 'does not help'})")
         held = self._certain(finding, held)
+        reached: list[tuple[Candidate, Trial]] = []
         if not held:
-            held = self._longer(finding, partial)
-        finding.fixes = [self._fix(candidate, trial) for candidate, trial in (held or self._steps(partial))[:MOST_SHOWN]]
+            held = self._longer(finding, partial, reached)
+        steps = [] if held else self._steps(partial) or self._steps(reached)
+        finding.fixes = [self._fix(candidate, trial) for candidate, trial in (held or steps)[:MOST_SHOWN]]
         finding.rejected = tuple([*rejected, *(f"{candidate.title} ({trial.left[0].rule} remains)" for candidate, trial in partial)][:4])
 
     def _asks(self, finding: Finding, candidate: Candidate, trial: Trial) -> bool:
@@ -137,8 +139,13 @@ class Search:
             )
         return [pair for pair in held if all(pair is not other for other in open_ones)]
 
-    def _longer(self, finding: Finding, partial: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:
-        """Several edits together, where each brings the program to another fault that the next one repairs; the shortest first."""
+    def _longer(
+        self, finding: Finding, partial: list[tuple[Candidate, Trial]], reached: list[tuple[Candidate, Trial]]
+    ) -> list[tuple[Candidate, Trial]]:
+        """Several edits together, where each brings the program to another fault that the next one repairs; the shortest first.
+
+        ``reached`` gets those that came further, and not to the end.
+        """
         frontier = partial[:3]
         for _ in range(DEPTH - 1):
             further_on: list[tuple[Candidate, Trial]] = []
@@ -164,6 +171,7 @@ class Search:
                     ):
                         further_on.append((both, again))
             frontier = further_on
+            reached += further_on
         return []
 
     def _steps(self, partial: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:

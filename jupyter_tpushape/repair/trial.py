@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ..examine import Examined, Program, examine, is_builder
@@ -44,6 +44,7 @@ class Trial:
     absent: bool = False
     aliases: tuple[str, ...] = ()
     root: Examined | None = None
+    whole: Trial | None = None
 
     @property
     def holds(self) -> bool:
@@ -58,7 +59,7 @@ def attempt(start: Trial, edits: tuple[Edit, ...]) -> Trial:
             return _in_text(start, edits)
         except NoPlace:
             if start.proof:
-                return Trial(None, edits, failed="there is no place for it in the source", absent=True)
+                return _in_whole_text(start, edits)
     return _live(start, edits)
 
 
@@ -193,6 +194,21 @@ def rebuild(seen: Examined, edits: tuple[Edit, ...], texts: dict[str, str]) -> t
     if seen.model is not None and adapter_for(seen.program.model) is not None and model is not seen.model:
         carry_weights(seen.model, model)
     return model, data
+
+
+def _in_whole_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
+    """On top of edits that did not reach what these change, a model beside changed data for one: all of it runs from the text first."""
+    try:
+        if start.whole is None:
+            assert start.root is not None
+            rerun = Rerun(start.root, changed_text(start.root, start.texts), whole=True)
+            made = replace(start, seen=None, aliases=(*start.aliases, *rerun.aliases.values()))
+            start.whole = _looked_at(made, rerun.program)
+        if start.whole.seen is not None:
+            return _in_text(start.whole, edits)
+    except NoPlace:
+        pass
+    return Trial(None, edits, failed="there is no place for it in the source", absent=True)
 
 
 def changed_text(seen: Examined, texts: dict[str, str]) -> Text:

@@ -78,6 +78,18 @@ class Place(tuple[str, int]):  # noqa: SLOT001
         return str(getattr(self.code, "co_qualname", "") or getattr(self.code, "co_name", ""))
 
 
+class Variables(Place):
+    """Data that a notebook's variables hold: ``expression`` is what was typed for it (``ds``, ``(x, y)``), in a cell of ``file``'s notebook."""
+
+    expression: str = ""
+
+    @classmethod
+    def typed(cls, file: str, expression: str) -> Variables:
+        place = cls(file, 1)
+        place.expression = expression
+        return place
+
+
 def place_of(frame: FrameType, *, direct: bool = False, names: bool = False) -> Place:
     """The place where a frame stands."""
     place = Place(frame.f_code.co_filename, frame.f_lineno)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...flow import CannotRebuild
-from ..text.handed import Handed
 from ..text.program import Text
 from ..text.source import NoPlace
+from ..text.variables import handed
 from .base import Edit, kind
 from .run import Run
 
@@ -31,7 +31,7 @@ class Rebatch(_Batching):
     repeat: int = 0
 
     def write(self, text: Text) -> None:
-        Handed(text).rebatch(self.batch, self.drop_remainder, self.repeat)
+        handed(text).rebatch(self.batch, self.drop_remainder, self.repeat)
 
     def shown(self, dataset: bool) -> Iterator[str]:
         again = f".repeat({self.repeat})" if self.repeat else ""
@@ -66,7 +66,7 @@ class AddBatch(_Batching):
         return f".batch({self.batch}{', drop_remainder=True' if self.drop_remainder else ''})"
 
     def write(self, text: Text) -> None:
-        Handed(text).behind(self._stage)
+        handed(text).behind(self._stage)
 
     def shown(self, dataset: bool) -> Iterator[str]:
         yield "# at the end of the pipeline:"
@@ -84,7 +84,7 @@ class BatchOnce(_Batching):
     op = "unbatch"
 
     def write(self, text: Text) -> None:
-        Handed(text).batch_once()
+        handed(text).batch_once()
 
     def shown(self, dataset: bool) -> Iterator[str]:
         yield "# at the end of the pipeline, or leave the second batch() out:"

@@ -17,6 +17,7 @@ from ..text.handed import Handed
 from ..text.names import literal, positions_of
 from ..text.program import Text
 from ..text.source import NoPlace, Source, enclosing, nodes, parents, statement_of
+from ..text.variables import handed
 from .base import Edit, kind
 from .input_shape import InputShape
 from .run import Run
@@ -44,10 +45,10 @@ class HostLayer(Edit):
 
     def write(self, text: Text) -> None:
         obj = text.object(self.target)
-        handed = Handed(text, "x")
+        place = handed(text, "x")
         if text.where(obj) is None:
             # Made before anything was recorded; at the top of the file it still stands under its name.
-            self._at_top(text, handed, obj)
+            self._at_top(text, place, obj)
             return
         source, _, call = text.made(obj)
         above = parents(source.tree)
@@ -55,10 +56,10 @@ class HostLayer(Edit):
         if not isinstance(assign, ast.Assign) or not isinstance(assign.targets[0], ast.Name):
             raise NoPlace
         name = assign.targets[0].id
-        if handed.source is not source:
+        if place.source is not source:
             raise NoPlace
         # The data first: the lines of the model are where they were, and the layer's line moves last.
-        handed.transform(self.path, lambda value, *_, **__: f"{name}({value}{', training=True' if self.training else ''})")
+        place.transform(self.path, lambda value, *_, **__: f"{name}({value}{', training=True' if self.training else ''})")
         self._moved(text, source, obj, name)
 
     def _at_top(self, text: Text, handed: Handed, obj: Any) -> None:

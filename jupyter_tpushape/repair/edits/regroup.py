@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...flow import CannotRebuild
-from ..text.handed import Handed
 from ..text.program import Text
+from ..text.variables import handed
 from .base import Edit, kind
 from .run import Run
 
@@ -37,7 +37,7 @@ class Regroup(Edit):
         return f"lambda {', '.join(NAMES[: self.parts])}: {self.element}"
 
     def write(self, text: Text) -> None:
-        Handed(text).behind(f".map({self._function})")
+        handed(text).behind(f".map({self._function})")
 
     def shown(self, dataset: bool) -> Iterator[str]:
         yield "# at the end of the pipeline:"

@@ -12,8 +12,8 @@ import numpy as np
 from ...flow import CannotRebuild, Spec
 from ...flow import Edit as Value
 from ...sources.kinds import is_loader
-from ..text.handed import Handed
 from ..text.program import Text
+from ..text.variables import handed
 from .base import Edit, kind
 from .operations import OPERATIONS
 from .run import Run
@@ -58,7 +58,7 @@ class Transform(Edit):
         return (found.tensor if tensor else found.numpy)(name, spec, **self.arguments)
 
     def write(self, text: Text) -> None:
-        Handed(text, self.role).transform(self.path, self.expression)
+        handed(text, self.role).transform(self.path, self.expression)
 
     def shown(self, dataset: bool) -> Iterator[str]:
         from ..text.handed import mapped
@@ -143,7 +143,7 @@ class ExchangeInputs(Edit):
         return f"({inner})" if tensor else f"[{inner}]"
 
     def write(self, text: Text) -> None:
-        Handed(text, "x").exchange(self.order, self.expression)
+        handed(text, "x").exchange(self.order, self.expression)
 
     def shown(self, dataset: bool) -> Iterator[str]:
         yield "# before fit():"

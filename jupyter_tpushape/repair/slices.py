@@ -1,0 +1,190 @@
+"""The statements at the top of a script, or of a notebook's cells, that make a live object: run again as a changed text has them."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .text.cells import added, bound, cells_of, execute, is_main, touched, trains, used
+from .text.source import NoPlace, Source, parsed
+
+if TYPE_CHECKING:
+    from .rerun import Rerun
+
+
+class Slice:
+    """The statements at the top of a script or cell that make a live object, without those that train."""
+
+    def __init__(self, rerun: Rerun, file: str, source: Source) -> None:
+        self.rerun, self.file, self.source = rerun, file, source
+        self.names = rerun.text.globals(file)
+        self.statements: list[ast.stmt] = []
+        # Statements that a change added or wrote anew, those that its cells had before it, and the names under which these cells run.
+        self.new: list[ast.stmt] = []
+        self.before: list[ast.stmt] = []
+        self.edited: set[str] = set()
+        # The name under which the text of a statement runs.
+        self.home: dict[int, str] = {}
+        for name in cells_of(file) or [file]:
+            self._add(name, rerun.changed.get(name))
+        self.dirty = {name for item in self.new for name in (*bound(item), *touched(item)) if not trains(item)}
+        while True:
+            more = {
+                name
+                for item in self.statements
+                if self.dirty & set(used(item)) and not trains(item)
+                for name in (*bound(item), *touched(item))
+            }
+            if more <= self.dirty:
+                break
+            self.dirty |= more
+
+    def _add(self, file: str, source: Source | None) -> None:
+        try:
+            source = source or Source.read(file)
+            body = [item for item in source.tree.body if not is_main(item)]
+        except NoPlace:
+            return
+        self.statements += body
+        self.home.update({id(item): self.rerun.aliases.get(file, file) for item in body})
+        if source.changed:
+            self.new += added(source, body)
+            self.before += parsed(source.original).body
+            self.edited.add(self.rerun.aliases.get(file, file))
+
+    def _makers(self, name: str) -> list[ast.stmt]:
+        """The statements that give a name its value, as it was last given: in the last cell that does, and what changes it in place after that.
+
+        Where these begin with the name's own value, as ``ds = ds.batch(8)`` does, the cell before it belongs to them.
+        """
+        binding = [item for item in self.statements if name in bound(item)]
+        start = len(binding)
+        while start and (start == len(binding) or name in used(binding[start])):
+            last = self.home[id(binding[start - 1])]
+            while start and self.home[id(binding[start - 1])] == last:
+                start -= 1
+        binding = binding[start:]
+        first = self.statements.index(binding[0]) if binding else 0
+        return [
+            item
+            for item in self.statements[first:]
+            if (item in binding or (name in touched(item) and name not in bound(item))) and not trains(item)
+        ]
+
+    def _again(self, name: str) -> list[ast.stmt]:
+        """What runs for a name: of statements that were only added at the end, these alone, on the value that is there."""
+        makers = self._makers(name)
+        kept = [item for item in makers if item not in self.new]
+        more = makers[len(kept) :]
+        before = [item for item in self.before if name in bound(item) or name in touched(item)]
+        if (
+            more
+            and makers[: len(kept)] == kept
+            and len([item for item in before if not trains(item)]) == len([item for item in kept if self.home[id(item)] in self.edited])
+            and name in self.names
+            and not self._fragile(self.names[name])
+            and all(name in bound(item) and not touched(item) for item in more)
+            and not any(set(used(item)) & (self.dirty - {name}) for item in kept)
+        ):
+            return more
+        return makers
+
+    def plan(self, *wanted: str) -> Callable[[], dict[str, Any]]:
+        """Runs what gives the names their values, in a copy of the globals.
+
+        Raises:
+            NoPlace: where that would touch an object of the user's.
+        """
+        again, pending = set(), set(wanted) & (set(wanted) if self.rerun.whole else self.dirty)
+        while pending:
+            name = pending.pop()
+            if name in again:
+                continue
+            makers = self._again(name)
+            if not makers:
+                if name in self.names and not self._fragile(self.names[name]):
+                    continue
+                raise NoPlace
+            again.add(name)
+            for item in makers:
+                for other in used(item):
+                    if other in self.dirty or self._fragile(self.names.get(other)):
+                        pending.add(other)
+        wanted_ones = {id(item) for name in again for item in self._again(name)}
+        wanted_ones |= {id(item) for item in self.new if isinstance(item, (ast.Import, ast.ImportFrom))}
+        body = [item for item in self.statements if id(item) in wanted_ones]
+
+        def run() -> dict[str, Any]:
+            names = dict(self.names)
+            for item in body:
+                execute([item], self.home[id(item)], names)
+            return names
+
+        return run
+
+    def _fragile(self, value: Any) -> bool:
+        """Whether using an object again would change it: layers, models, symbolic tensors and optimizers remember their uses."""
+        adapter = self.rerun.seen.adapter
+        if value is None or inspect.ismodule(value) or inspect.isclass(value):
+            return False
+        return bool(
+            adapter.is_layer(value)
+            or adapter.is_model(value)
+            or adapter.is_symbolic(value)
+            or isinstance(value, adapter.optimizer_classes())
+        )
+
+    def arguments(self, where: Any) -> Callable[[], Any] | None:
+        """What the changed text hands over at a training call, or to ``trace``; ``None`` where that is what it was."""
+        from .text.arguments import argument
+        from .text.handed import TRACING, Handed, _called
+
+        handed = Handed(self.rerun.text)
+        call = handed.call
+        if call is None:
+            return None
+        if not isinstance(handed.scope, ast.Module):
+            raise NoPlace
+        given = {key: argument(call, key, ["x", "y"]) for key in ("x", "y", "sample_weight")}
+        if _called(call) in TRACING:
+            given = {"x": argument(call, "data", ["model", "data"])}
+        uses = {name for value in given.values() if value is not None for name in used(value)}
+        changed = [ast.dump(value) for value in given.values() if value is not None]
+        if not self.rerun.whole and not uses & self.dirty and changed == self._before(where, given):
+            return None
+        run = self.plan(*(uses if self.rerun.whole else uses & self.dirty))
+
+        def data() -> Any:
+            names = run()
+            values = [
+                eval(compile(ast.Expression(value), self.rerun.aliases[self.file], "eval"), names)
+                for value in given.values()
+                if value is not None
+            ]
+            return values[0] if len(values) == 1 else tuple(values)
+
+        return data
+
+    def variables(self, typed: str) -> Callable[[], Any] | None:
+        """What the variables that were typed hold after the change; ``None`` where that is what they held."""
+        expression = ast.parse(typed.strip(), mode="eval")
+        changed = set(used(expression.body)) & self.dirty
+        if not changed:
+            return None
+        run, code = self.plan(*changed), compile(expression, "<typed>", "eval")
+        return lambda: eval(code, run())
+
+    def _before(self, where: Any, given: dict[str, Any]) -> list[str]:
+        """The same arguments as the text had them when it ran."""
+        from .text.arguments import argument
+        from .text.handed import TRACING, _called
+
+        original = Source(self.file, self.source.original)
+        span = getattr(where, "span", None)
+        if span is None:
+            return []
+        call = original.call_at(span)
+        keys = [("data", ["model", "data"])] if _called(call) in TRACING else [(key, ["x", "y"]) for key in given]
+        return [ast.dump(value) for key, order in keys if (value := argument(call, key, order)) is not None]

@@ -1,0 +1,125 @@
+"""The cells of a notebook as one program: the order in which they ran, and what their statements bind, read and change."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .source import Source, parsed
+
+_TRAINING = frozenset(
+    {"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "fit_generator", "summary", "save"}
+)
+
+
+def cells_of(file: str) -> list[str]:
+    """The notebook's cells in the order in which they ran, where the file is one of them."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    known: dict[str, int] = getattr(getattr(shell, "compile", None), "_filename_map", {})
+    return sorted(known, key=lambda name: known[name]) if file in known else []
+
+
+def binding(statements: Sequence[ast.stmt], name: str) -> ast.stmt | None:
+    """The last of some statements that gives a name its value."""
+    return next((item for item in reversed(statements) if name in bound(item)), None)
+
+
+def own(statement: ast.AST) -> Iterator[ast.AST]:
+    """A statement's nodes without those of functions and classes inside it."""
+    pending = [statement]
+    while pending:
+        node = pending.pop()
+        yield node
+        if node is statement or not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            pending.extend(ast.iter_child_nodes(node))
+
+
+def bound(statement: ast.AST) -> list[str]:
+    """The names that a statement binds."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return [statement.name]
+    found = []
+    for node in own(statement):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.append(node.id)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found += [alias.asname or alias.name.split(".")[0] for alias in node.names]
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node is not statement:
+            found.append(node.name)
+    return found
+
+
+def touched(statement: ast.AST) -> list[str]:
+    """The names whose objects a statement changes in place: ``model.add(...)``, ``x[0] = ...``."""
+    found = []
+    for node in own(statement):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
+            found.append(_root(node.value.func))
+        elif isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store):
+            found.append(_root(node))
+    return [name for name in found if name]
+
+
+def used(statement: ast.AST) -> list[str]:
+    """The names that a statement reads, functions inside it included; ``x += 1`` reads ``x``."""
+    found = [node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+    return [*found, *(node.target.id for node in own(statement) if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name))]
+
+
+def _root(node: ast.AST) -> str:
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def added(source: Source, now: list[ast.stmt]) -> list[ast.stmt]:
+    """Statements of a changed source that were not there, or not like this."""
+    lines = source.original.encode().split(b"\n")
+    left = Counter(_text(lines, item) for item in parsed(source.original).body)
+    lines, found = source.text.encode().split(b"\n"), []
+    for item in now:
+        key = _text(lines, item)
+        if left[key]:
+            left[key] -= 1
+        else:
+            found.append(item)
+    return found
+
+
+def _text(lines: list[bytes], statement: ast.stmt) -> bytes:
+    """A statement as it is written, its decorators included."""
+    first = min((statement, *getattr(statement, "decorator_list", ())), key=lambda node: node.lineno)
+    end = statement.end_lineno or statement.lineno
+    held = lines[first.lineno - 1 : end]
+    if held:
+        held[-1] = held[-1][: statement.end_col_offset]
+        held[0] = held[0][first.col_offset :]
+    return b"\n".join(held)
+
+
+def trains(statement: ast.AST) -> bool:
+    """Whether a statement calls what trains, or prints, as its own purpose."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return False
+    return any(
+        isinstance(node, ast.Call)
+        and (
+            (isinstance(node.func, ast.Attribute) and node.func.attr in _TRAINING)
+            or (isinstance(node.func, ast.Name) and node.func.id == "print")
+        )
+        for node in own(statement)
+    )
+
+
+def is_main(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and "__name__" in used(statement.test)
+
+
+def execute(body: list[ast.stmt], file: str, names: dict[str, Any]) -> None:
+    if body:
+        module = ast.Module(body=body, type_ignores=[])
+        exec(compile(module, file, "exec"), names)

@@ -1,0 +1,180 @@
+"""``%tpushape model data`` on variables of a notebook: a fix of the data is a patch of the cell that gave the variable its value.
+
+Each notebook is run, traced, patched in the cell that the fix names, run again from the start, and must then train.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+
+import numpy as np
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import jupyter_tpushape as tpushape
+
+IMPORTS = "%load_ext jupyter_tpushape\nimport {lib} as keras, numpy as np, tensorflow as tf\nlayers = keras.layers"
+DIGITS = (
+    "model = keras.Sequential([keras.Input((28, 28, 1)), layers.Conv2D(4, 3), layers.Flatten(), layers.Dense(10)])\n"
+    "model.compile('sgd', keras.losses.SparseCategoricalCrossentropy(from_logits=True))"
+)
+TABLE = "model = keras.Sequential([keras.Input((4,)), layers.Dense(1)])\nmodel.compile('sgd', 'mse')"
+
+# name: (cells of data and model, what is typed, target, cell that changes, a line of the patch, what fit takes)
+NOTEBOOKS = {
+    "batch in the cell of the pipeline": (
+        ["ds = tf.data.Dataset.from_tensor_slices((np.zeros((64, 4), 'float32'), np.zeros((64, 1), 'float32'))).batch(12)", TABLE],
+        "model ds", "v5e-8", 0, "+ds = tf.data.Dataset.from_tensor_slices((np.zeros((64, 4), 'float32'), np.zeros((64, 1), 'float32'))).batch(16, drop_remainder=True)", "ds",
+    ),
+    "a pipeline built over two cells": (
+        ["ds = tf.data.Dataset.from_tensor_slices((np.zeros((64, 4), 'float32'), np.zeros((64, 1), 'float32')))", "ds = ds.batch(12)\nds = ds.prefetch(1)", TABLE],
+        "model ds", "v5e-8", 1, "+ds = ds.batch(16, drop_remainder=True)", "ds",
+    ),
+    "an array without its channel axis in a convolution's shape": (
+        ["x = np.zeros((16, 28, 28), 'float32')[:, None]\ny = np.zeros((16,), 'int32')", DIGITS],
+        "model (x, y)", "none", 0, None, "x, y",
+    ),
+    "several arrays from one call": (
+        ["def load():\n    return np.zeros((16, 1, 4), 'float32'), np.zeros((16, 1), 'float32')\nx_train, y_train = load()", TABLE],
+        "model (x_train, y_train)", "none", 0, None, "x_train, y_train",
+    ),
+    "an array that a later cell scaled": (
+        ["x = np.ones((16, 1, 4))\ny = np.zeros((16, 1), 'float32')", "x = x / 255.0\nx /= 2  # halves", TABLE],
+        "model (x, y)", "none", 1, None, "x, y",
+    ),
+    "labels in another cell than the images": (
+        ["x = np.zeros((16, 28, 28, 1), 'float32')", "y = np.eye(10, dtype='float32')[np.arange(16) % 10]", DIGITS],
+        "model (x, y)", "none", None, None, "x, y",
+    ),
+    "named in the panel's way": (
+        ["x = np.zeros((16, 1, 4), 'float32')\ny = np.zeros((16, 1), 'float32')", TABLE],
+        "model (x,y)", "none", 0, None, "x, y",
+    ),
+}  # fmt: skip
+
+
+class Cells:
+    """A notebook's cells in one shell."""
+
+    def __init__(self, lib):
+        InteractiveShell.clear_instance()
+        self.shell = InteractiveShell.instance(colors="nocolor")
+        self.run(IMPORTS.format(lib=lib))
+
+    def run(self, cell, cell_id=None):
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            return self.shell.run_cell(cell, store_history=True, cell_id=cell_id)
+
+    def end(self):
+        tpushape.unload_ipython_extension(self.shell)
+        self.shell.run_line_magic("reset", "-f")
+        InteractiveShell.clear_instance()
+
+
+@pytest.fixture
+def cells(request):
+    made = []
+
+    def start(lib):
+        made.append(Cells(lib))
+        return made[-1]
+
+    yield start
+    for book in made:
+        book.end()
+
+
+def patched(text, patch):
+    """A cell with a unified diff applied."""
+    lines, out, at = text.split("\n"), [], 0
+    for line in patch.split("\n")[2:]:
+        hunk = re.match(r"@@ -(\d+)", line)
+        if hunk:
+            out += lines[at : int(hunk[1]) - 1]
+            at = int(hunk[1]) - 1
+        elif line.startswith("+"):
+            out.append(line[1:])
+        else:
+            assert lines[at] == line[1:], (lines[at], line)
+            out += [] if line.startswith("-") else [line[1:]]
+            at += 1
+    return "\n".join([*out, *lines[at:]])
+
+
+def traced(book, notebook, typed, target):
+    for i, cell in enumerate(notebook):
+        result = book.run(cell, cell_id=f"cell-{i}")
+        assert result.success, result.error_in_exec
+    book.run(f"%tpushape {typed} --tpu {target}")
+    return book.shell.user_ns["_tpushape_report"]
+
+
+@pytest.mark.parametrize("lib", ["keras", "tf_keras"])
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_fix_of_the_data_is_a_patch_of_the_cell_that_made_it(cells, name, lib):
+    notebook, typed, target, changed, line, fed = NOTEBOOKS[name]
+    book = cells(lib)
+    report = traced(book, notebook, typed, target)
+    held = {key: np.copy(value) for key, value in book.shell.user_ns.items() if isinstance(value, np.ndarray)}
+    finding = next(one for one in report.findings if one.serious)
+    fix = finding.fixes[0]
+    assert fix.verified and fix.proof == "source", (finding, fix.title, fix.reason)
+    assert changed is None or fix.cell == f"cell-{changed}"
+    assert line is None or line in fix.patch.split("\n"), fix.patch
+    for key, value in held.items():
+        assert np.array_equal(book.shell.user_ns[key], value), f"{key} was changed by the trial"
+    book.end()
+
+    again = cells(lib)
+    index = int(fix.cell.removeprefix("cell-"))
+    mended = [patched(text, fix.patch) if i == index else text for i, text in enumerate(notebook)]
+    report = traced(again, mended, typed, target)
+    assert not [one for one in report.findings if one.serious], fix.patch
+    result = again.run(f"model.fit({fed}, verbose=0)")
+    assert result.success, (fix.patch, result.error_in_exec)
+
+
+@pytest.mark.parametrize("lib", ["keras", "tf_keras"])
+def test_faults_in_two_cells_each_get_the_first_step_in_their_own(cells, lib):
+    notebook = [
+        "ds = tf.data.Dataset.from_tensor_slices((np.zeros((64, 8, 8, 3), 'float32'), np.zeros((64,), 'int32'))).batch(12)",
+        """model = keras.Sequential([keras.Input((8, 8, 3)), layers.Conv2D(4, 3), layers.Dense(3, activation='softmax')])
+model.compile('sgd', 'categorical_crossentropy')""",
+    ]
+    report = traced(cells(lib), notebook, "model ds", "v5e-8")
+    fixes = {one.rule: one.fixes[0] for one in report.findings if one.serious and one.fixes}
+    assert fixes["uneven-replicas"].mends and fixes["uneven-replicas"].cell == "cell-0"
+    assert "batch(16, drop_remainder=True)" in fixes["uneven-replicas"].patch
+    other = next(fix for rule, fix in fixes.items() if rule != "uneven-replicas")
+    assert other.mends and other.cell == "cell-1" and other.then == ("uneven-replicas",)
+    assert "+" in other.patch and "sparse_categorical_crossentropy" in other.patch
+
+
+@pytest.mark.parametrize("lib", ["keras", "tf_keras"])
+def test_faults_of_model_and_data_in_one_file_are_mended_by_one_patch(tmp_path, monkeypatch, lib):
+    file = tmp_path / f"trained_{lib}.py"
+    file.write_text(
+        f"import {lib} as keras, numpy as np, tensorflow as tf\nlayers = keras.layers\n\n\n"
+        "def make_data():\n"
+        "    ds = tf.data.Dataset.from_tensor_slices((np.zeros((64, 8, 8, 3), 'float32'), np.zeros((64,), 'int32')))\n"
+        "    return ds.batch(12)\n\n\n"
+        "def make_model():\n"
+        "    model = keras.Sequential([keras.Input((8, 8, 3)), layers.Conv2D(4, 3), layers.Dense(3, activation='softmax')])\n"
+        "    model.compile('sgd', 'categorical_crossentropy')\n"
+        "    return model\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = __import__(file.stem)
+    report = tpushape.trace(module.make_model, module.make_data, tpu="v5e-8")
+    for finding in (one for one in report.findings if one.serious):
+        fix = finding.fixes[0]
+        assert fix.verified and fix.proof == "source", (finding.rule, fix.title)
+        kinds = [edit.kind for edit in fix.edits]
+        assert "batching" in kinds and "loss" in kinds and "insert-layer" in kinds
+    tpushape.apply(report.findings[0].fixes[0], file)
+    names = {}
+    exec(file.read_text(encoding="utf-8"), names)
+    names["make_model"]().fit(names["make_data"](), verbose=0)
