@@ -41,10 +41,10 @@ class HeardWidth(Heard, frozen=True):
 
 
 class HeardUnequal(Heard, frozen=True):
-    """Two sizes that were to be equal."""
+    """Two sizes that were to be equal; ``None`` where one is not known yet."""
 
-    left: int
-    right: int
+    left: int | None
+    right: int | None
 
 
 class HeardOperation(Heard, frozen=True):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from ..flow import Shape
-from .heard import Heard, HeardReshape, HeardWidths, reads
+from .heard import Heard, HeardReshape, HeardUnequal, HeardWidths, reads
 
 
 class HeardTraced(Heard, frozen=True):
@@ -80,6 +80,12 @@ class HeardPut(Heard, frozen=True):
 
     value: Shape
     place: Shape
+
+
+class HeardVariable(Heard, frozen=True):
+    """A variable of Keras was given to a function of JAX as it is; ``attribute``: it was asked for one that only tensors have."""
+
+    attribute: str = ""
 
 
 class HeardLeaves(Heard, frozen=True):
@@ -155,6 +161,56 @@ def _transformations(text: str) -> Iterator[Heard]:
         yield HeardPut(_sizes(put[1]), _sizes(put[2]))
     if "Too many leaves for PyTreeSpec" in text:
         yield HeardLeaves()
+
+
+_BROADCAST = re.compile(r"[Ii]ncompatible shapes for broadcasting: (?:shapes=\[)?((?:\([^)]*\)(?:, )?)+)")
+_JOINED = re.compile(r"concatenating along dimension (\d+) for shapes ((?:\([^)]*\)(?:, )?)+)")
+_MULTIPLIED = re.compile(r"Incompatible types for matmul arguments: \w+\[([\w,]*)\]\S* and \w+\[([\w,]*)\]")
+_LABELED = re.compile(r"Size of label '\w' for operand \d+ \((\d+)\) does not match previous terms \((\d+)\)")
+
+
+@reads
+def _unequal(text: str) -> Iterator[Heard]:
+    """Which two sizes JAX means where it only lists the shapes."""
+    matrix, labeled, multiplied = _JAX_MATRIX.search(text), _LABELED.search(text), _MULTIPLIED.search(text)
+    if matrix or labeled:
+        left, right = (matrix or labeled).groups()  # type: ignore[union-attr]
+        yield HeardUnequal(int(left), int(right))
+        return
+    if multiplied:
+        one, other = map(_sizes, multiplied.groups())
+        yield from _apart([(one[-1:], other[-2:-1]), (one[:-2], other[:-2])] if len(other) > 1 else [(one[-1:], other)])
+    broadcast, joined = _BROADCAST.search(text), _JOINED.search(text)
+    if broadcast:
+        shapes = [shape for shape in _shapes(broadcast[1]) if shape]
+        yield from _apart([(one, other) for i, one in enumerate(shapes) for other in shapes[i + 1 :]])
+    elif joined:
+        axis = int(joined[1])
+        shapes = [(*shape[:axis], *shape[axis + 1 :]) for shape in _shapes(joined[2])]
+        yield from _apart([(shapes[0], other) for other in shapes[1:]])
+
+
+def _apart(pairs: list[tuple[Shape, Shape]]) -> Iterator[Heard]:
+    """The first two sizes, counted from the right, that cannot stand together."""
+    for one, other in pairs:
+        for a, b in zip(reversed(one), reversed(other), strict=False):
+            if a != b and 1 not in (a, b):
+                yield HeardUnequal(a, b)
+                return
+
+
+def _shapes(text: str) -> list[Shape]:
+    return [_sizes(part) for part in re.findall(r"\(([^)]*)\)", text)]
+
+
+_ATTRIBUTE = re.compile(r"'(?:Jax)?Variable' object has no attribute '(\w+)'")
+
+
+@reads
+def _variables(text: str) -> Iterator[Heard]:
+    attribute = _ATTRIBUTE.search(text)
+    if attribute or "Triggering __jax_array__() during abstractification" in text:
+        yield HeardVariable(attribute[1] if attribute else "")
 
 
 def _sizes(text: str) -> Shape:

@@ -24,6 +24,10 @@ class _DeclaredSample:
     problems: tuple[Any, ...] = ()
     notes: tuple[Any, ...] = ()
 
+    def handed(self, x: Any, y: Any = None, weight: Any = None) -> Any:
+        """A batch as a training step would get it: inputs alone."""
+        return x
+
 
 @dataclass
 class _DeclaredLeaf:

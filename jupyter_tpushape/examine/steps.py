@@ -105,7 +105,7 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strate
     def again(shape: Any, recorder: Recorder) -> Any:
         return run_step(
             adapter, step, seen.sample, shape=shape, strategy=strategy, replicas=replicas,
-            alone=_single(seen.data), recorder=recorder,
+            alone=_single(seen.data) if seen.model is None else seen.sample.alone, recorder=recorder,
         )  # fmt: skip
 
     try:

@@ -290,7 +290,13 @@ def _wrong_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape 
     wanted = said.wanted if said is not None else None
     if wanted is None and node.kind == "layer" and node.op not in MERGES and node.op not in _ATTENTION and shape:
         equal, kernel = hear(node.failure, HeardUnequal), _kernel(evidence, node)
-        if equal is not None and kernel is not None and shape[-1] in (equal.left, equal.right) and kernel[-2] != shape[-1]:
+        if (
+            equal is not None
+            and kernel is not None
+            and shape[-1] is not None
+            and shape[-1] in (equal.left, equal.right)
+            and kernel[-2] != shape[-1]
+        ):
             wanted = kernel[-2]
     if wanted is None or not shape:
         return None
@@ -385,7 +391,7 @@ def _reshape_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
         return None
     target = node.config.get("target_shape") or node.config.get("operand1")
     rows = shape[1:] if node.kind == "layer" and shape else shape
-    if not target or rows is None or elements(rows) is None:
+    if not isinstance(target, (list, tuple)) or not target or rows is None or elements(rows) is None:
         return None
     last = evidence.origins.of(edges[0])[-1:] if edges and len(rows) == 1 else ()
     made = written(last[0]) if last else ""

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..examine.evidence import Evidence
 from ..examine.heard import hear
-from ..examine.heard_jax import HeardItem, HeardStepArguments, HeardTraced, HeardUnseeded
+from ..examine.heard_jax import HeardItem, HeardStepArguments, HeardTraced, HeardUnseeded, HeardVariable
 from ..examine.layout_facts import Laid
 from ..flow import Finding, Severity
 from ..flow.paths import show
@@ -25,6 +25,7 @@ from .facts.mesh import (
     TextFed,
     Unseeded,
     ValueAsked,
+    VariableGiven,
 )
 from .facts.transforms import StepReturns
 from .registry import check, rule
@@ -124,6 +125,19 @@ FOREIGN = rule(
     fails=sequential("L.Dense(2), Mean()", more="import tensorflow as tf\nclass Mean(L.Layer):\n    def call(self, x):\n        return tf.reduce_mean(x, axis=1)"),
     passes=sequential("L.Dense(2), Mean()", more="class Mean(L.Layer):\n    def call(self, x):\n        return keras.ops.mean(x, axis=1)"),
 )  # fmt: skip
+_SCALE = """class Scale(L.Layer):
+    def build(self, shape):
+        self.w = self.add_weight(shape=(shape[-1],), initializer="ones")
+    def call(self, x):
+        return {}"""
+VARIABLE = rule(
+    "variable-as-tensor", "A Keras variable is used as a JAX array", severity="error", source="jax 0.10: __jax_array__ during abstractification; measured with Keras 3.15",
+    backend="jax", frameworks=("keras",),
+    fails=sequential("L.Dense(2), Scale(), L.Dense(1)", more=_SCALE.format("x * self.w.T")),
+    passes=sequential("L.Dense(2), Scale(), L.Dense(1)", more=_SCALE.format("x * keras.ops.transpose(self.w)")),
+    doc="""Operators and `keras.ops` take a variable as it is. In JAX 0.10, compiled functions of `jax.numpy` (`matmul`, `where`, `multiply`) raise
+`Triggering __jax_array__() during abstractification is no longer supported`, and attributes of arrays (`.T`, `.at`, `.reshape`) were never there.""",
+)  # fmt: skip
 STEP = rule(
     "step-without-state", "train_step does not take the state, or does not give it back", severity="error", source="keras/src/backend/jax/trainer.py: train_step(self, state, data)",
     backend="jax", frameworks=("keras",),
@@ -166,6 +180,10 @@ def told(evidence: Evidence) -> Finding | None:
         return Finding.of(ITEM.id, "error", ItemAssigned(), nodes, location=where)
     if hear(evidence.failure, HeardUnseeded) is not None:
         return Finding.of(SEED.id, "error", Unseeded(), nodes, location=where)
+    variable = hear(evidence.failure, HeardVariable)
+    if variable is not None:
+        names = evidence.raised.variables if evidence.raised is not None else ()
+        return Finding.of(VARIABLE.id, "error", VariableGiven(names, variable.attribute), nodes, location=where)
     asked, step = hear(evidence.failure, HeardTraced), hear(evidence.failure, HeardStepArguments)
     if asked is not None:
         return Finding.of(VALUE.id, "error", ValueAsked(asked.what), nodes, location=where)

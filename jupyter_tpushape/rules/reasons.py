@@ -61,7 +61,7 @@ def batch_axis(given: Given) -> int | None:
     return 0 if shape and shape[0] is None else None
 
 
-def _places(a: Shape, b: Shape, left: int, right: int, product: bool) -> Iterator[tuple[int, int]]:
+def _places(a: Shape, b: Shape, left: int | None, right: int | None, product: bool) -> Iterator[tuple[int, int]]:
     """Axes of both that have the two sizes which were to be equal: where the operation puts them together, then elsewhere."""
     pairs = [(len(a) - 1, len(b) - 2)] if product and len(a) > 0 and len(b) > 1 else []
     pairs += [(len(a) - k, len(b) - k) for k in range(1, min(len(a), len(b)) + 1)]

@@ -151,6 +151,7 @@ def sample_arrays(x: Any, y: Any, weight: Any, *, framework: str, batch_size: in
         "arrays", specs[0], specs[1], specs[2], batch=first or None, rows=rows, cardinality=math.ceil(rows / size) if rows else 0,
         sampled=[tuple(None if tree is None else map_leaves(kept, tree) for tree in batch) for batch in sampled],  # type: ignore[misc]
         batch_sizes=tuple(n for n in ((size if full else 0), rest) if n), stats=stats, stages=stages, problems=problems,
+        alone=isinstance(x, (tuple, list)),
     )  # fmt: skip
 
 

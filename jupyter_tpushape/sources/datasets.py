@@ -154,6 +154,7 @@ def sample_dataset(dataset: Any, *, batches: int, seconds: float, progress: Prog
         sample.element = tree
         parts = (tree[0], tree[1], None)
     sample.x, sample.y, sample.weight = parts
+    sample.alone = isinstance(tree, tuple) and len(tree) == 1
     try:
         cardinality = int(dataset.cardinality().numpy())
         sample.cardinality = cardinality if cardinality >= -1 else None
@@ -246,6 +247,7 @@ def _python_batches(sample: Sample, drawn: Drawn, framework: str) -> Sample:
         raise NeverCame(drawn.waited)
     first = next((element for element in drawn.elements), None)
     if first is not None:
+        sample.alone = isinstance(first, tuple) and len(first) == 1
         if unpack(first) is None:
             too_many_parts(sample, first)
             sample.element = map_leaves(

@@ -37,7 +37,7 @@ def all_specs(tree: Any) -> bool:
 def sample_specs(x: Any, y: Any, weight: Any) -> Sample:
     """Specs as the global batch that they describe."""
     trees = [None if tree is None else map_leaves(spec_leaf, tree) for tree in (x, y, weight)]
-    sample = Sample("specs", trees[0], trees[1], trees[2])
+    sample = Sample("specs", trees[0], trees[1], trees[2], alone=isinstance(x, (tuple, list)))
     leaf = next((leaf for _, leaf in sample.leaves()), None)
     sample.batch = leaf.shape[0] if leaf is not None and leaf.shape else None
     sample.batch_sizes = (sample.batch,) if sample.batch else ()

@@ -155,6 +155,7 @@ class Sample:
             drawn included, and must be used in the original's place; else ``None``.
         dataset: the ``tf.data.Dataset`` itself, where the data is one.
         element: the whole of a batch that has more parts than ``fit`` takes, nested :class:`LeafSpec`; else ``None``.
+        alone: whether inputs without labels reach a training step as a tuple of one, ``(x,)``, and not as they are.
     """
 
     kind: Kind
@@ -174,6 +175,13 @@ class Sample:
     replacement: Any = None
     dataset: Any = None
     element: Any = None
+    alone: bool = False
+
+    def handed(self, x: Any, y: Any = None, weight: Any = None) -> Any:
+        """A batch as ``fit`` hands it to a training step."""
+        if y is None:
+            return (x,) if self.alone else x
+        return (x, y) if weight is None else (x, y, weight)
 
     def whole(self) -> Sample:
         """The sample as a step of the user's own gets it, which takes a batch of any number of parts."""

@@ -168,6 +168,10 @@ class Framework(ABC):
             found.append(Weight(name, dims, str(getattr(dtype, "name", dtype)), bool(getattr(variable, "trainable", True)), **laid))
         return tuple(found)
 
+    def is_variable(self, obj: Any) -> bool:
+        """Whether this is a variable that is not a tensor of the backend by itself."""
+        return False
+
     def variables(self, model: Any) -> list[Any]:
         """The model's variables; none where it is not built, which tf_keras says by raising."""
         try:
@@ -276,8 +280,8 @@ class Framework(ABC):
         """Builds the model and its optimizer for a batch of these specs, as ``fit`` does before its first step."""
         raise TypeError(f"A step of {self.package} on {self.backend.name} is no function of its state.")
 
-    def train_step(self, model: Any, x: Any, y: Any, weight: Any) -> int | None:
-        """Runs the model's own ``train_step`` with its state, on a backend where a step is a function of that.
+    def train_step(self, model: Any, batch: Any) -> int | None:
+        """Runs the model's own ``train_step`` with its state and a batch, on a backend where a step is a function of that.
 
         Returns the number of parts of the state that it gives back, or ``None`` where it gives no pair of logs and state.
         """

@@ -258,7 +258,8 @@ class TraceGraph(Graph):
             return
         call = self._new(None, recorder.stack[-1] if recorder.stack else None)
         call.op = call.name = name
-        call.inputs = [port for port in (recorder.port(self.framework, one) for one in tensors) if port.producer is not None]
+        # What depends on no data, such as random numbers or a weight, is an operand as well.
+        call.inputs = [recorder.port(self.framework, one) for one in tensors]
         call.values = _operands(callee)
         call.called = line or call.called or line_running()
         call.failure = error
@@ -407,20 +408,21 @@ def _named(name: str) -> str:
     return "".join(word[:1].upper() + word[1:] for word in name.strip("_<>").split("_"))
 
 
-def _arguments(frame: FrameType) -> list[Any]:
-    """What a running function was called with, as far as it has not been exchanged."""
+def _arguments(frame: FrameType, whole: bool = False) -> list[Any]:
+    """What a running function was called with, as far as it has not been exchanged; with ``whole``, numbers given one by one are one argument."""
     code, values = frame.f_code, frame.f_locals
     count = code.co_argcount + code.co_kwonlyargcount
     found = [values[name] for name in code.co_varnames[:count] if name in values]
     if code.co_flags & inspect.CO_VARARGS and code.co_varnames[count] in values:
-        found += list(values[code.co_varnames[count]])
+        more = list(values[code.co_varnames[count]])
+        found += [more] if whole and len(more) > 1 and all(isinstance(one, int) for one in more) else more
     return found
 
 
 def _operands(frame: FrameType | None) -> dict[str, Any]:
     """Constant arguments worth knowing: the shape of a reshape, the axes of a reduction."""
     values: dict[str, Any] = {}
-    for position, value in enumerate(_arguments(frame) if frame is not None else []):
+    for position, value in enumerate(_arguments(frame, whole=True) if frame is not None else []):
         items = value if isinstance(value, (list, tuple)) else [value]
         if position and 0 < len(items) <= 16 and all(isinstance(item, int) and not isinstance(item, bool) for item in items):
             values[f"operand{position}"] = list(items) if isinstance(value, (list, tuple)) else value

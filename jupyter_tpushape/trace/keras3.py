@@ -47,6 +47,9 @@ class Keras3(Framework):
     def is_symbolic(self, obj: Any) -> bool:
         return isinstance(obj, KerasTensor)
 
+    def is_variable(self, obj: Any) -> bool:
+        return isinstance(obj, Variable)
+
     def spec(self, tensor: Any) -> Spec:
         if isinstance(tensor, KerasTensor):
             kind = "sparse" if getattr(tensor, "sparse", False) else "ragged" if getattr(tensor, "ragged", False) else "dense"
@@ -172,11 +175,10 @@ class Keras3(Framework):
             # Before 3.11 a step holds its state to the layouts of values, which fit has noted.
             vars(model)["_enforce_jax_state_sharding"] = _as_it_lies
 
-    def train_step(self, model: Any, x: Any, y: Any, weight: Any) -> int | None:
+    def train_step(self, model: Any, batch: Any) -> int | None:
         """Runs the model's own step as ``fit`` does on JAX: with its variables' values and a batch."""
         groups = (model.trainable_variables, model.non_trainable_variables, model.optimizer.variables, model.metrics_variables)
         state = tuple([self.backend.read(variable) for variable in group] for group in groups)
-        batch = (x,) if y is None else (x, y) if weight is None else (x, y, weight)
         returned = model.train_step(state, batch)
         pair = isinstance(returned, (tuple, list)) and len(returned) == 2
         return len(returned[1]) if pair and isinstance(returned[1], (tuple, list)) else None

@@ -29,7 +29,7 @@ class Raised(msgspec.Struct, frozen=True):
         span: the expression that ran, as the interpreter tells it from Python 3.11 on; ``text``: as written.
         function: the name of the function that the line stands in; ``method``: whether it is one of an object.
         tensors: the expressions in the function that hold a tensor, as written, with their specs; names come first.
-        numbers: those that hold a whole number.
+        numbers: those that hold a whole number. ``variables``: those that hold a variable of the framework.
     """
 
     file: str
@@ -40,6 +40,7 @@ class Raised(msgspec.Struct, frozen=True):
     numbers: tuple[tuple[str, int], ...] = ()
     text: str = ""
     method: bool = False
+    variables: tuple[str, ...] = ()
 
 
 def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
@@ -57,7 +58,7 @@ def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
     if scope is None:
         return None
     values = _Values(frame)
-    tensors, numbers = {}, {}
+    tensors, numbers, variables = {}, {}, []
     for node in sorted((item for item in ast.walk(scope) if isinstance(item, (ast.Name, ast.Attribute))), key=_depth):
         text = ast.unparse(node)
         if text in tensors or text in numbers:
@@ -67,6 +68,8 @@ def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
             numbers[text] = value
         elif value is not _MISSING and adapter.is_tensor(value):
             tensors[text] = adapter.spec(value)
+        elif value is not _MISSING and adapter.is_variable(value):
+            variables.append(text)
     return Raised(
         place[0],
         place[1],
@@ -76,6 +79,7 @@ def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
         tuple(numbers.items()),
         _text(place),
         frame.f_code.co_varnames[:1] == ("self",),
+        tuple(dict.fromkeys(variables)),
     )
 
 

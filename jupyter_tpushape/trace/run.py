@@ -137,8 +137,11 @@ def _once(
     run.feeds = adapter.feeds(model, run.doors, x) if run.doors is not None else None
     # Labels that no tensor holds reach no loss: what the model makes of its inputs is known all the same.
     told = adapter.backend.text or not any(leaf.spec.dtype == "string" for leaf in run.y)
-    run.has_loss = (
-        told and y is not None and (loss is not None or (adapter.is_model(model) and adapter.compiled(model) and adapter.has_loss(model)))
+    compiled = adapter.is_model(model) and adapter.compiled(model)
+    run.has_loss = told and (
+        (y is not None and (loss is not None or (compiled and adapter.has_loss(model))))
+        # A model's own loss is asked for whether compile was given one or not, and labels may be no part of it.
+        or (compiled and training and loss is None and adapter.overrides(model, "compute_loss"))
     )
     roots = [model]
     recorder.fresh = not getattr(model, "built", True)
@@ -161,7 +164,7 @@ def _once(
         run.step = step and _built(run, model, (x, y, weight))
         if run.step:
             run.has_loss = True
-            _trace(run, _step, model, x, y, weight)
+            _trace(run, _step, model, sample.handed, x, y, weight)
         else:
             _trace(run, _call, model, x, y, weight, y_pred, training, loss)
         if run.error is None:
@@ -220,10 +223,10 @@ def _built(run: Run, model: Any, batch: tuple[Any, ...]) -> bool:
     return True
 
 
-def _step(run: Run, model: Any, x: Any, y: Any, weight: Any) -> None:
+def _step(run: Run, model: Any, handed: Callable[..., Any], x: Any, y: Any, weight: Any) -> None:
     """The model's own training step, with its state."""
     with limited("The training step"):
-        parts = run.adapter.train_step(model, _fed(run, x), _fed(run, y), _fed(run, weight))
+        parts = run.adapter.train_step(model, handed(*(_fed(run, nest) for nest in (x, y, weight))))
     run.parts = -1 if parts is None else parts
     run.called = run.reached_loss = True
 

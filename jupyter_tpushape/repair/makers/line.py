@@ -57,9 +57,10 @@ class Line:
         if node not in operands:
             return None
         index, failed = operands.index(node), self.evidence.failed
-        edges = self.evidence.failed_inputs() if failed is not None and failed.kind == "op" else []
-        if len(edges) >= len(operands):
-            return edges[index].spec
+        # What comes from no other node, such as random numbers, is an operand too.
+        given = [one for one in self.evidence.given if one.label != "mask"] if failed is not None and failed.kind == "op" else []
+        if len(given) >= len(operands):
+            return given[index].spec
         said = hear(failed.failure, HeardOperation) if failed is not None else None
         return Spec(said.shapes[index], "") if said is not None and len(said.shapes) >= len(operands) else None
 

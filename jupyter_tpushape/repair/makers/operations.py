@@ -251,7 +251,7 @@ def whole_rows(evidence: Evidence, finding: Finding) -> Made:
     for node in map(evidence.flow.node, finding.nodes):
         target, before, owner = node.config.get("operand1"), given(evidence, node), owner_of(evidence, node)
         size = elements(before[1:]) if before else None
-        if node.op != "Reshape" or not target or owner is None or size is None or len(target) < 2 or target[0] != -1:
+        if node.op != "Reshape" or not isinstance(target, list) or owner is None or size is None or len(target) < 2 or target[0] != -1:
             continue
         rest = math.prod(target[1:-1])
         if rest > 0 and size % rest == 0 and size // rest != target[-1]:

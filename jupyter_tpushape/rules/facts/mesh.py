@@ -130,6 +130,25 @@ class ForeignFunction(Fact, frozen=True):
         return "Use keras.ops, which is the same on every backend, or jax.numpy; or set KERAS_BACKEND=tensorflow before importing keras."
 
 
+class VariableGiven(Fact, frozen=True):
+    """Variables of Keras (``names``) are given to a function of JAX as they are, or are asked for an ``attribute`` that only tensors have."""
+
+    names: tuple[str, ...]
+    attribute: str = ""
+
+    def message(self) -> str:
+        what = " and ".join(self.names) or "A variable"
+        if self.attribute:
+            return f"{what} is a Keras variable, which has no {self.attribute}: only tensors do."
+        return f"{what} is passed to a JAX function, but it is a Keras variable and not a JAX array."
+
+    def why(self) -> str:
+        return "JAX no longer converts other objects. keras.ops functions accept variables. For jax.numpy, pass keras.ops.convert_to_tensor(variable)."
+
+    def sides(self) -> Sides:
+        return Side("a JAX array"), Side("a Keras variable")
+
+
 class Unseeded(Fact, frozen=True):
     """A random function of Keras is called without a seed while a step is compiled."""
 

@@ -1,0 +1,202 @@
+"""Whole programs of strangers on JAX: what is found, which sizes are named, and the text of the fix."""
+
+from __future__ import annotations
+
+import pytest
+
+import jupyter_tpushape as tpushape
+
+HEAD = """
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+from keras import layers, ops
+"""
+
+
+def traced(tmp_path, code):
+    path = tmp_path / "program.py"
+    path.write_text(HEAD + code, encoding="utf-8")
+    scope = {"__name__": "program", "__file__": str(path)}
+    exec(compile(HEAD + code, str(path), "exec"), scope)
+    return tpushape.trace(scope["build"], scope["data"], tpu=None)
+
+
+def serious(report):
+    return [finding for finding in report.findings if finding.serious]
+
+
+SAMPLING = """
+class Sampling(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.seed = keras.random.SeedGenerator(7)
+    def call(self, inputs):
+        mean, log_var = inputs
+        batch = ops.shape(mean)[0]
+        epsilon = keras.random.normal((batch,), seed=self.seed)
+        return mean + ops.exp(0.5 * log_var) * epsilon
+
+def build():
+    inputs = keras.Input((20,))
+    z = Sampling()([layers.Dense(16)(inputs), layers.Dense(16)(inputs)])
+    model = keras.Model(inputs, layers.Dense(20)(z))
+    model.compile("adam", "mse")
+    return model
+
+def data():
+    return np.zeros((64, 20), "float32"), np.zeros((64, 20), "float32")
+"""
+
+
+def test_random_numbers_are_an_operand_of_what_breaks(tmp_path):
+    (finding,) = serious(traced(tmp_path, SAMPLING))
+    assert finding.rule == "op-shapes"
+    assert {str(finding.expected), str(finding.found)} == {"(?, 16)", "(?,)"}
+    assert type(finding.fact.reason).__name__ == "LacksAxis"
+    assert finding.fixes[0].verified
+
+
+REGRESSOR = """
+class Regressor(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.out = layers.Dense(1)
+    def call(self, x):
+        return self.out(x)
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        return ops.mean(ops.square({y} - y_pred))
+
+def build():
+    model = Regressor()
+    model.compile("adam")
+    return model
+
+def data():
+    return np.zeros((256, 8), "float32"), np.zeros((256,), "float32")
+"""
+
+
+def test_a_loss_of_the_models_own_is_followed_where_compile_has_none(tmp_path):
+    (finding,) = serious(traced(tmp_path, REGRESSOR.format(y="y")))
+    assert (finding.rule, finding.severity) == ("batch-broadcast", "silent")
+    assert traced(tmp_path, REGRESSOR.format(y="y[:, None]")).ok
+
+
+STEP = """
+class Own(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.out = layers.Dense(4)
+    def call(self, x):
+        return self.out(x)
+    def loss_of(self, trainable, non_trainable, x):
+        y, non_trainable = self.stateless_call(trainable, non_trainable, x)
+        return ops.mean(ops.square(x - y)), non_trainable
+    def train_step(self, state, data):
+        trainable, non_trainable, optimizer, metrics = state
+        x = {x}
+        (loss, non_trainable), grads = jax.value_and_grad(self.loss_of, has_aux=True)(trainable, non_trainable, x)
+        trainable, optimizer = self.optimizer.stateless_apply(optimizer, grads, trainable)
+        return {{"loss": loss}}, (trainable, non_trainable, optimizer, metrics)
+
+def build():
+    model = Own()
+    model.compile("adam")
+    return model
+
+def data():
+    x = np.zeros((32, 4), "float32")
+    return {data}
+"""
+UNPACKED = "keras.utils.unpack_x_y_sample_weight(data)[0]"
+
+
+@pytest.mark.parametrize(
+    ("x", "data", "fits"),
+    [
+        ("data", "x", True),
+        ("data[0]", "x", False),
+        (UNPACKED, "x", True),
+        ("data[0]", "(batch for batch in [(x,)])", True),
+        (UNPACKED, "(batch for batch in [(x,)])", True),
+    ],
+)
+def test_a_training_step_gets_inputs_alone_as_fit_hands_them(tmp_path, x, data, fits):
+    assert traced(tmp_path, STEP.format(x=x, data=data)).ok == fits
+
+
+LAYER = """
+class Own(layers.Layer):
+    def build(self, shape):
+        self.w = self.add_weight(shape=(shape[-1], 6), name="w")
+    def call(self, x):
+        return {call}
+
+def build():
+    model = keras.Sequential([keras.Input((4,)), Own(), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.zeros((64, 4), "float32"), np.zeros((64, 1), "float32")
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "fix"),
+    [
+        ("jnp.matmul(x, self.w)", "jnp.matmul(x, ops.convert_to_tensor(self.w))"),
+        ("x @ jnp.tanh(self.w.T).T", "x @ jnp.tanh(ops.convert_to_tensor(self.w).T).T"),
+    ],
+)
+def test_a_variable_of_keras_is_no_array_of_jax(tmp_path, call, fix):
+    (finding,) = serious(traced(tmp_path, LAYER.format(call=call)))
+    assert finding.rule == "variable-as-tensor"
+    assert finding.fact.names == ("self.w",)
+    assert finding.fixes[0].verified
+    assert f"+        return {fix}" in finding.fixes[0].patch
+    assert traced(tmp_path, LAYER.format(call="ops.matmul(x, self.w)")).ok
+
+
+HEADS = """
+class Own(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.qkv = layers.Dense(96)
+    def call(self, x):
+        b, t, _ = x.shape
+        q, k, v = (one.reshape(b, t, 4, 8) for one in jnp.split(self.qkv(x), 3, axis=-1))
+        weights = jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", q, k), axis=-1)
+        y = jnp.einsum("bhqk,{v}->bqhd", weights, v)
+        return y.reshape(b, t, 32)
+
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.own, self.head = Own(), layers.Dense(1)
+    def call(self, x):
+        return self.head(jnp.mean(self.own(x), axis=1))
+
+def build():
+    model = Net()
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.zeros((16, 30, 24), "float32"), np.zeros((16, 1), "float32")
+"""
+
+
+def test_the_letters_of_an_einsum_follow_the_sizes(tmp_path):
+    (finding,) = serious(traced(tmp_path, HEADS.format(v="bhkd")))
+    assert finding.rule == "op-shapes"
+    assert finding.fixes[0].verified
+    assert '+        y = jnp.einsum("bhqk,bkhd->bqhd", weights, v)' in finding.fixes[0].patch
+    assert traced(tmp_path, HEADS.format(v="bkhd")).ok
+
+
+def test_noise_is_made_in_the_shape_of_what_it_meets(tmp_path):
+    (finding,) = serious(traced(tmp_path, SAMPLING))
+    assert "+        epsilon = keras.random.normal(ops.shape(log_var), seed=self.seed)" in finding.fixes[0].patch
