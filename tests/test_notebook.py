@@ -419,6 +419,17 @@ def test_help_and_layers_are_offered(loaded):
     assert {"net.head", 'net.get_layer("top")'} <= set(book.shell.complete(None, "%tpushape net.")[1])
 
 
+@pytest.mark.parametrize(
+    "line", ["%tpushape model (x, y)   # both", '%tpushape model x --tpu none # no target, "quoted"', "%tpushape model # declared inputs"]
+)
+def test_a_comment_behind_a_magic_is_left_out(loaded, line):
+    book = loaded("keras")
+    book.run(
+        "import numpy as np\nmodel = keras.Sequential([keras.Input((4,)), L.Dense(1)])\nmodel.compile('sgd', 'mse')\nx, y = np.zeros((8, 4)), np.zeros((8, 1))"
+    )
+    assert book.run(line).success and "dense" in book.out, book.err
+
+
 def test_a_file_of_an_unknown_kind_is_one_sentence_too(loaded):
     book = loaded("keras")
     book.run("model = keras.Sequential([keras.Input((3,)), L.Dense(1)])")

@@ -236,9 +236,13 @@ class TpuShapeMagics(Magics):
 
 
 def _quote(line: str) -> str:
-    """Keeps ``(x, y)`` together as one argument."""
-    parts, depth, out = [], 0, ""
+    """Keeps ``(x, y)`` together as one argument, and leaves out a comment behind it all, as Python does."""
+    parts, depth, out, quote = [], 0, "", ""
     for character in line:
+        if character == "#" and not quote and depth == 0 and (not out or out[-1] == " "):
+            break
+        if character in "\"'":
+            quote = "" if character == quote else quote or character
         depth += (character in "([{") - (character in ")]}")
         if character == " " and depth > 0:
             continue
