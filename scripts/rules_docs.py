@@ -1,4 +1,4 @@
-"""Writes ``docs/rules``: one page a rule, and an index, from the rules themselves.
+"""Writes ``docs/rules``: one page per rule, and an index.
 
 The sample message comes from running the rule's failing example. With ``--check`` nothing is written, and the exit
 code says whether the pages are up to date.
@@ -23,17 +23,17 @@ from jupyter_tpushape.rules.registry import Rule
 
 ROOT = Path(__file__).parents[1] / "docs" / "rules"
 MEANING = {
-    "error": "breaks anywhere",
-    "tpu": "breaks on the target only",
-    "silent": "runs and computes something else than meant",
-    "slow": "runs and wastes the target",
+    "error": "fails on any device",
+    "tpu": "fails on the TPU only",
+    "silent": "runs, but not as intended",
+    "slow": "runs, but wastes the TPU",
     "note": "worth knowing",
 }
 GIVEN = "`keras`, `L` (`keras.layers`), `np`, `tf` and `tpushape` are imported."
 
 
 def sample(rule: Rule) -> Any:
-    """The rule's finding on its failing example, or ``None`` where only a compiler can give it, or another backend."""
+    """The rule's finding on its failing example, or ``None`` if it needs a compiler or another backend."""
     if rule.backend:
         return None
     import importlib
@@ -59,7 +59,7 @@ def page(rule: Rule) -> str:
     """One rule's page."""
     found = sample(rule)
     parts = [f"# {rule.title}", ""]
-    where = f" · target of the examples: `{rule.tpu}`" if rule.tpu else ""
+    where = f" · target in the examples: `{rule.tpu}`" if rule.tpu else ""
     only = "" if len(rule.frameworks) == 2 else f" · {' and '.join(rule.frameworks)} only"
     if rule.backend:
         only = f" · {' and '.join(rule.frameworks)} on {rule.backend} only"
@@ -69,18 +69,18 @@ def page(rule: Rule) -> str:
     elif found is not None and found.why:
         parts += [found.why, ""]
     if found is not None:
-        parts += ["## What it says", "", f"> {found.message}", ""]
+        parts += ["## What tpushape reports", "", f"> {found.message}", ""]
         if found.expected is not None or found.found is not None:
             parts += [f"- wants: `{found.expected}`"] if found.expected is not None else []
             parts += [f"- gets: `{found.found}`"] if found.found is not None else []
             parts += [""]
     elif rule.compiler:
         asked = "`%tpushape model data --compile tpu`" + (", or `--compile xla`" if rule.compiler == "xla" else "")
-        parts += [f"Only a compiler's answer gives this finding: {asked}.", ""]
-    parts += ["## A program that it finds", "", GIVEN, "", "```python", textwrap.dedent(rule.fails).strip(), "```", ""]
-    parts += ["## The same program, sound", "", "```python", textwrap.dedent(rule.passes).strip(), "```", ""]
+        parts += [f"Reported only after compiling: {asked}.", ""]
+    parts += ["## Example", "", GIVEN, "", "```python", textwrap.dedent(rule.fails).strip(), "```", ""]
+    parts += ["## Fixed", "", "```python", textwrap.dedent(rule.passes).strip(), "```", ""]
     parts += ["## Source", "", rule.source, ""]
-    # What one run calls by its address is called otherwise in the next.
+    # Memory addresses differ from run to run.
     return re.sub(r" at 0x[0-9a-f]+", "", "\n".join(parts))
 
 
@@ -89,8 +89,8 @@ def index(rules: list[Rule]) -> str:
     parts = [
         "# Rules",
         "",
-        "Every finding names its rule. A page says what the rule means, shows a program that it finds and the same program without the fault,",
-        "and names the source of its knowledge; `tpu-rules` is the catalogue of what TPUs take, measured with the genuine strategy and compiler.",
+        "Every finding names its rule. Each page explains a rule, shows a failing program and its fixed version, and names the source of the",
+        "rule. `tpu-rules` is a catalog of what TPUs support, measured with the real TPUStrategy and the real TPU compiler.",
         "",
         "Generated from `tpushape.rules()` by `python scripts/rules_docs.py`.",
     ]
@@ -109,7 +109,7 @@ def pages() -> dict[str, str]:
 
 
 def main(check: bool) -> int:
-    """Writes the pages, or with ``check`` names those that have drifted."""
+    """Writes the pages, or with ``check`` lists those that are out of date."""
     made = pages()
     there = {path.name: path.read_text(encoding="utf-8") for path in ROOT.glob("*.md")} if ROOT.exists() else {}
     if check:

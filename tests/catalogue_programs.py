@@ -1,6 +1,6 @@
-"""A program and its near miss for the facts of docs/catalogue.md that a rule tells beside the one of its own examples.
+"""A program and its near miss for the facts of docs/catalogue.md that share a rule with others.
 
-In a program ``keras``, ``L`` (``keras.layers``), ``np``, ``tf`` and ``tpushape`` are there, as in the rules' examples.
+Each program can use ``keras``, ``L`` (``keras.layers``), ``np``, ``tf`` and ``tpushape``, as the rules' examples can.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ BOTH = ("keras", "tf_keras")
 class Program:
     """One fact's program: ``rule`` is to be found with ``severity`` in ``fails`` and not in ``passes``.
 
-    ``says``: words that its message or its reason holds. ``live``: build first, and trace inside the program's own ``strategy.scope()``.
+    ``says``: part of the fact's ``repr``. ``live``: build first, and trace inside the program's own ``strategy.scope()``.
     """
 
     rule: str
@@ -203,57 +203,57 @@ PRINT = "tf.print(tf.reduce_sum(x))\nreturn x"
 
 PROGRAMS: dict[str, list[Program]] = {
     "E2": [
-        Program("no-tpu", "tpu", set_up(SET_UP.format("tpu='local'")), set_up("tpushape.tpu_strategy('v5e-8')"), "install tensorflow-tpu"),
+        Program("no-tpu", "tpu", set_up(SET_UP.format("tpu='local'")), set_up("tpushape.tpu_strategy('v5e-8')"), "cause='empty'"),
         Program(
             "no-tpu", "tpu", set_up("(tf.distribute.cluster_resolver.TPUClusterResolver.connect(tpu='local'))"),
-            set_up("tpushape.tpu_strategy('v5e-8')"), "the one installed here has no TPU kernels",
+            set_up("tpushape.tpu_strategy('v5e-8')"), "cause='missing'",
         ),
     ],
     "E5": [
         Program(
             "no-tpu", "tpu", CLIENT.format("'__inference__tpu_init_fn_4' is neither a type of a primitive operation nor a name of a function registered"),
-            CLIENT.format("'__inference_my_fn_4' is neither a type of a primitive operation nor a name of a function registered"), "not reproduced without a TPU",
+            CLIENT.format("'__inference_my_fn_4' is neither a type of a primitive operation nor a name of a function registered"), "cause='versions'",
         )
     ],
     "V3": [Program("scope-unused", "silent", OUTSIDE, INSIDE, frameworks=("keras",), tpu="")],
     "V6": [
         Program(
             "metric-outside", "tpu", scoped(f'metric = keras.metrics.MeanAbsoluteError()\nwith strategy.scope():\n    m = {MADE}\n    m.compile("sgd", "mse", metrics=[metric])'),
-            INSIDE, "tf_keras refuses it at compile", frameworks=("tf_keras",),
+            INSIDE, "what='metric'", frameworks=("tf_keras",),
         )
     ],
     "V1": [
         Program(
-            "scope-outside", "tpu", scoped(f'm = {MADE}\nwith strategy.scope():\n    m.compile("sgd", "mse")'), INSIDE, "Each replica needs its own copy", frameworks=("tf_keras",),
+            "scope-outside", "tpu", scoped(f'm = {MADE}\nwith strategy.scope():\n    m.compile("sgd", "mse")'), INSIDE, "what='variable'", frameworks=("tf_keras",),
         )
     ],
-    "V12": [Program("scope-outside", "tpu", scoped(LEGACY), scoped(LEGACY.replace("other.scope", "strategy.scope")), "were made outside of it")],
+    "V12": [Program("scope-outside", "tpu", scoped(LEGACY), scoped(LEGACY.replace("other.scope", "strategy.scope")), "what='slots'")],
     "V8": [
-        Program("scope-outside", "tpu", ELSEWHERE, INSIDE, live=True),Program("scope-outside", "tpu", OUTSIDE, INSIDE, "a fit here raises", live=True)],
+        Program("scope-outside", "tpu", ELSEWHERE, INSIDE, live=True),Program("scope-outside", "tpu", OUTSIDE, INSIDE, "asked_inside=True", live=True)],
     "V11": [
         Program(
             "variable-in-step", "error", step("tf.Variable(tf.reduce_sum(x) * 0.0).assign_add(1.0)"),
             step("kept.assign_add(1.0)", "    kept = tf.Variable(0.0, aggregation=tf.VariableAggregation.SUM)"),
         )
     ],
-    "B8": [Program("uneven-replicas", "silent", model() + slices(".batch(4, drop_remainder=True).prefetch(1)"), model() + slices(), "have nothing to do")],
-    "B9": [Program("uneven-replicas", "silent", model() + slices(".batch(12, drop_remainder=True).prefetch(1)"), model() + slices(), "weighs more in the gradient")],
+    "B8": [Program("uneven-replicas", "silent", model() + slices(".batch(4, drop_remainder=True).prefetch(1)"), model() + slices(), "rows=(1, 1, 1, 1, 0, 0, 0, 0)")],
+    "B9": [Program("uneven-replicas", "silent", model() + slices(".batch(12, drop_remainder=True).prefetch(1)"), model() + slices(), "trains=True")],
     "B12": [
         Program(
             "unbatched-dataset", "tpu", model(n=1) + "def data():\n    return tf.data.Dataset.range(16).map(lambda n: (tf.cast(n, tf.float32), 0.0))\n",
-            model(n=1) + "def data():\n    ds = tf.data.Dataset.range(16).map(lambda n: (tf.cast(n, tf.float32)[None], 0.0))\n    return ds.batch(8, drop_remainder=True)\n", "IndexError",
+            model(n=1) + "def data():\n    ds = tf.data.Dataset.range(16).map(lambda n: (tf.cast(n, tf.float32)[None], 0.0))\n    return ds.batch(8, drop_remainder=True)\n", "shape=()",
         )
     ],
     "B11": [Program("unbatched-dataset", "tpu", model() + slices(".batch(16).unbatch().prefetch(1)"), model() + slices(".batch(8).unbatch()" + GOOD))],
-    "B14": [Program("dynamic-batch", "slow", model() + arrays(100), model() + arrays(96), "100 rows do not fill batches of 32")],
+    "B14": [Program("dynamic-batch", "slow", model() + arrays(100), model() + arrays(96), "source='arrays', shape=(None, 4), rows=100, size=32")],
     "B15": [
-        Program("dynamic-batch", "slow", model() + GENERATED, model() + slices(), "fit knows no batch size in advance of a generator"),
-        Program("dynamic-batch", "slow", model() + SEQUENCE.format(base="PyDataset"), model() + slices(), "of a PyDataset", frameworks=("keras",)),
+        Program("dynamic-batch", "slow", model() + GENERATED, model() + slices(), "source='generator'"),
+        Program("dynamic-batch", "slow", model() + SEQUENCE.format(base="PyDataset"), model() + slices(), "source='pydataset'", frameworks=("keras",)),
         Program("dynamic-batch", "slow", model() + SEQUENCE.format(base="Sequence"), model() + slices(), frameworks=("tf_keras",)),
         Program("python-pipeline", "slow", model() + GENERATED, model() + slices()),
     ],
-    "D7": [Program("composite-input", "tpu", RAGGED.format(cure=""), RAGGED.format(cure=DENSE_ROWS), "to_tensor()")],
-    "D9": [Program("string-input", "tpu", WORDS, NUMBERS, "already the padder fails")],
+    "D7": [Program("composite-input", "tpu", RAGGED.format(cure=""), RAGGED.format(cure=DENSE_ROWS), "kind='ragged'")],
+    "D9": [Program("string-input", "tpu", WORDS, NUMBERS, "dynamic=True")],
     "O1": [
         Program(
             "tpu-kernel", "tpu", "\n@tf.function\ndef within(x):\n    return tf.image.resize(x[:, :, None, None], (4, 1), 'bicubic')[:, :, 0, 0]\n" + own("return within(x)"),
@@ -280,9 +280,9 @@ PROGRAMS: dict[str, list[Program]] = {
         Program("tpu-kernel", "tpu", own(PRINT), own("return x"), "tf.print"),
         Program("tpu-kernel", "tpu", step("tf.print(loss)"), step(), "tf.print"),
     ],
-    "P4": [Program("shard-by-file", "tpu", model() + FILES.format(files=1), model() + FILES.format(files=4), "not enough for 4 hosts", tpu="v4-32")],
-    "P6": [Program("no-prefetch", "slow", model() + slices(".cache().prefetch(1).batch(16, drop_remainder=True)"), model() + slices(".cache()" + GOOD), "not prepared ahead")],
-    "T5": [Program("data-dependent-size", "slow", own("return tf.boolean_mask(x, x[:, 0] > 0)"), own("return tf.where(x > 0, x, 0.0)"), "reserves the largest possible number")],
+    "P4": [Program("shard-by-file", "tpu", model() + FILES.format(files=1), model() + FILES.format(files=4), "hosts=4, files=1", tpu="v4-32")],
+    "P6": [Program("no-prefetch", "slow", model() + slices(".cache().prefetch(1).batch(16, drop_remainder=True)"), model() + slices(".cache()" + GOOD), "early=True")],
+    "T5": [Program("data-dependent-size", "slow", own("return tf.boolean_mask(x, x[:, 0] > 0)"), own("return tf.where(x > 0, x, 0.0)"), "BoundedSize(")],
     "B2": [
         Program(
             "dynamic-unsupported", "tpu", own("return tf.concat([x, x], 0)[:1] + x").replace("64", "72"),
@@ -294,12 +294,12 @@ PROGRAMS: dict[str, list[Program]] = {
         ),
     ],
     "B13": [
-        Program("data-misfit", "error", model() + slices(".batch(80, drop_remainder=True).prefetch(1)"), model() + slices(), "holds fewer rows than one batch"),
+        Program("data-misfit", "error", model() + slices(".batch(80, drop_remainder=True).prefetch(1)"), model() + slices(), "code='no-batches'"),
     ],
-    "L2": [Program("gradient-scale", "silent", step(loss="mean(y, model(x)) / 8"), step(loss="mean(y, model(x))"), "8 times too small", frameworks=("keras",))],
+    "L2": [Program("gradient-scale", "silent", step(loss="mean(y, model(x)) / 8"), step(loss="mean(y, model(x))"), "times=0.125", frameworks=("keras",))],
     "L3": [
-        Program("gradient-scale", "silent", step(loss="tf.reduce_mean(tf.square(model(x) - y))"), step(), "8 times too large"),
-        Program("reported-loss-scale", "note", step().replace('"SUM"', '"MEAN"'), step(), "not what is learned"),
+        Program("gradient-scale", "silent", step(loss="tf.reduce_mean(tf.square(model(x) - y))"), step(), "times=8.0"),
+        Program("reported-loss-scale", "note", step().replace('"SUM"', '"MEAN"'), step(), "reduced='MEAN'"),
     ],
     "O7": [
         Program("shape-from-data", "tpu", own(f"n = tf.cast(tf.reduce_max(x), 'int32') + 4\nreturn x + {made}"), own(f"n = tf.shape(x)[1]\nreturn x + {made}"), says)
@@ -326,6 +326,6 @@ PROGRAMS: dict[str, list[Program]] = {
         )
     ],
     "L7": [  # behind a loop the batch axis is unknown, and an unknown axis is no broadcast
-        Program("loss-broadcast", "silent", own("return x").replace("L.Dense(1)", "L.Dense(3)"), WHILE + own("return within(x)"), "crosswise"),
+        Program("loss-broadcast", "silent", own("return x").replace("L.Dense(1)", "L.Dense(3)"), WHILE + own("return within(x)"), "Crosswise("),
     ],
 }  # fmt: skip

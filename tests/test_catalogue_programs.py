@@ -29,7 +29,7 @@ def test_the_program_is_found_and_the_near_miss_is_not(fact, number, framework):
     hit = [finding for finding in found if finding.rule == program.rule]
     assert hit, found
     assert hit[0].severity == program.severity
-    assert program.says in f"{hit[0].message} {hit[0].why}", hit
+    assert program.says in repr(hit[0].fact), hit[0].fact
     missed = report_of(program.passes, framework, program)
     assert program.rule not in [finding.rule for finding in missed.findings], missed.findings
     assert missed.ok or fact == "E5", missed.findings

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+import jupyter_tpushape as tpushape
 from jupyter_tpushape.cli import main
 from jupyter_tpushape.command.early import check_place
 
@@ -40,7 +41,7 @@ def program(tmp_path):
 def test_check_exits_1_on_something_serious_and_shows_the_fix(program, capsys):
     assert main(["check", f"{program}:broken", "--data", f"{program}:data", "--tpu", "none"]) == 1
     text = capsys.readouterr().out
-    assert "The inner axes of conv2d survive to sparse_categorical_crossentropy" in text
+    assert all(fact in text for fact in ("missing-flatten", "conv2d", "sparse_categorical_crossentropy"))
     assert "fix, tried and holds: Flatten before dense" in text
     assert "+" in text and "L.Flatten()" in text
 
@@ -107,6 +108,7 @@ def test_targets_and_rules_are_listed(capsys):
     assert main(["targets"]) == 0
     assert "v5e-8" in capsys.readouterr().out
     assert main(["rules", "missing-flatten"]) == 0
-    assert "Inner axes survive to the loss" in capsys.readouterr().out
+    title = next(rule.title for rule in tpushape.rules() if rule.id == "missing-flatten")
+    assert title in capsys.readouterr().out
     assert main(["doctor"]) == 0
     assert "tensorflow" in capsys.readouterr().out

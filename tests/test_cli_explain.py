@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import traceback
 
@@ -102,8 +103,8 @@ def test_the_text_says_what_it_means_what_to_do_and_which_line_is_yours(capsys):
     text = 'Traceback (most recent call last):\n  File "/home/a/train.py", line 7, in <module>\n  File "/venv/site-packages/keras/x.py", line 3, in y\n'
     assert main(["explain", text + "ValueError: Input 0 of layer lstm: expected ndim=3, found ndim=4."]) == 0
     out = capsys.readouterr().out
-    assert "Means: A layer works on 3 axes, the batch axis counted, and was given 4." in out
-    assert "Rule:  layer-rank (A layer wants another number of axes). Type tpushape rules layer-rank" in out
+    assert re.search(r"Means: .*\b3\b.*\b4\b", out)
+    assert re.search(r"Rule: +layer-rank \(.+\)\. Type tpushape rules layer-rank", out)
     assert "Your line in it: /home/a/train.py, line 7" in out
 
 

@@ -48,11 +48,10 @@ def test_a_batch_that_fits_is_found_by_compiling(monkeypatch):
     said = []
     report = tpushape.trace(model, specs(rows), tpu="v3-8", compiler="tpu", progress=said.append)
     (finding,) = [finding for finding in report.findings if finding.rule == "hbm-oom"]
-    assert finding.message.startswith(
-        "The train step does not compile within the 15.48 GiB that a program may have on a v3-8 core: temporaries need "
-    )
-    # The compiler's plan of buffers does not hold what it wants here: then no layer is named.
-    assert finding.why.startswith("The compiler does not say by which layers.") and not finding.nodes
+    assert (finding.fact.target, finding.fact.temporaries, size(finding.fact.has)) == ("v3-8", True, "15.48 GiB")
+    assert finding.fact.needs > finding.fact.has
+    # The compiler's buffer plan does not contain what it needs here, so no layer is named.
+    assert not finding.fact.layers and not finding.nodes
     batch = finding.fixes[0]
     assert (
         batch.verified
@@ -99,11 +98,13 @@ def test_what_does_not_fit_in_float32_is_seen_to_fit_in_mixed_bfloat16_and_remat
     data = tf.TensorSpec((8 * 40960, 128)), tf.TensorSpec((8 * 40960, 10))
     report = tpushape.trace(refining(framework), data, tpu="v2-8", compiler="tpu")
     (finding,) = [finding for finding in report.findings if finding.rule == "hbm-oom"]
-    assert (
-        finding.message
-        == "The train step does not compile within the 7.48 GiB that a program may have on a v2-8 core: temporaries need 7.59 GiB."
-    )
-    assert finding.why.startswith("Most is taken by r0 1.88 GiB, r1 1.88 GiB, r2 1.88 GiB, when most is in use at once.")
+    fact = finding.fact
+    assert (fact.target, fact.temporaries, size(fact.needs), size(fact.has)) == ("v2-8", True, "7.59 GiB", "7.48 GiB")
+    assert fact.most and [(name, size(taken)) for name, taken in fact.layers] == [
+        ("r0", "1.88 GiB"),
+        ("r1", "1.88 GiB"),
+        ("r2", "1.88 GiB"),
+    ]
     fixes = {fix.title.split(":")[0]: fix for fix in finding.fixes if fix.verified}
     scopes = {"Compute in mixed_bfloat16": lambda: mixed(keras)}
     if framework == "keras":
@@ -207,7 +208,8 @@ def test_the_layers_that_take_the_room_are_named(monkeypatch):
     answering(monkeypatch, lambda _: answer)
     report = tpushape.trace(model, specs(64)[0], tpu="v5e-8", compiler="tpu", fixes=False)
     (finding,) = report.findings
-    assert "Most is taken by wide 19.00 GiB, " in finding.why and "512.00 MiB, when most is in use at once." in finding.why
+    assert finding.fact.most and [taken for _, taken in finding.fact.layers] == [19 * 2**30, 2**29]
+    assert finding.fact.layers[0][0] == "wide"
     assert [report.flow.node(node).kind for node in finding.nodes] == ["layer", "input"]
 
 
@@ -220,9 +222,8 @@ def test_a_failure_of_the_compilers_own_is_no_refusal(monkeypatch):
         pytest.skip(bridge.check())
     (finding,) = report.findings
     assert (finding.rule, finding.severity) == ("no-verdict", "note")
-    assert finding.message == (
-        "No verdict on the forward pass: the TPU compiler failed on a check of its own: INTERNAL: RET_CHECK failure (x.cc:390) arity"
-    )
+    assert (finding.fact.kind, finding.fact.said) == ("broke", "INTERNAL: RET_CHECK failure (x.cc:390) arity")
+    assert finding.fact.said in finding.message
     assert asked == ["quick", "full"]
 
 
@@ -240,10 +241,9 @@ def test_what_does_not_fit_loosely_packed_and_has_no_other_answer_is_open(monkey
     answering(monkeypatch, answers.get)
     report = tpushape.trace(pictures("keras"), specs(64)[0], tpu="v5e-8", compiler="tpu")
     (finding,) = report.findings
-    assert (
-        finding.rule == "no-verdict"
-        and "it needs 20.00 GiB and there are 15.75 GiB; whether it compiles within that at full effort is open" in finding.why
-    )
+    assert finding.rule == "no-verdict"
+    assert (size(finding.fact.needs), size(finding.fact.has)) == ("20.00 GiB", "15.75 GiB")
+    assert "20.00 GiB" in finding.why and "15.75 GiB" in finding.why
 
 
 @needs_libtpu

@@ -187,10 +187,9 @@ def test_the_magic_alone_shows_the_last_failure_with_fixes_that_were_tried(loade
 def test_a_fault_at_the_loss_is_told_by_its_cause_upstream(loaded, lib):
     book = loaded(lib)
     book.run(TRAIN)
-    assert one_line(book.err) == (
-        "tpushape ▸ The inner axes of conv (Conv2D) survive to sparse_categorical_crossentropy: "
-        "the predictions are (16, 6, 6, 3), the labels (16,). (In[3]:2) Type %tpushape to see it."
-    )
+    line = one_line(book.err)
+    assert line.startswith("tpushape ▸ ") and "(In[3]:2)" in line
+    assert all(fact in line for fact in ("conv (Conv2D)", "sparse_categorical_crossentropy", "(16, 6, 6, 3)", "(16,)"))
     book.run("%tpushape")
     assert "✓ fix, tried and holds: Flatten before head" in book.out
 

@@ -29,14 +29,14 @@ def faults_of_wording(finding):
     """What a reader would stumble over in a finding's words."""
     faults = []
     if not re.match(r"[A-Za-z0-9_(<\[]", finding.message) or not finding.message.endswith((".", "?")):
-        faults.append("the message is no whole sentence")
+        faults.append("the message is not a complete sentence")
     if len(SENTENCE.findall(finding.message)) > 1 or len(finding.message) > 200:
-        faults.append("the message is more than one plain sentence")
+        faults.append("the message is more than one sentence")
     if NOT_WORDS.search(finding.message):
-        faults.append("the message shows Python's inside")
-    said = finding.why.split("It says:")[0]
-    if len(SENTENCE.findall(said)) > 3:
-        faults.append("the reason takes more than three sentences")
+        faults.append("the message shows Python internals")
+    said = finding.why.split("The error:")[0]
+    if len(SENTENCE.findall(said)) > 5 or any(len(one.split()) > 35 for one in SENTENCE.split(said)):
+        faults.append("the reason has more than five sentences, or one of more than 35 words")
     if said and not said.strip().endswith((".", "`", "?")):
         faults.append("the reason stops in the middle")
     if (finding.expected is None) != (finding.found is None):

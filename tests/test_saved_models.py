@@ -116,7 +116,7 @@ def test_sequence_output_with_one_label_a_sentence(framework, folders):
 
     ((rule, message),) = found(build)
     assert rule == "missing-flatten"
-    assert "gives one vector for every token, and there is one label a sample: the predictions are (4, 12, 2), the labels (4,)." in message
+    assert "(4, 12, 2)" in message and "(4,)" in message and "token" in message
 
 
 @BOTH
@@ -133,19 +133,17 @@ def test_a_dict_that_meets_a_dense(framework, folders, sequential):
 
     ((rule, message),) = found(build)
     assert rule == "dict-output"
-    assert "gives a dict (" in message
-    assert "pooled_output" in message
-    assert message.endswith("takes one tensor.")
+    assert "pooled_output" in message and "sequence_output" in message and "dense" in message
 
 
 @BOTH
 @pytest.mark.parametrize(
     ("make", "gets"),
     [
-        (lambda framework: framework.Input((12,), dtype="int32"), "and gets one tensor (?, 12) int32."),
-        (lambda framework: [framework.Input((12,), dtype="int32", name=key) for key in KEYS], "and gets a list of 3 tensors."),
-        (lambda framework: inputs(framework, ("ids", "mask", "types")), "and gets a dict of ids, mask, types."),
-        (lambda framework: inputs(framework, dtype="float32"), "takes int32 for input_mask, and gets float32."),
+        (lambda framework: framework.Input((12,), dtype="int32"), ("one tensor", "(?, 12)", "int32")),
+        (lambda framework: [framework.Input((12,), dtype="int32", name=key) for key in KEYS], ("a list of 3 tensors",)),
+        (lambda framework: inputs(framework, ("ids", "mask", "types")), ("a dict of ids, mask, types",)),
+        (lambda framework: inputs(framework, dtype="float32"), ("int32", "input_mask", "float32")),
     ],
     ids=["one tensor", "a list", "other names", "floats"],
 )
@@ -156,7 +154,7 @@ def test_another_structure_than_the_signature_takes(framework, folders, make, ge
 
     ((rule, message),) = found(build)
     assert rule == "saved-model-input"
-    assert message.endswith(gets)
+    assert all(part in message for part in gets)
 
 
 def test_an_endpoint_that_takes_names(folders):
@@ -177,7 +175,7 @@ def test_a_hub_layer_in_a_keras_3_model(folders, sequential):
         given = inputs(keras)
         return finish(keras, given, hub.KerasLayer(folders[0])(given)["pooled_output"])
 
-    assert found(build) == [("hub-layer-in-keras-3", "hub.KerasLayer is a layer of tf_keras and has no place in a Keras 3 model.")]
+    assert [rule for rule, _ in found(build)] == ["hub-layer-in-keras-3"]
 
 
 @BOTH
@@ -199,6 +197,6 @@ def test_text_that_is_preprocessed_inside_the_model(framework, folders):
         return finish(framework, given, layer(framework, folders[0])(layer(framework, folders[1])(given))["pooled_output"])
 
     report = tpushape.trace(build, sentences(), tpu="v5e-8", fixes=False)
-    ((rule, message),) = [(finding.rule, finding.message) for finding in report.findings]
-    assert (rule, message) == ("string-input", "x is text, which a TPU cannot hold, and the first operation on it has no TPU kernel.")
+    (finding,) = report.findings
+    assert (finding.rule, finding.fact.path, finding.fact.dynamic) == ("string-input", ("x",), False)
     assert report.flow.node(report.findings[0].nodes[0]).op in ("KerasLayer", "TFSMLayer")

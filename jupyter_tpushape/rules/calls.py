@@ -13,17 +13,17 @@ from .facts.calls import MadeAnew, NotCalled, VectorLoss
 from .registry import check, rule
 
 MADE = rule(
-    "made-in-call", "A layer, variable, metric or optimizer is made in every call", severity="error", backend="tensorflow", source="found by calling the program a second time",
+    "made-in-call", "A layer, variable, metric or optimizer is created in every call", severity="error", backend="tensorflow", source="calling the program a second time",
     fails=sequential("Own(), L.Dense(1)", more="class Own(L.Layer):\n    def call(self, x):\n        return L.Dense(4)(x)"),
     passes=sequential(
         "Own(), L.Dense(1)",
         more="class Own(L.Layer):\n    def __init__(self):\n        super().__init__(); self.inner = L.Dense(4)\n    def call(self, x):\n        return self.inner(x)",
     ),
-    doc="""Only what holds variables counts: an Add, a ReLU or a Reshape may be made wherever it is used. What is made once and kept, as in
-`if self.inner is None`, is not reported; nor is a model that runs eagerly (run_eagerly=True), which does not raise.""",
+    doc="""Only objects with variables are reported: an Add, a ReLU or a Reshape can be created anywhere. An object that is created once and kept, as with
+`if self.inner is None`, is not reported. Neither is a model that runs eagerly (run_eagerly=True), which raises no error.""",
 )  # fmt: skip
 UNCALLED = rule(
-    "layer-uncalled", "A layer is made from a tensor where it was to be called on it", severity="error", source="the arguments of the layer's constructor",
+    "layer-uncalled", "A layer is created with a tensor instead of called on it", severity="error", source="the arguments of the layer's constructor",
     fails="""
 def build():
     i = keras.Input((4, 4)); x = L.Flatten(i)
@@ -36,7 +36,7 @@ def build():
 """,
 )  # fmt: skip
 VECTOR = rule(
-    "add-loss-vector", "A layer adds one loss a sample instead of a scalar", severity="silent", source="the shape of what add_loss is given, with one row more",
+    "add-loss-vector", "A layer adds one loss value per sample instead of a scalar", severity="silent", source="the shape passed to add_loss, traced again with one more row",
     fails=sequential("Own(), L.Dense(1)", more="class Own(L.Layer):\n    def call(self, x):\n        self.add_loss(tf.reduce_sum(tf.square(x), axis=-1))\n        return x"),
     passes=sequential("Own(), L.Dense(1)", more="class Own(L.Layer):\n    def call(self, x):\n        self.add_loss(tf.reduce_mean(tf.square(x)))\n        return x"),
 )  # fmt: skip

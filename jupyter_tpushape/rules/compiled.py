@@ -15,11 +15,11 @@ def data():
     return np.zeros((8, 8), "float32"), {"age": np.zeros((8, 1), "float32"), "size": np.zeros((8, 2), "float32")}
 """
 OUTPUTS = rule(
-    "output-names", "Losses, metrics, labels or weights do not match the model's outputs", severity="error", source="Keras' compile, and the outputs' own names",
+    "output-names", "Losses, metrics, labels or weights do not match the model's outputs", severity="error", source="Keras' compile, and the names of the outputs",
     fails=_TWO % '{"age": "mse", "height": "mse"}', passes=_TWO % '{"age": "mse", "size": "mse"}',
 )  # fmt: skip
 METRIC_LABELS = rule(
-    "metric-labels", "A metric reads labels of another kind than the loss", severity="error", source="the metric's own update_state, run symbolically",
+    "metric-labels", "A metric expects different labels than the loss", severity="error", source="the metric's update_state, run symbolically",
     fails="""
 def build():
     m = keras.Sequential([keras.Input((8,)), L.Dense(5, activation="softmax")])

@@ -73,7 +73,7 @@ class Break(NamedTuple):
 _STATES = ("initial_state", "initial_states", "states")
 
 STATES = rule(
-    "rnn-states", "A recurrent layer gets other states than it keeps", severity="error", source="the layer's own state_size, and the states handed over",
+    "rnn-states", "The initial state does not match the recurrent layer", severity="error", source="the layer's state_size, and the states passed to it",
     fails="""
 def build():
     e, d = keras.Input((6, 8)), keras.Input((4, 8)); _, h, c = L.LSTM(16, return_state=True)(e)
@@ -88,11 +88,11 @@ def build():
 def data():
     return [np.zeros((8, 6, 8), "float32"), np.zeros((8, 4, 8), "float32")], None
 """,
-    doc="""An LSTM keeps two states of as many numbers as it has units, a GRU or SimpleRNN one. Bidirectional keeps those of both directions, the
-forward ones first. Asked of the layer itself, so cells of your own are covered.""",
+    doc="""An LSTM has two states with one value per unit, a GRU or SimpleRNN has one. Bidirectional has the states of both directions, forward first. The
+states come from the layer itself, so custom cells are covered.""",
 )  # fmt: skip
 STATEFUL = rule(
-    "stateful-batch", "A stateful layer gets another number of samples than it keeps states for", severity="error", source="Keras' own checks of stateful layers",
+    "stateful-batch", "The batch size does not match the states of a stateful layer", severity="error", source="Keras' checks of stateful layers",
     fails="""
 def build():
     return keras.Sequential([keras.Input(batch_shape=(1, 10, 3)), L.LSTM(4, stateful=True), L.Dense(1)])
@@ -108,7 +108,7 @@ def data():
     frameworks=("keras",),
 )  # fmt: skip
 WEIGHTS = rule(
-    "weights-apart", "An array does not fit the weight that it is put into", severity="error", source="Keras' own check in set_weights",
+    "weights-apart", "An array does not match the shape of the weight", severity="error", source="Keras' check in set_weights",
     fails="""
 def build():
     e = L.Embedding(11, 4); e.build((None, 6)); e.set_weights([np.zeros((10, 4))])
@@ -121,7 +121,7 @@ def build():
 """,
 )  # fmt: skip
 DISCONNECTED = rule(
-    "graph-disconnected", "A model is made of other inputs than its output comes from", severity="error", source="the symbolic tensors' own history",
+    "graph-disconnected", "The model's output depends on an input that the model does not declare", severity="error", source="the history of the symbolic tensors",
     fails="""
 def build():
     a, b = keras.Input((3,)), keras.Input((3,)); return keras.Model(a, L.Dense(1)(L.Concatenate()([a, b])))
@@ -132,7 +132,7 @@ def build():
 """,
 )  # fmt: skip
 SYMBOLIC = rule(
-    "symbolic-tensor", "A line asks more of a symbolic tensor than it is", severity="error", source="Keras 3: a KerasTensor has a shape and a dtype",
+    "symbolic-tensor", "A line needs values that a symbolic tensor does not have", severity="error", source="Keras 3: a KerasTensor has a shape and a dtype",
     fails="""
 def build():
     i = keras.Input((4,)); x = L.Dense(2)(i)
@@ -146,7 +146,7 @@ def build():
     frameworks=("keras",),
 )  # fmt: skip
 DTYPES = rule(
-    "dtype-mix", "An operation is given tensors of different dtypes", severity="error", source="TensorFlow's own check of an operation's inputs",
+    "dtype-mix", "An operation receives tensors of different dtypes", severity="error", source="TensorFlow's check of an operation's inputs",
     fails="""
 class Scale(L.Layer):
     def call(self, x):

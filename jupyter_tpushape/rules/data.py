@@ -13,9 +13,9 @@ from .registry import check, rule
 
 DATA_RAISES = rule(
     "data-raises",
-    "The code that prepares the data raises",
+    "The code that prepares the data raises an error",
     severity="error",
-    source="NumPy's, TensorFlow's or the user's own exception",
+    source="the exception raised by NumPy, TensorFlow or the program",
     fails="""
 def build():
     m = keras.Sequential([keras.Input((784,)), L.Dense(10)]); m.compile("sgd", "mse"); return m
@@ -32,9 +32,9 @@ def data():
 
 DATA_MISFIT = rule(
     "data-misfit",
-    "fit() will refuse the data as it is",
+    "fit() rejects the data",
     severity="error",
-    source="tpu-rules B13; Keras' data adapters",
+    source="tpu-rules B13; Keras data adapters",
     fails="""
 def build():
     m = keras.Sequential([keras.Input((4,)), L.Dense(1)]); m.compile("sgd", "mse"); return m
@@ -73,9 +73,9 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
 
 SAMPLED = rule(
     "data-sampled",
-    "How the data could be looked at",
+    "How the data was sampled",
     severity="note",
-    source="the sampler itself",
+    source="the data sampler",
     fails="""
 def build():
     m = keras.Sequential([keras.Input((4,)), L.Dense(1)]); m.compile("sgd", "mse"); return m

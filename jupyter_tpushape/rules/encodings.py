@@ -12,8 +12,8 @@ from .registry import check, rule
 from .upstream import ancestors
 
 CODED = rule(
-    "embedding-coded", "An Embedding reads a code with a place for every word, not the words' numbers", severity="silent", frameworks=("keras",),
-    source="what TextVectorization and CategoryEncoding give in each output_mode",
+    "embedding-coded", "An Embedding receives encoded words instead of word ids", severity="silent", frameworks=("keras",),
+    source="the output of TextVectorization and CategoryEncoding in each output_mode",
     fails="""
 def build():
     i = keras.Input((3,), dtype="int32"); x = L.CategoryEncoding(num_tokens=6, output_mode="multi_hot")(i)

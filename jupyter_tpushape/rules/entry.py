@@ -17,7 +17,7 @@ from .facts.entry import AxisAdded, CastAtDoor, CutIntoPatches, Door, Fault, Mis
 from .registry import check, rule
 from .saved_models import finding_of as saved_model_finding
 
-_SOURCE = "Keras' input checks (tpu-rules L9); the declared shape is compared with the data directly"
+_SOURCE = "Keras' input checks (tpu-rules L9); tpushape compares the declared shape with the data"
 
 
 def _example(declared: str, rows: str, layer: str = "L.Flatten(), L.Dense(2)") -> str:
@@ -48,20 +48,20 @@ def data():
 """,
 )  # fmt: skip
 BATCH_DECLARED = rule(
-    "batch-in-input-shape", "The declared input shape counts the batch axis too", severity="error", source=_SOURCE,
+    "batch-in-input-shape", "The declared input shape includes the batch axis", severity="error", source=_SOURCE,
     fails=_example("(16, 7, 1)", "(16, 7, 1)", "L.LSTM(4), L.Dense(2)"), passes=_example("(7, 1)", "(16, 7, 1)", "L.LSTM(4), L.Dense(2)"),
 )  # fmt: skip
 CHANNELS_ORDER = rule(
-    "channels-order", "Channels first against channels last", severity="error", source=_SOURCE,
+    "channels-order", "Channels-first data for a channels-last model, or the reverse", severity="error", source=_SOURCE,
     fails=_example("(3, 32, 32)", "(8, 32, 32, 3)", "L.Conv2D(4, 3, strides=3), L.MaxPooling2D(2), L.Flatten(), L.Dense(2)"),
     passes=_example("(32, 32, 3)", "(8, 32, 32, 3)", _CONV),
 )  # fmt: skip
 SWAPPED = rule(
-    "swapped-axes", "Two axes of the data stand in the other order", severity="error", source=_SOURCE,
+    "swapped-axes", "Two axes of the data are swapped", severity="error", source=_SOURCE,
     fails=_example("(1, 20)", "(8, 20, 1)", "L.LSTM(4), L.Dense(2)"), passes=_example("(20, 1)", "(8, 20, 1)", "L.LSTM(4), L.Dense(2)"),
 )  # fmt: skip
 TRANSPOSED = rule(
-    "transposed-input", "A sample lies as a column where a row is expected", severity="error", source=_SOURCE,
+    "transposed-input", "A sample is a column instead of a row", severity="error", source=_SOURCE,
     fails="""
 def build():
     return keras.Sequential([keras.Input((3,)), L.Dense(4)])
@@ -76,23 +76,23 @@ def data():
 """,
 )  # fmt: skip
 FLATTENED = rule(
-    "flattened-input", "The data is flat where the model declares axes, or the other way round", severity="error", source=_SOURCE,
+    "flattened-input", "The data is flattened but the declared input is not, or the reverse", severity="error", source=_SOURCE,
     fails=_example("(28, 28, 1)", "(8, 784)", _CONV), passes=_example("(28, 28, 1)", "(8, 28, 28, 1)", _CONV),
 )  # fmt: skip
 PATCHES = rule(
-    "input-patches", "The data is a picture cut into patches where the model takes the whole one", severity="error", source=_SOURCE,
+    "input-patches", "The data is split into patches but the model expects whole images", severity="error", source=_SOURCE,
     fails=_example("(16, 16, 3)", "(8, 4, 192)", _CONV), passes=_example("(16, 16, 3)", "(8, 16, 16, 3)", _CONV),
 )  # fmt: skip
 RANK = rule(
-    "input-rank", "The data has another number of axes than the model declares", severity="error", source=_SOURCE,
+    "input-rank", "The data's rank differs from the declared input", severity="error", source=_SOURCE,
     fails=_example("(3,)", "(8, 3, 3)", "L.LSTM(4), L.Dense(2)"), passes=_example("(3, 3)", "(8, 3, 3)", "L.LSTM(4), L.Dense(2)"),
 )  # fmt: skip
 AXIS = rule(
-    "input-axis", "An axis of the data has another size than the model declares", severity="error", source=_SOURCE,
+    "input-axis", "A dimension of the data differs from the declared input", severity="error", source=_SOURCE,
     fails=_example("(3,)", "(8, 2)", "L.Dense(2)"), passes=_GOOD,
 )  # fmt: skip
 STRUCTURE = rule(
-    "input-structure", "The model takes other inputs than the data brings", severity="error", source=_SOURCE,
+    "input-structure", "The data does not match the model's inputs", severity="error", source=_SOURCE,
     fails="""
 def build():
     a, b = keras.Input((3,)), keras.Input((4,)); return keras.Model([a, b], L.Concatenate()([a, b]))
@@ -107,7 +107,7 @@ def data():
 """,
 )  # fmt: skip
 DTYPE = rule(
-    "input-dtype", "The data is text where the model takes numbers", severity="error", source=_SOURCE,
+    "input-dtype", "The data is text but the model expects numbers", severity="error", source=_SOURCE,
     fails="""
 def build():
     return keras.Sequential([keras.Input((1,)), L.Dense(4)])
@@ -122,7 +122,7 @@ def data():
 """,
 )  # fmt: skip
 CAST = rule(
-    "input-cast", "Integers are cast to floats at the door", severity="note", source="tpu-rules D4: Keras casts, nothing breaks",
+    "input-cast", "Keras casts integer data to float", severity="note", source="tpu-rules D4: Keras casts, no error",
     fails="""
 def build():
     m = keras.Sequential([keras.Input((6,)), L.Dense(2)]); m.compile("sgd", "mse"); return m
@@ -132,7 +132,7 @@ def data():
     passes=_GOOD,
 )  # fmt: skip
 EXPANDED = rule(
-    "input-expanded", "Keras adds the missing trailing axis itself", severity="note", source="keras/src/models/functional.py, _adjust_input_rank",
+    "input-expanded", "Keras adds a missing trailing axis", severity="note", source="keras/src/models/functional.py, _adjust_input_rank",
     fails=_example("(6, 6, 1)", "(8, 6, 6)"), passes=_example("(6, 6, 1)", "(8, 6, 6, 1)"),
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""One kind of message that the catalogue knows."""
+"""One kind of message in the catalog of known messages."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Known:
-    """One kind of message. ``means`` and ``todo`` may name the pattern's groups; ``rule`` is an id of the register, or ``""``.
+    """One kind of message. ``means`` and ``todo`` may use the pattern's groups; ``rule`` is the id of a rule, or ``""``.
 
-    ``family``: what many messages have in common; it speaks only where nothing more telling does.
+    ``family``: matches many messages; used only if no specific entry matches.
     """
 
     rule: str
@@ -21,6 +21,6 @@ class Known:
 
 
 def known(rule: str, pattern: str | tuple[str, ...], means: str, todo: str, *, family: bool = False) -> Known:
-    """An entry of the catalogue; several patterns are alternatives."""
+    """An entry of the catalog; several patterns are alternatives."""
     whole = pattern if isinstance(pattern, str) else "|".join(pattern)
     return Known(rule, re.compile(whole, re.DOTALL), means, todo, family)

@@ -56,7 +56,7 @@ from .tpu_setup import told as set_up_finding
 from .upstream import lost_batch
 from .words import MERGES, axes_of, blamed, givers
 
-_SOURCE = "Keras' input checks and TensorFlow's shape inference, from the inputs recorded at the call"
+_SOURCE = "Keras' input checks and TensorFlow's shape inference, applied to the recorded inputs"
 
 
 def _pair(bad: str, good: str, shape: str = "(8, 8, 3)") -> tuple[str, str]:
@@ -70,9 +70,9 @@ def data():
 
 
 _rank = _pair("L.Conv2D(4, 3), L.LSTM(5)", "L.Conv2D(4, 3), L.Reshape((36, 4)), L.LSTM(5)")
-RANK = rule("layer-rank", "A layer wants another number of axes", severity="error", source=_SOURCE, fails=_rank[0], passes=_rank[1])
+RANK = rule("layer-rank", "Input has the wrong rank for the layer", severity="error", source=_SOURCE, fails=_rank[0], passes=_rank[1])
 AXIS = rule(
-    "layer-axis", "A layer's weights were made for another size", severity="error", source=_SOURCE,
+    "layer-axis", "The layer was built for a different input size", severity="error", source=_SOURCE,
     fails="""
 def build():
     d = L.Dense(4); d.build((None, 5)); return keras.Sequential([keras.Input((3,)), d, L.Dense(2)])
@@ -93,20 +93,18 @@ def data():
     return np.zeros((4, 8, 8, 3), "float32"), None
 """
 MERGE = rule(
-    "merge-shapes", "Branches that are merged have different shapes", severity="error", source=_SOURCE,
+    "merge-shapes", "Merged branches have different shapes", severity="error", source=_SOURCE,
     fails=_merge % "L.MaxPooling2D()(a)", passes=_merge % "L.Conv2D(4, 1)(i)",
 )  # fmt: skip
 _reshape = _pair("L.Reshape((5, 5))", "L.Reshape((8, 24))")
 RESHAPE = rule(
-    "reshape-size", "A reshape asks for another number of elements", severity="error", source=_SOURCE, fails=_reshape[0], passes=_reshape[1]
+    "reshape-size", "A reshape changes the number of elements", severity="error", source=_SOURCE, fails=_reshape[0], passes=_reshape[1]
 )
 _window = _pair("L.Conv2D(4, 9)", "L.Conv2D(4, 9, padding='same')")
-WINDOW = rule(
-    "window-too-large", "A window is larger than what it slides over", severity="error", source=_SOURCE, fails=_window[0], passes=_window[1]
-)
+WINDOW = rule("window-too-large", "Window larger than its input", severity="error", source=_SOURCE, fails=_window[0], passes=_window[1])
 _unknown = _pair("L.Flatten(), L.Dense(4)", "L.GlobalAveragePooling2D(), L.Dense(4)", "(None, None, 3)")
 UNKNOWN = rule(
-    "axis-unknown", "A layer needs an axis whose size is not declared", severity="error", source=_SOURCE,
+    "axis-unknown", "A layer needs a dimension that is not declared", severity="error", source=_SOURCE,
     fails=_unknown[0].replace("(4, *(None, None, 3))", "(4, 8, 8, 3)"), passes=_unknown[1].replace("(4, *(None, None, 3))", "(4, 8, 8, 3)"),
 )  # fmt: skip
 _attention = """
@@ -117,7 +115,7 @@ def data():
     return [np.zeros((2, 3, 4), "float32"), np.zeros((2, 5, 4), "float32"), np.ones((2, 3, %d), bool)], None
 """
 ATTENTION = rule(
-    "attention-shapes", "Query, value or mask of an attention do not fit together", severity="error", source=_SOURCE,
+    "attention-shapes", "Query, value or mask of an attention layer have incompatible shapes", severity="error", source=_SOURCE,
     fails=_attention % (3, 3), passes=_attention % (5, 5),
 )  # fmt: skip
 _op = """
@@ -130,7 +128,7 @@ def data():
     return np.zeros((4, 6), "float32"), None
 """
 OPERATION = rule(
-    "op-shapes", "An operation between layers gets shapes that do not fit", severity="error", source=_SOURCE, fails=_op % 4, passes=_op % 5
+    "op-shapes", "An operation between layers receives incompatible shapes", severity="error", source=_SOURCE, fails=_op % 4, passes=_op % 5
 )
 _raises = """
 class Odd(L.Layer):
@@ -145,18 +143,18 @@ def data():
 """
 RAISES = rule(
     "layer-raises",
-    "A layer raises an error of its own",
+    "A layer raises an error",
     severity="error",
-    source="the exception itself",
+    source="the exception that the layer raises",
     fails=_raises % 0,
     passes=_raises % 1,
 )
 
 CODE = rule(
     "code-raises",
-    "A line outside of any layer raises",
+    "A line outside any layer raises an error",
     severity="error",
-    source="NumPy's, TensorFlow's or the user's own exception",
+    source="the exception raised by NumPy, TensorFlow or the program",
     fails="""
 def build():
     table = np.arange(12, dtype="float32").reshape(5, 5)

@@ -36,13 +36,13 @@ def _example(layout: str, units: int = 512) -> str:
 _RIGHT = _example('layout[".*up/kernel"] = (None, "model")')
 _COMMON: dict[str, Any] = {"backend": "jax", "frameworks": ("keras",), "passes": _RIGHT}
 UNUSED = rule(
-    "layout-key", "A key of the layout map fits no variable", severity="silent", source="keras.distribution.LayoutMap.__getitem__: re.fullmatch",
+    "layout-key", "A key of the layout map matches no variable", severity="silent", source="keras.distribution.LayoutMap.__getitem__: re.fullmatch",
     fails=_example('layout["up.*"] = (None, "model"); layout["kernel"] = ("model",)'), **_COMMON,
-    doc="""Variables that no key fits are held whole by every device, without a word: a model that was to be cut then needs the memory of one
-that is not. A key that fits nothing and is near no variable is a note.""",
+    doc="""Variables that match no key are silently replicated on every device, so a model that should be sharded needs the memory of an unsharded one. A
+key that matches no variable and resembles none is a note.""",
 )  # fmt: skip
 CLASH = rule(
-    "layout-clash", "Two keys of the layout map fit one variable", severity="error", source="keras.distribution.LayoutMap.__getitem__",
+    "layout-clash", "Two keys of the layout map match one variable", severity="error", source="keras.distribution.LayoutMap.__getitem__",
     fails=_example('layout[".*up.*"] = (None, "model"); layout[".*kernel"] = ("model", None)'), **_COMMON,
 )  # fmt: skip
 LONG = rule(
@@ -50,23 +50,23 @@ LONG = rule(
     fails=_example('layout[".*up.*"] = (None, "model")'), **_COMMON,
 )  # fmt: skip
 TWICE = rule(
-    "layout-axis-twice", "A layout names an axis of the mesh twice", severity="error", source="jax.sharding.PartitionSpec: DuplicateSpecError",
+    "layout-axis-twice", "A layout uses a mesh axis twice", severity="error", source="jax.sharding.PartitionSpec: DuplicateSpecError",
     fails=_example('layout[".*up/kernel"] = ("model", "model")'), **_COMMON,
 )  # fmt: skip
 UNDIVIDED = rule(
-    "layout-indivisible", "A variable does not divide over the mesh", severity="tpu", source="jax.device_put: IndivisibleError",
+    "layout-indivisible", "A variable cannot be sharded evenly over the mesh", severity="tpu", source="jax.device_put: IndivisibleError",
     fails=_example('layout[".*up/kernel"] = (None, "model")', 510), **_COMMON,
 )  # fmt: skip
 IDLE = rule(
-    "mesh-axis-idle", "Devices along an axis of the mesh repeat each other's work", severity="slow", source="keras.distribution.ModelParallel",
+    "mesh-axis-idle", "Devices along a mesh axis repeat each other's work", severity="slow", source="keras.distribution.ModelParallel",
     fails=_example('layout[".*up/kernel"] = (None, None)'), **_COMMON,
 )  # fmt: skip
 WHOLE = rule(
-    "layout-whole", "A large variable lies whole on every device", severity="note", source="keras.distribution.ModelParallel.get_variable_layout",
+    "layout-whole", "A large variable is replicated on every device", severity="note", source="keras.distribution.ModelParallel.get_variable_layout",
     fails=_example('layout[".*head/kernel"] = ("model", None)', 131072), **_COMMON,
 )  # fmt: skip
 EARLY = rule(
-    "mesh-set-late", "The model was made before the distribution was set", severity="error",
+    "mesh-set-late", "The model was built before the distribution was set", severity="error",
     source="keras/src/backend/jax/trainer.py: a mix of local and distributed variables", backend="jax", frameworks=("keras",),
     fails="""
 def build():
@@ -91,7 +91,7 @@ def strategy():
         D.set_distribution(D.DataParallel(device_mesh=D.DeviceMesh((8,), ["batch"], devices=[f"tpu:{i}" for i in range(8)])))
     return D.distribution()
 """,
-    doc="`keras.distribution.set_distribution` lays variables as they are made, and moves none that are there.",
+    doc="`keras.distribution.set_distribution` places variables when they are created, and does not move existing ones.",
 )  # fmt: skip
 _OWN_OPTIMIZER = """
 class Momentum(keras.optimizers.Optimizer):
@@ -103,14 +103,14 @@ class Momentum(keras.optimizers.Optimizer):
         self.assign(speed, 0.9 * speed + gradient); self.assign_sub(variable, rate * speed)
 """
 SLOT = rule(
-    "layout-slot", "The optimizer lays a slot out otherwise than its variable", severity="slow",
+    "layout-slot", "An optimizer variable has a different layout than its model variable", severity="slow",
     source="keras.optimizers.Optimizer.add_variable: a variable without a layout takes the map's for its own path", **{
         **_COMMON,
         "passes": _OWN_OPTIMIZER.format(made='self.add_variable_from_reference(v, "speed")') + _RIGHT.replace('"sgd"', "Momentum(0.1)"),
     },
     fails=_OWN_OPTIMIZER.format(made='self.add_variable(v.shape, name="speed")') + _RIGHT.replace('"sgd"', "Momentum(0.1)"),
-    doc="""Each step needs both in one layout, so one of them is exchanged between devices in every step; a slot that is whole takes as much
-memory on every device as its variable on all of them.""",
+    doc="""Every step needs both in one layout, so one of them is exchanged between devices in every step. A replicated slot uses as much memory on each
+device as its variable on all of them.""",
 )  # fmt: skip
 
 

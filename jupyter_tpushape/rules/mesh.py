@@ -46,11 +46,11 @@ class Noise(L.Layer):
     def call(self, x):
         return x + keras.random.normal(keras.ops.shape(x), seed=self.seed)"""
 BATCH = rule(
-    "mesh-batch", "The batch does not divide over the devices", severity="tpu", source="tpu-rules B17 (Keras 3.15 on JAX, eight CPU devices)",
+    "mesh-batch", "The batch is not divisible by the number of devices", severity="tpu", source="tpu-rules B17 (Keras 3.15 on JAX, eight CPU devices)",
     tpu="v5e-8", backend="jax", frameworks=("keras",), fails=_ROWS.format(12), passes=_ROWS.format(64),
-    doc="""`keras.distribution` lays every batch over the mesh in equal parts, the last one included:
-`Sharding ... implies that array axis 0 is partitioned 8 times, but the dimension size is 12`. For a slice that is only planned,
-`DataParallel` over all of its chips is assumed. Without a distribution, Keras on JAX trains on a single device.""",
+    doc="""`keras.distribution` shards every batch evenly over the mesh, including the last one: `Sharding ... implies that array axis 0 is partitioned 8
+times, but the dimension size is 12`. For a slice that is only planned, `DataParallel` over all of its chips is assumed. Without a distribution,
+Keras on JAX trains on a single device.""",
 )  # fmt: skip
 _PROCESSES = (
     _ROWS.format(64)
@@ -62,22 +62,23 @@ def strategy():
 """
 )
 HOSTS = rule(
-    "mesh-hosts", "Keras does not deal this data to several hosts", severity="tpu",
+    "mesh-hosts", "Keras cannot distribute this data over several hosts", severity="tpu",
     source="keras/src/trainers/data_adapters/__init__.py, keras/src/distribution/distribution_lib.py: distribute_tf_dataset (Keras 3.15)",
     tpu="v5e-16", backend="jax", frameworks=("keras",), fails=_PROCESSES.format(True), passes=_PROCESSES.format(False),
-    doc="""On a slice of several hosts each runs the program, and `auto_shard_dataset=True`, the default, has Keras deal a `tf.data.Dataset` to them.
-Other data raises, as does a batch that does not divide over the hosts. Of a slice that is only planned, `DataParallel` is assumed.""",
+    doc="""On a slice with several hosts, each host runs the program. With `auto_shard_dataset=True`, the default, Keras distributes a `tf.data.Dataset`
+over them. Other data raises an error, as does a batch that is not divisible by the hosts. For a slice that is only planned, `DataParallel` is
+assumed.""",
 )  # fmt: skip
 DEALT = rule(
-    "mesh-hosts-share", "Each host reads what it should not", severity="silent", source="keras.distribution.Distribution.distribute_dataset (Keras 3.15)",
+    "mesh-hosts-share", "Hosts read too little or the same data", severity="silent", source="keras.distribution.Distribution.distribute_dataset (Keras 3.15)",
     tpu="v5e-16", backend="jax", frameworks=("keras",),
     fails=_PROCESSES.format(True).replace("return np", "return tf.data.Dataset.from_tensor_slices((np").replace('1), "float32")\n', '1), "float32"))).shard(4, 0).batch(16)\n', 1),
     passes=_PROCESSES.format(True).replace("return np", "return tf.data.Dataset.from_tensor_slices((np").replace('1), "float32")\n', '1), "float32"))).batch(16)\n', 1),
-    doc="""A pipeline that is sharded by hand and by Keras as well gives each host a part of its part, and the rest is never read. One that nobody shards
-gives all hosts the same rows, which is told as a note: its files may be split by other means.""",
+    doc="""If both the pipeline and Keras shard the data, each host reads a part of its part, and the rest is never read. If neither does, all hosts read
+the same rows; this is a note, because the files may be split in another way.""",
 )  # fmt: skip
 VALUE = rule(
-    "value-asked", "Code looks at a value while the step is compiled", severity="error", source="jax.errors: ConcretizationTypeError and its kind",
+    "value-asked", "Code needs a value while the step is compiled", severity="error", source="jax.errors: ConcretizationTypeError and related errors",
     backend="jax", frameworks=("keras",),
     fails=sequential("L.Dense(2), Look(), L.Dense(1)", more="class Look(L.Layer):\n    def call(self, x):\n        return x * 2 if keras.ops.sum(x) > 0 else x"),
     passes=sequential(
@@ -85,7 +86,7 @@ VALUE = rule(
     ),
 )  # fmt: skip
 ITEM = rule(
-    "item-assigned", "Code assigns an item of a tensor", severity="error", source="jax.Array: arrays are immutable",
+    "item-assigned", "Code assigns to an item of a tensor", severity="error", source="jax.Array: arrays are immutable",
     backend="jax", frameworks=("keras",),
     fails=sequential("L.Dense(2), First(), L.Dense(1)", more="class First(L.Layer):\n    def call(self, x):\n        x[:, 0] = 0.0\n        return x"),
     passes=sequential(
@@ -93,7 +94,7 @@ ITEM = rule(
     ),
 )  # fmt: skip
 LOST = rule(
-    "state-lost", "A value that a step puts on self is lost", severity="silent", source="jax.errors.UnexpectedTracerError; measured with Keras 3.15 on JAX",
+    "state-lost", "A value that a step assigns to self is lost", severity="silent", source="jax.errors.UnexpectedTracerError; measured with Keras 3.15 on JAX",
     backend="jax", frameworks=("keras",),
     fails=sequential(
         "L.Dense(2), Noise(), L.Dense(1)", more="""
@@ -107,8 +108,8 @@ class Noise(L.Layer):
         return x + jax.random.normal(now, x.shape)"""
     ),
     passes=sequential("L.Dense(2), Noise(), L.Dense(1)", more=_KEPT_SEED),
-    doc="""Told of an attribute that held a value before the step and a tensor of the step after it. One that only keeps the last result for a look
-(attention weights, say) held none before, and is left alone.""",
+    doc="""Reported for an attribute that had a value before the step and has a tensor of the step after it. An attribute that only stores the last result
+(attention weights, for example) had no value before, and is not reported.""",
 )  # fmt: skip
 SEED = rule(
     "unseeded-random", "Random numbers without a seed in a compiled step", severity="error", source="keras.random.SeedGenerator: global_seed_generator (Keras 3.15)",
@@ -120,7 +121,7 @@ SEED = rule(
     passes=sequential("L.Dense(2), Noise(), L.Dense(1)", more=_KEPT_SEED),
 )  # fmt: skip
 FOREIGN = rule(
-    "tensorflow-on-jax", "A function of TensorFlow in a model that runs on JAX", severity="error", source="Keras 3: a model computes with its own backend",
+    "tensorflow-on-jax", "A TensorFlow function in a model that runs on JAX", severity="error", source="Keras 3: a model computes with its own backend",
     backend="jax", frameworks=("keras",),
     fails=sequential("L.Dense(2), Mean()", more="import tensorflow as tf\nclass Mean(L.Layer):\n    def call(self, x):\n        return tf.reduce_mean(x, axis=1)"),
     passes=sequential("L.Dense(2), Mean()", more="class Mean(L.Layer):\n    def call(self, x):\n        return keras.ops.mean(x, axis=1)"),
@@ -139,7 +140,7 @@ VARIABLE = rule(
 `Triggering __jax_array__() during abstractification is no longer supported`, and attributes of arrays (`.T`, `.at`, `.reshape`) were never there.""",
 )  # fmt: skip
 STEP = rule(
-    "step-without-state", "train_step does not take the state, or does not give it back", severity="error", source="keras/src/backend/jax/trainer.py: train_step(self, state, data)",
+    "step-without-state", "train_step does not take or return the state", severity="error", source="keras/src/backend/jax/trainer.py: train_step(self, state, data)",
     backend="jax", frameworks=("keras",),
     fails="""
 class M(keras.Model):

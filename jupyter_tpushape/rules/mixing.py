@@ -15,60 +15,57 @@ from .facts.mixing import AttentionOverBatch, BatchLost, BatchMerged, EveryPair,
 from .registry import check, rule
 from .upstream import ancestors
 
-_SOURCE = "which axes carry the batch is found by tracing with one row more"
+_SOURCE = "tracing again with one more row shows which axes carry the batch"
 
 
 PAIRWISE = rule(
-    "batch-broadcast", "Every sample is combined with every other by a broadcast", severity="silent", source=_SOURCE,
+    "batch-broadcast", "A broadcast combines every sample with every other", severity="silent", source=_SOURCE,
     fails=sequential("L.Dense(1)", y="np.zeros((8,), 'float32')", loss="lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1,)) - p))"),
     passes=sequential("L.Dense(1)", y="np.zeros((8,), 'float32')", loss="lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1, 1)) - p))"),
-    doc="""Two tensors whose *first* axes both carry the batch, with a different number of axes, meet element by
-element: (B,) with (B, 1) gives (B, B). A broadcast is meant, and not reported, where only one side carries the
-batch (bias, mask, positional code, per-channel scale), where both have the same number of axes (squeeze and
-excite, additive attention, pairwise distances written with expand_dims), or where a matrix product makes the
-pairs. Limits: operations inside built-in layers and compiled functions are not looked into.""",
+    doc="""Reported for an element-wise operation on two tensors of different rank whose *first* axes both carry the batch: (B,) with (B, 1) gives (B, B).
+Intended broadcasts are not reported: only one operand carries the batch (bias, mask, positional encoding, per-channel scale), both have the same
+rank (squeeze and excite, additive attention, pairwise distances with expand_dims), or a matrix product forms the pairs. Limits: operations
+inside built-in layers and compiled functions are not checked.""",
 )  # fmt: skip
 LOST = rule(
     "batch-axis-lost", "The batch axis does not reach the output", severity="silent", source=_SOURCE,
     fails=sequential("L.Dense(4), Mean()", more="class Mean(L.Layer):\n    def call(self, x):\n        return tf.reduce_mean(x, axis=0, keepdims=True)"),
     passes=sequential("L.Dense(4), Mean()", more="class Mean(L.Layer):\n    def call(self, x):\n        return tf.reduce_mean(x, axis=1, keepdims=True)"),
-    doc="""Reported at the model's output, and at a built-in layer with weights whose first axis is no longer the
-batch while another one is. Batch statistics taken aside (a mean over the batch that is subtracted again) keep the
-batch on the output and are not reported.""",
+    doc="""Reported at the model's output, and at a built-in layer with weights if its first axis is not the batch but another axis is. Batch statistics on
+the side (such as subtracting the batch mean) keep the batch axis and are not reported.""",
 )  # fmt: skip
 _SPLIT = "class Split(L.Layer):\n    def call(self, x):\n        return tf.reshape(x, (-1, %d))"
 MERGED = rule(
-    "batch-axis-merged", "Samples are torn apart or merged by a reshape", severity="silent", source=_SOURCE,
+    "batch-axis-merged", "A reshape splits or merges samples", severity="silent", source=_SOURCE,
     fails=sequential("Split(), L.Dense(1)", y="np.zeros((16, 1), 'float32')[:8]", loss="lambda t, p: tf.reduce_mean(p)", more=_SPLIT % 3),
     passes=sequential("Split(), L.Dense(1)", loss="lambda t, p: tf.reduce_mean(p)", more=_SPLIT % 6),
 )  # fmt: skip
 INTERLEAVED = rule(
-    "reshape-interleaves", "A reshape is used where a transpose is meant", severity="silent", source=_SOURCE,
+    "reshape-interleaves", "A reshape is used instead of a transpose", severity="silent", source=_SOURCE,
     fails=sequential("L.Reshape((5, 4, 1)), L.Flatten(), L.Dense(1)", "(8, 4, 5, 1)"), passes=sequential("L.Permute((2, 1, 3)), L.Flatten(), L.Dense(1)", "(8, 4, 5, 1)"),
-    doc="""A reshape keeps the order of the numbers in memory. Where its target has exactly the axes of its input in
-another order, the sizes look right and rows and columns are mixed: a transpose (Permute) was meant. Reshapes that
-split or merge axes are not reported, nor those of tensors whose axes beyond one are all 1. A reshape that puts the batch
-behind another axis, as (batch, time) to (time, batch), mixes samples in the same way.""",
+    doc="""A reshape keeps the order of the values in memory. If its target has exactly the axes of its input in a different order, the sizes look right but
+rows and columns are mixed: use a transpose (Permute). A reshape that moves the batch axis, such as (batch, time) to (time, batch), mixes samples
+in the same way. Reshapes that split or merge axes are not reported, nor those of tensors with only one axis larger than 1.""",
 )  # fmt: skip
 SOFTMAX = rule(
-    "softmax-over-batch", "A softmax over the samples of a batch", severity="silent", source=_SOURCE,
+    "softmax-over-batch", "Softmax over the samples of a batch", severity="silent", source=_SOURCE,
     fails=sequential("Gate(), L.Dense(1)", more="class Gate(L.Layer):\n    def call(self, x):\n        return x * tf.nn.softmax(x, axis=0)"),
     passes=sequential("Gate(), L.Dense(1)", more="class Gate(L.Layer):\n    def call(self, x):\n        return x * tf.nn.softmax(x, axis=1)"),
-    doc="""Reported inside a model where the axis that a softmax sums over is the batch and no other axis is. A table of every
-sample against every other (contrastive learning) has two such axes and is meant; so is what a loss does with its own values.""",
+    doc="""Reported inside a model if a softmax sums over the batch axis and no other axis carries the batch. A matrix of every sample against every other
+(contrastive learning) has two such axes and is not reported. Neither is a softmax in a loss.""",
 )  # fmt: skip
 FIXED = rule(
-    "fixed-batch", "The number of rows is written into the program", severity="error", source="found by tracing with one row more",
+    "fixed-batch", "Hard-coded batch size", severity="error", source="tracing again with one more row",
     fails=sequential("Fold(), L.Dense(1)", "(40, 6)", "np.zeros((40, 1), 'float32')", more="class Fold(L.Layer):\n    def call(self, x):\n        return tf.reshape(x, (32, 6))"),
     passes=sequential("Fold(), L.Dense(1)", "(40, 6)", "np.zeros((40, 1), 'float32')", more="class Fold(L.Layer):\n    def call(self, x):\n        return tf.reshape(x, (-1, 6))"),
-    doc="Serious where a batch of another size is known to come: the last one of an array whose rows do not divide, or batches of several sizes.",
+    doc="Serious if the data also has a batch of a different size: the last batch of an array whose rows do not divide evenly, or batches of varying sizes.",
 )  # fmt: skip
 
 UNKNOWN_ROWS = rule(
-    "rows-unknown", "The number of rows is asked for where it is not known", severity="error", backend="tensorflow", source="found by tracing with the batch axis open",
+    "rows-unknown", "The batch size is used where it is unknown", severity="error", backend="tensorflow", source="tracing with an unknown batch axis",
     fails=sequential("L.Dense(1)", "(40, 6)", "np.zeros((40, 1), 'float32')", "mean", "def mean(y_true, y_pred):\n    return tf.reduce_mean(tf.reshape((y_true - y_pred) ** 2, (y_pred.shape[0], 1)))"),
     passes=sequential("L.Dense(1)", "(40, 6)", "np.zeros((40, 1), 'float32')", "mean", "def mean(y_true, y_pred):\n    return tf.reduce_mean(tf.reshape((y_true - y_pred) ** 2, (tf.shape(y_pred)[0], 1)))"),
-    doc="Only where the data's batches are not all of one size: else fit traces the step with the number itself.",
+    doc="Reported only if the data's batches differ in size; otherwise fit traces the step with the actual number.",
 )  # fmt: skip
 
 _PAIRING = frozenset(

@@ -58,17 +58,17 @@ def build():
     return keras.Sequential([hub.KerasLayer(folder), L.Dense(1)])
 """,
     passes=_GOOD,
-    doc="hub.KerasLayer is a layer of tf_keras. A model is made of one Keras: tf_keras throughout (it trains), or TFSMLayer in Keras 3 "
-    "(for inference).",
+    doc="""`hub.KerasLayer` is a tf_keras layer, and a model cannot mix Keras versions. Use tf_keras throughout (it trains), or TFSMLayer in Keras 3 (for
+inference).""",
 )  # fmt: skip
 INPUT = rule(
-    "saved-model-input", "A SavedModel gets another structure than its signature takes", severity="error", source="tpu-rules H1; the SavedModel's own signature",
+    "saved-model-input", "The input of a SavedModel does not match its signature", severity="error", source="tpu-rules H1; the signature of the SavedModel",
     fails=_example(_DICT, 'encoder()(list(i.values()))["pooled_output"]'), passes=_GOOD,
 )  # fmt: skip
 OUTPUT = rule(
-    "dict-output", "A layer that takes one tensor gets a dict of them", severity="error", source="tpu-rules H5", fails=_example(_DICT, "encoder()(i)"), passes=_GOOD,
-    doc="A BERT encoder gives pooled_output (one vector a sentence) and sequence_output (one a token). A Sequential cannot choose one; a "
-    "functional model can.",
+    "dict-output", "A layer that expects one tensor receives a dict", severity="error", source="tpu-rules H5", fails=_example(_DICT, "encoder()(i)"), passes=_GOOD,
+    doc="""A BERT encoder returns pooled_output (one vector per sentence) and sequence_output (one per token). A Sequential model cannot select one, but a
+functional model can.""",
 )  # fmt: skip
 
 

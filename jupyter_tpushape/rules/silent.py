@@ -29,22 +29,22 @@ from .registry import check, rule
 from .upstream import cause_of_axes
 from .words import axes_of
 
-_SOURCE = "Keras' own losses, and how it aligns labels with predictions"
+_SOURCE = "Keras losses, and how Keras aligns labels with predictions"
 
 
 BROADCAST = rule(
-    "loss-broadcast", "The loss repeats labels or predictions to make them fit", severity="silent", source=f"tpu-rules L7; {_SOURCE}",
+    "loss-broadcast", "The loss broadcasts labels against predictions", severity="silent", source=f"tpu-rules L7; {_SOURCE}",
     fails=sequential("L.LSTM(4, return_sequences=True), L.Dense(1)", "(8, 5, 6)"), passes=sequential("L.LSTM(4), L.Dense(1)", "(8, 5, 6)"),
-    doc="""Regression losses subtract labels from predictions, and subtraction repeats an axis of size 1. Keras first
-removes or adds one trailing axis of size 1, which is meant; what still differs after that is compared crosswise.""",
+    doc="""Regression losses subtract labels from predictions, which broadcasts axes of size 1. Keras first removes or adds one trailing axis of size 1,
+which is intended. Any difference that is left is broadcast, so labels are compared with predictions for other samples.""",
 )  # fmt: skip
 LOGITS = rule(
-    "logits-twice", "from_logits=True behind a softmax or sigmoid", severity="silent", source=_SOURCE,
+    "logits-twice", "from_logits=True after a softmax or sigmoid", severity="silent", source=_SOURCE,
     fails=sequential("L.Dense(3, activation='softmax')", y="np.arange(8) % 3", loss="keras.losses.SparseCategoricalCrossentropy(from_logits=True)"),
     passes=sequential("L.Dense(3)", y="np.arange(8) % 3", loss="keras.losses.SparseCategoricalCrossentropy(from_logits=True)"),
 )  # fmt: skip
 PROBABILITIES = rule(
-    "logits-missing", "A cross-entropy on values that may be no probabilities", severity="note", source=_SOURCE,
+    "logits-missing", "A cross-entropy loss on values that may not be probabilities", severity="note", source=_SOURCE,
     fails=sequential("L.Dense(3)", y="np.arange(8) % 3", loss="'sparse_categorical_crossentropy'"),
     passes=sequential("L.Dense(3, activation='softmax')", y="np.arange(8) % 3", loss="'sparse_categorical_crossentropy'"),
 )  # fmt: skip
@@ -53,12 +53,12 @@ ONE_UNIT = rule(
     fails=sequential("L.Dense(1, activation='softmax')", loss="'binary_crossentropy'"), passes=sequential("L.Dense(1, activation='sigmoid')", loss="'binary_crossentropy'"),
 )  # fmt: skip
 LABEL_RANGE = rule(
-    "label-range", "A class number that the output has no unit for", severity="error", source="tpu-rules O11",
+    "label-range", "Label out of range of the output", severity="error", source="tpu-rules O11",
     fails=sequential("L.Dense(3, activation='softmax')", y="np.arange(8) % 5", loss="'sparse_categorical_crossentropy'"),
     passes=sequential("L.Dense(5, activation='softmax')", y="np.arange(8) % 5", loss="'sparse_categorical_crossentropy'"),
 )  # fmt: skip
 ID_RANGE = rule(
-    "embedding-range", "An id beyond the embedding's table", severity="error", source="tpu-rules O10",
+    "embedding-range", "Id out of range of the embedding", severity="error", source="tpu-rules O10",
     fails="""
 def build():
     return keras.Sequential([keras.Input((4,), dtype="int32"), L.Embedding(5, 2)])
@@ -73,7 +73,7 @@ def data():
 """,
 )  # fmt: skip
 CONV_AXES = rule(
-    "convolution-axes", "A convolution slides over fewer axes than the data has", severity="silent", source="tf_keras' and Keras' Conv1D take extra batch axes",
+    "convolution-axes", "A convolution slides over fewer axes than the data has", severity="silent", source="Conv1D in tf_keras and Keras accepts extra batch axes",
     frameworks=("tf_keras",),
     fails="""
 def build():

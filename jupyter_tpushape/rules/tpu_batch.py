@@ -58,56 +58,54 @@ def data():
 """
 
 DYNAMIC = rule(
-    "dynamic-batch", "The batch axis is not known when the TPU program is compiled", severity="slow",
+    "dynamic-batch", "The batch size is unknown when the TPU program is compiled", severity="slow",
     source="tpu-rules B1, B14, B15; tensorflow/python/tpu/tpu.py:389-517", tpu="v3-8",
     fails=_program(40, ".batch(16)"), passes=_program(40, ".batch(16, drop_remainder=True)"),
-    doc="""TPUStrategy traces the replica's program with an unknown batch axis, sends the true size along as an extra
-input, and pads to the largest replica (at least 2 rows). Each padded size is compiled by itself. It is no error by
-itself: see `dynamic-unsupported` for what cannot take an unknown axis.""",
+    doc="""TPUStrategy traces the replica's program with an unknown batch axis, passes the true size as an extra input, and pads to the largest replica (at
+least 2 rows). It compiles a program for each padded size. This is not an error by itself: `dynamic-unsupported` lists what does not support an
+unknown axis.""",
 )  # fmt: skip
 VARYING = rule(
     "varying-batch", "Full batches differ in size, so no single TPU program fits", severity="tpu",
     source="tpu-rules B1, B2, B15", tpu="v3-8",
     fails=_VARYING.format(sizes="32, 64, 32"), passes=_VARYING.format(sizes="32, 32, 7"),
-    doc="""Here the sizes are not one full size and a smaller last batch, but different ones by design. Each new size
-is a new program (seconds to minutes of compilation), and the batch axis stays unknown to the compiler for good. A
-single smaller batch at the end is reported as `dynamic-batch` only.""",
+    doc="""Here the sizes differ by design; a single smaller batch at the end is reported only as `dynamic-batch`. Each new size needs a new program
+(seconds to minutes of compilation), and the batch axis stays unknown to the compiler.""",
 )  # fmt: skip
 UNSUPPORTED = rule(
-    "dynamic-unsupported", "An operation that the TPU compiler refuses for an unknown axis", severity="tpu",
+    "dynamic-unsupported", "Operation that the TPU compiler rejects for an unknown axis", severity="tpu",
     source="tpu-rules B2; tensorflow#41899, #45175, #48602, #36194", tpu="v3-8",
     fails=_IMAGES.format(drop=""), passes=_IMAGES.format(drop=", drop_remainder=True"),
-    doc="""Known from users' error texts and not reproduced without a TPU: a bilinear or bicubic resize is a custom call, which takes no
-unknown axis at all (`CustomCall is not supported to have a dynamic dimension`); convolutions and pooling take an
-unknown batch axis but no unknown spatial one (`Dynamic Spatial Convolution is not supported`, `Dynamic shape is not
-supported for non trivial window`).""",
+    doc="""Reported by users and not reproduced without a TPU. A bilinear or bicubic resize is a custom call, which supports no unknown axis (`CustomCall is
+not supported to have a dynamic dimension`). Convolutions and pooling support an unknown batch axis, but not an unknown spatial axis (`Dynamic
+Spatial Convolution is not supported`, `Dynamic shape is not supported for non trivial window`).""",
 )  # fmt: skip
 UNEVEN = rule(
-    "uneven-replicas", "The batch does not divide by the replicas", severity="silent", source="tpu-rules B7, B8, B9", tpu="v3-8",
+    "uneven-replicas", "The batch is not divisible by the number of replicas", severity="silent", source="tpu-rules B7, B8, B9", tpu="v3-8",
     fails=_program(48, ".batch(12, drop_remainder=True)"), passes=_program(48, ".batch(16, drop_remainder=True)"),
-    doc="""Nothing raises. Gradients are the mean over replicas of each replica's own mean, so a row on a replica with
-fewer rows counts more, a replica without rows counts as zero, and the per-replica batch becomes dynamic even with
-drop_remainder=True.""",
+    doc="""No error is raised. The gradient is the mean over the replicas of each replica's mean. A row on a replica with fewer rows therefore counts more,
+and a replica without rows counts as zero. The batch size per replica becomes dynamic, even with drop_remainder=True.""",
 )  # fmt: skip
 EMPTY_NORM = rule(
     "batchnorm-empty-replica", "BatchNormalization on a replica without rows", severity="silent", source="tpu-rules B10", tpu="v3-8",
     frameworks=("keras",),
     fails=_program(20, ".batch(16)", "L.BatchNormalization(), "), passes=_program(20, ".batch(16, drop_remainder=True)", "L.BatchNormalization(), "),
-    doc="""Keras 3 divides by the number of rows: with none, gamma's gradient is NaN and stays so, while that step's loss is finite.
+    doc="""Keras 3 divides by the number of rows. With no rows, the gradient of gamma becomes NaN and stays NaN, while the loss of that step is finite.
 Reproduced with MirroredStrategy on CPUs; not verified on a TPU, which pads to two rows. tf_keras handles empty batches.""",
 )  # fmt: skip
 NO_BATCH = rule(
-    "unbatched-dataset", "The dataset has no batch(): replicas split a sample instead", severity="tpu", source="tpu-rules B11, B12", tpu="v3-8",
+    "unbatched-dataset", "The dataset is not batched: replicas split a sample instead", severity="tpu", source="tpu-rules B11, B12", tpu="v3-8",
     fails=_program(64, ""), passes=_program(64, ".batch(16, drop_remainder=True)"),
-    doc="The strategy cuts the first axis, whatever it is: (5,) goes to eight replicas as 1,1,1,1,1,0,0,0. Single numbers raise `IndexError: list index out of range`.",
+    doc="""The strategy splits the first axis, whatever it is: (5,) is split over eight replicas as 1, 1, 1, 1, 1, 0, 0, 0. Scalars raise `IndexError: list
+index out of range`.""",
 )  # fmt: skip
 AXIS = rule(
-    "dynamic-axis", "An axis other than the batch changes from batch to batch", severity="slow", source="tpu-rules B4", tpu="v3-8",
+    "dynamic-axis", "The size of an inner axis varies from batch to batch", severity="slow", source="tpu-rules B4", tpu="v3-8",
     fails=_TEXT.format(layer="GlobalAveragePooling1D", shape="[None]"), passes=_TEXT.format(layer="GlobalAveragePooling1D", shape="[16]"),
-    doc="The dynamic padder compiles one program for each new length. Fixed padded_shapes, or a few buckets, keep the number of programs small.",
+    doc="TPUStrategy compiles one program for each new length. Fixed padded_shapes, or a few buckets, keep the number of programs small.",
 )  # fmt: skip
 RANK = rule(
-    "unknown-rank", "A tensor of unknown rank reaches the strategy", severity="tpu", source="tpu-rules B5; tensorflow/python/distribute/tpu_strategy.py:1869", tpu="v3-8",
+    "unknown-rank", "The strategy receives a tensor of unknown rank", severity="tpu", source="tpu-rules B5; tensorflow/python/distribute/tpu_strategy.py:1869", tpu="v3-8",
     fails="""
 def build():
     m = keras.Sequential([L.Dense(1)]); m.compile("sgd", "mse"); return m

@@ -38,73 +38,72 @@ def data():
 
 _GOOD = _layer("return tf.square(x)")
 KERNEL = rule(
-    "tpu-kernel", "An operation that has no TPU kernel", severity="tpu",
-    source="tpu-rules O1, O2, O3, O13, O16; the list of XLA kernels of TensorFlow 2.21", tpu="v3-8",
+    "tpu-kernel", "Operation without a TPU kernel", severity="tpu",
+    source="tpu-rules O1, O2, O3, O13, O16; TensorFlow 2.21's list of XLA kernels", tpu="v3-8",
     fails=_layer("return tf.ensure_shape(tf.py_function(lambda v: v * 2, [x], tf.float32), (None, 8))"), passes=_layer("return x * 2"),
-    doc="""`Detected unsupported operations when trying to compile graph cluster_... on XLA_TPU_JIT`. Found by walking the replica's traced
-program, functions that it calls included, against the kernels that TensorFlow registers for XLA. With
-tf.config.set_soft_device_placement(True) such operations run on the host instead, each step.""",
+    doc="""`Detected unsupported operations when trying to compile graph cluster_... on XLA_TPU_JIT`. Found by comparing the operations of the replica's
+traced program, including the functions that it calls, with the kernels that TensorFlow registers for XLA. With
+`tf.config.set_soft_device_placement(True)` such operations run on the host in every step.""",
 )  # fmt: skip
 DTYPE = rule(
-    "tpu-kernel-dtype", "An operation that has no TPU kernel for this dtype", severity="tpu", source="tpu-rules D1, D3, O1", tpu="v3-8",
+    "tpu-kernel-dtype", "Operation without a TPU kernel for this dtype", severity="tpu", source="tpu-rules D1, D3, O1", tpu="v3-8",
     fails=_layer("return tf.matmul(x, x, transpose_b=True)", "uint8", "np.zeros((64, 8), 'uint8')"),
     passes=_layer("return tf.matmul(tf.cast(x, 'float32'), tf.cast(x, 'float32'), "
     "transpose_b=True)", "uint8", "np.zeros((64, 8), 'uint8')"),
 )  # fmt: skip
 PRODUCT = rule(
-    "int64-matmul", "A matrix product of int64", severity="tpu", source="tpu-rules D3 (the TPU compiler's own answer)", tpu="v3-8",
+    "int64-matmul", "int64 matrix product", severity="tpu", source="tpu-rules D3 (from the TPU compiler)", tpu="v3-8",
     fails=_layer("return tf.matmul(x, x, transpose_b=True)", "int64", "np.zeros((64, 8), 'int64')"),
     passes=_layer("return tf.matmul(tf.cast(x, 'int32'), tf.cast(x, 'int32'), transpose_b=True)", "int64", "np.zeros((64, 8), 'int64')"),
-    doc="`UNIMPLEMENTED: While rewriting computation to not contain X{64|128} element types, XLA encountered an HLO for which this "
-    "rewriting is not implemented`. Other int64 arithmetic is emulated and works.",
+    doc="""`UNIMPLEMENTED: While rewriting computation to not contain X{64|128} element types, XLA encountered an HLO for which this rewriting is not
+implemented`. Other int64 arithmetic is emulated and works.""",
 )  # fmt: skip
 CONSTANT = rule(
     "shape-from-data", "A shape or an axis that is computed from the data", severity="tpu", source="tpu-rules O7", tpu="v3-8",
     fails=_layer("n = tf.cast(tf.reduce_max(x), 'int32') + 4\nreturn tf.zeros((n,))"),
     passes=_layer("n = tf.shape(x)[0]\nreturn tf.zeros((n,)) + tf.reduce_max(x)"),
-    doc="XLA compiles for sizes that it knows: `must be a compile-time constant`. What follows from static shapes (tf.shape of a tensor "
-    "with known axes) is known.",
+    doc="""XLA must know sizes at compile time: `must be a compile-time constant`. Sizes that follow from static shapes (`tf.shape` of a tensor with known
+axes) are known.""",
 )  # fmt: skip
 BOUNDED = rule(
-    "data-dependent-size", "An operation whose result has as many rows as the data says", severity="slow", source="tpu-rules O5, T5",
+    "data-dependent-size", "Operation whose result size depends on the data", severity="slow", source="tpu-rules O5, T5",
     tpu="v3-8",
     fails=_layer("return tf.boolean_mask(x, x[:, 0] > 0)"), passes=_layer("return tf.where(x > 0, x, 0.0)"),
-    doc="boolean_mask, tf.where with one argument, tf.unique compile on a TPU, with buffers for the largest possible result (64 KiB where "
-    "none were needed, for (8, 100) float32).",
+    doc="""`boolean_mask`, `tf.where` with one argument and `tf.unique` compile on a TPU, but reserve buffers for the largest possible result (64 KiB
+instead of none for a float32 tensor of shape (8, 100)).""",
 )  # fmt: skip
 MIXED = rule(
-    "data-dependent-mix", "A result of data-dependent size meets a full-size tensor", severity="silent",
-    source="tpu-rules O6 (the TPU compiler takes it without a word)", tpu="v3-8",
+    "data-dependent-mix", "A result of data-dependent size is combined with a fixed-size tensor", severity="silent",
+    source="tpu-rules O6 (the TPU compiler accepts it without an error)", tpu="v3-8",
     fails=_layer("y = tf.boolean_mask(x, x[:, 0] >= 0)\nreturn x + y"), passes=_layer("y = tf.where(x >= 0, x, 0.0)\nreturn x + y"),
-    doc="On a CPU a wrong size raises `Incompatible shapes`. The TPU program pads the smaller one to its bound and adds: no error, "
-    "other numbers.",
+    doc="On a CPU, a wrong size raises `Incompatible shapes`. The TPU program pads the smaller tensor to its bound and adds: no error, but different values.",
 )  # fmt: skip
 DROPPED = rule(
-    "assert-dropped", "An assertion that a TPU leaves out", severity="note", source="tpu-rules O9", tpu="v3-8",
+    "assert-dropped", "Assertion that a TPU drops", severity="note", source="tpu-rules O9", tpu="v3-8",
     fails=_layer("with tf.control_dependencies([tf.debugging.assert_non_negative(x)]):\n    return tf.identity(x)"), passes=_GOOD,
-    doc="tf.debugging.assert_* and check_numerics are dropped when the step is compiled: a value that they would have stopped goes on. "
-    "Check on the host, in the pipeline.",
+    doc="""`tf.debugging.assert_*` and `check_numerics` are dropped when the step is compiled: a value that they would have caught passes. Check values on
+the host, in the pipeline.""",
 )  # fmt: skip
 _LOOP = "return tf.while_loop(lambda v: tf.reduce_sum(v) < 9.0, lambda v: (tf.sin(v) + v + 1.0,), (x,){})[0]"
 LOOP = rule(
     "endless-loop-gradient", "A loop without maximum_iterations in a model that trains", severity="tpu", source="tpu-rules O8", tpu="v3-8",
     fails=_layer(_LOOP.format("")).replace("Own()]", "L.Dense(8), Own()]"),
     passes=_layer(_LOOP.format(", maximum_iterations=9")).replace("Own()]", "L.Dense(8), Own()]"),
-    doc="""Its gradient keeps a value of each turn: `XLA compilation requires a fixed tensor list size. Set the max number of elements`. A loop whose
-gradient keeps nothing (`v + 1.0`), or through which no gradient flows, compiles.""",
+    doc="""The gradient stores values of every iteration: `XLA compilation requires a fixed tensor list size. Set the max number of elements`. A loop whose
+gradient stores nothing (`v + 1.0`), or that is not differentiated, compiles.""",
 )  # fmt: skip
 SIZE = rule(
-    "batch-size-as-number", "The size of an unknown batch axis is computed with", severity="silent",
-    source="tpu-rules B3; tensorflow#45317 (users' reports, not reproduced without a TPU)", tpu="v3-8",
+    "batch-size-as-number", "The program computes with an unknown batch size", severity="silent",
+    source="tpu-rules B3; tensorflow#45317 (reported by users, not reproduced without a TPU)", tpu="v3-8",
     fails=_layer('return x / tf.cast(tf.shape(x)[0], "float32")').replace("64", "72"),
     passes=_layer('return x / tf.cast(tf.shape(x)[0], "float32")'),
-    doc="A TPU pads a batch of unknown size. Users report that tf.shape(x)[0] was the padded size there and not the true one; with a "
-    "static batch it is a constant.",
+    doc="""A TPU pads a batch of unknown size. Users report that `tf.shape(x)[0]` returned the padded size instead of the true one; not reproduced without a
+TPU. With a static batch size it is a constant.""",
 )  # fmt: skip
 UNFED = rule(
-    "placeholder-in-step", "A placeholder that nothing feeds", severity="error", source="tpu-rules O4; tensorflow/python/tpu/tpu_replication.py:43", tpu="v3-8",
+    "placeholder-in-step", "A placeholder without a value", severity="error", source="tpu-rules O4; tensorflow/python/tpu/tpu_replication.py:43", tpu="v3-8",
     fails=_layer("return x + tf.compat.v1.placeholder(tf.float32, ())"), passes=_layer("return x + tf.constant(1.0)"),
-    doc="Left over from TensorFlow 1: a CPU says `You must feed a value for placeholder tensor`, a TPU that Placeholder is not supported.",
+    doc="A leftover from TensorFlow 1. A CPU raises `You must feed a value for placeholder tensor`; a TPU reports that Placeholder is not supported.",
 )  # fmt: skip
 UNSAFE = {
     "PyFunc": "Python code", "EagerPyFunc": "Python code", "LookupTableFindV2": "a table of words", "StringSplitV2": "text",

@@ -36,41 +36,40 @@ def _pipe(text: str) -> str:
 
 _BATCH = ".batch(16, drop_remainder=True)"
 CACHED = rule(
-    "cache-after-random", "Random augmentation in front of cache()", severity="silent", source="tpu-rules P7",
+    "cache-after-random", "Random augmentation before cache()", severity="silent", source="tpu-rules P7",
     fails=_pipe(f".map(noisy, num_parallel_calls=2).cache(){_BATCH}.prefetch(2)"),
     passes=_pipe(f".cache().map(noisy, num_parallel_calls=2){_BATCH}.prefetch(2)"),
-    doc="The cache keeps the first epoch's random values: every later epoch sees exactly the same ones.",
+    doc="The cache stores the random values of the first epoch, and every later epoch repeats them.",
 )  # fmt: skip
 SHUFFLED = rule(
-    "shuffle-before-cache", "shuffle() in front of cache()", severity="note", source="tpu-rules P8", tpu="v3-8",
+    "shuffle-before-cache", "shuffle() before cache()", severity="note", source="tpu-rules P8", tpu="v3-8",
     fails=_pipe(f".shuffle(64).cache(){_BATCH}.prefetch(2)"), passes=_pipe(f".cache().shuffle(64){_BATCH}.prefetch(2)"),
-    doc="The cache keeps the first epoch's order, so that all epochs have the same.",
+    doc="The cache keeps the order of the first epoch, so every epoch has the same order.",
 )  # fmt: skip
 WHOLE = rule(
-    "shuffle-after-batch", "shuffle() behind batch()", severity="note", source="tpu-rules P8", tpu="v3-8",
+    "shuffle-after-batch", "shuffle() after batch()", severity="note", source="tpu-rules P8", tpu="v3-8",
     fails=_pipe(f"{_BATCH}.shuffle(4).prefetch(2)"), passes=_pipe(f".shuffle(64){_BATCH}.prefetch(2)"),
-    doc="Batches change places and their rows stay together, epoch after epoch.",
+    doc="The batches change their order, but their samples stay together in every epoch.",
 )  # fmt: skip
 PREFETCH = rule(
     "no-prefetch", "The pipeline does not end with prefetch()", severity="slow", source="tpu-rules P6, P8", tpu="v3-8",
     fails=_pipe(f".cache(){_BATCH}"), passes=_pipe(f".cache(){_BATCH}.prefetch(2)"),
-    doc="Without it the host prepares a batch only once the TPU waits for it. With cache().prefetch().batch() the batching itself is "
-    "behind the buffer: prefetch goes last.",
+    doc="""Without prefetch, the host starts to prepare a batch only when the TPU waits for it. With cache().prefetch().batch(), the batching happens after
+the buffer: put prefetch last.""",
 )  # fmt: skip
 SERIAL = rule(
-    "serial-map", "A map that runs on one thread", severity="slow", source="tpu-rules P8", tpu="v3-8",
+    "serial-map", "A map without parallel calls", severity="slow", source="tpu-rules P8", tpu="v3-8",
     fails=_pipe(f".map(noisy){_BATCH}.prefetch(2)"), passes=_pipe(f".map(noisy, num_parallel_calls=2){_BATCH}.prefetch(2)"),
 )  # fmt: skip
 PYTHON = rule(
-    "python-pipeline", "Python code makes every batch", severity="slow", source="tpu-rules P1, B15; tensorflow#32712, #38762", tpu="v3-8",
+    "python-pipeline", "Python code prepares every batch", severity="slow", source="tpu-rules P1, B15; tensorflow#32712, #38762", tpu="v3-8",
     fails=_pipe(".map(lambda x, y: (tf.ensure_shape(tf.numpy_function(lambda v: v, [x], tf.float32), (4,)), y), "
     f"num_parallel_calls=2){_BATCH}.prefetch(2)"),
     passes=_pipe(f".map(lambda x, y: (x * 2, y), num_parallel_calls=2){_BATCH}.prefetch(2)"),
-    doc="On a TPU VM it runs on the host, one thread at a time; with a TPU node (two machines) it fails: `No registered 'PyFunc' "
-    "OpKernel`.",
+    doc="On a TPU VM it runs on the host, one thread at a time. On a TPU node (two machines) it fails: `No registered 'PyFunc' OpKernel`.",
 )  # fmt: skip
 SHARDS = rule(
-    "shard-by-file", "Sharding by file without files", severity="tpu", source="tpu-rules P3, P4", tpu="v4-32",
+    "shard-by-file", "Sharding by file without enough files", severity="tpu", source="tpu-rules P3, P4", tpu="v4-32",
     fails=_pipe(f"{_BATCH}.prefetch(2).with_options(options('FILE'))") + """
 def options(name):
     made = tf.data.Options(); made.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy[name]; return made

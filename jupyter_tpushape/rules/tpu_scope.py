@@ -40,7 +40,7 @@ with tpushape.tpu_strategy("v5e-8").scope():
 """)
 
 OUTSIDE = rule(
-    "scope-outside", "The model is made outside the strategy's scope and compiled inside", severity="tpu", source="tpu-rules V1, V8, V12, H2",
+    "scope-outside", "The model is created outside the strategy's scope and compiled inside", severity="tpu", source="tpu-rules V1, V8, V12, H2",
     tpu="v5e-8",
     frameworks=("keras",),
     fails=_build(f"""
@@ -49,19 +49,19 @@ with tpushape.tpu_strategy("v5e-8").scope():
     m.compile("sgd", "mse")
 """),
     passes=_INSIDE,
-    doc="""Keras 3 gives no explanation. Under TPUStrategy it says `'ResourceVariable' object has no attribute '_packed_variable'` (SGD),
-`colocate_vars_with` must only be passed a variable created in this scope, or `Need to be inside "with strategy.scope()"` (Adam); under
-MirroredStrategy it raises a bare AssertionError. tf_keras says at compile that the variable was not created in the scope.""",
+    doc="""The Keras 3 errors do not explain the cause. Under TPUStrategy they are `'ResourceVariable' object has no attribute '_packed_variable'` (SGD),
+an error about `colocate_vars_with`, or `Need to be inside "with strategy.scope()"` (Adam). Under
+MirroredStrategy it is a bare AssertionError. tf_keras reports at compile that the variable was not created in the scope.""",
 )  # fmt: skip
 NOWHERE = rule(
-    "scope-unused", "There is a strategy, and nothing was made in its scope", severity="silent", source="tpu-rules V2, V3", tpu="",
+    "scope-unused", "There is a strategy, but nothing was created in its scope", severity="silent", source="tpu-rules V2, V3", tpu="",
     fails=_build(f'm = {_MODEL}\nm.compile("sgd", "mse")') + '\nstrategy = tpushape.tpu_strategy("v5e-8")\n',
     passes=_INSIDE + '\nstrategy = tpushape.tpu_strategy("v5e-8")\n',
-    doc="No error: the model trains on the default device and the TPU stands idle. On a TPU machine Keras 3 may also raise `could not find "
-    "registered transfer manager for platform Host`: 'auto' compiles the step by XLA there, and jit_compile=False does not.",
+    doc="""No error is raised: the model trains on the default device, and the TPU is idle. On a TPU machine Keras 3 may also raise `could not find
+registered transfer manager for platform Host`, because jit_compile='auto' compiles the step with XLA there; jit_compile=False does not.""",
 )  # fmt: skip
 OPTIMIZER = rule(
-    "optimizer-outside", "The optimizer is made outside the strategy's scope", severity="tpu", source="tpu-rules V4", tpu="v5e-8",
+    "optimizer-outside", "The optimizer is created outside the strategy's scope", severity="tpu", source="tpu-rules V4", tpu="v5e-8",
     frameworks=("keras",),
     fails=_build(f"""
 optimizer = keras.optimizers.Adam()
@@ -87,7 +87,7 @@ m.optimizer.build(m.trainable_variables)
 """),
 )  # fmt: skip
 METRIC = rule(
-    "metric-outside", "A metric is made outside the strategy's scope", severity="note",
+    "metric-outside", "A metric is created outside the strategy's scope", severity="note",
     source="tpu-rules V6 (inferred from the traced program)", tpu="v5e-8",
     frameworks=("keras",),
     fails=_build(f"""
@@ -97,8 +97,7 @@ with tpushape.tpu_strategy("v5e-8").scope():
     m.compile("sgd", "mse", metrics=[metric])
 """),
     passes=_INSIDE,
-    doc="Keras 3 takes it; its variables are not among those that each replica holds, so what it shows is doubtful. tf_keras raises "
-    "at compile.",
+    doc="Keras 3 accepts it, but its variables have no copy on each replica, so its value may be wrong. tf_keras raises an error at compile.",
 )  # fmt: skip
 EAGER = rule(
     "run-eagerly", "run_eagerly=True on a TPU", severity="tpu", source="tpu-rules E8; tensorflow/python/distribute/tpu_strategy.py:115",
@@ -109,22 +108,22 @@ JIT = rule(
     "jit-compile", "jit_compile=True under TPUStrategy", severity="tpu", source="tpu-rules O15, K2", tpu="v5e-8", frameworks=("keras",),
     fails=_build(f'm = {_MODEL}\nm.compile("sgd", "mse", jit_compile=True)'),
     passes=_build(f'm = {_MODEL}\nm.compile("sgd", "mse", jit_compile=False)'),
-    doc="A TPU compiles the step anyway. Keras 3 wraps the distributed step in another XLA function, where TPU operations have no place; "
-    "leave it at 'auto'.",
+    doc="""A TPU compiles the step anyway. Keras 3 wraps the distributed step in another XLA function, where TPU operations are not allowed. Use
+`jit_compile='auto'`.""",
 )  # fmt: skip
 
 SUMMED = rule(
-    "loss-not-averaged", "compile gets a loss that is not averaged over the rows", severity="silent", source="tpu-rules L4",
+    "loss-not-averaged", "compile receives a loss that is not averaged over the samples", severity="silent", source="tpu-rules L4",
     fails=_build(f'm = {_MODEL}\nm.compile("sgd", keras.losses.MeanSquaredError(reduction="none"))'),
     passes=_build(f'm = {_MODEL}\nm.compile("sgd", keras.losses.MeanSquaredError())'),
-    doc="""reduction="none" leaves one loss a row, and the gradient of that is the gradient of their sum: as many times that of the mean as the
-batch has rows, on one device and over replicas alike. With "sum" the same is written down, which is a note.""",
+    doc="""`reduction="none"` keeps one loss per row, and its gradient is the gradient of their sum: the batch size times the gradient of the mean, on one
+device and over replicas. With "sum" this is explicit, so it is a note.""",
 )  # fmt: skip
 ROUND_TRIPS = rule(
-    "steps-per-execution", "Each of many steps is started from Python", severity="note", source="tpu-rules B18 (8 to 64 is a heuristic)", tpu="v5e-8",
+    "steps-per-execution", "Python starts each of many steps", severity="note", source="tpu-rules B18 (8 to 64 is a heuristic)", tpu="v5e-8",
     fails=_build(f'm = {_MODEL}\nm.compile("sgd", "mse")').split("def data")[0] + _ENDLESS,
     passes=_build(f'm = {_MODEL}\nm.compile("sgd", "mse", steps_per_execution=16)').split("def data")[0] + _ENDLESS,
-    doc="steps_per_execution=16 puts sixteen steps into one TPU program. Said of datasets without an end or of 1000 batches and more.",
+    doc="`steps_per_execution=16` puts 16 steps into one TPU program. Reported for infinite datasets and for 1,000 batches or more.",
 )  # fmt: skip
 
 

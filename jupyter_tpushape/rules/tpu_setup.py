@@ -23,12 +23,12 @@ def data():
 """
 _CONNECT = "tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver({}))"
 NO_TPU = rule(
-    "no-tpu", "The set-up connects to a TPU that is not there", severity="tpu", source="tpu-rules E1, E2, E5; tensorflow#70827, #96203, #52149, #40622",
+    "no-tpu", "The setup connects to a TPU that does not exist", severity="tpu", source="tpu-rules E1, E2, E5; tensorflow#70827, #96203, #52149, #40622",
     tpu="v5e-8", fails=_BUILD.format(strategy=_CONNECT.format("")), passes=_BUILD.format(strategy='tpushape.tpu_strategy("v5e-8")'),
-    doc="""Without a TPU the set-up raises `Please provide a TPU Name to connect to`; with tpu='local' and PyPI's tensorflow, which has no TPU
-kernels, `index 0 is out of bounds for axis 0 with size 0` or `TPUs not found in the cluster`. `tpushape.tpu_strategy("v5e-8")` is the genuine
-strategy for a slice that is only planned, and the live one on a machine that has that TPU. A client and a TPU of different TensorFlow
-versions say that `__inference__tpu_init_fn_...` is not registered: users' reports, not reproduced.""",
+    doc="""Without a TPU, the setup raises `Please provide a TPU Name to connect to`. With tpu='local' and the tensorflow package from PyPI, which has no
+TPU kernels, it raises `index 0 is out of bounds for axis 0 with size 0` or `TPUs not found in the cluster`. `tpushape.tpu_strategy("v5e-8")`
+returns a real strategy for a planned slice, or the live strategy on a machine that has that TPU. If the TensorFlow versions of client and TPU
+differ, users report that `__inference__tpu_init_fn_...` is not registered; not reproduced.""",
 )  # fmt: skip
 
 _RULES = {"variable": OUTSIDE, "metric": METRIC, "slots": OUTSIDE, "mixed": OPTIMIZER}

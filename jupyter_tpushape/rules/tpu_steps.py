@@ -60,33 +60,33 @@ def _example(loss: str = _RIGHT, step: str = _RUN, before: str = "") -> str:
 SCALE = rule(
     "gradient-scale", "The step's gradients are N times too large or too small over N replicas", severity="silent",
     source="tpu-rules L2, L3", tpu="v5e-8", fails=_example(_MEAN), passes=_example(),
-    doc="""The replicas' gradients are added up. A loss that each replica divides by its own rows must be divided by the number of replicas
-too: tf.nn.compute_average_loss(per_row, global_batch_size=...), or a Keras 3 loss object, which does it by itself under a strategy.
-The factors are read off the traced graph; where they cannot be followed, the report says so and nothing is claimed.""",
+    doc="""The replicas' gradients are summed. A loss that each replica divides by its own rows must also be divided by the number of replicas: use
+`tf.nn.compute_average_loss(per_row, global_batch_size=...)`, or a Keras 3 loss object, which does it under a strategy. The factors come from the
+traced graph. If they cannot be determined, the report says so and makes no claim.""",
 )  # fmt: skip
 WEIGHTS = rule(
-    "regularization-scale", "A loss of the weights is added on each replica", severity="silent", source="tpu-rules L3", tpu="v5e-8",
+    "regularization-scale", "Every replica adds the full regularization loss", severity="silent", source="tpu-rules L3", tpu="v5e-8",
     fails=_example(_RIGHT + " + 0.01 * tf.reduce_sum(tf.square(tf.convert_to_tensor(model.trainable_variables[0])))"),
     passes=_example(_RIGHT + " + tf.nn.scale_regularization_loss(0.01 * "
     "tf.reduce_sum(tf.square(tf.convert_to_tensor(model.trainable_variables[0]))))"),
 )  # fmt: skip
 REPORTED = rule(
-    "reported-loss-scale", "The loss that the step reports is N times off", severity="note", source="tpu-rules L3", tpu="v5e-8",
+    "reported-loss-scale", "The loss that the step reports is off by a factor of N", severity="note", source="tpu-rules L3", tpu="v5e-8",
     fails=_example(step=_RUN.replace('"SUM"', '"MEAN"')), passes=_example(),
-    doc="Only the number that is shown: a loss that is scaled for the whole batch is reduced by SUM, one of each replica's own mean by MEAN.",
+    doc="This affects only the reported value. Reduce a loss that is scaled for the whole batch with SUM, and a loss that each replica averages with MEAN.",
 )  # fmt: skip
 REDUCTION = rule(
     "loss-reduction", "A tf_keras loss object with its default reduction in a custom step", severity="tpu", source="tpu-rules L1", tpu="v5e-8",
     frameworks=("tf_keras",), fails=_example("keras.losses.MeanSquaredError()(y, model(x, training=True))"), passes=_example(),
-    doc="tf_keras raises `Please use `tf.keras.losses.Reduction.SUM` or `tf.keras.losses.Reduction.NONE` for loss reduction when losses are "
-    "used with `tf.distribute.Strategy``. Keras 3 scales such a loss by itself.",
+    doc="""tf_keras raises `Please use tf.keras.losses.Reduction.SUM or tf.keras.losses.Reduction.NONE for loss reduction when losses are used with
+tf.distribute.Strategy`. Keras 3 scales such a loss itself.""",
 )  # fmt: skip
 EAGER = rule(
-    "step-eager", "strategy.run outside of a tf.function", severity="tpu", source="tpu-rules E8; tensorflow/python/distribute/tpu_strategy.py:115",
+    "step-eager", "strategy.run outside a tf.function", severity="tpu", source="tpu-rules E8; tensorflow/python/distribute/tpu_strategy.py:115",
     tpu="v5e-8", fails=_example(step=_RUN.replace("@tf.function", "")), passes=_example(),
 )  # fmt: skip
 LAMBDA = rule(
-    "step-lambda", "A tf.function made of a lambda calls strategy.run", severity="tpu", source="tpu-rules E7", tpu="v5e-8",
+    "step-lambda", "A tf.function that wraps a lambda calls strategy.run", severity="tpu", source="tpu-rules E7", tpu="v5e-8",
     fails=_example(step="\nstep = tf.function(lambda batch: strategy.run(replica_step, args=batch))\n"), passes=_example(),
 )  # fmt: skip
 NEXT = rule(
@@ -104,12 +104,12 @@ def step(iterator):
 """),
 )  # fmt: skip
 MADE = rule(
-    "variable-in-step", "A variable is made anew in every call of the step", severity="error", source="tpu-rules E11, V11", tpu="v5e-8",
+    "variable-in-step", "Every call of the step creates a variable", severity="error", source="tpu-rules E11, V11", tpu="v5e-8",
     fails=_example("tf.reduce_sum(tf.Variable(1.0) * model(x)) / 16"), passes=_example("tf.reduce_sum(factor * model(x)) / 16",
     before="    factor = tf.Variable(1.0)\n"),
 )  # fmt: skip
 ARGUMENT = rule(
-    "variable-argument", "A variable is handed to strategy.run for *args", severity="tpu",
+    "variable-argument", "A variable is passed to strategy.run for *args", severity="tpu",
     source="tpu-rules E10; tensorflow/python/distribute/tpu_strategy.py:210", tpu="v5e-8",
     fails=_example(before="    factor = tf.Variable(1.0)\n", step="""
 def scaled(*batch):
@@ -142,24 +142,24 @@ def outer_step(x, y):
 def step(batch):
     return strategy.run(outer_step, args=batch)
 """),
-    doc="What runs inside is one replica's program already. TensorFlow's Python raises `Method requires being in cross-replica context`; where it is got "
-    "past, the TPU says that TPU computations cannot be nested.",
+    doc="""The code inside is already the program of one replica. TensorFlow raises `Method requires being in cross-replica context` in Python; if that
+check is bypassed, the TPU reports that TPU computations cannot be nested.""",
 )  # fmt: skip
 STATIC = rule(
-    "static-shapes-only", "Padding of unknown shapes is switched off, and the batch axis is unknown", severity="tpu",
+    "static-shapes-only", "Dynamic batch sizes are disabled, but the batch axis is unknown", severity="tpu",
     source="tpu-rules B6; tensorflow/python/distribute/distribute_lib.py RunOptions (from the documentation; not verified on a TPU)", tpu="v5e-8",
     fails=_example(step=_RUN.replace("args=batch", "args=batch, options=OPTIONS")).replace(", drop_remainder=True", "").replace("64", "72")
     + "\nOPTIONS = tf.distribute.RunOptions(experimental_enable_dynamic_batch_size=False)\n",
     passes=_example(step=_RUN.replace("args=batch", "args=batch, options=OPTIONS"))
     + "\nOPTIONS = tf.distribute.RunOptions(experimental_enable_dynamic_batch_size=False)\n",
-    doc="With experimental_enable_dynamic_batch_size=False TPUStrategy takes static shapes only: nothing pads a smaller last batch.",
+    doc="With `experimental_enable_dynamic_batch_size=False`, TPUStrategy accepts static shapes only: nothing pads a smaller last batch.",
 )  # fmt: skip
 BARE = rule(
-    "variable-outside", "A tf.Variable from outside the scope is read in the step", severity="tpu",
-    source="tpu-rules V10 (from the source; the error's text is not verified)", tpu="v5e-8",
+    "variable-outside", "The step reads a tf.Variable from outside the scope", severity="tpu",
+    source="tpu-rules V10 (from the source; the error message is not verified)", tpu="v5e-8",
     fails=_example("tf.reduce_sum(factor * model(x)) / 16", before="factor = tf.Variable(1.0)\n"),
     passes=_example("tf.reduce_sum(factor * model(x)) / 16", before="    factor = tf.Variable(1.0)\n"),
-    doc="TensorFlow's Python lets it through (tpu_strategy.py:1648); the variable stands on the host, and the TPU's program cannot read it.",
+    doc="TensorFlow does not check this in Python (tpu_strategy.py:1648). The variable exists only on the host, and the TPU program cannot read it.",
 )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ def data():
 )
 
 COMPOSITE = rule(
-    "composite-input", "Ragged or sparse tensors reach the strategy", severity="tpu",
+    "composite-input", "The strategy receives ragged or sparse tensors", severity="tpu",
     source="tpu-rules D7; tensorflow/python/distribute/tpu_strategy.py:1095", tpu="v3-8",
     fails="""
 def build():
@@ -64,12 +64,12 @@ def data():
     ds = tf.data.Dataset.from_tensor_slices((["a b"] * 16, np.zeros((16, 4, 1), "float32"))).batch(8, drop_remainder=True)
     return ds.map(lambda x, y: (tf.ensure_shape(v(x), (8, 4)), y))
 """,
-    doc="""A TPU has no strings. With a static batch the strategy hands them over and the first operation on them
-fails; with a dynamic one its padder fails already (`Unsupported data type for TPU: string, caused by output Pad`).
-`tf.config.set_soft_device_placement(True)` moves such operations to the host, at a price in each step.""",
+    doc="""TPUs have no strings. With a static batch size the strategy passes them on, and the first operation on them fails. With a dynamic one, padding
+already fails (`Unsupported data type for TPU: string, caused by output Pad`). `tf.config.set_soft_device_placement(True)` moves such operations
+to the host, which costs time in every step.""",
 )  # fmt: skip
 DTYPE = rule(
-    "tpu-dtype", "A dtype that TPUs do not have", severity="tpu", source="tpu-rules D1; tensorflow/core/tpu/tpu_defs.h kTpuAllTypes",
+    "tpu-dtype", "dtype that TPUs do not support", severity="tpu", source="tpu-rules D1; tensorflow/core/tpu/tpu_defs.h kTpuAllTypes",
     tpu="v3-8",
     fails="""
 def build():
@@ -95,7 +95,7 @@ WIDE = rule(
     fails=_DENSE.format(more=", dtype='float64'", layers="L.Dense(2, dtype='float64'), ") + "def data():\n    return tf.zeros((64, 4), "
     "tf.float64), np.zeros((64, 1), 'float32')\n",
     passes=_GOOD,
-    doc="Every number is held as a pair (8192 bytes where float32 takes 4096, compiled for v5e).",
+    doc="Every value is stored as a pair (8,192 bytes instead of 4,096 for float32, compiled for v5e).",
 )  # fmt: skip
 HALF = rule(
     "mixed-float16", "mixed_float16 is the policy for GPUs", severity="tpu",
@@ -111,8 +111,8 @@ def data():
     return np.zeros((64, 4), "float32"), np.zeros((64, 1), "float32")
 """,
     passes=_GOOD,
-    doc="tf_keras refuses it under TPUStrategy; Keras 3 takes it and adds loss scaling, which a TPU has no use for. mixed_bfloat16 has "
-    "float32's range and needs none.",
+    doc="""tf_keras rejects it under TPUStrategy. Keras 3 accepts it and adds loss scaling, which TPUs do not need. mixed_bfloat16 has the range of float32
+and needs no loss scaling.""",
 )  # fmt: skip
 
 

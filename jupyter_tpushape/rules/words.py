@@ -1,4 +1,4 @@
-"""Words for shapes, nodes and sizes: what a layer calls its axes, two shapes side by side with only what differs marked."""
+"""Wording for shapes, nodes and sizes: the names of a layer's axes, and two shapes side by side with the differences marked."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ..graph import Cause
 from ..trace.axes import GRID, RECURRENT, SEQUENCE, SPATIAL
 
 _MOVING_PICTURES = ("batch", "time", "height", "width", "channels")
-# What takes a part of a tensor, by the name of its operation in lower case.
+# Operations that slice a tensor, by their names in lower case.
 SLICES = ("stridedslice", "slice", "getitem")
 MERGES = frozenset({"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot"})
 
 
 def axes_of(op: str) -> tuple[str, ...]:
-    """The axes that a layer class works on, in its own terms; ``()`` where any will do."""
+    """The axes that a layer class works on, by the names that Keras gives them; ``()`` if it accepts any."""
     if op in RECURRENT:
         return SEQUENCE[3]
     if "LSTM2D" in op:
@@ -32,38 +32,38 @@ def tokens(shape: Shape | None) -> tuple[str, ...]:
 
 
 def blamed(flow: Flow, fact: Fact | None) -> tuple[str, ...]:
-    """The node at which a size parted, where the fact knows it."""
+    """The node that caused a wrong size, if the fact knows it."""
     cause: Cause | None = getattr(fact, "cause", None)
     return tuple(node.id for node in flow.nodes if isinstance(cause, Cause) and node.name == cause.who)[:1]
 
 
 def because(cause: Cause | None) -> str:
-    """Why a size is not what it was to be, in a sentence or two; ``""`` where that is not known."""
+    """Why a size is not the expected one, in a sentence or two; ``""`` if that is unknown."""
     if cause is None:
         return ""
     goes = f"{cause.before} → {cause.after}"
     if cause.kind == "lost":
-        rest = f"{cause.before} is odd" if cause.stride == 2 else f"{cause.before} does not divide by {cause.stride}"
-        back = f", and back {cause.back}" if cause.back is not None else ""
-        even = f" {' or '.join(map(str, cause.fits))} in place of {cause.size} comes out even." if cause.fits else ""
+        rest = f"{cause.before} is odd" if cause.stride == 2 else f"{cause.before} is not divisible by {cause.stride}"
+        back = f", then back to {cause.back}" if cause.back is not None else ""
+        even = f" A size of {' or '.join(map(str, cause.fits))} instead of {cause.size} divides evenly." if cause.fits else ""
         return f"{rest} at {cause.who}: {goes}{back}.{even}"
     if cause.kind == "unpadded":
         more = f" and {count(cause.more, 'more layer')}" if cause.more else ""
-        return f'padding="same" is missing in {cause.who}{more}: {goes}.'
+        return f'{cause.who}{more} {"lack" if cause.more else "lacks"} padding="same": {goes}.'
     if cause.kind == "strided":
-        return f"{cause.who} takes strides of {cause.stride}: {goes}, and neither a later layer nor the other side does the same."
-    return f"{cause.who} makes {cause.before} numbers of an input of {cause.size}; {cause.after} would be one of {cause.fits[0]}."
+        return f"{cause.who} uses a stride of {cause.stride}: {goes}. No later layer undoes it, and the other branch does not do the same."
+    return f"{cause.who} turns an input of size {cause.size} into {cause.before} values; {cause.after} values require an input of size {cause.fits[0]}."
 
 
 def differing(one: Shape, other: Shape) -> tuple[int, ...]:
-    """The axes of ``one`` that differ from the other shape; of the longer one, those that the shorter lacks."""
+    """The axes of ``one`` that differ from the other shape; if ``one`` is longer, the axes that the other shape lacks."""
     if len(one) != len(other):
         return _extra(list(tokens(one)), list(tokens(other)))
     return tuple(i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a is not None and b is not None and a != b)
 
 
 def pair(expected: Shape | None, found: Shape | None, *, names: bool = True) -> tuple[Side, Side]:
-    """Two shapes as sides, with the axes that differ marked; an unknown axis agrees with any."""
+    """Two shapes as sides, with the differing axes marked; an unknown axis matches any size."""
     left, right = list(tokens(expected)), list(tokens(found))
     if names and expected and expected[0] is None:
         left[0] = "batch"
@@ -74,7 +74,7 @@ def pair(expected: Shape | None, found: Shape | None, *, names: bool = True) -> 
 
 
 def _extra(mine: list[str], other: list[str]) -> tuple[int, ...]:
-    """Axes of the longer shape that the shorter one lacks, matched from the right and then from the left."""
+    """The axes of the longer shape that the shorter one lacks, matched from the right and then from the left."""
     surplus = len(mine) - len(other)
     if surplus <= 0:
         return ()
@@ -98,13 +98,13 @@ def side(shape: Shape | None) -> Side:
 
 
 def named(node: Node | Who) -> str:
-    """``dense_1 (Dense)``, or the bare name where it says the class already."""
+    """``dense_1 (Dense)``, or only the name if it already contains the class."""
     plain = re.sub(r"_\d+$", "", node.name).replace("_", "").lower()
     return node.name if plain == node.op.replace("_", "").lower() else f"{node.name} ({node.op})"
 
 
 def givers(flow: Flow, edges: list[Edge]) -> tuple[str, ...]:
-    """The names of what the edges come from."""
+    """The names of the nodes that the edges come from."""
     return tuple(dict.fromkeys(flow.node(edge.source).name for edge in edges if edge.label != "mask"))
 
 
@@ -114,16 +114,21 @@ def listed(names: tuple[str, ...]) -> str:
 
 
 def placed(node: Node | Who) -> str:
-    """The line that called a node, for the middle of a sentence; ``""`` where it is not known."""
+    """The line that called a node, for the middle of a sentence; ``""`` if it is unknown."""
     return f" at {node.called}" if node.called is not None else ""
 
 
-def count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def count(number: int, noun: str, plural: str = "") -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"
+
+
+def many(number: int | None) -> str:
+    """A number of values, with separators; ``?`` if it is unknown."""
+    return "?" if number is None else f"{number:,}"
 
 
 def size(number: float) -> str:
-    """Bytes for people: ``18.26 GiB``; exact below a MiB."""
+    """Bytes in readable form: ``18.26 GiB``; exact below one MiB."""
     for unit, step in (("GiB", 2**30), ("MiB", 2**20)):
         if number >= step:
             return f"{number / step:.2f} {unit}"
@@ -134,4 +139,4 @@ def called(program: str) -> str:
     """A program's name in a sentence."""
     name, _, rows = program.partition("-")
     step = {"forward": "forward pass", "train": "train step", "predict": "predict step"}.get(name, name)
-    return step + {"last": " of the last batch", "open": " with its batch axis open"}.get(rows, "")
+    return step + {"last": " of the last batch", "open": " with an unknown batch size"}.get(rows, "")

@@ -115,14 +115,14 @@ def test_a_fault_behind_a_fix_that_adds_lines_is_mended_where_it_then_stands(tmp
 
 def test_a_cell_that_returns_another_state_is_told_as_one(tmp_path):
     (finding,) = serious(tmp_path, CELL, "")
-    assert finding.message.endswith("is given a state (16, 4) and returns one of (16, 1).")
+    assert (finding.fact.before, finding.fact.after) == ((16, 4), (16, 1))
 
 
 @pytest.mark.parametrize("made", ["ops.arange(x.shape[1])", "ops.expand_dims(ops.arange(ops.shape(x)[1]), 0) + 1", "ops.arange(0, 20, 2)"])
 def test_positions_that_a_table_has_no_row_for_are_found(tmp_path, made):
     (finding,) = serious(tmp_path, POSITIONS.format(7, made))
     assert finding.rule == "embedding-range"
-    assert "gives NaN" in finding.why
+    assert finding.fact.nan
     assert finding.fixes[0].verified
 
 

@@ -31,7 +31,7 @@ def test_the_notebook_tells_what_it_promises(capsys: pytest.CaptureFixture[str])
         tpushape.unload_ipython_extension(shell)
         InteractiveShell.clear_instance()
     assert raised == ["quickstart-jax-06"], shown
-    assert "A batch of 100 rows does not divide over 8 devices." in shown["04"]
+    assert "A batch of 100 rows" in shown["04"] and "8 devices" in shown["04"]
     assert "%tpushape" in shown["06"]
-    assert "asks whether a tensor is true" in shown["07"]
+    assert "value-asked" in shown["07"]
     assert "model/4" in shown["10"]

@@ -138,7 +138,7 @@ class Own(layers.Layer):
 """
     (finding,) = [one for one in traced(tmp_path, code, shape=(5, 4)).findings if one.serious]
     assert finding.rule == "op-shapes"
-    assert "The state h of Scan starts as (6,) and becomes (?, 6)" in finding.message
+    assert (finding.fact.operation, finding.fact.name, finding.fact.before, finding.fact.after) == ("Scan", "h", (6,), (None, 6))
     assert finding.fixes[0].verified
     assert "+        h0 = jnp.zeros((x.shape[0], 6))" in finding.fixes[0].patch
 
@@ -167,4 +167,4 @@ def data():
 """
     (finding,) = [one for one in traced(tmp_path, "", around).findings if one.serious]
     assert finding.rule == "code-raises"
-    assert finding.message == "Net.call is called with training=, which it does not take."
+    assert (finding.fact.function, finding.fact.named) == ("Net.call", "training")

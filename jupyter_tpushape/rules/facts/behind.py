@@ -1,4 +1,4 @@
-"""What lies behind a break, seen as if the layer that broke had got what it asks for."""
+"""Facts that hide after a first fault: found as if the failed layer had received what it expects."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from ...flow import Fact, Sides
 
 
 class Behind(Fact, frozen=True):
-    """A second fault: what is found once ``mended`` has what it asks for."""
+    """A second fault: found when ``mended`` is assumed to receive what it expects."""
 
     mended: str
     fact: Fact
 
     def message(self) -> str:
         said = self.fact.message()
-        return f"Then: {said}"
+        return f"After that: {said}"
 
     def why(self) -> str:
-        assumed = f"Behind the first fault, seen as if {self.mended} had what it asks for"
+        assumed = f"Second problem, found by assuming that {self.mended} receives what it expects."
         why = self.fact.why()
-        return f"{assumed}: {why}" if why else f"{assumed}."
+        return f"{assumed} {why}" if why else assumed
 
     def sides(self) -> Sides:
         return self.fact.sides()

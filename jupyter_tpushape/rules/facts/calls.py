@@ -1,4 +1,4 @@
-"""What is found of calls: what they make anew each time, and the losses that layers add."""
+"""Facts about calls: objects that every call creates again, and losses that layers add."""
 
 from __future__ import annotations
 
@@ -10,47 +10,43 @@ from ..words import named
 
 
 class MadeAnew(Fact, frozen=True):
-    """Every call makes a ``cls`` anew. ``where``: in the model's own code, its loss, or its training step."""
+    """Every call creates a ``cls``. ``where``: in the model's call, its loss, or its training step."""
 
     cls: str
     where: Literal["call", "loss", "step"]
 
     def message(self) -> str:
         place = {"call": "inside call", "loss": "inside the loss", "step": "inside the training step"}[self.where]
-        return (
-            f"A {self.cls} is made {place}, anew each time it runs: fit raises at the second run, and its variables would never be trained."
-        )
+        return f"A {self.cls} is created {place} on every run: fit fails on the second run, and its variables would never be trained."
 
     def why(self) -> str:
-        where = {"call": "in __init__ (or build) of the layer", "loss": "once, outside of the loss", "step": "in __init__ of the model"}[
-            self.where
-        ]
-        return f"A compiled step makes variables in its first run only. Make it {where}, keep it, and call it here."
+        where = {"call": "in __init__ (or build) of the layer", "loss": "once, outside the loss", "step": "in __init__ of the model"}
+        return f"A compiled step can create variables only on its first run. Create it {where[self.where]} and call it here."
 
     def sides(self) -> Sides:
-        return Side("made once"), Side("made in every run")
+        return Side("created once"), Side("created on every run")
 
 
 class NotCalled(Fact, frozen=True):
-    """A layer of class ``cls`` is made with tensors as its arguments. ``later``: that was noticed where it was used as a tensor itself."""
+    """A layer of class ``cls`` is created with tensors as its arguments. ``later``: noticed where it was used as a tensor."""
 
     cls: str
     later: bool
 
     def message(self) -> str:
         if self.later:
-            return f"A layer got {self.cls} itself where a tensor was to be: {self.cls} was made and not called."
-        return f"{self.cls} is made with a tensor as its argument, and is not called on it."
+            return f"A layer received {self.cls} instead of a tensor: {self.cls} was created but not called."
+        return f"{self.cls} is created with a tensor as its argument, but not called on it."
 
     def why(self) -> str:
-        return f"A layer is made with its settings and then called on its input, in two pairs of brackets: {self.cls}(...)(x)."
+        return f"Create a layer with its settings, then call it on its input: {self.cls}(...)(x)."
 
     def sides(self) -> Sides:
         return Side(f"{self.cls}(...)(x)"), Side(f"{self.cls}(x)")
 
 
 class RowsUnknown(Fact, frozen=True):
-    """``text`` runs with ``batch`` rows and raises ``said`` where their number is not known; ``last``: the rows of another batch."""
+    """``text`` runs with ``batch`` rows but raises ``said`` if their number is unknown; ``last``: the rows of another batch."""
 
     text: str
     batch: int | None
@@ -58,72 +54,77 @@ class RowsUnknown(Fact, frozen=True):
     said: str
 
     def message(self) -> str:
-        return f"The code asks for the number of rows at `{self.text}`, and fit does not know it there."
+        return f"This code needs the batch size, which fit does not know there: `{self.text}`."
 
     def why(self) -> str:
         sizes = f" ({self.batch}, then {self.last})" if self.batch and self.last else ""
         return (
-            f"The batches are not all of one size{sizes}, so the step is traced once for all of them, and x.shape[0] "
-            f"has no value. tf.shape(x)[0] is the number of rows as the step runs, and -1 in a reshape stands for it. It says: {self.said}"
+            f"The batches differ in size{sizes}, so the step is traced once for all of them, and x.shape[0] is None. "
+            f"Use tf.shape(x)[0], or -1 in a reshape. The error: {self.said}"
         )
 
     def sides(self) -> Sides:
-        return Side("rows counted as it runs"), Side("None")
+        return Side("tf.shape(x)[0]"), Side("None")
 
 
 class CodedIds(Fact, frozen=True):
-    """``layer`` reads what ``coder`` made with ``output_mode=mode``: a place for every word, and not the words' numbers."""
+    """``layer`` receives the ``output_mode=mode`` encoding of ``coder``: one position per word instead of word ids."""
 
     layer: Who
     coder: Who
     mode: str
 
     def message(self) -> str:
-        return f"{named(self.layer)} looks up each of the 0s and 1s that {named(self.coder)} makes with output_mode='{self.mode}', and not the words."
+        return (
+            f"{named(self.layer)} expects word ids, but {named(self.coder)} outputs a vector of 0s and 1s with output_mode='{self.mode}'."
+        )
 
     def why(self) -> str:
         return (
-            "Such a code has a place for every word of the vocabulary and no order. An Embedding wants the words' numbers: output_mode='int'; "
-            "a Dense layer reads the code as it is."
+            "This encoding has one position per word of the vocabulary and no word order. Use output_mode='int' for an Embedding, "
+            "or pass the encoding to a Dense layer."
         )
 
     def sides(self) -> Sides:
-        return Side("numbers of words"), Side(f"a {self.mode} code")
+        return Side("word ids"), Side(f"{self.mode} encoding")
 
 
 class CodedRows(Fact, frozen=True):
-    """``layer`` reads the leaf ``path`` of the data, of ``shape``, whose rows are one-hot."""
+    """``layer`` receives the leaf ``path`` of the data, of ``shape``, which is one-hot."""
 
     layer: Who
     path: KeyPath
     shape: Shape
 
     def message(self) -> str:
-        return f"{named(self.layer)} looks up each 0 and 1 of one-hot rows: {show(self.path)} is {show_shape(self.shape)}, with {self.shape[-1]} places for each id."
+        return (
+            f"{named(self.layer)} expects ids, but {show(self.path)} {show_shape(self.shape)} is one-hot: "
+            f"each 0 and 1 of the {self.shape[-1]} values is looked up."
+        )
 
     def why(self) -> str:
         return (
-            f"An Embedding wants the ids themselves, {show_shape(self.shape[:-1])}: argmax over the last axis gives them. "
-            "A Dense layer without a bias reads the one-hot rows as they are, and computes the same."
+            f"Pass the ids themselves, {show_shape(self.shape[:-1])}: argmax over the last axis. "
+            "Or replace the Embedding with a Dense layer without bias, which computes the same from one-hot vectors."
         )
 
     def sides(self) -> Sides:
-        return Side(f"ids, {show_shape(self.shape[:-1])}"), Side(f"one-hot rows, {show_shape(self.shape)}")
+        return Side(f"ids, {show_shape(self.shape[:-1])}"), Side(f"one-hot vectors, {show_shape(self.shape)}")
 
 
 class VectorLoss(Fact, frozen=True):
-    """``layer`` adds a loss of one number a sample, ``shape``."""
+    """``layer`` adds a loss of ``shape``, with one value per sample."""
 
     layer: Who
     shape: Shape
 
     def message(self) -> str:
-        return f"{named(self.layer)} adds a loss of {show_shape(self.shape)}, one number a sample, where a scalar is meant."
+        return f"{named(self.layer)} adds a loss of shape {show_shape(self.shape)}, one value per sample, instead of a scalar."
 
     def why(self) -> str:
         return (
-            "The total loss becomes a vector then, and its gradient the sum over the batch: it grows with the batch size, and outweighs the mean of the "
-            "compiled loss. add_loss(tf.reduce_mean(loss)) adds one number."
+            "The total loss becomes a vector, and its gradient is the sum over the batch. The sum grows with the batch size and outweighs the mean of "
+            "the compiled loss. Use add_loss(tf.reduce_mean(loss))."
         )
 
     def sides(self) -> Sides:

@@ -1,4 +1,4 @@
-"""What is found of the arguments of compile, and of labels and weights, against the model's outputs."""
+"""Facts about the arguments of compile, labels and weights, compared with the model's outputs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ..words import count, listed, pair
 
 What = Literal["loss", "metrics", "labels", "weights"]
 _NAMED = {
-    "loss": "The loss dict of compile",
-    "metrics": "The metrics dict of compile",
+    "loss": "The loss dict in compile",
+    "metrics": "The metrics dict in compile",
     "labels": "The dict of labels",
     "weights": "The dict of sample weights",
 }
@@ -19,24 +19,24 @@ _COUNTED = {"loss": "losses", "metrics": "entries in metrics", "labels": "labels
 
 
 class UnknownOutputs(Fact, frozen=True):
-    """A dict names ``unknown`` outputs; the model's own are ``outputs``."""
+    """A dict names ``unknown`` outputs; the model has ``outputs``."""
 
     what: What
     unknown: tuple[str, ...]
     outputs: tuple[str, ...]
 
     def message(self) -> str:
-        return f"{_NAMED[self.what]} names {listed(self.unknown)}, and the model's outputs are {listed(self.outputs)}."
+        return f"{_NAMED[self.what]} has the keys {listed(self.unknown)}, but the model's outputs are {listed(self.outputs)}."
 
     def why(self) -> str:
-        return "An output is called by its key in the dict that the model returns, or by the name of the layer that makes it (name=...)."
+        return "The name of an output is its key in the dict that the model returns, or the name of its layer (name=...)."
 
     def sides(self) -> Sides:
         return Side(", ".join(self.outputs)), Side(", ".join(self.unknown))
 
 
 class NamelessOutputs(Fact, frozen=True):
-    """A dict names outputs, and the model returns ``count`` of them in a tuple or list, without names."""
+    """A dict names outputs, but the model returns ``count`` of them in a tuple or list, without names."""
 
     what: What
     names: tuple[str, ...]
@@ -44,18 +44,18 @@ class NamelessOutputs(Fact, frozen=True):
 
     def message(self) -> str:
         return (
-            f"{_NAMED[self.what]} names {listed(self.names)}, and the model returns {self.count} outputs in a tuple, which have no names."
+            f"{_NAMED[self.what]} has the keys {listed(self.names)}, but the model returns {self.count} outputs in a tuple, without names."
         )
 
     def why(self) -> str:
         first = self.names[0] if self.names else "a"
         return (
-            "Only a functional model names the outputs of a list, after its layers. Let call return a dict, "
-            f"{{'{first}': ..., ...}}, or give losses and labels as lists in the order of the outputs."
+            "Only a functional model names its outputs after its layers. Return a dict from call, "
+            f"{{'{first}': ..., ...}}, or pass losses and labels as lists in the order of the outputs."
         )
 
     def sides(self) -> Sides:
-        return Side("outputs with names"), Side(f"{self.count} outputs in a tuple")
+        return Side("named outputs"), Side(f"{self.count} outputs in a tuple")
 
 
 class WrongNumber(Fact, frozen=True):
@@ -68,20 +68,20 @@ class WrongNumber(Fact, frozen=True):
     def message(self) -> str:
         have = count(len(self.outputs), "output")
         if self.given == 1:
-            return f"There is one {_SINGLE[self.what]}, and the model has {have}: {listed(self.outputs)}."
-        return f"There are {self.given} {_COUNTED[self.what]}, and the model has {have}: {listed(self.outputs)}."
+            return f"There is one {_SINGLE[self.what]}, but the model has {have}: {listed(self.outputs)}."
+        return f"There are {self.given} {_COUNTED[self.what]}, but the model has {have}: {listed(self.outputs)}."
 
     def why(self) -> str:
         if self.what == "metrics":
-            return "With several outputs a list of metrics has one entry for each output: [['mae'], ['accuracy']], or a dict by the outputs' names."
-        return "A list is matched with the outputs one by one, in their order; a dict by the outputs' names."
+            return "With several outputs, pass one entry per output, [['mae'], ['accuracy']], or a dict keyed by output name."
+        return "Keras matches a list with the outputs in order, and a dict by output name."
 
     def sides(self) -> Sides:
         return Side(f"one for each of {len(self.outputs)} outputs"), Side(str(self.given))
 
 
 class MetricReads(Fact, frozen=True):
-    """``metric`` is given class numbers and a row of probabilities each. ``classes``: it reads class numbers on both sides; else rows on both."""
+    """``metric`` receives class indices and vectors of probabilities. ``classes``: it expects class indices on both sides; else vectors on both."""
 
     metric: str
     labels: Shape
@@ -89,19 +89,19 @@ class MetricReads(Fact, frozen=True):
     classes: bool
 
     def message(self) -> str:
-        reads = "class numbers on both sides" if self.classes else "labels and predictions value by value"
+        reads = "expects class indices on both sides" if self.classes else "compares labels and predictions value by value"
         return (
-            f"The metric {self.metric} reads {reads}, and gets class numbers {show_shape(self.labels)} with rows of "
+            f"The metric {self.metric} {reads}, but receives class indices {show_shape(self.labels)} and vectors of "
             f"{self.predictions[-1]} values {show_shape(self.predictions)}."
         )
 
     def why(self) -> str:
         if self.classes:
-            return "The loss takes the class with the most probability by itself, this metric does not: say sparse_y_pred=False (Keras), or take argmax in a metric of your own."
-        two = " For two classes, one sigmoid unit with binary_crossentropy suits it as well." if self.predictions[-1] == 2 else ""
+            return "This metric does not take the argmax of the predictions itself. Set sparse_y_pred=False (Keras 3), or take the argmax in a custom metric."
+        two = " For two classes, one sigmoid unit with binary_crossentropy also works." if self.predictions[-1] == 2 else ""
         return (
-            "The sparse loss turns class numbers into rows by itself, this metric does not. Either one-hot labels with categorical_crossentropy, or a "
-            f"metric for class numbers (sparse_categorical_accuracy, 'accuracy').{two}"
+            "The sparse loss accepts class indices, but this metric does not. Use one-hot labels with categorical_crossentropy, or a "
+            f"metric for class indices (sparse_categorical_accuracy, 'accuracy').{two}"
         )
 
     def sides(self) -> Sides:
@@ -115,17 +115,19 @@ class TextLabels(Fact, frozen=True):
     loss: str
 
     def message(self) -> str:
-        return f"The labels {self.path} are text, and {self.loss} compares numbers."
+        return f"The labels {self.path} are text, but {self.loss} compares numbers."
 
     def why(self) -> str:
-        return "Give each class a number before fit: a StringLookup over the class names in ds.map, or np.unique(y, return_inverse=True)[1] for an array."
+        return (
+            "Convert the class names to indices before fit: StringLookup in ds.map, or np.unique(y, return_inverse=True)[1] for an array."
+        )
 
     def sides(self) -> Sides:
         return Side("numbers"), Side("text")
 
 
 class ColourMasks(Fact, frozen=True):
-    """Label masks that are pictures of ``channels`` colours, where ``head`` chooses one of ``classes`` classes."""
+    """Label masks that are color images, but ``head`` predicts one class per position."""
 
     head: str
     loss: str
@@ -134,14 +136,14 @@ class ColourMasks(Fact, frozen=True):
 
     def message(self) -> str:
         return (
-            f"The masks {show_shape(self.labels)} are pictures of {self.labels[-1]} colour channels, and {self.head} gives each position one of "
-            f"{self.predictions[-1]} classes: {show_shape(self.predictions)}."
+            f"The masks {show_shape(self.labels)} are images with {self.labels[-1]} color channels, but {self.head} predicts one of "
+            f"{self.predictions[-1]} classes per position: {show_shape(self.predictions)}."
         )
 
     def why(self) -> str:
         return (
-            f"{self.loss} wants a class for each position. Turn each colour into its class number first (a table of colours), "
-            "and use sparse_categorical_crossentropy, or one-hot it."
+            f"{self.loss} expects a class for each position. Map each color to its class index first, "
+            "then use sparse_categorical_crossentropy or one-hot labels."
         )
 
     def sides(self) -> Sides:

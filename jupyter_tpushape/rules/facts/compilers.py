@@ -1,4 +1,4 @@
-"""What compilers answer."""
+"""Facts from compilers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Answer = Literal["silent", "crash", "broke", "loosely"]
 
 
 class NotAsked(Fact, frozen=True):
-    """The compiler gave no verdict at all; ``said`` is why."""
+    """The compiler was not run; ``said`` is the reason."""
 
     said: str
 
@@ -20,9 +20,9 @@ class NotAsked(Fact, frozen=True):
 
 
 class NoVerdict(Fact, frozen=True):
-    """The compiler did not answer for ``program``. ``needs`` and ``has``: bytes, as an answer at quick effort gave them.
+    """The compiler gave no verdict on ``program``. ``needs`` and ``has``: bytes, from a run at quick effort.
 
-    ``operation`` and ``node``: the one convolution over sizes known at run time only that it may have died on.
+    ``operation`` and ``node``: the only convolution over sizes that are not known until run time, on which it probably crashed.
     """
 
     program: str
@@ -35,25 +35,25 @@ class NoVerdict(Fact, frozen=True):
 
     def message(self) -> str:
         where = named(self.node) if self.node is not None else self.operation
-        failed = "the TPU compiler failed on a check of its own: " if self.kind == "broke" else ""
+        failed = "an internal check of the TPU compiler failed: " if self.kind == "broke" else ""
         return f"{f'{where}: ' if where else ''}No verdict on the {called(self.program)}: {failed}{self.said}"
 
     def why(self) -> str:
         if self.operation:
             return (
-                f"It died on a convolution, and {self.operation.rsplit('/', 1)[-1]} is the only one there over sizes that are known when it "
-                "runs and not before. Pad to a fixed size, and mask what is not wanted."
+                f"It crashed on a convolution, and only {self.operation.rsplit('/', 1)[-1]} has sizes that are not known until run time. "
+                "Pad to a fixed size, and mask the padding."
             )
         if self.needs:
             return (
-                f"At quick effort, which packs memory loosely, it needs {size(self.needs)} and there are {size(self.has)}; "
-                "whether it compiles within that at full effort is open."
+                f"At quick effort, which packs memory loosely, it needs {size(self.needs)}, but there are {size(self.has)}. "
+                "Whether it fits at full effort is unknown."
             )
-        return "This says nothing of the program itself."
+        return "The program itself may be fine."
 
 
 class Refusal(Fact, frozen=True):
-    """A compiler does not take the program. ``kernel``: XLA has none for ``what``; ``node``: the layer that it is in."""
+    """A compiler rejects the program. ``kernel``: XLA has no kernel for ``what``; ``node``: the layer that contains it."""
 
     compiler: Literal["xla", "tpu"]
     program: str
@@ -66,22 +66,22 @@ class Refusal(Fact, frozen=True):
     def message(self) -> str:
         where = f"{named(self.node)}: " if self.node is not None else ""
         if self.compiler == "tpu":
-            return f"{where}{'the' if where else 'The'} TPU compiler refuses the {called(self.program)}: {self.said}"
-        return f"{where}XLA has no kernel for {self.what}." if self.kernel else f"{where}XLA refuses {self.what}: {self.said}"
+            return f"{where}{'the' if where else 'The'} TPU compiler rejected the {called(self.program)}: {self.said}"
+        return f"{where}XLA has no kernel for {self.what}." if self.kernel else f"{where}XLA rejected {self.what}: {self.said}"
 
     def why(self) -> str:
         return " ".join(filter(None, [self.said if self.kernel else "", self.advice]))
 
     def sides(self) -> Sides:
         if self.compiler == "tpu":
-            return Side("a program that compiles"), Side("refused")
+            return Side("a program that compiles"), Side("rejected")
         return Side("operations that XLA compiles"), Side(self.what)
 
 
 class OutOfMemory(Fact, frozen=True):
-    """The program needs more bytes than the core has; zeros where the compiler gives no numbers.
+    """The program needs more bytes than the core has; zeros if the compiler reports no numbers.
 
-    ``temporaries``: the numbers are of temporaries alone. ``layers``: ``(name, bytes)`` of what takes most, ``most``: they are half of it.
+    ``temporaries``: the numbers count only temporaries. ``layers``: ``(name, bytes)`` of the largest users, ``most``: they use at least half.
     """
 
     program: str
@@ -95,23 +95,25 @@ class OutOfMemory(Fact, frozen=True):
     core: int
 
     def message(self) -> str:
-        said = f"The {called(self.program)} does not compile within the {size(self.has or self.core)} that a program may have on a {self.target} core"
+        said = (
+            f"The {called(self.program)} does not fit into the {size(self.has or self.core)} that a program can use on a {self.target} core"
+        )
         if not self.needs:
             return f"{said}."
-        return f"{said}: {'temporaries need' if self.temporaries else 'it needs'} {size(self.needs)}."
+        return f"{said}: {'its temporaries need' if self.temporaries else 'it needs'} {size(self.needs)}."
 
     def why(self) -> str:
         layers = ", ".join(f"{name} {size(taken)}" for name, taken in self.layers)
-        begins = "Most is taken by" if self.most else "The largest parts are"
-        where = f"{begins} {layers}, when most is in use at once." if layers else "The compiler does not say by which layers."
-        return f"{where} The TPU compiler's answer: {self.said}"
+        begins = "At the peak, most memory is used by" if self.most else "At the peak, the largest users are"
+        where = f"{begins} {layers}." if layers else "The compiler does not report which layers use it."
+        return f"{where} The TPU compiler reported: {self.said}"
 
     def sides(self) -> Sides:
         return Side(f"at most {size(self.has or self.core)}"), Side(size(self.needs) if self.needs else "more")
 
 
 class Padded(Fact, frozen=True):
-    """Arguments that take ``laid`` bytes as laid out and ``logical`` by shape; the rest is of the one that wastes most."""
+    """Arguments that use ``laid`` bytes with padding and ``logical`` without; the other fields describe the most wasteful argument."""
 
     program: str
     laid: int
@@ -125,14 +127,14 @@ class Padded(Fact, frozen=True):
 
     def message(self) -> str:
         return (
-            f"The arguments of the {called(self.program)} take {self.laid:,} bytes as the TPU lays them out, {self.logical:,} as counted by "
-            f"shape: {self.laid / max(1, self.logical):.1f} times."
+            f"The arguments of the {called(self.program)} use {self.laid:,} bytes in the TPU's tiled layout, {self.laid / max(1, self.logical):.1f} "
+            f"times the {self.logical:,} bytes of their shapes."
         )
 
     def why(self) -> str:
         return (
-            f"Most is lost in {self.name or 'an argument'}, {self.dtype}{list(self.shape)}, which takes the room of "
-            f"{list(self.padded)}: {self.takes:,} bytes for {self.holds:,}. Sizes in multiples of 128 waste nothing."
+            f"The largest waste is {self.name or 'an argument'}, {self.dtype}{list(self.shape)}, which is padded to "
+            f"{list(self.padded)}: {self.takes:,} bytes instead of {self.holds:,}. Multiples of 128 need no padding."
         )
 
     def sides(self) -> Sides:

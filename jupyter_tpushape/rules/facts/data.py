@@ -1,14 +1,15 @@
-"""What is found in the code and the structure of the data."""
+"""Facts about the data: its code and its structure."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 from ...flow import Fact, Shape, Side, Sides, elements, show_shape
+from ..words import many
 
 
 class Unfilled(Fact, frozen=True):
-    """An array of ``wanted`` was asked for, and there are ``have`` numbers."""
+    """``have`` values cannot be reshaped to ``wanted``."""
 
     have: int
     wanted: tuple[int, ...]
@@ -16,56 +17,56 @@ class Unfilled(Fact, frozen=True):
     said: str = ""
 
     def message(self) -> str:
-        who = "The data code" if self.where == "data" else "A line"
-        return f"{who} asks for an array of {self.wanted}, and {self.have} numbers do not fill it."
+        who = "The data code cannot" if self.where == "data" else "Cannot"
+        return f"{who} reshape {self.have:,} values to {self.wanted}."
 
     def why(self) -> str:
         if self.where == "data":
-            return "A reshape keeps every number. Writing -1 for the first axis lets NumPy count the rows itself."
-        return f"A reshape keeps every number. Writing -1 for one axis lets NumPy work out its size. It says: {self.said}"
+            return "A reshape keeps the number of values. With -1 for the first axis, NumPy computes the number of rows."
+        return f"A reshape keeps the number of values. With -1 for one axis, NumPy computes its size. The error: {self.said}"
 
     def sides(self) -> Sides:
         whole = all(n > 0 for n in self.wanted)
-        return Side(f"{elements(self.wanted)} numbers" if whole else f"shape {self.wanted}"), Side(f"{self.have} numbers")
+        return Side(f"{many(elements(self.wanted))} values" if whole else f"shape {self.wanted}"), Side(f"{self.have:,} values")
 
 
 class DataRaised(Fact, frozen=True):
-    """The data code raised; ``said`` is its own message."""
+    """The data code raised; ``said`` is its message."""
 
     said: str
 
     def message(self) -> str:
-        return "The code that prepares the data raises, so there is nothing to feed to the model."
+        return "The code that prepares the data raises an error, so there is no data for the model."
 
     def why(self) -> str:
-        return f"It says: {self.said}"
+        return f"The error: {self.said}"
 
 
 class PipelineShapes(Fact, frozen=True):
-    """Two tensors that the data code puts together, and that do not go together."""
+    """Two tensors with incompatible shapes that the data code combines."""
 
     first: Shape
     second: Shape
 
     def message(self) -> str:
-        return f"The data code works on {show_shape(self.first)} and {show_shape(self.second)}, which cannot be broadcast together."
+        return f"The data code cannot broadcast {show_shape(self.first)} and {show_shape(self.second)} together."
 
     def why(self) -> str:
         short, long = sorted((self.first, self.second), key=len)
         if len(short) < len(long) and short and short[0] == long[0]:
             ones = (*short, *[1] * (len(long) - len(short)))
             return (
-                f"Shapes are matched from the right, so the rows of {show_shape(short)} meet the last axis of {show_shape(long)}. "
-                f"One value a row has to be {show_shape(ones)} there: x[{', '.join([':', *['None'] * (len(long) - 1)])}]."
+                f"Shapes are aligned from the right, so the rows of {show_shape(short)} are aligned with the last axis of {show_shape(long)}. "
+                f"One value per row must have shape {show_shape(ones)}: x[{', '.join([':', *['None'] * (len(long) - 1)])}]."
             )
-        return "Shapes are matched from the right; sizes there must be equal, or one of them 1."
+        return "Shapes are aligned from the right; sizes must be equal or 1."
 
     def sides(self) -> Sides:
         return Side(show_shape(self.second)), Side(show_shape(self.first))
 
 
 class Sampled(Fact, frozen=True):
-    """How the sample was taken; ``text`` is the sampler's."""
+    """How the data was sampled; ``text`` is the sampler's."""
 
     code: str
     text: str
@@ -75,31 +76,31 @@ class Sampled(Fact, frozen=True):
 
 
 class TooManyParts(Fact, frozen=True):
-    """An element of ``parts`` parts, for a model of ``inputs`` inputs and these ``outputs``; 0 and none where it is not known."""
+    """An element of ``parts`` parts, for a model with ``inputs`` inputs and these ``outputs``; 0 and none if unknown."""
 
     parts: int
     inputs: int = 0
     outputs: tuple[str, ...] = ()
 
     def message(self) -> str:
-        return f"Each element has {self.parts} parts, and fit takes x, (x, y) or (x, y, sample_weight)."
+        return f"Each element has {self.parts} parts, but fit expects x, (x, y) or (x, y, sample_weight)."
 
     def why(self) -> str:
         if self.inputs and len(self.outputs) > 1 and self.inputs + len(self.outputs) == self.parts:
             labels = ", ".join(f"'{name}': ..." for name in self.outputs)
             x = "x" if self.inputs == 1 else "(x1, x2, ...)"
             return (
-                f"The model has {self.inputs} input{'s' * (self.inputs > 1)} and {len(self.outputs)} outputs, so {len(self.outputs)} of them are labels: put "
-                f"these into one dict, ({x}, {{{labels}}}), or one tuple."
+                f"The model has {self.inputs} input{'s' * (self.inputs > 1)} and {len(self.outputs)} outputs, so {len(self.outputs)} parts are labels. Put "
+                f"them into one dict, ({x}, {{{labels}}}), or one tuple."
             )
-        return "Put several inputs into one inner tuple or dict, and several labels into another: ((x1, x2), (y1, y2))."
+        return "Put several inputs into an inner tuple or dict, and several labels into another: ((x1, x2), (y1, y2))."
 
     def sides(self) -> Sides:
         return Side("1 to 3 parts"), Side(f"{self.parts} parts")
 
 
 class LabelsAsWeights(Fact, frozen=True):
-    """The third part of each element, which fit takes for sample weights, beside one label for several ``outputs``."""
+    """fit reads the third part of each element as sample weights, which leaves one label for several ``outputs``."""
 
     labels: Shape | None
     weights: Shape | None
@@ -107,8 +108,8 @@ class LabelsAsWeights(Fact, frozen=True):
 
     def message(self) -> str:
         return (
-            f"Each element has three parts, and fit takes the third, {show_shape(self.weights)}, for sample weights: "
-            f"{show_shape(self.labels)} alone is left as labels of {len(self.outputs)} outputs."
+            f"Each element has three parts, but fit reads the third, {show_shape(self.weights)}, as sample weights: "
+            f"only {show_shape(self.labels)} is left as labels for {len(self.outputs)} outputs."
         )
 
     def why(self) -> str:
@@ -120,7 +121,7 @@ class LabelsAsWeights(Fact, frozen=True):
 
 
 class ClassesAsWeights(Fact, frozen=True):
-    """``count`` sample weights, one for each class, of ``rows`` samples; ``hot``: whether the labels are one-hot rows."""
+    """``count`` sample weights, one per class, for ``rows`` samples; ``hot``: whether the labels are one-hot vectors."""
 
     count: int
     rows: int
@@ -128,21 +129,24 @@ class ClassesAsWeights(Fact, frozen=True):
 
     @property
     def each(self) -> str:
-        """The expression that gives each label the weight of its class."""
+        """The expression for each sample's class weight."""
         return "np.sum(y * weights, axis=-1)" if self.hot else "weights[y]"
 
     def message(self) -> str:
-        return f"The sample weights are {self.count} numbers, one for each class, and fit takes one for each of the {self.rows} samples."
+        return f"There are {self.count} sample weights, one per class, but fit expects one for each of the {self.rows} samples."
 
     def why(self) -> str:
-        return f"The weight of its class belongs to each label: sample_weight={self.each}. For one label a sample, class_weight={{0: ..., 1: ...}} in fit does the same."
+        return (
+            f"Pass each sample's class weight: sample_weight={self.each}. "
+            "For one label per sample, class_weight={0: ..., 1: ...} in fit does the same."
+        )
 
     def sides(self) -> Sides:
         return Side(f"{self.rows} weights"), Side(f"{self.count} weights")
 
 
 class Refused(Fact, frozen=True):
-    """What the sampler knows that ``fit`` refuses, in the sampler's words. ``ids``: whether the rows are lists of whole numbers."""
+    """Data that ``fit`` rejects, in the sampler's words. ``ids``: whether the rows are lists of integers."""
 
     code: str
     text: str

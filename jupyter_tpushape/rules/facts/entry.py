@@ -1,4 +1,4 @@
-"""What is found at the model's door: a declared input against the tensor that the data brings."""
+"""Facts about the model's inputs: the declared shape and dtype against the data."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import msgspec
 
 from ...flow import Fact, KeyPath, Shape, Side, Sides, elements, show_shape
 from ...flow.paths import show
-from ..words import pair
+from ..words import many, pair
 
 Fault = Literal["text", "sample", "batch-declared", "flattened", "rank", "channels", "order", "column", "size"]
 
 
 class Door(msgspec.Struct, frozen=True):
-    """A declared input: its name, where there are ``several``, and what it declares. The batch axis is unknown in ``shape``."""
+    """A declared input: its name if there are ``several``, its shape and dtype. The batch axis is unknown in ``shape``."""
 
     name: str
     shape: Shape
@@ -25,13 +25,13 @@ class Door(msgspec.Struct, frozen=True):
         return f"the model's input {self.name}" if self.several else "the model's input"
 
 
-_SINGULAR = {"channels": "channel", "features": "feature", "numbers a row": "number a row"}
+_SINGULAR = {"channels": "channel", "features": "feature", "values per sample": "value per sample"}
 
 
 class Misfit(Fact, frozen=True):
-    """A declared input that the data does not fit, and in which way.
+    """A declared input that the data does not match, and how.
 
-    ``rows``: how many rows the data has in all, where known. ``breaks_at``: the name of the layer that raised because of it.
+    ``rows``: the number of rows in the data, if known. ``breaks_at``: the name of the layer that raised because of it.
     """
 
     fault: Fault
@@ -42,12 +42,12 @@ class Misfit(Fact, frozen=True):
 
     @property
     def declared(self) -> Shape:
-        """What one row is declared to be."""
+        """The declared shape of one sample."""
         return self.door.shape[1:]
 
     @property
     def row(self) -> Shape:
-        """What one row of the data is."""
+        """The shape of one sample of the data."""
         return self.shape[1:]
 
     def _channels(self) -> tuple[str, str]:
@@ -64,32 +64,34 @@ class Misfit(Fact, frozen=True):
         door, row, declared, shape = str(self.door), show_shape(self.row), show_shape(self.declared), show_shape(self.shape)
         match self.fault:
             case "text":
-                return f"The data brings text to {door}, which takes {self.door.dtype} numbers."
+                return f"The data is text, but {door} expects {self.door.dtype} numbers."
             case "sample":
-                return f"The data is a single sample {shape}: {door} expects a batch of them."
+                return f"The data is a single sample {shape}, but {door} expects a batch."
             case "batch-declared":
-                return f"{door} declares {declared}, which counts the batch axis: one sample is {row}."
+                return f"{door} declares {declared}, which includes the batch axis; one sample is {row}."
             case "flattened":
-                flat = f"flat, {elements(self.row)} numbers" if len(self.row) == 1 else row
-                return f"Each row of the data is {flat}: {door} declares {declared}."
+                flat = f"flattened, {many(elements(self.row))} values" if len(self.row) == 1 else row
+                return f"Each sample is {flat}, but {door} declares {declared}."
             case "rank":
                 gap = len(self.row) - len(self.declared)
-                lacks = f"{abs(gap)} {'axis' if abs(gap) == 1 else 'axes'} {'more' if gap > 0 else 'fewer'}"
-                return f"The data has {lacks} than {door} declares: {row} a row against {declared}."
+                lacks = f"{abs(gap)} {'more' if gap > 0 else 'fewer'} dimension{'s' * (abs(gap) > 1)}"
+                return f"The data has {lacks} than {door} declares: {row} per sample against {declared}."
             case "channels":
                 wants, has = self._channels()
-                return f"{door} declares {declared}, {wants}; the data is {row}, {has}."
+                return f"{door} declares {declared} ({wants}), but the data is {row} ({has})."
             case "order":
-                return f"The axes stand in another order: {door} declares {declared}, a row of the data is {row}."
+                return f"The order of the axes differs: {door} declares {declared}, but a sample is {row}."
             case "column":
                 count = self.shape[0]
-                return f"The data is a column {shape}: {door} reads it as {count} samples of one number, not one sample of {count}."
+                return (
+                    f"The data is a column {shape}: {door} reads it as {count} samples of one value, not as one sample of {count} values."
+                )
             case "size":
                 if not self._only_last():
-                    return f"{door} declares {declared} a row, the data brings {row}."
-                many = "channels" if len(self.declared) >= 3 else "features" if len(self.declared) == 2 else "numbers a row"
-                noun = many if self.declared[-1] != 1 else _SINGULAR[many]
-                return f"{door} declares {self.declared[-1]} {noun}, the data brings {self.row[-1]}."
+                    return f"{door} declares {declared} per sample, but the data has {row}."
+                plural = "channels" if len(self.declared) >= 3 else "features" if len(self.declared) == 2 else "values per sample"
+                noun = plural if self.declared[-1] != 1 else _SINGULAR[plural]
+                return f"{door} declares {self.declared[-1]} {noun}, but the data has {self.row[-1]}."
 
     def message(self) -> str:
         said = self._says()
@@ -100,30 +102,30 @@ class Misfit(Fact, frozen=True):
         if self.fault == "size" and self._only_last():
             counted = self.rows is not None and self.declared[-1] == self.rows
             extra = f" {self.declared[-1]} is the number of rows in the data." if counted else ""
-            reason = f"The layers behind it were made for {self.declared[-1]}."
+            reason = f"The layers after it expect {self.declared[-1]}."
         else:
             reason = _WHY[self.fault]
-        return reason + extra + (f" It breaks at {self.breaks_at}." if self.breaks_at else "")
+        return reason + extra + (f" {self.breaks_at} raises the error." if self.breaks_at else "")
 
     def sides(self) -> Sides:
         return (Side(self.door.dtype), Side("string")) if self.fault == "text" else pair(self.door.shape, self.shape)
 
 
 _WHY: dict[Fault, str] = {
-    "text": 'Turn text into numbers in the pipeline, for example with TextVectorization in ds.map, or declare the input with dtype="string".',
-    "sample": "Keras reads the first axis as the batch, so one sample needs an axis of size 1 in front: x[None].",
-    "batch-declared": "An input shape describes one sample; Keras puts the batch axis in front of it.",
-    "flattened": "The numbers are all there, only the axes differ: a reshape of the data, or a layer that reshapes, brings them together.",
-    "rank": "The declared shape and one row of the data must have the same axes.",
-    "channels": "Keras' layers and TPUs work channels last unless told otherwise.",
-    "order": "The sizes are the same, their order is not.",
-    "column": "The first axis is the batch. Transposing gives one row.",
+    "text": 'Convert text to numbers in the pipeline, for example with TextVectorization in ds.map, or declare the input with dtype="string".',
+    "sample": "Keras treats the first axis as the batch. Add a batch axis to the sample: x[None].",
+    "batch-declared": "An input shape describes one sample. Keras adds the batch axis itself.",
+    "flattened": "The number of values is the same; only the axes differ. Reshape the data, or add a layer that reshapes it.",
+    "rank": "One sample of the data must have the declared shape.",
+    "channels": "Keras layers and TPUs expect channels last by default.",
+    "order": "The sizes are the same, but their order differs.",
+    "column": "The first axis is the batch. Transpose the data to get one sample.",
     "size": "The sizes of these axes differ.",
 }
 
 
 class CutIntoPatches(Fact, frozen=True):
-    """Rows of ``shape`` hold a picture that ``door`` declares as it is, cut into ``patches`` of ``size`` and flattened."""
+    """Samples of ``shape`` are images split into ``patches`` of ``size`` and flattened, but ``door`` declares the whole image."""
 
     door: Door
     shape: Shape
@@ -133,19 +135,19 @@ class CutIntoPatches(Fact, frozen=True):
     def message(self) -> str:
         (down, across), size = self.patches, " × ".join(map(str, self.size))
         return (
-            f"Each row of the data is {show_shape(self.shape[1:])}, the picture cut into {down} × {across} flat patches of {size}, and {self.door} takes "
-            f"the whole picture {show_shape(self.door.shape[1:])}."
+            f"Each sample is {show_shape(self.shape[1:])}, an image split into {down} × {across} flattened patches of {size}, but {self.door} expects "
+            f"the whole image {show_shape(self.door.shape[1:])}."
         )
 
     def why(self) -> str:
-        return "Leave out the cutting (extract_patches, rearrange) for this model. A plain reshape would not put the patches back: it scrambles the pixels."
+        return "Remove the step that splits the images (extract_patches, rearrange). A plain reshape does not restore the image: it scrambles the pixels."
 
     def sides(self) -> Sides:
         return pair(self.door.shape, self.shape)
 
 
 class WrongNames(Fact, frozen=True):
-    """A dict of data whose keys are not the inputs' names. ``crossed``: the program ran, and these inputs were fed from another one's key."""
+    """A dict of data whose keys are not the inputs' names. ``crossed``: the program ran, but these inputs received the data of other keys."""
 
     declared: tuple[str, ...]
     given: tuple[str, ...]
@@ -155,31 +157,34 @@ class WrongNames(Fact, frozen=True):
 
     def message(self) -> str:
         if self.crossed:
-            return "; ".join(f"{name} is fed with {show(path)}" for name, path in self.crossed) + "."
-        return f"The data brings {', '.join(self.unknown)}, and the model has no input of that name."
+            return "; ".join(f"Input {name} receives {show(path)}" for name, path in self.crossed) + "."
+        return f"The data has the keys {', '.join(self.unknown)}, but the model has no inputs with those names."
 
     def why(self) -> str:
         if self.crossed:
-            return "Keras only warns where keys do not agree, and feeds the arrays in the order of their keys, whatever they mean."
-        return "A dict of arrays is matched by name. Rename its keys to the inputs' names, or give a list in the declared order."
+            return "If the keys do not match the input names, Keras only warns and feeds the arrays in the order of their keys."
+        return "Keras matches a dict of arrays by name. Rename its keys to the inputs' names, or pass a list in the declared order."
 
     def sides(self) -> Sides:
         return Side(", ".join(self.declared)), Side(", ".join(self.given))
 
 
 class ZippedPairs(Fact, frozen=True):
-    """Datasets of pairs that were zipped as they are: ``parts`` of them, for a model of as many inputs."""
+    """Zipped datasets of pairs: ``parts`` of them, for a model with as many inputs."""
 
     declared: tuple[str, ...]
     parts: int
 
     def message(self) -> str:
         roles = ("x", "y", "the sample weights")[: self.parts]
-        return f"Each element is {self.parts} pairs, and fit takes them as {', '.join(roles[:-1])} and {roles[-1]}: the model's {len(self.declared)} inputs get one pair."
+        return (
+            f"Each element is {self.parts} pairs, which fit reads as {', '.join(roles[:-1])} and {roles[-1]}: "
+            f"the model's {len(self.declared)} inputs receive only one pair."
+        )
 
     def why(self) -> str:
         return (
-            "zip puts (input, label) beside (input, label). Map each element to the inputs in one tuple, and the label once: "
+            "zip produces ((input, label), (input, label)). Map each element to one tuple of inputs and one label: "
             "ds.map(lambda a, b, ...: ((a[0], b[0], ...), a[1]))."
         )
 
@@ -188,7 +193,7 @@ class ZippedPairs(Fact, frozen=True):
 
 
 class WrongInputs(Fact, frozen=True):
-    """The data brings another number of arrays than the model has inputs. ``as_labels``: what is read as labels fits the next input."""
+    """The data has a different number of arrays than the model has inputs. ``as_labels``: what fit reads as labels fits the next input."""
 
     declared: tuple[str, ...]
     given: tuple[str, ...]
@@ -196,13 +201,13 @@ class WrongInputs(Fact, frozen=True):
 
     def message(self) -> str:
         count = len(self.declared)
-        return f"The model takes {count} input{'s' * (count > 1)} and the data brings {len(self.given)}."
+        return f"The model has {count} input{'s' * (count > 1)}, but the data has {len(self.given)}."
 
     def why(self) -> str:
         if self.as_labels:
             inner = ", ".join(f"x{i + 1}" for i in range(len(self.declared)))
-            return f"In a flat tuple the second part is read as the labels and the third as sample weights. Put the inputs into one inner tuple: (({inner}), y)."
-        return "Each declared input needs its own array, in the declared order or by name in a dict."
+            return f"In a flat tuple, fit reads the second element as labels and the third as sample weights. Put the inputs into an inner tuple: (({inner}), y)."
+        return "Each declared input needs its own array: in the declared order, or by name in a dict."
 
     def sides(self) -> Sides:
         return Side(", ".join(self.declared)), Side(", ".join(self.given))
@@ -215,26 +220,26 @@ class CastAtDoor(Fact, frozen=True):
     given: str
 
     def message(self) -> str:
-        return f"The data is {self.given} and is cast to {self.wanted} at the model's input."
+        return f"Keras casts the {self.given} data to {self.wanted} at the model's input."
 
     def why(self) -> str:
-        return "This is allowed everywhere. Casting in the pipeline instead says what is meant."
+        return "This works everywhere. Cast in the pipeline to make it explicit."
 
     def sides(self) -> Sides:
         return Side(self.wanted), Side(self.given)
 
 
 class AxisAdded(Fact, frozen=True):
-    """A trailing axis of size 1 that Keras adds. ``declared``: with an unknown batch axis."""
+    """A trailing axis of size 1 that Keras adds. ``declared`` has an unknown batch axis."""
 
     declared: Shape
     given: Shape
 
     def message(self) -> str:
-        return f"The rows have no trailing axis; Keras adds one of size 1 to make {show_shape(self.declared)}."
+        return f"The samples have no trailing axis; Keras adds one of size 1 to get {show_shape(self.declared)}."
 
     def why(self) -> str:
-        return "This is allowed. np.expand_dims(x, -1) makes it explicit."
+        return "This works. Use np.expand_dims(x, -1) to make it explicit."
 
     def sides(self) -> Sides:
         return pair(self.declared, self.given)

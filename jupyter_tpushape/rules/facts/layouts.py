@@ -1,4 +1,4 @@
-"""What is found of a layout map: entries that fit nothing or too much, axes that do not divide, devices that repeat each other's work."""
+"""Facts about a layout map: keys that match no or too many variables, axes that do not divide, devices that repeat work."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ Axes = tuple[str, ...]
 
 
 def laid(axes: Axes) -> str:
-    """A layout as it is written: ``(None, 'model')``."""
+    """A layout as a tuple in source: ``(None, 'model')``."""
     inner = ", ".join(repr(axis) if axis else "None" for axis in axes)
     return f"({inner},)" if len(axes) == 1 else f"({inner})"
 
 
 class KeyUnused(Fact, frozen=True):
-    """An entry that fits no variable. ``near``: the variables that it was meant for, which stay whole; ``key_for``: a key that fits them;
-    ``how``: ``"wrapped"`` or ``"renamed"`` where their layers are, compared with the key."""
+    """A key that matches no variable. ``near``: the variables that it was probably meant for, which stay replicated; ``key_for``: a key that
+    matches them; ``how``: ``"wrapped"`` or ``"renamed"`` if their layers are, compared with the key."""
 
     key: str
     axes: Axes
@@ -26,39 +26,39 @@ class KeyUnused(Fact, frozen=True):
     how: str = ""
 
     def message(self) -> str:
-        return f"The layout map's key {self.key!r} fits no variable of the model."
+        return f"The key {self.key!r} of the layout map matches no variable of the model."
 
     def why(self) -> str:
         if not self.near:
-            return "Keras looks a path up by re.fullmatch, and says nothing where no key fits."
+            return "Keras matches keys against variable paths with re.fullmatch, and reports nothing if a key matches none."
         shown = ", ".join(self.near[:3]) + (f" and {len(self.near) - 3} more" if len(self.near) > 3 else "")
-        whole = f"{shown} {'stays' if len(self.near) == 1 else 'stay'} whole on every device"
-        cure = f" {self.key_for!r} fits." if self.key_for else ""
+        whole = f"{shown} {'stays' if len(self.near) == 1 else 'stay'} replicated on every device"
+        cure = f" Use the key {self.key_for!r}." if self.key_for else ""
         if self.how == "wrapped":
-            return f"The layer that it names is wrapped in another one here; {whole}.{cure}"
+            return f"The layer with that name is wrapped in another layer here, so {whole}.{cure}"
         if self.how == "renamed":
-            return f"No layer here bears that name, and its layout would do for one kind of layer only; {whole}.{cure}"
-        return f"A key has to fit the whole path (re.fullmatch); {whole}.{cure}"
+            return f"No layer has that name, and only one kind of layer suits this layout; {whole}.{cure}"
+        return f"A key must match the whole path (re.fullmatch), so {whole}.{cure}"
 
     def sides(self) -> Sides:
         return (Side(self.near[0]) if self.near else None), Side(self.key)
 
 
 class KeysClash(Fact, frozen=True):
-    """Several entries that fit one variable."""
+    """Several keys that match one variable."""
 
     path: str
     keys: tuple[str, ...]
 
     def message(self) -> str:
-        return f"{count(len(self.keys), 'key')} of the layout map fit {self.path}: {', '.join(map(repr, self.keys))}."
+        return f"{count(len(self.keys), 'key')} of the layout map match {self.path}: {', '.join(map(repr, self.keys))}."
 
     def why(self) -> str:
-        return "Keras raises ValueError when it lays the variable. Only a key that is the path itself goes before the others."
+        return "Keras raises ValueError when it creates the variable. Only a key that equals the path takes precedence over the others."
 
 
 class TooLong(Fact, frozen=True):
-    """A layout with more axes than the variable has."""
+    """A layout with more axes than the variable."""
 
     path: str
     shape: Shape
@@ -66,30 +66,30 @@ class TooLong(Fact, frozen=True):
     key: str
 
     def message(self) -> str:
-        return f"The layout {laid(self.axes)} has {count(len(self.axes), 'axis')}, and {self.path} {len(self.shape)}: {show_shape(self.shape)}."
+        return f"The layout {laid(self.axes)} has {count(len(self.axes), 'entry', 'entries')}, but {self.path} {show_shape(self.shape)} has {len(self.shape)}."
 
     def why(self) -> str:
-        return f"JAX raises ValueError when it lays the variable. The key is {self.key!r}."
+        return f"JAX raises ValueError when it shards the variable. The key is {self.key!r}."
 
     def sides(self) -> Sides:
         return Side(f"{len(self.shape)} at most"), Side(laid(self.axes))
 
 
 class Twice(Fact, frozen=True):
-    """A layout that names one axis of the mesh twice."""
+    """A layout that uses one mesh axis twice."""
 
     key: str
     axes: Axes
 
     def message(self) -> str:
-        return f"The layout {laid(self.axes)} of {self.key!r} lays two axes of a tensor along one axis of the mesh."
+        return f"The layout {laid(self.axes)} of {self.key!r} shards two axes of a tensor over the same mesh axis."
 
     def why(self) -> str:
-        return "JAX raises DuplicateSpecError: an axis of the mesh cuts one axis of a tensor."
+        return "JAX raises DuplicateSpecError: a mesh axis can shard only one axis of a tensor."
 
 
 class Undivided(Fact, frozen=True):
-    """An axis of a variable that does not divide over its axis of the mesh. ``instead``: a layout that does, or ``()``."""
+    """An axis of a variable whose size is not a multiple of its mesh axis. ``instead``: a layout that works, or ``()``."""
 
     path: str
     shape: Shape
@@ -101,36 +101,36 @@ class Undivided(Fact, frozen=True):
     instead: Axes = ()
 
     def message(self) -> str:
-        also = f" ({count(self.more, 'more variable')} of this key likewise)" if self.more else ""
+        also = f" (the same for {count(self.more, 'more variable')} of this key)" if self.more else ""
         return (
-            f"Axis {self.place} of {self.path}, {self.shape[self.place]}, does not divide over the {self.parts} devices of "
+            f"Axis {self.place} of {self.path} has size {self.shape[self.place]}, which is not divisible by the {self.parts} devices of mesh axis "
             f"{self.axes[self.place]!r}{also}."
         )
 
     def why(self) -> str:
-        cure = f" {laid(self.instead)} divides." if any(self.instead) else ""
-        return f"JAX raises IndivisibleError when it lays the variable; the key is {self.key!r}.{cure}"
+        cure = f" The layout {laid(self.instead)} divides evenly." if any(self.instead) else ""
+        return f"JAX raises IndivisibleError when it shards the variable. The key is {self.key!r}.{cure}"
 
     def sides(self) -> Sides:
         return Side(f"a multiple of {self.parts}"), Side(show_shape(self.shape), tuple(map(str, self.shape)), (self.place,))
 
 
 class IdleAxis(Fact, frozen=True):
-    """An axis of the mesh along which nothing is cut."""
+    """A mesh axis over which nothing is sharded."""
 
     axis: str
     devices: int
     left: str
 
     def message(self) -> str:
-        return f"Nothing lies along the mesh's axis {self.axis!r}: its {self.devices} devices hold the same and do the same work."
+        return f"Nothing is sharded over the mesh axis {self.axis!r}: its {self.devices} devices have the same values and do the same work."
 
     def why(self) -> str:
-        return f"Data lies along {self.left!r}, and no layout that fits a variable names {self.axis!r}."
+        return f"The batch is sharded over {self.left!r}, and no layout that matches a variable uses {self.axis!r}."
 
 
 class LeftWhole(Fact, frozen=True):
-    """A large variable that every device holds whole, while others are cut."""
+    """A large variable that is replicated while others are sharded."""
 
     path: str
     shape: Shape
@@ -138,14 +138,14 @@ class LeftWhole(Fact, frozen=True):
     devices: int
 
     def message(self) -> str:
-        return f"{self.path} {show_shape(self.shape)} lies whole on each of {self.devices} devices: {size(self.bytes)} on every one."
+        return f"{self.path} {show_shape(self.shape)} is replicated on all {self.devices} devices: {size(self.bytes)} on each."
 
     def why(self) -> str:
-        return "No key of the layout map fits it; with Adam its two slots lie there as well."
+        return "No key of the layout map matches it. With Adam, its two slot variables are replicated too."
 
 
 class MadeEarly(Fact, frozen=True):
-    """Variables that were there before the distribution was set."""
+    """Variables created before the distribution was set."""
 
     path: str
     variables: int
@@ -153,14 +153,15 @@ class MadeEarly(Fact, frozen=True):
 
     def message(self) -> str:
         more = f" and {count(self.variables - 1, 'more variable')}" if self.variables > 1 else ""
-        return f"{self.path}{more} were made before the distribution was set, and lie on one device of {self.devices}."
+        were = "were" if self.variables > 1 else "was"
+        return f"{self.path}{more} {were} created before the distribution was set: on one device instead of {self.devices}."
 
     def why(self) -> str:
-        return "Keras lays a variable when it is made; fit raises ValueError (incompatible devices). Set the distribution first, then make the model."
+        return "Keras places a variable when it is created. fit raises ValueError (incompatible devices). Set the distribution first, then build the model."
 
 
 class SlotApart(Fact, frozen=True):
-    """A tensor of the optimizer that lies otherwise than its variable."""
+    """An optimizer variable whose layout differs from that of its model variable."""
 
     path: str
     axes: Axes
@@ -170,13 +171,13 @@ class SlotApart(Fact, frozen=True):
     bytes: int
 
     def message(self) -> str:
-        also = f" ({count(self.more, 'more slot')} likewise)" if self.more else ""
-        lies = f"as {laid(self.axes)}" if self.axes else "whole on every device"
-        beside = f"as {laid(self.beside)}" if self.beside else "whole on every device"
-        return f"The optimizer keeps {self.path} {lies}, and its variable {self.variable} lies {beside}{also}."
+        also = f" (the same for {count(self.more, 'more slot')})" if self.more else ""
+        lies = f"sharded as {laid(self.axes)}" if self.axes else "replicated"
+        beside = f"sharded as {laid(self.beside)}" if self.beside else "replicated"
+        return f"The optimizer variable {self.path} is {lies}, but its model variable {self.variable} is {beside}{also}."
 
     def why(self) -> str:
         return (
-            "A slot that is made without a layout takes the map's for its own path. add_variable_from_reference, or add_variable(layout=...), "
-            "gives it its variable's."
+            "An optimizer variable created without a layout gets the layout map's entry for its own path. Create it with "
+            "add_variable_from_reference or add_variable(layout=...) to use the model variable's layout."
         )

@@ -1,4 +1,4 @@
-"""What is found of losses and metrics against the labels."""
+"""Facts about losses and metrics, and the labels that they compare."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Literal
 from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, elements, show_shape
 from ...flow.paths import show
 from ...graph import Cause
-from ..words import because, named, pair, placed
+from ..words import because, count, many, named, pair, placed
 
 Through = Literal["sequences", "tokens", "grid", "input"]
 
 
 class SurplusAxes(Fact, frozen=True):
-    """Inner axes of ``through`` survive to the loss. ``wanted`` is the labels' shape as the loss would read the predictions."""
+    """Inner axes of ``through`` reach the loss. ``wanted`` is the shape of the predictions that the labels call for."""
 
     cause: Through
     through: Who
@@ -27,25 +27,25 @@ class SurplusAxes(Fact, frozen=True):
         return len(self.predictions) - len(self.wanted)
 
     def message(self) -> str:
-        meet = f"the predictions are {show_shape(self.predictions)}, the labels {show_shape(self.labels)}."
+        meet = f"predictions {show_shape(self.predictions)}, labels {show_shape(self.labels)}."
         if self.cause == "sequences":
-            return f"{named(self.through)} returns one vector for every time step, and there is one label a sample: {meet}"
+            return f"{named(self.through)} returns one vector per time step, but there is one label per sample: {meet}"
         if self.cause == "tokens":
-            return f"{named(self.through)} gives one vector for every token, and there is one label a sample: {meet}"
+            return f"{named(self.through)} returns one vector per token, but there is one label per sample: {meet}"
         axes = "axis" if self.surplus == 1 else "axes"
-        through = f"The inner {axes} of {named(self.through)}" if self.cause == "grid" else f"The input's inner {axes}"
-        return f"{through} survive{'s' if self.surplus == 1 else ''} to {self.loss}: {meet}"
+        through = f"The inner {axes} of {named(self.through)}" if self.cause == "grid" else f"The inner {axes} of the input"
+        return f"{through} {'is' if self.surplus == 1 else 'are'} still there at {self.loss}: {meet}"
 
     def why(self) -> str:
         if self.cause == "sequences":
             return (
-                f"Dense works on the last axis and lets the time axis through, so the two meet at {self.loss}. "
-                "return_sequences=False keeps only the last step; pooling over time keeps them all."
+                f"Dense works on the last axis only, so the time axis is still there at {self.loss}. "
+                "Use return_sequences=False for the last step only, or pool over time to use all steps."
             )
         if self.cause == "tokens":
-            return "Of BERT's outputs sequence_output has one vector a token, and pooled_output one a sentence. Take that, or pool over the tokens."
+            return "BERT's sequence_output has one vector per token, its pooled_output one per sentence. Use pooled_output, or pool over the tokens."
         return (
-            "Dense works on the last axis and lets all others through. A Flatten or a global pooling before it leaves one vector a sample."
+            "Dense works on the last axis only and keeps all others. Add Flatten or global pooling before it to get one vector per sample."
         )
 
     def sides(self) -> Sides:
@@ -53,7 +53,7 @@ class SurplusAxes(Fact, frozen=True):
 
 
 class LastStepOnly(Fact, frozen=True):
-    """``layer`` returns its last step, and there is a label for every step."""
+    """``layer`` returns only its last step, but there is a label for every step."""
 
     layer: Who
     predictions: Shape
@@ -61,21 +61,21 @@ class LastStepOnly(Fact, frozen=True):
 
     def message(self) -> str:
         return (
-            f"{named(self.layer)} returns only its last step, and there is one label for every step: "
-            f"the predictions are {show_shape(self.predictions)}, the labels {show_shape(self.labels)}."
+            f"{named(self.layer)} returns only its last step, but there is one label per step: "
+            f"predictions {show_shape(self.predictions)}, labels {show_shape(self.labels)}."
         )
 
     def why(self) -> str:
-        return "A recurrent layer gives one vector a sample unless return_sequences=True asks for one at each step."
+        return "A recurrent layer returns one vector per sample. With return_sequences=True it returns one per step."
 
     def sides(self) -> Sides:
         return pair((*self.labels[:2], *self.predictions[1:]), self.predictions, names=False)
 
 
 class SingleValues(Fact, frozen=True):
-    """One value a label, and the loss reads a row of ``predictions[-1]``.
+    """Each label is one value, but the loss expects a vector of ``predictions[-1]``.
 
-    ``values``: what was seen of them; ``""``: nothing. ``reads``: one-hot rows, or rows that are compared value by value.
+    ``values``: what the observed labels are; ``""`` if none were observed. ``reads``: one-hot vectors, or vectors compared value by value.
     """
 
     loss: str
@@ -85,28 +85,28 @@ class SingleValues(Fact, frozen=True):
     reads: Literal["one-hot", "values"] = "one-hot"
 
     def message(self) -> str:
-        what = {"": "hold one value each", "classes": "are class numbers", "numbers": "are single numbers, and not those of classes"}
+        what = {"": "have one value each", "classes": "are class indices", "numbers": "are single values that are not class indices"}
         labels, count = show_shape(self.labels), self.predictions[-1]
         if self.reads == "values":
-            return f"The labels {labels} {what[self.values]}, and {self.loss} compares each with the {count} values that the model gives for it."
-        return f"The labels {labels} {what[self.values]}, and {self.loss} reads one-hot rows of {count}."
+            return f"The labels {labels} {what[self.values]}, but {self.loss} compares each with {count} predicted values."
+        return f"The labels {labels} {what[self.values]}, but {self.loss} expects one-hot vectors of length {count}."
 
     def why(self) -> str:
         if self.values == "numbers":
-            return "A categorical loss compares shares of classes. Numbers are compared by a loss such as mse, with one unit for each."
+            return "A categorical loss compares class probabilities. For other values, use a loss such as mse with one unit per value."
         if self.reads == "values":
-            return "As one-hot rows the labels have one value for each class, as the predictions do: to_categorical turns the numbers into rows."
-        return "sparse_categorical_crossentropy is the same loss for class numbers; to_categorical turns the numbers into rows."
+            return "As one-hot vectors the labels have one value per class, as the predictions do. to_categorical converts class indices."
+        return "sparse_categorical_crossentropy is the same loss for class indices; to_categorical converts them to one-hot vectors."
 
     def sides(self) -> Sides:
         return pair(self.predictions, self.labels, names=False)
 
 
 class RowsOfValues(Fact, frozen=True):
-    """A row of values a label, and the loss reads one class number.
+    """Each label is a vector, but the loss expects one class index.
 
-    ``values``: what was seen of the rows: ``one-hot``, ``shares`` that sum to 1, ``marks`` of several classes, nothing but ``zeros``, other
-    ``numbers``, or ``""`` where none was seen.
+    ``values``: what the observed vectors are: ``one-hot``, ``shares`` that sum to 1, ``marks`` of several classes, only ``zeros``, other
+    ``numbers``, or ``""`` if none were observed.
     """
 
     loss: str
@@ -117,28 +117,28 @@ class RowsOfValues(Fact, frozen=True):
     def message(self) -> str:
         count = self.labels[-1]
         what = {
-            "": f"hold {count} values each", "one-hot": "are one-hot rows", "shares": "are rows of probabilities", "zeros": f"are rows of {count} zeros",
-            "marks": "mark several classes in a row", "numbers": f"are rows of {count} numbers",
+            "": f"have {count} values each", "one-hot": "are one-hot vectors", "shares": "are vectors of probabilities",
+            "zeros": f"are vectors of {count} zeros", "marks": "mark several classes per sample", "numbers": f"are vectors of {count} values",
         }  # fmt: skip
-        return f"The labels {show_shape(self.labels)} {what[self.values]}, and {self.loss} reads one class number a sample."
+        return f"The labels {show_shape(self.labels)} {what[self.values]}, but {self.loss} expects one class index per sample."
 
     def why(self) -> str:
         if self.values == "marks":
-            return "Where a sample may be of several classes, one sigmoid a class and binary_crossentropy is the usual loss."
+            return "If a sample can belong to several classes, use a sigmoid unit per class and binary_crossentropy."
         if self.values == "numbers":
-            return "A loss over classes reads a class number or a row of shares. Numbers are compared by a loss such as mse."
+            return "A classification loss expects class indices or class probabilities. For other values, use a loss such as mse."
         if self.values == "shares":
-            return "categorical_crossentropy is the same loss for rows of probabilities."
-        return "categorical_crossentropy is the same loss for one-hot rows; argmax over the last axis turns the rows into numbers."
+            return "categorical_crossentropy is the same loss for vectors of probabilities."
+        return "categorical_crossentropy is the same loss for one-hot vectors; argmax over the last axis converts them to class indices."
 
     def sides(self) -> Sides:
         return pair(self.predictions[:-1], self.labels, names=False)
 
 
 class WrongUnits(Fact, frozen=True):
-    """``head`` gives another number of values than a label has.
+    """``head`` outputs a different number of values than a label has.
 
-    ``giver``: the node that gives what the loss takes for labels, where that is not the data; ``made``: what made the two sizes.
+    ``giver``: the node that outputs what the loss uses as labels, if that is not the data; ``made``: where the two sizes come from.
     """
 
     head: Who
@@ -153,21 +153,21 @@ class WrongUnits(Fact, frozen=True):
         if self.giver is not None:
             return (
                 f"{self.loss} compares {show_shape(self.labels)} from {named(self.giver)} with {show_shape(self.predictions)} from "
-                f"{named(self.head)}: {self.labels[-1]} values a sample against {given}."
+                f"{named(self.head)}: {self.labels[-1]} values per sample against {given}."
             )
-        return f"{named(self.head)} gives {given} value{'s' * (given != 1)} a sample, and each label has {self.labels[-1]}."
+        return f"{named(self.head)} outputs {given} value{'s' * (given != 1)} per sample, but each label has {self.labels[-1]}."
 
     def why(self) -> str:
         if self.giver is not None:
             return " ".join(filter(None, [f"{'; '.join(self.made)}." if self.made else "", "It compares them one by one."]))
-        return f"{self.loss} compares them one by one, so the last layer needs as many units as a label has values."
+        return f"{self.loss} compares them one by one. The last layer needs as many units as a label has values."
 
     def sides(self) -> Sides:
         return pair(self.labels, self.predictions, names=False)
 
 
 class LabelRank(Fact, frozen=True):
-    """Labels and predictions with another number of axes. ``folded``: a layer that folded the axis which the labels still have."""
+    """Labels and predictions of different rank. ``folded``: a layer that folded an axis which the labels still have."""
 
     loss: str
     labels: Shape
@@ -178,26 +178,26 @@ class LabelRank(Fact, frozen=True):
     def message(self) -> str:
         return (
             f"{self.loss} compares labels {show_shape(self.labels)} with predictions {show_shape(self.predictions)}: "
-            f"{len(self.labels)} axes against {len(self.predictions)}."
+            f"{count(len(self.labels), 'dimension')} against {len(self.predictions)}."
         )
 
     def why(self) -> str:
         if self.folded is not None:
-            return f"{named(self.folded)} folds the {self.labels[1]} steps into one row, and the labels have one for each of them."
+            return f"{named(self.folded)} folds the {self.labels[1]} steps into one vector, but there is one label per step."
         row = self.labels[1:]
         if len(self.predictions) == 2 and len(row) == 2 and self.predictions[1] in row and None not in row:
-            numbers = f"a label has {row[0]} × {row[1]} = {elements(row)} numbers"
-            return f"A sample gets one row of {self.predictions[1]} numbers, and {numbers}: the last layer needs as many, in that shape. It says: {self.said}"
-        return f"It says: {self.said}"
+            numbers = f"each label has {row[0]} × {row[1]} = {many(elements(row))}"
+            return f"The model outputs {self.predictions[1]} values per sample, but {numbers}. The last layer must output that shape. The error: {self.said}"
+        return f"The error: {self.said}"
 
     def sides(self) -> Sides:
         return pair(self.predictions, self.labels, names=False)
 
 
 class GridApart(Fact, frozen=True):
-    """Predictions and labels of one rank whose inner sizes differ, first at ``axis``.
+    """Predictions and labels of the same rank whose inner sizes differ, first at ``axis``.
 
-    ``cause``: where the predictions' size comes from; ``made``: else the argument that it is written in.
+    ``cause``: where the predictions' size comes from; ``made``: otherwise, the argument that sets it.
     """
 
     head: Who
@@ -210,12 +210,12 @@ class GridApart(Fact, frozen=True):
 
     def message(self) -> str:
         return (
-            f"{named(self.head)} gives {self.predictions[self.axis]} on axis {self.axis}, and the labels have {self.labels[self.axis]}: "
+            f"Axis {self.axis} of {named(self.head)} has size {self.predictions[self.axis]}, but in the labels it is {self.labels[self.axis]}: "
             f"{show_shape(self.predictions)} against {show_shape(self.labels)}."
         )
 
     def why(self) -> str:
-        rule = f"{self.loss} compares them position by position, so the two must be of one size."
+        rule = f"{self.loss} compares them position by position, so both must have the same size."
         return because(self.cause) or (f"{self.made}. {rule}" if self.made else rule)
 
     def sides(self) -> Sides:
@@ -223,25 +223,25 @@ class GridApart(Fact, frozen=True):
 
 
 class WrongWeights(Fact, frozen=True):
-    """Sample weights of another shape than the loss has values: one for each of ``values``, or one a sample."""
+    """Sample weights whose shape does not match the loss values: one for each of ``values``, or one per sample."""
 
     loss: str
     weights: Shape
     values: Shape
 
     def message(self) -> str:
-        one = "one weight a sample" if len(self.values) == 1 else f"one weight a sample, or one for each of {show_shape(self.values)}"
-        return f"The sample weights are {show_shape(self.weights)}, and {self.loss} takes {one}."
+        one = "one weight per sample" if len(self.values) == 1 else f"one weight per sample, or weights of shape {show_shape(self.values)}"
+        return f"The sample weights are {show_shape(self.weights)}, but {self.loss} expects {one}."
 
     def why(self) -> str:
-        return "A loss averages over the last axis first, so what is left to be weighted has one axis less than the predictions."
+        return "The loss averages over the last axis first. The values to be weighted have one dimension fewer than the predictions."
 
     def sides(self) -> Sides:
         return pair(self.values, self.weights, names=False)
 
 
 class LossRaised(Fact, frozen=True):
-    """A loss or a ``metric`` raises on labels and predictions; ``None`` where their shapes are not known."""
+    """A loss or a ``metric`` raises on labels and predictions; ``None`` if their shapes are unknown."""
 
     name: str
     metric: bool
@@ -253,10 +253,10 @@ class LossRaised(Fact, frozen=True):
         what = "these labels and predictions"
         if self.labels is not None and self.predictions is not None:
             what = f"labels {show_shape(self.labels)} and predictions {show_shape(self.predictions)}"
-        return f"{'The metric' if self.metric else 'The loss'} {self.name} raises on {what}."
+        return f"{'The metric' if self.metric else 'The loss'} {self.name} raises an error for {what}."
 
     def why(self) -> str:
-        return f"It says: {self.said}"
+        return f"The error: {self.said}"
 
     def sides(self) -> Sides:
         y, p = self.labels, self.predictions
@@ -264,7 +264,7 @@ class LossRaised(Fact, frozen=True):
 
 
 class RowsLost(Fact, frozen=True):
-    """As many rows as there are labels reach ``maker``, and another number comes out."""
+    """``maker`` receives as many rows as there are labels, but outputs a different number."""
 
     maker: Who
     labels: Shape
@@ -272,43 +272,43 @@ class RowsLost(Fact, frozen=True):
 
     def message(self) -> str:
         return (
-            f"{self.labels[0]} samples go in and {self.predictions[0]} predictions come out: "
-            f"{named(self.maker)}{placed(self.maker)} does not keep the batch axis."
+            f"The model receives {self.labels[0]} samples but outputs {self.predictions[0]} predictions: "
+            f"{named(self.maker)}{placed(self.maker)} changes the batch size."
         )
 
     def why(self) -> str:
-        return "The first axis is the batch, and each label needs one prediction. Reshapes and reductions must leave that axis as it is."
+        return "The first axis is the batch, and each label needs one prediction. Reshapes and reductions must not change that axis."
 
     def sides(self) -> Sides:
         return pair(self.labels, self.predictions, names=False)
 
 
 class NoLoss(Fact, frozen=True):
-    """Labels, and nothing that compares them."""
+    """There are labels, but no loss."""
 
     def message(self) -> str:
-        return "The data has labels, and the model has no loss to compare them with."
+        return "The data has labels, but the model has no loss."
 
     def why(self) -> str:
-        return "Shapes were followed to the model's outputs. compile(loss=...) or --loss takes them to the end."
+        return "Shapes were traced to the model's outputs. Pass compile(loss=...) or --loss to check the labels too."
 
 
 class NoLabels(Fact, frozen=True):
-    """A loss, and batches of inputs alone. ``alike``: the outputs have the inputs' shape, as an autoencoder's do."""
+    """A loss, but no labels. ``alike``: the outputs have the inputs' shape, as in an autoencoder."""
 
     alike: bool
 
     def message(self) -> str:
-        return "The data has no labels, and the compiled loss compares the outputs with labels."
+        return "The data has no labels, but the compiled loss needs them."
 
     def why(self) -> str:
         if self.alike:
-            return "fit() takes pairs: to compare the outputs with the inputs themselves, give each batch as its own label, (x, x)."
-        return "fit() takes pairs (x, y); without labels the loss gets None."
+            return "fit() expects pairs. To compare the outputs with the inputs, pass each batch as its own label: (x, x)."
+        return "fit() expects pairs (x, y). Without labels the loss receives None."
 
 
 class Crosswise(Fact, frozen=True):
-    """A loss that only a broadcast brings to one shape. ``cause``: what upstream let the axes differ, where ``blamed`` is that node."""
+    """A loss that broadcasts its inputs to one shape. ``cause``: why their axes differ, and ``blamed`` is the node behind it."""
 
     loss: str
     predictions: Shape
@@ -318,21 +318,21 @@ class Crosswise(Fact, frozen=True):
 
     def message(self) -> str:
         return (
-            f"{self.loss} compares predictions {show_shape(self.predictions)} with labels {show_shape(self.labels)} crosswise: "
-            "nothing raises and the model learns something else."
+            f"{self.loss} broadcasts predictions {show_shape(self.predictions)} against labels {show_shape(self.labels)}: "
+            "no error is raised, but this is not the loss you intended."
         )
 
     def why(self) -> str:
         hint = {
             "": "",
-            "sequences": f" {named(self.blamed)} returns one vector for every time step.",
-            "tokens": f" {named(self.blamed)} gives one vector for every token.",
-            "last": f" {named(self.blamed)} returns only its last step, and there is one label for every step.",
+            "sequences": f" {named(self.blamed)} returns one vector per time step.",
+            "tokens": f" {named(self.blamed)} returns one vector per token.",
+            "last": f" {named(self.blamed)} returns only its last step, but there is one label per step.",
             "grid": f" The inner axes of {named(self.blamed)} are never flattened or pooled.",
             "input": " The inner axes of the input are never flattened.",
-            "width": f" {named(self.blamed)} gives {self.predictions[-1]} values at each position, and a label has one there: one unit is wanted.",
+            "width": f" {named(self.blamed)} outputs {self.predictions[-1]} values at each position, but a label has one: it needs one unit.",
         }[self.cause]
-        return f"An axis of size 1 is repeated until the shapes match, so each label is held against values that are not its own.{hint}"
+        return f"Broadcasting repeats an axis of size 1, so each label is compared with predictions for other labels.{hint}"
 
     def sides(self) -> Sides:
         return pair(self.predictions, self.labels, names=False)
@@ -346,26 +346,26 @@ class LogitsTwice(Fact, frozen=True):
     activation: str
 
     def message(self) -> str:
-        return f"{named(self.head)} ends in a {self.activation}, and {self.loss} with from_logits=True applies it a second time."
+        return f"{named(self.head)} already applies {self.activation}, and {self.loss} with from_logits=True applies it again."
 
     def why(self) -> str:
-        return "from_logits=True expects raw values. Twice squashed, the gradients shrink and the model hardly learns."
+        return "from_logits=True expects raw values (logits). Applied twice, the activation shrinks the gradients, and the model hardly learns."
 
     def sides(self) -> Sides:
         return Side("raw values (no activation)"), Side(self.activation)
 
 
 class LogitsMissing(Fact, frozen=True):
-    """``head`` has no activation, and the loss reads probabilities."""
+    """``head`` has no activation, but the loss expects probabilities."""
 
     head: Who
     loss: str
 
     def message(self) -> str:
-        return f"{named(self.head)} has no activation, and {self.loss} reads its values as probabilities."
+        return f"{named(self.head)} has no activation, but {self.loss} expects probabilities."
 
     def why(self) -> str:
-        return "Values outside 0 to 1 are clipped. Add a softmax or sigmoid, or say from_logits=True."
+        return "Values outside 0 to 1 are clipped. Add a softmax or sigmoid activation, or set from_logits=True on the loss."
 
 
 class SingleUnit(Fact, frozen=True):
@@ -376,17 +376,17 @@ class SingleUnit(Fact, frozen=True):
 
     def message(self) -> str:
         always = "softmax over one value is always 1" if self.softmax else "categorical cross-entropy over one value is always 0"
-        return f"{named(self.head)} has a single unit: a {always}."
+        return f"{named(self.head)} has a single unit, and {always}."
 
     def why(self) -> str:
-        return "The shapes agree, and nothing is learnt. For two classes a sigmoid with binary_crossentropy is usual; for more, one unit a class."
+        return "No error is raised, but nothing is learned. For two classes, use a sigmoid and binary_crossentropy; for more, use one unit per class."
 
     def sides(self) -> Sides:
-        return Side("one unit a class, or a sigmoid"), Side("one unit")
+        return Side("one unit per class, or a sigmoid"), Side("one unit")
 
 
 class OutOfRange(Fact, frozen=True):
-    """Values of ``path`` from ``lowest`` to ``highest``, and ``layer`` has places for 0 to ``size - 1``."""
+    """Values of ``path`` range from ``lowest`` to ``highest``, but ``layer`` is valid for 0 to ``size - 1``."""
 
     layer: Who
     size: int
@@ -398,57 +398,57 @@ class OutOfRange(Fact, frozen=True):
 
 
 class LabelOutOfRange(OutOfRange, frozen=True):
-    """Class numbers that the last layer has no unit for."""
+    """Class indices without a unit in the last layer."""
 
     loss: str = ""
     path: KeyPath = ("y",)
 
     def message(self) -> str:
         bad = self.highest if self.highest >= self.size else self.lowest
-        return f"A label is {bad}, and {named(self.layer)} has {self.size} units: classes 0 to {self.size - 1}."
+        return f"Label {bad} is out of range: {named(self.layer)} has {count(self.size, 'unit')} (valid classes 0-{self.size - 1})."
 
     def why(self) -> str:
         return (
-            f"{self.loss} refuses it on a CPU and turns the loss into NaN on a TPU. "
-            f"{show(self.path)} was seen from {self.lowest} to {self.highest}."
+            f"{self.loss} raises an error on a CPU and returns NaN on a TPU. "
+            f"Observed values of {show(self.path)}: {self.lowest} to {self.highest}."
         )
 
 
 class IdOutOfRange(OutOfRange, frozen=True):
-    """Ids that an embedding has no row for; ``nan``: the backend puts NaN where a row is missing."""
+    """Ids without a row in an embedding; ``nan``: the backend returns NaN for a missing row."""
 
     nan: bool = False
 
     def message(self) -> str:
-        return f"{named(self.layer)} has {self.size} rows, and the data brings ids from {self.lowest} to {self.highest}."
+        return f"{named(self.layer)} has {self.size} rows, but the ids in the data range from {self.lowest} to {self.highest}."
 
     def why(self) -> str:
-        return f"{_beyond(self.size, self.nan)} input_dim is the number of ids, the largest one plus 1."
+        return f"{_beyond(self.size, self.nan)} input_dim must be the largest id plus 1."
 
 
 class MadeOutOfRange(OutOfRange, frozen=True):
-    """Ids that the program makes by itself, as one a position, and that an embedding has no row for; ``nan`` as above."""
+    """Ids that the program creates itself, such as one per position, without a row in an embedding; ``nan`` as above."""
 
     nan: bool = False
 
     def message(self) -> str:
-        return f"{named(self.layer)} has {self.size} rows, and the program asks it for rows {self.lowest} to {self.highest}."
+        return f"{named(self.layer)} has {self.size} rows, but the program looks up rows {self.lowest} to {self.highest}."
 
     def why(self) -> str:
         return (
-            f"These ids come from the program itself, such as one for each position of a sequence: {self.highest + 1} positions need as many rows. "
+            f"The program creates these ids itself, such as one per position of a sequence: {self.highest + 1} positions need {self.highest + 1} rows. "
             f"{_beyond(self.size, self.nan)}"
         )
 
 
 def _beyond(size: int, nan: bool) -> str:
     if nan:
-        return f"Nothing raises on JAX: the first id beyond {size - 1} gives NaN, and with it the loss."
-    return f"A CPU raises at the first id beyond {size - 1}; a TPU silently takes the last row instead."
+        return f"JAX raises no error: an id above {size - 1} returns NaN, and the loss becomes NaN."
+    return f"A CPU raises an error for an id above {size - 1}; a TPU silently uses the last row instead."
 
 
 class RowsConvolvedAlone(Fact, frozen=True):
-    """A convolution that slides over the axes ``names`` and reads further ones of ``shape`` as more batch."""
+    """A convolution that slides over the axes ``names`` and treats further axes of ``shape`` as batch axes."""
 
     layer: Who
     names: tuple[str, ...]
@@ -456,12 +456,12 @@ class RowsConvolvedAlone(Fact, frozen=True):
 
     def message(self) -> str:
         return (
-            f"{named(self.layer)} slides over one axis, and the data {show_shape(self.shape)} has {len(self.shape) - 2}: "
-            "each row of it is convolved alone."
+            f"{named(self.layer)} slides over one axis, but the data {show_shape(self.shape)} has {len(self.shape) - 2}: "
+            "each row is convolved separately."
         )
 
     def why(self) -> str:
-        return "An extra axis is read as more batch. For images, Conv2D sees neighbours in both directions."
+        return "The layer treats an extra axis as a batch axis. For images, Conv2D convolves over both height and width."
 
     def sides(self) -> Sides:
         return Side(f"({', '.join(self.names)})", self.names), Side(show_shape(self.shape))

@@ -1,4 +1,4 @@
-"""What is found of programs of Keras on JAX: a batch over a mesh of devices, and code that a compiled step does not take."""
+"""Facts about Keras programs on JAX: a batch over a mesh of devices, and code that a compiled step does not support."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from ..words import count
 
 Asked = Literal["bool", "number", "index", "array", "mask"]
 _ASKED: dict[Asked, str] = {
-    "bool": "asks whether a tensor is true",
-    "number": "turns a tensor into a Python number",
+    "bool": "uses a tensor as a Python condition",
+    "number": "converts a tensor to a Python number",
     "index": "uses a tensor as a Python index or count",
-    "array": "turns a tensor into a NumPy array",
-    "mask": "selects elements by a mask of booleans, so that the values decide how many there are",
+    "array": "converts a tensor to a NumPy array",
+    "mask": "selects elements with a boolean mask, so the size of the result depends on values",
 }
 _INSTEAD: dict[Asked, str] = {
-    "bool": "Choose with ops.where or ops.cond.",
-    "number": "Keep the tensor, and compute with keras.ops.",
+    "bool": "Use ops.where or ops.cond.",
+    "number": "Keep the tensor and compute with keras.ops.",
     "index": "Take the size from x.shape, or use ops.take and ops.slice.",
-    "array": "Use keras.ops or jax.numpy in place of NumPy.",
-    "mask": "Keep the shape: ops.where(mask, x, 0), and divide a sum by the number of elements that count.",
+    "array": "Use keras.ops or jax.numpy instead of NumPy.",
+    "mask": "Keep the shape: use ops.where(mask, x, 0), and divide a sum by the number of selected elements.",
 }
 
 
 class Indivisible(Fact, frozen=True):
-    """A batch of ``rows`` that does not divide over ``parts`` devices. ``last``: it is the smaller last one. ``live``: a distribution is set."""
+    """A batch of ``rows`` that is not divisible by ``parts`` devices. ``last``: the smaller last batch. ``live``: a distribution is set."""
 
     rows: int
     parts: int
@@ -33,65 +33,68 @@ class Indivisible(Fact, frozen=True):
     live: bool = False
 
     def message(self) -> str:
-        return f"{'The last batch' if self.last else 'A batch'} of {count(self.rows, 'row')} does not divide over {self.parts} devices."
+        return f"{'The last batch' if self.last else 'A batch'} of {count(self.rows, 'row')} is not divisible by {self.parts} devices."
 
     def why(self) -> str:
         below, above = self.rows // self.parts * self.parts, -(-self.rows // self.parts) * self.parts
         sizes = f"{below} or {above} rows" if below else f"{above} rows"
-        cure = "Drop that batch, or choose rows and batch size so that none is left over." if self.last else f"Use batches of {sizes}."
-        where = "" if self.live else " under keras.distribution.DataParallel; without a distribution, fit uses one device"
-        return f"JAX raises IndivisibleError when it lays the batch over the devices{where}. {cure}"
+        cure = "Drop that batch, or choose a batch size that divides the number of rows." if self.last else f"Use batches of {sizes}."
+        where = " under keras.distribution.DataParallel. Without a distribution, fit uses one device" if not self.live else ""
+        return f"JAX raises IndivisibleError when it shards the batch over the devices{where}. {cure}"
 
     def sides(self) -> Sides:
         return Side(f"a multiple of {self.parts}"), Side(count(self.rows, "row"))
 
 
 class ValueAsked(Fact, frozen=True):
-    """Code looks at a tensor's value while the program is compiled."""
+    """Code needs a tensor's value while the program is compiled."""
 
     asked: Asked
 
     def message(self) -> str:
-        return f"This line {_ASKED[self.asked]}, and there is no value yet: the step is compiled before it runs."
+        return f"This line {_ASKED[self.asked]}, but there are no values yet: the step is compiled before it runs."
 
     def why(self) -> str:
-        return f"{_INSTEAD[self.asked]} compile(run_eagerly=True) runs such code, without the compiler."
+        return f"{_INSTEAD[self.asked]} compile(run_eagerly=True) runs such code without the compiler."
 
 
 class TextFed(Fact, frozen=True):
-    """Text is fed to a model, at ``path`` of the data; ``layer``: the one that is to turn it into numbers."""
+    """Text at ``path`` of the data; ``layer``: the layer that converts it to numbers."""
 
     path: str
     layer: str = ""
 
     def message(self) -> str:
-        return f"{self.path} is text, and no tensor of JAX holds text."
+        return f"{self.path} is text, but JAX has no string tensors."
 
     def why(self) -> str:
         which = f"{self.layer} works" if self.layer else "TextVectorization and StringLookup work"
-        return f"On JAX {which} in the data pipeline, before the model: ds.map(lambda x, y: (vectorize(x), y)), or vectorize(texts) for an array; the model takes ids."
+        return (
+            f"On JAX, {which} only in the data pipeline: ds.map(lambda x, y: (vectorize(x), y)), or vectorize(texts) for an array. "
+            "The model then receives ids."
+        )
 
     def sides(self) -> Sides:
         return Side("numbers"), Side("text")
 
 
 class ItemAssigned(Fact, frozen=True):
-    """Code assigns an item of a tensor of JAX."""
+    """Code assigns to an item of a JAX array."""
 
     def message(self) -> str:
-        return "This line assigns an item of a tensor, and tensors of JAX never change."
+        return "This line assigns to an item of a tensor, but JAX arrays are immutable."
 
     def why(self) -> str:
-        return "x.at[index].set(value) returns a new tensor with that item changed (.add for +=); keras.ops.where does it on every backend."
+        return "x.at[index].set(value) returns a changed copy (.add for +=). keras.ops.where works on every backend."
 
     def sides(self) -> Sides:
         return Side("x = x.at[index].set(value)"), Side("x[index] = value")
 
 
 class StateLost(Fact, frozen=True):
-    """A layer or model (``owner``) puts a tensor of the compiled step into ``attribute``, which held a value. ``random``: a random key.
+    """A layer or model (``owner``) assigns a tensor of the compiled step to ``attribute``. ``random``: a random key.
 
-    ``leaked``: Keras traces it before the first step, and leaves a tensor of that trace there.
+    ``leaked``: Keras traces the code before the first step, and a tensor of that trace stays there.
     """
 
     owner: str
@@ -100,34 +103,34 @@ class StateLost(Fact, frozen=True):
     leaked: bool = False
 
     def message(self) -> str:
-        return f"{self.owner} assigns a new value to self.{self.attribute} inside a compiled step, and no later step sees it."
+        return f"{self.owner} assigns to self.{self.attribute} inside a compiled step, but later steps do not see the new value."
 
     def why(self) -> str:
         each = "every step draws the same random numbers" if self.random else "every step starts from the same value"
         instead = (
             "Use keras.random with a keras.random.SeedGenerator, whose state is a variable."
             if self.random
-            else "Keep it in a variable: self.add_weight(..., trainable=False), and assign()."
+            else "Keep it in a variable: self.add_weight(..., trainable=False) and assign()."
         )
         if self.leaked:
             return (
-                f"Keras infers shapes before the first step, and self.{self.attribute} still holds a tensor of that trace: "
+                f"Keras infers shapes before the first step, and self.{self.attribute} keeps a tensor of that trace. "
                 f"fit raises UnexpectedTracerError. {instead}"
             )
         return (
-            f"The program is compiled once with self.{self.attribute} as it was, so that {each}. "
-            f"When a batch of another shape compiles it again, JAX raises UnexpectedTracerError. {instead}"
+            f"The program is compiled once with the initial self.{self.attribute}, so {each}. "
+            f"A batch of a different shape compiles it again, and JAX raises UnexpectedTracerError. {instead}"
         )
 
 
 class ForeignFunction(Fact, frozen=True):
-    """A function of TensorFlow is called with a tensor of JAX."""
+    """A TensorFlow function is called with a JAX array."""
 
     def message(self) -> str:
-        return "This line calls a function of TensorFlow, and the model runs on JAX."
+        return "This line calls a TensorFlow function, but the model runs on JAX."
 
     def why(self) -> str:
-        return "Use keras.ops, which is the same on every backend, or jax.numpy; or set KERAS_BACKEND=tensorflow before importing keras."
+        return "Use keras.ops, which works on every backend, or jax.numpy. Or set KERAS_BACKEND=tensorflow before importing keras."
 
 
 class VariableGiven(Fact, frozen=True):
@@ -150,14 +153,14 @@ class VariableGiven(Fact, frozen=True):
 
 
 class Unseeded(Fact, frozen=True):
-    """A random function of Keras is called without a seed while a step is compiled."""
+    """A Keras random function is called without a seed while a step is compiled."""
 
     def message(self) -> str:
-        return "This line draws random numbers without a seed, and a compiled step would draw the same ones each time."
+        return "This line draws random numbers without a seed: a compiled step would draw the same numbers every time."
 
     def why(self) -> str:
         return (
-            "Keras on JAX raises. Make a keras.random.SeedGenerator in __init__, keep it on self, and give it as seed: its state is a variable "
+            "Keras raises an error on JAX. Create a keras.random.SeedGenerator in __init__ and pass it as seed: its state is a variable "
             "of the layer."
         )
 
@@ -169,12 +172,12 @@ class StepWithoutState(Fact, frozen=True):
     """A ``train_step`` that takes only the data, as on TensorFlow."""
 
     def message(self) -> str:
-        return "train_step takes only the data; on JAX it is called with the state as well: train_step(self, state, data)."
+        return "train_step takes only the data, but JAX also passes the state: train_step(self, state, data)."
 
     def why(self) -> str:
         return (
-            "The state is (trainable, non-trainable, optimizer, metrics variables); return (logs, state). "
-            "Where only the loss is yours, override compute_loss, which is the same on every backend."
+            "The state is (trainable, non-trainable, optimizer, metrics variables). Return (logs, state). "
+            "If only the loss is custom, override compute_loss, which is the same on every backend."
         )
 
     def sides(self) -> Sides:
@@ -182,7 +185,7 @@ class StepWithoutState(Fact, frozen=True):
 
 
 class HostsRefused(Fact, frozen=True):
-    """Data that Keras does not deal to several hosts: no ``tf.data.Dataset``, or a batch (``rows``) that does not divide over ``parts``."""
+    """Data that Keras cannot distribute over hosts: not a ``tf.data.Dataset``, or a batch (``rows``) that is not divisible by ``parts``."""
 
     hosts: int
     rows: int = 0
@@ -190,30 +193,30 @@ class HostsRefused(Fact, frozen=True):
 
     def message(self) -> str:
         if self.rows:
-            return f"A batch of {self.rows} does not divide over the {self.parts} parts that {self.hosts} hosts read."
-        return f"Keras deals only a tf.data.Dataset to {self.hosts} hosts, and this data is none."
+            return f"A batch of {self.rows} is not divisible by the {self.parts} parts that {self.hosts} hosts read."
+        return f"Keras distributes only a tf.data.Dataset over {self.hosts} hosts, but this data is not one."
 
     def why(self) -> str:
         if self.rows:
-            return "Keras rebatches the dataset for each host (auto_shard_dataset), and raises ValueError."
+            return "Keras rebatches the dataset for each host (auto_shard_dataset) and raises ValueError."
         return (
-            "fit raises ValueError. Give a tf.data.Dataset, or give each host its own rows (jax.process_index()) and set "
+            "fit raises ValueError. Pass a tf.data.Dataset, or give each host its own rows (jax.process_index()) and set "
             "auto_shard_dataset=False on the distribution."
         )
 
 
 class HostsShare(Fact, frozen=True):
-    """A pipeline that is sharded over hosts by hand and by Keras (``twice``), or by nobody."""
+    """A pipeline that both the program and Keras shard over hosts (``twice``), or neither."""
 
     hosts: int
     twice: bool
 
     def message(self) -> str:
         if self.twice:
-            return f"The pipeline shards the data, and Keras shards it again over {self.hosts} parts: most of the rows are never read."
-        return f"Nothing in the pipeline shards the data over {self.hosts} hosts, so that all of them may read the same rows."
+            return f"The pipeline shards the data, and Keras shards it again into {self.hosts} parts: most rows are never read."
+        return f"Nothing shards the data over {self.hosts} hosts, so all of them may read the same rows."
 
     def why(self) -> str:
         if self.twice:
-            return "auto_shard_dataset is True. Leave out shard(), or set auto_shard_dataset=False on the distribution."
-        return "auto_shard_dataset is False, so that Keras leaves each host's data as it is."
+            return "auto_shard_dataset is True. Remove shard(), or set auto_shard_dataset=False on the distribution."
+        return "auto_shard_dataset is False, so Keras does not shard the dataset. Call shard() in the pipeline, or set it to True."

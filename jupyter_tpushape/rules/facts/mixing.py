@@ -1,4 +1,4 @@
-"""What is found of the batch axis on its way through the program."""
+"""Facts about the batch axis on its way through the program."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ..words import named, pair, placed
 
 
 class EveryPair(Fact, frozen=True):
-    """An element-by-element operation that pairs every sample with every other."""
+    """An element-wise operation that combines every sample with every other."""
 
     operation: Who
     left: Shape
@@ -25,14 +25,14 @@ class EveryPair(Fact, frozen=True):
 
     def message(self) -> str:
         return (
-            f"{self.operation.op}{placed(self.operation)} combines {show_shape(self.left)} with {show_shape(self.right)} "
-            f"into {show_shape(self.result)}: every sample with every other."
+            f"{self.operation.op}{placed(self.operation)} broadcasts {show_shape(self.left)} and {show_shape(self.right)} "
+            f"to {show_shape(self.result)}: every sample is combined with every other."
         )
 
     def why(self) -> str:
         return (
-            "Shapes are matched from the right, so the batch axis of the one meets an inner axis of the other. "
-            "Give both the same number of axes."
+            "Shapes are aligned from the right, so the batch axis of one is aligned with an inner axis of the other. "
+            "Give both the same rank."
         )
 
     def sides(self) -> Sides:
@@ -41,7 +41,7 @@ class EveryPair(Fact, frozen=True):
 
 
 class BatchLost(Fact, frozen=True):
-    """``maker`` took the batch axis away. ``axis``: where it stands now; ``reader``: the layer that reads it so, ``None``: the output."""
+    """``maker`` removed or moved the batch axis. ``axis``: its new position; ``reader``: the layer that receives it, ``None``: the output."""
 
     maker: Who
     shape: Shape
@@ -49,19 +49,20 @@ class BatchLost(Fact, frozen=True):
     reader: Who | None = None
 
     def message(self) -> str:
-        where = "is gone" if self.axis is None else f"stands on axis {self.axis}"
-        at = "at the model's output" if self.reader is None else f"where {named(self.reader)} reads {show_shape(self.shape)}"
-        return f"The batch axis {where} {at}: {named(self.maker)}{placed(self.maker)} took it away."
+        where = "missing" if self.axis is None else f"on axis {self.axis}"
+        at = "in the model's output" if self.reader is None else f"where {named(self.reader)} receives {show_shape(self.shape)}"
+        did = "removes" if self.axis is None else "moves"
+        return f"The batch axis is {where} {at}: {named(self.maker)}{placed(self.maker)} {did} it."
 
     def why(self) -> str:
-        return "Keras reads the first axis as the batch. What stands there now are not samples, so labels, losses and weights meet the wrong values."
+        return "Keras treats the first axis as the batch. The first axis here is not the samples, so labels and sample weights apply to the wrong values."
 
     def sides(self) -> Sides:
         return Side("(batch, ...)"), Side(show_shape(self.shape))
 
 
 class BatchMerged(Fact, frozen=True):
-    """The output has ``times`` rows a sample: ``maker`` joined its branches along the batch, or folded another axis into it."""
+    """The output has ``times`` rows per sample: ``maker`` concatenated its branches along the batch, or folded another axis into it."""
 
     maker: Who
     shape: Shape
@@ -69,25 +70,20 @@ class BatchMerged(Fact, frozen=True):
     joined: bool
 
     def message(self) -> str:
-        did = "joined its branches along the batch" if self.joined else "folded another axis into the batch"
-        return (
-            f"The output {show_shape(self.shape)} has {self.times:g} rows for every sample: {named(self.maker)}{placed(self.maker)} {did}."
-        )
+        did = "concatenates its branches along the batch axis" if self.joined else "folds another axis into the batch axis"
+        return f"The output {show_shape(self.shape)} has {self.times:g} rows per sample: {named(self.maker)}{placed(self.maker)} {did}."
 
     def why(self) -> str:
         if self.joined:
-            return (
-                "Joined along axis 0, the batch, one branch stands under the other, and half of the rows have no label of their own. "
-                "The last axis joins features."
-            )
-        return "A -1 in a reshape takes up whatever is left, samples included. Write the inner axes so that they hold exactly one sample."
+            return "Axis 0 is the batch: concatenating along it adds rows that have no labels. Use the last axis to concatenate features."
+        return "A -1 in a reshape takes whatever is left, including samples. Write the inner axes so that they cover exactly one sample."
 
     def sides(self) -> Sides:
         return Side("(batch, ...)"), Side(show_shape(self.shape))
 
 
 class Interleaved(Fact, frozen=True):
-    """A reshape that stands for a transpose. ``batch``: it is the batch that came to stand on another axis."""
+    """A reshape used in place of a transpose. ``batch``: the batch is the axis that it moves."""
 
     reshape: Who
     before: Shape
@@ -95,25 +91,22 @@ class Interleaved(Fact, frozen=True):
     batch: bool
 
     def message(self) -> str:
-        turns = f"{named(self.reshape)}{placed(self.reshape)} turns {show_shape(self.before)} into {show_shape(self.after)}"
+        turns = f"{named(self.reshape)}{placed(self.reshape)} reshapes {show_shape(self.before)} to {show_shape(self.after)}"
         if self.batch:
-            return f"{turns}: the batch stands on another axis, and no number was moved."
-        return f"{turns} without moving a number: rows and columns are mixed."
+            return f"{turns}: it swaps the batch axis with another without moving the values."
+        return f"{turns}: it swaps axes without moving the values, which mixes them up."
 
     def why(self) -> str:
         if self.batch:
-            return (
-                "A reshape keeps the order in memory, so each position now holds pieces of several samples. "
-                "To exchange axes, transpose is what moves the numbers."
-            )
-        return "A reshape keeps the order in memory and only renames positions. To exchange axes, Permute or transpose is what moves the numbers."
+            return "A reshape keeps the order in memory, so each position now has pieces of several samples. To swap axes, use transpose."
+        return "A reshape keeps the order in memory. To swap axes, use Permute or transpose."
 
     def sides(self) -> Sides:
         return pair(self.before, self.after, names=False)
 
 
 class Straddling(Fact, frozen=True):
-    """A reshape that cuts blocks of ``block`` numbers, which is neither part nor multiple of a row of ``width``."""
+    """A reshape into blocks of ``block`` values, which is neither a divisor nor a multiple of the row size ``width``."""
 
     reshape: Who
     before: Shape
@@ -122,13 +115,13 @@ class Straddling(Fact, frozen=True):
     block: int
 
     def message(self) -> str:
-        turns = f"{named(self.reshape)}{placed(self.reshape)} turns {show_shape(self.before)} into {show_shape(self.after)}"
-        return f"{turns}: blocks of {self.block} numbers out of rows of {self.width}, so a block begins in one row and ends in the next."
+        turns = f"{named(self.reshape)}{placed(self.reshape)} reshapes {show_shape(self.before)} to {show_shape(self.after)}"
+        return f"{turns}: it splits rows of {self.width} values into blocks of {self.block}, so blocks cross row boundaries."
 
     def why(self) -> str:
         return (
-            f"A reshape only counts numbers off, in their order. A row of {self.width} is split evenly into parts that multiply to {self.width}: the width of "
-            "an attention is a multiple of its heads."
+            f"A reshape keeps the order of the values. A row of {self.width} splits evenly only into sizes whose product is {self.width}. "
+            "In attention, the feature size must be a multiple of the number of heads."
         )
 
     def sides(self) -> Sides:
@@ -136,38 +129,38 @@ class Straddling(Fact, frozen=True):
 
 
 class SoftmaxOverBatch(Fact, frozen=True):
-    """A softmax whose axis is the batch; ``inside``: the layer that it stands in."""
+    """A softmax over the batch axis; ``inside``: the layer that contains it."""
 
     softmax: Who
     inside: Who | None
 
     def message(self) -> str:
         inside = f" inside {named(self.inside)}" if self.inside is not None else ""
-        return f"A softmax{inside}{placed(self.softmax)} runs over the batch: the weights of one sample depend on the others beside it."
+        return f"A softmax{inside}{placed(self.softmax)} runs over the batch axis: each sample's result depends on the other samples."
 
     def why(self) -> str:
         return (
-            "Its values sum to 1 over the samples of a batch, and not within a sample, so a sample alone gets another result. "
-            "Axis 0 is the batch: take the axis that is meant."
+            "Its values sum to 1 over the samples of a batch instead of within each sample, so a sample alone gives a different result. "
+            "Axis 0 is the batch; use another axis."
         )
 
     def sides(self) -> Sides:
-        return Side("an axis of the sample"), Side("the batch axis")
+        return Side("an inner axis"), Side("the batch axis")
 
 
 class AttentionOverBatch(Fact, frozen=True):
-    """``layer`` attends over the samples, since ``shape`` has no axis of steps."""
+    """``layer`` attends over the samples, because ``shape`` has no time axis."""
 
     layer: Who
     shape: Shape
 
     def message(self) -> str:
-        return f"{named(self.layer)} attends over the batch: it gets {show_shape(self.shape)}, which has no axis of steps, so each sample looks at the others."
+        return f"{named(self.layer)} attends over the batch: its input {show_shape(self.shape)} has no time axis, so each sample attends to the others."
 
     def why(self) -> str:
         return (
-            "Attention reads (batch, steps, features). Of two axes it takes the first for the steps, and that is the batch: a sample alone gets another "
-            "result. A recurrent layer in front returns its steps with return_sequences=True."
+            "Attention expects (batch, steps, features). With two dimensions it treats the batch as the steps, so a sample alone gives a different "
+            "result. A recurrent layer before it returns its steps with return_sequences=True."
         )
 
     def sides(self) -> Sides:
@@ -175,7 +168,7 @@ class AttentionOverBatch(Fact, frozen=True):
 
 
 class FixedBatch(Fact, frozen=True):
-    """``node`` works for ``batch`` rows only. With ``tried`` rows it raised ``said``; ``comes``: another size that the data brings."""
+    """``node`` works only for a batch size of ``batch``. With ``tried`` rows it raised ``said``; ``comes``: another batch size in the data."""
 
     node: Who
     batch: int | None
@@ -184,11 +177,11 @@ class FixedBatch(Fact, frozen=True):
     comes: int | None
 
     def message(self) -> str:
-        return f"{named(self.node)}{placed(self.node)} works for {self.batch} rows only: the size of the batch is written into it."
+        return f"{named(self.node)}{placed(self.node)} works only for a batch size of {self.batch}, which is hard-coded."
 
     def why(self) -> str:
-        comes = f" A batch of {self.comes} rows comes, too." if self.comes else " As long as every batch has this size, it works."
-        return f"With {self.tried} rows it says: {self.said}.{comes}"
+        comes = f" The data also has a batch of {self.comes} rows." if self.comes else " It works as long as every batch has this size."
+        return f"With {self.tried} rows it raises: {self.said}.{comes}"
 
     def sides(self) -> Sides:
-        return Side("any number of rows"), Side(f"{self.batch} rows")
+        return Side("any batch size"), Side(f"{self.batch} rows")

@@ -1,14 +1,15 @@
-"""Why two tensors do not go together in an operation, where the batch axis or a written number tells it."""
+"""Why two tensors are incompatible in an operation, as the batch axis or a hard-coded size shows it."""
 
 from __future__ import annotations
 
 import msgspec
 
 from ...flow import Shape, elements, show_shape
+from ..words import many
 
 
 class Reason(msgspec.Struct, frozen=True):
-    """The base of the reasons: values, and words made of them."""
+    """The base class of reasons: values, and their wording."""
 
     def words(self) -> str:
         """The reason in a sentence or two."""
@@ -16,7 +17,7 @@ class Reason(msgspec.Struct, frozen=True):
 
 
 class WholeOnly(Reason, frozen=True):
-    """A matrix of all ``whole`` rows meets a batch of ``rows``."""
+    """A matrix over all ``whole`` rows is combined with a batch of ``rows``."""
 
     whole: int
     rows: int | None
@@ -24,51 +25,51 @@ class WholeOnly(Reason, frozen=True):
     def words(self) -> str:
         cut = f"batches of {self.rows}" if self.rows is not None else "batches"
         return (
-            f"There are {self.whole} rows in all, and fit cuts them into {cut}, while a matrix of {self.whole} by {self.whole} (the adjacency of a "
+            f"The data has {self.whole} rows. fit splits them into {cut}, but a {self.whole} × {self.whole} matrix (such as the adjacency of a "
             f"graph) needs all rows at once. Feed them as one batch: batch_size={self.whole} and shuffle=False, or Dataset.from_tensors((x, y))."
         )
 
 
 class WrittenRows(Reason, frozen=True):
-    """``number`` stands in the program where the batch has ``rows``."""
+    """The program hard-codes ``number``, but the batch has ``rows``."""
 
     number: int
     rows: int | None
 
     def words(self) -> str:
         has = f"this batch has {self.rows}" if self.rows is not None else "a batch may have any number"
-        return f"One side was made for {self.number} rows, and {has}: take the number of rows from the tensor, tf.shape(x)[0]."
+        return f"One operand was created for {self.number} rows, but {has}. Take the number of rows from the tensor: tf.shape(x)[0]."
 
 
 class PerClass(Reason, frozen=True):
-    """``classes`` numbers, one for each class, meet one number for each of ``rows`` samples."""
+    """``classes`` values, one per class, are combined with one value for each of ``rows`` samples."""
 
     classes: int
     rows: int | None
 
     def words(self) -> str:
         return (
-            f"({self.classes},) holds one number for each of {self.classes} classes, and the other side one for each sample: the axis of the classes is gone "
-            "there, since a cross-entropy sums over it. Give each sample the number of its own class: the sum of y_true times these numbers over the "
-            "last axis for one-hot labels, or a gather by class number."
+            f"({self.classes},) has one value for each of {self.classes} classes, but the other operand has one per sample: "
+            "the cross-entropy has already summed over the class axis. Select each sample's class weight first. For one-hot labels, "
+            "sum y_true times the weights over the last axis; for integer labels, use gather."
         )
 
 
 class Flattened(Reason, frozen=True):
-    """``labels`` and ``predictions`` were put in a row each, and hold different numbers of values."""
+    """``labels`` and ``predictions`` were flattened, and have different numbers of values."""
 
     labels: Shape
     predictions: Shape
 
     def words(self) -> str:
         return (
-            f"The labels are {show_shape(self.labels)} and the predictions {show_shape(self.predictions)}; in a row each they have "
-            f"{elements(self.labels)} and {elements(self.predictions)} values, where one belongs to one."
+            f"The labels are {show_shape(self.labels)} and the predictions {show_shape(self.predictions)}. Flattened, they have "
+            f"{many(elements(self.labels))} and {many(elements(self.predictions))} values, but each label needs one prediction."
         )
 
 
 class Column(Reason, frozen=True):
-    """``column`` holds one number in each of its rows, as many as the last axis of ``other`` has."""
+    """``column`` has one value in each row, and as many rows as the last axis of ``other``."""
 
     column: Shape
     other: Shape
@@ -76,13 +77,13 @@ class Column(Reason, frozen=True):
     def words(self) -> str:
         number = self.column[0]
         return (
-            f"{show_shape(self.column)} is a column, so its {number} numbers meet the rows of {show_shape(self.other)}, which are samples. "
-            f"As a row, ({number},), they meet the {number} of its last axis, the same for every sample."
+            f"{show_shape(self.column)} is a column, so its {number} values are aligned with the samples of {show_shape(self.other)}. "
+            f"With shape ({number},) they align with its last axis, the same for every sample."
         )
 
 
 class LacksAxis(Reason, frozen=True):
-    """Both carry the batch, and ``short`` lacks an axis that ``long`` has. ``through``: the layer whose inner axes came along to ``long``."""
+    """Both have a batch axis, and ``short`` lacks an axis that ``long`` has. ``through``: the layer whose inner axes ``long`` still has."""
 
     short: Shape
     long: Shape
@@ -92,19 +93,20 @@ class LacksAxis(Reason, frozen=True):
     def words(self) -> str:
         if self.through:
             return (
-                f"The inner axes of {self.through} are never flattened or pooled, and Dense works on the last axis only, so {show_shape(self.long)} has one "
-                f"result for each of them where one a sample is meant. A Flatten before the first Dense makes it one."
+                f"The inner axes of {self.through} are never flattened or pooled. Dense works only on the last axis, so {show_shape(self.long)} has one "
+                f"result per position instead of one per sample. Add Flatten before the first Dense."
             )
         if self.product:
-            add = f"A matrix product wants it as a column: tf.expand_dims(x, -1), {show_shape((*self.short, 1))}."
+            add = f"A matrix product requires a column: tf.expand_dims(x, -1) has shape {show_shape((*self.short, 1))}."
         else:
             lacks = len(self.long) - len(self.short)
-            add = f"Shapes are matched from the right, so its batch meets an inner axis: give it {'an axis' if lacks == 1 else f'{lacks} axes'} of size 1 where it has none."
-        return f"{show_shape(self.short)} has no axis for the inner one of {show_shape(self.long)}. {add}"
+            axes = "an axis" if lacks == 1 else f"{lacks} axes"
+            add = f"Shapes are aligned from the right, so its batch axis is aligned with an inner axis. Insert {axes} of size 1 where it lacks {'one' if lacks == 1 else 'them'}."
+        return f"{show_shape(self.short)} lacks an inner axis of {show_shape(self.long)}. {add}"
 
 
 class Uneven(Reason, frozen=True):
-    """A reshape of ``shape`` to ``target`` leaves a rest; ``None`` in the target is worked out."""
+    """A reshape of ``shape`` to ``target`` leaves a remainder; ``None`` in the target is inferred."""
 
     shape: Shape
     target: Shape
@@ -114,14 +116,14 @@ class Uneven(Reason, frozen=True):
         product = 1
         for n in tail:
             product *= n
-        text = f"The target is {show_shape(self.target)}, and the numbers do not fill whole rows of it."
+        text = f"The values do not divide evenly into the target shape {show_shape(self.target)}."
         if (cut := self._cut()) is not None:
             size, parts, block = cut
-            return f"{size} is no multiple of {block}: {parts} × {block} = {parts * block}, and {size - parts * block} would be left over."
+            return f"{size} is not a multiple of {block}: {parts} × {block} = {parts * block}, which leaves {size - parts * block} over."
         if len(tail) == 2 and self.shape and self.shape[-1] not in (None, product):
             return (
-                f"{text} {tail[0]} × {tail[1]} = {product}, and the last axis has {self.shape[-1]}: a width is split into heads only where it "
-                f"divides by their number ({self.shape[-1]} by {tail[0]} leaves {(self.shape[-1] or 0) % tail[0]})."
+                f"{text} {tail[0]} × {tail[1]} = {product}, but the last dimension is {self.shape[-1]}. A dimension splits into heads only if it "
+                f"is a multiple of their number ({self.shape[-1]} mod {tail[0]} = {(self.shape[-1] or 0) % tail[0]})."
             )
         return text
 
@@ -135,7 +137,7 @@ class Uneven(Reason, frozen=True):
 
 
 class Lengths(Reason, frozen=True):
-    """Two sizes that were to be equal: ``left`` comes from ``first``, ``right`` from ``second``; ``""`` for a number of the program."""
+    """Two sizes that must be equal: ``left`` comes from ``first``, ``right`` from ``second``; ``""`` for a constant of the program."""
 
     left: int
     right: int
@@ -144,10 +146,6 @@ class Lengths(Reason, frozen=True):
 
     def words(self) -> str:
         def told(number: int, source: str) -> str:
-            return (
-                f"{number} comes from {source}"
-                if source
-                else f"{number} is a size of the program's own (a table, a constant or a written number)"
-            )
+            return f"{number} comes from {source}" if source else f"{number} is a fixed size in the program (a table or a constant)"
 
-        return f"{told(self.left, self.first)}, and {told(self.right, self.second)}; the two must be equal there, or one of them 1."
+        return f"{told(self.left, self.first)}, and {told(self.right, self.second)}. They must be equal, or one of them must be 1."

@@ -1,4 +1,4 @@
-"""What is found of a batch and the replicas that share it."""
+"""Facts about a batch and the replicas that it is split over."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def each(rows: tuple[int, ...]) -> str:
 
 
 class VaryingBatches(Fact, frozen=True):
-    """Full batches of different ``sizes``; ``multiple``: one size that the replicas can share."""
+    """Full batches of different ``sizes``; ``multiple``: one size that splits evenly over the replicas."""
 
     sizes: tuple[int, ...]
     replicas: int
@@ -28,10 +28,10 @@ class VaryingBatches(Fact, frozen=True):
         return ", ".join(map(str, self.sizes[:5]))
 
     def message(self) -> str:
-        return f"Batches come with {self._shown} rows: every size is another TPU program, and none of them has a static batch axis."
+        return f"The batch size varies ({self._shown}), so the batch axis is dynamic: the TPU compiles a program for every size."
 
     def why(self) -> str:
-        return f"A TPU runs programs compiled for fixed shapes. Rebatch to one size: unbatch().batch({self.multiple}, drop_remainder=True)."
+        return f"A TPU program has fixed shapes. Rebatch to one size: unbatch().batch({self.multiple}, drop_remainder=True)."
 
     def sides(self) -> Sides:
         return Side(f"one size, a multiple of {self.replicas}"), Side(f"{self._shown} rows")
@@ -40,8 +40,8 @@ class VaryingBatches(Fact, frozen=True):
 class DynamicBatch(Fact, frozen=True):
     """The batch axis of each replica's program is unknown.
 
-    ``source``: what brings the data. ``rows`` and ``size``: of arrays, how many rows there are, and in batches of how many. ``partial``: rows
-    of a smaller last batch, and how the replicas share them (``last``). ``weighs``: a gradient is taken of it.
+    ``source``: where the data comes from. ``rows`` and ``size``: the number of rows of arrays, and the batch size. ``partial``: rows of a
+    smaller last batch, and how they are split over the replicas (``last``). ``weighs``: it is used for gradients.
     """
 
     source: Literal["arrays", "generator", "pydataset", "specs", "dataset"]
@@ -56,28 +56,28 @@ class DynamicBatch(Fact, frozen=True):
         match self.source:
             case "arrays":
                 return (
-                    f"{count(self.rows, 'row')} {'does' if self.rows == 1 else 'do'} not fill batches of {self.size}",
-                    "Trim the arrays to a multiple of the batch, or feed a tf.data.Dataset with drop_remainder=True.",
+                    f"{count(self.rows, 'row')} {'does' if self.rows == 1 else 'do'} not divide into batches of {self.size}",
+                    "Trim the arrays to a multiple of the batch size, or use a tf.data.Dataset with drop_remainder=True.",
                 )
             case "generator" | "pydataset":
                 return (
-                    f"fit knows no batch size in advance of a {'generator' if self.source == 'generator' else 'PyDataset'}",
-                    "Feed a tf.data.Dataset with batch(n, drop_remainder=True), which also keeps Python off the critical path.",
+                    f"fit does not know the batch size of a {'generator' if self.source == 'generator' else 'PyDataset'} in advance",
+                    "Use a tf.data.Dataset with batch(n, drop_remainder=True), which also avoids Python in the input pipeline.",
                 )
             case "specs":
-                return "the spec leaves it open", "Give the global batch as the spec's first axis."
+                return "the spec does not set it", "Set the spec's first dimension to the global batch size."
             case "dataset":
-                return "batch() keeps a smaller last batch", "Type batch(n, drop_remainder=True)."
+                return "batch() keeps a smaller last batch", "Use batch(n, drop_remainder=True)."
 
     def message(self) -> str:
-        last = f", and the last batch of {self.partial} goes to the replicas as {each(self.last)}" if self.partial else ""
+        last = f", and the last batch of {self.partial} is split over the replicas as {each(self.last)}" if self.partial else ""
         return f"The batch axis of each replica's program is unknown: {self._cause()[0]}{last}."
 
     def why(self) -> str:
         uneven = self.partial and len(set(self.last)) > 1 and self.weighs
-        weights = " The rows of that last batch weigh unequally in its gradient." if uneven else ""
+        weights = " The rows of the last batch have unequal weight in its gradient." if uneven else ""
         return (
-            "TPUStrategy pads each replica and compiles a program for every padded size; training runs, slower at each new one."
+            "Training runs, but TPUStrategy pads each replica's batch and compiles a program for every padded size."
             f"{weights} {self._cause()[1]}"
         )
 
@@ -86,7 +86,7 @@ class DynamicBatch(Fact, frozen=True):
 
 
 class UnevenReplicas(Fact, frozen=True):
-    """A full batch that the replicas cannot share evenly: each gets its ``rows``."""
+    """A full batch that does not split evenly over the replicas: each receives its ``rows``."""
 
     batch: int
     rows: tuple[int, ...]
@@ -94,21 +94,21 @@ class UnevenReplicas(Fact, frozen=True):
 
     @property
     def multiples(self) -> tuple[int, ...]:
-        """The batches next to this one that divide."""
+        """The nearest batch sizes that divide evenly."""
         replicas = len(self.rows)
         below, above = self.batch // replicas * replicas, -(-self.batch // replicas) * replicas
         return (below, above) if below else (above,)
 
     def message(self) -> str:
         idle, replicas = self.rows.count(0), len(self.rows)
-        alone = f", and {idle} of {replicas} replicas {'has' if idle == 1 else 'have'} nothing to do" if idle else ""
-        return f"A batch of {self.batch} does not divide by {replicas} replicas: they get {each(self.rows)}{alone}."
+        alone = f"; {idle} of them {'has' if idle == 1 else 'have'} no work" if idle else ""
+        return f"A batch of {self.batch} is not divisible by {replicas} replicas, which receive {each(self.rows)}{alone}."
 
     def why(self) -> str:
-        wrong = "A row on a replica with fewer rows weighs more in the gradient" if self.trains else "The replicas' shapes differ"
+        wrong = "A row on a replica with fewer rows has more weight in the gradient" if self.trains else "The replicas' shapes differ"
         return (
-            f"Nothing raises. {wrong}, and each replica's batch axis becomes dynamic, drop_remainder=True or not. "
-            f"Use a global batch of {' or '.join(map(str, self.multiples))}."
+            f"No error is raised. {wrong}, and the batch axis becomes dynamic even with drop_remainder=True. "
+            f"Use a global batch size of {' or '.join(map(str, self.multiples))}."
         )
 
     def sides(self) -> Sides:
@@ -116,7 +116,7 @@ class UnevenReplicas(Fact, frozen=True):
 
 
 class EmptyReplica(Fact, frozen=True):
-    """``layer`` normalizes over the batch, and some replicas get no row of it. ``last``: of the last batch only."""
+    """``layer`` normalizes over the batch, but some replicas receive no rows. ``last``: only in the last batch."""
 
     layer: Who
     batch: int
@@ -124,13 +124,13 @@ class EmptyReplica(Fact, frozen=True):
     last: bool
 
     def message(self) -> str:
-        which = f"Of the last batch of {self.batch}" if self.last else f"Of each batch of {self.batch}"
-        return f"{which} some replicas get no row ({each(self.rows)}), and {named(self.layer)} makes NaN of that."
+        which = f"In the last batch of {self.batch}" if self.last else f"In each batch of {self.batch}"
+        return f"{which}, some replicas receive no rows ({each(self.rows)}), so {named(self.layer)} produces NaN."
 
     def why(self) -> str:
         return (
-            "Keras 3 divides by the rows a replica has: gamma's gradient becomes NaN, and every weight after it. "
-            "Seen with MirroredStrategy; not verified on a TPU. Drop the remainder."
+            "Keras 3 divides by the number of rows of a replica. The gradient of gamma becomes NaN, and then every weight does. "
+            "Observed with MirroredStrategy; not verified on a TPU. Drop the remainder."
         )
 
     def sides(self) -> Sides:
@@ -138,20 +138,18 @@ class EmptyReplica(Fact, frozen=True):
 
 
 class Unbatched(Fact, frozen=True):
-    """A dataset whose elements are single samples of ``shape``. ``rows``: what the replicas make of its first axis."""
+    """A dataset whose elements are single samples of ``shape``. ``rows``: how its first axis is split over the replicas."""
 
     shape: Shape
     rows: tuple[int, ...]
 
     def message(self) -> str:
-        axis = f"{show_shape(self.shape)}, and the replicas get {each(self.rows)} of that first axis"
-        said = axis if self.shape else "single numbers, and the strategy raises `IndexError: list index out of range`"
-        return f"The dataset has no batch(): its elements are {said}."
+        axis = f"have shape {show_shape(self.shape)}, and the replicas receive {each(self.rows)} of that first axis"
+        said = axis if self.shape else "are scalars, and the strategy raises `IndexError: list index out of range`"
+        return f"The dataset is not batched: its elements {said}."
 
     def why(self) -> str:
-        return (
-            f"The strategy cuts the first axis, whatever it means. Add batch(n, drop_remainder=True) with n a multiple of {len(self.rows)}."
-        )
+        return f"The strategy splits the first axis, whatever it means. Add batch(n, drop_remainder=True) with n a multiple of {len(self.rows)}."
 
     def sides(self) -> Sides:
         return Side("(batch, ...)"), Side(show_shape(self.shape))
@@ -163,12 +161,12 @@ class UnknownRank(Fact, frozen=True):
     path: KeyPath
 
     def message(self) -> str:
-        return f"The rank of {show(self.path)} is unknown, which TPUStrategy does not take."
+        return f"The rank of {show(self.path)} is unknown, which TPUStrategy does not support."
 
     def why(self) -> str:
         return (
             "It raises `input tensor ... to TPUStrategy.run() has unknown rank, which is not allowed`. "
-            "Python functions lose the shape: type tf.ensure_shape(x, (...)) after them, or give output_signature."
+            "Python functions lose the shape. Call tf.ensure_shape(x, (...)) after them, or pass output_signature."
         )
 
     def sides(self) -> Sides:
@@ -176,7 +174,7 @@ class UnknownRank(Fact, frozen=True):
 
 
 class DynamicAxes(Fact, frozen=True):
-    """``axes`` of the tensor at ``path`` change from batch to batch. ``buckets``: they are padded to powers of two."""
+    """The sizes of ``axes`` of the tensor at ``path`` vary from batch to batch. ``buckets``: they are padded to powers of two."""
 
     path: KeyPath
     shape: Shape
@@ -184,13 +182,14 @@ class DynamicAxes(Fact, frozen=True):
     buckets: bool
 
     def message(self) -> str:
-        return f"Axis {', '.join(map(str, self.axes))} of {show(self.path)} changes from batch to batch: {show_shape(self.shape)}."
+        axes = f"axis {self.axes[0]} varies" if len(self.axes) == 1 else f"axes {', '.join(map(str, self.axes))} vary"
+        return f"The size of {axes} from batch to batch in {show(self.path)}: {show_shape(self.shape)}."
 
     def why(self) -> str:
         programs = (
-            "A program is compiled for each power of two that lengths are padded to."
+            "The lengths are padded to powers of two, and a program is compiled for each."
             if self.buckets
-            else "Every new length is another program to compile."
+            else "A program is compiled for every new length."
         )
         return f"{programs} Pad to one length (padded_shapes), resize to one size, or use a few buckets (bucket_by_sequence_length)."
 
@@ -199,7 +198,7 @@ class DynamicAxes(Fact, frozen=True):
 
 
 class DynamicReaches(Fact, frozen=True):
-    """``node`` is reached by a tensor with an unknown axis (the ``batch``, or a spatial one) that the compiler refuses in words like ``says``."""
+    """``node`` receives a tensor with an unknown axis (the ``batch``, or a spatial one); users report the compiler's error ``says``."""
 
     node: Who
     batch: bool
@@ -211,12 +210,12 @@ class DynamicReaches(Fact, frozen=True):
         return "the batch axis" if self.batch else "a spatial axis"
 
     def message(self) -> str:
-        return f"{named(self.node)} is reached by a tensor of which {self._axis} is unknown, and the TPU compiler refuses that."
+        return f"{named(self.node)} receives a tensor in which {self._axis} is unknown; the TPU compiler rejects this."
 
     def why(self) -> str:
         return (
-            f"Users report `{self.says}` here; it is not reproduced without a TPU. Make every axis static: drop_remainder=True and a "
-            f"batch that divides by {self.replicas}, one size for all images."
+            f"Users report `{self.says}` here; this is not reproduced without a TPU. Make every axis static: use drop_remainder=True, a "
+            f"batch size that is a multiple of {self.replicas}, and one size for all images."
         )
 
     def sides(self) -> Sides:
@@ -224,9 +223,9 @@ class DynamicReaches(Fact, frozen=True):
 
 
 class ShareOnly(Fact, frozen=True):
-    """Beside another fact: the whole batch on one device works, and a replica's share of it does not."""
+    """Added to another fact: the whole batch works on one device, but a replica's share of it does not."""
 
     replicas: int
 
     def message(self) -> str:
-        return f"With the whole batch on one device this works; each of {self.replicas} replicas gets its share of the rows only."
+        return f"This works with the whole batch on one device, but each of {self.replicas} replicas receives only its share of the rows."

@@ -1,4 +1,4 @@
-"""What is found of the operations of the replica's program."""
+"""Facts about the operations of the replica's program."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ..words import named
 
 
 class Use(Fact, frozen=True):
-    """An operation of the program, and the ``node`` that it belongs to where one is known."""
+    """An operation of the program, and the ``node`` that it belongs to, if known."""
 
     operation: str
     node: Who | None
@@ -18,7 +18,7 @@ class Use(Fact, frozen=True):
 
 
 class NoKernel(Use, frozen=True):
-    """A TPU has no kernel for it; ``dtype``: for this dtype only. ``does``: what it is for. ``soft``: the host runs it in each step."""
+    """A TPU has no kernel for it; ``dtype``: only for this dtype. ``does``: its purpose. ``soft``: the host runs it in every step."""
 
     soft: bool = False
     dtype: str = ""
@@ -27,12 +27,12 @@ class NoKernel(Use, frozen=True):
     def message(self) -> str:
         what = f"{self.operation} for {self.dtype}" if self.dtype else self.operation + (f" ({self.does})" if self.does else "")
         runs = f"{self.where} runs {what}" if self.where != self.operation else f"The program runs {what}"
-        host = ": soft placement sends it to the host in each step" if self.soft else ""
-        return f"{runs}, which a TPU has no kernel for{host}."
+        host = "; soft placement runs it on the host in every step" if self.soft else ""
+        return f"{runs}, but TPUs have no kernel for it{host}."
 
     def why(self) -> str:
         if self.soft:
-            return "It works and each step waits for the host. Move it into dataset.map."
+            return "It works, but every step waits for the host. Move it into dataset.map."
         return (
             "It raises `Detected unsupported operations when trying to compile graph ... on XLA_TPU_JIT`. Move it into dataset.map, "
             "where the host runs it, or replace it."
@@ -46,10 +46,10 @@ class Int64Product(Use, frozen=True):
     """A matrix product of int64."""
 
     def message(self) -> str:
-        return f"{self.where} multiplies int64 matrices, which the TPU compiler does not implement."
+        return f"{self.where} multiplies int64 matrices, which TPUs do not support."
 
     def why(self) -> str:
-        return "It answers `UNIMPLEMENTED: While rewriting computation to not contain X{64|128} element types`. Cast to int32 or float32 first."
+        return "The TPU compiler raises `UNIMPLEMENTED: While rewriting computation to not contain X{64|128} element types`. Cast to int32 or float32 first."
 
     def sides(self) -> Sides:
         return Side("int32"), Side("int64")
@@ -61,11 +61,11 @@ class SizeFromData(Use, frozen=True):
     by: str = ""
 
     def message(self) -> str:
-        return f"{self.operation} takes a size, an axis or a count that is computed from the data (by {self.by})."
+        return f"{self.operation} receives a size, an axis or a count that {self.by} computes from the data."
 
     def why(self) -> str:
         return (
-            "XLA compiles for sizes that it knows beforehand: `must be a compile-time constant`. Take it from static shapes, or pad to a "
+            "XLA must know sizes at compile time: `must be a compile-time constant`. Take the size from static shapes, or pad to a "
             "fixed size and mask."
         )
 
@@ -74,30 +74,30 @@ class SizeFromData(Use, frozen=True):
 
 
 class BoundedSize(Use, frozen=True):
-    """A result with as many rows as the data says."""
+    """A result whose number of rows depends on the data."""
 
     def message(self) -> str:
-        return f"{self.operation} gives as many rows as the data says, and a TPU reserves the largest possible number."
+        return f"The number of rows that {self.operation} returns depends on the data, so a TPU reserves memory for the largest possible number."
 
     def why(self) -> str:
-        return "It compiles. tf.where(condition, x, 0) with all three arguments, or weights, keep the shape."
+        return "It compiles. To keep the shape fixed, use tf.where(condition, x, 0) with all three arguments, or weights."
 
     def sides(self) -> Sides:
-        return Side("a fixed size"), Side("a size known only from the data")
+        return Side("a fixed size"), Side("a size that depends on the data")
 
 
 class MixedSizes(Use, frozen=True):
-    """A size that only the data tells meets a fixed one, in ``shapes``."""
+    """A size that depends on the data is combined with a fixed one, in ``shapes``."""
 
     shapes: str = ""
 
     def message(self) -> str:
-        return f"{self.operation} combines {self.shapes}: one axis has a size that only the data tells, the other a fixed one."
+        return f"{self.operation} combines {self.shapes}: the size of one axis depends on the data, but the other is fixed."
 
     def why(self) -> str:
         return (
-            "A CPU raises where they differ. The TPU pads to the bound and goes on, with other numbers and no error. Bring both to one "
-            "size first."
+            "A CPU raises an error if they differ. A TPU pads to the bound and returns different values without an error. Make both sizes "
+            "equal first."
         )
 
     def sides(self) -> Sides:
@@ -105,28 +105,28 @@ class MixedSizes(Use, frozen=True):
 
 
 class AssertDropped(Use, frozen=True):
-    """A check that the compiled step leaves out."""
+    """A check that the compiled step omits."""
 
     def message(self) -> str:
-        return f"{self.operation} is left out when the step is compiled for a TPU."
+        return f"{self.operation} is dropped when the step is compiled for a TPU."
 
     def why(self) -> str:
-        return "What it would have stopped goes on. Check values on the host, in dataset.map."
+        return "Invalid values no longer stop the program. Check values on the host, in dataset.map."
 
     def sides(self) -> Sides:
         return Side("a check on the host"), Side(self.operation)
 
 
 class BatchSizeUsed(Use, frozen=True):
-    """The size of an unknown batch axis is computed with."""
+    """The program computes with the size of an unknown batch axis."""
 
     def message(self) -> str:
-        return f"{self.where} computes with tf.shape(...)[0], the size of a batch axis that is unknown."
+        return f"{self.where} computes with tf.shape(...)[0], but the batch size is unknown at compile time."
 
     def why(self) -> str:
         return (
-            "A TPU pads such a batch, and users report the padded size here; that is not reproduced without a TPU. With drop_remainder=True "
-            "and a batch that the replicas can share it is a constant."
+            "A TPU pads such a batch, and users report that this is the padded size; not reproduced without a TPU. With drop_remainder=True "
+            "and a batch size that is a multiple of the replicas, it is a constant."
         )
 
     def sides(self) -> Sides:
@@ -134,14 +134,14 @@ class BatchSizeUsed(Use, frozen=True):
 
 
 class Unfed(Use, frozen=True):
-    """A placeholder that nothing feeds."""
+    """A placeholder without a value."""
 
     def message(self) -> str:
-        return f"{self.where} makes a placeholder, which nothing feeds."
+        return f"{self.where} creates a placeholder, which never receives a value."
 
     def why(self) -> str:
         return (
-            "It raises `You must feed a value for placeholder tensor` when it runs, and a TPU does not take placeholders at all. "
+            "It raises `You must feed a value for placeholder tensor` at run time, and TPUs do not support placeholders. "
             "Use the layer's input, or a constant."
         )
 
@@ -150,15 +150,15 @@ class Unfed(Use, frozen=True):
 
 
 class EndlessLoop(Use, frozen=True):
-    """A loop without a bound, through which a gradient flows."""
+    """A loop without a bound that is differentiated."""
 
     def message(self) -> str:
-        return "A loop has no maximum_iterations, and its gradient cannot be compiled for a TPU."
+        return "A loop has no maximum_iterations, so its gradient cannot be compiled for a TPU."
 
     def why(self) -> str:
         return (
-            "The gradient keeps a value of each turn: `XLA compilation requires a fixed tensor list size`. Give tf.while_loop a "
-            "maximum_iterations, or loop over tf.range(n)."
+            "The gradient stores values of every iteration: `XLA compilation requires a fixed tensor list size`. Pass maximum_iterations to "
+            "tf.while_loop, or loop over tf.range(n)."
         )
 
     def sides(self) -> Sides:

@@ -1,4 +1,4 @@
-"""What is found of the input pipeline: the order of its stages, and what runs where."""
+"""Facts about the input pipeline: the order of its stages, and where they run."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from ...flow import Fact, Side, Sides
 
 
 class RandomCached(Fact, frozen=True):
-    """A random stage in front of a cache. ``random`` and ``cache`` name the stages."""
+    """A random stage before a cache. ``random`` and ``cache`` name the stages."""
 
     random: str
     cache: str
 
     def message(self) -> str:
-        return f"{self.random} draws random numbers in front of {self.cache}(): every epoch gets the first one's values."
+        return f"{self.random} draws random numbers before {self.cache}(): every epoch repeats the values of the first."
 
     def why(self) -> str:
-        return f"What is cached is the augmented data. Put {self.cache}() before the random stage."
+        return f"{self.cache}() stores the augmented data. Put it before the random stage."
 
     def sides(self) -> Sides:
         return Side(f"{self.cache}, then {self.random}"), Side(f"{self.random}, then {self.cache}")
 
 
 class ShuffleCached(Fact, frozen=True):
-    """A shuffle in front of a cache."""
+    """A shuffle before a cache."""
 
     def message(self) -> str:
-        return "shuffle() stands in front of cache(): all epochs come in the first one's order."
+        return "shuffle() is before cache(): every epoch repeats the order of the first."
 
     def why(self) -> str:
         return "Put cache() first and shuffle() after it."
@@ -35,10 +35,10 @@ class ShuffleCached(Fact, frozen=True):
 
 
 class BatchesShuffled(Fact, frozen=True):
-    """A shuffle behind a batch."""
+    """A shuffle after a batch."""
 
     def message(self) -> str:
-        return "shuffle() stands behind batch(): it shuffles whole batches, and their rows stay together."
+        return "shuffle() is after batch(): it shuffles whole batches, and their samples stay together."
 
     def why(self) -> str:
         return "Put shuffle() before batch()."
@@ -48,18 +48,18 @@ class BatchesShuffled(Fact, frozen=True):
 
 
 class NoPrefetch(Fact, frozen=True):
-    """The pipeline ends with another stage. ``early``: there is a prefetch before it."""
+    """The pipeline does not end with prefetch. ``early``: there is a prefetch earlier."""
 
     last: str
     operation: str
     early: bool
 
     def message(self) -> str:
-        early = ": what comes after the prefetch is not prepared ahead" if self.early else ""
-        return f"The pipeline ends with {self.last} and not with prefetch(){early}."
+        early = "; stages after the earlier prefetch() are not prefetched" if self.early else ""
+        return f"The pipeline ends with {self.last} instead of prefetch(){early}."
 
     def why(self) -> str:
-        return "The TPU waits while the host makes each batch. End the pipeline with prefetch(tf.data.AUTOTUNE)."
+        return "The TPU waits while the host prepares each batch. End the pipeline with prefetch(tf.data.AUTOTUNE)."
 
     def sides(self) -> Sides:
         return Side("prefetch last"), Side(f"{self.operation} last")
@@ -75,8 +75,8 @@ class PythonStage(Fact, frozen=True):
 
     def why(self) -> str:
         return (
-            "Eight replicas wait for one Python thread. Use TensorFlow operations or TFRecord files; with a TPU node instead of a TPU "
-            "VM Python in the pipeline does not run at all."
+            "All replicas wait for one Python thread. Use TensorFlow operations or TFRecord files. On a TPU node (not a TPU VM), "
+            "Python code in the pipeline does not run at all."
         )
 
     def sides(self) -> Sides:
@@ -84,30 +84,30 @@ class PythonStage(Fact, frozen=True):
 
 
 class SerialMap(Fact, frozen=True):
-    """A map on one thread."""
+    """A map without parallel calls."""
 
     stage: str
 
     def message(self) -> str:
-        return f"{self.stage} takes one element after the other."
+        return f"{self.stage} processes one element at a time."
 
     def why(self) -> str:
-        return "Type num_parallel_calls=tf.data.AUTOTUNE."
+        return "Set num_parallel_calls=tf.data.AUTOTUNE."
 
     def sides(self) -> Sides:
         return Side("num_parallel_calls=tf.data.AUTOTUNE"), Side("one thread")
 
 
 class NoFiles(Fact, frozen=True):
-    """A pipeline that is to be sharded by file, and reads ``files`` for ``hosts``."""
+    """A pipeline that is set to shard by file, but reads only ``files`` files for ``hosts`` hosts."""
 
     hosts: int
     files: int
 
     def message(self) -> str:
         if not self.files:
-            return f"The pipeline is to be sharded by file over {self.hosts} hosts, and it reads no files."
-        return f"{self.files} {'file is' if self.files == 1 else 'files are'} not enough for {self.hosts} hosts, which shard by file."
+            return f"The pipeline is set to shard by file over {self.hosts} hosts, but it reads no files."
+        return f"{self.files} {'file is' if self.files == 1 else 'files are'} not enough to shard by file over {self.hosts} hosts."
 
     def why(self) -> str:
         if not self.files:
@@ -121,17 +121,17 @@ class NoFiles(Fact, frozen=True):
 
 
 class HostsReadAll(Fact, frozen=True):
-    """Each host makes the whole dataset."""
+    """Each host produces the whole dataset."""
 
     hosts: int
 
     def message(self) -> str:
-        return f"Each of {self.hosts} hosts makes the whole dataset and keeps its share of it."
+        return f"Each of {self.hosts} hosts produces the whole dataset and keeps only its share."
 
     def why(self) -> str:
         return (
-            "Without files there is nothing to divide beforehand. Read from at least as many files as hosts. From TensorFlow's "
-            "documentation; not verified here."
+            "Without files, a dataset cannot be sharded earlier. Read from at least as many files as hosts. This follows TensorFlow's "
+            "documentation; it is not verified here."
         )
 
     def sides(self) -> Sides:

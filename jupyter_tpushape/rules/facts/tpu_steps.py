@@ -1,4 +1,4 @@
-"""What is found of a training step of the user's own."""
+"""Facts about a custom training step."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ def much(times: float) -> str:
 
 
 class GradientScale(Fact, frozen=True):
-    """Gradients that are ``times`` too large. ``by``: divided by what a ``mask`` leaves, or seen where they are not clipped (``clip``).
+    """Gradients that are ``times`` too large. ``by``: divided by the sum of a ``mask``, or true only without clipping (``clip``).
 
-    ``averaged``: the step averages what it reports over the replicas.
+    ``averaged``: the step averages the reported loss over the replicas.
     """
 
     times: float
@@ -27,48 +27,48 @@ class GradientScale(Fact, frozen=True):
         said = {
             "": f"The gradients are {size}",
             "mask": f"The gradients are about {size}",
-            "clip": f"Where they are not clipped, the gradients are {size}",
+            "clip": f"Before clipping, the gradients are {size}",
         }
-        return f"{said[self.by]} on {self.replicas} replicas, and nothing raises."
+        return f"{said[self.by]} on {self.replicas} replicas, and no error is raised."
 
     def why(self) -> str:
         adds = f"and the optimizer adds the {self.replicas} replicas' gradients"
         if self.times < 1:
-            return f"The loss is divided by the {self.replicas} replicas once too often. A Keras 3 loss object already does it under a strategy."
+            return f"The loss is divided by the {self.replicas} replicas twice. A Keras 3 loss object already divides by them under a strategy."
         if self.by == "mask":
             return (
-                f"Each replica divides by what the mask leaves of its own rows, {adds}. Divide by the "
-                "mask's sum over all of them: tf.distribute.get_replica_context().all_reduce('sum', ...)."
+                f"Each replica divides by the mask's sum over its own rows, {adds}. Divide by the "
+                "sum over all replicas: tf.distribute.get_replica_context().all_reduce('sum', ...)."
             )
-        shown = " What is shown is then reduced by SUM." if self.averaged else ""
+        shown = " Then reduce the reported loss with SUM." if self.averaged else ""
         return (
-            f"Each replica takes the mean over its own rows, {adds}. Divide by the whole batch: "
+            f"Each replica averages over its own rows, {adds}. Divide by the global batch size: "
             f"tf.nn.compute_average_loss(per_row_loss, global_batch_size=...).{shown}"
         )
 
     def sides(self) -> Sides:
         twice = "divided by each replica's rows" if self.times > 1 else "divided twice"
-        return Side("the sum over the rows, divided by the whole batch"), Side(twice)
+        return Side("the sum over the rows, divided by the global batch size"), Side(twice)
 
 
 class WeightLossScale(Fact, frozen=True):
-    """A loss of the weights that every replica adds."""
+    """A regularization loss that every replica adds."""
 
     times: float
     replicas: int
 
     def message(self) -> str:
-        return f"The loss of the weights counts {self.times:g} times on {self.replicas} replicas."
+        return f"The regularization loss counts {self.times:g} times on {self.replicas} replicas."
 
     def why(self) -> str:
-        return "Every replica adds the whole of it, and gradients are added up: tf.nn.scale_regularization_loss divides it."
+        return "Every replica adds the full loss, and the gradients are summed. Divide it with tf.nn.scale_regularization_loss."
 
     def sides(self) -> Sides:
         return Side(f"divided by {self.replicas}"), Side("added by each replica")
 
 
 class ReportedScale(Fact, frozen=True):
-    """The loss that ``strategy.reduce`` gives by ``reduced`` is ``times`` off."""
+    """The loss that ``strategy.reduce`` returns with ``reduced`` is off by the factor ``times``."""
 
     times: float
     reduced: str
@@ -78,38 +78,38 @@ class ReportedScale(Fact, frozen=True):
         return "MEAN" if self.reduced == "SUM" else "SUM"
 
     def message(self) -> str:
-        return f"The loss that strategy.reduce gives is {much(self.times)}: only what is shown, not what is learned."
+        return f"The loss that strategy.reduce returns is {much(self.times)}, but training is not affected."
 
     def why(self) -> str:
-        return f"Reduce it by {self.other}."
+        return f"Only the reported value is wrong. Reduce it with {self.other}."
 
     def sides(self) -> Sides:
         return Side(f"ReduceOp.{self.other}"), Side(f"ReduceOp.{self.reduced}")
 
 
 class LossReduction(Fact, frozen=True):
-    """A tf_keras loss object with its default reduction, in a step."""
+    """A tf_keras loss object with its default reduction in a custom step."""
 
     def message(self) -> str:
-        return "A tf_keras loss object with its default reduction raises in a custom step under a strategy."
+        return "A tf_keras loss object with its default reduction raises an error in a custom step under a strategy."
 
     def why(self) -> str:
-        return "It says `Please use tf.keras.losses.Reduction.SUM or .NONE`. Give it reduction='none' and take tf.nn.compute_average_loss."
+        return "The error: `Please use tf.keras.losses.Reduction.SUM or .NONE`. Set reduction='none' and use tf.nn.compute_average_loss."
 
     def sides(self) -> Sides:
         return Side("reduction='none'"), Side("the default reduction")
 
 
 class NextInside(Fact, frozen=True):
-    """``next(iterator)`` inside of ``strategy.run``."""
+    """``next(iterator)`` inside ``strategy.run``."""
 
     def message(self) -> str:
-        return "next(iterator) is called inside strategy.run, where there is one replica and no iterator."
+        return "next(iterator) is called inside strategy.run, in the code of one replica."
 
     def why(self) -> str:
         return (
             "It raises `next(iterator) should be called from outside of replica_fn`. "
-            "Take the batch before: strategy.run(step, args=(next(iterator),))."
+            "Get the batch first: strategy.run(step, args=(next(iterator),))."
         )
 
     def sides(self) -> Sides:
@@ -122,48 +122,46 @@ class EagerStep(Fact, frozen=True):
     step: str
 
     def message(self) -> str:
-        return f"{self.step} is no tf.function and calls strategy.run with a plain function: called as it is, TPUStrategy refuses it."
+        return f"{self.step} calls strategy.run with a plain function, but it is not a tf.function itself."
 
     def why(self) -> str:
-        return "It raises `TPUStrategy.run(fn, ...) does not support pure eager execution`. Put @tf.function over it."
+        return "It raises `TPUStrategy.run(fn, ...) does not support pure eager execution`. Decorate it with @tf.function."
 
     def sides(self) -> Sides:
         return Side("@tf.function"), Side("a plain function")
 
 
 class LambdaStep(Fact, frozen=True):
-    """A ``tf.function`` made of a lambda calls ``strategy.run``."""
+    """A ``tf.function`` that wraps a lambda calls ``strategy.run``."""
 
     def message(self) -> str:
-        return "The tf.function that calls strategy.run is made of a lambda, whose name is no name for a TPU's scope."
+        return "The tf.function that calls strategy.run wraps a lambda, whose name is not a valid TPU scope name."
 
     def why(self) -> str:
-        return "It raises `'cluster_<lambda>/pivot' is not a valid root scope name`. Write it with def."
+        return "It raises `'cluster_<lambda>/pivot' is not a valid root scope name`. Define the function with def."
 
     def sides(self) -> Sides:
         return Side("def step(...)"), Side("a lambda")
 
 
 class VariableArgument(Fact, frozen=True):
-    """A variable for ``*args``."""
+    """A variable passed to ``*args``."""
 
     def message(self) -> str:
-        return "A variable is handed to strategy.run for a function that takes *args."
+        return "strategy.run passes a variable to a function that takes *args."
 
     def why(self) -> str:
-        return (
-            "It raises `TPUStrategy.run() cannot handle Variables passed to *args`. Name the parameter, or use the variable from outside."
-        )
+        return "It raises `TPUStrategy.run() cannot handle Variables passed to *args`. Use a named parameter, or capture the variable from outside."
 
     def sides(self) -> Sides:
         return Side("a named parameter"), Side("*args")
 
 
 class NestedRun(Fact, frozen=True):
-    """``strategy.run`` inside of ``strategy.run``."""
+    """``strategy.run`` inside ``strategy.run``."""
 
     def message(self) -> str:
-        return "strategy.run is called inside strategy.run, where there is one replica and nothing to distribute."
+        return "strategy.run is called inside strategy.run, in the code of one replica."
 
     def why(self) -> str:
         return "It raises `Method requires being in cross-replica context`. Call the inner function directly."
@@ -173,16 +171,16 @@ class NestedRun(Fact, frozen=True):
 
 
 class StaticOnly(Fact, frozen=True):
-    """``strategy.run`` takes static shapes only, and the batch axis is unknown."""
+    """``strategy.run`` is set to static shapes only, but the batch axis is unknown."""
 
     replicas: int
 
     def message(self) -> str:
-        return "strategy.run is told to take static shapes only, and the batch axis of each replica is unknown."
+        return "strategy.run is set to accept static shapes only, but the batch axis of each replica is unknown."
 
     def why(self) -> str:
         return (
-            "TensorFlow's documentation rules it out; what a TPU says is not verified. Leave the option out, or make every batch of one size: "
+            "TensorFlow's documentation rules this out; the error on a TPU is not verified. Remove the option, or use one batch size: "
             f"drop_remainder=True and a multiple of {self.replicas}."
         )
 
@@ -191,13 +189,13 @@ class StaticOnly(Fact, frozen=True):
 
 
 class VariableMade(Fact, frozen=True):
-    """The step makes a variable in every call."""
+    """The step creates a variable in every call."""
 
     def message(self) -> str:
-        return "The step makes a tf.Variable in every call."
+        return "The step creates a tf.Variable in every call."
 
     def why(self) -> str:
-        return "It raises `tf.function only supports singleton tf.Variables created on the first call`. Make it before, in the scope."
+        return "It raises `tf.function only supports singleton tf.Variables created on the first call`. Create it before the step, in the scope."
 
     def sides(self) -> Sides:
-        return Side("made once, outside the step"), Side("made in the step")
+        return Side("created once, outside the step"), Side("created in the step")

@@ -1,4 +1,4 @@
-"""What is found of dtypes and kinds of tensors that a TPU does not hold."""
+"""Facts about dtypes and kinds of tensors that a TPU does not support."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class CompositeInput(Fact, frozen=True):
     dtype: str
 
     def message(self) -> str:
-        return f"{show(self.path)} is a {self.kind} tensor, and TPUStrategy does not distribute those."
+        return f"{show(self.path)} is a {self.kind} tensor, which TPUStrategy cannot distribute."
 
     def why(self) -> str:
         cure = "to_tensor()" if self.kind == "ragged" else "tf.sparse.to_dense"
         return (
             "It raises `TPUStrategy does not support distributed datasets with device prefetch when using sparse or ragged tensors`. "
-            f"Make it dense in the pipeline: map with {cure}."
+            f"Convert it to a dense tensor in the pipeline: map with {cure}."
         )
 
     def sides(self) -> Sides:
@@ -31,7 +31,7 @@ class CompositeInput(Fact, frozen=True):
 
 
 class TextInput(Fact, frozen=True):
-    """Text in the data. ``reader``: the layer that would turn it into numbers; ``dynamic``: the batch axis is unknown too."""
+    """Text in the data. ``reader``: the layer that converts it to numbers; ``dynamic``: the batch axis is unknown too."""
 
     path: KeyPath
     dynamic: bool
@@ -39,33 +39,33 @@ class TextInput(Fact, frozen=True):
 
     def message(self) -> str:
         how = (
-            "and its batch axis is unknown, so already the padder fails: `Unsupported data type for TPU: string, caused by output Pad`"
+            "padding its unknown batch axis fails with `Unsupported data type for TPU: string, caused by output Pad`"
             if self.dynamic
-            else "and the first operation on it has no TPU kernel"
+            else "the first operation on it has no TPU kernel"
         )
-        return f"{show(self.path)} is text, which a TPU cannot hold, {how}."
+        return f"{show(self.path)} is text, which TPUs do not support: {how}."
 
     def why(self) -> str:
-        which = f" with {self.reader.name}, which then leaves the model." if self.reader is not None else "."
-        return f"Turn text into numbers in the pipeline, on the host: dataset.map{which}"
+        which = f": move {self.reader.name} out of the model into dataset.map." if self.reader is not None else ", in dataset.map."
+        return f"Convert text to numbers in the pipeline, on the host{which}"
 
     def sides(self) -> Sides:
         return Side("numbers"), Side("string")
 
 
 class UnsupportedDtype(Fact, frozen=True):
-    """A dtype that is not among a TPU's."""
+    """A dtype that TPUs do not support."""
 
     giver: Who
     dtype: str
 
     def message(self) -> str:
-        return f"{named(self.giver)} gives {self.dtype}, which is not among the types a TPU has."
+        return f"{named(self.giver)} outputs {self.dtype}, which TPUs do not support."
 
     def why(self) -> str:
         return (
-            "TensorFlow's TPU kernels are registered for a fixed list of types: `No registered ... OpKernel for XLA_TPU_JIT`. "
-            "complex64 is on the list."
+            "TensorFlow registers TPU kernels for a fixed list of dtypes: `No registered ... OpKernel for XLA_TPU_JIT`. "
+            "complex64 is supported."
         )
 
     def sides(self) -> Sides:
@@ -78,24 +78,22 @@ class Float64(Fact, frozen=True):
     giver: Who
 
     def message(self) -> str:
-        return f"{named(self.giver)} computes in float64, which a TPU emulates with pairs of float32."
+        return f"{named(self.giver)} computes in float64, which TPUs emulate with pairs of float32."
 
     def why(self) -> str:
-        return "It works, in twice the memory and many times the time."
+        return "It works, but needs twice the memory and is many times slower."
 
     def sides(self) -> Sides:
         return Side("float32"), Side("float64")
 
 
 class MixedFloat16(Fact, frozen=True):
-    """The policy for GPUs. ``refused``: tf_keras raises."""
+    """The mixed precision policy for GPUs. ``refused``: tf_keras raises."""
 
     refused: bool
 
     def message(self) -> str:
-        return (
-            f"The model runs under mixed_float16, {'which tf_keras refuses under TPUStrategy' if self.refused else 'the policy for GPUs'}."
-        )
+        return f"The model uses mixed_float16, {'which tf_keras rejects under TPUStrategy' if self.refused else 'the policy for GPUs'}."
 
     def why(self) -> str:
         says = (
@@ -103,7 +101,7 @@ class MixedFloat16(Fact, frozen=True):
             if self.refused
             else "Keras 3 adds a LossScaleOptimizer for it."
         )
-        return f"Type mixed_bfloat16: the TPU's own 16-bit type has float32's range, so no loss scaling is needed. {says}"
+        return f"Use mixed_bfloat16: bfloat16 has the range of float32, so no loss scaling is needed. {says}"
 
     def sides(self) -> Sides:
         return Side("mixed_bfloat16"), Side("mixed_float16")

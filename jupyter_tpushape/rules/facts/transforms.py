@@ -1,4 +1,4 @@
-"""What is found of JAX's own functions: loops, branches, maps, gradients, and what they ask of shapes and dtypes."""
+"""Facts about JAX functions: loops, branches, maps, gradients, and their requirements on shapes and dtypes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ..words import count, placed
 
 
 class CarryApart(Fact, frozen=True):
-    """The state ``name`` of a loop (``operation``) comes out of one step as ``after`` and went in as ``before``; or with other dtypes."""
+    """The state ``name`` of a loop (``operation``) changes from ``before`` to ``after`` in one step; or its dtype changes."""
 
     operation: str
     name: str
@@ -18,17 +18,17 @@ class CarryApart(Fact, frozen=True):
 
     @property
     def shapes(self) -> bool:
-        """Whether it is the shape that changes, and not the dtype alone."""
+        """Whether the shape changes, not only the dtype."""
         return self.before != self.after
 
     def message(self) -> str:
         which = f"The state {self.name}" if self.name else "A state"
-        return f"{which} of {self.operation} starts as {self._of(self.before, self.was)} and becomes {self._of(self.after, self.becomes)} in one step."
+        return f"{which} of {self.operation} starts as {self._of(self.before, self.was)}, but becomes {self._of(self.after, self.becomes)} after one step."
 
     def why(self) -> str:
         kept = "shape" if self.shapes else "dtype"
-        rows = ", batch axis included" if self.shapes else ""
-        return f"A compiled loop keeps the {kept} of its state: start with the {kept} that a step returns{rows}."
+        rows = ", including the batch axis" if self.shapes else ""
+        return f"The state of a compiled loop must keep its {kept}. Start with the {kept} that a step returns{rows}."
 
     def sides(self) -> Sides:
         return Side(self._of(self.before, self.was)), Side(self._of(self.after, self.becomes))
@@ -38,7 +38,7 @@ class CarryApart(Fact, frozen=True):
 
 
 class BranchesApart(Fact, frozen=True):
-    """The branches of a condition return ``first`` and ``second``; where the shapes are equal, of two ``dtypes``."""
+    """The branches of a condition return ``first`` and ``second``; if the shapes are equal, with two ``dtypes``."""
 
     operation: Who
     first: Shape
@@ -51,7 +51,7 @@ class BranchesApart(Fact, frozen=True):
 
     def why(self) -> str:
         what = "shape" if self.first != self.second else "dtype"
-        return f"Both are compiled, and what follows them is compiled once: they have to return the same structure, with the same {what}."
+        return f"Both branches are compiled. They must return the same structure with the same {what}."
 
     def sides(self) -> Sides:
         left, right = self._both()
@@ -62,19 +62,17 @@ class BranchesApart(Fact, frozen=True):
 
 
 class MappedApart(Fact, frozen=True):
-    """A function is mapped over axes of several sizes: of each argument the size, the axis and the name."""
+    """A function is mapped over axes of different sizes: the size, axis and name of each argument."""
 
     operation: Who
     axes: tuple[tuple[int | None, int, str], ...]
 
     def message(self) -> str:
-        parts = ", and along ".join(
-            f"axis {axis} of {name or 'an argument'}, which is {self._size(size)}" for size, axis, name in self.axes
-        )
-        return f"{self.operation.op}{placed(self.operation)} goes along {parts}."
+        parts = ", but also over ".join(f"axis {axis} of {name or 'an argument'} ({self._size(size)})" for size, axis, name in self.axes)
+        return f"{self.operation.op}{placed(self.operation)} maps over {parts}."
 
     def why(self) -> str:
-        return "Every argument gives one entry a turn. What is the same in each turn is not mapped: None at its place in in_axes, as in jax.vmap(f, in_axes=(0, None))."
+        return "All mapped axes must have the same size. Use None in in_axes for an argument that is not mapped: jax.vmap(f, in_axes=(0, None))."
 
     def sides(self) -> Sides:
         first, last = self.axes[0][0], self.axes[-1][0]
@@ -82,49 +80,49 @@ class MappedApart(Fact, frozen=True):
 
     @staticmethod
     def _size(size: int | None) -> str:
-        return "as long as the batch" if size is None else f"{size} long"
+        return "the batch size" if size is None else f"size {size}"
 
 
 class GradientOf(Fact, frozen=True):
-    """A gradient is asked of a function that returns several values, or one of ``shape``."""
+    """The gradient of a function that returns several values, or one of ``shape``."""
 
     operation: Who
     several: bool
     shape: Shape = ()
 
     def message(self) -> str:
-        what = "several values" if self.several else f"{show_shape(self.shape)} rather than one number"
-        return f"The function whose gradient is asked for{placed(self.operation)} returns {what}."
+        what = "several values" if self.several else f"shape {show_shape(self.shape)} instead of a scalar"
+        return f"The function to differentiate{placed(self.operation)} returns {what}."
 
     def why(self) -> str:
         if self.several:
-            return "With has_aux=True, jax.grad and jax.value_and_grad take the first value as the loss and hand the others on."
-        return "A gradient is that of one number: take the mean or the sum of the loss first."
+            return "With has_aux=True, jax.grad and jax.value_and_grad use the first value as the loss and pass the others through."
+        return "jax.grad requires a scalar. Take the mean or the sum of the loss first."
 
     def sides(self) -> Sides:
-        return Side("one number"), Side("several values" if self.several else show_shape(self.shape))
+        return Side("a scalar"), Side("several values" if self.several else show_shape(self.shape))
 
 
 class FractionalSize(Fact, frozen=True):
-    """``operation`` is given ``size``, a float, as the size of an axis."""
+    """``operation`` receives the float ``size`` as the size of an axis."""
 
     operation: Who
     size: float
 
     @property
     def whole(self) -> bool:
-        """Whether the number comes out even."""
+        """Whether the number is an integer."""
         return self.size == int(self.size)
 
     def message(self) -> str:
-        return f"{self.operation.op}{placed(self.operation)} is given {self.size} as the size of an axis, and it is a float."
+        return f"{self.operation.op}{placed(self.operation)} receives the float {self.size} as the size of an axis."
 
     def why(self) -> str:
-        even = "In Python / gives a float even where it comes out even; // gives a whole number."
-        return even if self.whole else "The sizes of axes are whole numbers, and what was divided does not come out even."
+        even = "In Python, / always returns a float. Use // to get an integer."
+        return even if self.whole else "The size of an axis must be an integer, but the division leaves a remainder."
 
     def sides(self) -> Sides:
-        return Side("a whole number"), Side(repr(self.size))
+        return Side("an integer"), Side(repr(self.size))
 
 
 class FractionalIndex(Fact, frozen=True):
@@ -134,59 +132,61 @@ class FractionalIndex(Fact, frozen=True):
     dtype: str
 
     def message(self) -> str:
-        return f"{self.operation.op}{placed(self.operation)} is given indices of dtype {self.dtype or 'float'}, and only whole numbers count places."
+        return (
+            f"{self.operation.op}{placed(self.operation)} receives indices of dtype {self.dtype or 'float'}, but indices must be integers."
+        )
 
     def why(self) -> str:
-        return 'Keras casts what it feeds to the dtype of the Input, float32 by default: declare Input(..., dtype="int32"), or cast the indices where they are used.'
+        return 'Keras casts the data to the dtype of the Input, float32 by default. Declare Input(..., dtype="int32"), or cast the indices where they are used.'
 
     def sides(self) -> Sides:
         return Side("int32"), Side(self.dtype or "float32")
 
 
 class PutApart(Fact, frozen=True):
-    """A place of a tensor, ``place``, is set to a ``value`` that cannot be spread over it."""
+    """Part of a tensor, of shape ``place``, is set to a ``value`` that cannot be broadcast to it."""
 
     operation: Who
     value: Shape
     place: Shape
 
     def message(self) -> str:
-        return f"{self.operation.op}{placed(self.operation)} puts {show_shape(self.value)} where {show_shape(self.place)} is."
+        return f"{self.operation.op}{placed(self.operation)} cannot broadcast a value of shape {show_shape(self.value)} to {show_shape(self.place)}."
 
     def why(self) -> str:
-        return "Counted from the right, each axis of the new value is as long as that of the place, or of size 1."
+        return "Shapes are aligned from the right: each axis of the new value must have the same size, or size 1."
 
     def sides(self) -> Sides:
         return Side(show_shape(self.place)), Side(show_shape(self.value))
 
 
 class StatefulPair(Fact, frozen=True):
-    """What ``stateless_call`` returns, the predictions and the new state, is handed on as if it were the predictions."""
+    """The pair that ``stateless_call`` returns, predictions and new state, is used as the predictions."""
 
     def message(self) -> str:
-        return "The loss is given what stateless_call returns, and that is a pair: the predictions and the new non-trainable variables."
+        return "The loss receives the pair that stateless_call returns: the predictions and the new non-trainable variables."
 
     def why(self) -> str:
-        return "Take it apart: y_pred, non_trainable = self.stateless_call(...), and return the second one with the state."
+        return "Unpack it, y_pred, non_trainable = self.stateless_call(...), and return the second value with the state."
 
     def sides(self) -> Sides:
         return Side("y_pred"), Side("(y_pred, non_trainable_variables)")
 
 
 class StepReturns(Fact, frozen=True):
-    """A ``train_step`` returns no pair of logs and state, or a state of ``parts`` groups of variables."""
+    """A ``train_step`` does not return a pair of logs and state, or returns a state of ``parts`` groups of variables."""
 
     parts: int | None
 
     def message(self) -> str:
         if self.parts is None:
-            return "train_step does not return (logs, state), which fit on JAX takes apart."
-        return f"train_step returns a state of {count(self.parts, 'part')}, and fit on JAX takes four of them back."
+            return "train_step does not return (logs, state), which fit expects on JAX."
+        return f"train_step returns a state of {count(self.parts, 'part')}, but fit on JAX expects four."
 
     def why(self) -> str:
         return (
-            "return logs, (trainable_variables, non_trainable_variables, optimizer_variables, metrics_variables): the same four lists that "
-            "the step was given, with new values where it made some."
+            "Return logs, (trainable_variables, non_trainable_variables, optimizer_variables, metrics_variables): the same four lists that "
+            "the step received, with updated values."
         )
 
     def sides(self) -> Sides:
