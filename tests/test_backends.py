@@ -14,7 +14,9 @@ from jupyter_tpushape.trace.framework import Framework
 ROOT = Path(jupyter_tpushape.__file__).parent
 NAMES = {"tensorflow", "jax", "keras", "tf_keras", "jaxlib", "torch"}
 # The backends, the frameworks, and who picks them.
-HOMES = {f"trace/{name}.py" for name in ("tensorflow", "strategies", "step", "jax", "mesh_jax", "keras3", "tfkeras", "frameworks")}
+HOMES = {
+    f"trace/{name}.py" for name in ("tensorflow", "strategies", "step", "jax", "frames_jax", "mesh_jax", "keras3", "tfkeras", "frameworks")
+}
 # What names one all the same, and why that is honest.
 REASONS = {
     "replicas/": "asks tf.distribute and keras.distribution themselves what a strategy does",

@@ -10,6 +10,7 @@ from ..flow.paths import to_wire
 from ..graph.probe import Rerun, broken
 from ..trace.assemble import Assembler, clean_message, door_names, failure
 from ..trace.doors import Door, Feeds
+from ..trace.framework import Framework
 from ..trace.inside import look_inside
 from ..trace.locations import is_user_file, location
 from ..trace.recorder import Call, Recorder, Source
@@ -46,6 +47,7 @@ def assemble_broken(seen: Examined, error: BaseException) -> None:
     adapter, recorder, evidence = seen.adapter, seen.recorder, seen.evidence
     if adapter is not None:
         look_inside(adapter, recorder)
+        _unused_inputs(recorder, adapter)
     name = adapter.name if adapter is not None else ""
     assembler = Assembler(name, place_of(seen) if seen.sample is not None else None)
     feeder = front(seen, assembler)
@@ -139,6 +141,12 @@ def _drop_repeats(recorder: Recorder) -> None:
 def shortened(text: str, most: int = 40) -> str:
     """A line of source as a name."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def _unused_inputs(recorder: Recorder, adapter: Framework) -> None:
+    """Notes the inputs that were declared before the break, where nothing was called on any of them yet."""
+    made = [obj for obj in recorder.alive if isinstance(obj, adapter.InputLayer)] if not recorder.inputs and not recorder.calls else []
+    recorder.inputs += [(Source(str(layer.name), "x"), layer, adapter.spec(layer.output)) for layer in made]
 
 
 def _upstream_inputs(recorder: Recorder) -> list[tuple[Any, Spec]]:

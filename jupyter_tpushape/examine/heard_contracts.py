@@ -57,7 +57,7 @@ class HeardBoolean(Heard, frozen=True):
 
 
 class HeardNoneNumber(Heard, frozen=True):
-    """Python calculated with ``None``."""
+    """``None`` stands where a size is wanted."""
 
 
 class HeardUnpack(Heard, frozen=True):
@@ -159,13 +159,20 @@ _ARGUMENT = re.compile(r"missing (?:a required|1 required positional) argument: 
 _INPUT = re.compile(r"Input \d+ .{0,200}is incompatible with the layer: expected shape=\(([^)]*)\), found shape=\(([^)]*)\)", re.DOTALL)
 
 
+# Each says that a size was None, whatever was to be made of it.
+_NONE = re.compile(
+    r"unsupported operand type\(s\).*'NoneType'|'NoneType' object cannot be interpreted as an integer|Invalid dtype: NoneType"
+    r"|concrete values of integer type, got \([^)]*\bNone\b|None values not supported"
+)
+
+
 @reads
 def _structure(text: str) -> Iterator[Heard]:
     if "is not connected to `inputs`" in text or "Graph disconnected" in text:
         yield HeardDisconnected()
     if "symbolic KerasTensor cannot be used as a boolean" in text or "Using a symbolic `tf.Tensor` as a Python `bool`" in text:
         yield HeardBoolean()
-    if "unsupported operand type(s)" in text and "'NoneType'" in text:
+    if _NONE.search(text):
         yield HeardNoneNumber()
     if "on an unknown TensorShape" in text or "unknown rank" in text:
         yield HeardNoRank()

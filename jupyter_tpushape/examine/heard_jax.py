@@ -8,6 +8,7 @@ from typing import Literal
 
 from ..flow import Shape
 from .heard import Heard, HeardReshape, HeardUnequal, HeardWidths, reads
+from .heard_contracts import HeardUneven
 
 
 class HeardTraced(Heard, frozen=True):
@@ -166,6 +167,7 @@ def _transformations(text: str) -> Iterator[Heard]:
 _BROADCAST = re.compile(r"[Ii]ncompatible shapes for broadcasting: (?:shapes=\[)?((?:\([^)]*\)(?:, )?)+)")
 _JOINED = re.compile(r"concatenating along dimension (\d+) for shapes ((?:\([^)]*\)(?:, )?)+)")
 _MULTIPLIED = re.compile(r"Incompatible types for matmul arguments: \w+\[([\w,]*)\]\S* and \w+\[([\w,]*)\]")
+_DIVIDED = re.compile(r"Cannot divide evenly the sizes of shapes \([^)]*\) and \(([^)]*)\)")
 _LABELED = re.compile(r"Size of label '\w' for operand \d+ \((\d+)\) does not match previous terms \((\d+)\)")
 
 
@@ -180,14 +182,17 @@ def _unequal(text: str) -> Iterator[Heard]:
     if multiplied:
         one, other = map(_sizes, multiplied.groups())
         yield from _apart([(one[-1:], other[-2:-1]), (one[:-2], other[:-2])] if len(other) > 1 else [(one[-1:], other)])
-    broadcast, joined = _BROADCAST.search(text), _JOINED.search(text)
+    broadcast, joined, divided = _BROADCAST.search(text), _JOINED.search(text), _DIVIDED.search(text)
+    if divided:
+        yield HeardUneven(_sizes(divided[1]))
     if broadcast:
         shapes = [shape for shape in _shapes(broadcast[1]) if shape]
         yield from _apart([(one, other) for i, one in enumerate(shapes) for other in shapes[i + 1 :]])
     elif joined:
         axis = int(joined[1])
         shapes = [(*shape[:axis], *shape[axis + 1 :]) for shape in _shapes(joined[2])]
-        yield from _apart([(shapes[0], other) for other in shapes[1:]])
+        pairs = [(a, b) for other in shapes[1:] for a, b in zip(shapes[0], other, strict=False) if a != b]
+        yield from (HeardUnequal(*pair) for pair in pairs[:1])
 
 
 def _apart(pairs: list[tuple[Shape, Shape]]) -> Iterator[Heard]:

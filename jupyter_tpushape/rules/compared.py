@@ -13,8 +13,8 @@ def kind_of(node: Node) -> str:
     op = node.op.lower().replace("_", "")
     if not node.config.get("builtin", False):
         return "custom"
-    if op.startswith("ctc"):
-        return "custom"  # sequences of labels against sequences of predictions, of any two lengths
+    if of_sequences(node):
+        return "custom"
     if "sparse" in op:
         return "sparse"
     if "categorical" in op:
@@ -22,6 +22,11 @@ def kind_of(node: Node) -> str:
     if "binary" in op:
         return "binary"
     return "regression"
+
+
+def of_sequences(node: Node) -> bool:
+    """Whether a loss of the framework's own compares sequences of class numbers with sequences of predictions, of any two lengths: CTC."""
+    return bool(node.config.get("builtin")) and node.op.lower().startswith("ctc")
 
 
 def ends(evidence: Evidence, node: Node) -> tuple[Edge | None, Edge | None]:

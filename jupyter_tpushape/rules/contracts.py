@@ -319,6 +319,13 @@ def _call(at: Break) -> Explained:
     return ("code-raises", CallRefused(said.function, said.named, at.node.failure.said)) if said is not None and at.node.failure else None
 
 
+def _unknown_size(at: Break) -> Explained:
+    """An operation of a functional model that keeps None as a size, which no program has."""
+    if at.node.kind == "op" and at.node.op != "python" and hear(at.node.failure, HeardNoneNumber) is not None:
+        return SYMBOLIC.id, SymbolicQuestion("size")
+    return None
+
+
 def _line(at: Break) -> Explained:
     """A line outside of any layer."""
     if at.node.op != "python":
@@ -341,7 +348,7 @@ def _line(at: Break) -> Explained:
 
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
     lambda at: not_called(at.evidence), _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights,
-    lambda at: transformed(at.evidence, at.node), _call, _class_rows, _refused, _shapes_in_build, _line,
+    lambda at: transformed(at.evidence, at.node), _call, _class_rows, _refused, _shapes_in_build, _unknown_size, _line,
 )  # fmt: skip
 
 

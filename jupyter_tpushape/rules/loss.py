@@ -12,7 +12,7 @@ from ..flow import Edge, Fact, Finding, KeyPath, Node, Shape, Spec, Who, element
 from ..flow.paths import show
 from ..graph import cause, instead, written
 from .calls import VECTOR, vector_added
-from .compared import as_they_are, class_labels, cut_sequence, ends, folder, kind_of, met_whole, sizes_met, widths_met
+from .compared import as_they_are, class_labels, cut_sequence, ends, folder, kind_of, met_whole, of_sequences, sizes_met, widths_met
 from .compiled import METRIC_LABELS, OUTPUTS, metric_reads, outputs_apart
 from .contracts import dtypes_in_loss
 from .facts.compiled import ColourMasks, TextLabels
@@ -343,7 +343,8 @@ def _encoding(
     one_by_one = kind in ("binary", "regression") or (kind == "custom" and met_whole(evidence, y, p))
     if one_by_one and class_labels(evidence, labels, predictions):
         return INT_LABELS.id, SingleValues(loss.name, y, p, "classes", "values"), ()
-    if kind == "sparse" and len(y) == len(p) and y[-1] is not None and y[-1] > 1 and y[:-1] == p[:-1]:
+    numbered = (kind == "sparse" and y[:-1] == p[:-1]) or (of_sequences(loss) and y[-1] == p[-1])
+    if numbered and len(y) == len(p) and y[-1] is not None and y[-1] > 1:
         rows: Literal["", "one-hot", "shares", "marks", "zeros", "numbers"] = ""
         if stats is not None:
             blank = stats.minimum == stats.maximum == 0

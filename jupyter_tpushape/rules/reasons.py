@@ -9,7 +9,7 @@ from ..examine.heard import HeardUnequal, hear
 from ..examine.heard_contracts import HeardUneven
 from ..flow import Edge, Node, Shape, show_shape
 from ..graph import Axis, axes, written
-from .facts.reasons import Column, LacksAxis, Lengths, PerClass, Reason, Uneven, WholeOnly, WrittenRows
+from .facts.reasons import Column, LacksAxis, Lengths, OneSample, PerClass, Reason, Uneven, WholeOnly, WrittenRows
 from .upstream import ancestors, cause_of_axes, maker_of
 from .words import SLICES, placed
 
@@ -23,6 +23,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     uneven = hear(node.failure, HeardUneven)
     if uneven is not None and operands:
         return Uneven(operands[0].spec.shape or (), uneven.target)
+    single = one_sample(node, [one.spec.shape or () for one in operands])
+    if single is not None:
+        return OneSample(*single)
     said = hear(node.failure, HeardUnequal)
     if node.kind != "op" or len(operands) != 2 or said is None:
         return None
@@ -51,6 +54,21 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     if batch_axis(one) == i or batch_axis(other) == j or a[i] is None or b[j] is None:
         return None
     return Lengths(a[i] or 0, b[j] or 0, _source(evidence, one, i), _source(evidence, other, j))
+
+
+_JOINS = ("concat", "concatv2", "concatenate", "stack", "pack", "append")
+
+
+def one_sample(node: Node, shapes: list[Shape]) -> tuple[Shape, Shape] | None:
+    """The shapes of two tensors that are joined along an inner axis, one of which has a single row where the other has the batch."""
+    shapes = [shape for shape in shapes if shape]
+    if node.op.lower() not in _JOINS or len({len(shape) for shape in shapes}) != 1 or len(shapes[0]) < 2:
+        return None
+    single = next((shape for shape in shapes if shape[0] == 1), None)
+    rows = next((shape for shape in shapes if shape[0] != 1), None)
+    if single is None or rows is None or sum(a != b for a, b in zip(single[1:], rows[1:], strict=True)) > 1:
+        return None
+    return single, rows
 
 
 def batch_axis(given: Given) -> int | None:

@@ -36,6 +36,8 @@ class Backend(ABC):
     open_axes = True
     # Whether a tensor can hold text.
     text = True
+    # Whether the operation that broke is read off the traceback, so that no frame may be left out of it.
+    reads_tracebacks = False
 
     @abstractmethod
     def is_tensor(self, value: Any) -> bool:

@@ -9,15 +9,10 @@ A function with a program of its own (``jit``, ``cond``, ``while_loop``, ``scan`
 from __future__ import annotations
 
 import functools
-import importlib.util
-import inspect
-import os
 import sys
-import sysconfig
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -26,7 +21,8 @@ import numpy as np
 from ..flow import Spec
 from .backend import Backend, Graph
 from .counted_jax import COUNTED, counted
-from .locations import HERE, is_user_file, user_frame
+from .frames_jax import HELPERS, arguments_of, callee_of, equation, made_by, named, operands_of, raised_in
+from .locations import HERE, user_frame
 from .recorder import Call, Port, Recorder, caused, line_running, unmasked
 
 if TYPE_CHECKING:
@@ -34,17 +30,6 @@ if TYPE_CHECKING:
 
 # Equations that hand their operand on: the data goes straight through.
 _TRANSPARENT = frozenset({"copy", "stop_gradient", "optimization_barrier", "sharding_constraint", "name", "device_put"})
-# What rules call an operation; every other one bears its function's name in capitals.
-_NAMES = {
-    "sub": "Sub", "subtract": "Sub", "mul": "Mul", "multiply": "Mul", "div": "RealDiv", "divide": "RealDiv", "true_divide": "RealDiv",
-    "max": "Maximum", "min": "Minimum", "eq": "Equal", "lt": "Less", "gt": "Greater", "le": "LessEqual", "ge": "GreaterEqual", "ne": "NotEqual",
-    "add": "AddV2", "power": "Pow", "pow": "Pow", "integer_pow": "Pow", "where": "SelectV2", "select_n": "SelectV2", "squared_difference": "SquaredDifference",
-    "dot_general": "MatMul", "dot": "MatMul", "matmul": "MatMul", "astype": "Cast", "cast": "Cast", "convert_element_type": "Cast",
-    "value_and_grad_f": "Gradient", "grad_f": "Gradient", "vmap_f": "Vmap", "log_softmax": "LogSoftmax", "concatenate": "Concat", "getitem": "Slice", "rewriting_take": "Slice",
-}  # fmt: skip
-# Functions that lead to the one that was meant: those of operators and methods, and of calls that are compiled.
-_PASSED = frozenset({"op", "meth", "method", "deferring_binary_op", "__call__", "wrapper", "bind", "bind_with_trace", "_true_bind"})
-_PASSED_FILES = ("traceback_util.py", "pjit.py", "partial_eval.py", "ufunc_api.py", "linear_util.py", "api_util.py", "traceback_utils.py")
 
 
 class Jax(Backend):
@@ -55,6 +40,7 @@ class Jax(Backend):
     slow_values = True
     open_axes = False
     text = False
+    reads_tracebacks = True
 
     def __init__(self) -> None:
         self._here = threading.local()
@@ -224,17 +210,18 @@ class TraceGraph(Graph):
         ports = [Port(self.framework.spec(one), producers[id(one)], "", id(one)) for one in tensors if id(one) in producers]
         if not ports or not results:
             return
-        callee, function = _callee(sys._getframe(2))
+        callee, function = callee_of(sys._getframe(2))
         parent = recorder.stack[-1] if recorder.stack else None
         call = self._call
         if call is None or callee is None or callee is not self._frame or call.parent is not parent:
             call = self._new(callee, parent)
             self._frame, self._call = callee, call
-            call.op = call.name = _named(function or _equation(name, params))
-            call.values = _operands(callee)
+            call.op = call.name = named(function or equation(name, params))
+            call.values = operands_of(callee)
+            call.called = call.called or made_by(callee)
             call.done = True
-        elif not function and name not in _HELPERS:
-            call.op = call.name = _named(_equation(name, params))
+        elif not function and name not in HELPERS:
+            call.op = call.name = named(equation(name, params))
         known = {port.key for port in call.inputs}
         call.inputs += [port for port in ports if port.producer is not call and port.key not in known]
         call.outputs = [Port(self.framework.spec(one), call, "", id(one)) for one in results]
@@ -246,24 +233,30 @@ class TraceGraph(Graph):
         recorder, error = self.recorder, unmasked(error)
         if recorder.failed is not None and caused(error, recorder.failed.failure):
             return
-        callee, function, line = _raised(error.__traceback__)
+        callee, function, line = raised_in(error.__traceback__)
         if callee is None or self._hidden or recorder.muted:
             return
-        name = _named(function)
+        name = named(function)
         if recorder.inside_opaque:
             recorder.stack[-1].inner = recorder.stack[-1].inner or name
             return
-        tensors = [tensor for _, tensor in self.framework.tensors_of(_arguments(callee), {})]
+        tensors = [tensor for _, tensor in self.framework.tensors_of(self._read(arguments_of(callee)), {})]
         if not tensors or callee.f_code.co_filename.startswith(HERE):
             return
         call = self._new(None, recorder.stack[-1] if recorder.stack else None)
         call.op = call.name = name
         # What depends on no data, such as random numbers or a weight, is an operand as well.
         call.inputs = [recorder.port(self.framework, one) for one in tensors]
-        call.values = _operands(callee)
-        call.called = line or call.called or line_running()
+        call.values = operands_of(callee)
+        call.called = line or call.called or made_by(callee) or line_running()
         call.failure = error
         recorder.failed = call
+
+    def _read(self, values: Any) -> Any:
+        """The arguments of a call with the values of variables in their places."""
+        if isinstance(values, (list, tuple)):
+            return [self._read(one) for one in values]
+        return self.framework.backend.read(values) if self.framework.is_variable(values) else values
 
     def _new(self, callee: FrameType | None, parent: Call | None) -> Call:
         recorder = self.recorder
@@ -317,113 +310,3 @@ def _base(value: Any) -> Any:
 def _is_sparse(value: Any) -> bool:
     module = sys.modules.get("jax.experimental.sparse")
     return module is not None and isinstance(value, module.JAXSparse)
-
-
-# -- which line called which function --------------------------------------------------------------
-
-_HELPERS = frozenset({"broadcast_in_dim", "convert_element_type", "reshape", "squeeze"})
-_LIBRARIES = tuple(
-    str(Path(found.origin).resolve().parent) + os.sep
-    for name in ("jax", "jaxlib", "keras", "numpy", "ml_dtypes", "opt_einsum", "optree", "tensorflow")
-    if (found := importlib.util.find_spec(name)) is not None and found.origin
-)
-_STANDARD = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
-# Whoever stands above these called the layer, or asked for the trace.
-_BOUNDS = frozenset(HERE + os.path.join("trace", name) for name in ("hooks.py", "run.py", "build.py"))  # noqa: PTH118
-_OPERATION = os.path.join("ops", "operation.py")  # noqa: PTH118
-
-
-@functools.lru_cache(maxsize=4096)
-def _is_library(filename: str) -> bool:
-    """Whether a file belongs to those who compute, and not to a program that calls them."""
-    if filename.startswith((HERE, "<frozen", *_LIBRARIES)):
-        return True
-    return filename.startswith(_STANDARD) and "-packages" not in filename
-
-
-def _callee(frame: FrameType | None) -> tuple[FrameType | None, str]:
-    """The function that the program's innermost line called, with its name; none where a framework called it by itself.
-
-    The name is ``""`` where the equation tells more: behind an operator.
-    """
-    callee = operation = None
-    function = ""
-    while frame is not None:
-        code = frame.f_code
-        if code.co_filename in _BOUNDS:
-            callee = None
-            break
-        if not _is_library(code.co_filename):
-            break
-        if _is_operation(frame):
-            operation = frame
-        function = _function(frame) or function
-        callee, frame = frame, frame.f_back
-    if operation is not None:
-        return operation, type(operation.f_locals["self"]).__name__
-    return callee, function if callee is not None and frame is not None else ""
-
-
-def _raised(trace: TracebackType | None) -> tuple[FrameType | None, str, tuple[str, int] | None]:
-    """The function that the program's innermost line called before something raised, its name, and the user's line.
-
-    Where no line of the program stands in the traceback, its first function counts as called.
-    """
-    callee, function, line, inside = None, "", None, False
-    while trace is not None:
-        frame, filename = trace.tb_frame, trace.tb_frame.f_code.co_filename
-        if not _is_library(filename):
-            callee, function, inside = None, "", True
-            if is_user_file(filename):
-                line = (filename, trace.tb_lineno)
-        elif callee is None and (inside or not filename.startswith(HERE)):
-            callee = frame
-        if callee is not None:
-            function = function or (type(frame.f_locals["self"]).__name__ if _is_operation(frame) else _function(frame))
-        trace = trace.tb_next
-    return callee, function, line
-
-
-def _is_operation(frame: FrameType) -> bool:
-    """Whether Keras calls an operation of a functional graph here."""
-    code = frame.f_code
-    return code.co_name == "__call__" and code.co_filename.endswith(_OPERATION) and not hasattr(frame.f_locals.get("self"), "weights")
-
-
-def _function(frame: FrameType) -> str:
-    """The name of the function that runs in a frame, ``""`` for one that only leads on."""
-    name = frame.f_code.co_name
-    return "" if name in _PASSED or frame.f_code.co_filename.endswith(_PASSED_FILES) else name.removeprefix("_operator_")
-
-
-def _equation(name: str, params: dict[str, Any]) -> str:
-    """A compiled function goes by its own name."""
-    return str(params.get("name") or name) if name in ("jit", "pjit") else name
-
-
-def _named(name: str) -> str:
-    plain = name.strip("_").lower() or "operation"
-    if plain in _NAMES:
-        return _NAMES[plain]
-    return "".join(word[:1].upper() + word[1:] for word in name.strip("_<>").split("_"))
-
-
-def _arguments(frame: FrameType, whole: bool = False) -> list[Any]:
-    """What a running function was called with, as far as it has not been exchanged; with ``whole``, numbers given one by one are one argument."""
-    code, values = frame.f_code, frame.f_locals
-    count = code.co_argcount + code.co_kwonlyargcount
-    found = [values[name] for name in code.co_varnames[:count] if name in values]
-    if code.co_flags & inspect.CO_VARARGS and code.co_varnames[count] in values:
-        more = list(values[code.co_varnames[count]])
-        found += [more] if whole and len(more) > 1 and all(isinstance(one, int) for one in more) else more
-    return found
-
-
-def _operands(frame: FrameType | None) -> dict[str, Any]:
-    """Constant arguments worth knowing: the shape of a reshape, the axes of a reduction."""
-    values: dict[str, Any] = {}
-    for position, value in enumerate(_arguments(frame, whole=True) if frame is not None else []):
-        items = value if isinstance(value, (list, tuple)) else [value]
-        if position and 0 < len(items) <= 16 and all(isinstance(item, int) and not isinstance(item, bool) for item in items):
-            values[f"operand{position}"] = list(items) if isinstance(value, (list, tuple)) else value
-    return values

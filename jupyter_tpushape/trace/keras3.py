@@ -125,9 +125,24 @@ class Keras3(Framework):
             warnings.simplefilter("ignore")
             with keras.StatelessScope(initialize_variables=False) as stateless:
                 stateless.get_current_value = self._values(stateless.get_current_value)
-                yield
+                with self._whole_tracebacks():
+                    yield
         if global_state.get_global_attribute("uninitialized_variables") is not None:
             global_state.set_global_attribute("uninitialized_variables", known)
+
+    @contextlib.contextmanager
+    def _whole_tracebacks(self) -> Iterator[None]:
+        """Keras leaves its own frames in, where the operation that broke is known by them alone."""
+        state, name = vars(global_state.GLOBAL_STATE_TRACKER), "traceback_filtering"
+        before = {name: state[name]} if name in state else {}
+        if self.backend.reads_tracebacks:
+            state[name] = False
+        try:
+            yield
+        finally:
+            if self.backend.reads_tracebacks:
+                state.pop(name, None)
+                state.update(before)
 
     def _values(self, written: Any) -> Any:
         """What a variable holds in a stateless scope: what was written, else its own; regularizers ask the scope and nothing else."""

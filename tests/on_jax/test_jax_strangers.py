@@ -200,3 +200,152 @@ def test_the_letters_of_an_einsum_follow_the_sizes(tmp_path):
 def test_noise_is_made_in_the_shape_of_what_it_meets(tmp_path):
     (finding,) = serious(traced(tmp_path, SAMPLING))
     assert "+        epsilon = keras.random.normal(ops.shape(log_var), seed=self.seed)" in finding.fixes[0].patch
+
+
+TOKEN = """
+class Token(layers.Layer):
+    def build(self, shape):
+        self.token = self.add_weight(shape=(1, 1, shape[-1]), name="token")
+    def call(self, x):
+        return {call}
+
+def build():
+    inputs = keras.Input((16, 24))
+    x = layers.GlobalAveragePooling1D()(Token()(layers.Dense(24)(inputs)))
+    model = keras.Model(inputs, layers.Dense(1)(x))
+    model.compile("adam", "mse")
+    return model
+
+def data():
+    return np.zeros((32, 16, 24), "float32"), np.zeros((32, 1), "float32")
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "rule", "fix"),
+    [
+        (
+            "ops.concatenate([self.token, x], axis=1)",
+            "op-shapes",
+            "ops.concatenate([ops.broadcast_to(self.token, (ops.shape(x)[0], *self.token.shape[1:])), x], axis=1)",
+        ),
+        (
+            "ops.concatenate([ops.tile(self.token, ops.stack([ops.shape(x)[0], 1, 1])), x], axis=1)",
+            "value-asked",
+            "ops.concatenate([ops.tile(self.token, [ops.shape(x)[0], 1, 1]), x], axis=1)",
+        ),
+    ],
+)
+def test_a_class_token_is_repeated_for_each_sample(tmp_path, call, rule, fix):
+    (finding,) = serious(traced(tmp_path, TOKEN.format(call=call)))
+    assert finding.rule == rule
+    assert finding.fixes[0].verified
+    assert f"+        return {fix}" in finding.fixes[0].patch
+
+
+def test_a_reshape_that_leaves_a_rest_is_told_where_sizes_are_unknown(tmp_path):
+    code = TOKEN.format(call="ops.reshape(x, (-1, ops.shape(x)[1], 5))").replace("keras.Input((16, 24))", "keras.Input((None, 24))")
+    (finding,) = serious(traced(tmp_path, code))
+    assert finding.rule == "op-shapes"
+    assert finding.fact.reason.target == (None, None, 5)
+
+
+UNKNOWN = """
+def build():
+    tokens = keras.Input((None,), dtype="int32")
+    {first}
+    x = layers.Embedding(1000, 32)(tokens)
+    x = {then}
+    x = layers.GlobalAveragePooling1D()(x)
+    model = keras.Model(tokens, layers.Dense(1)(x))
+    model.compile("adam", "mse")
+    return model
+
+def data():
+    return np.zeros((64, 40), "int32"), np.zeros((64, 1), "float32")
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("positions = ops.arange(tokens.shape[1])", "x + layers.Embedding(64, 32)(positions)"),
+        ("", "x + ops.ones((x.shape[1], 32))"),
+        ("", "ops.stack([x[:, i] for i in range(x.shape[1])], axis=1)"),
+        ("", "x + ops.tile(x[:, :1], (1, x.shape[1], 1))"),
+        ("", "ops.reshape(ops.reshape(x, (x.shape[0], x.shape[1], 4, 8)), (-1, x.shape[1], 32))"),
+    ],
+)
+def test_a_size_that_is_none_is_told_at_its_line(tmp_path, first, then):
+    (finding,) = serious(traced(tmp_path, UNKNOWN.format(first=first, then=then)))
+    assert finding.rule == "symbolic-tensor"
+    assert "shape" in finding.location.text
+    assert finding.fixes[0].verified
+    assert '+    tokens = keras.Input((40,), dtype="int32")' in finding.fixes[0].patch
+
+
+PARTS = """
+def batches():
+    while True:
+        left = np.zeros((16, 24), "float32")
+        yield left, np.ones((16, 12), "float32"), np.zeros((16, 1), "float32")
+
+def build():
+    left, right = keras.Input((24,)), keras.Input((12,))
+    x = layers.Concatenate()([layers.Dense(8)(left), layers.Dense(8)(right)])
+    model = keras.Model([left, right], layers.Dense(1)(x))
+    model.compile("adam", "mse")
+    return model
+
+def data():
+    return batches()
+"""
+
+
+def test_the_parts_of_what_a_generator_yields_are_put_together(tmp_path):
+    (finding,) = serious(traced(tmp_path, PARTS))
+    assert finding.rule == "input-structure"
+    assert finding.fixes[0].verified
+    assert '+        yield (left, np.ones((16, 12), "float32")), np.zeros((16, 1), "float32")' in finding.fixes[0].patch
+
+
+DISTANCE = """
+class Distance(layers.Layer):
+    def call(self, a, b):
+        return ops.sum(ops.square(a - b), axis=-1)
+
+def build():
+    a, b = keras.Input((8,), name="a"), keras.Input((8,), name="b")
+    model = keras.Model([a, b], layers.Dense(1, activation="sigmoid")(Distance()(a, b)))
+    model.compile("adam", "binary_crossentropy")
+    return model
+
+def data():
+    return (np.zeros((16, 8), "float32"), np.zeros((16, 8), "float32")), np.zeros((16, 1), "float32")
+"""
+
+
+def test_one_number_a_sample_gets_the_one_axis_that_it_lacks(tmp_path):
+    (finding,) = serious(traced(tmp_path, DISTANCE))
+    assert finding.rule == "layer-rank"
+    assert "Reshape((1,))(" in finding.fixes[0].patch
+
+
+CTC = """
+def build():
+    inputs = keras.Input((32, 16))
+    model = keras.Model(inputs, layers.Dense(21)(layers.LSTM(8, return_sequences=True)(inputs)))
+    model.compile("adam", keras.losses.CTC())
+    return model
+
+def data():
+    labels = np.random.default_rng(0).integers(1, 20, (32, 6))
+    return np.zeros((32, 32, 16), "float32"), {labels}
+"""
+
+
+def test_ctc_reads_class_numbers(tmp_path):
+    (finding,) = serious(traced(tmp_path, CTC.format(labels="keras.utils.to_categorical(labels, 21)")))
+    assert finding.rule == "one-hot-labels"
+    assert finding.fixes[0].verified
+    assert traced(tmp_path, CTC.format(labels="labels")).ok

@@ -116,6 +116,21 @@ class LastAxis(DataCode):
         yield f"+.reshape(..., {self.last})"
 
 
+def elements_of(text: Text, function: str) -> tuple[Source, list[ast.expr]]:
+    """The expressions that a generator yields, or that the ``__getitem__`` of a class returns, with their source."""
+    sample = text.seen.sample
+    where = sample.stages[0].location if sample is not None and sample.stages else None
+    if where is None:
+        raise NoPlace
+    source = text.source(file_of(where))
+    classes = [node for node in nodes(source.tree, ast.ClassDef) if node.name == function]
+    name, inside = ("__getitem__", classes[0]) if len(classes) == 1 else (function, source.tree)
+    found = [node for node in nodes(inside, ast.FunctionDef) if node.name == name]
+    if len(found) != 1:
+        raise NoPlace
+    return source, [each.value for each in nodes(found[0], ast.Return if classes else ast.Yield) if each.value is not None]
+
+
 @kind
 @dataclass(frozen=True)
 class YieldTuple(DataCode):
@@ -131,24 +146,11 @@ class YieldTuple(DataCode):
     parts: list[int] = field(default_factory=list)
 
     def write(self, text: Text) -> None:
-        source = text.source(self._file(text))
-        classes = [node for node in nodes(source.tree, ast.ClassDef) if node.name == self.function]
-        name, inside = ("__getitem__", classes[0]) if len(classes) == 1 else (self.function, source.tree)
-        found = [node for node in nodes(inside, ast.FunctionDef) if node.name == name]
-        if len(found) != 1:
-            raise NoPlace
-        given = [each.value for each in nodes(found[0], ast.Return if classes else ast.Yield) if each.value is not None]
+        source, given = elements_of(text, self.function)
         changes = [change for value in given for change in self._changes(source, value)]
         if not changes:
             raise NoPlace
         source.splice(changes)
-
-    def _file(self, text: Text) -> str:
-        sample = text.seen.sample
-        where = sample.stages[0].location if sample is not None and sample.stages else None
-        if where is None:
-            raise NoPlace
-        return file_of(where)
 
     def _changes(self, source: Source, value: ast.expr) -> Iterator[Change]:
         """Brackets become parentheses; what only holds a list is made a tuple."""

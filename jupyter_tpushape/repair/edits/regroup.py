@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...flow import CannotRebuild
 from ..text.program import Text
+from ..text.source import NoPlace
 from ..text.variables import handed
 from .base import Edit, kind
+from .data_code import elements_of
 from .run import Run
 
 NAMES = "abcdefghijklmnopqrstuvw"
@@ -18,7 +21,7 @@ NAMES = "abcdefghijklmnopqrstuvw"
 @kind
 @dataclass(frozen=True)
 class Regroup(Edit):
-    """``element`` in place of each element of a pipeline, whose ``parts`` are called a, b, c, ..."""
+    """``element`` in place of each element of a pipeline, whose ``parts`` are called a, b, c, ...; of what ``function`` yields or returns, where one does."""
 
     kind = "data-transform"
     op = "regroup"
@@ -27,6 +30,7 @@ class Regroup(Edit):
     parts: int = field(default=0, metadata={"needed": True})
     element: str = ""
     choice: str = ""
+    function: str = ""
 
     @property
     def either(self) -> tuple[Any, ...]:
@@ -37,9 +41,27 @@ class Regroup(Edit):
         return f"lambda {', '.join(NAMES[: self.parts])}: {self.element}"
 
     def write(self, text: Text) -> None:
-        handed(text).behind(f".map({self._function})")
+        if not self.function:
+            handed(text).behind(f".map({self._function})")
+            return
+        source, given = elements_of(text, self.function)
+        if not given or not all(isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == self.parts for value in given):
+            raise NoPlace
+        source.splice([(source.start(value), source.end(value), self._written([source.of(one) for one in value.elts])) for value in given])  # type: ignore[attr-defined]
+
+    def _written(self, parts: list[str]) -> str:
+        """The new element with the program's own expressions for its names."""
+        new, names = self.element, [node for node in ast.walk(ast.parse(self.element)) if isinstance(node, ast.Name)]
+        for node in sorted(names, key=lambda node: node.col_offset, reverse=True):
+            new = new[: node.col_offset] + parts[NAMES.index(node.id)] + new[node.end_col_offset :]
+        # As it stands behind yield or return, without brackets of its own.
+        return new[1:-1] if new.startswith("(") else new
 
     def shown(self, dataset: bool) -> Iterator[str]:
+        if self.function:
+            yield f"# in {self.function}, for the parts {', '.join(NAMES[: self.parts])} of a batch:"
+            yield f"+{self.element}"
+            return
         yield "# at the end of the pipeline:"
         yield f"+ds = ds.map({self._function})"
 

@@ -141,8 +141,9 @@ def narrower(evidence: Evidence, finding: Finding) -> Made:
 def regrouped(evidence: Evidence, finding: Finding) -> Made:
     """Elements whose parts stand side by side, or pair by pair, put together as ``((inputs), (labels))``: where just one way fits."""
     sample, declared = evidence.sample, evidence.declared or []
-    if getattr(sample, "kind", "") != "dataset" or not declared:
+    if getattr(sample, "kind", "") not in ("dataset", "generator", "pydataset") or not declared:
         return
+    function = sample.stages[0].function or "" if sample.kind != "dataset" and sample.stages else ""
     parts = (
         list(sample.element) if sample.element is not None else [part for part in (sample.x, sample.y, sample.weight) if part is not None]
     )
@@ -169,7 +170,7 @@ def regrouped(evidence: Evidence, finding: Finding) -> Made:
     for y, choice in _labels(evidence, [_leaf(path) for path in rest]):
         yield (
             f"Put each element together as {f'({x}, {y})'}, for its parts {', '.join(NAMES[: len(parts)])}",
-            [Regroup("x", len(parts), f"({x}, {y})", choice).value],
+            [Regroup("x", len(parts), f"({x}, {y})", choice, function).value],
             "fit takes (inputs, labels)",
         )
 

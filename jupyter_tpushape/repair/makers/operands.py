@@ -7,11 +7,14 @@ import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape
-from ...rules.facts.mesh import VariableGiven
+from ...rules.facts.contracts import SymbolicQuestion
+from ...rules.facts.mesh import ValueAsked, VariableGiven
+from ...rules.reasons import one_sample
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made
-from .line import Line, called, lines_of, short
+from .entry import declare_known
+from .line import Line, called, lines_at, lines_of, short
 
 
 def letters(evidence: Evidence, finding: Finding) -> Made:
@@ -77,7 +80,7 @@ def shape_of_other(evidence: Evidence, finding: Finding) -> Made:
                 continue
             yield (
                 f"Make {short(node)} in the shape of {names[0].id} at line {shape.lineno}",
-                [line.edit(shape, f"{MODULE}.shape({names[0].id})", "keras.ops").value],
+                [line.edit(shape, f"{MODULE}.shape({names[0].id})", line.module()).value],
                 f"each number of {names[0].id} then has one of its own",
             )
 
@@ -93,6 +96,78 @@ def _shape_given(line: Line, node: ast.expr) -> ast.Tuple | ast.List | None:
         given = next((word.value for word in made.keywords if word.arg == "shape"), made.args[0] if made.args else None)
         return given if isinstance(given, (ast.Tuple, ast.List)) else None
     return None
+
+
+def repeated(evidence: Evidence, finding: Finding) -> Made:
+    """One row, such as a class token, for each sample of the batch that it is joined with."""
+    node = evidence.failed
+    for line in lines_of(evidence) if node is not None else []:
+        operands = [(item, spec.shape) for item in line.operands() if (spec := line.spec(item)) is not None and spec.shape]
+        single = one_sample(node, [shape for _, shape in operands]) if node is not None else None
+        if single is None:
+            continue
+        names = [item for item, shape in operands if shape == single[1] and isinstance(item, (ast.Name, ast.Attribute))]
+        for item, shape in operands:
+            if shape != single[0] or not names:
+                continue
+            rows = f"{MODULE}.shape({short(names[0])})[0]"
+            inner = f"*{IT}.shape[1:]" if isinstance(item, (ast.Name, ast.Attribute)) else ", ".join(map(str, shape[1:]))
+            yield (
+                f"Repeat {short(item)} for each sample of {short(names[0])} at {line.at}",
+                [line.edit(item, f"{MODULE}.broadcast_to({IT}, ({rows}, {inner}))", line.module()).value],
+                "every sample is joined with the same row",
+            )
+
+
+def counted_by_reshape(evidence: Evidence, finding: Finding) -> Made:
+    """-1 for the one size of a reshape that is not known while the model is made."""
+    if not isinstance(finding.fact, SymbolicQuestion) or finding.fact.of != "size":
+        return
+    for line in lines_of(evidence) or lines_at(evidence, finding.location):
+        call = line.node
+        target = call.args[-1] if isinstance(call, ast.Call) and called(call) == "reshape" and call.args else None
+        if not isinstance(target, (ast.Tuple, ast.List)) or any(ast.unparse(item) == "-1" for item in target.elts):
+            continue
+        first = target.elts[0] if target.elts else None
+        if isinstance(first, ast.Subscript) and "shape" in ast.unparse(first.value):
+            title, counted = f"Let the reshape count the batch: -1 for {short(first)} at {line.at}", line.edit(first, "-1").value
+            yield title, [counted], "the size of the batch is not known while the model is made"
+            for other, edits, why in declare_known(evidence, finding):
+                yield f"{title}; {other[:1].lower()}{other[1:]}", [counted, *edits], why
+
+
+_SIZED = frozenset({"tile", "reshape", "broadcast_to", "zeros", "ones", "full", "normal", "uniform"})
+_PACKS = frozenset({"stack", "array", "asarray", "convert_to_tensor", "constant"})
+
+
+def plain_sizes(evidence: Evidence, finding: Finding) -> Made:
+    """Sizes as the list that they were written in, and not as a tensor made of it."""
+    if not isinstance(finding.fact, ValueAsked) or finding.fact.asked != "index":
+        return
+    for line in lines_of(evidence):
+        call = line.node
+        if not isinstance(call, ast.Call) or called(call) not in _SIZED:
+            continue
+        for item in (*call.args, *(word.value for word in call.keywords)):
+            made = _assigned_to(line, item)
+            if isinstance(made, ast.Call) and called(made) in _PACKS and made.args and isinstance(made.args[0], (ast.List, ast.Tuple)):
+                yield (
+                    f"Give the sizes as a list at line {made.lineno}: {short(made.args[0])}",
+                    [line.edit(made, ast.unparse(made.args[0])).value],
+                    "the sizes of a shape are known while the program is compiled, and the values of a tensor are not",
+                )
+
+
+def _assigned_to(line: Line, node: ast.expr) -> ast.expr:
+    """What a name was given above the line; any other expression as it is."""
+    if not isinstance(node, ast.Name):
+        return node
+    found = [
+        item.value
+        for item in nodes(line.scope, ast.Assign)
+        if item.lineno < line.raised.line and [ast.unparse(target) for target in item.targets] == [node.id]
+    ]
+    return found[-1] if found else node
 
 
 def variables(evidence: Evidence, finding: Finding) -> Made:

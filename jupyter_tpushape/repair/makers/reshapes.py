@@ -27,7 +27,8 @@ def reshape_before(evidence: Evidence, finding: Finding) -> Made:
         return
     row = [int(n or 0) for n in shape[1:]]
     fact = finding.fact
-    wanted = fact.wanted if isinstance(fact, WrongRank) and not fact.bound else len(axes_of(node.op)) or 3
+    told = isinstance(fact, WrongRank) and (not fact.bound or (fact.bound == "min" and len(shape) < fact.wanted))
+    wanted = fact.wanted if isinstance(fact, WrongRank) and told else len(axes_of(node.op)) or 3
     name = node.name
     if wanted == 3 and len(row) == 3 and 1 in row[:-1]:
         # One step alone is no sequence.

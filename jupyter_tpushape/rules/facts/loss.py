@@ -123,6 +123,8 @@ class RowsOfValues(Fact, frozen=True):
         return f"The labels {show_shape(self.labels)} {what[self.values]}, but {self.loss} expects one class index per sample."
 
     def why(self) -> str:
+        if self.loss.startswith("ctc"):
+            return "CTC reads sequences of class numbers; argmax over the last axis turns the rows into these."
         if self.values == "marks":
             return "If a sample can belong to several classes, use a sigmoid unit per class and binary_crossentropy."
         if self.values == "numbers":
@@ -132,7 +134,7 @@ class RowsOfValues(Fact, frozen=True):
         return "categorical_crossentropy is the same loss for one-hot vectors; argmax over the last axis converts them to class indices."
 
     def sides(self) -> Sides:
-        return pair(self.predictions[:-1], self.labels, names=False)
+        return pair((self.labels if self.loss.startswith("ctc") else self.predictions)[:-1], self.labels, names=False)
 
 
 class WrongUnits(Fact, frozen=True):

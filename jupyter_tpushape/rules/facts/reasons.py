@@ -136,6 +136,19 @@ class Uneven(Reason, frozen=True):
         return None
 
 
+class OneSample(Reason, frozen=True):
+    """``single`` has one row, and what it is joined with, ``rows``, has one a sample."""
+
+    single: Shape
+    rows: Shape
+
+    def words(self) -> str:
+        return (
+            f"{show_shape(self.single)} has a single row, but {show_shape(self.rows)} has one for each sample. Joining does not broadcast: "
+            f"repeat it for each sample first, with keras.ops.broadcast_to."
+        )
+
+
 class Lengths(Reason, frozen=True):
     """Two sizes that must be equal: ``left`` comes from ``first``, ``right`` from ``second``; ``""`` for a constant of the program."""
 
