@@ -143,6 +143,13 @@ model = keras.Sequential([keras.Input((3,)), L.Dense(4, activation='softmax')])
 model = keras.Sequential([keras.Input(batch_shape=(8, 5, 2)), L.LSTM(3, stateful=True), L.Dense(1)])
 """, _SLICES.format("")), (
         (f"    return {_SLICES.format('')}", f"    return {_SLICES.format(', drop_remainder=True')}"),))),
+    "factors that are no vectors": ("missing-flatten", Own(model_of("""
+u, v = keras.Input((1,)), keras.Input((1,))
+e = L.Embedding(5, 4)(u)
+f = L.Embedding(7, 4)(v)
+model = keras.Model([u, v], L.Dot(axes=1)([e, f]))
+""", "(np.zeros((8, 1)), np.zeros((8, 1))), np.zeros((8,), 'float32')"), (
+        ("    e = L.Embedding(5, 4)(u)", "    e = L.Flatten()(L.Embedding(5, 4)(u))"), ("    f = L.Embedding(7, 4)(v)", "    f = L.Flatten()(L.Embedding(7, 4)(v))")))),
     "a pipeline that batches twice": ("layer-rank", Own(model_of("""
 model = keras.Sequential([L.Conv1D(3, 2), L.GlobalAveragePooling1D(), L.Dense(1)])
 """, f"{_SLICES.format('')}.batch(2)"), (

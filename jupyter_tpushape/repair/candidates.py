@@ -16,6 +16,7 @@ from .makers import (
     calls,
     classes,
     data,
+    embedded,
     entry,
     expressions,
     foreign,
@@ -175,8 +176,8 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "merge-shapes": (
         joined.exchange_query,
         joined.exchange_skips,
-        merging.one_width,
-        merging.flat_embeddings,
+        embedded.one_width,
+        embedded.flat_embeddings,
         merging.ended_sequence,
         written.written_size,
         merging.pad_and_crop,
@@ -247,7 +248,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "string-labels": (labels.class_numbers,),
     "last-step-only": (heads.whole_sequence,),
     "return-sequences": (heads.last_step, heads.pool_steps, heads.flatten_cause),
-    "missing-flatten": (heads.last_frame, heads.flatten_cause, heads.flat_head),
+    "missing-flatten": (embedded.flat_factors, heads.last_frame, heads.flatten_cause, heads.flat_head),
     "integer-labels": (labels.sparse_loss, labels.one_hot_labels),
     "one-hot-labels": (labels.dense_loss, labels.label_numbers),
     "output-units": (

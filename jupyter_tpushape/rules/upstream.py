@@ -37,11 +37,19 @@ def cause_of_axes(evidence: Evidence, predictions: Edge) -> tuple[Through, Node]
             return "sequences", node
         if node.op in SAVED_MODELS:
             return "tokens", node
+        if outer_product(evidence, node):
+            return "product", node
         if node.op == "Embedding" or (axes_of(node.op) and node.op not in RECURRENT):
             return "grid", node
         if node.kind == "input":
             return "input", node
     return None
+
+
+def outer_product(evidence: Evidence, node: Node) -> bool:
+    """Whether a layer multiplies its two inputs over an axis of size 1, where a vector a sample was to be multiplied with another."""
+    shapes = [edge.spec.shape or () for edge in evidence.flow.into(node.id)]
+    return node.op == "Dot" and len(shapes) == 2 and all(len(shape) == 3 and shape[1] == 1 and shape[2] != 1 for shape in shapes)
 
 
 def lost_batch(evidence: Evidence, edges: list[Edge]) -> tuple[str, str]:

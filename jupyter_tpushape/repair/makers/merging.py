@@ -187,41 +187,6 @@ def _shortcut(evidence: Evidence) -> bool:
     return node is not None and node.op == "Add" and all(shapes) and len({shape[-1] for shape in shapes if shape}) > 1
 
 
-def one_width(evidence: Evidence, finding: Finding) -> Made:
-    """One width for all embeddings that are stacked as rows."""
-    node, _ = failing(evidence)
-    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
-    makers = [_behind_flatten(evidence, evidence.flow.node(edge.source)) for edge in edges]
-    if any(maker.op != "Embedding" for maker in makers) or (node.op == "Concatenate" and node.config.get("axis") in (-1, 2)):
-        return
-    widths = [edge.spec.shape[-1] for edge in edges if edge.spec.shape]
-    width = max((n for n in widths if n is not None), default=0)
-    if width and len(widths) == len(edges):
-        yield (
-            f"Give every embedding the same width: output_dim={width}",
-            [configure(maker.name, output_dim=width) for maker in makers],
-            "they meet number by number, so they need one width; any one number will do",
-        )
-
-
-def _behind_flatten(evidence: Evidence, node: Node) -> Node:
-    """The layer whose numbers a Flatten passes on."""
-    while node.op in ("Flatten", "Reshape") and len(evidence.flow.into(node.id)) == 1:
-        node = evidence.flow.node(evidence.flow.into(node.id)[0].source)
-    return node
-
-
-def flat_embeddings(evidence: Evidence, finding: Finding) -> Made:
-    """Embeddings of one id a row, beside columns of numbers: each is one vector a row once its axis of size 1 is gone."""
-    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" and edge.spec.shape]
-    makers = [(evidence.flow.node(edge.source), edge.spec.shape) for edge in edges]
-    long = [maker for maker, shape in makers if maker.op == "Embedding" and shape is not None and len(shape) == 3 and shape[1] == 1]
-    if long and all(maker in long or (shape is not None and len(shape) == 2) for maker, shape in makers):
-        names = [maker.name for maker in long]
-        shown = " and ".join(names) if len(names) < 3 else f"all {len(names)} embeddings"
-        yield f"Flatten {shown}", [append(name, "Flatten") for name in names], "every number is kept: one vector a row"
-
-
 def pad_and_crop(evidence: Evidence, finding: Finding) -> Made:
     """Every size made a multiple of what the strides need at the door, and cut back at the output: nothing of the data is lost."""
     cause = getattr(finding.fact, "cause", None)

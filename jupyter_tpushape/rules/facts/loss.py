@@ -9,7 +9,7 @@ from ...flow.paths import show
 from ...graph import Cause
 from ..words import because, count, many, named, pair, placed
 
-Through = Literal["sequences", "tokens", "grid", "input"]
+Through = Literal["sequences", "tokens", "grid", "product", "input"]
 
 
 class SurplusAxes(Fact, frozen=True):
@@ -32,6 +32,8 @@ class SurplusAxes(Fact, frozen=True):
             return f"{named(self.through)} returns one vector per time step, but there is one label per sample: {meet}"
         if self.cause == "tokens":
             return f"{named(self.through)} returns one vector per token, but there is one label per sample: {meet}"
+        if self.cause == "product":
+            return f"{named(self.through)} multiplies every value with every other, but there is one label per sample: {meet}"
         axes = "axis" if self.surplus == 1 else "axes"
         through = f"The inner {axes} of {named(self.through)}" if self.cause == "grid" else f"The inner {axes} of the input"
         return f"{through} {'is' if self.surplus == 1 else 'are'} still there at {self.loss}: {meet}"
@@ -44,6 +46,8 @@ class SurplusAxes(Fact, frozen=True):
             )
         if self.cause == "tokens":
             return "BERT's sequence_output has one vector per token, its pooled_output one per sentence. Use pooled_output, or pool over the tokens."
+        if self.cause == "product":
+            return "It sums over an axis of size 1, so nothing is summed. Flatten both inputs to vectors first, or sum over the last axis."
         return (
             "Dense works on the last axis only and keeps all others. Add Flatten or global pooling before it to get one vector per sample."
         )
@@ -316,7 +320,7 @@ class Crosswise(Fact, frozen=True):
     predictions: Shape
     labels: Shape
     blamed: Who
-    cause: Literal["", "sequences", "tokens", "grid", "input", "last", "width"] = ""
+    cause: Literal["", "last", "width"] | Through = ""
 
     def message(self) -> str:
         return (

@@ -1,0 +1,62 @@
+"""Candidates where embeddings meet: one width, one vector a sample."""
+
+from __future__ import annotations
+
+from ...examine.evidence import Evidence
+from ...flow import Finding, Node
+from ...rules.upstream import outer_product
+from .edits import Made, append, configure, failing
+from .ends import ends_of
+
+
+def one_width(evidence: Evidence, finding: Finding) -> Made:
+    """One width for all embeddings that are stacked as rows."""
+    node, _ = failing(evidence)
+    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
+    makers = [_behind_flatten(evidence, evidence.flow.node(edge.source)) for edge in edges]
+    if any(maker.op != "Embedding" for maker in makers) or (node.op == "Concatenate" and node.config.get("axis") in (-1, 2)):
+        return
+    widths = [edge.spec.shape[-1] for edge in edges if edge.spec.shape]
+    width = max((n for n in widths if n is not None), default=0)
+    if width and len(widths) == len(edges):
+        yield (
+            f"Give every embedding the same width: output_dim={width}",
+            [configure(maker.name, output_dim=width) for maker in makers],
+            "they meet number by number, so they need one width; any one number will do",
+        )
+
+
+def _behind_flatten(evidence: Evidence, node: Node) -> Node:
+    """The layer whose numbers a Flatten passes on."""
+    while node.op in ("Flatten", "Reshape") and len(evidence.flow.into(node.id)) == 1:
+        node = evidence.flow.node(evidence.flow.into(node.id)[0].source)
+    return node
+
+
+def flat_embeddings(evidence: Evidence, finding: Finding) -> Made:
+    """Embeddings of one id a row, beside columns of numbers: each is one vector a row once its axis of size 1 is gone."""
+    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" and edge.spec.shape]
+    makers = [(evidence.flow.node(edge.source), edge.spec.shape) for edge in edges]
+    long = [maker for maker, shape in makers if maker.op == "Embedding" and shape is not None and len(shape) == 3 and shape[1] == 1]
+    if long and all(maker in long or (shape is not None and len(shape) == 2) for maker, shape in makers):
+        names = [maker.name for maker in long]
+        shown = " and ".join(names) if len(names) < 3 else f"all {len(names)} embeddings"
+        yield f"Flatten {shown}", [append(name, "Flatten") for name in names], "every number is kept: one vector a row"
+
+
+def flat_factors(evidence: Evidence, finding: Finding) -> Made:
+    """A product over axes of size 1, which multiplies every value with every other, where one number a sample is compared: its operands made vectors."""
+    _, predictions = ends_of(evidence, finding)
+    node = evidence.flow.node(predictions.source) if predictions is not None else None
+    while node is not None and node.op != "Dot":
+        edges = evidence.flow.into(node.id)
+        node = evidence.flow.node(edges[0].source) if len(edges) == 1 else None
+    if node is None:
+        return
+    if outer_product(evidence, node):
+        names = list(dict.fromkeys(evidence.flow.node(edge.source).name for edge in evidence.flow.into(node.id)))
+        yield (
+            f"Flatten {' and '.join(names)}: {node.name} then multiplies vectors",
+            [append(name, "Flatten") for name in names],
+            "one value per sample",
+        )
