@@ -20,10 +20,10 @@ _NUMBERS = itertools.count()
 
 @dataclass(frozen=True)
 class Broken:
-    """A program, the target that shows its fault, the first fix's title and the lines that it changes."""
+    """A program, the target that shows its fault, the kinds of the first fix's edits and the lines that it changes."""
 
     source: str
-    title: str
+    edits: tuple[str, ...]
     removed: tuple[str, ...]
     added: tuple[str, ...]
     tpu: str | None = None
@@ -53,7 +53,7 @@ PROGRAMS = {
     return model
 """
         + PICTURES,
-        "Flatten before head",
+        ("insert-layer",),
         (),
         ("        L.Flatten(),",),
     ),
@@ -71,7 +71,7 @@ PROGRAMS = {
 def data():
     return np.zeros((16, 10, 5), "float32"), np.zeros((16, 1), "float32")
 """,
-        "Let first return its whole sequence: return_sequences=True",
+        ("layer-config",),
         ('    model.add(L.LSTM(6, name="first"))  # reads',),
         ('    model.add(L.LSTM(6, name="first", return_sequences=True))  # reads',),
     ),
@@ -85,7 +85,7 @@ def data():
     return model
 """
         + PICTURES,
-        "Flatten before head",
+        ("insert-layer",),
         ('    out = L.Dense(3, activation="softmax", name="head")(x)   # the head',),
         ('    out = L.Dense(3, activation="softmax", name="head")(L.Flatten()(x))   # the head',),
     ),
@@ -110,7 +110,7 @@ def build():
 def data():
     return np.zeros((16, 10, 5), "float32"), np.arange(16) % 2
 """,
-        "Keep only the last step: return_sequences=False in first",
+        ("layer-config",),
         ('        self.first = L.LSTM(6, return_sequences=True, name="first")',),
         ('        self.first = L.LSTM(6, return_sequences=False, name="first")',),
     ),
@@ -125,7 +125,7 @@ def data():
     return model
 """
         + ROWS,
-        "Use sparse_categorical_crossentropy, which reads class numbers",
+        ("loss",),
         ('        loss="categorical_crossentropy",  # three classes',),
         ('        loss="sparse_categorical_crossentropy",  # three classes',),
     ),
@@ -139,7 +139,7 @@ def data():
 def data():
     return np.zeros((16, 8), "float32"), np.eye(5, dtype="float32")[np.arange(16) % 5]
 """,
-        "Give head 5 units, one for each value of a label",
+        ("layer-config",),
         ('    model = keras.Sequential([keras.Input((8,)), L.Dense(4), L.Dense(2, activation="softmax", name="head")])',),
         ('    model = keras.Sequential([keras.Input((8,)), L.Dense(4), L.Dense(5, activation="softmax", name="head")])',),
     ),
@@ -153,7 +153,7 @@ def data():
     return model
 """
         + ROWS,
-        "Declare the input as (8,), which is what a row of the data is",
+        ("input-shape",),
         ("        keras.Input(shape=(16, 8)),  # the batch has crept in",),
         ("        keras.Input(shape=(8,)),  # the batch has crept in",),
     ),
@@ -168,7 +168,7 @@ def data():
     return model
 """
         + PICTURES,
-        "Keep the size at left: padding='same'",
+        ("layer-config",),
         ('    left = L.Conv2D(4, 3, name="left")(i)',),
         ('    left = L.Conv2D(4, 3, name="left", padding="same")(i)',),
     ),
@@ -187,7 +187,7 @@ def compiled(model):
     return model
 """
         + PICTURES,
-        "Read the rows as time steps: Reshape((6, 24)) before lstm",
+        ("insert-layer",),
         (),
         ("        L.Reshape((6, 24)),",),
     ),
@@ -208,7 +208,7 @@ def build():
 def data():
     return np.zeros((40, 8), "float32"), np.arange(40) % 3
 """,
-        "Count the rows in Fold.call: -1 for 16",
+        ("replace-op",),
         ("        return tf.reshape(x, (16, 4, 2))",),
         ("        return tf.reshape(x, (-1, 4, 2))",),
         tpu="v5e-8",
@@ -225,7 +225,7 @@ def data():
     x = raw.reshape(60, 8, 8, 1)  # sixty pictures
     return x, np.arange(50) % 3
 """,
-        "Let NumPy count the rows: reshape(-1, 8, 8, 1)",
+        ("data-transform",),
         ("    x = raw.reshape(60, 8, 8, 1)  # sixty pictures",),
         ("    x = raw.reshape(-1, 8, 8, 1)  # sixty pictures",),
     ),
@@ -247,7 +247,7 @@ def build():
     return model
 """
         + PICTURES,
-        "Flatten before head",
+        ("insert-layer",),
         ("        return self.head(x)",),
         ("        self.head_flatten = L.Flatten()", "        return self.head(self.head_flatten(x))"),
     ),
@@ -265,7 +265,7 @@ def build():
 def data():
     return [np.zeros((16, 8), "float32"), np.zeros((16, 5), "float32")], np.zeros((16, 1), "float32")
 """,
-        "Project to 8 in front of shared: Dense(8)",
+        ("insert-layer",),
         ("    right = shared(b)  # the same weights",),
         ("    right = shared(L.Dense(8)(b))  # the same weights",),
     ),
@@ -281,7 +281,7 @@ def data():
     short, long = np.zeros((16, 5), "float32"), np.zeros((16, 8), "float32")
     return [short, long], np.zeros((16, 1), "float32")  # short ones first
 """,
-        "Hand the inputs over in the declared order: x[1], x[0]",
+        ("data-transform",),
         ('    return [short, long], np.zeros((16, 1), "float32")  # short ones first',),
         ('    return [long, short], np.zeros((16, 1), "float32")  # short ones first',),
     ),
@@ -297,7 +297,7 @@ def data():
     # Two batches.
     return ds.batch(8).prefetch(1)
 """,
-        "Reshape each row of the data to (8, 8, 1)",
+        ("data-transform",),
         ("    return ds.batch(8).prefetch(1)",),
         ("    return ds.batch(8).map(lambda x, y: (tf.reshape(x, (-1, 8, 8, 1)), y)).prefetch(1)",),
     ),
@@ -312,7 +312,7 @@ def data():
     ds = tf.data.Dataset.from_tensor_slices((np.zeros((16, 8), "float32"), np.arange(16) % 3))
     return ds.shuffle(16)  # every epoch in another order
 """,
-        "Batch the dataset: .batch(32)",
+        ("batching",),
         ("    return ds.shuffle(16)  # every epoch in another order",),
         ("    return ds.shuffle(16).batch(32)  # every epoch in another order",),
     ),
@@ -328,7 +328,7 @@ def data():
     ds = ds.batch(12, num_parallel_calls=2, drop_remainder=True)  # a dozen
     return ds.prefetch(1)
 """,
-        "Batch 16 rows and drop the remainder: 2 for each of 8 replicas",
+        ("batching",),
         ("    ds = ds.batch(12, num_parallel_calls=2, drop_remainder=True)  # a dozen",),
         ("    ds = ds.batch(16, num_parallel_calls=2, drop_remainder=True)  # a dozen",),
         tpu="v3-8",
@@ -348,7 +348,7 @@ def data():
     ds = tf.data.Dataset.from_tensor_slices((np.zeros((48, 8), "float32"), np.zeros((48, 1), "float32")))
     return ds.map(noisy).cache().batch(16, drop_remainder=True)  # augmented
 """,
-        "Cache before the random stage: cache() moved 1 stage up",
+        ("batching",),
         ("    return ds.map(noisy).cache().batch(16, drop_remainder=True)  # augmented",),
         ("    return ds.cache().map(noisy).batch(16, drop_remainder=True)  # augmented",),
         tpu="v3-8",
@@ -365,7 +365,7 @@ def data():
 def data():
     return np.zeros((40, 8), "float32"), np.arange(40) % 3
 """,
-        "Count the rows in fold: -1 for 16",
+        ("replace-op",),
         ('    fold = L.Lambda(lambda t: tf.reshape(t, (16, 4, 2)), name="fold")  # two by two',),
         ('    fold = L.Lambda(lambda t: tf.reshape(t, (-1, 4, 2)), name="fold")  # two by two',),
         tpu="v5e-8",
@@ -386,7 +386,7 @@ def build():
 def data():
     return np.zeros((16, 8), "float32"), np.zeros((16, 1), "float32")
 """,
-        "Work along axis 1 in mean: axis 0 is the batch",
+        ("replace-op",),
         ("        return tf.reduce_mean(x, axis=0, keepdims=True)",),
         ("        return tf.reduce_mean(x, axis=1, keepdims=True)",),
     ),
@@ -406,7 +406,7 @@ def build():
 def data():
     return np.zeros((64, 8), "float32"), np.zeros((64, 1), "float32")
 """,
-        "Mask with zeros in positive: tf.where in place of boolean_mask",
+        ("replace-op",),
         ("        kept = tf.boolean_mask(x, x[:, 0] >= 0)  # rows that count",),
         ("        kept = tf.where((x[:, 0] >= 0)[..., tf.newaxis], x, tf.zeros_like(x))  # rows that count",),
         tpu="v3-8",
@@ -421,7 +421,7 @@ def data():
 def data():
     return np.zeros((64, 8), "float32"), np.zeros((64, 1), "float32")
 """,
-        "Compile without run_eagerly",
+        ("strategy",),
         ('    model.compile("sgd", "mse", run_eagerly=True)  # to see what happens',),
         ('    model.compile("sgd", "mse", run_eagerly=False)  # to see what happens',),
         tpu="v3-8",

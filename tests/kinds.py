@@ -5,8 +5,8 @@ from __future__ import annotations
 from broken import Broken
 
 
-def _kind(body: str, title: str, removed: tuple[str, ...], added: tuple[str, ...], tpu: str | None = None) -> Broken:
-    return Broken(body.strip("\n") + "\n", title, removed, added, tpu)
+def _kind(body: str, edits: tuple[str, ...], removed: tuple[str, ...], added: tuple[str, ...], tpu: str | None = None) -> Broken:
+    return Broken(body.strip("\n") + "\n", edits, removed, added, tpu)
 
 
 KINDS = {
@@ -25,7 +25,7 @@ def build():
 def data():
     return np.zeros((8, 14, 6), "float32"), np.zeros((8, 14), "int32")
 """,
-        "Let reader return its whole sequence: return_sequences=True",
+        ("layer-config",),
         ('        L.GRU(8, name="reader"),',),
         ('        L.GRU(8, name="reader", return_sequences=True),',),
     ),
@@ -40,7 +40,7 @@ def build():
 def data():
     return np.zeros((8, 10, 4), "float32"), np.zeros((8, 10, 1), "float32")
 """,
-        "Let reader return its whole sequence: return_sequences=True",
+        ("layer-config",),
         ('    model = keras.Sequential([keras.Input((10, 4)), L.LSTM(8, name="reader"), L.Dense(1)])',),
         ('    model = keras.Sequential([keras.Input((10, 4)), L.LSTM(8, name="reader", return_sequences=True), L.Dense(1)])',),
     ),
@@ -59,7 +59,7 @@ def data():
     labels = {"topic": np.arange(16) % 4, "spam": np.zeros((16, 1), "float32")}
     return tf.data.Dataset.from_tensor_slices((np.zeros((16, 6), "float32"), labels)).batch(8)
 """,
-        "Use sparse_categorical_crossentropy, which reads class numbers",
+        ("loss",),
         ('    model.compile("sgd", loss={"topic": "categorical_crossentropy", "spam": "binary_crossentropy"})',),
         ('    model.compile("sgd", loss={"topic": "sparse_categorical_crossentropy", "spam": "binary_crossentropy"})',),
     ),
@@ -78,7 +78,7 @@ def build():
 def data():
     return np.zeros((4, 15, 15, 2), "float32"), np.zeros((4, 15, 15, 1), "float32")
 """,
-        "Pad up to (15, 15): ZeroPadding2D",
+        ("insert-layer",),
         ('    both = L.Concatenate(name="join")([up, i])',),
         ('    both = L.Concatenate(name="join")([L.ZeroPadding2D(((0, 1), (0, 1)))(up), i])',),
     ),
@@ -98,7 +98,7 @@ def build():
 def data():
     return np.zeros((8, 12, 12, 1), "float32"), np.arange(8) % 3
 """,
-        "Declare the input as (12, 12, 1), which is what a row of the data is",
+        ("input-shape",),
         ("        keras.Input((12, 12)),",),
         ("        keras.Input((12, 12, 1)),",),
     ),
@@ -115,7 +115,7 @@ def build():
 def data():
     return [np.zeros((16, 6), "float32"), np.zeros((16, 6), "float32")], np.zeros((16, 1), "float32")
 """,
-        "Join the features: Concatenate(axis=-1) for join",
+        ("layer-config",),
         ('    both = L.Concatenate(axis=0, name="join")([L.Dense(8)(a), L.Dense(8)(b)])',),
         ('    both = L.Concatenate(axis=-1, name="join")([L.Dense(8)(a), L.Dense(8)(b)])',),
     ),
@@ -134,7 +134,7 @@ def build():
 def data():
     return np.zeros((4, 4, 8, 8, 1), "float32"), np.zeros((4, 8, 8, 1), "float32")
 """,
-        "Keep only the last step: return_sequences=False in video",
+        ("layer-config",),
         ('        L.ConvLSTM2D(3, 3, padding="same", return_sequences=True, name="video"),',),
         ('        L.ConvLSTM2D(3, 3, padding="same", return_sequences=False, name="video"),',),
     ),
@@ -159,7 +159,7 @@ def build():
 def data():
     return np.zeros((16, 9, 6), "float32"), np.arange(16) % 2
 """,
-        "Take the softmax along axis 1 in pool",
+        ("replace-op",),
         ("        weight = tf.nn.softmax(self.score(h), axis=0)",),
         ("        weight = tf.nn.softmax(self.score(h), axis=1)",),
     ),
@@ -184,7 +184,7 @@ def build():
 def data():
     return np.zeros((16, 6, 3), "float32"), np.zeros((16, 1), "float32")
 """,
-        "Exchange the axes with tf.transpose(x, (1, 0, 2))",
+        ("replace-op",),
         ("        major = tf.reshape(x, (6, -1, 3))",),
         ("        major = tf.transpose(x, (1, 0, 2))",),
     ),
@@ -203,7 +203,7 @@ def build():
 def data():
     return [np.zeros((8, 5, 7), "float32"), np.zeros((8, 4, 9), "float32")], np.eye(9, dtype="float32")[np.zeros((8, 4), int)]
 """,
-        "Give decoder 12 units, as many as its initial state has",
+        ("layer-config",),
         ('    h = L.LSTM(6, return_sequences=True, name="decoder")(target, initial_state=state)',),
         ('    h = L.LSTM(12, return_sequences=True, name="decoder")(target, initial_state=state)',),
     ),
@@ -231,7 +231,7 @@ def data():
     pairs = tf.data.Dataset.from_tensor_slices((np.zeros((64, 5, 4), "float32"), np.arange(64) % 3))
     return pairs.batch(32, drop_remainder=True).prefetch(1)
 """,
-        "Count the rows in Cell.call: the rows of x for 32",
+        ("replace-op",),
         ("        h = tf.zeros((32, 6))",),
         ("        h = tf.zeros((tf.shape(x)[0], 6))",),
         "v3-8",
@@ -249,7 +249,7 @@ def data():
     x = series.reshape(-1, 12, 3)
     return x, x[:, -1, :1]
 """,
-        "Leave out the last rows, which fill no window of 12",
+        ("data-transform",),
         ("    x = series.reshape(-1, 12, 3)",),
         ("    x = series[: len(series) // 12 * 12].reshape(-1, 12, 3)",),
     ),
@@ -265,7 +265,7 @@ def data():
     pairs = tf.data.Dataset.from_tensor_slices((np.zeros((32, 6), "float32"), np.zeros((32, 1), "float32")))
     return pairs.batch(4).shuffle(4).batch(2)
 """,
-        "Batch once: unbatch() behind the second batch(), or leave that one out",
+        ("batching",),
         ("    return pairs.batch(4).shuffle(4).batch(2)",),
         ("    return pairs.batch(4).shuffle(4)",),
     ),
@@ -297,7 +297,7 @@ def build():
 def data():
     return np.zeros((16, 3), "float32"), np.zeros(16, "float32")
 """,
-        "Give the labels a last axis: (batch, 1)",
+        ("label-transform",),
         ('    return np.zeros((16, 3), "float32"), np.zeros(16, "float32")',),
         ('    return np.zeros((16, 3), "float32"), np.expand_dims(np.zeros(16, "float32"), -1)',),
     ),

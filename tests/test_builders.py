@@ -190,4 +190,4 @@ def test_inputs_of_a_builder_that_fails_are_fed_by_what_has_their_shape(lib):
     data = [np.zeros((2, 3, 4), "float32"), np.zeros((2, 5, 4), "float32"), np.ones((2, 3, 3), bool)]
     (finding,) = [finding for finding in tpushape.trace(build, (data, None), tpu=None).findings if finding.serious]
     assert finding.rule == "attention-shapes"
-    assert finding.fixes[0].title == "Make the mask (3, 5) a sample: query steps by value steps"
+    assert (finding.fixes[0].edits[0].kind, "(3, 5)" in finding.fixes[0].title) == ("data-transform", True)

@@ -40,10 +40,10 @@ def test_labels_that_are_missing_are_not_made_up(lib):
     report = tpushape.trace(build, (np.zeros((8, 6), "float32"), [np.arange(8) % 3]), tpu=None)
     idea = report.findings[0].fixes[0]
     assert not idea.verified
-    assert idea.title == "Bring labels for every output, in this order: kind (8, 3), price (8, 1)"
-    assert idea.reason == "not tried: the data has labels for 1 of 2 outputs, and labels cannot be made up"
-    assert "? idea, not verified: Bring labels for every output" in to_text(report)
-    with pytest.raises(tpushape.CannotRebuild, match="This is an idea, which was not tried: change the program by hand"):
+    assert idea.title.endswith(": kind (8, 3), price (8, 1)")
+    assert "1 of 2 outputs" in idea.reason
+    assert any(line.startswith("  ? idea") and idea.title[:20] in line for line in to_text(report).splitlines())
+    with pytest.raises(tpushape.CannotRebuild, match="by hand"):
         idea.rebuild()
 
 
@@ -68,7 +68,7 @@ def test_an_edit_that_cannot_be_made_here_is_an_idea_with_the_reason(lib):
     report = tpushape.trace(model, rows(), tpu=None)
     found = [fix for finding in report.findings if finding.serious for fix in finding.fixes]
     assert not any(fix.verified for fix in found)
-    assert all(fix.reason.startswith("not tried. ") for fix in found)
+    assert all(fix.reason and fix.patch and fix.edits for fix in found)
 
 
 def test_a_stage_of_a_pipeline_that_stands_cannot_be_moved_and_says_so():
@@ -78,10 +78,8 @@ def test_a_stage_of_a_pipeline_that_stands_cannot_be_moved_and_says_so():
     ds = ds.map(lambda x, y: (x + tf.random.normal((4,)), y)).cache().batch(16, drop_remainder=True)
     report = tpushape.trace(model, ds, tpu="v3-8")
     idea = next(finding for finding in report.findings if finding.rule == "cache-after-random").fixes[0]
-    assert (idea.title, idea.verified) == ("Cache before the random stage: cache() moved 1 stage up", False)
-    assert (
-        idea.reason == "not tried. A pipeline that is there already cannot be put in another order: hand over the function that makes it."
-    )
+    assert ([edit.kind for edit in idea.edits], idea.verified) == (["batching"], False)
+    assert "function" in idea.reason
 
 
 @BOTH
@@ -101,14 +99,14 @@ def test_at_most_five_and_every_fix_says_why_it_stands_there(lib):
 
 @BOTH
 @pytest.mark.parametrize(
-    ("declared", "rows", "title"),
+    ("declared", "rows", "kind"),
     [
-        ((12, 12, 3), (3, 12, 12), "Transpose the data to (12, 12, 3)"),
-        ((3, 12, 12), (12, 12, 3), "Declare the input as (12, 12, 3), which is what a row of the data is"),
+        ((12, 12, 3), (3, 12, 12), "data-transform"),
+        ((3, 12, 12), (12, 12, 3), "input-shape"),
     ],
     ids=["the declaration is right", "the data is right"],
 )
-def test_channels_stand_where_the_layers_work_on_them(lib, declared, rows, title):
+def test_channels_stand_where_the_layers_work_on_them(lib, declared, rows, kind):
     def build():
         layers = [lib.layers.Conv2D(2, 3), lib.layers.MaxPooling2D(3), lib.layers.Flatten(), lib.layers.Dense(1)]
         model = lib.Sequential([lib.Input(declared), *layers])
@@ -117,7 +115,8 @@ def test_channels_stand_where_the_layers_work_on_them(lib, declared, rows, title
 
     report = tpushape.trace(build, (np.zeros((8, *rows), "float32"), np.zeros((8, 1), "float32")), tpu=None)
     assert report.findings[0].rule == "channels-order"
-    assert report.findings[0].fixes[0].title == title
+    fix = report.findings[0].fixes[0]
+    assert ([edit.kind for edit in fix.edits], "(12, 12, 3)" in fix.title) == ([kind], True)
 
 
 @BOTH
@@ -131,8 +130,9 @@ def test_pooling_stands_before_a_flatten_that_makes_a_dense_of_millions(lib):
 
     report = tpushape.trace(build, (np.zeros((8, 64, 64, 3), "float32"), np.arange(8) % 5), tpu=None)
     first, second, *_ = report.findings[0].fixes
-    assert (first.title, first.reason) == ("GlobalAveragePooling2D before wide", "one number a channel; wide gets 32,000 weights")
-    assert (second.title, second.reason) == ("Flatten before wide", "every number is kept; wide gets 123,008,000 weights")
+    for fix, layer, weights in ((first, "GlobalAveragePooling2D", "32,000"), (second, "Flatten", "123,008,000")):
+        assert (fix.edits[0].target, fix.edits[0].detail["layer"]) == ("wide", layer)
+        assert weights in fix.reason
 
 
 @BOTH
@@ -160,7 +160,7 @@ def test_what_is_being_tried_is_said_once_it_takes_more_than_a_second():
     one = search.Search(seen)
     one.start -= 2
     one.repair(run_rules(seen.evidence)[0])
-    assert said == ["trying fixes: Use sparse_categorical_crossentropy, which reads class numbers"]
+    assert len(said) == 1 and "sparse_categorical_crossentropy" in said[0]
 
 
 @BOTH
@@ -183,7 +183,7 @@ def build():
     exec(compile(source, str(path), "exec"), scope)
     data = np.zeros((8, 8, 8, 3), "float32"), np.arange(8) % 4
     fix = tpushape.trace(scope["build"], data, tpu=None).findings[0].fixes[0]
-    assert fix.title.startswith("Put conv before flatten")
+    assert len(fix.edits) == 1 and "conv" in fix.title and "flatten" in fix.title
     tpushape.apply(fix, path)
     lines = path.read_text().splitlines()
     assert lines[5:7] == ['        L.Conv2D(4, 3, name="conv"),', "        L.Flatten(),"]
@@ -202,7 +202,7 @@ def test_an_embedding_stands_behind_an_input_that_several_layers_read(lib):
 
     data = np.arange(48).reshape(8, 6) % 9, np.zeros((8, 1), "float32")
     fix = next(finding for finding in tpushape.trace(build, data, tpu=None).findings if finding.serious).fixes[0]
-    assert fix.title.startswith("Turn the ids into vectors: Embedding(9, 8) behind ")
+    assert "Embedding(9, 8) after " in fix.title
     model, _ = fix.rebuild()
     assert [type(layer).__name__ for layer in model.layers].count("Embedding") == 1
     assert tpushape.trace(model, data, tpu=None, fixes=False).ok
@@ -221,10 +221,8 @@ def test_sequences_of_several_lengths_get_one(lib):
     ds = lengths.map(lambda x: (x, tf.zeros((1,)))).padded_batch(8, padded_shapes=([None, 4], [1]))
     finding = tpushape.trace(build, ds, tpu=None).findings[0]
     assert finding.rule == "axis-unknown"
-    assert [fix.title for fix in finding.fixes] == [
-        "Pool instead of flattening: GlobalAveragePooling1D for flat",
-        "Pad every sequence to 24 steps, and declare (24, 4)",
-    ]
+    assert [[edit.kind for edit in fix.edits] for fix in finding.fixes] == [["replace-layer"], ["data-transform", "input-shape"]]
+    assert finding.fixes[0].edits[0].detail["layer"] == "GlobalAveragePooling1D"
     model, data = finding.fixes[1].rebuild()
     assert data.element_spec[0].shape[1:] == (24, 4)
     model.fit(data, verbose=0)

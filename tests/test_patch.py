@@ -30,7 +30,7 @@ def test_the_first_fix_is_a_minimal_diff_that_makes_the_program_run(name, framew
     path = write(tmp_path, name, framework, PROGRAMS)
     before = path.read_text()
     fix = first_fix(path, name)
-    assert (fix.title, fix.verified) == (PROGRAMS[name].title, True)
+    assert (tuple(edit.kind for edit in fix.edits), fix.verified) == (PROGRAMS[name].edits, True)
     assert fix.file == str(path)
     lines = fix.patch.splitlines()
     assert lines[:2] == ["--- train.py", "+++ train.py"]
@@ -54,7 +54,7 @@ def test_a_patch_is_refused_where_the_source_has_changed_since(tmp_path):
     fix = first_fix(path, "compile-argument")
     changed = path.read_text().replace('optimizer="sgd"', 'optimizer="adam"')
     path.write_text(changed)
-    with pytest.raises(StaleSource, match="is not what it was when the fix was made: trace again for a fresh fix"):
+    with pytest.raises(StaleSource, match="trace again"):
         tpushape.apply(fix, path)
     assert path.read_text() == changed
 
@@ -86,8 +86,10 @@ def test_a_fix_without_a_source_is_a_snippet_that_says_where_it_goes(tmp_path):
 
     report = tpushape.trace(scope["build"], (np.zeros((16, 8, 8, 1), "float32"), np.arange(16) % 3), tpu=None)
     fix = report.findings[0].fixes[0]
-    assert fix.patch == "# in front of head:\n+layers.Flatten(),"
-    with pytest.raises(ValueError, match="This fix knows no source to change, only what to write: put its lines in by hand"):
+    where, line = fix.patch.splitlines()
+    assert where.startswith("# ") and "head" in where
+    assert line == "+layers.Flatten(),"
+    with pytest.raises(ValueError, match="by hand"):
         tpushape.apply(fix, tmp_path / "nowhere.py")
 
 
@@ -120,7 +122,8 @@ def test_a_layer_moves_from_the_model_into_the_pipeline(framework, tmp_path):
     module = load(path)
     report = tpushape.trace(module.build, module.data, tpu="v3-8")
     fix = next(finding for finding in report.findings if finding.serious).fixes[0]
-    assert fix.title == "Run text_vectorization in the pipeline, on the host; batch 8 rows and drop the remainder: 1 for each of 8 replicas"
+    assert {edit.kind for edit in fix.edits} >= {"data-transform", "batching"}
+    assert next(edit for edit in fix.edits if edit.kind == "batching").detail["batch"] == 8
     tpushape.apply(fix, path)
     text = path.read_text()
     assert '\n\nwords = L.TextVectorization(output_sequence_length=4, vocabulary=["a", "b", "c"])\n\n\ndef build():\n' in text

@@ -30,7 +30,7 @@ SCRIPTS = {
     x, y,  # all of it
     verbose=0, validation_data=(x, y))
 """,
-        "Reshape each row of the data to (8, 8, 1)",
+        [("data-transform", "x")],
         ["    x, y,  # all of it", "    verbose=0, validation_data=(x, y))"],
         [
             "    np.reshape(x, (-1, 8, 8, 1)), y,  # all of it",
@@ -45,7 +45,7 @@ model.compile("sgd", loss=["categorical_crossentropy"][0], run_eagerly=True)
 classes = np.arange(16) % 3
 model.evaluate(np.zeros((16, 8), "float32"), y=classes, verbose=0)  # by name
 """,
-        "Turn the labels into one-hot rows of 3",
+        [("label-transform", "y")],
         ['model.evaluate(np.zeros((16, 8), "float32"), y=classes, verbose=0)  # by name'],
         ['model.evaluate(np.zeros((16, 8), "float32"), y=np.eye(3, dtype="float32")[classes], verbose=0)  # by name'],
     ),
@@ -57,7 +57,7 @@ model.compile("sgd", "mse", run_eagerly=True)
 inputs = {"a": np.zeros((16, 4), "float32"), "b": np.zeros((16, 3), "float32")}
 model.fit(inputs, np.zeros((16, 1), "float32"), verbose=0)
 """,
-        "Hand the inputs over under their names: a gets b, b gets a",
+        [("data-transform", "x")],
         ['inputs = {"a": np.zeros((16, 4), "float32"), "b": np.zeros((16, 3), "float32")}'],
         ['inputs = {"b": np.zeros((16, 4), "float32"), "a": np.zeros((16, 3), "float32")}'],
     ),
@@ -69,7 +69,7 @@ ds = tf.data.Dataset.from_tensor_slices((np.zeros((16, 64), "float32"), np.zeros
 ds = ds.batch(8)
 model.fit(ds, verbose=0)
 """,
-        "Reshape each row of the data to (8, 8, 1)",
+        [("data-transform", "x")],
         ["model.fit(ds, verbose=0)"],
         ["model.fit(ds.map(lambda x, y: (tf.reshape(x, (-1, 8, 8, 1)), y)), verbose=0)"],
     ),
@@ -80,7 +80,7 @@ model.compile("sgd", "mse", run_eagerly=True)
 ds = tf.data.Dataset.from_tensor_slices((np.zeros((16, 8), "float32"), np.zeros((16, 3), "float32"))).prefetch(1)
 model.fit(ds, verbose=0)
 """,
-        "Batch the dataset: .batch(32)",
+        [("batching", "data")],
         ['ds = tf.data.Dataset.from_tensor_slices((np.zeros((16, 8), "float32"), np.zeros((16, 3), "float32"))).prefetch(1)'],
         ['ds = tf.data.Dataset.from_tensor_slices((np.zeros((16, 8), "float32"), np.zeros((16, 3), "float32"))).batch(32).prefetch(1)'],
     ),
@@ -98,13 +98,13 @@ def run(path):
 @pytest.mark.parametrize("framework", ["keras", "tf_keras"])
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_the_call_that_hands_the_data_over_is_changed(name, framework, tmp_path):
-    source, title, removed, added = SCRIPTS[name]
+    source, edits, removed, added = SCRIPTS[name]
     path = tmp_path / "train.py"
     path.write_text(HEAD.format(framework=framework) + source)
     with tpushape.watch(), pytest.raises((ValueError, tf.errors.InvalidArgumentError)) as raised:
         run(path)
     report = report_for(raised.value)
-    fix = next(fix for finding in report.findings for fix in finding.fixes if fix.title == title)
+    fix = next(fix for finding in report.findings for fix in finding.fixes if [(edit.kind, edit.target) for edit in fix.edits] == edits)
     assert fix.verified
     lines = fix.patch.splitlines()[2:]
     assert [line[1:] for line in lines if line.startswith("-")] == removed

@@ -53,7 +53,7 @@ def test_only_what_is_other_is_carried() -> None:
     model.compile("adam", "sparse_categorical_crossentropy")
     report = trace(model, (X, Y))
     fix = report.findings[0].fixes[0]
-    assert fix.title == "Flatten before head"
+    assert [(edit.kind, edit.target) for edit in fix.edits] == [("insert-layer", "head")]
     assert fix.after is not None
     assert [(node.name, node.op) for node in fix.after.nodes] == [("flatten", "Flatten"), ("head", "Dense")]
     assert {str(spec) for spec in fix.after.specs} == {"(4, 14, 14, 1) float32", "(4, 196) float32", "(4, 10) float32"}

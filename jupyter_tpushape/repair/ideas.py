@@ -23,12 +23,12 @@ def _labels(evidence: Evidence) -> Ideas:
         shown = known if len(known) == len(outputs) else [show(path) for path, _ in outputs]
         names = ", ".join(f"{name} {show_shape(spec.shape)}" for name, (_, spec) in zip(shown, outputs, strict=True))
         yield (
-            f"Bring labels for every output, in this order: {names}",
-            f"not tried: the data has labels for {len(labels)} of {len(outputs)} outputs, and labels cannot be made up",
+            f"Provide labels for every output, in this order: {names}",
+            f"Not tried: the data has labels for {len(labels)} of {len(outputs)} outputs, and tpushape cannot create the others.",
         )
         yield (
-            "Or train with the outputs that have labels: make a model that ends in them, and compile that one",
-            "not tried: which of the outputs are wanted is not known here",
+            "Or train only the outputs that have labels: build a model that ends in them, and compile it",
+            "Not tried: tpushape cannot tell which outputs you need.",
         )
 
 
@@ -36,11 +36,11 @@ def _inputs(evidence: Evidence) -> Ideas:
     declared, given = evidence.declared or [], evidence.x
     if len(given) < len(declared):
         names = ", ".join(f"{evidence.doors[path].word} {show_shape(spec.shape)}" for path, spec in declared)
-        yield f"Bring an array for every input, in this order: {names}", "not tried: data cannot be made up"
+        yield f"Provide an array for every input, in this order: {names}", "Not tried: tpushape cannot create data."
     elif declared and len(given) > len(declared):
         yield (
-            f"Leave out what the model does not take: it has {len(declared)} input{'s' * (len(declared) > 1)}, the data brings {len(given)}",
-            "not tried: which arrays are meant is not known here",
+            f"Remove the data that the model does not take: it has {len(declared)} input{'s' * (len(declared) > 1)}, but the data has {len(given)} arrays",
+            "Not tried: tpushape cannot tell which arrays you meant.",
         )
 
 
@@ -55,11 +55,14 @@ def _rows(evidence: Evidence) -> Ideas:
         and all(a == len(b.shape or ()) - 1 for a, b in zip(ranks, declared, strict=True))
     ):
         yield (
-            "Keep the batch axis where the data is made: x[:1] in place of x[0], or x[None]",
-            "not tried: x is one sample, and there are labels for more, so the other samples are missing",
+            "Keep the batch axis where the data is created: x[:1] instead of x[0], or x[None]",
+            "Not tried: x is a single sample, but there are labels for more samples.",
         )
     else:
-        yield "Make every array from the same rows, one row a sample", "not tried: which rows belong together is not known here"
+        yield (
+            "Build every array from the same samples, one row per sample",
+            "Not tried: tpushape cannot tell which rows belong to the same sample.",
+        )
 
 
 def _own_loss(evidence: Evidence) -> Ideas:
@@ -73,8 +76,8 @@ def _own_loss(evidence: Evidence) -> Ideas:
     if len(shapes) == len(ranks) == 2:
         where = f" at {node.called}" if node.called is not None else ""
         yield (
-            f"Bring the two sides of {node.op}{where} to one number of axes: they are {show_shape(shapes[0])} and {show_shape(shapes[1])}",
-            "not tried: which axis of a function of your own was meant is not known here",
+            f"Give both operands of {node.op}{where} the same rank: they are {show_shape(shapes[0])} and {show_shape(shapes[1])}",
+            "Not tried: tpushape cannot tell which axis your function meant.",
         )
 
 
@@ -87,18 +90,17 @@ def _same_count(evidence: Evidence) -> Ideas:
         return
     yield (
         (
-            f"Give the labels the predictions' shape in your own function: y_true = {spelled()}.reshape(y_true, {spelled()}.shape(y_pred)), "
-            f"{show_shape(y)} to {show_shape(p)}"
+            f"Reshape the labels to the predictions' shape in your function: y_true = {spelled()}.reshape(y_true, {spelled()}.shape(y_pred)), {show_shape(y)} to {show_shape(p)}"
         ),
-        "not tried: that the values stand in the same order is not known here",
+        "Not tried: tpushape cannot tell whether the values are in the same order.",
     )
 
 
 def _class_weights(fact: ClassesAsWeights) -> Ideas:
     """The weight of its class for each label."""
     yield (
-        f"Weigh each label by its class: {fact.each} in place of weights",
-        "not tried: which of the classes each number is for is not known here",
+        f"Weight each label by its class: {fact.each} instead of weights",
+        "Not tried: tpushape cannot tell which class each weight is for.",
     )
 
 
@@ -107,8 +109,8 @@ def _metric(evidence: Evidence) -> Ideas:
     y = {spec.shape for _, spec in evidence.y}
     if y and not y & {spec.shape for _, spec in evidence.outputs}:
         yield (
-            "Compare labels and predictions of one shape in the metric, or leave it out",
-            "not tried: what it was to measure is not known here",
+            "Compare labels and predictions of the same shape in the metric, or remove the metric",
+            "Not tried: tpushape cannot tell what the metric should measure.",
         )
 
 
@@ -116,7 +118,7 @@ def _own_labels(evidence: Evidence, fact: NoLabels) -> Ideas:
     """The inputs themselves as labels, where the outputs have their shape."""
     if fact.alike:
         how = "ds.map(lambda x: (x, x))" if evidence.sample is not None and evidence.sample.kind == "dataset" else "yield x, x"
-        yield f"Give each batch as its own label: {how}", "not tried: that the model is to give back its inputs is not known here"
+        yield f"Use each batch as its own labels: {how}", "Not tried: tpushape cannot tell whether the model should reproduce its inputs."
 
 
 _BY_PROGRAM: dict[str, tuple[Callable[[Evidence], Ideas], ...]] = {
@@ -130,14 +132,14 @@ _BY_PROGRAM: dict[str, tuple[Callable[[Evidence], Ideas], ...]] = {
     "data-misfit": (_rows,),
 }
 _KERNEL = (
-    "Move it into the pipeline: ds.map(lambda x, y: (f(x), y)), which runs on the host",
-    "not tried: the code stands inside the model, and what it needs of it is not known here",
+    "Move it into the pipeline, which runs on the host: ds.map(lambda x, y: (f(x), y))",
+    "Not tried: the code is inside the model, and tpushape cannot tell what it needs from the model.",
 )
 _TEXT = (
-    "Turn the text into numbers in the pipeline: a TextVectorization or StringLookup, adapted to the data, in ds.map",
-    "not tried: which words are to be known is not known here",
+    "Convert the text to numbers in the pipeline: call an adapted TextVectorization or StringLookup in ds.map",
+    "Not tried: tpushape does not know the vocabulary.",
 )
-_STEP = "not tried: the text of a step is not changed here; trace it again afterwards"
+_STEP = "Not tried: tpushape does not edit custom training steps. Trace the step again after the change."
 
 
 def _average(evidence: Evidence, finding: Finding) -> Ideas:
@@ -148,17 +150,17 @@ def _average(evidence: Evidence, finding: Finding) -> Ideas:
     if not isinstance(fact, GradientScale):
         return
     if fact.times < 1:
-        yield "Divide once: leave out one of the two divisions by the number of replicas", _STEP
+        yield "Divide only once: remove one of the two divisions by the number of replicas", _STEP
     elif fact.by == "mask":
         yield (
             "Divide by the mask's sum over all replicas: tf.distribute.get_replica_context().all_reduce('sum', tf.reduce_sum(mask))",
             _STEP,
         )
     else:
-        yield f"Keep one loss a row and average over the whole batch: tf.nn.compute_average_loss(losses, {size})", _STEP
+        yield f"Keep one loss per sample and average over the global batch: tf.nn.compute_average_loss(losses, {size})", _STEP
         if evidence.framework == "keras":
             yield (
-                "Or call a Keras 3 loss object, keras.losses.MeanSquaredError()(y, prediction), which divides by the replicas itself",
+                "Or call a Keras 3 loss object, such as keras.losses.MeanSquaredError()(y, prediction), which divides by the number of replicas itself",
                 _STEP,
             )
 
@@ -167,16 +169,16 @@ _BY_RULE = {
     "regularization-scale": ("Wrap it: tf.nn.scale_regularization_loss(the loss of the weights)", _STEP),
     "tpu-kernel": _KERNEL,
     "tpu-kernel-dtype": _KERNEL,
-    "endless-loop-gradient": ("Give the loop maximum_iterations=N", "not tried: how many turns are enough is not known here"),
+    "endless-loop-gradient": ("Pass maximum_iterations=N to the loop", "Not tried: tpushape cannot tell how many iterations are enough."),
     "shape-from-data": (
-        "Take the size from a shape ({ops}.shape(x), x.shape), or write the largest one down and mask the rest",
-        "not tried: how large it can become is not known here",
+        "Take the size from a shape ({ops}.shape(x), x.shape), or use a fixed maximum size and mask the rest",
+        "Not tried: tpushape cannot tell how large the size can become.",
     ),
     "string-input": _TEXT,
     "input-dtype": _TEXT,
     "colour-masks": (
-        "Replace each color by its class number: (masks[..., None, :] == colors).all(-1).argmax(-1), with one row of colors a class",
-        "not tried: which of the colors of a mask is which class is not known here",
+        "Replace each color by its class index: (masks[..., None, :] == colors).all(-1).argmax(-1), with one row of colors per class",
+        "Not tried: tpushape cannot tell which color is which class.",
     ),
 }
 

@@ -32,13 +32,13 @@ def _changes(finding: Finding) -> Iterator[tuple[str, Entry, Entry]]:
     """What to do, with the entry as it is and as it would be."""
     fact = finding.fact
     if isinstance(fact, KeyUnused) and fact.key_for:
-        yield f"Let the key fit whole paths: {fact.key_for!r}", Entry(fact.key, fact.axes), Entry(fact.key_for, fact.axes)
+        yield f"Make the key match full paths: {fact.key_for!r}", Entry(fact.key, fact.axes), Entry(fact.key_for, fact.axes)
     if isinstance(fact, Undivided) and fact.instead:
-        verb = f"Lay {fact.path} out as {laid(fact.instead)}" if any(fact.instead) else f"Leave {fact.path} whole on every device"
+        verb = f"Shard {fact.path} as {laid(fact.instead)}" if any(fact.instead) else f"Replicate {fact.path} on every device"
         yield verb, Entry(fact.key, fact.axes), Entry(fact.key, fact.instead)
     if isinstance(fact, TooLong) and not any(fact.axes[len(fact.shape) :]):
         short = fact.axes[: len(fact.shape)]
-        yield f"Leave out the axes that {fact.path} does not have: {laid(short)}", Entry(fact.key, fact.axes), Entry(fact.key, short)
+        yield f"Remove the axes that {fact.path} does not have: {laid(short)}", Entry(fact.key, fact.axes), Entry(fact.key, short)
 
 
 def _tried(seen: Examined, held: Laid, finding: Finding, title: str, old: Entry, new: Entry, others: bool) -> Fix | None:
@@ -55,7 +55,7 @@ def _tried(seen: Examined, held: Laid, finding: Finding, title: str, old: Entry,
     edit = Edit("strategy", "layout", {"op": "layout", "key": old.key, "to": new.key, "axes": [axis or None for axis in new.axes]})
     return Fix(
         title, (edit,), verified=whole, mends=True, effect=Effect(text=text), patch=patch, file=file, cell=cell, proof="live",
-        reason="every variable was laid with it",
+        reason="Every variable was laid out again with this change.",
     )  # fmt: skip
 
 

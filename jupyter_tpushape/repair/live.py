@@ -18,7 +18,7 @@ def builder_of(adapter: Any, model: Any) -> Callable[[], Any]:
         CannotRebuild: where the class does not tell how it was made.
     """
     if not adapter.is_model(model):
-        raise CannotRebuild("A single layer cannot be rebuilt: trace the model that holds it.")
+        raise CannotRebuild("A single layer cannot be rebuilt: trace the model that contains it.")
 
     def build() -> Any:
         made = _again(adapter, model)
@@ -44,7 +44,7 @@ def _again(adapter: Any, model: Any) -> Any:
         return type(model).from_config(model.get_config())
     except Exception as error:
         raise CannotRebuild(
-            f"{type(model).__name__} cannot be made again from its configuration ({type(error).__name__}): trace a function that builds it instead."
+            f"{type(model).__name__} cannot be recreated from its configuration ({type(error).__name__}): trace a function that builds it instead."
         ) from error
 
 

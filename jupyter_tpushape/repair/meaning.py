@@ -38,7 +38,7 @@ def _inputs_lost(before: Evidence, after: Evidence) -> Iterator[Question]:
     was = _unread(before.flow, own)
     lost = [name for name in _unread(after.flow, own) if name not in was]
     if lost:
-        yield f"Is {' and '.join(lost)} meant to be ignored? No output depends on it with this edit."
+        yield f"May the model ignore {' and '.join(lost)}? With this edit, no output depends on it."
 
 
 def _unread(flow: Flow, own: bool) -> list[str]:
@@ -74,8 +74,7 @@ def _classes(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question
         stats = _stats(before, path)
         if spec.shape and spec.shape[-1] == width and stats is not None and not (stats.binary or stats.shares):
             yield (
-                f"Are the {width} values of a label classes? They are neither 0 and 1 nor shares that sum to 1: "
-                "colors of a mask, say, must first become class numbers."
+                f"Are the {width} values of a label classes? They are not 0 and 1, and do not sum to 1. Colors of a mask, for example, must first become class indices."
             )
 
 
@@ -91,9 +90,9 @@ def _numbers(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question
     if stats is None or stats.one_hot:
         return
     if stats.shares:
-        yield "May the probabilities be rounded to the likeliest class? The labels hold shares, not one-hot rows."
+        yield "May each label be rounded to its most likely class? The labels are probabilities, not one-hot vectors."
     else:
-        yield "Does each label have exactly one class? The rows are not one-hot: with none or several, argmax gives a class that is not meant."
+        yield "Does each label have exactly one class? The labels are not one-hot: with no class or several, argmax gives a wrong one."
 
 
 # -- axes keep their roles -----------------------------------------------------------------------------
@@ -110,11 +109,10 @@ def _merges(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]
     rank = len(shapes[0] or ())
     axis = edit.config["axis"] % rank if rank else 0
     if rank >= 4 and axis != _channels(node, rank):
-        yield "Are the maps meant to lie side by side? Joining them along a spatial axis does not put matching positions together."
+        yield "Did you mean to place the maps side by side? Concatenating along a spatial axis does not align matching positions."
     elif rank == 3 and axis == 2 and all(shape and shape[1] == 1 for shape in shapes):
         yield (
-            "Were the parts meant to be stacked along axis 1, one row each? Then they need one common width; along axis 2 they become one row, "
-            "and what works over the rows has a single one."
+            "Did you mean to stack along axis 1, one row each? Then all need the same size; axis 2 joins them into a single row, so later layers see only one row."
         )
 
 
@@ -134,8 +132,7 @@ def _scrambled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questi
         return
     if shape and None not in shape and None not in target and -1 not in target and crosses(shape, target):
         yield (
-            f"Is each sample really one block of numbers in this order? From {tuple(shape)} to {target} the axes are cut across: patches or "
-            "columns do not become a picture this way."
+            f"Are the values of each sample in this order? From {tuple(shape)} to {target}, the reshape mixes axes: it does not turn patches or columns into an image."
         )
 
 
@@ -149,8 +146,7 @@ def _projected(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questi
             node = before.flow.node(before.flow.into(node.id)[0].source)
         if shape and _compares(before.flow, node):
             yield (
-                f"Are the {shape[-1]} numbers on the last axis of {node.name} channels? It compares two sequences, so there is one for each position "
-                "of the second: what they weigh is usually multiplied with them, and not projected."
+                f"Are the {shape[-1]} values on the last axis of {node.name} channels? They look like scores, one per position of the second sequence. Scores are usually multiplied with it, not projected."
             )
             return
 
@@ -177,8 +173,7 @@ def _folded(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]
     reads = [after.flow.node(edge.target).op for edge in after.flow.out_of(new.id)] if new is not None else []
     if shape and len(shape) > len(target) and shape[-1] != target[-1] and any(len(axes_of(op)) > 3 for op in reads):
         yield (
-            f"Are the positions of one axis meant to become channels? From {show_shape(shape)} to {show_shape(target)} an axis is folded into "
-            "the channels; frames are shared over with TimeDistributed, or convolved together with Conv3D."
+            f"Should the positions of one axis become channels? From {show_shape(shape)} to {show_shape(target)}, an axis is merged into the channels. For frames, use TimeDistributed or Conv3D."
         )
 
 
@@ -193,7 +188,7 @@ def _pooled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]
         if node is not None and (node.kind == "input" or axes_of(node.op)):
             return
         if node is None or not passes(before.flow, node):
-            yield "Do the axes in front of the last hold positions, over which a mean makes sense? No layer says what they are."
+            yield "Are all axes before the last one positions, so that averaging over them makes sense? No layer indicates what they are."
             return
 
 
@@ -220,7 +215,7 @@ def crosses(shape: Shape, target: Shape) -> bool:
 def _rows(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
     """Rows cut off, so that arrays of different lengths fit."""
     if isinstance(edit, Transform) and edit.arguments.get("cut") and edit.arguments.get("axis") == 0:
-        yield "Does row i of each array belong to the same sample? Only then may the rows behind the shortest array be dropped."
+        yield "Is row i of each array the same sample? Only then is it safe to drop the rows after the end of the shortest array."
 
 
 def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
@@ -229,7 +224,7 @@ def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questio
         sizes = [elements(shape[1:]) for shapes in around(before.flow, node) for shape in shapes] if node is not None else []
         if node is not None and node.family == "shape" and len(set(sizes)) == 1 and None not in sizes:
             return  # it only gave the same numbers another shape
-        yield f"What is {edit.target} for? The program runs without it, and what it computed is gone."
+        yield f"Do you need {edit.target}? The program runs without it, but its computation is lost."
 
 
 _CHECKS: tuple[Check, ...] = (_classes, _numbers, _merges, _scrambled, _projected, _folded, _pooled, _rows, _left_out)

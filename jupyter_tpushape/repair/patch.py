@@ -66,7 +66,7 @@ def apply(fix: Any, path: str | Path) -> Path:
     """
     target = Path(path)
     if not fix.patch.startswith("--- "):
-        raise ValueError("This fix knows no source to change, only what to write: put its lines in by hand.")
+        raise ValueError("tpushape does not know the source file of this fix: add its lines by hand.")
     written = read_text(target)
     write_text(target, replace(written, text=patched(written.text, fix.patch)), instead_of=written)
     return target
@@ -91,7 +91,7 @@ def patched(source: str, patch: str) -> str:
         kind, text = line[:1], line[1:]
         if kind in (" ", "-"):
             if at >= len(lines) or lines[at].rstrip("\r\n") != text.rstrip("\r\n"):
-                raise StaleSource(f"Line {at + 1} is not what it was when the fix was made: trace again for a fresh fix.")
+                raise StaleSource(f"Line {at + 1} has changed since the fix was created: trace again to get a new fix.")
             if kind == " ":
                 out.append(lines[at])
             at += 1

@@ -92,7 +92,7 @@ class Search:
         tried = candidates(self.seen.evidence, finding)[:MOST_TRIED]
         for i, candidate in enumerate(tried):
             if i and self.left <= 0:
-                self.seen.limits.append(f"{len(tried) - i} more fixes were not tried: the program is large")
+                self.seen.limits.append(f"{len(tried) - i} more fixes were not tried because the program is large")
                 break
             # Others to choose from are worth little: the first is the one that an expert would take.
             if (len(held) >= ENOUGH and not held[-1][1].edits[-1].either) or (len(held) > 1 and len(self.seen.evidence.flow.nodes) > 100):
@@ -133,7 +133,7 @@ class Search:
                 chosen.setdefault(pair[1].edits[-1].either, []).append(pair)
         open_ones = [pair for pairs in chosen.values() if len(pairs) > 1 for pair in pairs]
         for candidate, trial in open_ones:
-            why = f"Which {trial.edits[-1].either[-1]} is meant? Another one runs as well, and computes something else."
+            why = f"Which {trial.edits[-1].either[-1]} did you mean? Others run too, but compute something different."
             self.asked.setdefault(id(finding), []).append(
                 Fix(candidate.title, candidate.edits, reason=why, patch=self._snippet(tuple(map(edit_of, candidate.edits))))
             )
@@ -159,7 +159,7 @@ class Search:
                         continue
                     again = self._try(trial, candidate)
                     both = Candidate(
-                        f"{done.title}; {candidate.title[:1].lower()}{candidate.title[1:]}", (), "one edit alone leaves a second fault"
+                        f"{done.title}; {candidate.title[:1].lower()}{candidate.title[1:]}", (), "One edit alone leaves a second problem."
                     )
                     if again.holds and not self._asks(finding, both, again):
                         return [(both, again)]
@@ -208,7 +208,7 @@ class Search:
     def ideas(self, finding: Finding) -> list[Fix]:
         """What could not be tried, and why."""
         found = [
-            Fix(candidate.title, candidate.edits, reason=f"not tried. {why}", patch=self._snippet(tuple(map(edit_of, candidate.edits))))
+            Fix(candidate.title, candidate.edits, reason=f"Not tried: {why}", patch=self._snippet(tuple(map(edit_of, candidate.edits))))
             for candidate, why in self.untried.get(id(finding), ())[:3]
         ]
         return [
@@ -222,7 +222,7 @@ class Search:
         progress, now = self.seen.program.progress, time.perf_counter()
         if progress is not None and now - self.start > 1 and now - self._told > 1:
             self._told = now
-            progress(f"trying fixes: {candidate.title}")
+            progress(f"Trying fixes: {candidate.title}")
         trial = attempt(start, tuple(edit_of(value) for value in candidate.edits))
         self._aliases += trial.aliases
         return trial
@@ -230,7 +230,7 @@ class Search:
     def _fix(self, candidate: Candidate, trial: Trial) -> Fix:
         assert trial.seen is not None
         values: tuple[Value, ...] = tuple(edit.value for edit in trial.edits)
-        reason = "; ".join([candidate.reason, *dict.fromkeys(trial.remarks)])
+        reason = " ".join(filter(None, [candidate.reason, *dict.fromkeys(trial.remarks)]))
         fix = Fix(candidate.title, values, trial.holds, effect_of(self.seen, trial.seen), reason=reason, proof=trial.proof, mends=True)
         fix.then = tuple(finding.rule for finding in trial.left)
         fix.after = after_of(self.seen.evidence.flow, trial.seen.evidence.flow)

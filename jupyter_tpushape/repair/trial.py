@@ -107,7 +107,7 @@ def _looked_at(made: Trial, program: Any) -> Trial:
             warnings.simplefilter("ignore")
             again = examine(program())
     except NotThere:
-        made.failed, made.absent = "there is no place for it", True
+        made.failed, made.absent = "tpushape found no place for it", True
         return made
     except CannotRebuild as error:
         made.failed, made.by_hand = str(error), True
@@ -208,7 +208,7 @@ def _in_whole_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
             return _in_text(start.whole, edits)
     except NoPlace:
         pass
-    return Trial(None, edits, failed="there is no place for it in the source", absent=True)
+    return Trial(None, edits, failed="tpushape found no place for it in the source", absent=True)
 
 
 def changed_text(seen: Examined, texts: dict[str, str]) -> Text:
@@ -229,7 +229,7 @@ def _from_text(seen: Examined, texts: dict[str, str]) -> tuple[Any, Any]:
         if adapter_for(model) is None:
             model, error = build(program.model, Recorder())
             if error is not None:
-                raise CannotRebuild(f"The program raises when it is built again: {error}") from error
+                raise CannotRebuild(f"The rebuilt program raises an error: {error}") from error
         else:
             model = _fresh(seen, model)
     if seen.model is not None and adapter_for(seen.program.model) is not None:
@@ -247,7 +247,7 @@ def _built_again(seen: Examined, edits: tuple[Edit, ...]) -> tuple[Any, Run]:
         return _fresh(seen, program.model), run
     model, error = build(program.model, recorder)
     if error is not None:
-        raise CannotRebuild(f"The program raises when it is built again: {error}") from error
+        raise CannotRebuild(f"The rebuilt program raises an error: {error}") from error
     return run.finish(seen.adapter, recorder, model), run
 
 

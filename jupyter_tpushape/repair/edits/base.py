@@ -134,7 +134,7 @@ def edit_of(value: Value) -> Edit:
     for cls in KINDS:
         if (made := cls.of(value)) is not None:
             return made
-    raise ValueError(f"No edit is written like this: {value}.")
+    raise ValueError(f"Unknown edit: {value}.")
 
 
 def arguments(config: dict[str, Any]) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class Rebatch(_Batching):
         if not hasattr(data, "element_spec"):
             parts = data if isinstance(data, tuple) else (data,)
             if any(hasattr(item, "shape") and not hasattr(item, "__array__") for item in parts):
-                raise CannotRebuild("Specs stand for data here: put batch(N, drop_remainder=True) into the pipeline that makes the data.")
+                raise CannotRebuild("The data is given as specs only: call batch(N, drop_remainder=True) in your own pipeline.")
             data = tf.data.Dataset.from_tensor_slices(tuple(part for part in parts if part is not None))
             data = data.repeat(self.repeat) if self.repeat else data
             return data.batch(self.batch, drop_remainder=self.drop_remainder)
@@ -87,7 +87,7 @@ class BatchOnce(_Batching):
         handed(text).batch_once()
 
     def shown(self, dataset: bool) -> Iterator[str]:
-        yield "# at the end of the pipeline, or leave the second batch() out:"
+        yield "# at the end of the pipeline, or remove the second batch():"
         yield "+ds = ds.unbatch()"
 
     def data(self, run: Run, data: Any) -> Any:
@@ -107,7 +107,7 @@ class ShareRows(_Batching):
         raise NoPlace
 
     def shown(self, dataset: bool) -> Iterator[str]:
-        yield "# behind the pipeline:"
+        yield "# after the pipeline:"
         yield "+options = tf.data.Options()"
         yield f"+options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.{self.policy}"
         yield "+ds = ds.with_options(options)"

@@ -39,7 +39,7 @@ class StaticMask(CodeEdit):
 
     def shown(self, dataset: bool) -> Iterator[str]:
         inner = "[" + ", ".join(["..."] + ["tf.newaxis"] * self.axes) + "]" if self.axes else ""
-        yield f"# in {self.target}, in place of tf.boolean_mask(x, mask):"
+        yield f"# in {self.target}, instead of tf.boolean_mask(x, mask):"
         yield f"+tf.where(mask{inner}, x, tf.zeros_like(x))"
 
 
@@ -68,5 +68,5 @@ class Transposed(CodeEdit):
         return [(end - len("reshape"), end, "transpose"), (source.start(shape), source.end(shape), order)]
 
     def shown(self, dataset: bool) -> Iterator[str]:
-        yield f"# in {self.target or 'the model'}, in place of the reshape:"
+        yield f"# in {self.target or 'the model'}, instead of the reshape:"
         yield f"+{spelled()}.transpose(x, {tuple(self.order)})"

@@ -106,7 +106,7 @@ class FreshOptimizer(Edit):
         source.replace(given, source.of(made[0]))
 
     def shown(self, dataset: bool) -> Iterator[str]:
-        yield "# in compile(), a new object in place of the optimizer:"
+        yield "# in compile(), a new object instead of the optimizer:"
         yield "+optimizer=type(optimizer).from_config(optimizer.get_config()),"
 
     def compile(self, run: Run, args: Any, kwargs: Any) -> Arguments:

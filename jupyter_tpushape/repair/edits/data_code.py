@@ -38,7 +38,7 @@ class DataCode(Edit):
         source.splice(found)
 
     def data(self, run: Run, data: Any) -> Any:
-        raise CannotRebuild("A pipeline that is there already cannot be put in another order: hand over the function that makes it.")
+        raise CannotRebuild("tpushape cannot reorder an existing pipeline: pass the function that creates it.")
 
 
 def _reshapes(scope: ast.AST) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
@@ -90,7 +90,7 @@ class WholeWindows(DataCode):
         return found
 
     def shown(self, dataset: bool) -> Iterator[str]:
-        yield "# in the data code, rows that fill no whole window left out:"
+        yield "# in the data code, without the rows of an incomplete last window:"
         yield f"+x[: len(x) // {self.shape[0]} * {self.shape[0]}].reshape(-1, {', '.join(map(str, self.shape))})"
 
 
@@ -207,4 +207,4 @@ class MoveStage(DataCode):
         return found
 
     def shown(self, dataset: bool) -> Iterator[str]:
-        yield f"# in the pipeline: {self.move}() moved {self.steps} up"
+        yield f"# in the pipeline: move {self.move}() up by {self.steps}"

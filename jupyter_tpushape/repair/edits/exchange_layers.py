@@ -30,7 +30,7 @@ class ExchangeLayers(Edit):
         source.splice([(source.start(one), source.end(one), second), (source.start(other), source.end(other), first)])
 
     def shown(self, dataset: bool) -> Iterator[str]:
-        yield f"# {self.target} and {self.exchange} in each other's place"
+        yield f"# swap {self.target} and {self.exchange}"
 
     def layer(self, run: Run, layer: Any) -> Any:
         pair = (self.target, self.exchange)
@@ -39,7 +39,7 @@ class ExchangeLayers(Edit):
         other = pair[1 - pair.index(layer.name)]
         source = next((obj for obj in run.recorder.alive if getattr(obj, "name", None) == other and hasattr(obj, "get_config")), None)
         if source is None:
-            raise NotThere(f"{other} is not made yet where {layer.name} is called.")
+            raise NotThere(f"{other} does not exist yet where {layer.name} is called.")
         run.done(self)
         new = run.once((id(self), layer.name), lambda: type(source).from_config({**source.get_config(), "name": other}))
         if id(source) in run.recorder.made:

@@ -132,7 +132,7 @@ class HostLayer(Edit):
         return Spec(edge.spec.shape, edge.spec.dtype)
 
     def shown(self, dataset: bool) -> Iterator[str]:
-        yield "# in the pipeline, in place of the layer in the model:"
+        yield "# in the pipeline, instead of the layer in the model:"
         yield f"+ds = ds.map(lambda x, y: ({self.target}(x), y), num_parallel_calls=tf.data.AUTOTUNE)"
 
     def hosts(self, run: Run, layer: Any) -> bool:
@@ -144,7 +144,7 @@ class HostLayer(Edit):
 
     def data(self, run: Run, data: Any) -> Any:
         if self.target not in run.hosted:
-            raise CannotRebuild(f"{self.target} was not met while the model was built.")
+            raise CannotRebuild(f"{self.target} was not found while the model was built.")
         hosted = run.hosted[self.target]
         layer = functools.partial(hosted, training=True) if self.training else hosted
         if hasattr(data, "element_spec"):

@@ -76,7 +76,7 @@ class InScope(Edit):
         source.splice([(start, end, f"with {name}.scope():\n{text}")])
 
     def shown(self, dataset: bool) -> Iterator[str]:
-        yield "# around the lines that build and compile:"
+        yield "# around the lines that build and compile the model:"
         yield "+with strategy.scope():"
 
     def builder(self, run: Run, build: Any, strategy: Any) -> Any:

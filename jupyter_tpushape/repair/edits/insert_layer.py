@@ -91,7 +91,7 @@ class InsertLayer(Edit):
                 return
             if self._each_its_own(text, source, names, call):
                 return
-            text.remarks.append(f"the line makes {len({other.name for other in shared})} layers, and all of them get it")
+            text.remarks.append(f"This line creates {len({other.name for other in shared})} layers; the change applies to all of them.")
         self._around_call(text, source, names, call)
 
     def _each_its_own(self, text: Text, source: Source, names: Names, call: ast.Call) -> bool:
@@ -116,7 +116,7 @@ class InsertLayer(Edit):
                 literal = argument(ast.parse(new, mode="eval").body, key, [key])  # type: ignore[arg-type]  # a constructor's call
                 assert literal is not None
                 new = f"{new[: literal.col_offset]}{size.id}{new[literal.end_col_offset :]}"
-                text.remarks.append("what has that size already stays as it is")
+                text.remarks.append("Tensors that already have this size are unchanged.")
                 source.splice([*changes, *enclosed(source, around, "", f" if {around.id}.shape[-1] == {size.id} else {new}({around.id})")])
                 return True
         return False
@@ -201,7 +201,7 @@ class InsertLayer(Edit):
         if twins and called is not None and self._each_its_own(text, source, names, called):
             return
         if twins:
-            text.remarks.append(f"the line makes {len(twins) + 1} layers, and all of them get it")
+            text.remarks.append(f"This line creates {len(twins) + 1} layers; the change applies to all of them.")
         if called is not None:
             self._around_call(text, source, names, called)
             return
@@ -220,7 +220,7 @@ class InsertLayer(Edit):
 
     def shown(self, dataset: bool) -> Iterator[str]:
         where = f"input {self.input + 1} of {self.target}" if self.input is not None else self.target
-        yield f"# {'in front of' if self.position == 'before' else 'behind'} {where}:"
+        yield f"# {'before' if self.position == 'before' else 'behind'} {where}:"
         config = ", ".join(f"{key}={value!r}" for key, value in self.config.items())
         yield f"+layers.{self.layer_class}({config}),"
 

@@ -35,7 +35,7 @@ class LayerConfig(Edit):
                 if self._of_one(text, obj, key):
                     del left[key]
             if left:
-                text.remarks.append(f"the line makes {len(twins) + 1} layers, and all of them change")
+                text.remarks.append(f"This line creates {len(twins) + 1} layers; the change applies to all of them.")
         if left:
             source.splice(configured(source, names, call, type(obj), left, text.seen.adapter.Layer, obj.get_config()))
 

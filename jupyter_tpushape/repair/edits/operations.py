@@ -30,7 +30,7 @@ class Operation:
         """
         text = (self.numpy if package == "np" else self.tensor)("x", spec, **arguments)
         if not text:
-            raise CannotRebuild("This change is one of a tf.data pipeline: make a dataset of the arrays first.")
+            raise CannotRebuild("This change needs a tf.data pipeline: create a dataset from the arrays first.")
         return eval(f"lambda x: {text}", {package: module})  # type: ignore[no-any-return]
 
 

@@ -67,5 +67,5 @@ class Regroup(Edit):
 
     def data(self, run: Run, data: Any) -> Any:
         if not hasattr(data, "element_spec"):
-            raise CannotRebuild("Only the elements of a tf.data pipeline can be put together in another way.")
+            raise CannotRebuild("Only the elements of a tf.data pipeline can be regrouped.")
         return data.map(eval(self._function))

@@ -28,7 +28,7 @@ class ReplaceLayer(Edit):
         obj = text.object(self.target)
         source, names, call = text.made(obj)
         if twins := text.twins(obj):
-            text.remarks.append(f"the line makes {len(twins) + 1} layers, and all of them change")
+            text.remarks.append(f"This line creates {len(twins) + 1} layers; the change applies to all of them.")
         cls = text.layer_class(self.layer_class)
         name, changes = names.spell(cls, call, call.func)
         if not self.keep:
@@ -60,7 +60,7 @@ class ReplaceLayer(Edit):
 
     def shown(self, dataset: bool) -> Iterator[str]:
         config = ", ".join(f"{key}={literal(value)}" for key, value in self.config.items())
-        yield f"# in place of {self.target}:"
+        yield f"# instead of {self.target}:"
         yield f"+layers.{self.layer_class}({config}),"
 
     # -- while the program is built again ----------------------------------------------------------

@@ -212,7 +212,7 @@ class Run:
                 self.done(edit)
         missing = [edit for edit in self.edits if id(edit) not in self.applied and not edit.data_only and edit.kind != "loss"]
         if missing:
-            raise NotThere(f"The edit of {missing[0].target} found no place in the program: apply it to the source by hand.")
+            raise NotThere(f"tpushape found no place in the program to edit {missing[0].target}: change the source by hand.")
         return model
 
     def data(self, data: Any) -> Any:

@@ -75,7 +75,7 @@ class Transform(Edit):
         if hasattr(data, "element_spec"):
             return self._mapped(data)
         if is_loader(data) or callable(getattr(data, "__next__", None)) or type(data).__mro__[-2].__name__ in ("PyDataset", "Sequence"):
-            raise CannotRebuild("A generator's elements cannot be changed from outside: put the transform into the generator.")
+            raise CannotRebuild("tpushape cannot change the elements of a generator: apply the transform inside the generator.")
         parts = list((*data, None, None)[:3] if isinstance(data, tuple) else (data, None, None))
         index = _ROLES[self.role]
         parts[index] = at(parts[index], self.path, self._on_array)
@@ -119,7 +119,7 @@ def at(value: Any, path: tuple[Any, ...], change: Callable[[Any], Any]) -> Any:
     if isinstance(value, dict):
         return {name: at(item, rest, change) if name == key else item for name, item in value.items()}
     if not isinstance(value, (list, tuple)):
-        raise CannotRebuild(f"The data has no part {key!r}.")
+        raise CannotRebuild(f"The data has no element {key!r}.")
     return type(value)(at(item, rest, change) if i == key else item for i, item in enumerate(value))
 
 

@@ -36,7 +36,7 @@ class WrapLayer(Edit):
             raise NoPlace
         source, names, call = text.made(obj)
         if twins := text.twins(obj):
-            text.remarks.append(f"the line makes {len(twins) + 1} layers, and all of them change")
+            text.remarks.append(f"This line creates {len(twins) + 1} layers; the change applies to all of them.")
         name, changes = names.spell(text.layer_class(self.wrapper), call, call.func)
         source.splice([*changes, *enclosed(source, call, f"{name}(", ")")])
 

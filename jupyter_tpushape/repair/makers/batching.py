@@ -42,7 +42,7 @@ def batch_dataset(evidence: Evidence, finding: Finding) -> Made:
     yield (
         f"Batch the dataset: .batch({size}{', drop_remainder=True' if drop else ''})",
         [Edit("batching", "data", {"op": "add-batch", "batch": size, "drop_remainder": drop})],
-        "fit takes batches from a dataset, and does not make them",
+        "fit expects a batched dataset and does not batch it itself.",
     )
 
 
@@ -55,9 +55,9 @@ def batch_once(evidence: Evidence, finding: Finding) -> Made:
     declared = [spec.rank for _, spec in evidence.declared or [] if spec.rank is not None]
     if sample.batchings > 1 and ranks and (not declared or [rank - 1 for rank in ranks] == declared):
         yield (
-            "Batch once: unbatch() behind the second batch(), or leave that one out",
+            "Batch only once: add unbatch() after the second batch(), or remove that batch()",
             [Edit("batching", "data", {"op": "unbatch"})],
-            f"the pipeline calls batch() {sample.batchings} times, and each call adds an axis",
+            f"The pipeline calls batch() {sample.batchings} times, and each call adds an axis.",
         )
 
 
@@ -70,7 +70,7 @@ def whole_graph(evidence: Evidence, finding: Finding) -> Made:
         yield (
             f"Feed all {rows} rows in one batch",
             [Edit("batching", "data", {"batch": rows, "drop_remainder": False})],
-            f"{show(across[0])} has one number for each of them; do not shuffle, and do not split it",
+            f"{show(across[0])} has one value per row, so do not shuffle or split the data.",
         )
 
 
@@ -80,9 +80,9 @@ def declared_rows(evidence: Evidence, finding: Finding) -> Made:
     stateful = any(node.config.get("stateful") for node in evidence.flow.nodes)
     if len(declared) == 1 and (size := declared.pop()) and stateful:
         yield (
-            f"Batch {size} rows and drop the remainder",
+            f"Use batches of {size} rows and drop the remainder",
             [Edit("batching", "data", {"batch": size, "drop_remainder": True})],
-            "a stateful layer keeps one state for each row of the declared batch",
+            "A stateful layer keeps one state for each row of the declared batch.",
         )
 
 
@@ -98,12 +98,12 @@ def static_batch(evidence: Evidence, finding: Finding) -> Made:
     for size in dict.fromkeys(n for n in sizes if n > 0):
         short = rows is not None and rows < size
         detail = {"batch": size, "drop_remainder": True, **({"repeat": -(-size // rows)} if short and rows else {})}
-        shared = f": {size // replicas} for each of {replicas} replicas" if replicas > 1 else ""
-        title = f"Batch {size} rows and drop the remainder{shared}"
+        shared = f" ({size // replicas} for each of {replicas} replicas)" if replicas > 1 else ""
+        title = f"Use batches of {size} rows and drop the remainder{shared}"
         yield (
             title,
             [Edit("batching", "data", detail)],
-            "one program for every step" + ("; repeated, since there are fewer rows" if short else ""),
+            "Every step then runs the same program." + (" The data is repeated because it has fewer rows." if short else ""),
         )
 
 
@@ -137,7 +137,7 @@ def static_lengths(evidence: Evidence, finding: Finding) -> Made:
         yield (
             f"Pad every sequence to {sizes} steps",
             edits,
-            "one program for every step; a longer sequence raises; ds.bucket_by_sequence_length makes a few lengths in place of one",
+            "Every step then runs the same program. Longer sequences raise an error; for several lengths, use ds.bucket_by_sequence_length.",
         )
 
 
@@ -150,7 +150,7 @@ def declared_lengths(evidence: Evidence, finding: Finding) -> Made:
         (door, want), *_ = evidence.declared or []
         sizes = {axis: size for _, axis, size in longest}
         row = tuple(sizes.get(axis, n) for axis, n in enumerate(want.shape or ()))[1:]
-        yield f"{title}, and declare {show_shape(row)}", [*edits, declaration(evidence, door, row)], reason
+        yield f"{title} and declare {show_shape(row)}", [*edits, declaration(evidence, door, row)], reason
 
 
 def static_both(evidence: Evidence, finding: Finding) -> Made:
@@ -164,18 +164,18 @@ def cache_first(evidence: Evidence, finding: Finding) -> Made:
     """``cache`` in front of a random stage: what is drawn anew each epoch is not kept."""
     for steps in (1, 2, 3):
         yield (
-            f"Cache before the random stage: cache() moved {steps} stage{'s' * (steps > 1)} up",
+            f"Cache before the random stage: move cache() up by {steps} stage{'s' * (steps > 1)}",
             [Edit("batching", "data", {"op": "source", "move": "cache", "steps": steps})],
-            "what is random is drawn again in every epoch",
+            "Random values are then drawn again in every epoch.",
         )
 
 
 def share_by_rows(evidence: Evidence, finding: Finding) -> Made:
     """Rows shared out instead of files."""
     yield (
-        "Let each host take its share of the rows: auto_shard_policy = DATA",
+        "Shard the rows across hosts: auto_shard_policy = DATA",
         [Edit("batching", "data", {"op": "options", "policy": "DATA"})],
-        "there are no files to share out",
+        "There are no files to shard.",
     )
 
 

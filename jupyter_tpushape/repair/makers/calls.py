@@ -29,9 +29,9 @@ def call_layer(evidence: Evidence, finding: Finding) -> Made:
         rest = ", ".join([ast.unparse(item) for item in call.args if item is not given[0]] + [ast.unparse(word) for word in call.keywords])
         tensor = ast.unparse(given[0])
         yield (
-            f"Make {fact.cls} and call it on {tensor}",
+            f"Create {fact.cls} first, then call it on {tensor}",
             [line.edit(call, f"{ast.unparse(call.func)}({rest})({tensor})").value],
-            "a layer is made with its settings and then called on its input",
+            "A layer is created with its settings and then called on its input.",
         )
 
 
@@ -47,9 +47,9 @@ def looked_up(evidence: Evidence, finding: Finding) -> Made:
             if ast.unparse(statement.value) == fact.name and set(names) == {name for name, _ in fact.keys}:
                 tensors = ", ".join(f"{fact.name}[{dict(fact.keys)[name]!r}]" for name in names)
                 yield (
-                    f"Look the tensors of {fact.name} up by their keys",
+                    f"Look up the tensors of {fact.name} by key",
                     [line.edit(statement.value, tensors).value],
-                    "each name gets the tensor whose key it got",
+                    "Each variable then gets the tensor for its key.",
                 )
 
 
@@ -70,9 +70,9 @@ def missing_axis(evidence: Evidence, finding: Finding) -> Made:
         words = [f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords]
         written = ", ".join([*map(ast.unparse, call.args), *words, f"axis={axis}"])
         yield (
-            f"Join along {'the last axis' if axis == -1 else f'axis {axis}'} at {line.at}: axis={axis}",
+            f"Concatenate along {'the last axis' if axis == -1 else f'axis {axis}'} at {line.at}: axis={axis}",
             [line.edit(call, f"{ast.unparse(call.func)}({written})", choice="axis").value],
-            "axis 0 is the batch" if axis == -1 else "every other axis agrees",
+            "Axis 0 is the batch." if axis == -1 else "All other axes match.",
         )
 
 

@@ -35,7 +35,7 @@ def of_its_own(evidence: Evidence, finding: Finding) -> Made:
         else:
             continue
         yield (
-            f"Give each sample the number of its own class from {short(weights[0])} at {line.at}",
+            f"Use the entry of {short(weights[0])} for each sample's class at {line.at}",
             [line.edit(weights[0], new, module).value],
-            f"{short(weights[0])} has one number for each of {reason.classes} classes",
+            f"{short(weights[0])} has one value for each of {reason.classes} classes.",
         )

@@ -15,9 +15,9 @@ def recount(evidence: Evidence, finding: Finding) -> Made:
     shape = list(finding.fact.wanted) if isinstance(finding.fact, Unfilled) else []
     if len(shape) > 1 and shape[0] > 0:
         yield (
-            f"Let NumPy count the rows: reshape(-1, {', '.join(map(str, shape[1:]))})",
+            f"Let NumPy infer the number of rows: reshape(-1, {', '.join(map(str, shape[1:]))})",
             [Edit("data-transform", "data", {"op": "source", "shape": shape})],
-            "each array has its own number of rows",
+            "Each array has a different number of rows.",
         )
 
 
@@ -27,9 +27,9 @@ def yield_tuple(evidence: Evidence, finding: Finding) -> Made:
     if isinstance(finding.fact, Refused) and finding.fact.code in ("element-list", "parts-list") and sample is not None and sample.stages:
         name, parts = sample.stages[0].function, [i for i, part in enumerate((sample.x, sample.y, sample.weight)) if isinstance(part, list)]
         yield (
-            f"Make the lists in {name} tuples",
+            f"Change the lists in {name} to tuples",
             [Edit("data-transform", "data", {"op": "yield_tuple", "function": name, "parts": parts})],
-            "a tuple is taken apart into inputs and labels, a list is not",
+            "Keras unpacks a tuple into inputs and labels, but not a list.",
         )
 
 
@@ -40,9 +40,9 @@ def pad_rows(evidence: Evidence, finding: Finding) -> Made:
         return
     if (length := declared[0][1]) is not None:
         yield (
-            f"Pad the rows to {length}, with zeros in front",
+            f"Pad each row to {length} at the start, with zeros",
             [Edit("data-transform", "x", {"op": "pad_rows", "length": length})],
-            "as keras.utils.pad_sequences does; longer rows keep their last ids",
+            "Like keras.utils.pad_sequences: longer rows keep their last ids.",
         )
 
 
@@ -54,9 +54,9 @@ def group_rows(evidence: Evidence, finding: Finding) -> Made:
         row, parts = (want.shape or ())[1:], (got.shape or ())[1:]
         if len(row) == len(parts) + 1 and row[0] and row[1:] == parts and len(counts) == 2 and counts[0] == row[0] * counts[1] and labels:
             yield (
-                f"Put {row[0]} rows together to a sample of {show_shape(row)}",
+                f"Group every {row[0]} rows into one sample of {show_shape(row)}",
                 [Edit("data-transform", "x", {"op": "group_rows", "shape": list(row), **where(path)})],
-                f"{counts[0]} rows for {counts[1]} labels are {row[0]} to each",
+                f"{counts[0]} rows for {counts[1]} labels make {row[0]} rows per label.",
             )
 
 
@@ -65,9 +65,9 @@ def transpose_rows(evidence: Evidence, finding: Finding) -> Made:
     rows = [leaf.concrete for _, leaf in evidence.sample.leaves()] if evidence.sample is not None else []
     if evidence.declared and len(evidence.x) == 1 and len(rows) > 1 and rows[0] is not None and len(rows[0]) == 2:
         yield (
-            "Transpose the data: one sample a row",
+            "Transpose the data: one sample per row",
             [Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0]})],
-            "there are as many columns as labels",
+            "The data has as many columns as there are labels.",
         )
 
 
@@ -86,9 +86,9 @@ def transpose_all(evidence: Evidence, finding: Finding) -> Made:
             Edit("label-transform", "y", {"op": "transpose", "perm": [1, 0]}),
         ]
         yield (
-            "Transpose data and labels: one sample a row",
+            "Transpose data and labels: one sample per row",
             edits,
-            f"both have {x[1]} columns, and the model reads {counts[0]} numbers a sample",
+            f"Both have {x[1]} columns, and the model reads {counts[0]} values per sample.",
         )
 
 
@@ -99,9 +99,9 @@ def whole_windows(evidence: Evidence, finding: Finding) -> Made:
         return
     shape = list(fact.wanted)
     yield (
-        f"Leave out the last rows, which fill no window of {shape[0]}",
+        f"Drop the last rows, which do not fill a window of {shape[0]}",
         [Edit("data-transform", "data", {"op": "source", "shape": shape, "fill": True})],
-        "the windows before them stay as they are",
+        "The windows before them are unchanged.",
     )
     ratio, rest = divmod(fact.have, elements(tuple(shape)) or 1)
     if not rest and ratio > 1:
@@ -111,11 +111,11 @@ def whole_windows(evidence: Evidence, finding: Finding) -> Made:
             if spec.shape is not None and list(spec.shape[1:]) == shape[1:]:
                 row = (*shape[1:-1], last)
                 yield (
-                    f"Read {last} channels: reshape to {show_shape((shape[0], *row))} and declare {show_shape(row)}",
+                    f"Use {last} channels: reshape to {show_shape((shape[0], *row))} and declare {show_shape(row)}",
                     [*edits, declaration(evidence, door, row)],
-                    f"each row holds {ratio} times as many numbers",
+                    f"Each row has {ratio} times as many values.",
                 )
-        yield f"Read {last} for the last axis of the reshape", edits, f"each row holds {ratio} times as many numbers"
+        yield f"Use {last} as the size of the last axis in the reshape", edits, f"Each row has {ratio} times as many values."
 
 
 def shared_rows(evidence: Evidence, finding: Finding) -> Made:
@@ -129,7 +129,7 @@ def shared_rows(evidence: Evidence, finding: Finding) -> Made:
         edits.append(Edit(kind, path[0], {"op": "pad_axis", "axis": 0, "size": shared, "cut": True, **where(path)}))
     if edits:
         yield (
-            f"Keep the first {shared} rows, which all the arrays have",
+            f"Keep the first {shared} rows, which all arrays have",
             edits,
-            "right only where row for row belongs together; the rows behind them are not used",
+            "Correct only if row i of each array is the same sample. Later rows are dropped.",
         )

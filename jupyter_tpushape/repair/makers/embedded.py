@@ -20,9 +20,9 @@ def one_width(evidence: Evidence, finding: Finding) -> Made:
     width = max((n for n in widths if n is not None), default=0)
     if width and len(widths) == len(edges):
         yield (
-            f"Give every embedding the same width: output_dim={width}",
+            f"Use the same output_dim={width} for every embedding",
             [configure(maker.name, output_dim=width) for maker in makers],
-            "they meet number by number, so they need one width; any one number will do",
+            "Embeddings that are merged need the same size; any size works.",
         )
 
 
@@ -41,7 +41,7 @@ def flat_embeddings(evidence: Evidence, finding: Finding) -> Made:
     if long and all(maker in long or (shape is not None and len(shape) == 2) for maker, shape in makers):
         names = [maker.name for maker in long]
         shown = " and ".join(names) if len(names) < 3 else f"all {len(names)} embeddings"
-        yield f"Flatten {shown}", [append(name, "Flatten") for name in names], "every number is kept: one vector a row"
+        yield f"Flatten {shown}", [append(name, "Flatten") for name in names], "Keeps every value: one vector per sample."
 
 
 def flat_factors(evidence: Evidence, finding: Finding) -> Made:
@@ -56,7 +56,7 @@ def flat_factors(evidence: Evidence, finding: Finding) -> Made:
     if outer_product(evidence, node):
         names = list(dict.fromkeys(evidence.flow.node(edge.source).name for edge in evidence.flow.into(node.id)))
         yield (
-            f"Flatten {' and '.join(names)}: {node.name} then multiplies vectors",
+            f"Add Flatten after {' and '.join(names)}: {node.name} then multiplies vectors",
             [append(name, "Flatten") for name in names],
-            "one value per sample",
+            "The result is one value per sample.",
         )

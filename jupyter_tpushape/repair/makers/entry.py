@@ -37,9 +37,9 @@ def declare_rows(evidence: Evidence, finding: Finding) -> Made:
         if 0 in row:
             continue
         yield (
-            f"Declare the input as {show_shape(row)}, which is what a row of the data is",
+            f"Declare the input as {show_shape(row)}, the shape of a row of the data",
             [declaration(evidence, door, row)],
-            "the data is as it is; the declaration follows it",
+            "Keeps your data and changes only the declared shape.",
         )
 
 
@@ -50,12 +50,12 @@ def ids_of_rows(evidence: Evidence, finding: Finding) -> Made:
         return
     doors = [door for (door, _), (path, _) in matched(evidence) if path == fact.path]
     yield (
-        "Hand over ids in place of one-hot rows: argmax over the last axis",
+        "Pass ids instead of one-hot vectors: argmax over the last axis",
         [
             Edit("data-transform", "x", {"op": "argmax", **where(fact.path)}),
             *(declaration(evidence, door, fact.shape[1:-1]) for door in doors),
         ],
-        f"each row of {fact.shape[-1]} stands for one id",
+        f"Each one-hot vector of {fact.shape[-1]} values stands for one id.",
     )
 
 
@@ -67,7 +67,7 @@ def declare_text(evidence: Evidence, finding: Finding) -> Made:
             yield (
                 f'Declare {found.word} as text: dtype="string"',
                 [Edit("input-shape", found.name, {"index": found.place, "shape": list(want.shape[1:]), "dtype": "string"})],
-                "a number is what an input takes unless it says otherwise",
+                "An input is numeric unless its dtype says otherwise.",
             )
 
 
@@ -82,9 +82,9 @@ def declare_wanted(evidence: Evidence, finding: Finding) -> Made:
     for (door, want), (_, got) in matched(evidence):
         if want.shape is not None and got.shape is not None and len(want.shape) != wanted == len(got.shape):
             yield (
-                f"Declare the input as {show_shape(got.shape[1:])}, which is what a row of the data is",
+                f"Declare the input as {show_shape(got.shape[1:])}, the shape of a row of the data",
                 [declaration(evidence, door, got.shape[1:])],
-                f"the data has the axes that {first.name} reads",
+                f"The data has the axes that {first.name} expects.",
             )
 
 
@@ -96,9 +96,9 @@ def declare_known(evidence: Evidence, finding: Finding) -> Made:
         row = tuple(size if declared is None else declared for declared, size in zip(want.shape[1:], got.shape[1:], strict=True))
         if None in want.shape[1:] and None not in row and not _varies(evidence, path):
             yield (
-                f"Declare the input as {show_shape(row)}, which is what a row of the data is",
+                f"Declare the input as {show_shape(row)}, the shape of a row of the data",
                 [declaration(evidence, door, row)],
-                "the axis that was left open has this size in the data",
+                "The axis that was declared as None has this size in the data.",
             )
 
 
@@ -113,9 +113,9 @@ def declare_exact(evidence: Evidence, finding: Finding) -> Made:
     for (door, want), (_, got) in matched(evidence):
         if want.shape is not None and got.shape is not None and len(want.shape) != len(got.shape) and None not in got.shape[1:]:
             yield (
-                f"Declare the input as {show_shape(got.shape[1:])}, which is what a row of the data is",
+                f"Declare the input as {show_shape(got.shape[1:])}, the shape of a row of the data",
                 [declaration(evidence, door, got.shape[1:])],
-                "the axis of size 1 goes through to the merge",
+                "The axis of size 1 is then kept up to the merge.",
             )
 
 
@@ -124,9 +124,9 @@ def declare_inner(evidence: Evidence, finding: Finding) -> Made:
     for door, _, want, _ in misfits(evidence):
         if want.shape and len(want.shape) > 2:
             yield (
-                f"Declare one sample only: {show_shape(want.shape[2:])}",
+                f"Declare the shape of one sample: {show_shape(want.shape[2:])}",
                 [declaration(evidence, door, want.shape[2:])],
-                "an input shape describes one sample",
+                "An input shape does not include the batch axis.",
             )
 
 
@@ -138,24 +138,24 @@ def add_batch_axis(evidence: Evidence, finding: Finding) -> Made:
         if len(want.shape) != len(got.shape) + 1 and finding.rule != "missing-batch-axis":
             continue
         grow = Edit("data-transform", "x", {"op": "expand_dims", "axis": 0, **where(path)})
-        yield "Give the sample a batch axis: x[None]", [grow], "predict and fit take batches"
+        yield "Add a batch axis to the sample: x[None]", [grow], "predict and fit expect batches."
         if len(evidence.y) == 1 and len(evidence.x) == 1:
             labels = Edit("label-transform", "y", {"op": "expand_dims", "axis": 0})
-            yield "Give the sample and its label a batch axis: x[None], y[None]", [grow, labels], "predict and fit take batches"
+            yield "Add a batch axis to the sample and its label: x[None], y[None]", [grow, labels], "predict and fit expect batches."
 
 
 def transpose_data(evidence: Evidence, finding: Finding) -> Made:
     """A column becomes a row."""
     for door, path, _, got in misfits(evidence):
         yield (
-            "Transpose the data: one row instead of a column",
+            "Transpose the data: one row instead of one column",
             [Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0], **where(path)})],
-            "as many numbers as the model declares, in one sample",
+            "The data has as many values as the model declares for one sample.",
         )
         yield (
             f"Declare the input as {show_shape(got.shape[1:])}",
             [declaration(evidence, door, got.shape[1:])],
-            "each number is then a sample of its own",
+            "Each value is then a separate sample.",
         )
 
 
@@ -193,7 +193,7 @@ def permute_data(evidence: Evidence, finding: Finding) -> Made:
             yield (
                 f"Transpose the data to {show_shape(target)}",
                 [Edit("data-transform", "x", {"op": "transpose", "perm": perm, **where(path)})],
-                "the layers work on the declared axes" if _declared_for(evidence) else "every number is kept; the declaration stays",
+                "The layers expect the declared order of axes." if _declared_for(evidence) else "Keeps every value and the declared shape.",
             )
 
 
@@ -220,7 +220,7 @@ def cast_data(evidence: Evidence, finding: Finding) -> Made:
         if spec.dtype.startswith(("int", "uint", "bool", "float64")) and not any(node.op == "Embedding" for node in evidence.flow.nodes)
     ]
     if edits:
-        yield f"Cast the data to float32: it is {evidence.x[0][1].dtype}", edits, "layers compute in float32; every number is kept"
+        yield f"Cast the data from {evidence.x[0][1].dtype} to float32", edits, "Layers compute in float32; no value is lost."
 
 
 def reshape_data(evidence: Evidence, finding: Finding) -> Made:
@@ -233,13 +233,13 @@ def reshape_data(evidence: Evidence, finding: Finding) -> Made:
             yield (
                 "Flatten each row of the data",
                 [Edit("data-transform", "x", {"op": "flatten_rows", **where(path)})],
-                "the numbers stay in their order",
+                "The values keep their order.",
             )
         else:
             yield (
                 f"Reshape each row of the data to {show_shape(target)}",
                 [Edit("data-transform", "x", {"op": "reshape_rows", "shape": list(target), **where(path)})],
-                "the numbers stay in their order",
+                "The values keep their order.",
             )
 
 
@@ -251,9 +251,9 @@ def declare_and_reshape(evidence: Evidence, finding: Finding) -> Made:
         if first is None or None in target:
             continue
         layer = {"layer": "Flatten", "config": {}} if len(target) == 1 else {"layer": "Reshape", "config": {"target_shape": list(target)}}
-        yield f"Declare {show_shape(got.shape[1:])} and put {layer['layer']} in front of {first}", [
+        yield f"Declare {show_shape(got.shape[1:])} and add {layer['layer']} before {first}", [
             declaration(evidence, door, got.shape[1:]), Edit("insert-layer", first, {**layer, "position": "before"}),
-        ], "the model takes the data as it is"  # fmt: skip
+        ], "The model then takes the data without changes."  # fmt: skip
 
 
 def _first_layer(evidence: Evidence, path: KeyPath) -> str | None:
@@ -279,34 +279,34 @@ def rank_data(evidence: Evidence, finding: Finding) -> Made:
                 if all(a is None or a == b for a, b in zip(target, grown, strict=True)):
                     at = -1 if axis == len(target) else axis
                     yield (
-                        f"Give the data the missing axis: rows of {show_shape(grown)}",
+                        f"Add the missing axis to the data: rows of {show_shape(grown)}",
                         [Edit("data-transform", "x", {"op": "expand_dims", "axis": at, **at_leaf})],
-                        "an axis of size 1 adds no number",
+                        "An axis of size 1 does not add values.",
                     )
         if len(row) - 1 == len(target):
             for axis in range(1, len(got.shape)):
                 less = tuple(n for i, n in enumerate(got.shape) if i != axis)[1:]
                 if got.shape[axis] == 1 and all(a is None or a == b for a, b in zip(target, less, strict=True)):
                     yield (
-                        f"Drop the surplus axis of the data: rows of {show_shape(less)}",
+                        f"Squeeze the extra axis of the data: rows of {show_shape(less)}",
                         [Edit("data-transform", "x", {"op": "squeeze", "axis": axis, **at_leaf})],
-                        "an axis of size 1 holds no number of its own",
+                        "Squeezing an axis of size 1 keeps every value.",
                     )
         yield from declare_rows(evidence, finding)
         if len(row) < len(target):
             grown = (*row, *([1] * (len(target) - len(row))))
-            yield f"Give the data a last axis and declare {show_shape(grown)}", [
+            yield f"Add a last axis to the data and declare {show_shape(grown)}", [
                 Edit("data-transform", "x", {"op": "expand_dims", "axis": -1, **at_leaf}), declaration(evidence, door, grown),
-            ], "an axis of size 1 adds no number"  # fmt: skip
+            ], "An axis of size 1 does not add values."  # fmt: skip
             if len(row) == 1:
                 grown = (1, *row)
-                yield f"Read each row as one time step and declare {show_shape(grown)}", [
+                yield f"Treat each row as one time step and declare {show_shape(grown)}", [
                     Edit("data-transform", "x", {"op": "expand_dims", "axis": 1, **at_leaf}), declaration(evidence, door, grown),
-                ], "a sequence of one step; every number is kept"  # fmt: skip
+                ], "Each sample is a sequence of one step; every value is kept."  # fmt: skip
         if len(row) > len(target):
             yield "Flatten each row of the data and declare its length", [
                 Edit("data-transform", "x", {"op": "flatten_rows", **at_leaf}), declaration(evidence, door, (elements(row),)),
-            ], "axes are lost"  # fmt: skip
+            ], "The axes of a sample are lost."  # fmt: skip
 
 
 def rank_declared(evidence: Evidence, finding: Finding) -> Made:
@@ -316,17 +316,17 @@ def rank_declared(evidence: Evidence, finding: Finding) -> Made:
             continue
         at_leaf = where(path)
         row = got.shape[1:]
-        yield f"Give the data a last axis of size 1 and declare {show_shape((*row, 1))}", [
+        yield f"Add a last axis of size 1 to the data and declare {show_shape((*row, 1))}", [
             Edit("data-transform", "x", {"op": "expand_dims", "axis": -1, **at_leaf}), declaration(evidence, door, (*row, 1)),
-        ], "an axis of size 1 adds no number"  # fmt: skip
+        ], "An axis of size 1 does not add values."  # fmt: skip
         if len(row) == 1:
-            yield f"Read each row as one time step and declare {show_shape((1, *row))}", [
+            yield f"Treat each row as one time step and declare {show_shape((1, *row))}", [
                 Edit("data-transform", "x", {"op": "expand_dims", "axis": 1, **at_leaf}), declaration(evidence, door, (1, *row)),
-            ], "a sequence of one step; every number is kept"  # fmt: skip
+            ], "Each sample is a sequence of one step; every value is kept."  # fmt: skip
         if len(row) > 1 and row[-1] == 1:
-            yield f"Drop the last axis of the data and declare {show_shape(row[:-1])}", [
+            yield f"Squeeze the last axis of the data and declare {show_shape(row[:-1])}", [
                 Edit("data-transform", "x", {"op": "squeeze", "axis": -1, **at_leaf}), declaration(evidence, door, row[:-1]),
-            ], "an axis of size 1 holds no number of its own"  # fmt: skip
+            ], "Squeezing an axis of size 1 keeps every value."  # fmt: skip
 
 
 def rank_undeclared(evidence: Evidence, finding: Finding) -> Made:
@@ -339,9 +339,9 @@ def rank_undeclared(evidence: Evidence, finding: Finding) -> Made:
     if evidence.flow.node(edges[0].source).kind == "input" and wanted == len(shape) + 1:
         grown = (*shape[1:], 1)
         yield (
-            f"Give the data the missing axis: rows of {show_shape(grown)}",
+            f"Add the missing axis to the data: rows of {show_shape(grown)}",
             [Edit("data-transform", "x", {"op": "expand_dims", "axis": -1})],
-            "an axis of size 1 adds no number",
+            "An axis of size 1 does not add values.",
         )
 
 
@@ -358,7 +358,7 @@ def image_rows(evidence: Evidence, finding: Finding) -> Made:
         yield (
             f"Reshape each row of the data to an image: {(side, side, channels)}",
             [Edit("data-transform", "x", {"op": "reshape_rows", "shape": [side, side, channels]})],
-            f"{shape[1]} is {side} by {side}" + (f" by {channels}" if channels > 1 else ""),
+            f"{shape[1]} is {side} × {side}" + (f" × {channels}." if channels > 1 else "."),
         )
 
 
@@ -373,7 +373,7 @@ def grey_for_backbone(evidence: Evidence, finding: Finding) -> Made:
             yield (
                 "Repeat the single channel 3 times",
                 [Edit("data-transform", "x", {"op": "repeat_last", "times": 3, **where(path)})],
-                "a grey image as a color one, as the network's weights expect it",
+                "The pretrained weights expect color images; this repeats the gray channel.",
             )
 
 
@@ -385,15 +385,15 @@ def resize_axis(evidence: Evidence, finding: Finding) -> Made:
             continue
         if len(got.shape) == 4 and want.shape[-1] == 1:
             yield (
-                "Turn the images to grey: the mean over their channels",
+                "Convert the images to grayscale: average their channels",
                 [Edit("data-transform", "x", {"op": "mean_last", **at_leaf})],
-                "colour is lost",
+                "Color information is lost.",
             )
         if len(got.shape) == 4 and got.shape[-1] == 1 and want.shape[-1]:
             yield (
                 f"Repeat the single channel {want.shape[-1]} times",
                 [Edit("data-transform", "x", {"op": "repeat_last", "times": want.shape[-1], **at_leaf})],
-                "a grey image as a colour one",
+                "Turns a grayscale image into a color image.",
             )
         off = [i for i in range(1, len(got.shape)) if want.shape[i] not in (None, got.shape[i])]
         first = _first_layer(evidence, path)
@@ -401,9 +401,9 @@ def resize_axis(evidence: Evidence, finding: Finding) -> Made:
             size = {"height": want.shape[1], "width": want.shape[2]}
             resize = Edit("insert-layer", first, {"layer": "Resizing", "config": size, "position": "before"})
             yield (
-                f"Resize the images to {want.shape[1]} by {want.shape[2]}: Resizing in front of {first}",
+                f"Resize the images to {want.shape[1]} × {want.shape[2]}: add Resizing before {first}",
                 [declaration(evidence, door, got.shape[1:]), resize],
-                "the layers behind it keep their sizes; the images are scaled",
+                "The later layers keep their sizes; the images are rescaled.",
             )
         if len(off) == 1:
             verb = "Cut" if got.shape[off[0]] > want.shape[off[0]] else "Pad"
@@ -416,5 +416,5 @@ def resize_axis(evidence: Evidence, finding: Finding) -> Made:
                         {"op": "pad_axis", "axis": off[0], "size": want.shape[off[0]], "cut": verb == "Cut", **at_leaf},
                     )
                 ],
-                "numbers are added or lost",
+                "This adds or removes values.",
             )

@@ -61,7 +61,7 @@ def _cast(evidence: Evidence, line: Line) -> Made:
             yield (
                 f"Cast {short(node)} to {said.wanted[0]} at {line.at}",
                 [line.edit(node, f'{MODULE}.cast({IT}, "{said.wanted[0]}")', line.module()).value],
-                f"the function takes {' or '.join(said.wanted)}",
+                f"The function expects {' or '.join(said.wanted)}.",
             )
         return
     if said is None:
@@ -70,7 +70,7 @@ def _cast(evidence: Evidence, line: Line) -> Made:
         yield (
             f"Cast {short(node)} to the dtype of {short(other)} at {line.at}",
             [line.edit(node, f"{MODULE}.cast({IT}, {ast.unparse(other)}.dtype)", line.module()).value],
-            "both operands then have one dtype",
+            "Both operands then have the same dtype.",
         )
 
 
@@ -120,26 +120,26 @@ def _axes(line: Line) -> Made:
         if len(shape) < most - 1 and any(_ends(other, shape[1:]) for _, other in operands if len(other) == most):
             between = [":", *["None"] * (most - len(shape)), *[":"] * (len(shape) - 1)]
             yield (
-                f"Give {short(node)} axes of size 1 behind its batch at {line.at}: {_ones(shape, most)}",
+                f"Add axes of size 1 to {short(node)} after its batch axis at {line.at}: {_ones(shape, most)}",
                 [line.edit(node, f"{IT}[{', '.join(between)}]").value],
-                f"the other operand has {most} axes",
+                f"The other operand has rank {most}.",
             )
         if 0 < len(shape) == most - 1:
             if _hides(node) and len(shape) > 1:
                 # What is hidden from a softmax stands along its axis, the last one.
                 yield (
-                    f"Give {short(node)} an axis of size 1 at {line.at}: {_shown(shape, 1)}",
+                    f"Add an axis of size 1 to {short(node)} at {line.at}: {_shown(shape, 1)}",
                     [line.edit(node, f"{IT}[{_index(1, len(shape))}]").value],
-                    "a mask of what is looked at, the same for every row of scores",
+                    "The mask covers the keys and is the same for every query.",
                 )
                 continue
             # Behind first: what has one number a row meets rows of many.
             places = {_shown(shape, axis): axis for axis in range(1, len(shape) + 1)}
             for axis in sorted(places.values(), reverse=True):
                 yield (
-                    f"Give {short(node)} an axis of size 1 at {line.at}: {_shown(shape, axis)}",
+                    f"Add an axis of size 1 to {short(node)} at {line.at}: {_shown(shape, axis)}",
                     [line.edit(node, f"{IT}[{_index(axis, len(shape))}]", choice="axis").value],
-                    f"the other operand has {most} axes",
+                    f"The other operand has rank {most}.",
                 )
     for node, shape in operands:
         row = next((other for _, other in operands if len(other) == most and other is not shape), ())
@@ -151,9 +151,9 @@ def _axes(line: Line) -> Made:
             and row[-1:] == shape[:1]
         ):
             yield (
-                f"Take the axes of size 1 from {short(node)} at {line.at}: ({shape[0]},)",
+                f"Squeeze the axes of size 1 of {short(node)} at {line.at}: ({shape[0]},)",
                 [line.edit(node, f"{MODULE}.reshape({IT}, (-1,))", line.module()).value],
-                "a row of values, the same for every sample",
+                "One vector, the same for every sample.",
             )
     yield from _reduced(line, operands, most)
     yield from _turned(line)
@@ -162,9 +162,9 @@ def _axes(line: Line) -> Made:
         if len(shape) == most and ones and any(len(other) < most for _, other in operands):
             for axis in reversed(ones):
                 yield (
-                    f"Take the axis {axis} of size 1 from {short(node)} at {line.at}",
+                    f"Squeeze axis {axis} (size 1) of {short(node)} at {line.at}",
                     [line.edit(node, f"{MODULE}.squeeze({IT}, {axis})", line.module(), choice="axis").value],
-                    f"the other operand has {most - 1} axes",
+                    f"The other operand has rank {most - 1}.",
                 )
 
 
@@ -191,9 +191,9 @@ def unpaired(evidence: Evidence, finding: Finding) -> Made:
                 continue
             index = ", ".join([*[":"] * len(few), *["0"] * (len(long) - len(few))])
             yield (
-                f"Take {len(long) - len(few)} axes of size 1 from {short(node)} at {line.at}",
+                f"Squeeze {len(long) - len(few)} axes of size 1 of {short(node)} at {line.at}",
                 [line.edit(node, f"{IT}[{index}]").value],
-                f"the other operand has {len(few)} axes, and each sample then meets its own number",
+                f"The other operand has rank {len(few)}, so each sample is then combined with its own value.",
             )
 
 
@@ -212,9 +212,9 @@ def _reduced(line: Line, operands: list[tuple[ast.expr, Shape]], most: int) -> M
         call = _assigned(line, node) if shape == () and most > 1 else None
         if call is not None and called(call) in _REDUCTIONS and len(call.args) == 1 and not call.keywords:
             yield (
-                f"Keep one number a sample: {called(call)}(..., axis=-1, keepdims=True) at line {call.lineno}",
+                f"Keep one value per sample: {called(call)}(..., axis=-1, keepdims=True) at line {call.lineno}",
                 [line.edit(call.args[0], f"{IT}, axis=-1, keepdims=True").value],
-                "without axis= it takes all samples together",
+                "Without axis=, it reduces over the batch too.",
             )
 
 
@@ -242,9 +242,9 @@ def _turned(line: Line) -> Made:
     assert left is not None and right is not None
     if left[-1] != right[-2] and right[-1] == left[-2] and left[-1] != right[-1]:
         yield (
-            f"Multiply the other way round at {line.at}: {short(two)} by {short(one)}",
+            f"Swap the operands at {line.at}: multiply {short(two)} by {short(one)}",
             [line.edit(one, ast.unparse(two)).value, line.edit(two, ast.unparse(one)).value],
-            f"the rows of {short(two)} have as many numbers as {short(one)} has rows",
+            f"{short(two)} has as many columns as {short(one)} has rows.",
         )
     if left[-1] is None or left[-1] != right[-1]:
         return
@@ -254,7 +254,7 @@ def _turned(line: Line) -> Made:
     yield (
         f"Transpose {short(two)} in the product at {line.at}",
         [line.edit(two, new, "" if in_call else line.module()).value],
-        f"{left[-1]} numbers of {short(one)} meet {right[-1]} of {short(two)}",
+        f"The last axis of {short(one)} ({left[-1]}) then matches that of {short(two)} ({right[-1]}).",
     )
 
 
@@ -263,9 +263,9 @@ def _mask(line: Line, shape: Shape | None) -> Made:
     node = line.keyword("attention_mask")
     if node is not None and shape is not None and len(shape) == 2:
         yield (
-            f"Write {short(node)}[:, None, :] at {line.at}",
+            f"Use {short(node)}[:, None, :] at {line.at}",
             [line.edit(node, f"{IT}[:, None, :]").value],
-            "one row of value steps, the same for every query step",
+            "The mask covers the value steps and is the same for every query step.",
         )
 
 
@@ -291,9 +291,9 @@ def itself(evidence: Evidence, finding: Finding) -> Made:
             continue
         one = given.elts[0] if listed else given  # type: ignore[attr-defined]
         yield (
-            f"Let {short(one)} look at itself: {short(one)}, {short(one)} at {line.at}",
+            f"Use self-attention: pass {short(one)}, {short(one)} at {line.at}",
             [line.edit(one, f"{IT}, {IT}").value],
-            "an attention reads a query and what it looks at",
+            "An attention layer takes a query and a value.",
         )
 
 
@@ -304,9 +304,9 @@ def states(evidence: Evidence, finding: Finding) -> Made:
         given = line.keyword("initial_state")
         if given is not None and node is not None and node.op == "Bidirectional":
             yield (
-                f"Give both directions their first state: [*{short(given)}, *{short(given)}] at {line.at}",
+                f"Pass an initial state for both directions: [*{short(given)}, *{short(given)}] at {line.at}",
                 [line.edit(given, f"[*{IT}, *{IT}]").value],
-                "a bidirectional layer has a state of its own for each direction",
+                "A bidirectional layer has a separate state for each direction.",
             )
 
 
@@ -325,9 +325,9 @@ def first_state(evidence: Evidence, finding: Finding) -> Made:
         bare = [item for item in handed if isinstance(item, ast.Name) and item.id == name]
         if bare:
             yield (
-                f"Compute with {name}[0] at line {bare[0].lineno}: a cell gets its states as a list",
+                f"Use {name}[0] at line {bare[0].lineno}: a cell receives its states as a list",
                 [line.edit(item, f"{IT}[0]").value for item in bare],
-                "there is one state, and the operation packed the list into a tensor with one more axis",
+                "The list holds one state; the operation stacked the list into a tensor with an extra axis.",
             )
 
 
@@ -344,9 +344,9 @@ def scalar_loss(evidence: Evidence, finding: Finding) -> Made:
         line, given = lines[0], found[0].args[0]
         mean = "reduce_mean" if line.module() == "tensorflow" else "mean"
         yield (
-            f"Add the mean over the samples at line {given.lineno}",
+            f"Take the mean over the samples at line {given.lineno}",
             [line.edit(given, f"{MODULE}.{mean}({IT})", line.module()).value],
-            "a loss is one number, and the compiled loss is a mean as well",
+            "A loss must be a scalar, and the compiled loss is a mean too.",
         )
 
 
@@ -359,9 +359,9 @@ def stacked(evidence: Evidence, finding: Finding) -> Made:
             call = line.node
             if isinstance(call, ast.Call) and called(call) == "stack" and len(call.args) == 1 and line.keyword("axis") is None:
                 yield (
-                    f"Stack along axis 1 at {line.at}: the first axis is the batch",
+                    f"Stack along axis 1 at {line.at}, because axis 0 is the batch",
                     [line.edit(call.args[0], f"{IT}, axis=1").value],
-                    "each sample keeps its own steps",
+                    "Each sample keeps its own steps.",
                 )
 
 
@@ -393,7 +393,7 @@ def keras_functions(evidence: Evidence, finding: Finding) -> Made:
             edits.append(line.edit(call.func, f"{MODULE}.{name}", "keras.ops").value)
             names.append(f"{'.'.join(way)} → keras.ops.{name}")
     if edits:
-        yield f"Use keras.ops: {', '.join(dict.fromkeys(names))}", edits, "keras.ops works on symbolic tensors"
+        yield f"Use keras.ops: {', '.join(dict.fromkeys(names))}", edits, "keras.ops works on symbolic tensors."
 
 
 def _reads(call: ast.Call, names: set[str]) -> bool:

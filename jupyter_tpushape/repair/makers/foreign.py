@@ -39,7 +39,7 @@ def in_keras_ops(evidence: Evidence, finding: Finding) -> Made:
         yield (
             f"Use keras.ops: {', '.join(said)}",
             [Edit("replace-op", line.raised.function, edit)],
-            "keras.ops is the same on every backend",
+            "keras.ops works on every backend.",
         )
 
 
@@ -51,9 +51,9 @@ def seeded(evidence: Evidence, finding: Finding) -> Made:
     call = line.node
     span = [call.lineno, call.end_lineno or call.lineno, call.col_offset, call.end_col_offset or 0]
     yield (
-        f"Keep a seed in the layer: self.seed_generator, for {ast.unparse(call.func)} at {line.at}",
+        f"Store a seed generator in the layer: self.seed_generator, for {ast.unparse(call.func)} at {line.at}",
         [Seeded(line.raised.function, line.raised.file, span).value],
-        "its state is a variable, and every step draws anew",
+        "Its state is a variable, so every step draws new values.",
     )
 
 

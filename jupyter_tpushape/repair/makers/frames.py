@@ -18,9 +18,9 @@ def each_frame(evidence: Evidence, finding: Finding) -> Made:
         return
     target = _model_of_frames(evidence, node)
     yield (
-        f"Share {target.name} over the frames: TimeDistributed({target.name})",
+        f"Apply {target.name} to each frame: TimeDistributed({target.name})",
         [WrapLayer(target.name, "TimeDistributed").value],
-        f"it reads one frame, and a sample has {shape[1] if shape[1] is not None else 'several'}",
+        f"It expects one frame, but a sample has {shape[1] if shape[1] is not None else 'several'}.",
     )
 
 
@@ -43,7 +43,7 @@ def flat_frames(evidence: Evidence, finding: Finding) -> Made:
     before = given(evidence, above) if above is not None else None
     if above is not None and above.op == "Flatten" and before and len(before) > 3:
         yield (
-            f"Flatten each frame by itself: TimeDistributed({above.name})",
+            f"Flatten each frame separately: TimeDistributed({above.name})",
             [WrapLayer(above.name, "TimeDistributed").value],
-            f"{node.name} reads one vector for each of the {before[1] or ''} steps".replace("  ", " "),
+            f"{node.name} expects one vector for each of the {before[1] or ''} steps.".replace("  ", " "),
         )

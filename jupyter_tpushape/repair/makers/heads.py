@@ -45,9 +45,9 @@ def last_step(evidence: Evidence, finding: Finding) -> Made:
     node = evidence.flow.node(finding.nodes[0])
     if node.op in RECURRENT:
         yield (
-            f"Keep only the last step: return_sequences=False in {node.name}",
+            f"Return only the last step: set return_sequences=False on {node.name}",
             [configure(node.name, return_sequences=False)],
-            "one label a sample needs one vector a sample",
+            "Per-sample labels need per-sample outputs.",
         )
 
 
@@ -62,9 +62,9 @@ def last_frame(evidence: Evidence, finding: Finding) -> Made:
     for node in [start, *upstream(evidence, start)]:
         if "ConvLSTM" in node.op and node.config.get("return_sequences"):
             yield (
-                f"Keep only the last step: return_sequences=False in {node.name}",
+                f"Return only the last step: set return_sequences=False on {node.name}",
                 [configure(node.name, return_sequences=False)],
-                "one label a sample needs one frame a sample",
+                "Per-sample labels need one output frame per sample.",
             )
             return
 
@@ -74,9 +74,9 @@ def unfolded(evidence: Evidence, finding: Finding) -> Made:
     fact = finding.fact
     if isinstance(fact, LabelRank) and fact.folded is not None:
         yield (
-            f"Leave {fact.folded.name} out: the labels have one value for each of the {fact.labels[1]} steps",
+            f"Remove {fact.folded.name}: the labels have one value for each of the {fact.labels[1]} steps",
             [Edit("replace-layer", fact.folded.name, {"layer": "Identity", "keep": [], "config": {}})],
-            "the layers behind it then work at each step",
+            "The layers after it are then applied to each step.",
         )
 
 
@@ -85,9 +85,9 @@ def whole_sequence(evidence: Evidence, finding: Finding) -> Made:
     node = evidence.flow.node(finding.nodes[0])
     if node.op in RECURRENT and not node.config.get("return_sequences"):
         yield (
-            f"Let {node.name} return its whole sequence: return_sequences=True",
+            f"Return the whole sequence: set return_sequences=True on {node.name}",
             [configure(node.name, return_sequences=True)],
-            "one label a step needs one vector a step",
+            "Per-step labels need per-step outputs.",
         )
 
 
@@ -119,9 +119,9 @@ def pool_steps(evidence: Evidence, finding: Finding) -> Made:
     found = _cause(evidence, finding)
     if found is not None:
         yield (
-            f"Average over time: GlobalAveragePooling1D before {found[2]}",
+            f"Average over time: add GlobalAveragePooling1D before {found[2]}",
             [insert(found[2], "GlobalAveragePooling1D")],
-            "uses every step",
+            "Uses every step.",
         )
 
 
@@ -139,16 +139,18 @@ def flatten_cause(evidence: Evidence, finding: Finding) -> Made:
     flat = (elements(shape[1:]) or 0) * (units if isinstance(units, int) else 1)
     pool = f"GlobalAveragePooling{len(shape) - 2}D" if len(shape) in (3, 4, 5) else ""
     grid = cause.kind != "input"
-    options = [(f"Flatten before {target}", [insert(target, "Flatten")], f"every number is kept; {target} gets {flat:,} weights")]
+    options = [(f"Add Flatten before {target}", [insert(target, "Flatten")], f"Keeps every value; {target} then has {flat:,} weights.")]
     if pool:
         pooled = (shape[-1] or 0) * (units if isinstance(units, int) else 1)
-        options.append((f"{pool} before {target}", [insert(target, pool)], f"one number a channel; {target} gets {pooled:,} weights"))
+        options.append(
+            (f"Add {pool} before {target}", [insert(target, pool)], f"Keeps one value per channel; {target} then has {pooled:,} weights.")
+        )
     if pool and grid and flat > 2_000_000:
         options.reverse()
     yield from options
     way = [evidence.flow.node(predictions.source)]
     if way[0].kind == "layer" and way[0].name != target:
-        yield f"Flatten before {way[0].name}", [insert(way[0].name, "Flatten")], "every number is kept, further behind the cause"
+        yield f"Add Flatten before {way[0].name}", [insert(way[0].name, "Flatten")], "Keeps every value, but is further from the cause."
 
 
 def broadcast_cause(evidence: Evidence, finding: Finding) -> Made:
@@ -177,9 +179,9 @@ def units(evidence: Evidence, finding: Finding) -> Made:
     key = "units" if isinstance(head.config.get("units"), int) else "filters"
     changes: dict[str, Any] = {key: wanted}
     yield (
-        f"Give {head.name} {wanted} {key}, one for each value of a label",
+        f"Set {key}={wanted} on {head.name}, one for each value of a label",
         [configure(head.name, **changes)],
-        "the labels say how many there are",
+        "The labels determine the number.",
     )
 
 
@@ -218,9 +220,9 @@ def append_head(evidence: Evidence, finding: Finding) -> Made:
     if found is not None and found[2].kind == "layer":
         text, config, last = found
         yield (
-            f"End the model with {text} behind {last.name}",
+            f"Add {text} after {last.name}, at the end of the model",
             [append(last.name, "Dense", **config)],
-            "the model had no layer that gives what a label holds",
+            "The model has no layer whose output matches the labels.",
         )
 
 
@@ -247,9 +249,9 @@ def flat_head(evidence: Evidence, finding: Finding) -> Made:
     rank = len(shape.spec.shape or ()) if shape is not None else 0
     for kind in ("Flatten", *([f"GlobalAveragePooling{rank - 2}D"] if rank in (3, 4, 5) else [])):
         yield (
-            f"End the model with {kind} and {text} behind {last.name}",
+            f"Add {kind} and {text} after {last.name}, at the end of the model",
             [append(last.name, kind), append(last.name, "Dense", **config)],
-            "the model had no head",
+            "The model has no output layer that matches the labels.",
         )
 
 
@@ -270,9 +272,9 @@ def whole_rows(evidence: Evidence, finding: Finding) -> Made:
     if head.op == "Dense" and isinstance(head.config.get("units"), int):
         numbers, row = elements(y[1:]) or 0, [int(n or 0) for n in y[1:]]
         yield (
-            f"Give {head.name} {numbers} units, and put them in the labels' shape: Reshape({tuple(row)})",
+            f"Set units={numbers} on {head.name}, and reshape its output like the labels: Reshape({tuple(row)})",
             [configure(head.name, units=numbers), append(head.name, "Reshape", target_shape=row)],
-            f"a label has {row[0]} × {row[1]} numbers",
+            f"A label has {row[0]} × {row[1]} values.",
         )
 
 
@@ -285,19 +287,19 @@ def more_units(evidence: Evidence, finding: Finding) -> Made:
         loss = loss_node(evidence, finding)
         if loss is not None and highest == 1 == head.config[key] and head.config.get("activation") == "sigmoid" and not several(evidence):
             yield (
-                "Use binary_crossentropy, which reads one probability a label",
+                "Use binary_crossentropy, which expects one probability per label",
                 [Edit("loss", loss.id, {"loss": "binary_crossentropy", "options": {}, "was": snake(loss.op)})],
-                "one sigmoid unit tells two classes apart",
+                "A single sigmoid unit separates two classes.",
             )
         more = (
-            f"Give {head.name} {highest + 1} {key}, for classes 0 to {highest}",
+            f"Set {key}={highest + 1} on {head.name}, for classes 0 to {highest}",
             [configure(head.name, **{key: highest + 1})],
-            "as many as the labels seen have",
+            "As many as the sampled labels need.",
         )
         from_one = (
-            "Count the classes from 0: labels minus 1",
+            "Number the classes from 0: labels minus 1",
             [Edit("label-transform", "y", {"op": "shift", "by": -1})],
-            "where the labels start at 1",
+            "Use this if your labels start at 1.",
         )
         fits = loss is not None and highest == head.config[key]
         # As many classes as units, and none of them 0: they are counted from 1.
@@ -330,13 +332,17 @@ def grid_sizes(evidence: Evidence, finding: Finding) -> Made:
                 changes["padding"] = "same"
         if changes:
             text = ", ".join(f"{key}={value!r}" for key, value in changes.items())
-            yield f"Keep the size at {node.name}: {text}", [configure(node.name, **changes)], "the labels are as large as the input"
+            yield (
+                f"Keep the spatial size in {node.name}: {text}",
+                [configure(node.name, **changes)],
+                "The labels have the same size as the input.",
+            )
     if start.kind == "layer" and len(p) in (2, 3, 4) and all(ratio >= 1 and ratio == int(ratio) for ratio in ratios) and max(ratios) > 1:
         factor = [int(ratio) for ratio in ratios]
         yield (
-            f"Bring the predictions to the size of the labels: UpSampling{len(p) - 1}D behind {start.name}",
+            f"Upsample the predictions to the size of the labels: add UpSampling{len(p) - 1}D after {start.name}",
             [append(start.name, f"UpSampling{len(p) - 1}D", size=factor if len(factor) > 1 else factor[0])],
-            "no weights added",
+            "Adds no weights.",
         )
 
 
@@ -348,13 +354,13 @@ def no_logits(evidence: Evidence, finding: Finding) -> Made:
     plain = snake(loss.op)
     if not several(evidence):
         yield (
-            "Say from_logits=False: the activation is there already",
+            "Set from_logits=False: the model already applies the activation",
             [Edit("loss", loss.id, {"loss": plain, "options": {"from_logits": False}, "was": plain})],
-            "the loss then takes probabilities, which is what it gets",
+            "The loss then expects probabilities, which is what it receives.",
         )
     if giver.config.get("activation"):
         yield (
-            f"Take the activation away from {giver.name}",
+            f"Remove the activation of {giver.name}",
             [configure(giver.name, activation=None)],
-            "the loss applies it itself, which is steadier",
+            "The loss applies it itself, which is numerically more stable.",
         )

@@ -52,15 +52,15 @@ def exchanged(evidence: Evidence, finding: Finding) -> Made:
         mapping = {name: given[i][0] for (name, _), i in zip(wanted, best, strict=True)}
         changed = [f"{new} gets {old}" for new, old in mapping.items() if old != new]
         yield (
-            f"Hand the inputs over under their names: {', '.join(changed)}",
+            f"Pass the inputs by name: {', '.join(changed)}",
             [Edit("data-transform", "x", {"op": "exchange", "order": mapping})],
-            "the only order in which every input fits" if unique else "by name and shape; other orders fit too",
+            "This is the only order in which every input fits." if unique else "Matched by name and shape; other orders fit too.",
         )
     elif best != tuple(range(len(x))):
         yield (
-            f"Hand the inputs over in the declared order: {', '.join(show(x[i][0]) for i in best)}",
+            f"Pass the inputs in the declared order: {', '.join(show(x[i][0]) for i in best)}",
             [Edit("data-transform", "x", {"op": "exchange", "order": list(best)})],
-            "the only order in which every input fits" if unique else "by shape and dtype; other orders fit too",
+            "This is the only order in which every input fits." if unique else "Matched by shape and dtype; other orders fit too.",
         )
 
 
@@ -83,7 +83,7 @@ def dense(evidence: Evidence, finding: Finding) -> Made:
         detail: dict[str, Any] = {"op": "to_dense", "sparse": leaf.kind == "sparse", **where(path)}
         edits.append(Edit("data-transform", "x", detail))
     if edits:
-        yield "Make the tensors dense in the pipeline, on the host", edits, "a TPU takes dense tensors only"
+        yield "Convert the tensors to dense tensors in the pipeline, on the host", edits, "TPUs support only dense tensors."
 
 
 def without_text(evidence: Evidence, finding: Finding) -> Made:
@@ -97,9 +97,9 @@ def without_text(evidence: Evidence, finding: Finding) -> Made:
             keys.append(path[1])
     if keys and len(keys) < len(evidence.x):
         yield (
-            f"Leave {' and '.join(keys)} out of the data: nothing reads {'it' if len(keys) == 1 else 'them'}",
+            f"Remove {' and '.join(keys)} from the data: nothing reads {'it' if len(keys) == 1 else 'them'}",
             [Edit("data-transform", "x", {"op": "without", "keys": keys})],
-            "a TPU takes no text",
+            "TPUs do not support text.",
         )
 
 
@@ -120,7 +120,11 @@ def known_rank(evidence: Evidence, finding: Finding) -> Made:
             edits.append(Edit("label-transform" if role == "y" else "data-transform", role, detail))
             shown.append(show_shape(shape))
     if edits:
-        yield f"Say the shape in the pipeline: {', '.join(shown)}", edits, "as the first batch has it; another shape then raises"
+        yield (
+            f"Set the shape in the pipeline: {', '.join(shown)}",
+            edits,
+            "This is the shape of the first batch; any other shape raises an error.",
+        )
 
 
 _NARROWER = {"int64": ("int32",), "uint64": ("int32",), "float64": ("float32",), "complex128": ("complex64",)}
@@ -135,7 +139,11 @@ def narrower(evidence: Evidence, finding: Finding) -> Made:
             edits = [Edit("data-transform", "x", {"op": "cast", "dtype": dtype, **where(path)})]
             shape = declaration(evidence, door, want.shape[1:])
             edits.append(Edit(shape.kind, shape.target, {**shape.detail, "dtype": dtype}))
-            yield f"Feed {evidence.doors[door].name} as {dtype}", edits, f"the operation has a TPU kernel for it, and none for {got.dtype}"
+            yield (
+                f"Feed {evidence.doors[door].name} as {dtype}",
+                edits,
+                f"The operation has a TPU kernel for this dtype, but not for {got.dtype}.",
+            )
 
 
 def regrouped(evidence: Evidence, finding: Finding) -> Made:
@@ -169,9 +177,9 @@ def regrouped(evidence: Evidence, finding: Finding) -> Made:
     x = _together([_leaf(leaves[i][0]) for i in ways[0]])
     for y, choice in _labels(evidence, [_leaf(path) for path in rest]):
         yield (
-            f"Put each element together as {f'({x}, {y})'}, for its parts {', '.join(NAMES[: len(parts)])}",
+            f"Group each element as {f'({x}, {y})'}, where its parts are {', '.join(NAMES[: len(parts)])}",
             [Regroup("x", len(parts), f"({x}, {y})", choice, function).value],
-            "fit takes (inputs, labels)",
+            "fit expects (inputs, labels).",
         )
 
 
@@ -184,9 +192,9 @@ def unstacked(evidence: Evidence, finding: Finding) -> Made:
     one = Spec((shape[0], *shape[2:]), evidence.x[0][1].dtype)
     if all(_suits(want, one) for _, want in declared):
         yield (
-            f"Take the {len(declared)} inputs apart: x[:, 0], x[:, 1]{', ...' if len(declared) > 2 else ''}",
+            f"Split the {len(declared)} inputs: x[:, 0], x[:, 1]{', ...' if len(declared) > 2 else ''}",
             [Edit("data-transform", "x", {"op": "unstack", "count": len(declared)})],
-            "each input is an array of its own",
+            "Each input is a separate array.",
         )
 
 

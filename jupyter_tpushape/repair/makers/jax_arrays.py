@@ -29,9 +29,9 @@ def item_set(evidence: Evidence, finding: Finding) -> Made:
             index = ast.unparse(target)[len(tensor) + 1 : -1]
             value = f"{tensor}.at[{index}].set({IT})"
             yield (
-                f"Set it in a new tensor at {line.at}: {tensor} = {tensor}.at[{index}].set(...)",
+                f"Create an updated array at {line.at}: {tensor} = {tensor}.at[{index}].set(...)",
                 [line.edit(target, tensor).value, line.edit(item.value, value).value],
-                "the tensor that it was stays as it is",
+                "The original array is unchanged.",
             )
             return
 
@@ -51,7 +51,11 @@ def carried(evidence: Evidence, finding: Finding) -> Made:
             )
             if starts and isinstance(shape, (ast.Tuple, ast.List)) and len(shape.elts) == len(fact.before) and rows:
                 parts = ", ".join([f"{rows}.shape[0]", *map(ast.unparse, shape.elts)])
-                yield f"Start {ast.unparse(item.targets[0])} with the rows of {rows}: ({parts})", [line.edit(shape, f"({parts})").value], ""
+                yield (
+                    f"Create {ast.unparse(item.targets[0])} with as many rows as {rows}: ({parts})",
+                    [line.edit(shape, f"({parts})").value],
+                    "",
+                )
 
 
 def _handed(node: ast.AST | None) -> set[str]:

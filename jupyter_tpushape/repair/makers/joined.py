@@ -26,9 +26,9 @@ def exchange_query(evidence: Evidence, finding: Finding) -> Made:
         if len(pair) == 2 and all(isinstance(item, (ast.Name, ast.Attribute)) for item in pair):
             one, two = pair
             yield (
-                f"Let {short(two)} ask and {short(one)} be looked at: exchange them at line {call.lineno}",
+                f"Use {short(two)} as the query and {short(one)} as the value: swap them at line {call.lineno}",
                 [line.edit(one, ast.unparse(two)).value, line.edit(two, ast.unparse(one)).value],
-                "the output has one vector for each step of the query, the first of the two",
+                "The output has one vector per step of the query, which is the first argument.",
             )
 
 
@@ -56,9 +56,9 @@ def exchange_skips(evidence: Evidence, finding: Finding) -> Made:
                 mine, its = here.elts[place], other.elts[place]
                 if isinstance(its, ast.Name) and its.id != getattr(mine, "id", "") and _made_before(line.scope, its.id, line.node.lineno):
                     yield (
-                        f"Exchange {ast.unparse(mine)} and {its.id}: each is joined where the other belongs, lines {here.lineno} and {other.lineno}",
+                        f"Swap {ast.unparse(mine)} and {its.id} at lines {here.lineno} and {other.lineno}: each belongs in the other merge",
                         [line.edit(mine, its.id).value, line.edit(its, ast.unparse(mine)).value],
-                        "every branch is still read once",
+                        "Every branch is still used once.",
                     )
         return
 

@@ -43,9 +43,9 @@ def sparse_loss(evidence: Evidence, finding: Finding) -> Made:
         return
     for name, options, node in _twin(evidence, finding, dict.fromkeys(_OF_CLASSES, "sparse_categorical_crossentropy")):
         yield (
-            f"Use {name}, which reads class numbers",
+            f"Use {name}, which expects class indices",
             [Edit("loss", node.id, {"loss": name, "options": options, "was": snake(node.op)})],
-            "the labels stay as they are",
+            "Keeps the labels unchanged.",
         )
 
 
@@ -55,9 +55,9 @@ def dense_loss(evidence: Evidence, finding: Finding) -> Made:
         return
     for name, options, node in _twin(evidence, finding, {"sparse_categorical_crossentropy": "categorical_crossentropy"}):
         yield (
-            f"Use {name}, which reads one-hot rows",
+            f"Use {name}, which expects one-hot vectors",
             [Edit("loss", node.id, {"loss": name, "options": options, "was": "sparse_categorical_crossentropy"})],
-            "the labels stay as they are",
+            "Keeps the labels unchanged.",
         )
 
 
@@ -68,9 +68,9 @@ def listed_losses(evidence: Evidence, finding: Finding) -> Made:
     names = [flow.node(edge.source).name for node in ends for edge in flow.into(node.id)]
     if evidence.declared is None and len(names) == len(ends) > 1:
         yield (
-            f"Give the losses as a list, in the outputs' order: {', '.join(names)}",
+            f"Pass the losses as a list, in the order of the outputs: {', '.join(names)}",
             [Listed("model", "loss", names).value],
-            "the outputs of a model of your own class have no names: it returns a tuple",
+            "The outputs of a subclassed model have no names: it returns a tuple.",
         )
 
 
@@ -91,9 +91,9 @@ def class_numbers(evidence: Evidence, finding: Finding) -> Made:
     if len(classes) == (2 if width == 1 else width):
         shown = ", ".join(f"{name} is {number}" for number, name in enumerate(classes))
         yield (
-            f"Turn the labels into class numbers: {shown if len(classes) < 6 else f'0 to {len(classes) - 1}, by the alphabet'}",
+            f"Convert the labels to class indices: {shown if len(classes) < 6 else f'0 to {len(classes) - 1}, in alphabetical order'}",
             [Edit("label-transform", "y", {"op": "class_numbers", "classes": classes, **where(path)})],
-            "a loss compares numbers",
+            "A loss needs numbers.",
         )
 
 
@@ -110,9 +110,9 @@ def one_hot_labels(evidence: Evidence, finding: Finding) -> Made:
     seen = isinstance(finding.fact, SingleValues) and finding.fact.values == "classes"
     if depth and depth > 1 and classes and (seen or labels.spec.dtype.startswith(("int", "uint"))):
         yield (
-            f"Turn the labels into one-hot rows of {depth}",
+            f"Convert the labels to one-hot vectors of size {depth}",
             [Edit("label-transform", "y", {"op": "one_hot", "depth": depth, **label_key(evidence, labels)})],
-            "the loss stays as it is",
+            "Keeps the loss unchanged.",
         )
 
 
@@ -124,9 +124,9 @@ def columns(evidence: Evidence, finding: Finding) -> Made:
     shape, wanted = evidence.y[0][1].shape, len(evidence.outputs)
     if shape is not None and len(shape) == 2 and shape[1] == wanted:
         yield (
-            f"Take the {wanted} columns of the labels apart, one for each output: {', '.join(fact.outputs)}",
+            f"Split the {wanted} columns of the labels, one for each output: {', '.join(fact.outputs)}",
             [Edit("label-transform", "y", {"op": "unstack", "count": wanted})],
-            "a list of labels is matched with the outputs one by one",
+            "Keras matches a list of labels to the outputs in order.",
         )
 
 
@@ -142,9 +142,9 @@ def next_steps(evidence: Evidence, finding: Finding) -> Made:
     fed = [path for path, values in flatten(x, "x") if values is not None and np.array_equal(values, labels[:, :-1])]
     if fed:
         yield (
-            f"Predict the next step: labels[:, 1:] for the labels, of which {show(fed[0])} is all but the last step",
+            f"Predict the next step: use labels[:, 1:], because {show(fed[0])} is all but the last step of the labels",
             [Edit("label-transform", "y", {"op": "next_steps", **where(evidence.y[0][0])})],
-            "each step is then compared with the one behind it",
+            "Each step is then compared with the next one.",
         )
 
 
@@ -154,9 +154,9 @@ def label_numbers(evidence: Evidence, finding: Finding) -> Made:
         return
     labels, _ = ends_of(evidence, finding)
     yield (
-        "Turn the one-hot rows into class numbers: argmax",
+        "Convert the one-hot vectors to class indices: argmax",
         [Edit("label-transform", "y", {"op": "argmax", **label_key(evidence, labels)})],
-        "the loss stays as it is",
+        "Keeps the loss unchanged.",
     )
 
 
@@ -172,7 +172,7 @@ def one_channel(evidence: Evidence, finding: Finding) -> Made:
         yield (
             f"Keep one of the {y[-1]} channels of the labels",
             [Edit("label-transform", "y", {"op": "column", **label_key(evidence, labels)})],
-            "every channel holds the same numbers, as of a grey picture that was read in color",
+            "Every channel has the same values, as in a grayscale image loaded as color.",
         )
 
 
@@ -191,7 +191,7 @@ def label_numbers_binary(evidence: Evidence, finding: Finding) -> Made:
         edits = [Edit("label-transform", "y", {"op": "argmax", **key})]
         if len(labels.spec.shape) == len(predictions.spec.shape):
             edits.append(Edit("label-transform", "y", {"op": "expand_dims", "axis": -1, **key}))
-        yield "Keep one column: the number of the class", edits, "two columns say the same twice"
+        yield "Keep one column: the class index", edits, "The second column repeats the first."
 
 
 def more_rows(evidence: Evidence, finding: Finding) -> Made:
@@ -200,9 +200,9 @@ def more_rows(evidence: Evidence, finding: Finding) -> Made:
     node = evidence.flow.node(finding.nodes[0])
     if highest is not None:
         yield (
-            f"Give {node.name} {highest + 1} rows, for ids 0 to {highest}",
+            f"Set input_dim={highest + 1} on {node.name}, for ids 0 to {highest}",
             [configure(node.name, input_dim=highest + 1)],
-            "as many as the ids seen need; the whole vocabulary may hold more",
+            "As many as the sampled ids need; the whole vocabulary may be larger.",
         )
 
 
@@ -217,29 +217,29 @@ def label_axes(evidence: Evidence, finding: Finding) -> Made:
     for axis in range(1, len(y)):
         if y[axis] == 1 and len(y) > 1 and (len(y) > len(p) or kind == "sparse"):
             yield (
-                f"Drop axis {axis} of the labels, which holds nothing",
+                f"Squeeze axis {axis} of the labels (size 1)",
                 [Edit("label-transform", "y", {"op": "squeeze", "axis": axis, **key})],
-                "an axis of size 1 holds no number of its own",
+                "Squeezing an axis of size 1 keeps every value.",
             )
     if len(y) == len(p) - 1:
         for axis in range(1, len(p)):
             if p[axis] == 1:
                 yield (
-                    f"Give the labels the axis that the predictions have: expand axis {axis}",
+                    f"Expand the labels at axis {axis} to match the predictions",
                     [Edit("label-transform", "y", {"op": "expand_dims", "axis": axis, **key})],
-                    "an axis of size 1 adds no number",
+                    "An axis of size 1 does not add values.",
                 )
     if len(y) > 2 and elements(y[1:]) == elements(p[1:]):
         yield (
             f"Reshape each label to {show_shape(p[1:])}",
             [Edit("label-transform", "y", {"op": "reshape_rows", "shape": list(p[1:]), **key})],
-            "every number is kept",
+            "Keeps every value.",
         )
     if len(y) == len(p) == 2 and y[-1] is not None and y[-1] > 1 and p[-1] == 1:
         yield (
             "Keep only the first column of the labels",
             [Edit("label-transform", "y", {"op": "column", **key})],
-            "the other columns are not learnt",
+            "The model does not learn the other columns.",
         )
 
 
@@ -252,11 +252,11 @@ def rows_of_one(evidence: Evidence, finding: Finding) -> Made:
     ]
     columns = [(path, spec) for path, spec in evidence.y if spec.shape and len(spec.shape) == 2 and spec.shape[1] == 1]
     for found, op, title in (
-        (flat, {"op": "expand_dims", "axis": -1}, "Give the labels a last axis: (batch, 1)"),
-        (columns, {"op": "squeeze", "axis": -1}, "Drop the last axis of the labels: (batch,)"),
+        (flat, {"op": "expand_dims", "axis": -1}, "Add a last axis to the labels: (batch, 1)"),
+        (columns, {"op": "squeeze", "axis": -1}, "Squeeze the last axis of the labels: (batch,)"),
     ):
         if len(found) == 1:
-            yield title, [Edit("label-transform", "y", {**op, **where(found[0][0])})], "both sides then have the same number of axes"
+            yield title, [Edit("label-transform", "y", {**op, **where(found[0][0])})], "Labels and predictions then have the same rank."
 
 
 def whole_batch(evidence: Evidence, finding: Finding) -> Made:
@@ -269,5 +269,5 @@ def whole_batch(evidence: Evidence, finding: Finding) -> Made:
         yield (
             f"Feed all {rows} rows as one batch",
             [Edit("batching", "data", {"batch": rows, "drop_remainder": True})],
-            "the loss holds one value for each of them; passing those as sample_weight scales better",
+            "The loss holds one value per row; passing those as sample_weight scales better.",
         )

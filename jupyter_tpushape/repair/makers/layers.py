@@ -34,22 +34,22 @@ def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
             ends = not above.config.get("return_sequences") and all(len(e.spec.shape or ()) == 2 for e in evidence.flow.out_of(above.id))
             if ends:
                 yield (
-                    f"Let {above.name} return its whole sequence: return_sequences=True",
+                    f"Return the whole sequence: set return_sequences=True on {above.name}",
                     [configure(above.name, return_sequences=True)],
-                    f"{own} may read a sequence, and this one ends it",
+                    f"{own} can process a sequence, but {above.name} returns only its last step.",
                 )
             return
         if _recurs(above) and len(given(evidence, above) or ()) == len(shape) + 1:
             yield (
-                f"Let {above.name} return its whole sequence: return_sequences=True",
+                f"Return the whole sequence: set return_sequences=True on {above.name}",
                 [configure(above.name, return_sequences=True)],
-                "the next layer reads a sequence, and this one ends it",
+                f"The next layer expects a sequence, but {above.name} returns only its last step.",
             )
             if node.op in RECURRENT and node.config.get("return_sequences"):
                 yield (
                     f"Return the whole sequence from {above.name} and only the last step from {node.name}",
                     [configure(above.name, return_sequences=True), configure(node.name, return_sequences=False)],
-                    "the two stand the other way round",
+                    "The two settings are the wrong way around.",
                 )
             return
         if above.op == "Flatten" and node.op != "Dense":
@@ -72,11 +72,11 @@ def steps_for_attention(evidence: Evidence, finding: Finding) -> Made:
         return
     names = " and ".join(one.name for one in above)
     whole = [configure(one.name, return_sequences=True) for one in above]
-    yield f"Let {names} return the whole sequence: return_sequences=True", whole, "attention looks at steps"
+    yield f"Return the whole sequence: set return_sequences=True on {names}", whole, "Attention needs a sequence of steps."
     yield (
-        f"Let {names} return the whole sequence, and pool behind {node.name}: GlobalAveragePooling1D",
+        f"Set return_sequences=True on {names}, and pool after {node.name}: GlobalAveragePooling1D",
         [*whole, append(node.name, "GlobalAveragePooling1D")],
-        "attention looks at steps, and one vector a sample is read behind it",
+        "Attention needs a sequence of steps, and the layer after it needs one vector per sample.",
     )
 
 
@@ -87,9 +87,9 @@ def end_sequence(evidence: Evidence, finding: Finding) -> Made:
     for above in upstream(evidence, node):
         if _recurs(above) and above.config.get("return_sequences") and shape and len(shape) == wanted + 1:
             yield (
-                f"Keep only the last step: return_sequences=False in {above.name}",
+                f"Return only the last step: set return_sequences=False on {above.name}",
                 [configure(above.name, return_sequences=False)],
-                f"{node.name} reads one step",
+                f"{node.name} expects a single step.",
             )
         if not passes(evidence.flow, above):
             return
@@ -106,9 +106,9 @@ def state_units(evidence: Evidence, finding: Finding) -> Made:
     widths = {shape[-1] for shape in states}
     if len(widths) == 1 and (width := widths.pop()) and width != node.config["units"]:
         yield (
-            f"Give {node.name} {width} units, as many as its initial state has",
+            f"Set units={width} on {node.name}, the size of its initial state",
             [configure(node.name, units=width)],
-            "a state is one number a unit",
+            "A state has one value per unit.",
         )
 
 
@@ -119,9 +119,9 @@ def states_too(evidence: Evidence, finding: Finding) -> Made:
     giver = evidence.flow.node(givers.pop()) if len(givers) == 1 and len(edges) > 1 else None
     if giver is not None and giver.op in RECURRENT and giver.config.get("return_state"):
         yield (
-            f"Let {giver.name} give its output alone: return_state=False",
+            f"Return only the output of {giver.name}: set return_state=False",
             [configure(giver.name, return_state=False)],
-            f"it gives {len(edges)} tensors, its output and its states",
+            f"It returns {len(edges)} tensors: its output and its states.",
         )
 
 
@@ -133,9 +133,9 @@ def attention_width(evidence: Evidence, finding: Finding) -> Made:
         query, key = shapes[0], shapes[-1]
         if query and key and query[-1] != key[-1] and key[-1]:
             yield (
-                f"Project the query to {key[-1]}: Dense({key[-1]}) before {node.name}",
+                f"Project the query to {key[-1]}: add Dense({key[-1]}) before {node.name}",
                 [at(node, 0, "Dense", units=key[-1])],
-                "query and key are compared number by number; adds weights of its own",
+                "Query and key need the same last dimension; adds trainable weights.",
             )
 
 
@@ -162,9 +162,9 @@ def embed_ids(evidence: Evidence, finding: Finding) -> Made:
         if several:
             edit = Edit(edit.kind, source.name, {**edit.detail, "position": "after", "readers": "all"})
         yield (
-            f"Turn the ids into vectors: Embedding({ids + 1}, 8) {f'behind {source.name}' if several else f'before {node.name}'}",
+            f"Convert the ids to vectors: add Embedding({ids + 1}, 8) {f'after {source.name}' if several else f'before {node.name}'}",
             [edit],
-            f"the data holds ids up to {ids}; a vocabulary may hold more",
+            f"The data has ids up to {ids}; the whole vocabulary may be larger.",
         )
         return
 
@@ -180,9 +180,9 @@ def other_order(evidence: Evidence, finding: Finding) -> Made:
     for first, second in ((above if early else None, node), (node, below if below is not None and below.op == "Embedding" else None)):
         if first is not None and second is not None:
             yield (
-                f"Put {second.name} before {first.name}: they stand the other way round",
+                f"Move {second.name} before {first.name}: they are in the wrong order",
                 [Edit("replace-layer", first.name, {"exchange": second.name})],
-                "nothing is added and nothing is lost",
+                "Adds and removes nothing.",
             )
 
 
@@ -194,9 +194,9 @@ def without_time(evidence: Evidence, finding: Finding) -> Made:
         return
     config = {key: node.config[key] for key in ("units", "activation") if node.config.get(key) is not None}
     yield (
-        f"Put {node.config['layer']} in place of {node.name}, which shares it over time",
+        f"Replace {node.name} with {node.config['layer']}, without TimeDistributed",
         [Edit("replace-layer", node.name, {"layer": "Dense", "keep": [], "config": config})],
-        "there is one vector a sample here",
+        "There is only one vector per sample here.",
     )
 
 
@@ -211,7 +211,7 @@ def reshape_upstream(evidence: Evidence, finding: Finding) -> Made:
                 yield (
                     f"Reshape to {tuple(made)} in {above.name}",
                     [configure(above.name, target_shape=made)],
-                    f"{shape[1]} positions are {side} by {side}",
+                    f"{shape[1]} positions are {side} × {side}.",
                 )
         if not passes(evidence.flow, above):
             return
@@ -221,9 +221,9 @@ def _undo_flatten(node: Node, above: Node, before: Shape | None) -> Made:
     wanted = len(axes_of(node.op)) or 3
     if before and len(before) == wanted and known(before[1:]):
         yield (
-            f"Bring the axes back in front of {node.name}: Reshape({tuple(before[1:])})",
+            f"Restore the axes before {node.name}: add Reshape({tuple(before[1:])})",
             [insert(node.name, "Reshape", target_shape=list(before[1:]))],
-            f"{above.name} took them away",
+            f"{above.name} removed them.",
         )
 
 
@@ -244,8 +244,8 @@ def other_dimension(evidence: Evidence, finding: Finding) -> Made:
         for item in chain
     ]
     if edits:
-        every = f"{node.op} by {node.op.replace(old, new)}" + (f", and {len(edits) - 1} more like it" if len(edits) > 1 else "")
-        yield f"Replace {every}", edits, f"the data has {have - 2} axes to slide over"
+        every = f"{node.op} with {node.op.replace(old, new)}" + (f", and {len(edits) - 1} more like it" if len(edits) > 1 else "")
+        yield f"Replace {every}", edits, f"The data has {have - 2} spatial axes."
 
 
 def higher_dimension(evidence: Evidence, finding: Finding) -> Made:
@@ -278,9 +278,9 @@ def project_before(evidence: Evidence, finding: Finding) -> Made:
         wanted = kernel[-2] if kernel and len(kernel) > 1 else None
     if wanted:
         yield (
-            f"Project to {wanted} in front of {node.name}: Dense({wanted})",
+            f"Project to {wanted} before {node.name}: add Dense({wanted})",
             [insert_at_call(node, "Dense", units=wanted)],
-            "adds weights of its own; giving the layer the tensor it was made for is better where there is one",
+            "Adds trainable weights. If a tensor of the right size exists, pass that instead.",
         )
 
 
@@ -300,16 +300,20 @@ def flatten_upstream(evidence: Evidence, finding: Finding) -> Made:
         before = [flow.node(edge.source) for edge in flow.into(item.id)]
         if item.op == "Dense" and shape is not None and len(shape) > 2 and known(shape[1:]) and all(one.kind == "input" for one in before):
             yield (
-                f"Flatten before {item.name}: one row for each sample",
+                f"Add Flatten before {item.name}: one vector per sample",
                 [insert(item.name, "Flatten")],
-                f"it works on the last of {len(shape)} axes alone, so every later tensor keeps {show_shape(shape[1:-1])}",
+                f"It uses only the last of {len(shape)} axes, so every later tensor keeps {show_shape(shape[1:-1])}.",
             )
 
 
 def keep_size(evidence: Evidence, finding: Finding) -> Made:
     """padding="same" where the window ran out of room, and above it."""
     node, shape = failing(evidence)
-    yield f'Keep the size at {node.name}: padding="same"', [configure(node.name, padding="same")], "the window may reach over the border"
+    yield (
+        f'Keep the spatial size in {node.name}: padding="same"',
+        [configure(node.name, padding="same")],
+        "The window may extend past the border.",
+    )
     above = [
         item
         for item in evidence.flow.nodes
@@ -320,14 +324,14 @@ def keep_size(evidence: Evidence, finding: Finding) -> Made:
     ]
     if above:
         edits = [configure(item.name, padding="same") for item in [node, *above]]
-        yield f'Keep the size all the way: padding="same" in {len(edits)} layers', edits, "fewer positions are lost at each border"
+        yield f'Keep the spatial size: padding="same" in {len(edits)} layers', edits, "Fewer positions are lost at each border."
     size = node.config.get("pool_size")
     if isinstance(size, (list, int)) and shape:
         rank = len(shape) - 2
         yield (
-            f"Pool {node.name} over 1 position only",
+            f"Set pool_size=1 and strides=1 on {node.name}",
             [configure(node.name, pool_size=[1] * rank, strides=[1] * rank)],
-            "there is nothing left to pool",
+            "There is only one position left to pool.",
         )
 
 
@@ -335,15 +339,15 @@ def pool_unknown(evidence: Evidence, finding: Finding) -> Made:
     """A global pooling in place of a Flatten over unknown axes."""
     node, _ = failing(evidence)
     if isinstance(finding.fact, UnknownAxis) and finding.fact.axis != -1:
-        yield f"Normalize over the channels: axis=-1 in {node.name}", [configure(node.name, axis=-1)], "the last axis has a size"
+        yield f"Normalize over the channels: axis=-1 in {node.name}", [configure(node.name, axis=-1)], "The last axis has a known size."
         return
     for item in [node, *upstream(evidence, node)]:
         before = given(evidence, item)
         if item.op == "Flatten" and before and len(before) in (3, 4, 5):
             yield (
-                f"Pool instead of flattening: GlobalAveragePooling{len(before) - 2}D for {item.name}",
+                f"Pool instead of flattening: GlobalAveragePooling{len(before) - 2}D instead of {item.name}",
                 [Edit("replace-layer", item.name, {"layer": f"GlobalAveragePooling{len(before) - 2}D", "keep": [], "config": {}})],
-                "works for any size",
+                "Works for any spatial size.",
             )
             return
 
@@ -353,9 +357,9 @@ def word_numbers(evidence: Evidence, finding: Finding) -> Made:
     fact = finding.fact
     if isinstance(fact, CodedIds) and evidence.flow.node(finding.nodes[0]).op in ("TextVectorization", "StringLookup", "IntegerLookup"):
         yield (
-            f"Give the words' numbers: output_mode='int' in {fact.coder.name}",
+            f"Output word ids: set output_mode='int' on {fact.coder.name}",
             [configure(fact.coder.name, output_mode="int")],
-            "in their order",
+            "The ids are in the order of the words.",
         )
 
 
@@ -367,18 +371,18 @@ def general(evidence: Evidence, finding: Finding) -> Made:
         return
     shape = given(evidence, node)
     if shape and len(shape) > 2 and known(shape[1:]):
-        yield f"Flatten before {node.name}", [insert(node.name, "Flatten")], "every number is kept"
+        yield f"Add Flatten before {node.name}", [insert(node.name, "Flatten")], "Keeps every value."
         if len(shape) in (3, 4, 5):
             yield (
-                f"Pool before {node.name}",
+                f"Add pooling before {node.name}",
                 [insert(node.name, f"GlobalAveragePooling{len(shape) - 2}D")],
-                "one number a channel; few weights behind it",
+                "Keeps one value per channel; needs few weights after it.",
             )
     if shape and len(shape) == 2 and known(shape[1:]):
         yield (
             f"Add a last axis before {node.name}",
             [insert(node.name, "Reshape", target_shape=[shape[1] or 1, 1])],
-            "an axis of size 1 adds no number",
+            "An axis of size 1 does not add values.",
         )
 
 
@@ -387,7 +391,7 @@ def made_once(evidence: Evidence, finding: Finding) -> Made:
     file = file_of(finding.location) if finding.location is not None else ""
     if isinstance(finding.fact, MadeAnew) and finding.location is not None and file:
         yield (
-            f"Make the {finding.fact.cls} once, in __init__",
+            f"Create the {finding.fact.cls} once, in __init__",
             [MadeOnce("model", file, finding.location.line, finding.fact.cls).value],
-            "its variables are then kept, and trained",
+            "Keras then tracks and trains its variables.",
         )

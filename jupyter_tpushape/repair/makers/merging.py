@@ -51,15 +51,15 @@ def _shortcut_first(evidence: Evidence, node: Node, edges: list[Edge]) -> Made:
             continue
         if any(n > 1 for n in ratios):
             yield (
-                f"Project {name}, the shortcut, with a strided 1x1 convolution: Conv{rank}D({small[-1]}, 1, strides={tuple(ratios)})",
+                f"Project the shortcut {name} with a strided 1x1 convolution: Conv{rank}D({small[-1]}, 1, strides={tuple(ratios)})",
                 [at(node, i, f"Conv{rank}D", like, filters=small[-1], kernel_size=[1] * rank, strides=ratios)],
-                "the usual way of a residual block: the branch keeps what it has learnt",
+                "This is standard in residual blocks; the other branch is unchanged.",
             )
             continue
         yield (
-            f"Project {name}, the shortcut, to {small[-1]} channels with a 1x1 convolution",
+            f"Project the shortcut {name} to {small[-1]} channels with a 1x1 convolution",
             [at(node, i, f"Conv{rank}D", like, filters=small[-1], kernel_size=[1] * rank)],
-            "the usual way of a residual block: the branch keeps what it has learnt",
+            "This is standard in residual blocks; the other branch is unchanged.",
         )
 
 
@@ -75,21 +75,21 @@ def at_cause(evidence: Evidence, finding: Finding) -> Made:
         padding = "causal" if causal else "same"
         if "Transpose" in node.op:
             yield (
-                f"Let {node.name} grow by its strides alone: padding='same'",
+                f"Scale {node.name} by its strides only: padding='same'",
                 [configure(node.name, padding="same")],
-                f"{cause.before} becomes {cause.before * cause.stride}",
+                f"{cause.before} becomes {cause.before * cause.stride}.",
             )
             return
         yield (
-            f"Keep the size at {node.name}: padding='{padding}'",
+            f"Keep the spatial size in {node.name}: padding='{padding}'",
             [configure(node.name, padding=padding)],
-            f"{cause.before} stays {cause.before}" if cause.stride == 1 else "nothing is cut off at the border",
+            f"{cause.before} stays {cause.before}." if cause.stride == 1 else "Nothing is cropped at the border.",
         )
     elif cause.kind == "strided" and not _shortcut(evidence):
         yield (
-            f"Keep the size at {node.name}: strides=1, padding='same'",
+            f"Keep the spatial size in {node.name}: strides=1, padding='same'",
             [configure(node.name, strides=1, padding="same")],
-            "no later layer undoes it",
+            "No later layer restores the size.",
         )
 
 
@@ -112,9 +112,9 @@ def all_padded(evidence: Evidence, finding: Finding) -> Made:
     if len(found) > 1:
         names = [*found]
         yield (
-            f"Keep the size at {', '.join(names[:-1])} and {names[-1]}: padding='same'",
+            f"Keep the spatial size in {', '.join(names[:-1])} and {names[-1]}: padding='same'",
             [configure(name, padding="same") for name in names],
-            "windows of different sizes then give maps of one size",
+            "Kernels of different sizes then output maps of the same size.",
         )
 
 
@@ -131,9 +131,9 @@ def padded_throughout(evidence: Evidence, finding: Finding) -> Made:
     names = [*found]
     if len(names) > 1:
         yield (
-            f"Keep the sizes even at {', '.join(names[:-1])} and {names[-1]}: padding='same'",
+            f"Keep the sizes even in {', '.join(names[:-1])} and {names[-1]}: padding='same'",
             [configure(name, padding="same") for name in names],
-            "each stride then halves what the layer on the other side doubles",
+            "Each stride then halves the size that a later layer doubles.",
         )
 
 
@@ -147,9 +147,9 @@ def ended_sequence(evidence: Evidence, finding: Finding) -> Made:
         ends = node.config.get("return_sequences") if node.op in RECURRENT else inner in RECURRENT
         if ends and len(edge.spec.shape or ()) == least + 1:
             yield (
-                f"Keep only the last step: return_sequences=False in {node.name}",
+                f"Return only the last step: set return_sequences=False on {node.name}",
                 [configure(node.name, return_sequences=False)],
-                "the other branches have one vector where this one has a sequence of them",
+                "The other branches output one vector, but this one outputs a sequence.",
             )
 
 
@@ -170,9 +170,9 @@ def stride_beside(evidence: Evidence, finding: Finding) -> Made:
             continue
         if _source(evidence, beside) == _source(evidence, strided):
             yield (
-                f"Give {beside.name} the stride that {strided.name} takes: strides={cause.stride}",
+                f"Use the stride of {strided.name} on {beside.name}: strides={cause.stride}",
                 [configure(beside.name, strides=cause.stride)],
-                "both branches then take the same steps over what they begin with",
+                "Both branches then downsample equally.",
             )
 
 
@@ -211,7 +211,7 @@ def pad_and_crop(evidence: Evidence, finding: Finding) -> Made:
     yield (
         f"Pad {show_shape(tuple(sizes))} to {show_shape(even)} in the model" + (", and crop its output back" if as_large else ""),
         edits,
-        f"multiples of {step} come out even at every stride, and every label keeps its pixel",
+        f"Multiples of {step} divide evenly at every stride, and every label keeps its pixel.",
     )
 
 
@@ -230,9 +230,9 @@ def crop_output(evidence: Evidence, finding: Finding) -> Made:
     crop = [[(a - b) // 2, (a - b) - (a - b) // 2] for a, b in inner]
     rank = len(inner)
     yield (
-        f"Crop the output to {show_shape(tuple(b for _, b in inner))}: Cropping{rank}D behind {end.name}",
+        f"Crop the output to {show_shape(tuple(b for _, b in inner))}: add Cropping{rank}D after {end.name}",
         [append(end.name, f"Cropping{rank}D", cropping=crop if rank > 1 else crop[0])],
-        "what is cut off is what the strides rounded up",
+        "Removes what the strides rounded up.",
     )
 
 
@@ -266,9 +266,9 @@ def keep_positions(evidence: Evidence, finding: Finding) -> Made:
                 break
             if tuple(before[1:-1]) == largest and node.kind == "layer" and _strided(node):
                 yield (
-                    f"Keep the size at {node.name}: strides=1, padding='same'",
+                    f"Keep the spatial size in {node.name}: strides=1, padding='same'",
                     [configure(node.name, strides=[1] * len(sizes), padding="same")],
-                    "the other branches keep theirs",
+                    "The other branches keep theirs.",
                 )
                 break
 
@@ -285,9 +285,9 @@ def last_axis(evidence: Evidence, finding: Finding) -> Made:
     for node in map(evidence.flow.node, finding.nodes):
         if node.op == "Concatenate" and node.config.get("axis") == 0:
             yield (
-                f"Join the features: Concatenate(axis=-1) for {node.name}",
+                f"Concatenate the features: Concatenate(axis=-1) instead of {node.name}",
                 [configure(node.name, axis=-1)],
-                "axis 0 is the batch: there the rows of one branch come to stand under those of the other",
+                "Axis 0 is the batch: concatenating along it mixes the samples of both branches.",
             )
 
 
@@ -299,9 +299,9 @@ def _concat_axis(node: Node, shapes: list[Shape]) -> Made:
     if len(differs) == 1:
         axis = differs[0]
         yield (
-            f"Join along axis {axis}, the one that differs: Concatenate(axis={axis})",
+            f"Concatenate along axis {axis}, the one that differs: Concatenate(axis={axis})",
             [configure(node.name, axis=axis)],
-            "every other axis is the same",
+            "All other axes match.",
         )
 
 
@@ -316,45 +316,45 @@ def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: 
             exact = all(a == (b or 0) * r for (a, b), r in zip(inner, ratios, strict=True))
             if channels and exact:
                 yield (
-                    f"Project {name} down with a strided 1x1 convolution: Conv{rank}D({small[-1]}, 1, strides={tuple(ratios)})",
+                    f"Project {name} with a strided 1x1 convolution: Conv{rank}D({small[-1]}, 1, strides={tuple(ratios)})",
                     [at(node, index, f"Conv{rank}D", filters=small[-1], kernel_size=[1] * rank, strides=ratios)],
-                    "the usual way of a residual branch",
+                    "This is standard in residual blocks.",
                 )
             elif not channels and all(-(-(a or 0) // r) == b for (a, b), r in zip(inner, ratios, strict=True)):
                 for kind in ("MaxPooling", "AveragePooling"):
                     yield (
-                        f"Pool {name} as the other branch was: {kind}{rank}D({tuple(ratios)})",
+                        f"Pool {name} like the other branch: {kind}{rank}D({tuple(ratios)})",
                         [at(node, index, f"{kind}{rank}D", pool_size=ratios, padding="same")],
-                        "no weights added",
+                        "Adds no weights.",
                     )
             if not channels:
                 crop = [[(a - b) // 2, (a - b) - (a - b) // 2] for a, b in inner if a is not None and b is not None]
                 yield (
                     f"Crop {name} to {show_shape(small[1:-1])}: Cropping{rank}D",
                     [at(node, index, f"Cropping{rank}D", cropping=crop if rank > 1 else crop[0])],
-                    "the border is lost",
+                    "The border is lost.",
                 )
         elif channels and big[1:-1] == small[1:-1]:
             yield (
                 f"Project {name} to {small[-1]} channels with a 1x1 convolution",
                 [at(node, index, f"Conv{rank}D", filters=small[-1], kernel_size=[1] * rank)],
-                "the usual way of a residual branch",
+                "This is standard in residual blocks.",
             )
     if len(big) == len(small) == 2 and big[-1] != small[-1] and not concat:
-        yield f"Project {name} to {small[-1]}: Dense({small[-1]})", [at(node, index, "Dense", units=small[-1])], "adds weights of its own"
+        yield f"Project {name} to {small[-1]}: Dense({small[-1]})", [at(node, index, "Dense", units=small[-1])], "Adds trainable weights."
     if len(big) > len(small) and known(big[1:]):
         if len(small) == 2 and len(big) in (3, 4, 5):
-            yield f"Flatten {name}", [at(node, index, "Flatten")], "every number is kept"
+            yield f"Flatten {name}", [at(node, index, "Flatten")], "Keeps every value."
             yield (
                 f"Pool {name} to one vector: GlobalAveragePooling{len(big) - 2}D",
                 [at(node, index, f"GlobalAveragePooling{len(big) - 2}D")],
-                "adds weights of its own",
+                "Averages over the spatial or time axes.",
             )
         if elements(big[1:]) == elements(small[1:]):
             yield (
                 f"Reshape {name} to {show_shape(small[1:])}",
                 [at(node, index, "Reshape", target_shape=list(small[1:]))],
-                "every number is kept",
+                "Keeps every value.",
             )
 
 
@@ -369,26 +369,26 @@ def _grow(node: Node, index: int, name: str, small: Shape, big: Shape, concat: b
                 yield (
                     f"Upsample {name}: UpSampling{rank}D({tuple(factor)})",
                     [at(node, index, f"UpSampling{rank}D", size=factor if rank > 1 else factor[0])],
-                    "no weights added",
+                    "Adds no weights.",
                 )
             pads = [[(b - a) // 2, (b - a) - (b - a) // 2] for a, b in inner if a and b]
             if concat or small[-1] == big[-1]:
                 yield (
                     f"Pad {name} to {show_shape(big[1:-1])}: ZeroPadding{rank}D",
                     [at(node, index, f"ZeroPadding{rank}D", padding=pads if rank > 1 else pads[0])],
-                    "zeros are added",
+                    "Adds zeros.",
                 )
         elif small[-1] != big[-1] and not concat and small[1:-1] == big[1:-1]:
             yield (
                 f"Project {name} to {big[-1]} channels with a 1x1 convolution",
                 [at(node, index, f"Conv{rank}D", filters=big[-1], kernel_size=[1] * rank)],
-                "adds weights of its own",
+                "Adds trainable weights.",
             )
     if len(big) == len(small) == 2 and big[-1] != small[-1] and not concat:
-        yield f"Project {name} to {big[-1]}: Dense({big[-1]})", [at(node, index, "Dense", units=big[-1])], "adds weights of its own"
+        yield f"Project {name} to {big[-1]}: Dense({big[-1]})", [at(node, index, "Dense", units=big[-1])], "Adds trainable weights."
     if len(small) == 2 and len(big) == 3 and big[1] and big[1] > 1:
         yield (
             f"Repeat {name} for each of the {big[1]} steps: RepeatVector({big[1]})",
             [at(node, index, "RepeatVector", n=big[1])],
-            "the same vector at every step",
+            "Every step receives the same vector.",
         )

@@ -27,7 +27,7 @@ def named_outputs(evidence: Evidence, finding: Finding) -> Made:
         yield (
             f"Name the output layers {' and '.join(repr(pairs[layer]) for layer in ordered)}",
             [configure(layer, name=pairs[layer]) for layer in ordered],
-            "an output is called by the name of the layer that makes it",
+            "Keras names each output after the layer that creates it.",
         )
 
 

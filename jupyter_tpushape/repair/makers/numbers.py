@@ -30,18 +30,18 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
         written = [node for node in _given_sizes(line.scope) if node.value == old]
         if written:
             yield (
-                f"Write {new} for {old} in {_named(evidence, line)}",
+                f"Replace {old} with {new} in {_named(evidence, line)}",
                 [line.edit(node, str(new)).value for node in written],
-                "the size that its input has",
+                "This is the size of its input.",
             )
         yield from _named_size(evidence, line, old, new)
         owner = own_layer(evidence)
         arguments = [key for key, value in owner.config.items() if type(value) is int and value == old] if owner is not None else []
         if owner is not None and len(arguments) == 1:
             yield (
-                f"Make {owner.name} with {arguments[0]}={new}",
+                f"Create {owner.name} with {arguments[0]}={new}",
                 [configure(owner.name, **{arguments[0]: new})],
-                f"{old} was written for it, and {new} is the size that its input has",
+                f"It was created for {old}, but its input has size {new}.",
             )
 
 
@@ -57,9 +57,9 @@ def _named_size(evidence: Evidence, line: Line, old: int, new: int) -> Made:
     giver = next((name for name, spec in line.specs.items() if spec.shape and spec.shape[-1] == new), "")
     if names and giver:
         yield (
-            f"Write {giver}.shape[-1] for {ast.unparse(names[0])}, which is {old}, in {_named(evidence, line)}",
+            f"Replace {ast.unparse(names[0])} ({old}) with {giver}.shape[-1] in {_named(evidence, line)}",
             [line.edit(node, f"{giver}.shape[-1]").value for node in names],
-            "the size that its input has",
+            "This is the size of its input.",
         )
 
 
@@ -106,9 +106,9 @@ def shape_index(evidence: Evidence, finding: Finding) -> Made:
             ]
             if len(read) == 1:
                 yield (
-                    f"Read the last axis in {owner.op}.build: {ast.unparse(read[0].value)}[-1] for {ast.unparse(read[0])}",
+                    f"Use the last axis in {owner.op}.build: {ast.unparse(read[0].value)}[-1] instead of {ast.unparse(read[0])}",
                     [line.edit(read[0], f"{ast.unparse(read[0].value)}[-1]").value],
-                    f"the weight is then as long as the features: {new}",
+                    f"The weight then has one value per feature: {new}.",
                 )
 
 
@@ -126,9 +126,9 @@ def first_shape(evidence: Evidence, finding: Finding) -> Made:
         for which in range(len(finding.fact.shapes)):
             if read:
                 yield (
-                    f"Read the shape of input {which + 1} in {cls.name}.build: {whole}[{which}][{_index_of(read[0])}] for {ast.unparse(read[0])}",
+                    f"Use the shape of input {which + 1} in {cls.name}.build: {whole}[{which}][{_index_of(read[0])}] instead of {ast.unparse(read[0])}",
                     [line.edit(node, f"{whole}[{which}][{_index_of(node)}]").value for node in read],
-                    "build gets one shape for each tensor that the layer is called on",
+                    "build receives one shape for each input of the layer.",
                 )
 
 
@@ -153,9 +153,9 @@ def read_axis(evidence: Evidence, finding: Finding) -> Made:
                 place = places[0] - len(spec.shape) if at < 0 and places[0] else places[0]
                 new = f"{ast.unparse(node.value)}[{place}]"
                 yield (
-                    f"Read axis {place} at line {node.lineno}: {new} for {ast.unparse(node)}",
+                    f"Use axis {place} at line {node.lineno}: {new} instead of {ast.unparse(node)}",
                     [line.edit(node, new).value],
-                    f"axis {at} holds {read}, and axis {place} the {wanted} that the other operand has",
+                    f"Axis {at} has size {read}, but axis {place} has size {wanted}, like the other operand.",
                 )
 
 
@@ -199,9 +199,9 @@ def last_kept(evidence: Evidence, finding: Finding) -> Made:
                 ):
                     last = target.elts[-1]
                     yield (
-                        f"Keep the last axis at line {call.lineno}: {short(given)}.shape[-1] for {short(last)}",
+                        f"Keep the last axis at line {call.lineno}: {short(given)}.shape[-1] instead of {short(last)}",
                         [line.edit(last, f"{ast.unparse(given)}.shape[-1]").value],
-                        f"each position holds {before[-1]} numbers, and {after[-1]} were written",
+                        f"Each position has {before[-1]} values, but the code says {after[-1]}.",
                     )
             return
 
@@ -233,9 +233,9 @@ def parts_of(evidence: Evidence, finding: Finding) -> Made:
         return
     part = size // len(numbers)
     yield (
-        f"Cut the {size} values into {len(numbers)} parts of {part} in {_named(evidence, line)}",
+        f"Split the {size} values into {len(numbers)} slices of {part} in {_named(evidence, line)}",
         [line.edit(bound, str(int(bound.value) // width * part)).value for bound in bounds],  # type: ignore[arg-type]
-        f"{width} was written for each part",
+        f"The code uses slices of {width}.",
     )
 
 
@@ -252,9 +252,9 @@ def row_size(evidence: Evidence, finding: Finding) -> Made:
             continue
         last = target.elts[1]
         yield (
-            f"Write {size} for {short(last)} at {line.at}: one row for each sample",
+            f"Replace {short(last)} with {size} at {line.at}: one row per sample",
             [line.edit(last, str(size)).value],
-            f"a sample holds {show_shape(shape[1:])} = {size} numbers" if shape else "",
+            f"A sample has {show_shape(shape[1:])} = {size} values." if shape else "",
         )
 
 
@@ -273,15 +273,15 @@ def rows(evidence: Evidence, finding: Finding) -> Made:
             counted = _counted(line, node)
             if counted and inside == "reshape":
                 edits.append(line.edit(node, "-1").value)
-                said.append(f"-1 for {short(node)}")
+                said.append(f"-1 instead of {short(node)}")
             elif counted:
                 edits.append(line.edit(node, f"{MODULE}.shape({counted})[0]", line.module()).value)
-                said.append(f"the rows of {counted} for {short(node)}")
+                said.append(f"the rows of {counted} instead of {short(node)}")
         if edits:
             yield (
-                f"Count the rows in {_named(evidence, line)}: {', '.join(dict.fromkeys(said))}",
+                f"Compute the number of rows in {_named(evidence, line)}: {', '.join(dict.fromkeys(said))}",
                 edits,
-                "works for every batch size, on every number of replicas",
+                "Works for every batch size and any number of replicas.",
             )
 
 
@@ -302,9 +302,9 @@ def rows_as_it_runs(evidence: Evidence, finding: Finding) -> Made:
             edits.append(line.edit(taken.value, f"({MODULE}.shape({ast.unparse(owner)})[0], *{IT}[1:])", line.module()).value)
     if edits:
         yield (
-            f"Count the rows as the program runs, in {_named(evidence, line)}",
+            f"Compute the number of rows at run time in {_named(evidence, line)}",
             edits,
-            "works for every batch size, on every number of replicas",
+            "Works for every batch size and any number of replicas.",
         )
 
 

@@ -35,9 +35,9 @@ def mask_shape(evidence: Evidence, finding: Finding) -> Made:
     ]
     edits.append(declaration(evidence, door, tuple(target)))
     yield (
-        f"Make the mask {tuple(target)} a sample: query steps by value steps",
+        f"Create the mask as {tuple(target)} per sample: query steps by value steps",
         edits,
-        "added steps are visible; mask them where they should not be",
+        "Added steps are visible; mask them where they should not be.",
     )
 
 
@@ -61,9 +61,9 @@ def host_layer(evidence: Evidence, finding: Finding) -> Made:
                     yield (
                         f"Run {layer.name} in the pipeline, on the host; {title[:1].lower()}{title[1:]}",
                         [move, *edits],
-                        "text never reaches the TPU; " + reason,
+                        "Text never reaches the TPU. " + reason,
                     )
-                yield f"Run {layer.name} in the pipeline, on the host", [move], "text never reaches the TPU"
+                yield f"Run {layer.name} in the pipeline, on the host", [move], "Text never reaches the TPU."
 
 
 def host_augmentation(evidence: Evidence, finding: Finding) -> Made:
@@ -89,7 +89,7 @@ def host_augmentation(evidence: Evidence, finding: Finding) -> Made:
                 yield (
                     f"Run {top.name} in the pipeline, on the host",
                     [move],
-                    "it changes the pictures of training only; the rest stays on the TPU",
+                    "It only augments training images; the rest stays on the TPU.",
                 )
                 return
 
@@ -125,9 +125,9 @@ def leave_out(evidence: Evidence, finding: Finding) -> Made:
             before, after = through(evidence, owner)
             if before and after is not None and before[:1] != after[:1]:
                 yield (
-                    f"Leave {owner.name} out: it does not keep the batch axis",
+                    f"Remove {owner.name}: it does not keep the batch axis",
                     [Edit("replace-layer", owner.name, {"layer": "Identity", "keep": [], "config": {}})],
-                    "the model holds without it; what it was meant for must then be done along another axis",
+                    "The model works without it; do what it was for along another axis.",
                 )
                 return
 
@@ -141,9 +141,9 @@ def free_batch(evidence: Evidence, finding: Finding) -> Made:
         owner = evidence.flow.node(owner.parent)
     if batch is not None:
         yield (
-            f"Let TensorFlow count the rows: -1 for {batch}",
+            f"Let TensorFlow infer the number of rows: -1 instead of {batch}",
             [Edit("replace-op", owner.name, {"find": batch, "replace": -1, "line": node.called.line if node.called else 0})],
-            "works for every batch size",
+            "Works for every batch size.",
         )
 
 
@@ -166,9 +166,9 @@ def other_axis(evidence: Evidence, finding: Finding) -> Made:
             before, after = through(evidence, owner)
             if before and len(before) > 1 and after is not None and before[:1] != after[:1]:
                 yield (
-                    f"Work along axis 1 in {owner.name}: axis 0 is the batch",
+                    f"Use axis 1 in {owner.name}: axis 0 is the batch",
                     [Edit("replace-op", owner.name, {"op": "axis", "find": 0, "replace": 1})],
-                    "each sample is then on its own",
+                    "Each sample is then processed separately.",
                 )
                 return
 
@@ -187,14 +187,18 @@ def softmax_axis(evidence: Evidence, finding: Finding) -> Made:
     if isinstance(finding.fact, AttentionOverBatch):
         return
     if node.kind == "layer":
-        yield f"Let {node.name} work along axis 1", [Edit("layer-config", node.name, {"config": {"axis": 1}})], "the first axis of a sample"
+        yield (
+            f"Set axis=1 on {node.name}",
+            [Edit("layer-config", node.name, {"config": {"axis": 1}})],
+            "Axis 1 is the first axis of a sample.",
+        )
         return
     name = _within(evidence, node)
     for axis in (1, -1) if name is not None else ():
         yield (
-            f"Take the softmax along axis {axis}{' in ' + name if name else ''}",
+            f"Apply softmax along axis {axis}{' in ' + name if name else ''}",
             [Edit("replace-op", name or "", {"op": "axis", "find": 0, "replace": axis})],
-            "each sample is then on its own",
+            "Each sample is then processed separately.",
         )
 
 
@@ -210,9 +214,9 @@ def transpose_for_reshape(evidence: Evidence, finding: Finding) -> Made:
     order = permutation(before, after)
     if order is not None:
         yield (
-            f"Exchange the axes with {spelled()}.transpose(x, {tuple(order)}){' in ' + name if name else ''}",
+            f"Swap the axes with {spelled()}.transpose(x, {tuple(order)}){' in ' + name if name else ''}",
             [Edit("replace-op", name, {"op": "transpose", "order": order})],
-            "moves the numbers along with the axes",
+            "Moves the values along with the axes.",
         )
 
 
@@ -229,20 +233,20 @@ def own_weights(evidence: Evidence, finding: Finding) -> Made:
         yield (
             f"Repeat the single channel of the data {width} times",
             [Edit("data-transform", "x", {"op": "repeat_last", "times": width})],
-            "a grey image as a colour one",
+            "Turns a grayscale image into a color image.",
         )
     rank = len(before) - 2
     if depth and rank in (1, 2, 3):
         yield (
-            f"Project to {width} channels in front of {owner.name}: Conv{rank}D({width}, 1)",
+            f"Project to {width} channels before {owner.name}: add Conv{rank}D({width}, 1)",
             [insert(owner.name, f"Conv{rank}D", filters=width, kernel_size=[1] * rank)],
-            "its weights were made for so many; adds weights of its own",
+            "Its weights were built for this many channels; adds trainable weights.",
         )
     elif not depth:
         yield (
-            f"Project to {width} in front of {owner.name}: Dense({width})",
+            f"Project to {width} before {owner.name}: add Dense({width})",
             [insert(owner.name, "Dense", units=width)],
-            "its weights were made for so many; adds weights of its own",
+            "Its weights were built for this size; adds trainable weights.",
         )
 
 
@@ -256,9 +260,9 @@ def whole_rows(evidence: Evidence, finding: Finding) -> Made:
         rest = math.prod(target[1:-1])
         if rest > 0 and size % rest == 0 and size // rest != target[-1]:
             yield (
-                f"Let one row hold one sample: {size // rest} for {target[-1]} in {owner.name}",
+                f"Make each row one sample: {size // rest} instead of {target[-1]} in {owner.name}",
                 [Edit("replace-op", owner.name, {"op": "number", "find": target[-1], "replace": size // rest})],
-                f"{size} numbers are one sample",
+                f"One sample has {size} values.",
             )
 
 
@@ -268,9 +272,9 @@ def single_precision(evidence: Evidence, finding: Finding) -> Made:
     for name in dict.fromkeys(owner.name for node in nodes if (owner := _own(evidence, node)) is not None):
         for old, new in (("complex128", "complex64"), ("float64", "float32")):
             yield (
-                f"Compute in {new} in {name}",
+                f"Use {new} in {name}",
                 [Edit("replace-op", name, {"op": "name", "find": old, "replace": new})],
-                f"a TPU has no {old}",
+                f"TPUs do not support {old}.",
             )
 
 
@@ -279,7 +283,7 @@ def static_mask(evidence: Evidence, finding: Finding) -> Made:
     for name in dict.fromkeys(owner.name for node in map(evidence.flow.node, finding.nodes) if (owner := _own(evidence, node)) is not None):
         for axes in (1, 0, 2):
             yield (
-                f"Mask with zeros in {name}: tf.where in place of boolean_mask",
+                f"Mask with zeros in {name}: tf.where instead of boolean_mask",
                 [Edit("replace-op", name, {"op": "static-mask", "axes": axes})],
-                "every row stays, those outside the mask are zero",
+                "Keeps every row; rows outside the mask become zero.",
             )

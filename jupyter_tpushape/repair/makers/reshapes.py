@@ -20,9 +20,9 @@ def reshape_before(evidence: Evidence, finding: Finding) -> Made:
     if not known(shape[1:]):
         if len(axes_of(node.op)) == 3 and len(shape) > 3 and known(shape[2:]):
             yield (
-                f"Flatten each step by itself: TimeDistributed(Flatten()) before {node.name}",
+                f"Flatten each step separately: add TimeDistributed(Flatten()) before {node.name}",
                 [insert(node.name, "TimeDistributed", layer="Flatten")],
-                "however many steps there are",
+                "Works for any number of steps.",
             )
         return
     row = [int(n or 0) for n in shape[1:]]
@@ -34,56 +34,56 @@ def reshape_before(evidence: Evidence, finding: Finding) -> Made:
         # One step alone is no sequence.
         left = [row[1] if row[0] == 1 else row[0], row[2]]
         yield (
-            f"Drop the axis of size 1: Reshape({tuple(left)}) before {name}",
+            f"Squeeze the axis of size 1: add Reshape({tuple(left)}) before {name}",
             [insert(name, "Reshape", target_shape=left)],
-            "every number is kept",
+            "Keeps every value.",
         )
     elif wanted == 3 and len(row) == 3:
         yield (
-            f"Read the rows as time steps: Reshape({(row[0], row[1] * row[2])}) before {name}",
+            f"Treat the rows as time steps: add Reshape({(row[0], row[1] * row[2])}) before {name}",
             [insert(name, "Reshape", target_shape=[row[0], row[1] * row[2]])],
-            f"{row[0]} steps of {row[1] * row[2]} features; every number is kept",
+            f"{row[0]} steps of {row[1] * row[2]} features; keeps every value.",
         )
         yield (
-            f"Read every position as a step: Reshape({(row[0] * row[1], row[2])}) before {name}",
+            f"Treat every position as a time step: add Reshape({(row[0] * row[1], row[2])}) before {name}",
             [insert(name, "Reshape", target_shape=[row[0] * row[1], row[2]])],
-            f"{row[0] * row[1]} steps are slow on any device",
+            f"A sequence of {row[0] * row[1]} steps is slow on any device.",
         )
     elif wanted == 3 and len(row) > 3:
         rest = math.prod(row[1:])
         yield (
-            f"Read the first axis as time: Reshape({(row[0], rest)}) before {name}",
+            f"Treat the first axis as time: add Reshape({(row[0], rest)}) before {name}",
             [insert(name, "Reshape", target_shape=[row[0], rest])],
-            "every number is kept",
+            "Keeps every value.",
         )
     elif len(row) < wanted - 1:
         grown = [*row, *([1] * (wanted - 1 - len(row)))]
         for side, channels in images(row[0]) if wanted == 4 and len(row) == 1 else ():
             yield (
-                f"Bring the image back: Reshape({(side, side, channels)}) before {name}",
+                f"Restore the image: add Reshape({(side, side, channels)}) before {name}",
                 [insert(name, "Reshape", target_shape=[side, side, channels])],
-                f"{row[0]} is {side} by {side}" + (f" by {channels}" if channels > 1 else ""),
+                f"{row[0]} is {side} × {side}" + (f" × {channels}." if channels > 1 else "."),
             )
         yield (
             f"Add the missing axis: Reshape({tuple(grown)}) before {name}",
             [insert(name, "Reshape", target_shape=grown)],
-            "an axis of size 1 adds no number",
+            "An axis of size 1 does not add values.",
         )
         if wanted == 3 and len(row) == 1:
             yield (
-                f"Read each row as one step: Reshape({(1, row[0])}) before {name}",
+                f"Treat each row as one time step: add Reshape({(1, row[0])}) before {name}",
                 [insert(name, "Reshape", target_shape=[1, row[0]])],
-                "a sequence of one step",
+                "Each sample is a sequence of one step.",
             )
     elif len(row) > wanted - 1:
         keep = row[: wanted - 2]
         yield (
-            f"Fold the surplus axes into the last one: Reshape({(*keep, math.prod(row[wanted - 2 :]))}) before {name}",
+            f"Merge the extra axes into the last one: add Reshape({(*keep, math.prod(row[wanted - 2 :]))}) before {name}",
             [insert(name, "Reshape", target_shape=[*keep, math.prod(row[wanted - 2 :])])],
-            "every number is kept",
+            "Keeps every value.",
         )
         if wanted == 2:
-            yield f"Flatten before {name}", [insert(name, "Flatten")], "every number is kept"
+            yield f"Add Flatten before {name}", [insert(name, "Flatten")], "Keeps every value."
 
 
 def reshape_target(evidence: Evidence, finding: Finding) -> Made:
@@ -97,25 +97,25 @@ def reshape_target(evidence: Evidence, finding: Finding) -> Made:
     kept = [i for i, n in enumerate(wanted) if shape is not None and i + 1 < len(shape) and n == shape[i + 1] and n > 1]
     for folded in foldings([int(n or 0) for n in shape[1:]], len(wanted)) if shape and not kept else ():
         yield (
-            f"Fold the axes as they come: reshape to {folded}",
+            f"Reshape to {folded}, the size that arrives",
             [configure(node.name, target_shape=list(folded))],
-            "the target was written for another size",
+            "The target shape was for a different size.",
         )
     for axis in _axes_to_change(wanted, kept):
         rest = math.prod(n for i, n in enumerate(wanted) if i != axis and n > 0)
         if rest and size % rest == 0:
             made = [size // rest if i == axis else n for i, n in enumerate(wanted)]
             yield (
-                f"Reshape to {tuple(made)}, which holds {size} numbers",
+                f"Reshape to {tuple(made)}, which has {size} values",
                 [configure(node.name, target_shape=made)],
-                f"axis {axis + 1} follows from the others",
+                f"The size of axis {axis + 1} follows from the others.",
             )
     giver = next((item for item in upstream(evidence, node) if item.op == "Dense"), None)
     if giver is not None and all(n > 0 for n in wanted):
         yield (
-            f"Give {giver.name} {math.prod(wanted)} units, as many as the target holds",
+            f"Set units={math.prod(wanted)} on {giver.name}, the size of the target shape",
             [configure(giver.name, units=math.prod(wanted))],
-            "more weights",
+            "Adds weights.",
         )
 
 
@@ -144,9 +144,9 @@ def divided(evidence: Evidence, finding: Finding) -> Made:
     most = channels.pop() if len(channels) == 1 else -(-said.given // said.divisor)
     wanted = (most or 1) * said.divisor
     yield (
-        f"Give {giver.name} {wanted} filters: {most} times {said.divisor}",
+        f"Set filters={wanted} on {giver.name}: {most} times {said.divisor}",
         [configure(giver.name, filters=wanted)],
-        f"{said.given} channels cannot be dealt out to {said.divisor} places",
+        f"{said.given} channels cannot be divided into {said.divisor} groups.",
     )
 
 
@@ -163,7 +163,7 @@ def permute(evidence: Evidence, finding: Finding) -> Made:
     if order is not None:
         dims = [n + 1 for n in order]
         yield (
-            f"Exchange the axes with Permute({tuple(dims)})",
+            f"Swap the axes with Permute({tuple(dims)})",
             [Edit("replace-layer", node.name, {"layer": "Permute", "keep": [], "config": {"dims": dims}})],
-            "moves the numbers along with the axes",
+            "Moves the values along with the axes.",
         )

@@ -12,16 +12,16 @@ def in_scope(evidence: Evidence, finding: Finding) -> Made:
     yield (
         "Build and compile inside strategy.scope()",
         [Edit("strategy", "model", {"op": "scope"})],
-        "variables get a copy on every replica where they are made",
+        "Variables are replicated only if they are created inside the scope.",
     )
 
 
 def fresh_optimizer(evidence: Evidence, finding: Finding) -> Made:
     """An optimizer of the model's own."""
     yield (
-        "Give the model an optimizer of its own",
+        "Give the model a separate optimizer",
         [Edit("strategy", "compile", {"op": "fresh-optimizer"})],
-        "an optimizer keeps state for the variables that it was built for",
+        "An optimizer stores state for the variables that it was built for.",
     )
 
 
@@ -30,14 +30,14 @@ def not_eagerly(evidence: Evidence, finding: Finding) -> Made:
     yield (
         "Compile without run_eagerly",
         [Edit("strategy", "compile", {"op": "argument", "argument": "run_eagerly", "value": False})],
-        "a TPU runs compiled programs only",
+        "TPUs run compiled programs only.",
     )
 
 
 def jit_auto(evidence: Evidence, finding: Finding) -> Made:
     """Keras decides about XLA."""
     yield (
-        'Leave jit_compile at "auto"',
+        'Set jit_compile="auto"',
         [Edit("strategy", "compile", {"op": "argument", "argument": "jit_compile", "value": "auto"})],
-        "a TPU compiles the step anyway",
+        "TPUs compile the step anyway.",
     )

@@ -29,7 +29,7 @@ def joined_states(evidence: Evidence, finding: Finding) -> Made:
         edits = [line.edit(states, f"[{', '.join(joined)}]", f"{evidence.framework}.layers").value]
         wider = [configure(node.name, units=units)] if node.config.get("units") != units else []
         yield (
-            f"Join the states of both directions{f', and give {node.name} {units} units' if wider else ''}",
+            f"Concatenate the states of both directions{f', and set units={units} on {node.name}' if wider else ''}",
             [*edits, *wider],
-            f"forward and backward have {units // 2} numbers each",
+            f"The forward and backward states have {units // 2} values each.",
         )

@@ -26,9 +26,9 @@ def carried_dtype(evidence: Evidence, finding: Finding) -> Made:
             known = spec.dtype == fact.was if spec is not None and spec.dtype else isinstance(node, ast.Call)
             if known and not isinstance(node, (ast.Constant, ast.Lambda)):
                 yield (
-                    f"Start {short(node)} as {fact.becomes} at {line.at}",
+                    f"Initialize {short(node)} as {fact.becomes} at {line.at}",
                     [line.edit(node, f'{MODULE}.cast({IT}, "{fact.becomes}")', "keras.ops").value],
-                    "a step returns that dtype",
+                    "Each iteration returns that dtype.",
                 )
 
 
@@ -46,9 +46,9 @@ def not_mapped(evidence: Evidence, finding: Finding) -> Made:
         for call in _calls(line, {"vmap"}):
             if len(call.args) == 1 and not call.keywords:
                 yield (
-                    f"Map over the batch alone: in_axes={_tuple(axes)} at {line.at}",
+                    f"Map over the batch only: in_axes={_tuple(axes)} at {line.at}",
                     [line.edit(call.args[0], f"{IT}, in_axes={_tuple(axes)}").value],
-                    "the rest is the same for every row",
+                    "The other arguments are the same for every row.",
                 )
 
 
@@ -60,9 +60,9 @@ def aux(evidence: Evidence, finding: Finding) -> Made:
         for call in _calls(line, _GRADIENTS):
             if len(call.args) == 1 and all(word.arg != "has_aux" for word in call.keywords):
                 yield (
-                    f"Say that more than the loss is returned: has_aux=True at {line.at}",
+                    f"Set has_aux=True at {line.at}: the function returns more than the loss",
                     [line.edit(call.args[0], f"{IT}, has_aux=True").value],
-                    "the gradient is that of the first value",
+                    "The gradient is that of the first value.",
                 )
 
 
@@ -76,7 +76,11 @@ def whole_size(evidence: Evidence, finding: Finding) -> Made:
             tensors = any(ast.unparse(item) in line.specs for item in (node.left, node.right))
             if isinstance(node.op, ast.Div) and node.lineno <= line.raised.line and not tensors:
                 whole = f"{_operand(node.left)} // {_operand(node.right)}"
-                yield f"Divide with // at line {node.lineno}: {whole}", [line.edit(node, whole).value], "a size is a whole number"
+                yield (
+                    f"Use integer division (//) at line {node.lineno}: {whole}",
+                    [line.edit(node, whole).value],
+                    "A size must be an integer.",
+                )
 
 
 def whole_index(evidence: Evidence, finding: Finding) -> Made:
@@ -92,7 +96,7 @@ def whole_index(evidence: Evidence, finding: Finding) -> Made:
             yield (
                 f"Cast {short(index)} to int32 at {line.at}",
                 [line.edit(index, f'{MODULE}.cast({IT}, "int32")', "keras.ops").value],
-                "the ids that come in are whole numbers",
+                "The input ids are integers.",
             )
 
 

@@ -34,9 +34,9 @@ def own_width(evidence: Evidence, finding: Finding) -> Made:
         written = names[0] if len(names) == 1 else str(wanted[-1]) if isinstance(argument, ast.Constant) else ""
         if written:
             yield (
-                f"Make {giver.name} {wanted[-1]} wide: {written} for {ast.unparse(argument)} at line {argument.lineno}",
+                f"Set the output size of {giver.name} to {wanted[-1]}: {written} instead of {ast.unparse(argument)} at line {argument.lineno}",
                 [line.edit(argument, written).value],
-                "what it gives is then as wide as what it is put together with",
+                "Its output then has the same size as the other operand.",
             )
 
 

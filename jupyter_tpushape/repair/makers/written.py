@@ -42,9 +42,9 @@ def _written(evidence: Evidence, *, features: bool) -> Made:
     # First where no weights depend on it, then the layer that was made last.
     for _, _, edits, other in sorted(found, key=lambda item: item[:2]):
         name = evidence.flow.node(other.source).name
-        said = " and ".join(f"{who} {argument}={n}" for who, argument, n in edits)
+        said = " and ".join(f"{argument}={n} on {who}" for who, argument, n in edits)
         made: list[Edit] = [configure(who, **{argument: n}) for who, argument, n in edits]
-        yield f"Give {said}, the size that {name} has", made, "the number is changed where it is written"
+        yield f"Set {said}, the size of {name}", made, "The value is changed where it is set."
 
 
 def written_output(evidence: Evidence, finding: Finding) -> Made:
@@ -58,7 +58,11 @@ def written_output(evidence: Evidence, finding: Finding) -> Made:
         change = _change(size, wanted) if value(size) != wanted else None
         if change is not None:
             who, argument, n = change
-            yield f"Give {who} {argument}={n}, as many as the labels have", [configure(who, **{argument: n})], "changed where it is written"
+            yield (
+                f"Set {argument}={n} on {who}, to match the labels",
+                [configure(who, **{argument: n})],
+                "The value is changed where it is set.",
+            )
 
 
 def written_grid(evidence: Evidence, finding: Finding) -> Made:
@@ -83,9 +87,9 @@ def written_grid(evidence: Evidence, finding: Finding) -> Made:
         return
     grid = [new.get(i, n) for i, n in enumerate(target)]
     yield (
-        f"Begin {reshape.name} with {tuple(grid)}, which {above[0].name} fills: {math.prod(grid)} units",
+        f"Start from {tuple(grid)} in {reshape.name}, and set units={math.prod(grid)} on {above[0].name}",
         [configure(above[0].name, units=math.prod(grid)), configure(reshape.name, target_shape=grid)],
-        "what follows makes it as large as the labels",
+        "The following layers then scale it to the size of the labels.",
     )
 
 
@@ -103,8 +107,8 @@ def written_side(evidence: Evidence, finding: Finding) -> Made:
         change = _change(evidence.origins.of(mine)[-1], wanted)
         if change is not None:
             who, argument, n = change
-            why = "as many as the labels tell apart" if wanted in classes else "as many as the other side has"
-            yield f"Give {who} {argument}={n}", [configure(who, **{argument: n})], why
+            why = "As many as there are label classes." if wanted in classes else "The same size as the other side."
+            yield f"Set {argument}={n} on {who}", [configure(who, **{argument: n})], why
 
 
 Change = tuple[str, str, int]
@@ -149,7 +153,7 @@ def written_map(evidence: Evidence, finding: Finding) -> Made:
         if all(wanted) and wanted != list(shape[1:]):
             size = math.prod(int(n or 0) for n in wanted)
             yield (
-                f"Reshape to {tuple(wanted)} in {map_of.name}, and give {giver.name} {size} units",
+                f"Reshape to {tuple(wanted)} in {map_of.name}, and set units={size} on {giver.name}",
                 [configure(map_of.name, target_shape=wanted), configure(giver.name, units=size)],
-                f"the map is then as large as what {evidence.flow.node(other.source).name} gives",
+                f"The map then has the size of the output of {evidence.flow.node(other.source).name}.",
             )
