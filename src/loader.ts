@@ -40,7 +40,7 @@ async function render(props: RenderProps): Promise<() => void> {
     const view = await viewOf(props);
     return view.default.render(props as never);
   } catch (error) {
-    props.el.textContent = "The picture's code is not kept in this notebook: run the cell again.";
+    props.el.textContent = "The view's code is not saved in this notebook: run the cell again.";
     console.warn(error);
     return () => undefined;
   }

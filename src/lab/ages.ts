@@ -39,7 +39,7 @@ export class Ages {
       const count = (cell.model as { executionCount?: number | null }).executionCount ?? 0;
       this._mark(
         (entry) => entry.texts.has(id) && count > (entry.report.about?.execution ?? 0),
-        this._trans.__("its cell has run again as In[%1].", count),
+        this._trans.__("its cell ran again as In[%1].", count),
       );
     });
   }
@@ -71,7 +71,7 @@ export class Ages {
   changed(file: string): void {
     this._mark(
       (entry) => Boolean(file) && (entry.report.flow.locations ?? []).some((one) => one.file === file),
-      this._trans.__("a fix went into its file."),
+      this._trans.__("a fix was applied to its file."),
     );
   }
 
@@ -136,7 +136,7 @@ export class Ages {
     }
     try {
       if ((await asked) !== wanted) {
-        this._mark((one) => one === entry, this._trans.__("its kernel is gone."));
+        this._mark((one) => one === entry, this._trans.__("its kernel was shut down."));
       }
     } catch {
       // The kernel restarted or died meanwhile, which is told by itself.

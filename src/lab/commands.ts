@@ -46,7 +46,7 @@ export const commands: JupyterFrontEndPlugin<void> = {
     };
     commands.addCommand(ids.trace, {
       label: trans.__("Trace Model"),
-      caption: trans.__("Trace the chosen model on the chosen data"),
+      caption: trans.__("Trace the selected model on the selected data"),
       icon,
       isEnabled: () => tracer.state !== "none",
       execute: async () => {
@@ -57,7 +57,7 @@ export const commands: JupyterFrontEndPlugin<void> = {
     });
     commands.addCommand(ids.explain, {
       label: trans.__("Explain the Last Shape Error"),
-      caption: trans.__("Show where the shapes part in the cell that failed last, why, and what mends it"),
+      caption: trans.__("Show where shapes do not match in the last cell that failed, why, and how to fix it"),
       icon,
       isEnabled: () => tracer.state !== "none",
       execute: async (options) => {
@@ -71,7 +71,7 @@ export const commands: JupyterFrontEndPlugin<void> = {
       },
     });
     commands.addCommand(ids.traceVariable, {
-      label: () => (named() ? trans.__("Trace “%1”", named()) : trans.__("Trace the Model under the Cursor")),
+      label: () => (named() ? trans.__("Trace “%1”", named()) : trans.__("Trace Model at Cursor")),
       icon,
       isEnabled: () => named() !== "",
       isVisible: () => named() !== "",
@@ -92,7 +92,7 @@ export const commands: JupyterFrontEndPlugin<void> = {
     commands.addCommand(ids.next, { label: trans.__("Next Shape Problem"), isEnabled: hasProblems, execute: step(1) });
     commands.addCommand(ids.previous, { label: trans.__("Previous Shape Problem"), isEnabled: hasProblems, execute: step(-1) });
     commands.addCommand(ids.apply, {
-      label: trans.__("Apply the Fix of the Current Problem"),
+      label: trans.__("Apply Fix for Current Problem"),
       isEnabled: () => locator !== null && !tracer.old && (tracer.report?.findings[tracer.finding]?.fixes?.length ?? 0) > 0,
       execute: async () => {
         if (tracer.report) {
@@ -106,7 +106,7 @@ export const commands: JupyterFrontEndPlugin<void> = {
       execute: async () => {
         const folder = PathExt.dirname(notebooks?.currentWidget?.context.path ?? "");
         const { value } = await InputDialog.getText({
-          title: trans.__("Save the report as"),
+          title: trans.__("Save report as"),
           text: PathExt.join(folder, `${tracer.request.model || "report"}.tpushape.json`),
         });
         if (value && tracer.report) {

@@ -49,7 +49,7 @@ class HintRenderer extends Widget implements IRenderMime.IRenderer {
         apply.textContent = this._trans.__("Trying fixes …");
         void deeds.apply(execution).then((found) => {
           apply.disabled = !found;
-          apply.textContent = found ? this._trans.__("Apply the first fix…") : this._trans.__("No fix that goes into the cell");
+          apply.textContent = found ? this._trans.__("Apply the first fix…") : this._trans.__("No fix applies to the cell");
         });
       });
       row.append(

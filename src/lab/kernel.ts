@@ -112,7 +112,7 @@ export class KernelClient {
     try {
       const answer = await pending.done.promise;
       if (!answer.report) {
-        throw new Error("The kernel's answer holds no report.");
+        throw new Error("The kernel's answer contains no report.");
       }
       return { report: answer.report, changed: answer.changed ?? "" };
     } finally {

@@ -50,7 +50,7 @@ export class Locator implements ILocator {
   async open(location: Location): Promise<void> {
     const place = (await this._find(location)) ?? this._past(location);
     if (!place) {
-      Notification.info(this._trans.__("The code of %1 is not open here any more.", location.file || this._trans.__("this cell")), TOAST);
+      Notification.info(this._trans.__("The source of %1 is no longer open.", location.file || this._trans.__("this cell")), TOAST);
       return;
     }
     this._reveal(place, lineIn(place.source.getSource(), location.line, location.text));
@@ -65,9 +65,7 @@ export class Locator implements ILocator {
     const wanted = isDiff(fix.patch ?? "") ? placeOf(fix, problem.location) : null;
     const place = await this._find(wanted);
     if (!place && wanted) {
-      await this._refuse(
-        this._trans.__("%1 is not here any more, so the fix has no place to go.", wanted.file || this._trans.__("The cell")),
-      );
+      await this._refuse(this._trans.__("%1 no longer exists, so the fix cannot be applied.", wanted.file || this._trans.__("The cell")));
       return;
     }
     if (!place) {
@@ -77,13 +75,11 @@ export class Locator implements ILocator {
     const before = place.source.getSource();
     const patched = applyDiff(before, fix.patch ?? "", place.cell ? lineIn(before, 1) - 1 : 0);
     if (!patched.ok) {
-      await this._refuse(
-        this._trans.__("%1 has changed since it was traced, so this fix does not fit any more. Trace it again.", place.name),
-      );
+      await this._refuse(this._trans.__("%1 has changed since it was traced, so this fix no longer applies. Trace it again.", place.name));
       return;
     }
     if (place.cell?.model.getMetadata("editable") === false) {
-      await this._refuse(this._trans.__("%1 may not be edited.", place.name));
+      await this._refuse(this._trans.__("%1 is read-only.", place.name));
       return;
     }
     const buttons = [Dialog.cancelButton(), Dialog.okButton({ label: this._trans.__("Apply") })];
@@ -100,7 +96,7 @@ export class Locator implements ILocator {
       return;
     }
     if (place.source.getSource() !== before) {
-      Notification.warning(this._trans.__("%1 changed while the question stood: nothing was applied.", place.name), TOAST);
+      Notification.warning(this._trans.__("%1 changed while the dialog was open: nothing was applied.", place.name), TOAST);
       return;
     }
     place.source.setSource(patched.text);
@@ -108,7 +104,10 @@ export class Locator implements ILocator {
     this._reveal(place, patched.line + 1);
     const { panel, cell } = place;
     if (!panel || !cell) {
-      Notification.info(this._trans.__("The fix is in %1. Save the file, then restart the kernel or import it anew.", place.name), TOAST);
+      Notification.info(
+        this._trans.__("The fix is in %1. Save the file, then restart the kernel or reload the module.", place.name),
+        TOAST,
+      );
     } else if (button.actions.includes("rerun")) {
       await this._openPanel();
       await this._tracer.again(report, {
@@ -123,7 +122,7 @@ export class Locator implements ILocator {
             place.source.setSource(before);
             this._reveal(place, patched.line + 1);
           } else {
-            Notification.warning(this._trans.__("%1 has changed since: take the fix back with Undo.", place.name), TOAST);
+            Notification.warning(this._trans.__("%1 has changed since: remove the fix with Undo.", place.name), TOAST);
           }
         },
       });
@@ -135,11 +134,11 @@ export class Locator implements ILocator {
     const outputs = cell instanceof CodeCell ? cell.model.outputs.toJSON() : [];
     const error = outputs.filter((one): one is IError => one.output_type === "error").at(-1);
     if (error) {
-      return this._trans.__("The cell with the fix in it raises %1: %2", error.ename, error.evalue.split("\n")[0] ?? "");
+      return this._trans.__("The fixed cell raises %1: %2", error.ename, error.evalue.split("\n")[0] ?? "");
     }
     return panel.sessionContext.session?.kernel
-      ? this._trans.__("The cell with the fix in it did not run to its end.")
-      : this._trans.__("The fix is in the cell, and no kernel is running here to run it.");
+      ? this._trans.__("The fixed cell did not finish.")
+      : this._trans.__("The fix is in the cell, but no kernel is running.");
   }
 
   private async _refuse(body: string): Promise<void> {
@@ -235,7 +234,7 @@ export class Locator implements ILocator {
   private async _byHand(fix: Fix): Promise<void> {
     const { button } = await showDialog({
       title: fix.title,
-      body: diffWidget(this._trans, fix.patch ?? "", this._trans.__("The source of this part is not known here, so this goes in by hand.")),
+      body: diffWidget(this._trans, fix.patch ?? "", this._trans.__("tpushape does not know this source file: add these lines by hand.")),
       buttons: [Dialog.cancelButton({ label: this._trans.__("Close") }), Dialog.okButton({ label: this._trans.__("Copy") })],
     });
     if (button.accept) {

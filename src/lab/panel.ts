@@ -79,7 +79,7 @@ class Controls extends Widget {
       this._host.explain();
     });
     this._failed.append(this._said, this._explain);
-    this._refresh.title = trans.__("List again");
+    this._refresh.title = trans.__("Refresh the list");
     this._refresh.setAttribute("aria-label", this._refresh.title);
     this._target.setAttribute("aria-label", trans.__("Target"));
     this._compile.setAttribute("aria-label", trans.__("Compile"));
@@ -111,7 +111,7 @@ class Controls extends Widget {
     options.append(this._target, this._compile);
     const actions = element("div", "Panel-row");
     actions.append(this._trace, this._cancel, this._watch, this._tab);
-    this._bar.title = trans.__("Model, data and target: choose others");
+    this._bar.title = trans.__("Change the model, data or target");
     this._bar.addEventListener("click", () => {
       this._open = !this._open;
       this._draw();
@@ -153,7 +153,7 @@ class Controls extends Widget {
     this._trace.hidden = this._watch.hidden = aside;
     this._bar.textContent =
       aside && request.model
-        ? this._trans.__("Trace what lives here: %1 …", request.model)
+        ? this._trans.__("Trace another model: %1 …", request.model)
         : request.model
           ? `${request.model} · ${data} · ${target}`
           : this._trans.__("no model yet · %1", target);
@@ -167,7 +167,7 @@ class Controls extends Widget {
         spec: model.kind === "builder" ? this._trans.__("a function that builds a model") : arrow(model.inputs, model.outputs),
         chosen: model.name === request.model,
       })),
-      this._trans.__("No Keras model lives in this kernel yet."),
+      this._trans.__("This kernel has no Keras model yet."),
       (name) => {
         this._tracer.choose({ model: name });
         void this._tracer.trace();
@@ -176,12 +176,12 @@ class Controls extends Widget {
     this._list(
       this._data,
       inventory.data.map((data) => ({ name: data.name, detail: [data.class], spec: data.spec, chosen: data.name === request.data })),
-      this._trans.__("No dataset or array yet: the model is traced on its declared input."),
+      this._trans.__("No dataset or array yet: tracing uses the model's declared inputs."),
       (name) => {
         this._tracer.choose({ data: name === request.data ? "" : name });
       },
     );
-    this._unfit.textContent = this._trans.__("Nothing here fits %1: its declared inputs are traced.", request.model);
+    this._unfit.textContent = this._trans.__("No data matches %1: tracing uses its declared inputs.", request.model);
     this._unfit.hidden = !request.model || !inventory.data.length || request.data !== "" || inventory.pairs[request.model] !== "";
     if (this._target.options.length !== inventory.targets.length + 1) {
       this._target.replaceChildren(...inventory.targets.map((name) => new Option(name, name)), new Option(this._trans.__("no target"), ""));
@@ -200,7 +200,7 @@ class Controls extends Widget {
     this._alarm.hidden = !alarm;
     this._alarm.replaceChildren(element("span", "Panel-said", alarm?.text ?? ""));
     if (alarm?.undo) {
-      const undo = element("button", "Panel-undo jp-mod-styled jp-mod-warn", this._trans.__("Take the fix back"));
+      const undo = element("button", "Panel-undo jp-mod-styled jp-mod-warn", this._trans.__("Undo the fix"));
       undo.addEventListener("click", alarm.undo);
       this._alarm.append(undo);
     }
@@ -209,14 +209,14 @@ class Controls extends Widget {
   private _drawHint(state: ITracer["state"]): void {
     const trans = this._trans;
     const texts: Record<ITracer["state"], string> = {
-      none: trans.__("Open a notebook or a console: its models and datasets are listed here."),
+      none: trans.__("Open a notebook or a console to list its models and datasets."),
       connecting: trans.__("Connecting to the kernel …"),
-      waiting: trans.__("The kernel is busy; the list comes when it is free."),
-      "other-language": trans.__("This kernel does not run Python, so it holds no Keras model."),
-      missing: trans.__("This kernel has no jupyter_tpushape. Run this in a cell, then list again:"),
-      dead: trans.__("No kernel is running here."),
-      silent: trans.__("The kernel has not answered for a while. It may be starting or stuck: wait, or restart it, then list again."),
-      refused: trans.__("The kernel did not let tpushape in (see below). List again to retry; restart the kernel if that does not help."),
+      waiting: trans.__("The kernel is busy. The list appears when it is free."),
+      "other-language": trans.__("This kernel does not run Python, so it has no Keras models."),
+      missing: trans.__("jupyter_tpushape is not installed in this kernel. Run this in a cell, then refresh the list:"),
+      dead: trans.__("No kernel is running."),
+      silent: trans.__("The kernel is not responding. It may be starting or stuck: wait or restart it, then refresh the list."),
+      refused: trans.__("tpushape cannot connect to the kernel (see below). Refresh the list to retry; if that fails, restart the kernel."),
       ready: "",
     };
     this._hint.replaceChildren(texts[state]);

@@ -141,7 +141,7 @@ export const panel: JupyterFrontEndPlugin<void> = {
     restorer?.add(widget, widget.id);
     app.commands.addCommand(CommandIDs.openPanel, {
       label: trans.__("Show Tensor Shapes"),
-      caption: trans.__("The Keras models and datasets of the active kernel, and where their shapes part"),
+      caption: trans.__("List the Keras models and datasets of the active kernel, and find where shapes do not match"),
       icon,
       execute: () => {
         app.shell.activateById(widget.id);

@@ -83,7 +83,7 @@ class ReportRenderer extends Widget implements IRenderMime.IRenderer {
     if (report?.version !== VERSION) {
       this._view?.();
       this._view = null;
-      this.node.textContent = trans.__("This report was written by another version of jupyter_tpushape: trace the model again.");
+      this.node.textContent = trans.__("A different version of jupyter_tpushape wrote this report: trace the model again.");
     } else if (this._view) {
       this._view.update(report);
     } else {

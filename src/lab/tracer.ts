@@ -216,7 +216,7 @@ export class Tracer implements ITracer {
     const chosen = fresh.find((entry) => entry.name === this.request.model) ?? fresh.find((entry) => entry.kind === "model") ?? fresh[0];
     if (!chosen) {
       this.message = this._trans.__(
-        "The cell ran. %1 was made before the fix: run the cell that makes it, then trace it.",
+        "The cell ran, but %1 was created before the fix: run the cell that creates it, then trace it.",
         this.request.model,
       );
       this.changed.emit();
@@ -260,7 +260,7 @@ export class Tracer implements ITracer {
       }
     } catch (error) {
       this._say(error);
-      say(this._due && error instanceof Cancelled ? this._trans.__("Watched: traced when the cell has run") : this.message);
+      say(this._due && error instanceof Cancelled ? this._trans.__("Watching: traces again after the cell has run") : this.message);
     }
     this.running = false;
     this.changed.emit();

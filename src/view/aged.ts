@@ -17,7 +17,7 @@ export class Aged {
     this.element.hidden = !reason;
     this.element.replaceChildren();
     if (reason) {
-      this.element.append(h("span", {}, trans.__("Old: %1", reason)));
+      this.element.append(h("span", {}, trans.__("Outdated: %1", reason)));
       if (this.again) {
         this.element.append(button(trans.__("Trace again"), {}, this.again));
       }

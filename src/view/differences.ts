@@ -81,7 +81,7 @@ export function changesPane(doc: FlowDoc, goTo: (node: number) => void): HTMLEle
   const difference = doc.report.difference!;
   pane.append(h("h2", { class: "title" }, trans.__("From %1 to %2", difference.before, difference.after)));
   if (difference.totals?.length) {
-    section(pane, trans.__("Of the whole"), changeTable(difference.totals));
+    section(pane, trans.__("Totals"), changeTable(difference.totals));
   }
   const list = h("ul", { class: "list" });
   doc.marks.forEach((mark, i) => {
@@ -98,8 +98,8 @@ export function changesPane(doc: FlowDoc, goTo: (node: number) => void): HTMLEle
     list.append(h("li", {}, entry, changes.length ? h("p", { class: "muted changes" }, changes.join("; ")) : null));
   });
   if (list.childElementCount) {
-    section(pane, trans.__("Part by part"), list);
+    section(pane, trans.__("By node"), list);
   }
-  pane.append(h("p", { class: "muted" }, trans.__("%1 alike", count(difference.same ?? 0, "layer"))));
+  pane.append(h("p", { class: "muted" }, trans.__("%1 unchanged", count(difference.same ?? 0, "layer"))));
   return pane;
 }

@@ -25,13 +25,13 @@ const RANK: Record<Severity, number> = { error: 4, tpu: 3, silent: 2, slow: 1, n
 export function severityWord(severity: Severity): string {
   switch (severity) {
     case "error":
-      return trans.__("breaks");
+      return trans.__("fails");
     case "tpu":
-      return trans.__("breaks on the TPU");
+      return trans.__("fails on the TPU");
     case "silent":
-      return trans.__("runs, computes something else");
+      return trans.__("runs, but not as intended");
     case "slow":
-      return trans.__("runs, wastes the target");
+      return trans.__("runs, but wastes the TPU");
     case "note":
       return trans.__("worth knowing");
   }

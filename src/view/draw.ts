@@ -57,7 +57,7 @@ function strip(doc: FlowDoc, node: number, right: number, y: number): SVGGElemen
       {},
       shapes.size === 1
         ? trans.__("%1 replicas, each %2", held.length, [...shapes][0])
-        : trans.__("%1 replicas, not alike: %2", held.length, [...shapes].join(trans.__(" and "))),
+        : trans.__("%1 replicas with different shapes: %2", held.length, [...shapes].join(trans.__(" and "))),
     ),
   );
   return group;

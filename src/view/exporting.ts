@@ -93,7 +93,7 @@ export async function exportPng(svg: SVGSVGElement): Promise<Blob> {
       if (blob) {
         resolve(blob);
       } else {
-        reject(new Error("The browser could not draw this picture."));
+        reject(new Error("The browser could not export this view."));
       }
     }, "image/png");
   });
@@ -126,17 +126,17 @@ export function exportList(
         download(`${name}.png`, blob);
       },
       () => {
-        say(trans.__("The browser could not draw this picture as PNG; SVG works."));
+        say(trans.__("The browser could not export this view as PNG. Use SVG instead."));
       },
     );
   };
   const list: [string, () => void][] = [
-    [trans.__("SVG of all that is open"), svg(true)],
-    [trans.__("SVG of the present view"), svg(false)],
-    [trans.__("PNG of all that is open"), png(true)],
-    [trans.__("PNG of the present view"), png(false)],
+    [trans.__("SVG of everything expanded"), svg(true)],
+    [trans.__("SVG of the current view"), svg(false)],
+    [trans.__("PNG of everything expanded"), png(true)],
+    [trans.__("PNG of the current view"), png(false)],
     [
-      trans.__("JSON of the report"),
+      trans.__("Report as JSON"),
       () => {
         download(`${name}.json`, JSON.stringify(doc.report), "application/json");
       },

@@ -36,7 +36,7 @@ export function familyWord(family: Family): string {
     shape: trans.__("pooling, reshape"),
     merge: trans.__("merge"),
     other: trans.__("other layer"),
-    own: trans.__("own code, model"),
+    own: trans.__("custom code, model"),
     op: trans.__("operation"),
     light: trans.__("operation"),
   };

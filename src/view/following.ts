@@ -67,7 +67,7 @@ export function axesPane(pane: HTMLElement, doc: FlowDoc, e: number, act: Follow
       const turns = edges ? turnsOf(doc, edges, axis) : [];
       list.replaceChildren(
         ...turns.map(({ node, before, after }) => {
-          const words = `${before || trans.__("begins")} → ${after || trans.__("ends")}`;
+          const words = `${before || trans.__("starts")} → ${after || trans.__("ends")}`;
           return h(
             "li",
             {},

@@ -7,20 +7,20 @@ import { trans } from "./words";
 
 const help = (): string =>
   trans.__(
-    "arrows walk along the flow, Enter shows details, Space opens and closes, n and p go through the problems, slash searches, f fits.",
+    "arrows move between nodes, Enter shows details, Space expands or collapses, n and p step through the findings, slash searches, f fits the view.",
   );
 
 /** The keys of the graph, as a list that is shown and hidden. */
 function keyHelp(): HTMLElement {
   const keys: [string, string][] = [
-    ["↑ ↓ ← →", trans.__("walk along the flow; with Shift, move the picture")],
+    ["↑ ↓ ← →", trans.__("move between nodes; with Shift, pan the view")],
     [trans.__("Enter"), trans.__("details")],
-    [trans.__("Space"), trans.__("open or close")],
+    [trans.__("Space"), trans.__("expand or collapse")],
     ["n p", trans.__("next and previous finding")],
-    ["/", trans.__("search: a name, a type, ?x128, bf16, /conv\\d/")],
+    ["/", trans.__("search by name, type, ?x128, bf16, /conv\\d/")],
     ["f + -", trans.__("fit, zoom in, zoom out")],
     [trans.__("Esc"), trans.__("back")],
-    ["?", trans.__("these keys")],
+    ["?", trans.__("show these keys")],
   ];
   const rows = keys.flatMap(([key, words]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, words)]);
   return h("div", { class: "keys", role: "region", "aria-label": trans.__("Keys"), hidden: true }, h("dl", {}, ...rows));
@@ -45,22 +45,22 @@ export function frameOf(
   const { svg } = viewport;
   svg.setAttribute("tabindex", "0");
   svg.setAttribute("role", "application");
-  svg.setAttribute("aria-roledescription", trans.__("graph of the flow"));
-  svg.setAttribute("aria-label", `${title || trans.__("The flow")}: ${help()}`);
+  svg.setAttribute("aria-roledescription", trans.__("model graph"));
+  svg.setAttribute("aria-label", `${title || trans.__("The model")}: ${help()}`);
   const tools: [string, string, () => void][] = [
     ["+", trans.__("Zoom in (+)"), () => viewport.zoom(1.3)],
     ["−", trans.__("Zoom out (-)"), () => viewport.zoom(1 / 1.3)],
     ["⤢", trans.__("Fit everything (f)"), () => viewport.fit()],
     [
       "⊞",
-      trans.__("Open everything"),
+      trans.__("Expand everything"),
       () => {
         openAll(true);
       },
     ],
     [
       "⊟",
-      trans.__("Close everything"),
+      trans.__("Collapse everything"),
       () => {
         openAll(false);
       },

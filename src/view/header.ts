@@ -28,7 +28,7 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
     "aria-label": trans.__("Search by name, layer type, shape or dtype"),
   });
   const hits = h("span", { class: "hits", "aria-live": "polite" });
-  const only = button(trans.__("Only these"), { title: trans.__("Show what was found and its neighbours alone"), hidden: true }, () => {
+  const only = button(trans.__("Only matches"), { title: trans.__("Show only the matches and their neighbors"), hidden: true }, () => {
     act.onlyHits(input.value.trim());
   });
   const find = (): void => {

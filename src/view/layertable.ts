@@ -36,8 +36,8 @@ function columnsOf(doc: FlowDoc): Column[] {
   return [
     text(trans.__("name"), (i) => doc.node(i).name),
     text(trans.__("type"), (i) => doc.node(i).op || doc.node(i).kind),
-    text(trans.__("takes"), (i) => tensors(doc.into[i]!)),
-    text(trans.__("gives"), (i) => tensors(doc.outOf[i]!)),
+    text(trans.__("input"), (i) => tensors(doc.into[i]!)),
+    text(trans.__("output"), (i) => tensors(doc.outOf[i]!)),
     ...measuresOf(doc).map(number),
     text(trans.__("placement"), placed),
   ];
@@ -92,7 +92,7 @@ export function layerTable(doc: FlowDoc, act: TableActions): HTMLElement {
   const pane = h("div", {});
   const copy = button(trans.__("Copy as Markdown"), {}, () => {
     void copyText(markdown(), pane).then((done) => {
-      act.say(done ? trans.__("The table is on the clipboard") : trans.__("The browser forbids the clipboard"));
+      act.say(done ? trans.__("Copied the table") : trans.__("The browser did not allow copying"));
     });
   });
   pane.append(

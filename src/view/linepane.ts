@@ -20,7 +20,7 @@ export function linePane(doc: FlowDoc, line: Line, act: DetailActions): HTMLElem
     const from = doc.byId.get(edge.source)!;
     const to = doc.byId.get(edge.target)!;
     const status =
-      edge.status === "failed" ? ` · ${trans.__("✖ breaks here")}` : edge.status === "not-reached" ? ` · ${trans.__("not reached")}` : "";
+      edge.status === "failed" ? ` · ${trans.__("✖ fails here")}` : edge.status === "not-reached" ? ` · ${trans.__("not reached")}` : "";
     pane.append(
       h(
         "div",

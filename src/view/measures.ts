@@ -118,12 +118,12 @@ export function measuresOf(doc: FlowDoc): Measure[] {
   const all = [
     ...own,
     by("parameters", trans.__("parameters"), (i) => doc.node(i).params ?? 0, numberText),
-    by("output", trans.__("output bytes of a replica"), (i) => activation(doc, i), bytesText),
-    by("flops", trans.__("FLOPs of kernels, a replica"), (i) => kernelFlops(doc, i), numberText),
-    by("copies", trans.__("weights on all replicas"), (i) => weightBytes(doc, i, true), bytesText),
+    by("output", trans.__("output bytes per replica"), (i) => activation(doc, i), bytesText),
+    by("flops", trans.__("kernel FLOPs per replica"), (i) => kernelFlops(doc, i), numberText),
+    by("copies", trans.__("weights, all replicas"), (i) => weightBytes(doc, i, true), bytesText),
     by("compiled", trans.__("compiled memory"), (i) => largest.get(doc.node(i).id)?.bytes, bytesText),
     by("padding", trans.__("padding, compiled"), (i) => padding(largest.get(doc.node(i).id)), bytesText),
-    by("traffic", trans.__("bytes sent, a step"), (i) => sent.get(doc.node(i).id), bytesText),
+    by("traffic", trans.__("bytes sent per step"), (i) => sent.get(doc.node(i).id), bytesText),
   ];
   return all.filter((one) => one.of.some((value) => value));
 }

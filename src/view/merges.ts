@@ -33,7 +33,7 @@ export function cannot(doc: FlowDoc, node: number): string {
   if (!at) {
     return "";
   }
-  return joins(doc, node) ? trans.__("cannot be joined") : trans.__("cannot be broadcast");
+  return joins(doc, node) ? trans.__("cannot be concatenated") : trans.__("cannot be broadcast");
 }
 
 /** A branch's own tensor, with the axes that differ from another branch's. */

@@ -20,7 +20,7 @@ const SHOWN = 120;
 const MOST = 400;
 
 export class Outline {
-  readonly element = h("ul", { class: "tree", role: "tree", "aria-label": trans.__("The flow as a list") });
+  readonly element = h("ul", { class: "tree", role: "tree", "aria-label": trans.__("The model as a list") });
   private readonly rows = new Map<Item, HTMLElement>();
   private current: Item | null = null;
 
@@ -49,10 +49,10 @@ export class Outline {
       const takes = specs(this.doc.into[item.node]!);
       const gives = specs(this.doc.outOf[item.node]!);
       if (takes) {
-        parts.push(trans.__("takes %1", takes));
+        parts.push(trans.__("input %1", takes));
       }
       if (gives && item.status === "ok") {
-        parts.push(trans.__("gives %1", gives));
+        parts.push(trans.__("output %1", gives));
       }
     }
     const state = stateOf(this.doc, item);

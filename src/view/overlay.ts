@@ -63,8 +63,8 @@ function overlayPane(doc: FlowDoc, measures: readonly Measure[], families: HTMLE
   const below = h("div", {}, families);
   const choice = h(
     "select",
-    { "aria-label": trans.__("Colour by") },
-    h("option", { value: "" }, trans.__("Colour by family")),
+    { "aria-label": trans.__("Color by") },
+    h("option", { value: "" }, trans.__("Color by family")),
     ...measures.map((one) => h("option", { value: one.id }, one.name)),
   );
   choice.addEventListener("change", () => {
@@ -89,7 +89,7 @@ function scale(doc: FlowDoc, measure: Measure, act: OverlayActions): HTMLElement
     "div",
     {},
     h("div", { class: "scale" }, h("span", {}, "0"), ...cells, h("span", { class: "most" }, measure.say(most))),
-    h("p", { class: "muted" }, trans.__("%1 in all", measure.say(whole))),
+    h("p", { class: "muted" }, trans.__("%1 in total", measure.say(whole))),
     h("ol", { "aria-label": measure.name }, ...rows),
     known.length > LISTED ? h("p", { class: "muted" }, trans.__("and %1 more in the table", known.length - LISTED)) : null,
   );

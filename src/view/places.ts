@@ -80,10 +80,10 @@ export class Bookmarks {
         act.say(trans.__("Bookmarked: %1", name));
       }),
       link
-        ? button(trans.__("Copy a link to it"), {}, () => {
+        ? button(trans.__("Copy link"), {}, () => {
             navigator.clipboard.writeText(link(written(act.now()))).then(
               () => act.say(trans.__("Copied a link to this view")),
-              () => act.say(trans.__("The browser does not let the view copy.")),
+              () => act.say(trans.__("The browser did not allow copying.")),
             );
           })
         : null,

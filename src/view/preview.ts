@@ -155,7 +155,7 @@ export class Compare {
     this.changed = next?.changed ?? new Set();
     this.was = next?.was ?? new Map<string, string>();
     this.at = next ? { finding, fix } : null;
-    return next && one ? trans.__("Shown after the fix: %1", one.title) : trans.__("Shown as it is now");
+    return next && one ? trans.__("Shown after the fix: %1", one.title) : trans.__("Shown before the fix");
   }
 
   /** A line over the graph that says that this is not the flow of now. */
@@ -165,8 +165,8 @@ export class Compare {
     if (at) {
       const title = this.base.findings[at.finding]?.fixes?.[at.fix]?.title ?? "";
       line.append(
-        h("span", {}, trans.__("After: %1", title)),
-        button(trans.__("Back to before"), {}, () => turn(at.finding, at.fix)),
+        h("span", {}, trans.__("After the fix: %1", title)),
+        button(trans.__("Back to the original"), {}, () => turn(at.finding, at.fix)),
       );
     }
     return line;

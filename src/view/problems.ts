@@ -29,7 +29,7 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions,
     if (!narrow) {
       pane.append(h("h2", { class: "title" }, doc.report.summary));
     }
-    pane.append(h("p", { class: "muted" }, trans.__("Nothing was found that is worth your time.")));
+    pane.append(h("p", { class: "muted" }, trans.__("No findings.")));
     limits(pane, doc);
     return { lead, rest: pane };
   }
@@ -88,7 +88,7 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions,
       );
       list.append(h("li", {}, entry));
     });
-    pane.append(h("h3", { class: "section" }, trans.__("All that was found")), list);
+    pane.append(h("h3", { class: "section" }, trans.__("All findings")), list);
   }
   limits(pane, doc);
   return { lead, rest: pane };
@@ -98,7 +98,7 @@ function limits(pane: HTMLElement, doc: FlowDoc): void {
   const words = doc.report.limits ?? [];
   if (words.length) {
     pane.append(
-      h("h3", { class: "section" }, trans.__("What was not looked at")),
+      h("h3", { class: "section" }, trans.__("Not checked")),
       h("ul", { class: "rejected" }, ...words.map((one) => h("li", {}, one))),
     );
   }
@@ -204,7 +204,7 @@ function fixes(pane: HTMLElement, finding: Finding, index: number, act: ProblemA
     return;
   }
   const tried = list.some((fix) => fix.proof);
-  const title = from ? trans.__("Other fixes") : tried ? trans.__("Fixes that were tried") : trans.__("What could be done");
+  const title = from ? trans.__("Other fixes") : tried ? trans.__("Fixes") : trans.__("Ideas");
   pane.append(h("h3", { class: "section" }, title));
   list.slice(from).forEach((fix, i) => {
     pane.append(card(fix, from + i, index, act));
@@ -223,9 +223,9 @@ function card(fix: Fix, i: number, finding: number, act: ProblemActions): HTMLEl
       "p",
       { class: "result" },
       fix.verified
-        ? h("span", { class: "tried" }, fix.proof === "source" ? trans.__("✓ tried, and holds") : trans.__("✓ tried on the live model"))
+        ? h("span", { class: "tried" }, fix.proof === "source" ? trans.__("✓ verified") : trans.__("✓ verified on the live model"))
         : fix.mends
-          ? h("span", { class: "untried" }, trans.__("◐ mends this; next: %1", (fix.then ?? []).join(", ")))
+          ? h("span", { class: "untried" }, trans.__("◐ fixes only this; next: %1", (fix.then ?? []).join(", ")))
           : h("span", { class: "untried" }, fix.reason ?? trans.__("not tried")),
       effect ? h("span", { class: "muted" }, ` · ${effect}`) : null,
     ),
@@ -242,7 +242,7 @@ function card(fix: Fix, i: number, finding: number, act: ProblemActions): HTMLEl
         { class: "primary", "aria-label": trans.__("Apply: %1", fix.title) },
         () => {
           apply(finding, i);
-          act.say(trans.__("Asked to apply: %1", fix.title));
+          act.say(trans.__("Applying: %1", fix.title));
         },
       ),
     );

@@ -28,7 +28,7 @@ export class Sidebar {
   private readonly heads = new Map<Tab, HTMLButtonElement>();
 
   constructor(uid: string, names: readonly (readonly [Tab, string])[]) {
-    const list = h("div", { class: "tabs", role: "tablist", "aria-label": trans.__("About the flow") });
+    const list = h("div", { class: "tabs", role: "tablist", "aria-label": trans.__("About the model") });
     this.element.append(list);
     for (const [tab, words] of names) {
       const id = `${uid}-${tab}`;

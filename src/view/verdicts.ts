@@ -12,7 +12,7 @@ import { trans } from "./words";
 export function verdictsPane(doc: FlowDoc, act: DetailActions): HTMLElement {
   const all = h("div", {});
   if (act.charts) {
-    all.append(h("div", { class: "row way" }, button(trans.__("Charts to zoom into"), {}, act.charts)));
+    all.append(h("div", { class: "row way" }, button(trans.__("Interactive charts"), {}, act.charts)));
   }
   for (const verdict of doc.report.verdicts ?? []) {
     const pane = h("section", { class: "said" });
@@ -41,14 +41,14 @@ function totals(pane: HTMLElement, verdict: Verdict): void {
   add(trans.__("outputs"), verdict.outputs);
   add(trans.__("temporaries"), verdict.temporaries);
   add(trans.__("code"), verdict.code);
-  add(trans.__("of these no layer's"), verdict.unmapped);
+  add(trans.__("not in a layer"), verdict.unmapped);
   add(trans.__("HBM of one core"), verdict.hbm_bytes);
   if (verdict.flops) {
-    rows.push([trans.__("operations a step"), numberText(verdict.flops)]);
+    rows.push([trans.__("operations per step"), numberText(verdict.flops)]);
   }
-  add(trans.__("read and written a step"), verdict.moved);
+  add(trans.__("read and written per step"), verdict.moved);
   if (verdict.intensity) {
-    rows.push([trans.__("operations a byte (an estimate)"), numberText(Number(verdict.intensity.toPrecision(3)))]);
+    rows.push([trans.__("operations per byte (an estimate)"), numberText(Number(verdict.intensity.toPrecision(3)))]);
   }
   const taken = (verdict.layers ?? []).reduce((sum, layer) => sum + layer.bytes, verdict.unmapped ?? 0);
   if (verdict.hbm_bytes && taken) {
@@ -67,7 +67,7 @@ function layers(pane: HTMLElement, doc: FlowDoc, verdict: Verdict, act: DetailAc
     return;
   }
   const most = Math.max(1, ...list.map((layer) => layer.bytes));
-  section(pane, trans.__("Memory by layer, padding hatched"));
+  section(pane, trans.__("Memory by layer (padding is hatched)"));
   for (const layer of list) {
     const row = bar(layer.name, layer.bytes, layer.logical ?? layer.bytes, most);
     const i = doc.byId.get(layer.node);
@@ -90,7 +90,7 @@ function buffers(pane: HTMLElement, doc: FlowDoc, verdict: Verdict, act: DetailA
     ];
   });
   if (rows.length) {
-    section(pane, trans.__("Largest tensors"), table([trans.__("of"), trans.__("tensor"), trans.__("takes")], rows));
+    section(pane, trans.__("Largest tensors"), table([trans.__("layer"), trans.__("tensor"), trans.__("memory")], rows));
   }
 }
 
@@ -107,8 +107,8 @@ function batches(pane: HTMLElement, verdict: Verdict): void {
   const odd = new Set(tried.flatMap((one, i) => (one.fits ? [] : [i])));
   section(
     pane,
-    trans.__("Memory against batch"),
+    trans.__("Memory by batch size"),
     curve(tried, verdict.hbm_bytes ?? 0),
-    table([trans.__("rows on one core"), trans.__("take"), trans.__("effort")], rows, odd),
+    table([trans.__("rows on one core"), trans.__("memory"), trans.__("effort")], rows, odd),
   );
 }

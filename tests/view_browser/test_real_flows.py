@@ -49,10 +49,10 @@ def gallery() -> ModuleType:
 def test_nothing_overlaps_and_no_edge_goes_up(page_of: Open, tmp_path: Path, gallery: ModuleType, name: str) -> None:
     report = trace(*gallery.GALLERY[name](), fixes=False)
     page = page_of(report)
-    page.get_by_role("button", name="Open everything").click()
+    page.get_by_role("button", name="Expand everything").click()
     page.get_by_role("button", name="export").click()
     with page.expect_download() as loading:
-        page.get_by_role("menuitem", name="SVG of all that is open").click()
+        page.get_by_role("menuitem", name="SVG of everything expanded").click()
     loading.value.save_as(tmp_path / "flow.svg")
     root = ET.parse(tmp_path / "flow.svg").getroot()
     boxes = boxes_of(root)

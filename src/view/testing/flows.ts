@@ -17,7 +17,7 @@ export function report(nodes: WireNode[], edges: WireEdge[], more: Partial<WireR
   const placements = [{ shapes: [[8, 26, 26, 32]] }];
   const devices = Array.from({ length: 8 }, (_, i) => `TPU:${i}`);
   const flow = { nodes, edges, specs, weights, placements, devices, framework: "keras 3" };
-  return { version: 1, title: "a flow", summary: "Flows to the end", ok: true, flow, findings: [], ...more };
+  return { version: 1, title: "a flow", summary: "No problems found", ok: true, flow, findings: [], ...more };
 }
 
 export function node(id: string, op = "Dense", more: Partial<WireNode> = {}): WireNode {
@@ -96,7 +96,7 @@ export function broken(severity: Severity = "error"): WireReport {
       edge("lstm", "dense", { status: "not-reached" }),
     ],
     {
-      summary: "1 problem · breaks",
+      summary: "1 problem · fails",
       ok: false,
       target: { name: "v5e-8", replicas: 8 },
       findings: [
