@@ -76,7 +76,7 @@ def trace(
     if compiler not in (None, "xla", "tpu"):
         raise ValueError(f'Unknown compiler {compiler!r}: expected None, "xla" or "tpu".')
     if compile_batches and compiler != "tpu":
-        raise ValueError('Only the TPU compiler says which batches fit: type compiler="tpu" (--compile tpu) as well.')
+        raise ValueError('compile_batches needs the TPU compiler: use compiler="tpu" (--compile tpu) as well.')
     limits = None
     if compiler is not None or compile_timeout is not None or compile_effort is not None:
         from .compilers.process import limits as read
@@ -93,7 +93,7 @@ def trace(
         with turn(model):
             report = _report(program, fixes, compiler, limits, compile_batches, start)
     except Training:
-        raise BadProgram("This model is being trained by another thread: trace it when that has ended, or a model of its own.") from None
+        raise BadProgram("Another thread is training this model: trace it after training has ended, or trace a separate model.") from None
     report.subject = Subject(model, data)
     return report
 

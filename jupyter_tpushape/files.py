@@ -40,7 +40,7 @@ class Written:
             return (_BOM if self.bom else b"") + text.encode(self.encoding)
         except UnicodeEncodeError as error:
             letter = error.object[error.start : error.start + 1]
-            raise ValueError(f"{letter!r} cannot be written in {self.encoding}: nothing was changed.") from None
+            raise ValueError(f"{letter!r} cannot be encoded in {self.encoding}: the file was not changed.") from None
 
 
 class Changed(OSError):
@@ -64,12 +64,12 @@ def read_text(path: Path) -> Written:
     try:
         text = data[3 if bom else 0 :].decode(encoding)
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path.name} is not {encoding} text at byte {error.start}: nothing was changed.") from None
+        raise ValueError(f"{path.name} is not valid {encoding} at byte {error.start}: the file was not changed.") from None
     except LookupError:
-        raise ValueError(f"{path.name} declares {encoding}, which is no encoding of text: nothing was changed.") from None
+        raise ValueError(f"{path.name} declares {encoding}, which is not a text encoding: the file was not changed.") from None
     written = _of(text, encoding, bom)
     if written.data != data:
-        raise ValueError(f"{path.name} cannot be written back byte for byte in {encoding}: nothing was changed.")
+        raise ValueError(f"{path.name} cannot be written back byte for byte in {encoding}: the file was not changed.")
     return written
 
 

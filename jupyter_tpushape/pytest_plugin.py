@@ -16,7 +16,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "tpushape(tpu=None, **options): what the fixture assert_flows hands to tpushape.trace in this test")
+    config.addinivalue_line(
+        "markers", "tpushape(tpu=None, **options): options that the assert_flows fixture passes to tpushape.trace in this test"
+    )
 
 
 @pytest.fixture

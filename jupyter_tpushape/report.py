@@ -96,8 +96,8 @@ class Report:
         where = f" on {self.target.name}" if self.target else ""
         if not serious:
             rest = len(self.findings)
-            return f"Flows to the end{where}" + (f" · {rest} thing{'s' * (rest > 1)} worth knowing" if rest else "")
-        words = {"error": "breaks", "tpu": f"breaks{where or ' on the TPU'}", "silent": "computes something else than meant"}
+            return f"No problems found{where}" + (f" · {rest} other finding{'s' * (rest > 1)}" if rest else "")
+        words = {"error": "fails", "tpu": f"fails{where or ' on the TPU'}", "silent": "runs, but not as intended"}
         count = len(serious)
         return f"{count} problem{'s' * (count > 1)} · {words[serious[0].severity]}"
 
@@ -128,15 +128,15 @@ class Report:
         try:
             wire = msgspec.json.decode(text, type=WireReport)
         except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
-            raise ValueError(f"This is not a tpushape report: {error}. Expected the text that report.to_json() gives.") from None
+            raise ValueError(f"This is not a tpushape report: {error}. Expected the output of report.to_json().") from None
         if wire.version != VERSION:
             raise ValueError(
-                f"This report has version {wire.version}, and this jupyter_tpushape reads version {VERSION}: trace the model again."
+                f"This report has version {wire.version}, but this jupyter_tpushape reads version {VERSION}: trace the model again."
             )
         try:
             sound(wire)
         except Unsound as error:
-            raise ValueError(f"This report does not hang together: {error}. Expected the text that report.to_json() gives.") from None
+            raise ValueError(f"This report is not consistent: {error}. Expected the output of report.to_json().") from None
         return cls(
             unpack(wire.flow), wire.findings, target=wire.target, verdicts=wire.verdicts,
             title=wire.title, seconds=wire.seconds, limits=wire.limits, about=wire.about, overlays=wire.overlays, difference=wire.difference,
@@ -183,11 +183,11 @@ class Report:
             if layer not in nodes and layer not in ids:
                 near = get_close_matches(layer, nodes, n=3)
                 raise ValueError(
-                    f"There is no layer {layer!r} in this report{': is it ' + ' or '.join(map(repr, near)) + '?' if near else '.'}"
+                    f"There is no layer {layer!r} in this report{': did you mean ' + ' or '.join(map(repr, near)) + '?' if near else '.'}"
                 )
             number = float(value)
             if not math.isfinite(number):
-                raise ValueError(f"The value of {layer!r} is {value!r}, and not a finite number.")
+                raise ValueError(f"The value of {layer!r} is {value!r}, which is not a finite number.")
             placed.update(dict.fromkeys(nodes.get(layer) or [layer], number))
         self.overlays = (*(one for one in self.overlays if one.name != name), Overlay(name, placed, unit))
         return self
@@ -229,7 +229,7 @@ def compared(difference: Difference) -> str:
     """A comparison in one line: how many parts are other."""
     states = [mark.state for mark in difference.nodes.values()]
     counts = [f"{states.count(state)} {state}" for state in ("added", "removed", "changed") if state in states]
-    return " · ".join(counts) or ("Other in sum only" if difference.totals or difference.edges else "No difference")
+    return " · ".join(counts) or ("Differs in total only" if difference.totals or difference.edges else "No difference")
 
 
 def _whole(value: Any) -> Any:

@@ -10,6 +10,7 @@ import json
 import marshal
 import os
 import random
+import re
 import struct
 import zipfile
 from pathlib import Path
@@ -163,8 +164,7 @@ def test_code_in_a_model_is_refused_by_name(name, form, tmp_path, capsys):
     write = archive if form.endswith("keras") else legacy
     version = "2.15.0" if form.startswith("old") else "3.15.0"
     said = refused(write(tmp_path / form, config, version=version), capsys)
-    assert "carries code of its own (" in said and "), which is not run" in said
-    assert words in said
+    assert re.search(rf"\(.*{re.escape(words)}.*\).*not run", said)
 
 
 COMPILED = {
@@ -188,7 +188,7 @@ def test_code_in_what_a_model_was_compiled_with_is_refused_too(name, form, tmp_p
     else:
         told = {"optimizer_config" if key == "optimizer" else key: value for key, value in COMPILED[name].items()}
         path = legacy(tmp_path / form, sequential(layer("Dense", units=3), second=second), told)
-    assert "carries code of its own (" in refused(path, capsys)
+    assert re.search(r"code \(.*\).*not run", refused(path, capsys))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -411,7 +411,7 @@ def test_a_file_that_is_a_pipe_a_device_or_a_folder(tmp_path, capsys):
     assert "no regular file" in refused(tmp_path / "pipe.keras", capsys)
     assert "no regular file" in refused(tmp_path / "endless.h5", capsys)
     refused(tmp_path / "folder.keras", capsys)
-    assert "There is no" in refused(tmp_path / "dangling.keras", capsys)
+    assert "dangling.keras" in refused(tmp_path / "dangling.keras", capsys)
 
 
 def test_a_file_that_breaks_its_reader(tmp_path, capsys, monkeypatch):

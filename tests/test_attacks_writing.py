@@ -90,7 +90,7 @@ def test_a_letter_that_the_file_has_no_room_for(tmp_path: Path) -> None:
     text = "# coding: latin-1\n" + SOURCE
     path = tmp_path / "train.py"
     path.write_bytes(text.encode("latin-1"))
-    with pytest.raises(ValueError, match="nothing was changed"):
+    with pytest.raises(ValueError, match="not changed"):
         apply(fix(text, text.replace("Dense(3)", "Dense('\u2713')")), path)
     assert path.read_bytes() == text.encode("latin-1")
 
@@ -263,7 +263,7 @@ def test_output_never_loses_what_was_there(form: str, tmp_path: Path, tmp_path_f
     assert main(["check", place, "--format", form, "--output", str(path)]) == 2
     assert path.read_text() == "old" and left(tmp_path) == ["report"]
     err = capsys.readouterr().err
-    assert err.count("\n") == 1 and "cannot be written" in err
+    assert err.count("\n") == 1 and str(path) in err
     path.chmod(0o640)
     assert main(["check", place, "--format", form, "--output", str(path)]) == 0
     assert path.read_text() != "old" and stat.S_IMODE(path.stat().st_mode) == 0o640

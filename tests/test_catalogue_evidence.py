@@ -128,10 +128,7 @@ def test_b13_no_batch_at_all(framework):
         model.fit(data, verbose=0)
         assert all(np.array_equal(a, b) for a, b in zip(before, model.get_weights(), strict=True)), "only a warning, and nothing is learned"
     (finding,) = tpushape.trace(model_of(framework), data.prefetch(1), tpu="v5e-8", fixes=False).findings
-    assert (finding.rule, finding.message) == (
-        "data-misfit",
-        "The dataset has no batch: it holds fewer rows than one batch, and drop_remainder=True drops what there is.",
-    )
+    assert finding.rule == "data-misfit" and "drop_remainder=True" in finding.message
 
 
 def test_b4_another_axis_of_unknown_size_sends_the_true_sizes_along():

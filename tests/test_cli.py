@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -42,13 +43,13 @@ def test_check_exits_1_on_something_serious_and_shows_the_fix(program, capsys):
     assert main(["check", f"{program}:broken", "--data", f"{program}:data", "--tpu", "none"]) == 1
     text = capsys.readouterr().out
     assert all(fact in text for fact in ("missing-flatten", "conv2d", "sparse_categorical_crossentropy"))
-    assert "fix, tried and holds: Flatten before dense" in text
+    assert re.search(r"✓ fix.*?Flatten before dense", " ".join(text.split()))
     assert "+" in text and "L.Flatten()" in text
 
 
 def test_check_exits_0_on_a_clean_program(program, capsys):
     assert main(["check", f"{program}:good", "--data", f"{program}:data", "--tpu", "none"]) == 0
-    assert capsys.readouterr().out.startswith("✓ Flows to the end")
+    assert capsys.readouterr().out.startswith("✓ ")
 
 
 def test_json_goes_to_a_file(program, tmp_path):
@@ -60,13 +61,19 @@ def test_json_goes_to_a_file(program, tmp_path):
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ("train.py", "train.py names no object: type file.py:name, such as train.py:make_model."),
-        ("nowhere.py:model", "There is no file nowhere.py: type the path of a Python file, then a colon and a name in it."),
+        ("train.py", ("train.py", "file.py:name")),
+        ("nowhere.py:model", ("nowhere.py", "Python file")),
     ],
 )
 def test_usage_errors_are_one_line_that_says_what_to_type(place, said, capsys):
     assert main(["check", place]) == 2
-    assert capsys.readouterr().err.strip() == f"tpushape: {said}"
+    one_line(capsys.readouterr().err, said)
+
+
+def one_line(text, said):
+    """A usage error is one line of ours that names what was typed and what to type."""
+    assert text.startswith("tpushape: ") and text.count("\n") == 1, text
+    assert not [part for part in said if part not in text], text
 
 
 LIGHT = """
@@ -81,16 +88,17 @@ sys.exit(f"imported {sorted(heavy)}" if heavy else code)
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        (["train.py:brokne"], "train.py has no brokne; it has broken, good, data. Did you mean broken?"),
-        (["trian.py:broken"], "There is no file trian.py: did you mean train.py?"),
-        (["train.py:broken", "--data", "train.py:dta"], "train.py has no dta; it has broken, good, data. Did you mean data?"),
-        (["model.keras"], "There is no model.keras: type the path of a .keras or .h5 file, or of a SavedModel's folder."),
-        (["train.py:broken", "--data", "train.py:data", "--input-spec", "2:int8"], "Give --data or --input-spec, and not both."),
+        (["train.py:brokne"], ("train.py", "brokne", "broken, good, data", "broken?")),
+        (["trian.py:broken"], ("trian.py", "train.py?")),
+        (["train.py:broken", "--data", "train.py:dta"], ("train.py", "dta", "broken, good, data", "data?")),
+        (["model.keras"], ("model.keras", ".h5", "SavedModel")),
+        (["train.py:broken", "--data", "train.py:data", "--input-spec", "2:int8"], ("--data", "--input-spec")),
     ],
 )
 def test_a_slip_is_answered_before_anything_heavy_is_imported(program, typed, said):
     done = subprocess.run([sys.executable, "-c", LIGHT, "check", *typed], cwd=program.parent, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.strip()) == (2, f"tpushape: {said}")
+    assert done.returncode == 2
+    one_line(done.stderr, said)
 
 
 @pytest.mark.parametrize("text", ["from os import *", "globals()['made'] = open", "def __getattr__(name): return open", "made = ("])

@@ -114,11 +114,8 @@ def test_a_trace_gives_progress_and_then_the_report(monkeypatch: pytest.MonkeyPa
 
 def test_what_goes_wrong_is_one_sentence() -> None:
     comm = connect(namespace())
-    assert comm.ask(id="1", op="trace", model="gone", data="")[-1] == {
-        "id": "1",
-        "op": "error",
-        "message": "There is no gone in this kernel any more: refresh the list.",
-    }
+    answer = comm.ask(id="1", op="trace", model="gone", data="")[-1]
+    assert (answer["id"], answer["op"], answer["message"].split()[0]) == ("1", "error", "gone")
     assert comm.ask(id="2", op="dance")[0]["op"] == "error"
 
 
@@ -170,11 +167,8 @@ def test_the_list_says_that_the_last_cell_failed_until_another_one_has_run() -> 
 
 def test_explaining_where_nothing_failed_is_one_sentence() -> None:
     comm, _ = extended({})
-    assert comm.ask(id="1", op="explain")[-1] == {
-        "id": "1",
-        "op": "error",
-        "message": "Nothing has failed over shapes in this kernel since it was connected: run the cell again, or choose a model and trace it.",
-    }
+    answer = comm.ask(id="1", op="explain")[-1]
+    assert (answer["id"], answer["op"]) == ("1", "error") and "run the cell again" in answer["message"]
 
 
 def test_a_trace_says_what_is_other_than_in_the_one_before() -> None:
@@ -187,8 +181,7 @@ def test_a_trace_says_what_is_other_than_in_the_one_before() -> None:
     assert comm.ask(id="1", **asked)[-1]["changed"] == ""
     space["net"] = small(5)
     said = comm.ask(id="2", **asked)[-1]["changed"]
-    assert said.startswith("The edge batch → ")
-    assert said.endswith(" was broken, and flows now. Nothing serious is left.")
+    assert "batch → " in said and said.startswith("Fixed: ")
     space["other"] = small(4)
     assert comm.ask(id="3", **{**asked, "model": "other"})[-1]["changed"] == ""
 
@@ -212,17 +205,17 @@ def test_what_is_not_a_request_is_refused_in_one_sentence(message: Any) -> None:
     comm.message({"content": {"data": message}})
     (answer,) = comm.sent
     assert answer["op"] == "error"
-    assert answer["message"].startswith("The kernel's jupyter_tpushape does not understand the request (")
+    assert "jupyter_tpushape" in answer["message"] and "\n" not in answer["message"]
 
 
 def test_a_message_is_limited_in_size() -> None:
     (answer,) = connect(namespace()).ask(id="1", op="trace", model="m" * 20_000)
-    assert answer["message"].startswith("The kernel's jupyter_tpushape takes messages of 16384 characters at most, and got one of 200")
+    assert " 16384" in answer["message"] and " 200" in answer["message"]
 
 
 def test_a_name_is_never_an_expression() -> None:
     answer = connect(namespace()).ask(id="1", op="trace", model="__import__('os').getcwd()")[-1]
-    assert answer["message"] == "There is no __import__('os').getcwd() in this kernel any more: refresh the list."
+    assert answer["op"] == "error" and answer["message"].startswith("__import__('os').getcwd() ")
 
 
 def test_a_trace_makes_way_for_a_cell_and_nothing_behind_it_is_hit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,13 +64,16 @@ def test_batches_of_both_efforts_are_lines_apart_and_a_limit_far_above_is_told()
     made = report()
     made.verdicts[0].tried = tried
     *_, figure = made.charts()
-    assert [(line.name, list(line.x)) for line in figure.data] == [("compiles at quick effort", [8, 16]), ("compiles at full effort", [24])]
-    assert not figure.layout.shapes and figure.layout.annotations[0].text.endswith("16.00 GiB, far above")
+    assert [(line.name, list(line.x)) for line in figure.data] == [
+        ("compiles with quick effort", [8, 16]),
+        ("compiles with full effort", [24]),
+    ]
+    assert not figure.layout.shapes and figure.layout.annotations[0].text.partition(",")[0].endswith("16.00 GiB")
     assert lines(made.verdicts[0])[-1] == "rows on one core: 8 (2.00 MiB), 16 (4.00 MiB), 24 (3.00 MiB) compile"
 
 
 def test_with_nothing_to_chart_one_line_says_what_to_do():
-    with pytest.raises(ValueError, match="ask the TPU compiler first"):
+    with pytest.raises(ValueError, match=r"compiler=.tpu."):
         Report(Flow(), []).charts()
     with pytest.raises(ValueError, match="no program compiled for the TPU"):
         report(ok=False).charts()
@@ -85,7 +88,7 @@ def test_without_plotly_one_line_says_what_to_install(monkeypatch):
         return genuine(name, *arguments, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ValueError, match="Charts need plotly: pip install"):
+    with pytest.raises(ValueError, match="pip install"):
         report().charts()
 
 
@@ -102,8 +105,8 @@ def test_a_verdict_in_text_shows_a_bar_the_layers_and_the_work():
     assert lines(verdict) == [
         "[█·······················] 0.6% of 16.00 GiB",
         "arguments 40.00 MiB · temporaries 60.00 MiB · code 1.00 MiB",
-        "most: conv<b> 60.00 MiB (50% padding), dense 20.00 MiB, dense 10.00 MiB (60% padding); no layer's: 11.00 MiB",
-        "2 billion operations a step, 2 for each byte read or written (an estimate)",
+        "largest: conv<b> 60.00 MiB (50% padding), dense 20.00 MiB, dense 10.00 MiB (60% padding); not in a layer: 11.00 MiB",
+        "2 billion operations per step, 2 per byte read or written (an estimate)",
     ]
     assert lines(report(compiler="xla").verdicts[0]) == []
 

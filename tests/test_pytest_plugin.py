@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -47,9 +48,9 @@ def said(tmp_path_factory) -> str:
 
 def test_a_failure_is_the_report_and_not_a_traceback(said):
     assert "2 failed, 1 passed" in said
-    assert "The inner axes of conv2d_1 survive to sparse_categorical_crossentropy" in " ".join(said.split())
+    assert "missing-flatten" in said
     # The model was made inside the test and handed over: there is no text that makes it.
-    assert "✓ fix, tried on the live model: Flatten before dense" in said
+    assert re.search(r"✓ fix[^✓]*?live model[^✓]*?Flatten before dense", " ".join(said.split()))
     assert "pytest_plugin.py" not in said
 
 

@@ -122,9 +122,8 @@ def test_a_stage_that_cannot_be_made_again_over_a_shuffle_is_left_alone():
     seen = sample(ds, framework="keras")
     assert seen.sampled == []
     assert seen.x.shape == (4, 3)
-    assert dict(seen.notes)["not-sampled"] == (
-        "No batch was drawn: a pass would change the state of this pipeline's shuffle or cache (stage window). Shapes come from element_spec alone."
-    )
+    said = dict(seen.notes)["not-sampled"]
+    assert "(stage window)" in said and "element_spec" in said
 
 
 def test_a_cache_is_neither_filled_nor_locked(tmp_path):
@@ -169,14 +168,14 @@ def test_seeds_of_python_numpy_tensorflow_and_layers_are_left_alone():
 def test_an_empty_dataset_and_one_that_raises_are_problems():
     (problem,) = sample(pairs(6).batch(8, drop_remainder=True), framework="keras").problems
     assert problem.code == "no-batches"
-    assert problem.text == "The dataset has no batch: it holds fewer rows than one batch, and drop_remainder=True drops what there is"
+    assert "drop_remainder=True" in problem.text
     uneven = tf.data.Dataset.from_generator(lambda: iter([[1], [1, 2]]), output_signature=tf.TensorSpec((None,), tf.int32)).batch(2)
     seen = sample(uneven, framework="keras")
     assert seen.problems[0].code == "data-raised"
     assert isinstance(seen.error, tf.errors.InvalidArgumentError)
-    assert seen.problems[0].text.startswith("Iterating the data raises InvalidArgumentError: ")
+    assert " InvalidArgumentError: " in seen.problems[0].text
     four = sample(tf.data.Dataset.from_tensors((1.0, 2.0, 3.0, 4.0)), framework="keras")
-    assert four.problems[0].text.startswith("Each element has 4 parts, and fit takes x, (x, y) or (x, y, sample_weight)")
+    assert four.problems[0].code == "element-parts" and four.problems[0].found == "4 parts"
 
 
 def test_generators_have_the_spec_that_each_keras_gives_them_and_lose_nothing():
@@ -224,17 +223,17 @@ def test_a_generator_that_blocks_does_not_hang_and_loses_nothing():
     start = time.monotonic()
     seen = sample(rows(), framework="keras", seconds=1.6, progress=told.append)
     assert time.monotonic() - start < 20
-    assert told == ["Sampling the data: 1 of 3 batches"]
-    assert dict(seen.notes)["slow-data"].startswith("Only 1 batches arrived in time")
+    assert len(told) == 1 and "1 of 3 batches" in told[0]
+    assert " 1 batch" in dict(seen.notes)["slow-data"]
     gate.set()
     assert [float(x[0, 0]) for x, _ in seen.replacement] == [1.0, 0.0]
 
 
 def test_python_data_that_keras_3_refuses_is_a_problem():
     listed = sample(([np.ones((2, 1)), np.ones(2)] for _ in range(2)), framework="keras").problems
-    assert listed[0].text == "The generator yields a list, and Keras 3 wants a tuple: yield (x, y), or (x,) without labels"
+    assert (listed[0].code, listed[0].expected, listed[0].found) == ("element-list", "a tuple", "list")
     iterator = sample(iter([(np.ones((2, 1)), np.ones(2))]), framework="keras").problems
-    assert iterator[0].text.startswith("Keras 3 takes generators and no other iterators, and this is a list_iterator")
+    assert (iterator[0].code, iterator[0].found) == ("not-a-generator", "list_iterator")
     assert sample(iter([(np.ones((2, 1)), np.ones(2))]), framework="tf_keras").problems == []
     assert [p.code for p in sample((pair for pair in []), framework="tf_keras").problems] == ["no-batches"]
 

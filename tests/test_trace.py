@@ -224,7 +224,7 @@ def test_keras_on_another_backend_is_told_in_one_sentence(monkeypatch):
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
     monkeypatch.delitem(adapters._FRAMEWORKS, "keras", raising=False)
     monkeypatch.setattr(keras.backend, "backend", lambda: "torch")
-    with pytest.raises(ValueError, match="Keras runs on its torch backend here, and tracing needs TensorFlow's or JAX's"):
+    with pytest.raises(ValueError, match=r"torch.*KERAS_BACKEND=jax"):
         tpushape.trace(model, tpu=None)
 
 
@@ -258,14 +258,14 @@ def test_every_edge_has_the_shape_of_a_real_forward_pass(lib, name):
 @pytest.mark.parametrize(
     ("model", "data", "said"),
     [
-        (5, None, "Expected a Keras model, a layer, or a function that builds one, and got int"),
-        (lambda: 7, None, "The builder returned int where a Keras model was expected: let it end with `return model`."),
+        (5, None, "int.*trace.model, data"),
+        (lambda: 7, None, "int.*`return model`"),
     ],
 )
 def test_what_is_no_model_is_said_in_one_sentence(model, data, said):
-    with pytest.raises(ValueError, match=said.split(":")[0].replace("`", ".")) as caught:
+    with pytest.raises(ValueError, match=said) as caught:
         tpushape.trace(model, data, tpu=None)
-    assert str(caught.value).startswith(said)
+    assert "\n" not in str(caught.value)
 
 
 def test_an_unknown_target_names_the_known_ones():

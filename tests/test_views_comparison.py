@@ -107,7 +107,7 @@ def test_a_document_that_marks_what_is_not_there_is_refused() -> None:
     text = tpushape.diff(traced(network()), traced(network(pool=True))).report.to_json()
     wire = json.loads(text)
     wire["difference"]["nodes"]["nowhere"] = {"state": "added"}
-    with pytest.raises(ValueError, match="a difference is at 'nowhere'"):
+    with pytest.raises(ValueError, match=r"difference .*'nowhere'"):
         Report.from_json(json.dumps(wire))
 
 

@@ -31,7 +31,7 @@ def check(options: Any) -> int:
     if options.output:
         _save(options.output, text)
         if options.format != "text":
-            said(f"{report.summary}. Written to {options.output}")
+            said(f"{report.summary}. Report written to {options.output}")
     else:
         written(text, options.format)
     return 0 if report.ok else 1
@@ -46,23 +46,23 @@ def _sensible(options: Any) -> None:
     for typed in (options.model, options.data, options.output):
         try:
             if b"\0" in os.fsencode(typed or ""):
-                raise UsageError(f"{typed} has a null character, and no path has one.")
+                raise UsageError(f"{typed} contains a null character, which is not allowed in a path.")
         except UnicodeEncodeError:
-            raise UsageError(f"{typed} has half a character, and no path has one.") from None
+            raise UsageError(f"{typed} contains an unpaired surrogate, which is not allowed in a path.") from None
     for typed in (options.model, options.data, options.layout):
         path = (typed or "") if os.path.isfile(typed or "") else (typed or "").rpartition(":")[0]  # noqa: PTH113
         if options.output and os.path.isfile(path) and os.path.exists(options.output) and os.path.samefile(path, options.output):  # noqa: PTH110, PTH113, PTH121
-            raise UsageError(f"{options.output} is what is checked, and the report would take its place: type --output with another path.")
+            raise UsageError(f"{options.output} is the file to check, and the report would overwrite it: use another path for --output.")
     if options.input_spec and options.data:
-        raise UsageError("Give --data or --input-spec, and not both.")
+        raise UsageError("--data and --input-spec cannot be used together: give only one of them.")
     if not options.timeout > 0:
-        raise UsageError(f"A cell takes some time: type --timeout 600, and not {options.timeout:g}.")
+        raise UsageError(f"The time limit of {options.timeout:g} s is not positive: use a larger one, such as --timeout 600.")
     if options.batch_size is not None and options.batch_size < 1:
-        raise UsageError(f"A batch has at least 1 row: type --batch-size 32, and not {options.batch_size}.")
+        raise UsageError(f"The batch size of {options.batch_size} is not positive: use at least 1, such as --batch-size 32.")
     if options.compile_batches and options.compile != "tpu":
-        raise UsageError("Only the TPU compiler says which batches fit: type --compile tpu as well.")
+        raise UsageError("--compile-batches needs the TPU compiler: add --compile tpu.")
     if options.compile == "tpu" and options.tpu == "none":
-        raise UsageError("The TPU compiler compiles for a TPU: type --tpu v5e-8, or another.")
+        raise UsageError("The TPU compiler needs a TPU to compile for: add --tpu v5e-8, or another target.")
     _places(options)
     try:
         if options.tpu not in ("none", "auto"):
@@ -115,7 +115,7 @@ def _report(options: Any) -> Any:
         model = saved_model(options.model, compiled=not options.loss, batched=bool(options.input_spec or options.data))
     else:
         if os.path.isdir(options.model):  # noqa: PTH112
-            raise UsageError(f"{options.model} is a folder, and has no saved_model.pb: type the path of a model, or file.py:name.")
+            raise UsageError(f"{options.model} is a folder without saved_model.pb: use the path of a model, or file.py:name.")
         if not _chooses_backend(options.model):
             import_backend()
         model = load(options.model)
@@ -190,9 +190,9 @@ def _save(output: str, text: str) -> None:
     try:
         write_bytes(Path(output), (text + "\n" * (not text.endswith("\n"))).encode("utf-8", "replace"))
     except OSError as error:
-        todo = "free some space, or type --output with a path on another disk" if error.errno in _FULL else _ELSEWHERE
-        raise UsageError(f"{output} cannot be written ({error.strerror}): {todo}.") from None
+        todo = "free some disk space, or use another disk for --output" if error.errno in _FULL else _ELSEWHERE
+        raise UsageError(f"Cannot write {output} ({error.strerror}): {todo}.") from None
 
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_ELSEWHERE = "type --output with a path in a folder that is there"
+_ELSEWHERE = "use a path in an existing folder for --output"

@@ -17,9 +17,9 @@ def install(options: Any) -> int:
         install(place, options.wheels)
     except CannotInstall as error:
         raise UsageError(str(error)) from None
-    print(f"The TPU compiler stands in {place}: {', '.join(f'{name} {pin}' for name, pin in bridge.PINS.items())}.")
+    print(f"The TPU compiler is installed in {place}: {', '.join(f'{name} {pin}' for name, pin in bridge.PINS.items())}.")
     if place != (bridge.home() or place.parent):
-        print(f"Say where it is before asking for its verdict: export TPUSHAPE_COMPILER={place}")
+        print(f"Set its path before you use it: export TPUSHAPE_COMPILER={place}")
     return 0
 
 
@@ -32,5 +32,5 @@ def remove(options: Any) -> int:
         there = remove(place)
     except CannotInstall as error:
         raise UsageError(str(error)) from None
-    print(f"{place} is removed." if there else f"There is nothing at {place}.")
+    print(f"Removed {place}." if there else f"{place} does not exist.")
     return 0

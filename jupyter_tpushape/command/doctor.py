@@ -15,15 +15,15 @@ from .quiet import configured
 _EXTRA = 'pip install "jupyter_tpushape[{}]"'
 # What it is for, the module, the command where it is missing.
 _PARTS = (
-    ("the frameworks", "tensorflow", _EXTRA.format("tensorflow")),
-    ("the frameworks", "jax", _EXTRA.format("jax")),
-    ("the frameworks", "keras", "pip install keras"),
-    ("the frameworks", "tf_keras", _EXTRA.format("tensorflow")),
-    ("the notebook", "ipykernel", _EXTRA.format("lab")),
-    ("the notebook", "jupyterlab", _EXTRA.format("lab")),
-    ("the notebook", "ipywidgets", "pip install ipywidgets"),
-    ("the notebook", "anywidget", "pip install anywidget"),
-    ("the notebook", "jupyterlab_widgets", "pip install ipywidgets"),
+    ("frameworks", "tensorflow", _EXTRA.format("tensorflow")),
+    ("frameworks", "jax", _EXTRA.format("jax")),
+    ("frameworks", "keras", "pip install keras"),
+    ("frameworks", "tf_keras", _EXTRA.format("tensorflow")),
+    ("notebook", "ipykernel", _EXTRA.format("lab")),
+    ("notebook", "jupyterlab", _EXTRA.format("lab")),
+    ("notebook", "ipywidgets", "pip install ipywidgets"),
+    ("notebook", "anywidget", "pip install anywidget"),
+    ("notebook", "jupyterlab_widgets", "pip install ipywidgets"),
     ("charts", "plotly", _EXTRA.format("plot")),
 )
 _OLDEST = {
@@ -42,7 +42,9 @@ def doctor(_: Any) -> int:
     from .. import __version__
 
     print(f"{'jupyter_tpushape':20} {__version__}")
-    print(f"{'python':20} {sys.version.split()[0]}{'' if (3, 10) <= sys.version_info[:2] < (3, 14) else '   tested with 3.10 to 3.13'}")
+    print(
+        f"{'python':20} {sys.version.split()[0]}{'' if (3, 10) <= sys.version_info[:2] < (3, 14) else '   not tested: tests use 3.10 to 3.13'}"
+    )
     for line in (*_parts(), *_tpu(), *_compiler(), *_places()):
         print(line)
     return 0
@@ -70,7 +72,7 @@ def _tpu() -> Iterator[str]:
 
     lines = tpu_lines()
     if lines:
-        yield "\nthe TPU of this machine"
+        yield "\nTPU of this machine"
         yield from (f"  {line}" for line in lines)
 
 
@@ -78,7 +80,7 @@ def _compiler() -> Iterator[str]:
     """The TPU compiler's parts may stand in a folder of their own, which TensorFlow does not see."""
     from ..compilers import bridge
 
-    yield "\nthe TPU compiler's verdict"
+    yield "\nTPU compiler"
     for name, version in bridge.versions().items():
         yield f"  {name:18} {version or 'missing'}"
     wrong = bridge.check()
@@ -109,9 +111,7 @@ def _places() -> Iterator[str]:
     place = folder()
     nearest = next((parent for parent in (place, *place.parents) if parent.exists()), place)
     writable = (
-        ""
-        if os.access(nearest, os.W_OK)
-        else "   cannot be written: compilers' answers are not kept. Set TPUSHAPE_CACHE to another folder."
+        "" if os.access(nearest, os.W_OK) else "   not writable, so compiler results are not cached. Set TPUSHAPE_CACHE to another folder."
     )
     yield f"  {'cache':18} {place}{writable}"
     yield f"  {'lab extension':18} {_extension()}"
@@ -125,20 +125,20 @@ def _usable(backend: str) -> str:
     if backend in there:
         return ""
     if there:
-        return f"   Keras models are traced on TensorFlow or JAX: set KERAS_BACKEND={there[0]} before importing keras."
-    return f"   is not here: {_EXTRA.format('jax')}, or {_EXTRA.format('tensorflow')}"
+        return f"   tpushape traces Keras models on TensorFlow or JAX: set KERAS_BACKEND={there[0]} before you import keras."
+    return f"   not installed: {_EXTRA.format('jax')}, or {_EXTRA.format('tensorflow')}"
 
 
 def _extension() -> str:
     """Whether JupyterLab finds the extension, by its own word; slow, and so only asked where JupyterLab is."""
     if version_of("jupyterlab") is None:
-        return "no JupyterLab here; the magic and the widget work without"
+        return "JupyterLab is not installed; the magic and the widget work without it"
     try:
         done = subprocess.run(
             [sys.executable, "-m", "jupyter", "labextension", "list"], capture_output=True, text=True, timeout=60, check=False
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
-        return "jupyter labextension list gave no answer"
+        return "jupyter labextension list did not respond"
     lines = (done.stdout + done.stderr).splitlines()
 
     def verdict(name: str, command: str) -> str:

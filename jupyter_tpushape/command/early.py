@@ -21,8 +21,8 @@ def check_saved(place: str) -> None:
     """
     if not os.path.exists(place):  # noqa: PTH110
         near = _near_file(Path(place))
-        hint = f"did you mean {near}?" if near else "type the path of a .keras or .h5 file, or of a SavedModel's folder."
-        raise UsageError(f"There is no {place}: {hint}")
+        hint = f"did you mean {near}?" if near else "use the path of a .keras or .h5 file, or of a SavedModel folder."
+        raise UsageError(f"{place} does not exist: {hint}")
 
 
 def check_place(place: str) -> None:
@@ -33,19 +33,19 @@ def check_place(place: str) -> None:
     """
     path, _, name = place.rpartition(":")
     if not path or not name:
-        raise UsageError(f"{place} names no object: type file.py:name, such as train.py:make_model.")
+        raise UsageError(f"{place} does not name an object: use file.py:name, such as train.py:make_model.")
     if not os.path.isfile(path):  # noqa: PTH113
         if os.path.exists(path):  # noqa: PTH110
-            raise UsageError(f"{path} is no regular file: type the path of a Python file, then a colon and a name in it.")
+            raise UsageError(f"{path} is not a regular file: use the path of a Python file, then a colon and a name in it.")
         near = _near_file(Path(path))
-        hint = f"did you mean {near}?" if near else "type the path of a Python file, then a colon and a name in it."
-        raise UsageError(f"There is no file {path}: {hint}")
+        hint = f"did you mean {near}?" if near else "use the path of a Python file, then a colon and a name in it."
+        raise UsageError(f"{path} does not exist: {hint}")
     known = _bound(Path(path))
     if known is not None and name not in known:
         alike = difflib.get_close_matches(name, known, 1)
         made = [one for one, defined in known.items() if defined and not one.startswith("_")]
         hint = f" Did you mean {alike[0]}?" if alike else ""
-        raise UsageError(f"{Path(path).name} has no {name}; it has {', '.join(made[:8]) or 'no functions'}.{hint}")
+        raise UsageError(f"{Path(path).name} does not define {name}; it defines {', '.join(made[:8]) or 'no functions'}.{hint}")
 
 
 def _near_file(path: Path) -> str:

@@ -37,20 +37,20 @@ def ended(run: Callable[[], int]) -> int:
         hang_up()
         return CLEAN
     except RecursionError:
-        said("The program is nested too deep to be looked at.")
+        said("The program is nested too deeply to trace.")
         return USAGE
     except MemoryError:
-        said("There is not enough memory to look at this program.")
+        said("There is not enough memory to trace this program.")
         return USAGE
     except Exception as error:
         if isinstance(error, _misuse()):
             said(error)
             return USAGE
         if isinstance(error, OSError) and error.errno in _LIMITS:
-            said(f"The system gives this process no more of what it needs ({error.strerror}): raise its limits, and type this again.")
+            said(f"The process reached a system limit ({error.strerror}): raise the limit and try again.")
             return USAGE
         if _is_programs(error):
-            said(f"The program raises {type(error).__name__} where nothing of it was expected to run: mend that first.")
+            said(f"The program raises {type(error).__name__} in code that tpushape did not expect to run: fix that first.")
             return USAGE
         said(_fault(error))
         return FAULT
@@ -58,7 +58,7 @@ def ended(run: Callable[[], int]) -> int:
         raise
     except BaseException as error:
         # No exception of ours, nor of Python's: the program's own.
-        said(f"The program raises {type(error).__name__}, which nothing catches: mend that first.")
+        said(f"The program raises {type(error).__name__}, and nothing catches it: fix that first.")
         return USAGE
 
 
@@ -94,10 +94,7 @@ def _fault(error: BaseException) -> str:
         trace = trace.tb_next
     where = f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno})" if trace is not None else ""  # noqa: PTH119
     text = next((part.strip() for part in str(error).splitlines() if part.strip()), "")[:160]
-    return (
-        f"Internal error (no verdict on your code): {type(error).__name__}: {text}{where}. "
-        f"Please report this line with the version, {__version__}, in the project's issue tracker."
-    )
+    return f"Internal error in tpushape (no result for your code): {type(error).__name__}: {text}{where}. Please report this line and the version ({__version__}) in the project's issue tracker."
 
 
 @contextlib.contextmanager
@@ -108,7 +105,7 @@ def no_way_out() -> Iterator[None]:
 
     def _exit(status: Any = 0) -> Any:
         if os.getpid() == own:
-            said(f"The program ends the process (os._exit({status})) before anything can be said of it.")
+            said(f"The program ends the process (os._exit({status})) before tpushape can check it.")
             real(USAGE)
         real(status)
 

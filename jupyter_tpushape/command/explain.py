@@ -24,11 +24,11 @@ def explain(options: Any) -> int:
     text = options.text
     if text == "-":
         if sys.stdin.isatty():
-            print("Paste the message, then press Ctrl-D:", file=sys.stderr)
+            print("Paste the error message, then press Ctrl-D:", file=sys.stderr)
         text = sys.stdin.read(_MOST)
     text = _COLORS.sub("", text)[:_MOST]
     if not text.strip():
-        raise UsageError('There is nothing to explain: type tpushape explain "the message", or pipe a traceback into tpushape explain -.')
+        raise UsageError('No error message given: run tpushape explain "the message", or pipe a traceback into tpushape explain -.')
     if text.strip() in RULES:
         options.rule, options.json = text.strip(), False
         return show(options)
@@ -41,15 +41,17 @@ def explain(options: Any) -> int:
         if rule is not None:
             if rule.doc:
                 print(_wrapped(f"  More:  {' '.join(rule.doc.split())}"))
-            print(f"  Rule:  {rule.id} ({rule.title}). Type tpushape rules {rule.id} for a program that has it and one that has not.")
+            print(f"  Rule:  {rule.id} ({rule.title}). Run tpushape rules {rule.id} to see a program with this problem and one without.")
     where = _own_line(text)
     if where:
-        print(f"\nYour line in it: {where}")
+        print(f"\nLine in your code: {where}")
     if found:
-        print("\nThis is read from the words alone. tpushape check file.py:build --data file.py:data traces the program and tries fixes.")
+        print(
+            "\nThis explanation uses only the message. To trace the program and try fixes, run tpushape check file.py:build --data file.py:data."
+        )
         return 0
-    print("No rule knows this message, so nothing is said about it. It may have nothing to do with shapes.")
-    print("tpushape check file.py:build --data file.py:data traces the program itself, which tells more than a message.")
+    print("No rule matches this message. It may be unrelated to shapes.")
+    print("To trace the program itself, which shows more than a message, run tpushape check file.py:build --data file.py:data.")
     return 1
 
 

@@ -6,8 +6,8 @@ import os
 from importlib import metadata
 from pathlib import Path
 
-JAX = "set KERAS_BACKEND=jax before keras is imported, and train with Keras 3 on JAX"
-WHEEL = 'pip install "tensorflow-tpu==2.20.*" (its last release; it brings libtpu), with no other tensorflow beside it'
+JAX = "set KERAS_BACKEND=jax before you import keras, and train with Keras 3 on JAX"
+WHEEL = 'pip install "tensorflow-tpu==2.20.*" (the last release; it includes libtpu), without any other tensorflow package'
 
 
 def tpu_lines(root: Path = Path("/")) -> list[str]:
@@ -18,7 +18,11 @@ def tpu_lines(root: Path = Path("/")) -> list[str]:
     chips = [path for pattern in ("accel*", "vfio/[0-9]*") for path in (root / "dev").glob(pattern)]
     if not chips and not found["libtpu"]:
         return []
-    lines = [f"{'chips':18} {len(chips)} of a TPU" if chips else f"{'chips':18} none here; libtpu {found['libtpu']} is installed"]
+    lines = [
+        f"{'chips':18} {len(chips)} TPU chip{'s' * (len(chips) != 1)}"
+        if chips
+        else f"{'chips':18} none found; libtpu {found['libtpu']} is installed"
+    ]
     if image:
         lines.append(f"{'image':18} {image}")
     if found["tensorflow-tpu"]:
@@ -26,10 +30,10 @@ def tpu_lines(root: Path = Path("/")) -> list[str]:
             f"{'TensorFlow':18} tensorflow-tpu {found['tensorflow-tpu']} with libtpu {found['libtpu'] or 'missing: pip install libtpu'}"
         )
         if found["tensorflow"] or found["tensorflow-cpu"]:
-            lines.append(f"{'':18} beside another tensorflow, whose files overwrite its own: uninstall both, then {WHEEL}")
+            lines.append(f"{'':18} another tensorflow package overwrites its files: uninstall both, then {WHEEL}")
         return lines
     plain = next((f"{name} {found[name]}" for name in ("tensorflow", "tensorflow-cpu") if found[name]), "")
-    sees = f"{plain} does not see a TPU" if plain else "not installed"
+    sees = f"{plain} cannot use a TPU" if plain else "not installed"
     # On these images the JAX that is there fits the chips; another TensorFlow would bring another libtpu.
     lines.append(f"{'TensorFlow':18} {sees}: {JAX if image or found['jax'] else WHEEL}")
     return lines

@@ -27,7 +27,7 @@ def rules(options: Any) -> int:
 
     found = [rule for rule in every() if options.rule in (None, rule.id)]
     if not found:
-        raise UsageError(f"There is no rule {options.rule}: type tpushape rules for all of them.")
+        raise UsageError(f"There is no rule {options.rule}: run tpushape rules to list all rules.")
     if options.json:
         fields = ("id", "severity", "title", "doc", "source", "page")
         print(json.dumps([{field: getattr(rule, field) for field in fields} for rule in found], indent=1, ensure_ascii=False))
@@ -35,5 +35,5 @@ def rules(options: Any) -> int:
     for rule in found:
         print(f"{rule.id:22} {rule.severity:7} {rule.title}")
         if options.rule:
-            print(f"\n{rule.doc or rule.title}\n\nSource: {rule.source}\n\nFound:\n{rule.fails}\nNot found:\n{rule.passes}")
+            print(f"\n{rule.doc or rule.title}\n\nSource: {rule.source}\n\nFails:\n{rule.fails}\nPasses:\n{rule.passes}")
     return 0

@@ -27,10 +27,10 @@ def load(place: str) -> Any:
     """The object that ``file.py:name`` names; the file is executed."""
     path, _, name = place.rpartition(":")
     if not path or not name:
-        raise UsageError(f"{place} names no object: type file.py:name, such as train.py:make_model.")
+        raise UsageError(f"{place} does not name an object: use file.py:name, such as train.py:make_model.")
     file = Path(path)
     if not os.path.isfile(file):  # noqa: PTH113
-        raise UsageError(f"There is no file {path}: type the path of a Python file, then a colon and a name in it.")
+        raise UsageError(f"{path} does not exist: use the path of a Python file, then a colon and a name in it.")
     module = _module(file)
     try:
         return getattr(module, name)
@@ -40,9 +40,9 @@ def load(place: str) -> Any:
             for key, value in vars(module).items()
             if not key.startswith("_") and callable(value) and getattr(value, "__module__", None) == module.__name__
         ]
-        raise UsageError(f"{file.name} has no {name}; it has {', '.join(public[:8]) or 'no functions'}.") from None
+        raise UsageError(f"{file.name} does not define {name}; it defines {', '.join(public[:8]) or 'no functions'}.") from None
     except Exception as error:
-        raise UsageError(f"{file.name} raises when it is asked for {name} ({type(error).__name__}: {error}): mend that first.") from None
+        raise UsageError(f"{file.name} raises an error when {name} is read ({type(error).__name__}: {error}): fix that first.") from None
 
 
 def _module(file: Path) -> Any:
@@ -61,7 +61,7 @@ def _module(file: Path) -> Any:
         sys.modules.pop(name, None)
         if isinstance(error, KeyboardInterrupt):
             raise
-        raise UsageError(f"{file.name} raises when it is run ({type(error).__name__}: {error}): mend that first.") from error
+        raise UsageError(f"{file.name} raises an error when it is executed ({type(error).__name__}: {error}): fix that first.") from error
     return module
 
 
@@ -81,7 +81,7 @@ def saved_model(place: str, *, compiled: bool = True, batched: bool = True) -> A
         held = read(path)
         if held.signatures and not batched:
             raise UsageError(
-                'A SavedModel does not say how large a batch is: type --input-spec "32,224,224,3:float32" with the axes of its input.'
+                'A SavedModel does not include a batch size: add --input-spec "32,224,224,3:float32" with the shape of its input.'
             )
         import_backend()
         return builder(held, compiled=compiled, said=said)
@@ -89,12 +89,10 @@ def saved_model(place: str, *, compiled: bool = True, batched: bool = True) -> A
         raise UsageError(str(error)) from None
     except Refused as error:
         raise UsageError(
-            f"{place} carries code of its own ({error}), which is not run: make the model in a file of Python, and type tpushape check file.py:function."
+            f"{place} contains code ({error}), which tpushape does not run: build the model in a Python file, and run tpushape check file.py:function."
         ) from None
     except Broken as error:
-        raise UsageError(
-            f"{place} {error}. A model with classes of your own is checked from its code: tpushape check file.py:function."
-        ) from None
+        raise UsageError(f"{place} {error}. To check a model with custom classes, use its code: tpushape check file.py:function.") from None
 
 
 def input_spec(texts: list[str]) -> Any:
@@ -108,13 +106,13 @@ def input_spec(texts: list[str]) -> Any:
         match = _SPEC.fullmatch(text)
         if match is None or match["dtype"] not in DTYPES:
             raise UsageError(
-                f'{text!r} is no spec: type the axes, a colon and a dtype, such as "32,224,224,3:float32" (the first axis is the batch).'
+                f'{text!r} is not a valid spec: use the sizes, a colon and a dtype, such as "32,224,224,3:float32" (axis 0 is the batch).'
             )
         tokens = [part.strip() for part in match["shape"].strip("() ").split(",") if part.strip()]
         if any(token not in ("?", "None") and not token.isdigit() for token in tokens) or not tokens:
-            raise UsageError(f'{text!r} has an axis that is no number: type "32,224,224,3:float32", with ? for an axis that is not known.')
+            raise UsageError(f'{text!r} has an axis that is not a number: use "32,224,224,3:float32", with ? for an unknown axis.')
         if any(token.isdigit() and not 0 < int(token[:20]) <= MOST_AXIS for token in tokens):
-            raise UsageError(f"{text[:80]!r} has an axis of no size that a tensor has: type 1 to {MOST_AXIS:,}, or ?.")
+            raise UsageError(f"{text[:80]!r} has an axis size out of range: use 1 to {MOST_AXIS:,}, or ?.")
         axes = [None if token in ("?", "None") else int(token) for token in tokens]
         found.append((match["name"] or "", Spec(tuple(axes), match["dtype"])))
     if not found:
@@ -122,5 +120,5 @@ def input_spec(texts: list[str]) -> Any:
     if all(name for name, _ in found):
         return dict(found)
     if any(name for name, _ in found):
-        raise UsageError("Name all inputs or none: --input-spec a=32,8:float32 --input-spec b=32,4:float32.")
+        raise UsageError("Either all inputs or none need a name: --input-spec a=32,8:float32 --input-spec b=32,4:float32.")
     return found[0][1] if len(found) == 1 else [spec for _, spec in found]

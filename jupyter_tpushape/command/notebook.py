@@ -38,15 +38,14 @@ def report_of(options: Any) -> Report:
     cells = _cells(path)
     if not options.execute:
         raise UsageError(
-            f"Checking a notebook executes its cells: add --execute if you trust {path.name}. They run in a scratch kernel up to the first "
-            f"training call, which is not made."
+            f"Checking a notebook executes its cells: add --execute if you trust {path.name}. The cells run in a scratch kernel and stop at the first training call."
         )
     data = _name(options.data, path)
     if options.input_spec:
-        raise UsageError("--input-spec goes with saved models: of a notebook name the data, such as --data train_ds.")
+        raise UsageError("--input-spec is for saved models: for a notebook, name the data, such as --data train_ds.")
     missing = [name for name in ("jupyter_client", "ipykernel") if importlib.util.find_spec(name) is None]
     if missing:
-        raise UsageError(f"There is no {missing[0]} here, which runs a notebook's cells: type pip install ipykernel.")
+        raise UsageError(f"{missing[0]}, which runs the cells of a notebook, is not installed: run pip install ipykernel.")
     asked = {
         "model": model,
         "data": data,
@@ -68,19 +67,19 @@ def _cells(path: Path) -> list[str]:
     try:
         # A pipe would be waited for, and a device read without an end.
         if path.exists() and not path.is_file() and not path.is_dir():
-            raise UsageError(f"{path} is no regular file.")
+            raise UsageError(f"{path} is not a regular file.")
         with path.open("rb") as file:
             data = file.read(_MOST + 1)
         if len(data) > _MOST:
-            raise UsageError(f"{path} has more than {_MOST:,} bytes: clear its outputs, and type this again.")
+            raise UsageError(f"{path} is larger than {_MOST:,} bytes: clear its outputs and try again.")
         document = json.loads(data.decode("utf-8-sig"))
         found = [_text(cell["source"]) for cell in document["cells"] if cell["cell_type"] == "code"]
     except OSError as error:
         if path.exists():
-            raise UsageError(f"{path} cannot be read ({error.strerror}).") from None
-        raise UsageError(f"There is no notebook {path}: type the path of an .ipynb file.") from None
+            raise UsageError(f"Cannot read {path} ({error.strerror}).") from None
+        raise UsageError(f"There is no notebook {path}: use the path of an .ipynb file.") from None
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise UsageError(f"{path} is not a notebook of format 4: open and save it in JupyterLab.") from None
+        raise UsageError(f"{path} is not a notebook in format 4: open and save it in JupyterLab.") from None
     return found
 
 
@@ -94,7 +93,9 @@ def _name(typed: str | None, path: Path, option: str = "data", example: str = "x
     name = (typed or "").removeprefix(f"{path}:").strip("() ")
     if name and not all(part.strip().isidentifier() for part in name.split(",")):
         more = ", or two" if "," in example else ""
-        raise UsageError(f"{typed} names no {option} of this notebook: type the name of a variable{more} such as --{option} {example}.")
+        raise UsageError(
+            f"{typed} is not a valid name for --{option}: use the name of a variable{more} in this notebook, such as --{option} {example}."
+        )
     return name
 
 
@@ -128,9 +129,9 @@ def _run(path: Path, cells: list[str], asked: dict[str, Any], limit: float) -> t
                 client.stop_channels()
         except TimeoutError:
             manager.interrupt_kernel()
-            raise UsageError(f"A cell of {path.name} took more than {limit:.0f} seconds: type --timeout with a larger number.") from None
+            raise UsageError(f"A cell of {path.name} ran longer than {limit:.0f} seconds: use a larger --timeout.") from None
         except RuntimeError as error:
-            raise UsageError(f"The scratch kernel of {path.name} died ({error}).") from None
+            raise UsageError(f"The scratch kernel for {path.name} died ({error}).") from None
         finally:
             manager.shutdown_kernel(now=True)
 
@@ -160,13 +161,13 @@ def _reply(client: Any, alive: Callable[[], bool], sent: str, limit: float, dead
 def _walk(
     client: Any, alive: Callable[[], bool], path: Path, cells: list[str], asked: dict[str, Any], limit: float, answer: Path
 ) -> tuple[Report, dict[int, int]]:
-    def run(code: str, *, kept: bool = False, ask: str = "", what: str = "Looking at the model") -> dict[str, Any]:
+    def run(code: str, *, kept: bool = False, ask: str = "", what: str = "Tracing the model") -> dict[str, Any]:
         # Outputs of the notebook's own are nobody's business here.
         sent = client.execute(
             code, silent=False, store_history=kept, user_expressions={"reached": ask} if ask else None,
             allow_stdin=False, stop_on_error=False,
         )  # fmt: skip
-        return _reply(client, alive, sent, limit, f"{what} ends the kernel that {path.name} runs in: mend that first.")
+        return _reply(client, alive, sent, limit, f"{what} stops the kernel of {path.name}: fix that first.")
 
     source = "\n".join(cells)
     frameworks = [name for name in ("tensorflow", "keras", "tf_keras") if re.search(rf"\b{name}\b", source)]
@@ -192,10 +193,10 @@ def _walk(
     try:
         made = json.loads(answer.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise UsageError(f"The scratch kernel gave no report on {path.name}.") from None
+        raise UsageError(f"The scratch kernel returned no report for {path.name}.") from None
     if "error" in made:
         if failed:
-            raise UsageError(f"{failed[0].upper()}{failed[1:]}; mend that first.")
+            raise UsageError(f"{failed[0].upper()}{failed[1:]}; fix that first.")
         raise UsageError(f"{path.name}: {made['error']}.".replace("..", "."))
     return Report.from_json(json.dumps(made["report"])), numbers
 

@@ -87,7 +87,7 @@ def written(text: str, form: str = "text") -> None:
     except (OSError, ValueError) as error:
         hang_up()
         raise UsageError(
-            f"The report cannot be written to stdout ({getattr(error, 'strerror', None) or error}): type --output with a path."
+            f"Cannot write the report to stdout ({getattr(error, 'strerror', None) or error}): use --output with a path."
         ) from None
 
 

@@ -19,9 +19,9 @@ def port(options: Any) -> int:
 
     path = Path(options.program)
     if not os.path.isfile(path):  # noqa: PTH113 - says no to what no file system takes
-        raise UsageError(f"There is no file {options.program}: type the path of a Python file.")
+        raise UsageError(f"{options.program} does not exist: use the path of a Python file.")
     if options.python is not None and not os.path.isfile(options.python):  # noqa: PTH113
-        raise UsageError(f"There is no Python {options.python}: type the path of an interpreter, such as .venv/bin/python.")
+        raise UsageError(f"{options.python} does not exist: use the path of a Python interpreter, such as .venv/bin/python.")
     try:
         with Aside(), no_way_out():
             made = ported(path, python=options.python, proof=not options.no_proof)
@@ -31,10 +31,8 @@ def port(options: Any) -> int:
         try:
             write_bytes(Path(options.output), made.data)
         except OSError as error:
-            raise UsageError(
-                f"{options.output} cannot be written ({error.strerror}): type --output with a path in a folder that is there."
-            ) from None
-    written(made.patch if not options.output else f"Written to {options.output}", "text")
+            raise UsageError(f"Cannot write {options.output} ({error.strerror}): use a path in an existing folder for --output.") from None
+    written(made.patch if not options.output else f"New program written to {options.output}", "text")
     for one in made.left:
         said(f"{path.name}, {one}")
     said(made.proof.said)

@@ -36,10 +36,10 @@ def import_backend() -> None:
     if backend == "jax":
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
         if importlib.util.find_spec("jax") is None:
-            raise UsageError('Keras is told to run on JAX, which is not here: type pip install "jupyter_tpushape[jax]".')
+            raise UsageError('Keras is configured for JAX, which is not installed: run pip install "jupyter_tpushape[jax]".')
     elif backend == "tensorflow" and importlib.util.find_spec("tensorflow") is None and importlib.util.find_spec("jax") is not None:
         raise UsageError(
-            "Keras would run on TensorFlow, which is not here, and JAX is: type export KERAS_BACKEND=jax, and then this again."
+            "Keras is configured for TensorFlow, which is not installed, but JAX is: run export KERAS_BACKEND=jax, then try again."
         )
     else:
         import_tensorflow()
@@ -62,8 +62,8 @@ def import_tensorflow() -> None:
             import tensorflow as tf  # noqa: F401
     except ImportError as error:
         if getattr(error, "name", "") == "tensorflow":
-            raise UsageError('There is no TensorFlow here: type pip install "jupyter_tpushape[tensorflow]".') from None
-        raise UsageError(f"TensorFlow is here and cannot be imported ({error}).") from None
+            raise UsageError('TensorFlow is not installed: run pip install "jupyter_tpushape[tensorflow]".') from None
+        raise UsageError(f"TensorFlow is installed but cannot be imported ({error}).") from None
 
 
 @contextlib.contextmanager

@@ -69,8 +69,7 @@ def _look(program: Program) -> Examined:
     adapter = adapter_for(model)
     if adapter is None and not callable(model):
         raise BadProgram(
-            f"Expected a Keras model, a layer, or a function that builds one, and got {_kind(model)}: "
-            "type trace(model, data), or trace(build, data) with a function build()."
+            f"Expected a Keras model, a layer, or a function that builds one, but got {_kind(model)}: use trace(model, data), or trace(build, data) with a function build()."
         )
     if adapter is None:
         model, error = build(program.model, recorder, hollow=True)
@@ -85,7 +84,7 @@ def _look(program: Program) -> Examined:
         if error is None and adapter is None:
             if inspect.iscoroutine(model):
                 model.close()  # or Python would warn that nobody waits for it
-            raise BadProgram(f"The builder returned {_kind(model)} where a Keras model was expected: let it end with `return model`.")
+            raise BadProgram(f"The builder returned {_kind(model)} instead of a Keras model: end it with `return model`.")
     elif adapter.is_model(model):
         # A line is worth less than the trace: odd objects among the user's names do not stop it.
         with contextlib.suppress(Exception):
@@ -93,7 +92,7 @@ def _look(program: Program) -> Examined:
     data_error: BaseException | None = None
     if is_builder(data):
         try:
-            with limited("The function that makes the data"):
+            with limited("The function that creates the data"):
                 data = data()
         except ENDS as raised:
             data_error, data = raised, None
@@ -108,7 +107,7 @@ def _look(program: Program) -> Examined:
         return seen
     try:
         # Waiting for a first batch has a limit of its own, which is up before this one.
-        with limited("Looking at the data", 3 * patience()):
+        with limited("Reading the data", 3 * patience()):
             take_sample(seen, framework)
     except TimeUp as late:
         data_failed(seen, late)

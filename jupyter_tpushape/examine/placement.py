@@ -105,7 +105,7 @@ def _followed(seen: Examined, distribution: Any) -> dict[str, Axes]:
     if any(leaf.spec.kind != "dense" or not leaf.spec.static for leaf in given):
         return {}
     try:
-        with left_as_found([adapter], [model]), limited("Following layouts through the model"):
+        with left_as_found([adapter], [model]), limited("Tracing layouts through the model"):
             told = adapter.backend.layouts(adapter, model, map_leaves(lambda leaf: leaf.spec, nest), distribution)
     except ENDS:
         return {}

@@ -45,7 +45,7 @@ def from_declared(adapter: Framework, model: Any, doors: list[Door] | None, batc
     """
     if not doors:
         raise BadProgram(
-            "This model declares no input, so a trace needs data or specs: type trace(model, (x, y)), or trace(model, tf.TensorSpec((32, 10)))."
+            "This model does not declare its inputs, so tracing needs data or specs: use trace(model, (x, y)), or trace(model, tf.TensorSpec((32, 10)))."
         )
     rows = batch or 32
     by_tensor = {id(door.tensor): door.spec for door in doors}

@@ -42,16 +42,15 @@ def examine_step(program: Program) -> Examined:
     adapter = _adapter(reached)
     if not adapter.backend.replicated:
         raise BadProgram(
-            f"{_name(step)} is a step of a loop of your own, and on {adapter.backend.name} such a step takes its state: type trace(model, data). "
-            "A train_step of the model's own class is traced with it."
+            f"{_name(step)} is a custom training step. On {adapter.backend.name}, such a step takes its state as arguments: use trace(model, data), which also traces the model's own train_step."
         )
     evidence = Evidence(flow=Assembler(adapter.name).flow, target=program.target, framework=adapter.name)
     if data is None:
-        raise BadProgram(f"A step needs its data: type trace({_name(step)}, data), with data as the step's batches come.")
+        raise BadProgram(f"A training step needs its data: use trace({_name(step)}, data), where data yields the step's batches.")
     seen = Examined(evidence, program, recorder, adapter, None, data)
     if is_builder(data):
         try:
-            with limited("The function that makes the data"):
+            with limited("The function that creates the data"):
                 seen.data = data()
         except ENDS as raised:
             seen.error, seen.data = raised, None
@@ -91,7 +90,7 @@ def _adapter(reached: Reached) -> Framework:
             return found
     found = next(iter(loaded()), None)
     if found is None:
-        raise BadProgram("The step uses no Keras model: import keras or tf_keras first, or hand over the model itself.")
+        raise BadProgram("The training step uses no Keras model: import keras or tf_keras first, or pass the model itself.")
     return found
 
 
@@ -141,7 +140,7 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strate
     found, unsaid = scales(facts, batch, replicas) if traced.called else ([], [])
     seen.limits += unsaid
     if facts.looped:
-        seen.limits.append("A loop over a tensor was followed once")
+        seen.limits.append("A loop over a tensor was traced for one iteration only")
     evidence.facts.update(has_loss=True, reached_loss=traced.reached_loss)
     evidence.facts["step"] = _state(seen, facts, reached, tuple(found), step)
     if traced.called:

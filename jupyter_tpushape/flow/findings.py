@@ -115,9 +115,9 @@ class Fix(msgspec.Struct, dict=True, omit_defaults=True):
         """
         maker = self.__dict__.get("_rebuild")
         if maker is None and not self.proof:
-            raise CannotRebuild("This is an idea, which was not tried: change the program by hand.")
+            raise CannotRebuild("This is an idea that was not tried: change the program by hand.")
         if maker is None:
-            raise CannotRebuild("This fix comes from a saved report, which holds no live model: trace the model again in this process.")
+            raise CannotRebuild("This fix is from a saved report, which contains no live model: trace the model again in this process.")
         return maker()  # type: ignore[no-any-return]
 
 

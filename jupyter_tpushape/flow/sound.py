@@ -28,9 +28,7 @@ def check(wire: Any) -> None:
     """
     flow = wire.flow
     if len(flow.nodes) > MOST_NODES or len(flow.edges) > MOST_EDGES:
-        raise Unsound(
-            f"it has {len(flow.nodes):,} nodes and {len(flow.edges):,} edges, and {MOST_NODES:,} and {MOST_EDGES:,} are read at most"
-        )
+        raise Unsound(f"it has {len(flow.nodes):,} nodes and {len(flow.edges):,} edges; the limits are {MOST_NODES:,} and {MOST_EDGES:,}")
     _tables(flow)
     nodes = _nodes(flow.nodes, len(flow.locations), len(flow.weights))
     edges = _edges(flow, nodes)
@@ -60,7 +58,7 @@ def _tables(flow: Any) -> None:
             _shape(shape)
         held += len(flow.devices)
     if held > MOST_REPLICAS:
-        raise Unsound(f"it places tensors {held:,} times, and {MOST_REPLICAS:,} are read at most")
+        raise Unsound(f"it places {held:,} tensors; the limit is {MOST_REPLICAS:,}")
     for location in flow.locations:
         _location(location)
 
@@ -69,13 +67,13 @@ def _nodes(nodes: list[Any], locations: int, weights: int) -> set[str]:
     parents: dict[str, str] = {}
     for node in nodes:
         if node.id in parents or not node.id:
-            raise Unsound(f"two nodes are called {node.id[:60]!r}" if node.id else "a node has no id")
+            raise Unsound(f"two nodes have the id {node.id[:60]!r}" if node.id else "a node has no id")
         parents[node.id] = node.parent
         for index in (node.location, node.called):
             _index(index, locations, "location")
         for index in node.weights:
             if index < 0:
-                raise Unsound(f"there is no weight {index}")
+                raise Unsound(f"weight {index} does not exist")
             _index(index, weights, "weight")
         _size(node.params, "parameters")
         _plain(node.config)
@@ -93,7 +91,7 @@ def _depths(parents: dict[str, str]) -> None:
         at = start
         while at not in depths:
             if at not in parents:
-                raise Unsound(f"{chain[-1][:60]!r} is inside {at[:60]!r}, which is not there")
+                raise Unsound(f"{chain[-1][:60]!r} is inside {at[:60]!r}, which does not exist")
             if at in on:
                 raise Unsound(f"{at[:60]!r} is inside itself")
             on.add(at)
@@ -104,20 +102,20 @@ def _depths(parents: dict[str, str]) -> None:
             depth += 1
             depths[one] = depth
         if depth > MOST_DEPTH:
-            raise Unsound(f"it is nested {depth:,} deep, and {MOST_DEPTH:,} is read at most")
+            raise Unsound(f"it is nested {depth:,} levels deep; the limit is {MOST_DEPTH:,}")
 
 
 def _edges(flow: Any, nodes: set[str]) -> set[str]:
     known: set[str] = set()
     for edge in flow.edges:
         if edge.id in known:
-            raise Unsound(f"two edges are called {edge.id[:60]!r}")
+            raise Unsound(f"two edges have the id {edge.id[:60]!r}")
         known.add(edge.id)
         for end in (edge.source, edge.target):
             if end not in nodes:
-                raise Unsound(f"the edge {edge.id[:60]!r} leads to {end[:60]!r}, which is not there")
+                raise Unsound(f"the edge {edge.id[:60]!r} leads to {end[:60]!r}, which does not exist")
         if edge.spec < 0:
-            raise Unsound(f"there is no spec {edge.spec}")
+            raise Unsound(f"spec {edge.spec} does not exist")
         _index(edge.spec, len(flow.specs), "spec")
         _index(edge.placement, len(flow.placements), "placement")
     return known
@@ -126,10 +124,10 @@ def _edges(flow: Any, nodes: set[str]) -> set[str]:
 def _finding(finding: Finding, nodes: set[str], edges: set[str]) -> None:
     missing = next((name for name in finding.nodes if name not in nodes), None) or next((n for n in finding.edges if n not in edges), None)
     if missing is not None:
-        raise Unsound(f"a finding is at {missing[:60]!r}, which is not there")
+        raise Unsound(f"a finding refers to {missing[:60]!r}, which does not exist")
     for side in (finding.expected, finding.found):
         if side is not None and any(not 0 <= index < len(side.axes) for index in side.differs):
-            raise Unsound("a finding sets off an axis that is not there")
+            raise Unsound("a finding highlights an axis that does not exist")
     if finding.location is not None:
         _location(finding.location)
     for fix in finding.fixes:
@@ -146,8 +144,8 @@ def _difference(difference: Any, nodes: set[str], edges: set[str]) -> None:
     for marks, known in ((difference.nodes, nodes), (difference.edges, edges)):
         missing = next((name for name in marks if name not in known), None)
         if missing is not None:
-            raise Unsound(f"a difference is at {missing[:60]!r}, which is not there")
-    _size(difference.same, "layers alike")
+            raise Unsound(f"a difference refers to {missing[:60]!r}, which does not exist")
+    _size(difference.same, "the number of equal layers")
 
 
 def _after(after: After, nodes: set[str]) -> None:
@@ -159,7 +157,7 @@ def _after(after: After, nodes: set[str]) -> None:
         _node(node)
     for edge in after.edges:
         if edge.source not in there or edge.target not in there or not 0 <= edge.spec < len(after.specs):
-            raise Unsound(f"a fix has the edge {edge.id[:60]!r} between what is not there")
+            raise Unsound(f"a fix has the edge {edge.id[:60]!r} between nodes that do not exist")
 
 
 def _node(node: Node) -> None:
@@ -201,14 +199,14 @@ def _target(target: Target) -> None:
 def _spec(spec: Spec) -> None:
     _shape(spec.shape)
     if spec.axes and spec.shape is not None and len(spec.axes) != len(spec.shape):
-        raise Unsound(f"a tensor of {len(spec.shape)} axes has names for {len(spec.axes)}")
+        raise Unsound(f"a tensor of rank {len(spec.shape)} has {len(spec.axes)} axis names")
 
 
 def _shape(shape: Shape | None) -> None:
     if shape is None:
         return
     if len(shape) > MOST_RANK:
-        raise Unsound(f"a tensor has {len(shape)} axes")
+        raise Unsound(f"a tensor has rank {len(shape)}")
     for size in shape:
         if size is not None:
             _size(size, "an axis")
@@ -221,7 +219,7 @@ def _location(location: Location) -> None:
 
 def _index(index: int, length: int, what: str) -> None:
     if not -1 <= index < length:
-        raise Unsound(f"there is no {what} {index}")
+        raise Unsound(f"{what} {index} does not exist")
 
 
 def _size(number: int, what: str) -> None:
@@ -245,7 +243,7 @@ def _plain(value: Any) -> None:
     while pending:
         one, depth = pending.pop()
         if depth > MOST_NESTED:
-            raise Unsound("a value is nested too deep")
+            raise Unsound("a value is nested too deeply")
         if isinstance(one, dict):
             pending += [(inner, depth + 1) for inner in one.values()]
         elif isinstance(one, (list, tuple)):

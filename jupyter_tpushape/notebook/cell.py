@@ -133,7 +133,7 @@ def _trace_cell(shell: Any, source: str, chosen: dict[str, Any], count: int | No
     program = CellProgram(shell, source, count)
     model, error = build(program.build, Recorder())
     if error is None and model is None:
-        raise BadProgram("This cell builds no Keras model: put %%tpushape on a cell that makes one, or type %tpushape model data.")
+        raise BadProgram("This cell does not build a Keras model: use %%tpushape on a cell that builds one, or run %tpushape model data.")
     if error is not None and not is_ours(error):
         return None, program
     if program.batch_size and not chosen.get("batch_size"):

@@ -184,13 +184,11 @@ def _explained(shell: Any, execution: int, progress: Any) -> Any:
     from .last import last_report
 
     if execution and execution != shell._tpushape.count:
-        raise LookupError(f"In[{execution}] is not what failed last any more: run its cell again.")
+        raise LookupError(f"In[{execution}] is no longer the last cell that failed: run it again.")
     chosen = {"tpu": "auto", "fixes": True, "compiler": None, "progress": progress}
     report = last_report(shell._tpushape, chosen)
     if report is None:
-        raise LookupError(
-            "Nothing has failed over shapes in this kernel since it was connected: run the cell again, or choose a model and trace it."
-        )
+        raise LookupError("No shape error in this kernel since it was connected: run the cell again, or choose a model and trace it.")
     return report
 
 
@@ -218,7 +216,7 @@ def _named(names: str, namespace: dict[str, Any]) -> Any:
     found = []
     for name in filter(None, (part.strip() for part in names.split(","))):
         if name not in namespace:
-            raise NameError(f"There is no {name} in this kernel any more: refresh the list.")
+            raise NameError(f"{name} no longer exists in this kernel: refresh the list.")
         found.append(namespace[name])
     if not found:
         return None

@@ -78,7 +78,7 @@ class Extension:
             self.error, self.source, self.count, self.said = error, source, self.running, said
             self.failed_counters = self.counters
             if self.hints:
-                tell(self.shell, said, todo="Type %tpushape to see it.", hint={"execution": self.count})
+                tell(self.shell, said, todo="Run %tpushape to see it.", hint={"execution": self.count})
 
 
 def _running(shell: Any) -> int:
@@ -114,10 +114,7 @@ def ours(error: BaseException) -> str:
         trace = trace.tb_next
     where = f" ({trace.tb_frame.f_code.co_name}, line {trace.tb_lineno})" if trace is not None else ""
     said = one_line(str(error).strip().partition("\n")[0])[:160]
-    return (
-        f"tpushape: a fault of its own, not of your code: {type(error).__name__}: {said}{where}. "
-        f"Please report this line with the version, {__version__}, in the project's issue tracker."
-    )
+    return f"Internal error in tpushape (your code is fine): {type(error).__name__}: {said}{where}. Please report this line and the version ({__version__}) in the project's issue tracker."
 
 
 def load(shell: Any) -> None:

@@ -91,7 +91,7 @@ def _numpy(error: BaseException) -> str:
         return ""
     said = [line.strip() for line in str(error).splitlines() if line.strip()][-1:]
     text = f", `{where.text}`" if where.text else ""
-    return f"The shapes part at {where}{text}: {(said[0][:200] if said else type(error).__name__).rstrip('.')}."
+    return f"Shapes do not match at {where}{text}: {(said[0][:200] if said else type(error).__name__).rstrip('.')}."
 
 
 def _by_framework(error: BaseException) -> bool:

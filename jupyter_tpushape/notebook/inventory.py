@@ -114,13 +114,13 @@ def _data(value: Any) -> dict[str, Any] | None:
     kind = type(value).__name__
     if isinstance(value, FunctionType):
         if _builds(value, _DATA_WORDS, ("data", "dataset", "ds")):
-            return {"class": "function", "spec": "called when traced"}
+            return {"class": "function", "spec": "will be called to trace it"}
         return None
     bases = _bases(value)
     if ("tensorflow", "DatasetV2") in bases:
         return {"class": "Dataset", "spec": _specs(value.element_spec)}
     if any(name in ("PyDataset", "Sequence") and module in ("keras", "tf_keras") for module, name in bases):
-        return {"class": kind, "spec": "called when traced"}
+        return {"class": kind, "spec": "will be called to trace it"}
     if _is_array(value):
         return {"class": kind, "spec": _spec(value)} if value.shape else None
     parts = list(value.values()) if isinstance(value, dict) else list(value) if type(value) is tuple else []

@@ -91,7 +91,7 @@ def changed(before: Any, now: Any) -> str:
     if come:
         return str(come[0])
     if gone:
-        left = f" {len(new)} problem{'s' * (len(new) != 1)} left." if new else " Nothing serious is left."
+        left = f" {len(new)} problem{'s' * (len(new) != 1)} left." if new else " No serious problem is left."
         return f"{_mended(before, gone[0])}{left}"
     return _moved(before.flow, now.flow)
 
@@ -107,8 +107,8 @@ def _mended(before: Any, finding: Any) -> str:
     edges = {edge.id: edge for edge in before.flow.edges}
     broken = [edges[edge] for edge in finding.edges if edge in edges] or [edge for edge in edges.values() if edge.status == "failed"]
     if broken and finding.severity != "silent":
-        return f"The edge {names.get(broken[0].source, '')} → {names.get(broken[0].target, '')} was broken, and flows now."
-    return f"No longer so: {finding}"
+        return f"Fixed: the edge {names.get(broken[0].source, '')} → {names.get(broken[0].target, '')}."
+    return f"Fixed: {finding}"
 
 
 def _moved(before: Any, now: Any) -> str:
@@ -116,7 +116,7 @@ def _moved(before: Any, now: Any) -> str:
     was, is_now = _reached(before), _reached(now)
     for name, spec in is_now.items():
         if name in was and was[name] != spec:
-            return f"{name} was {was[name]}, and is {spec} now."
+            return f"{name} changed from {was[name]} to {spec}."
     return ""
 
 

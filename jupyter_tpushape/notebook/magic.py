@@ -30,27 +30,31 @@ class TpuShapeMagics(Magics):
     @argument(
         "names",
         nargs="*",
-        help="A model, a function that builds one, or a training step; and its data. With nothing: the last thing that failed.",
+        help="A model, a function that builds one, or a training step; then its data. Without arguments: the last error.",
     )
-    @argument("--tpu", default=None, help="The TPU to plan for, such as v5e-8; none for no target. Default: the live strategy, else v5e-8.")
-    @argument("--mesh", default=None, help='Keras on JAX: devices under named axes, the batch first: "batch=2,model=4".')
+    @argument("--tpu", default=None, help="The TPU to plan for, such as v5e-8, or none. Default: the live strategy, or v5e-8 without one.")
+    @argument("--mesh", default=None, help='Keras on JAX: named device axes, with the batch axis first: "batch=2,model=4".')
     @argument(
         "--layout", default=None, metavar="NAME", help="A LayoutMap, a dict of its entries, a function of the mesh, or a distribution."
     )
-    @argument("--compile", default=None, choices=("xla", "tpu"), help="Ask a compiler for its verdict too.")
-    @argument("--compile-timeout", type=float, default=None, metavar="SECONDS", help="Time for each program's compilation. Default: 120.")
+    @argument("--compile", default=None, choices=("xla", "tpu"), help="Also compile the program.")
+    @argument(
+        "--compile-timeout", type=float, default=None, metavar="SECONDS", help="Time limit for each compilation, in seconds. Default: 120."
+    )
     @argument(
         "--compile-effort",
         default=None,
         choices=("quick", "full"),
-        help="quick (the default), or full: slower, memory as a TPU run has it.",
+        help="quick (default), or full: slower, but with the memory use of a real TPU run.",
     )
-    @argument("--compile-batches", action="store_true", help="With --compile tpu: compile other batches too, up to the largest that fits.")
-    @argument("--loss", default=None, help="A loss by name, in place of the compiled one.")
-    @argument("--batch-size", type=int, default=None, help="Rows a batch, for arrays.")
+    @argument(
+        "--compile-batches", action="store_true", help="With --compile tpu: also compile other batch sizes, up to the largest that fits."
+    )
+    @argument("--loss", default=None, help="Name of a loss to use instead of the compiled one.")
+    @argument("--batch-size", type=int, default=None, help="Batch size, for arrays.")
     @argument("--no-fixes", action="store_true", help="Do not search for fixes.")
-    @argument("--save", default=None, help="Also write the report to a .html, .json, .svg or .md file.")
-    @argument("--text", action="store_true", help="Print text instead of the picture.")
+    @argument("--save", default=None, help="Also save the report as a .html, .json, .svg or .md file.")
+    @argument("--text", action="store_true", help="Print text instead of the interactive view.")
     @line_cell_magic
     def tpushape(self, line: str, cell: str | None = None) -> None:
         """Show where the tensor shapes of a Keras model part, why, and what mends it.
@@ -71,11 +75,11 @@ class TpuShapeMagics(Magics):
         try:
             options = parse_argstring(type(self).tpushape, _quote(line))
         except ValueError as error:  # of quotes
-            raise UsageError(f"{line.strip()} cannot be read ({error}): type %tpushape model data.") from None
+            raise UsageError(f"Cannot read {line.strip()} ({error}): use %tpushape model data.") from None
         except UsageError as error:
             from .complete import meant
 
-            raise UsageError(f"{str(error).splitlines()[-1].rstrip('.')}.{meant(line, error)} Type %tpushape? for help.") from None
+            raise UsageError(f"{str(error).splitlines()[-1].rstrip('.')}.{meant(line, error)} Run %tpushape? for help.") from None
         from ..examine import BadProgram
         from ..sources import BadData
 
@@ -108,7 +112,7 @@ class TpuShapeMagics(Magics):
         """Writes the report where a path was given, and shows it: its picture, or where that cannot be, ``text`` or its own."""
         if options.save:
             try:
-                print(f"Written to {report.save(options.save)}")
+                print(f"Report written to {report.save(options.save)}")
             except (ValueError, OSError) as error:
                 raise UsageError(f"{error}") from None
         if not options.text and rich(self.shell):
@@ -144,7 +148,7 @@ class TpuShapeMagics(Magics):
             return self._last(chosen)
         if len(names) > 2:
             raise UsageError(
-                f"Expected a model and its data, and got {len(names)} names: type %tpushape model data, with arrays as %tpushape model (x,y)."
+                f"Expected a model and its data, but got {len(names)} names: use %tpushape model data, with arrays as %tpushape model (x,y)."
             )
         model = self._value(names[0])
         data = self._value(names[1]) if len(names) > 1 else None
@@ -172,7 +176,7 @@ class TpuShapeMagics(Magics):
             if text not in names:
                 if text in assigned_in(self.extension.source):
                     raise UsageError(
-                        f"There is no {text}: In[{self.extension.count}], which makes it, raised. Type %tpushape to see where."
+                        f"{text} does not exist: In[{self.extension.count}], which defines it, raised an error. Run %tpushape to see where."
                     )
                 import difflib
 
@@ -182,19 +186,19 @@ class TpuShapeMagics(Magics):
                 hint = (
                     f" Did you mean {near[0]}?"
                     if near
-                    else " Type the name of a variable that holds a model, then one that holds its data."
+                    else " Use the name of a variable that holds a model, then one that holds its data."
                     if kind == "a model or data"
-                    else f" Type the name of a variable that holds {kind}."
+                    else f" Use the name of a variable that holds {kind}."
                 )
-                raise UsageError(f"There is no variable {text} here.{hint}")
+                raise UsageError(f"There is no variable {text}.{hint}")
             if self._broken_since(text):
-                said = f"This is the {text} of an earlier run: In[{self.extension.count}], which makes it anew, raised."
-                tell(self.shell, said, todo="Type %tpushape to see where.")
+                said = f"{text} is from an earlier run: In[{self.extension.count}], which redefines it, raised an error."
+                tell(self.shell, said, todo="Run %tpushape to see where.")
             return names[text]
         try:
             return eval(text, self.shell.user_global_ns, names)
         except Exception as error:
-            raise UsageError(f"{text} cannot be read as {kind} ({type(error).__name__}: {error}): type {example}.") from None
+            raise UsageError(f"Cannot read {text} as {kind} ({type(error).__name__}: {error}): use {example}.") from None
 
     def _broken_since(self, name: str) -> bool:
         """Whether the cell that failed last would have made this anew, and has not since."""
@@ -207,7 +211,7 @@ class TpuShapeMagics(Magics):
 
         report = last_report(self.extension, chosen)
         if report is None:
-            raise UsageError("Nothing has failed here since the extension was loaded: type %tpushape model data to look at a model.")
+            raise UsageError("No error since the extension was loaded: use %tpushape model data to trace a model.")
         return report
 
     def _diff(self, names: list[str], chosen: dict[str, Any], options: Any) -> None:
@@ -216,7 +220,7 @@ class TpuShapeMagics(Magics):
         from ..views.comparison import diff
 
         if len(names) not in (2, 3):
-            raise UsageError("Expected two models or reports, and their data: type %tpushape diff before after data.")
+            raise UsageError("Expected two models or reports, and their data: use %tpushape diff before after data.")
         data = self._value(names[2]) if len(names) > 2 else None
 
         def report(name: str) -> Report:
@@ -229,7 +233,7 @@ class TpuShapeMagics(Magics):
     def _watch(self, names: list[str], chosen: dict[str, Any]) -> None:
         if names[:1] == ["off"] or not names:
             self.extension.watched = None
-            print("tpushape: nothing is watched.")
+            print("tpushape: nothing is being watched.")
             return
         self.extension.watched = Live(self.shell, self, names, chosen)
         self.extension.watched.again(first=True)
@@ -269,7 +273,7 @@ def _target(name: str | None) -> str | None:
 def _check_limits(options: Any) -> None:
     """What a compiler cannot be asked with is a slip of the keyboard too."""
     if options.compile_batches and options.compile != "tpu":
-        raise UsageError("Only the TPU compiler says which batches fit: type --compile tpu --compile-batches.")
+        raise UsageError("--compile-batches needs the TPU compiler: use --compile tpu --compile-batches.")
     if options.compile is None:
         return
     from ..compilers.process import limits
@@ -292,12 +296,12 @@ def _check_loss(name: str | None) -> None:
             continue
         return
     if adapters:
-        raise UsageError(f"There is no loss called {name}: type a name that compile(loss=...) takes, such as mse.")
+        raise UsageError(f"There is no loss called {name}: use a name that compile(loss=...) accepts, such as mse.")
 
 
 def _asked_here(message: str) -> str:
     """What a message tells to type, as one types it in a notebook."""
-    return re.sub(r"type trace\(.*", "type %tpushape model data.", message)
+    return re.sub(r"use trace\(.*", "use %tpushape model data.", message)
 
 
 def show(report: Any, progress: Progress) -> None:

@@ -46,14 +46,14 @@ def parse(message: Any) -> Request:
     try:
         text = message if isinstance(message, str) else json.dumps(message)
     except (TypeError, ValueError, RecursionError):
-        raise BadRequest("The kernel's jupyter_tpushape got a message that is no JSON.") from None
+        raise BadRequest("jupyter_tpushape in the kernel received a message that is not JSON.") from None
     if len(text) > MOST_BYTES:
-        raise BadRequest(f"The kernel's jupyter_tpushape takes messages of {MOST_BYTES} characters at most, and got one of {len(text)}.")
+        raise BadRequest(f"jupyter_tpushape in the kernel received a message of {len(text)} characters; the limit is {MOST_BYTES}.")
     try:
         return msgspec.json.decode(text, type=Request)
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
         raise BadRequest(
-            f"The kernel's jupyter_tpushape does not understand the request ({error}). Sidebar and kernel may be of different versions: restart both.",
+            f"jupyter_tpushape in the kernel does not understand the request ({error}). The sidebar and the kernel may have different versions: restart both.",
             _id_of(text),
         ) from None
 

@@ -88,7 +88,7 @@ def _report(asked: dict[str, Any]) -> Any:
 def _failed(shell: Any, options: dict[str, Any]) -> Any:
     extension = shell._tpushape
     if extension.error is None:
-        raise ValueError("shapes have no part in it")
+        raise ValueError("it is not a shape error")
     from .cell import rerun_report
     from .hint import report_for, report_of_code
 
@@ -100,7 +100,7 @@ def _named(shell: Any, name: str) -> Any:
     parts = [part.strip() for part in name.split(",")]
     missing = [part for part in parts if part not in shell.user_ns]
     if missing:
-        raise ValueError(f"no cell up to here makes {missing[0]}")
+        raise ValueError(f"no cell up to this point defines {missing[0]}")
     values = [shell.user_ns[part] for part in parts]
     return values[0] if len(values) == 1 else tuple(values)
 
@@ -110,5 +110,5 @@ def _newest(shell: Any) -> Any:
 
     models = inventory(shell.user_ns, getattr(shell, "user_ns_hidden", None))["models"]
     if not models:
-        raise ValueError("it makes no Keras model: name one, such as notebook.ipynb:model")
+        raise ValueError("it builds no Keras model: name one, such as notebook.ipynb:model")
     return shell.user_ns[models[0]["name"]]

@@ -15,7 +15,7 @@ from .values import BadData, DataRaises, LeafSpec, NeverCame, Problem, Sample, S
 
 __all__ = ["BadData", "DataRaises", "LeafSpec", "NeverCame", "Problem", "Sample", "Stage", "Stats", "sample"]
 
-TAKES = "arrays, (x, y), (x, y, sample_weight), a dict, a tf.data.Dataset, a generator, a PyDataset, a loader of Torch or grain, or specs such as tf.TensorSpec((32, 10))"
+TAKES = "arrays, (x, y), (x, y, sample_weight), a dict, a tf.data.Dataset, a generator, a PyDataset, a PyTorch or Grain loader, or specs such as tf.TensorSpec((32, 10))"
 
 
 def _stream(value: Any) -> str:
@@ -42,8 +42,7 @@ def _parts(data: Any, x_structure: Any) -> tuple[Any, Any, Any]:
     if inputs == len(data):
         return data, None, None
     raise BadData(
-        f"The data is a tuple of {len(data)} parts, and fit takes (x, y) or (x, y, sample_weight): for several inputs type ([a, "
-        "b, ...], y)."
+        f"The data is a tuple of {len(data)} parts, but fit takes (x, y) or (x, y, sample_weight): for several inputs, use ([a, b, ...], y)."
     )
 
 
@@ -108,32 +107,30 @@ def _sampled(
     x_structure: Any,
 ) -> Sample:
     if data is None:
-        raise BadData(f"There is no data: give {TAKES}.")
+        raise BadData(f"There is no data: pass {TAKES}.")
     if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
-        raise BadData(f"batch_size is {batch_size!r}, and a batch has at least 1 row: type batch_size=32.")
+        raise BadData(f"batch_size is {batch_size!r}, but a batch needs at least 1 row: use batch_size=32.")
     if batches < 1 or seconds <= 0:
-        raise BadData(f"batches is {batches} and seconds {seconds}: both must be positive.")
+        raise BadData(f"batches is {batches} and seconds is {seconds}, but both must be positive.")
     x, y, weight = _parts(data, x_structure)
     if x is None:
-        raise BadData(f"x is None, so there is nothing to feed to the model: give {TAKES}.")
+        raise BadData(f"x is None, so there is no input for the model: pass {TAKES}.")
     kind = _stream(x)
     if kind:
         if y is not None or weight is not None:
             name = "a tf.data.Dataset" if kind == "dataset" else f"a {type_name(x)}"
-            raise BadData(f"x is {name}, which brings its labels itself, and y was given as well: pass the {kind} alone, yielding (x, y).")
+            raise BadData(f"x is {name}, which includes its labels, but y was given too: pass only the {kind}, yielding (x, y).")
         if kind == "dataset":
             return sample_dataset(x, batches=batches, seconds=seconds, progress=progress)
         make = {"pydataset": sample_pydataset, "loader": sample_loader, "generator": sample_generator}[kind]
         return make(x, framework=framework, batches=batches, seconds=seconds, progress=progress, first_seconds=first_seconds)
     if is_distributed_dataset(x):
-        raise BadData("x is a dataset that a strategy has distributed already: pass the tf.data.Dataset that it was made from.")
+        raise BadData("x is a dataset that a strategy has already distributed: pass the original tf.data.Dataset.")
     trees = tuple(tree for tree in (x, y, weight) if tree is not None)
     if all_specs(trees):
         return sample_specs(x, y, weight)
     if not all_arrays(*trees):
         if callable(x) and not is_nested(x):
-            raise BadData(
-                f"x is the function {getattr(x, '__name__', type_name(x))}: call it, or pass it alone where it takes no arguments."
-            )
-        raise BadData(f"The data is {describe(trees)}, which fit does not take: give {TAKES}.")
+            raise BadData(f"x is the function {getattr(x, '__name__', type_name(x))}: call it, or pass it alone if it takes no arguments.")
+        raise BadData(f"The data is {describe(trees)}, which fit does not accept: pass {TAKES}.")
     return sample_arrays(x, y, weight, framework=framework, batch_size=batch_size, batches=batches)

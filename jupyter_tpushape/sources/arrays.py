@@ -38,9 +38,9 @@ def shape_of(value: Any) -> tuple[int | None, ...]:
     try:
         shape = tuple(None if n is None else int(n) for n in said)
     except (TypeError, ValueError, OverflowError):
-        raise BadData(f"The data has a {type_name(value)} whose shape is {str(said)[:80]}, which is no shape.") from None
+        raise BadData(f"The data has a {type_name(value)} whose shape is {str(said)[:80]}, which is not a valid shape.") from None
     if any(n is not None and n < 0 for n in shape):
-        raise BadData(f"The data has a {type_name(value)} whose shape is {shape}, and no axis has fewer than 0 rows.")
+        raise BadData(f"The data has a {type_name(value)} of shape {shape}, but the size of an axis cannot be negative.")
     return (*shape, 1) if is_pandas(value) == "Series" and len(shape) == 1 else shape
 
 
@@ -101,7 +101,7 @@ def sample_arrays(x: Any, y: Any, weight: Any, *, framework: str, batch_size: in
     if len(set(flat)) > 1:
         found = ", ".join(f"{name}: {' and '.join(map(str, sizes))}" for name, sizes in counts.items())
         problems.insert(
-            0, Problem("cardinality", "The arrays have different numbers of rows, and each sample needs one row in each of them",
+            0, Problem("cardinality", "The arrays have different numbers of rows, but each sample needs one row in every array",
                        f"{counts[next(iter(counts))][0]} rows everywhere", found, tuple(sizes[0] for sizes in counts.values()))
         )  # fmt: skip
     if flat and not any(flat):

@@ -43,7 +43,7 @@ class Lost:
 
     def __str__(self) -> str:
         where = f" ({self.place})" if self.place else ""
-        return f"{self.what}{where}, which the program holds, has moved on and cannot be rewound: make it anew before you train."
+        return f"{self.what}{where}, which the program holds, has advanced and cannot be rewound: create it again before you train."
 
 
 class Belongings:
@@ -222,7 +222,7 @@ def _rewound(obj: Any) -> Callable[[], Lost | None] | None:
         def back() -> Lost | None:
             now = obj.__reduce__()
             if len(now) < 3:
-                return Lost(f"An iterator of the program over a {type(held[1][0]).__name__}")
+                return Lost(f"An iterator over a {type(held[1][0]).__name__} in the program")
             obj.__setstate__(held[2])
             return None
 

@@ -98,12 +98,12 @@ def fill(sample: Sample, drawn: Drawn) -> list[tuple[Any, Any, Any]]:
     if drawn.error is not None:
         sample.error = drawn.error
         first = next((line.strip() for line in str(drawn.error).splitlines() if line.strip()), "")
-        sample.problems.append(Problem("data-raised", f"Iterating the data raises {type(drawn.error).__name__}: {first}", "", first))
+        sample.problems.append(Problem("data-raised", f"Iterating over the data raises {type(drawn.error).__name__}: {first}", "", first))
     if drawn.late:
-        sample.notes.append(("slow-data", f"Only {len(batches)} batches arrived in time: what is said of values rests on those."))
+        sample.notes.append(("slow-data", f"Only {len(batches)} batches arrived in time: statements about values use only those."))
     if drawn.complete and not drawn.elements:
         sample.problems.append(
-            Problem("no-batches", "The data gives no batch at all, so there is nothing to train on", "at least 1 batch", "0 batches")
+            Problem("no-batches", "The data yields no batches, so there is nothing to train on", "at least 1 batch", "0 batches")
         )
         sample.cardinality = 0
     return batches
@@ -112,9 +112,7 @@ def fill(sample: Sample, drawn: Drawn) -> list[tuple[Any, Any, Any]]:
 def too_many_parts(sample: Sample, element: Any) -> None:
     count = len(element)
     sample.problems.append(
-        Problem("element-parts", f"Each element has {count} parts, and fit takes x, (x, y) or (x, y, sample_weight): put several "
-        "inputs into one "
-                "inner tuple or a dict", "1, 2 or 3 parts", f"{count} parts")
+        Problem("element-parts", f"Each element has {count} parts, but fit takes x, (x, y) or (x, y, sample_weight): put several inputs into an inner tuple or a dict", "1, 2 or 3 parts", f"{count} parts")
     )  # fmt: skip
 
 
@@ -134,12 +132,10 @@ def rows_of(dataset: Any) -> int | None:
 
 _WRAPPED = {
     "dataset": Problem(
-        "nested-dataset", "The elements of the dataset are datasets themselves, as window() gives them: make tensors of them with "
-        "flat_map(lambda w: w.batch(n)), or zip their parts first", "tensors", "datasets"
+        "nested-dataset", "The elements of the dataset are datasets themselves, as with window(): convert them to tensors with flat_map(lambda w: w.batch(n)), or zip their parts first", "tensors", "datasets"
     ),
     "optional": Problem(
-        "optional-elements", "The elements of the dataset are optionals, which no layer takes: take the values out with "
-        "map(lambda o: o.get_value())", "tensors", "optionals"
+        "optional-elements", "The elements of the dataset are optionals, which no layer accepts: get their values with map(lambda o: o.get_value())", "tensors", "optionals"
     ),
 }  # fmt: skip
 
@@ -165,8 +161,7 @@ def sample_dataset(dataset: Any, *, batches: int, seconds: float, progress: Prog
         return sample
     if sample.cardinality == 0:
         sample.problems.append(
-            Problem("no-batches", "The dataset has no batch: it holds fewer rows than one batch, and drop_remainder=True drops "
-            "what there is",
+            Problem("no-batches", "The dataset has no batches: it has fewer rows than one batch, and drop_remainder=True drops them",
                     "at least 1 batch", "0 batches")
         )  # fmt: skip
         return sample
@@ -174,10 +169,10 @@ def sample_dataset(dataset: Any, *, batches: int, seconds: float, progress: Prog
         source = without_memory(dataset)
     except CannotRemake as error:
         said = f"No batch was drawn: a pass would change the state of this pipeline's shuffle or cache (stage {error})."
-        sample.notes.append(("not-sampled", f"{said} Shapes come from element_spec alone."))
+        sample.notes.append(("not-sampled", f"{said} Shapes come from element_spec only."))
         return sample
     if source is not dataset and any(stage.op == "shuffle" for stage in sample.stages):
-        sample.notes.append(("unshuffled", "Batches were drawn in the order of the source, so that shuffle's own order is left as it was."))
+        sample.notes.append(("unshuffled", "Batches were drawn in the order of the source, so that the state of shuffle does not change."))
     with kept_random_state(list(variables_of(dataset))):
         drawn = draw(source, batches, seconds, progress)
         if not drawn.late:
@@ -233,7 +228,7 @@ def _lists(sample: Sample, what: str, element: Any, framework: str) -> None:
     name = next((name for name, part in zip(PARTS, element, strict=False) if isinstance(part, list)), None)
     if name is not None:
         sample.problems.append(
-            Problem("parts-list", f"{what} {name} as a list, which Keras 3 cannot hand to tf.data: make it a tuple, ((a, b), y)",
+            Problem("parts-list", f"{what} {name} as a list, which Keras 3 cannot pass to tf.data: use a tuple, ((a, b), y)",
                     "tuples", "list")
         )  # fmt: skip
 
@@ -257,7 +252,7 @@ def _python_batches(sample: Sample, drawn: Drawn, framework: str) -> Sample:
         alike = [parts for parts in usable if _same_structure(parts, usable[0])]
         if len(alike) < len(usable):
             sample.problems.append(
-                Problem("uneven-structure", "The batches are not all nested alike", "one structure for all batches", "two")
+                Problem("uneven-structure", "The batches do not all have the same structure", "one structure for all batches", "two")
             )
         if usable:
             sample.x, sample.y, sample.weight = _merged(alike, framework)
@@ -279,19 +274,17 @@ def sample_generator(data: Any, *, framework: str, batches: int, seconds: float,
     sample = Sample("generator", stages=[source, Stage("fit", "fit", {"batch axis": "?"}, inputs=("generator",))])
     if framework == "keras" and not isinstance(data, types.GeneratorType):
         sample.problems.append(
-            Problem("not-a-generator", f"Keras 3 takes generators and no other iterators, and this is a {type_name(data)}: wrap it as "
-                    "(batch for batch in data)", "a generator", type_name(data))
+            Problem("not-a-generator", f"Keras 3 accepts generators but no other iterators, and this is a {type_name(data)}: wrap it as (batch for batch in data)", "a generator", type_name(data))
         )  # fmt: skip
     with kept_random_state():
         drawn = draw(data, batches, seconds, progress, first_seconds)
     sample.replacement = drawn.tap.again()
     said = f"{len(drawn.elements)} batches were drawn from a one-shot iterator, which cannot be rewound:"
-    sample.notes.append(("generator-consumed", f"{said} report.replacement gives them again, and then the rest."))
+    sample.notes.append(("generator-consumed", f"{said} report.replacement yields them again, then the rest."))
     first = drawn.elements[0] if drawn.elements else None
     if framework == "keras" and first is not None and not isinstance(first, tuple):
         sample.problems.append(
-            Problem(_code(first), f"The generator yields a {type_name(first)}, and Keras 3 wants a tuple: yield (x, y), or (x,) "
-            "without labels",
+            Problem(_code(first), f"The generator yields a {type_name(first)}, but Keras 3 expects a tuple: yield (x, y), or (x,) without labels",
                     "a tuple", type_name(first))
         )  # fmt: skip
     _lists(sample, "The generator yields", first, framework)
@@ -326,7 +319,7 @@ def sample_pydataset(data: Any, *, framework: str, batches: int, seconds: float,
     first = elements[0] if elements else None
     if first is not None and framework == "keras" and not isinstance(first, (tuple, dict, np.ndarray)):
         sample.problems.append(
-            Problem(_code(first), f"__getitem__ returns a {type_name(first)}, and Keras 3 wants a tuple: return (x, y), or (x,)",
+            Problem(_code(first), f"__getitem__ returns a {type_name(first)}, but Keras 3 expects a tuple: return (x, y), or (x,)",
                     "a tuple or a dict", type_name(first))
         )  # fmt: skip
     _lists(sample, "__getitem__ returns", first, framework)

@@ -12,7 +12,7 @@ from .kinds import is_number
 from .values import Problem
 
 # Kinds of NumPy dtype that no tensor holds.
-_KINDS = {"m": "spans of time", "M": "dates", "V": "records"}
+_KINDS = {"m": "time intervals", "M": "dates", "V": "records"}
 
 
 def numbers_only(tree: Any) -> bool:
@@ -69,7 +69,7 @@ def problems_of(data: tuple[Any, Any, Any], raw: tuple[Any, Any, Any], framework
         plain = any(is_number(leaf) for _, leaf in flatten(original)) and not is_number(original)
         if plain and framework == "keras" and not any(objects(leaf) for _, leaf in leaves):
             problems.append(
-                Problem("plain-lists", f"`{show((name,))}` is made of plain Python numbers, and Keras 3 takes arrays only: type np.asarray({show((name,))})",
+                Problem("plain-lists", f"`{show((name,))}` is a list of Python numbers, but Keras 3 accepts only arrays: use np.asarray({show((name,))})",
                         "arrays", "a list of numbers")
             )  # fmt: skip
         for path, leaf in leaves:
@@ -78,9 +78,7 @@ def problems_of(data: tuple[Any, Any, Any], raw: tuple[Any, Any, Any], framework
         kinds = [numbers_only(part) or is_number(part) for part in raw[:2] if part is not None]
         if any(kinds) and not all(kinds):
             problems.append(
-                Problem("plain-lists", "`x` and `y` are one a plain list and the other an array, and tf_keras finds no adapter for "
-                "the pair: "
-                        "make both arrays with np.asarray", "two arrays", "a list and an array")
+                Problem("plain-lists", "One of `x` and `y` is a list and the other is an array, which tf_keras does not support: convert both with np.asarray", "two arrays", "a list and an array")
             )  # fmt: skip
     return problems
 
@@ -89,19 +87,19 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
     problems, name = [], show(path)
     if not (getattr(leaf, "shape", ()) or ()):
         problems.append(
-            Problem("scalar-data", f"`{name}` is a single value without a batch axis: type np.asarray([value])", "(rows, ...)", "()")
+            Problem("scalar-data", f"`{name}` is a single value without a batch axis: use np.asarray([value])", "(rows, ...)", "()")
         )
     kind = _kind(leaf)
     if kind in _KINDS:
-        text = f"`{name}` holds {_KINDS[kind]} ({leaf.dtype}), which no tensor holds: take the numbers out of it, as {name}.astype('int64')"
+        text = f"`{name}` contains {_KINDS[kind]} ({leaf.dtype}), which tensors do not support: convert it to numbers, such as {name}.astype('int64')"
         if kind == "V":
-            text = f"`{name}` holds records ({leaf.dtype}), which no tensor holds: make one array of numbers of their fields"
+            text = f"`{name}` contains records ({leaf.dtype}), which tensors do not support: build a numeric array from their fields"
         problems.append(Problem("no-tensor", text, "numbers", str(leaf.dtype)))
     elif kind in ("S", "U") and framework == "keras":
-        text = f"`{name}` holds NumPy text ({leaf.dtype}), which no tensor holds: turn it into class numbers or ids"
+        text = f"`{name}` contains NumPy strings ({leaf.dtype}), which tensors do not support: convert them to class indices or ids"
         problems.append(Problem("no-tensor", text, "numbers", str(leaf.dtype)))
     elif _long(leaf) and framework == "keras":
-        text = f"`{name}` holds {leaf.dtype} numbers, which no tensor holds: type {name}.astype('float32')"
+        text = f"`{name}` contains {leaf.dtype} values, which tensors do not support: use {name}.astype('float32')"
         problems.append(Problem("no-tensor", text, "float32", str(leaf.dtype)))
     elif objects(leaf):
         problems.append(
@@ -126,7 +124,7 @@ def _objects(value: np.ndarray, name: str) -> str:
     """What kind of objects an array holds, and what to do with them."""
     items = list(value.flat[:1000])
     if items and all(isinstance(item, (bool, int, float, complex, np.number, np.bool_)) for item in items):
-        return f", though all of them are numbers: type {name}.astype('float32')"
+        return f", although all of them are numbers: use {name}.astype('float32')"
     if any(isinstance(item, (list, tuple, np.ndarray)) for item in items):
-        return " because its rows are of unequal length: pad the rows to one length, or use tf.ragged.constant"
-    return " of mixed types, which no tensor holds: turn text and missing values into numbers, one dtype for all of it"
+        return " because its rows have different lengths: pad them to one length, or use tf.ragged.constant"
+    return " of mixed types, which tensors do not support: convert text and missing values to numbers of one dtype"

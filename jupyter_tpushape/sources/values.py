@@ -21,7 +21,7 @@ class NeverCame(BadData):
     """No batch came while it was waited for, and nothing else tells what a batch would be."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"No batch of the data came within {seconds:g} seconds, and it is waited for no longer.")
+        super().__init__(f"No batch of the data arrived within {seconds:g} seconds, so tpushape stopped waiting.")
 
 
 class DataRaises(BadData):
@@ -29,7 +29,7 @@ class DataRaises(BadData):
 
     def __init__(self, error: Exception) -> None:
         first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-        super().__init__(f"The data raises {type(error).__name__} when it is looked at" + (f": {first[:200]}" if first else "."))
+        super().__init__(f"The data raises {type(error).__name__} when tpushape reads it" + (f": {first[:200]}" if first else "."))
         self.error = error
 
 

@@ -278,14 +278,14 @@ class Framework(ABC):
 
     def build_step(self, model: Any, x: Any, y: Any, weight: Any) -> None:
         """Builds the model and its optimizer for a batch of these specs, as ``fit`` does before its first step."""
-        raise TypeError(f"A step of {self.package} on {self.backend.name} is no function of its state.")
+        raise TypeError(f"A training step of {self.package} on {self.backend.name} is not a function of its state.")
 
     def train_step(self, model: Any, batch: Any) -> int | None:
         """Runs the model's own ``train_step`` with its state and a batch, on a backend where a step is a function of that.
 
         Returns the number of parts of the state that it gives back, or ``None`` where it gives no pair of logs and state.
         """
-        raise TypeError(f"A step of {self.package} on {self.backend.name} is no function of its state.")
+        raise TypeError(f"A training step of {self.package} on {self.backend.name} is not a function of its state.")
 
     @abstractmethod
     def compiled(self, model: Any) -> bool:

@@ -30,12 +30,12 @@ def backend(name: str) -> Backend:
     """
     if name not in ("tensorflow", "jax"):
         raise MissingBackend(
-            f"Keras runs on its {name} backend here, and tracing needs TensorFlow's or JAX's: set KERAS_BACKEND=jax or "
-            "KERAS_BACKEND=tensorflow before importing keras. A model that uses keras.ops alone is the same program there."
+            f"Keras uses its {name} backend here, but tracing needs TensorFlow or JAX: set KERAS_BACKEND=jax or KERAS_BACKEND=tensorflow before you import keras. "
+            f"A model that uses only keras.ops is the same program there."
         )
     if importlib.util.find_spec(name) is None:
         title = {"tensorflow": "TensorFlow", "jax": "JAX"}[name]
-        raise MissingBackend(f'Tracing needs {title}, which is not installed: type pip install "jupyter_tpushape[{name}]".')
+        raise MissingBackend(f'Tracing needs {title}, which is not installed: run pip install "jupyter_tpushape[{name}]".')
     if name not in _BACKENDS:
         if name == "jax":
             from .jax import Jax

@@ -169,7 +169,7 @@ class TraceGraph(Graph):
     def placeholder(self, spec: Spec, name: str) -> Any:
         """A tracer of this spec, which no computation is known of."""
         if spec.shape is None or None in spec.shape:
-            raise ValueError(f"{name or 'The data'} has an axis of unknown size, {spec.shape}: a program of JAX knows every axis.")
+            raise ValueError(f"{name or 'The data'} has an axis of unknown size, {spec.shape}, but JAX needs to know every size.")
         if spec.kind == "sparse":
             from jax.experimental import sparse
 

@@ -26,7 +26,7 @@ _STEPS = 1000
 sent: list[int] = []
 # What the user's code may end with; Ctrl-C is the user's own and goes on.
 ENDS = (Exception, SystemExit)
-ADVICE = "TPUSHAPE_TIMEOUT sets another limit"
+ADVICE = "Set TPUSHAPE_TIMEOUT to change the limit"
 
 
 class TimeUp(TimeoutError):
@@ -135,7 +135,7 @@ class _Watch:
 
     def __init__(self, what: str, seconds: float, memory: int) -> None:
         self.what, self.most = what, memory and resident() + memory
-        self.message = f"{what} still ran after {seconds:g} seconds, and was stopped. {ADVICE}"
+        self.message = f"{what} was stopped after {seconds:g} seconds. {ADVICE}"
         self.seconds = seconds
         self.thread = threading.get_ident()
         self.told = 0
@@ -190,7 +190,7 @@ class _Watch:
         end = time.monotonic() + seconds
         while not self.over.wait(min(LOOK, max(0.0, end - time.monotonic()))):
             if resident() > self.most:
-                self.message = f"{self.what} takes more memory than a model's configuration needs, and was stopped"
+                self.message = f"{self.what} was stopped because it uses more memory than a model's configuration needs"
                 return False
             if time.monotonic() >= end:
                 return False

@@ -236,7 +236,7 @@ def _call(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, traini
     adapter, recorder = run.adapter, run.recorder
     x_tensors, y_tensors, w_tensors = _fed(run, x), _fed(run, y), _fed(run, weight)
     if y_pred is _UNKNOWN:
-        with limited("The model's call"):
+        with limited("The call of the model"):
             y_pred = adapter.call_model(model, x_tensors, training)
         recorder.anew = made_anew(recorder, lambda: adapter.call_model(model, x_tensors, training))
         run.called = True

@@ -129,10 +129,10 @@ def _binding(function: Any, element: Any) -> tuple[Callable[[Any], tuple[Any, ..
     parts = len(element) if isinstance(element, tuple) else 1
     if isinstance(element, tuple) and len(needed) <= parts <= len(parameters):
         return tuple, False
-    name = getattr(plain(function), "__name__", "the step")
+    name = getattr(plain(function), "__name__", "the training step")
     raise BadStep(
-        f"{name} takes {', '.join(needed)}, and a batch of the data has {parts} part{'s' * (parts != 1)}: let it take the batch, as in "
-        f"`def {name if name.isidentifier() else 'step'}(batch)`, or give data with {len(needed)} parts."
+        f"{name} takes {', '.join(needed)}, but a batch of the data has {parts} part{'s' * (parts != 1)}: take the whole batch, as in "
+        f"`def {name if name.isidentifier() else 'step'}(batch)`, or provide data with {len(needed)} parts."
     )
 
 

@@ -26,7 +26,7 @@ def _line(finding: Finding) -> str:
     words = [finding.message]
     if finding.expected is not None and finding.found is not None:
         words.append(f"wants {finding.expected}, gets {finding.found}")
-    words += [f"Fix, tried and holds: {fix.title}" for fix in finding.fixes if fix.verified][:1]
+    words += [f"Verified fix: {fix.title}" for fix in finding.fixes if fix.verified][:1]
     told = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
     return f"::{_LEVELS[finding.severity]} {told}::{_data(chr(10).join(words))}"
 

@@ -9,7 +9,7 @@ from ..report import Report
 from ..rules.words import size
 
 MOST = 20
-INSTALL = 'Charts need plotly: pip install "jupyter_tpushape[plot]"'
+INSTALL = 'Charts need Plotly: run pip install "jupyter_tpushape[plot]"'
 # Told apart by those who do not see red or green, and in grey.
 _USED, _OWN, _LOST, _LINE, _NONE = "#0072b2", "#56b4e9", "#d55e00", "#000000", "#8c959f"
 MIB = 2**20
@@ -22,10 +22,10 @@ def charts(report: Report) -> list[Any]:
         ValueError: where no TPU compiler was asked, none compiled, or plotly is missing; one line that says what to do.
     """
     if not report.verdicts:
-        raise ValueError('There is nothing to chart: ask the TPU compiler first, with compiler="tpu" or --compile tpu.')
+        raise ValueError('There is nothing to plot: run the TPU compiler first, with compiler="tpu" or --compile tpu.')
     asked = [verdict for verdict in report.verdicts if charted(verdict)]
     if not asked:
-        raise ValueError("There is nothing to chart: no program compiled for the TPU.")
+        raise ValueError("There is nothing to plot: no program compiled for the TPU.")
     graph = _plotly()
     made = []
     for verdict in asked:
@@ -59,7 +59,7 @@ def batches(of: Any) -> Any:
         if fitting:
             figure.add_scatter(
                 x=[one.rows for one in fitting], y=[one.bytes / MIB for one in fitting], mode="lines+markers",
-                name=f"compiles at {effort} effort" if effort else "compiles", line={"color": _USED, "dash": dash},
+                name=f"compiles with {effort} effort" if effort else "compiles", line={"color": _USED, "dash": dash},
             )  # fmt: skip
     refused = [one.rows for one in tried if not one.fits]
     if refused:
@@ -73,9 +73,9 @@ def batches(of: Any) -> Any:
         figure.add_hline(y=of.hbm_bytes / MIB, line={"color": _LINE, "dash": "dash"}, annotation_text=limit, annotation_position="top left")
     else:
         # A line so far above would press the points to the floor.
-        figure.add_annotation(text=f"{limit}, far above", xref="paper", yref="paper", x=1, y=1, showarrow=False)
+        figure.add_annotation(text=f"{limit}, far above the plotted range", xref="paper", yref="paper", x=1, y=1, showarrow=False)
     figure.update_layout(height=420, xaxis={"rangemode": "tozero"}, yaxis={"rangemode": "tozero"}, showlegend=True)
-    return _titled(figure, f"Memory against batch: {of.program} on {of.target}", "rows on one core", "MiB on one core")
+    return _titled(figure, f"Memory by batch size: {of.program} on {of.target}", "rows on one core", "MiB on one core")
 
 
 def _memory(graph: Any, verdict: Verdict) -> Any:
@@ -91,7 +91,7 @@ def _memory(graph: Any, verdict: Verdict) -> Any:
     figure.add_bar(y=names, x=held, orientation="h", name="data, weights, optimizer", marker={"color": _USED})
     figure.add_bar(y=names, x=own, orientation="h", name="temporaries", marker={"color": _OWN})
     if verdict.unmapped:
-        figure.add_bar(y=["no layer's"], x=[verdict.unmapped / MIB], orientation="h", name="no layer's", marker={"color": _NONE})
+        figure.add_bar(y=["not in a layer"], x=[verdict.unmapped / MIB], orientation="h", name="not in a layer", marker={"color": _NONE})
     return _bars(figure, f"Memory by layer: {verdict.program} on {verdict.target}, {verdict.effort} effort")
 
 

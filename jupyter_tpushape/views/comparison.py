@@ -69,7 +69,7 @@ class Comparison:
         lines += [f"+ {name} ({op})" for name, op in self.added]
         lines += [f"- {name} ({op})" for name, op in self.removed]
         lines += [f"~ {change}" for change in self.changed]
-        lines.append(f"  {self.same} layer{'s' * (self.same != 1)} alike" if self else "  no difference")
+        lines.append(f"  {self.same} layer{'s' * (self.same != 1)} equal" if self else "  no difference")
         return clean("\n".join(lines))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from .mime import WORDS
 from .verdicts import lines as verdict_lines
 from .verdicts import title
 
-_STANDINGS = {"run": " (tried, and holds)", "live": " (tried on the live model)", "step": " (a first step: mends this)", "idea": ""}
+_STANDINGS = {"run": " (verified)", "live": " (verified on the live model)", "step": " (first step: fixes only this finding)", "idea": ""}
 
 
 def plain(text: object) -> str:
@@ -45,13 +45,13 @@ def to_markdown(report: Report) -> str:
     for i, finding in enumerate(report.findings, 1):
         lines += _finding(i, finding)
     if report.verdicts:
-        lines += ["## What the compilers say", ""]
+        lines += ["## Compiler results", ""]
     for verdict in report.verdicts:
         lines += [f"**{'✓' if verdict.ok else '✖'} {plain(title(verdict))}**: {plain(verdict.message or 'compiles')}", ""]
         said = verdict_lines(verdict)
         lines += [*block("\n".join(said), "text"), ""] if said else []
     if report.limits:
-        lines += ["## What was not looked at", "", *(f"- {plain(words)}" for words in report.limits), ""]
+        lines += ["## Not checked", "", *(f"- {plain(words)}" for words in report.limits), ""]
     lines += _layers(report)
     return uncommanding(clean("\n".join(lines).rstrip())) + "\n"
 
@@ -77,7 +77,12 @@ def _layers(report: Report) -> list[str]:
     table = rows(report)
     if not table:
         return []
-    lines = ["## Layers", "", "| name | type | takes | gives | parameters | placement | output, bytes |", "|---|---|---|---|---:|---|---:|"]
+    lines = [
+        "## Layers",
+        "",
+        "| name | type | input | output | parameters | placement | output, bytes |",
+        "|---|---|---|---|---:|---|---:|",
+    ]
     for row in table[:MOST]:
         name = plain(row["name"]) if row["status"] == "ok" else f"{plain(row['name'])} ({row['status']})"
         bytes_ = "" if row["output_bytes"] is None else f"{row['output_bytes']:,}"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LEVELS = {"error": "error", "tpu": "error", "silent": "error", "slow": "warning", "note": "note"}
 
-_STANDINGS = {"run": "tried and holds", "live": "tried on the live model"}
+_STANDINGS = {"run": "verified", "live": "verified on the live model"}
 
 
 def to_sarif(report: Report) -> str:
@@ -44,7 +44,7 @@ def _rule(name: str) -> dict[str, Any]:
     made: dict[str, Any] = {"id": name, "shortDescription": {"text": rule.title}, "defaultConfiguration": {"level": _LEVELS[rule.severity]}}
     made["fullDescription"] = {"text": rule.doc or rule.title}
     made["help"] = {
-        "text": f"{rule.doc or rule.title}\n\nSource: {rule.source}\n\nType `tpushape rules {name}` for two programs, one with it and one without."
+        "text": f"{rule.doc or rule.title}\n\nSource: {rule.source}\n\nRun `tpushape rules {name}` to see a program with this problem and one without."
     }
     made["properties"] = {"severity": rule.severity}
     return made

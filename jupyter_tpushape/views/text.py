@@ -25,7 +25,7 @@ _MARKS = {
 }
 # Levels of nesting that are indented; a terminal has no room for more.
 MOST_INDENT = 12
-_WORDS = {"error": "error", "tpu": "breaks on the TPU", "silent": "silent", "slow": "slow", "note": "note"}
+_WORDS = {"error": "error", "tpu": "fails on the TPU", "silent": "silent", "slow": "slow", "note": "note"}
 
 
 class Text(RichText):
@@ -77,7 +77,7 @@ def write(console: Console, report: Report, *, flow: bool = True) -> None:
         for line in lines(verdict):
             _paragraph(console, Text(line, style="dim"), 2, hang=2)
     for limit in report.limits:
-        console.print(Text(f"Not looked at: {limit}", style="dim"))
+        console.print(Text(f"Not checked: {limit}", style="dim"))
 
 
 def _flow(console: Console, report: Report) -> None:
@@ -142,7 +142,7 @@ def _finding(console: Console, finding: Finding) -> None:
     if finding.why:
         _paragraph(console, Text(finding.why, style="dim"), 2)
     if finding.behind:
-        _paragraph(console, Text(f"met behind the fix: {finding.behind}", style="dim"), 2)
+        _paragraph(console, Text(f"found after applying the fix: {finding.behind}", style="dim"), 2)
     if finding.location is not None:
         source = f"  {finding.location.text}" if finding.location.text else ""
         console.print(Text(f"  at {finding.location}{source}", style="cyan"))
@@ -172,9 +172,9 @@ def _side(side: Side) -> Text:
 
 
 _STANDINGS = {
-    "run": ("✓ fix, tried and holds: ", "green"),
-    "live": ("✓ fix, tried on the live model: ", "green"),
-    "step": ("◐ first step, mends this: ", "yellow"),
+    "run": ("✓ fix, verified: ", "green"),
+    "live": ("✓ fix, verified on the live model: ", "green"),
+    "step": ("◐ first step, fixes only this finding: ", "yellow"),
     "idea": ("? idea, not verified: ", "yellow"),
 }
 

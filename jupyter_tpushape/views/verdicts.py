@@ -24,16 +24,16 @@ def lines(verdict: Verdict) -> list[str]:
         lost = (layer.bytes - layer.logical) / layer.bytes if layer.bytes else 0
         most.append(f"{layer.name} {size(layer.bytes)}" + (f" ({lost:.0%} padding)" if lost >= 0.05 else ""))
     if most:
-        found.append(f"most: {', '.join(most)}; no layer's: {size(verdict.unmapped)}")
+        found.append(f"largest: {', '.join(most)}; not in a layer: {size(verdict.unmapped)}")
     if verdict.intensity:
-        found.append(f"{_count(verdict.flops)} operations a step, {verdict.intensity:.3g} for each byte read or written (an estimate)")
+        found.append(f"{_count(verdict.flops)} operations per step, {verdict.intensity:.3g} per byte read or written (an estimate)")
     return found + _batches(verdict)
 
 
 def title(verdict: Verdict) -> str:
     """Who says what of which program, in a few words."""
     who = "The TPU compiler" if verdict.compiler == "tpu" else "XLA"
-    return f"{who} on the {called(verdict.program)}{f' for {verdict.target}' if verdict.target else ''}"
+    return f"{who}, {called(verdict.program)}{f' for {verdict.target}' if verdict.target else ''}"
 
 
 def _batches(verdict: Verdict) -> list[str]:
@@ -46,7 +46,7 @@ def _batches(verdict: Verdict) -> list[str]:
     words = [f"{', '.join(fitting)} compile" if fitting else "", f"{', '.join(refused)} do not" if refused else ""]
     safe = [one.rows for one in verdict.tried if one.fits and 0 < one.run <= verdict.hbm_bytes]
     if safe:
-        words.append(f"with room for what a run keeps beside the program (an estimate): up to {safe[-1]:,}")
+        words.append(f"with the memory that a run needs in addition (an estimate): up to {safe[-1]:,}")
     return [f"rows on one core: {'; '.join(filter(None, words))}"]
 
 

@@ -82,7 +82,7 @@ class ReportWidget(anywidget.AnyWidget):  # type: ignore[misc]
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         if self._shown_in is not None and self._shown_in == _execution():
             # `report.show()` at the end of a cell: it stands there already.
-            return {"text/plain": f"{self._source.title or 'the flow'}: shown above"}, {}
+            return {"text/plain": f"{self._source.title or 'the model'}: shown above"}, {}
         made = super()._repr_mimebundle_(**options)
         if made is None:
             return None
