@@ -55,7 +55,7 @@ def ids_of_rows(evidence: Evidence, finding: Finding) -> Made:
             Edit("data-transform", "x", {"op": "argmax", **where(fact.path)}),
             *(declaration(evidence, door, fact.shape[1:-1]) for door in doors),
         ],
-        f"Each one-hot vector of {fact.shape[-1]} values stands for one id.",
+        f"Each one-hot vector of {fact.shape[-1]} values represents one id.",
     )
 
 

@@ -36,9 +36,9 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
             written = ",".join([*terms[:i], new, *terms[i + 1 :]]) + "".join(parts[1:])
             node = line.operands()[i + 1]
             yield (
-                f'Write "{new}" for "{term}", the axes of {short(node)}, at {line.at}',
+                f'Replace "{term}" with "{new}", the axes of {short(node)}, at {line.at}',
                 [line.edit(text, repr(written).replace("'", '"')).value],
-                f"{short(node)} has its axes in that order",
+                f"{short(node)} has its axes in that order.",
             )
 
 
@@ -79,9 +79,9 @@ def shape_of_other(evidence: Evidence, finding: Finding) -> Made:
             if shape is None or not names or len(few) >= len(many) or many[: len(few)] != few or len(shape.elts) != len(few):
                 continue
             yield (
-                f"Make {short(node)} in the shape of {names[0].id} at line {shape.lineno}",
+                f"Create {short(node)} with the shape of {names[0].id} at line {shape.lineno}",
                 [line.edit(shape, f"{MODULE}.shape({names[0].id})", line.module()).value],
-                f"each number of {names[0].id} then has one of its own",
+                f"It then has one element per element of {names[0].id}.",
             )
 
 
@@ -180,9 +180,9 @@ def variables(evidence: Evidence, finding: Finding) -> Made:
         if used:
             names = ", ".join(dict.fromkeys(ast.unparse(node) for node in used))
             yield (
-                f"Read {names} as a tensor: keras.ops.convert_to_tensor({next(iter(fact.names))})",
+                f"Convert {names} to a tensor: keras.ops.convert_to_tensor({next(iter(fact.names))})",
                 [line.edit(node, f"{MODULE}.convert_to_tensor({IT})", "keras.ops").value for node in used],
-                "functions of JAX take arrays, and a variable of Keras is none",
+                "JAX functions expect arrays, and a Keras variable is not an array.",
             )
 
 
