@@ -1,4 +1,4 @@
-"""Where the tensor shapes of a Keras model part, why, and a fix that was tried and holds, before a TPU is rented."""
+"""Find where tensor shapes do not match in a Keras model, why, and a fix that was re-run and works, before you rent a TPU."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def __getattr__(name: str) -> Any:
 
 
 def view(name: str) -> Any:
-    """A module of the views, ``""`` for all of them: what stands above them shows itself through this door."""
+    """A module of the views, or the package itself for ``""``: modules above the views reach them only through this function."""
     return import_module(f".views.{name}".rstrip("."), __name__)
 
 

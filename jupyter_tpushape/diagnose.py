@@ -1,4 +1,4 @@
-"""The way from a model and its data to a report. The only place that knows the order."""
+"""From a model and its data to a report. The only module that knows the order of the steps."""
 
 from __future__ import annotations
 
@@ -41,36 +41,41 @@ def trace(
     compile_batches: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Traces a model symbolically on its data and says where shapes part, why, and what holds.
+    """Traces a model symbolically on its data, and reports where shapes do not match, why, and verified fixes.
 
-    Nothing is computed and nothing is changed: weights, built state, optimizer, random states and
-    dataset are as before, also when the program fails half way.
+    Tracing computes no values and changes nothing: weights, built state, optimizer, random states and
+    dataset stay the same, even if the program fails.
 
     Args:
-        model: a Keras 3 or tf_keras model or layer, a zero-argument callable that builds one, or a training step: a function of
-            a batch, plain, a ``tf.function``, or one that calls ``strategy.run``. Of a step one replica's program is traced.
-        data: all that ``fit`` takes, specs in its place, or a zero-argument callable giving it.
-        tpu: a target such as ``"v5e-8"``; ``"auto"``: the live strategy, else ``v5e-8``; ``None``: no target.
-        strategy: a live ``tf.distribute`` strategy, or a ``keras.distribution`` for Keras on JAX, to take instead of a planned slice. With
+        model: a Keras 3 or tf_keras model or layer, a function without arguments that builds one, or a training step: a function of
+            a batch, a ``tf.function``, or a function that calls ``strategy.run``. Of a training step, tpushape traces one replica's program.
+        data: anything that ``fit`` accepts, specs instead of data, or a function without arguments that returns it.
+        tpu: a TPU slice such as ``"v5e-8"``; ``"auto"``: the live strategy, or ``v5e-8`` without one; ``None``: no target.
+        strategy: a live ``tf.distribute`` strategy, or a ``keras.distribution`` for Keras on JAX, instead of a planned slice. With
             both, ``tpu`` is the slice that the distribution's mesh is planned for.
-        batch_size: rows a batch for arrays, where it is not ``fit``'s default of 32.
+        batch_size: batch size for arrays, in rows; the default is that of ``fit``, 32.
         loss: a loss to trace instead of the compiled one.
-        training: whether layers are called with ``training=True``.
-        batches: how many batches are sampled at most.
-        fixes: whether to search and try fixes.
-        compiler: ``"xla"`` or ``"tpu"`` asks a compiler for its verdict too.
-        compile_timeout: seconds that the TPU compiler may take for one program; 120 where nothing is said.
-        compile_effort: ``"quick"`` (the default) or ``"full"``, which takes longer and packs memory as a TPU run does.
-        compile_batches: whether the TPU compiler is asked about other batches too, up to the largest that fits: up to sixteen
-            compilations, which the report charts as memory against batch.
-        progress: called with a line of text when something takes more than a second.
+        training: whether to call layers with ``training=True``.
+        batches: the maximum number of batches to sample.
+        fixes: whether to search for fixes and try them.
+        compiler: ``"xla"`` or ``"tpu"`` to compile the program too.
+        compile_timeout: time limit for one TPU compilation, in seconds; the default is 120.
+        compile_effort: ``"quick"`` (the default) or ``"full"``, which takes longer and reports the memory use of a real TPU run.
+        compile_batches: whether to compile other batch sizes for the TPU too, up to the largest that fits: up to 16
+            compilations, which the report plots as memory by batch size.
+        progress: called with one line of text when a step takes longer than a second.
 
     Returns:
-        A report; ``report.ok`` says whether nothing serious was found.
+        A report; ``report.ok`` is true if there is no serious problem.
 
     Raises:
-        BadProgram: where model or data are not what is expected.
-        ValueError: for an unknown target, compiler or effort, or a time that is not above zero.
+        BadProgram: if the model or the data cannot be traced; the message says what to pass.
+        ValueError: for an unknown target, compiler or effort, or a time limit that is not positive.
+
+    Example::
+
+        report = tpushape.trace(model, (x, y), tpu="v5e-8")
+        print(report)
     """
     start = time.perf_counter()
     if compiler not in (None, "xla", "tpu"):

@@ -1,4 +1,4 @@
-"""For pytest: the fixture ``assert_flows``, and the marker and the option that set its target. Loaded with pytest, so nothing heavy is imported."""
+"""The pytest fixture ``assert_flows``, and the marker and option that set its target. pytest loads this module, so it imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def assert_flows(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    """``tpushape.assert_flows``, with the options of the marker ``tpushape`` and the target of ``--tpushape-tpu`` where a call gives none."""
+    """``tpushape.assert_flows``, with the options of the ``tpushape`` marker, and ``--tpushape-tpu`` as the default target."""
     marker = request.node.get_closest_marker("tpushape")
     given: dict[str, Any] = {"tpu": request.config.getoption("--tpushape-tpu")}
     given.update(marker.kwargs if marker else {})

@@ -1,4 +1,4 @@
-"""The report: a flow, what was found in it, and its renderings."""
+"""The report: a traced program, the findings, and how to show and save them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .flow.wire import VERSION, About, Difference, Overlay, Verdict, WireReport,
 
 
 class Subject:
-    """The model and the data of a trace, which it keeps nobody from throwing away, and when it was."""
+    """The model and the data of a trace, held by weak references, and the time of the trace."""
 
     def __init__(self, model: Any, data: Any) -> None:
         self.when = dt.datetime.now().astimezone().isoformat(timespec="seconds")
@@ -29,7 +29,7 @@ class Subject:
         self._data = tuple(map(_weak, data)) if isinstance(data, tuple) else _weak(data)
 
     def kept(self) -> tuple[Any, Any]:
-        """Model and data; ``None`` for what is gone, and for what cannot be kept so."""
+        """Model and data; ``None`` for what no longer exists or cannot be referenced weakly."""
         return self._model(), tuple(part() for part in self._data) if isinstance(self._data, tuple) else self._data()
 
 
@@ -45,14 +45,14 @@ class Report:
 
     Attributes:
         flow: the traced program.
-        findings: most serious first.
-        target: the slice planned for, or ``None``.
-        verdicts: what compilers said, where one was asked.
-        difference: how the program differs from another, where the report is a comparison (:func:`diff`); the flow then holds both.
-        about: the names of model and data, and when and where the report was asked for; the notebook fills it.
-        subject: what was traced, for as long as the user keeps it; a notebook looks its names up. ``None`` for a report that was read.
-        replacement: where elements had to be drawn from a one-shot iterator, one that gives them all,
-            those drawn included; use it in the original's place. ``None`` otherwise.
+        findings: the findings, most serious first.
+        target: the TPU slice or strategy, or ``None``.
+        verdicts: the results of compilers, if any ran.
+        difference: how two programs differ, if the report is a comparison (:func:`diff`); the flow then contains both.
+        about: the names of model and data, and when and where the trace was started; set by the notebook.
+        subject: the traced model and data, held by weak references; ``None`` for a report that was loaded.
+        replacement: an iterator with all elements, if the trace drew some from a one-shot iterator;
+            use it instead of the original. ``None`` otherwise.
     """
 
     def __init__(
@@ -84,12 +84,12 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing serious was found."""
+        """Whether there is no serious problem."""
         return not any(finding.serious for finding in self.findings)
 
     @property
     def summary(self) -> str:
-        """The verdict in words."""
+        """The result in one line."""
         if self.difference is not None:
             return compared(self.difference)
         serious = [finding for finding in self.findings if finding.serious]
@@ -110,7 +110,7 @@ class Report:
         )  # fmt: skip
 
     def to_json(self) -> str:
-        """The report as its versioned wire document."""
+        """The report as a versioned JSON document."""
         wire = self.to_wire()
         try:
             return msgspec.json.encode(wire).decode()
@@ -120,10 +120,10 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Report:
-        """Reads a wire document.
+        """Loads a report from the output of :meth:`to_json`.
 
         Raises:
-            ValueError: where the text is not a report of this version; the message says why.
+            ValueError: if the text is not a report of this version; the message says why.
         """
         try:
             wire = msgspec.json.decode(text, type=WireReport)
@@ -143,10 +143,14 @@ class Report:
         )  # fmt: skip
 
     def save(self, path: str | Path) -> Path:
-        """Writes the report as ``.html``, ``.json``, ``.svg`` or ``.md``, by the path's suffix.
+        """Saves the report as ``.html``, ``.json``, ``.svg`` or ``.md``, by the suffix of the path.
+
+        Returns:
+            The path.
 
         Raises:
-            ValueError: for another suffix.
+            ValueError: for any other suffix.
+            OSError: if the file cannot be written; an existing file is then unchanged.
         """
         from . import view
 
@@ -155,24 +159,28 @@ class Report:
         return target
 
     def show(self) -> Any:
-        """Displays the interactive view in a notebook and returns its widget."""
+        """Displays the interactive view in a notebook, and returns its widget."""
         from . import view
 
         return view("widget").show(self)
 
     def overlay(self, values: Mapping[str, float], name: str, unit: str = "") -> Report:
-        """Lays numbers over the picture, to be chosen there under ``name``: boxes are coloured by them, and groups show sums.
+        """Adds values for layers to the view, which colors boxes by them and shows sums for groups.
 
         Args:
-            values: a number for each layer's name or node's id; a name that several nodes have stands for each of them.
-            name: how it is called; one of the same name is replaced.
-            unit: what is written behind the numbers, such as ``"ms"``.
+            values: a number for each layer name or node id; a name applies to every node that has it.
+            name: the name to select in the view; replaces an overlay of the same name.
+            unit: the unit to show after the values, such as ``"ms"``.
 
         Returns:
             The report itself.
 
         Raises:
-            ValueError: where there is no such layer, or a value is no finite number; the message says which.
+            ValueError: if there is no such layer, or a value is not finite; the message says which.
+
+        Example::
+
+            report.overlay({"dense": 1.5, "dense_1": 0.4}, "measured", "ms")
         """
         nodes: dict[str, list[str]] = {}
         for node in self.flow.nodes:
@@ -193,22 +201,22 @@ class Report:
         return self
 
     def to_dataframe(self) -> Any:
-        """The layers as a ``pandas.DataFrame``: name, type, tensors in and out, parameters, placement, and bytes of weights, of one
-        replica's outputs, and as compiled where a compiler was asked.
+        """The layers as a ``pandas.DataFrame``: name, type, input and output tensors, parameters, placement, and bytes of the weights,
+        of one replica's outputs, and of the compiled program if a compiler ran.
 
         Raises:
-            ModuleNotFoundError: where pandas is not installed.
+            ModuleNotFoundError: if pandas is not installed.
         """
         from . import view
 
         return view("layers").to_dataframe(self)
 
     def charts(self) -> list[Any]:
-        """Plotly figures of what the TPU compiler said, in MiB: memory by layer and padding by layer of each program, and memory against
-        batch where several batches were compiled (``compile_batches``).
+        """Plotly figures of the TPU compiler's results, in MiB: memory by layer and padding by layer for each program, and memory by
+        batch size if several were compiled (``compile_batches``).
 
         Raises:
-            ValueError: where there is nothing to chart or plotly is missing; one line that says what to do.
+            ValueError: if there is nothing to plot or Plotly is not installed; the message says what to do.
         """
         from . import view
 
@@ -226,14 +234,14 @@ class Report:
 
 
 def compared(difference: Difference) -> str:
-    """A comparison in one line: how many parts are other."""
+    """A comparison in one line: how many nodes differ."""
     states = [mark.state for mark in difference.nodes.values()]
     counts = [f"{states.count(state)} {state}" for state in ("added", "removed", "changed") if state in states]
     return " · ".join(counts) or ("Differs in total only" if difference.totals or difference.edges else "No difference")
 
 
 def _whole(value: Any) -> Any:
-    """Plain values whose texts hold whole characters."""
+    """Plain values without unpaired surrogates in their texts."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):

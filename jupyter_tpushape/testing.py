@@ -1,4 +1,4 @@
-"""For tests of models."""
+"""Assertions for tests of models."""
 
 from __future__ import annotations
 
@@ -9,12 +9,24 @@ from .report import Report
 
 
 def assert_flows(model: Any, data: Any = None, *, tpu: str | None = None, **options: Any) -> Report:
-    """Asserts that a model takes its data down to the loss with nothing serious found.
+    """Asserts that a model processes its data up to the loss, and that :func:`trace` finds no serious problem.
 
-    Takes the arguments of :func:`trace`; without ``tpu`` only what any device would show counts.
+    Args:
+        model: a model, or a function that builds one, as for :func:`trace`.
+        data: the data, or specs, as for :func:`trace`.
+        tpu: the TPU slice to plan for, such as ``"v5e-8"``; without one, only problems on every device count.
+        **options: more arguments of :func:`trace`.
+
+    Returns:
+        The report, which may still contain performance findings and notes.
 
     Raises:
-        AssertionError: with the report as its text.
+        AssertionError: if there is a serious problem; the report is its text.
+
+    Example::
+
+        def test_shapes():
+            tpushape.assert_flows(make_model, make_data, tpu="v5e-8")
     """
     report = trace(model, data, tpu=tpu, **options)
     if not report.ok:

@@ -1,4 +1,4 @@
-"""``with watch() as seen``: records what is built inside, also when it raises half way."""
+"""``with watch() as seen``: records the layers that are built in a block, even if it raises an error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .trace.recorder import Recorder
 
 
 class Seen:
-    """What a watched block built. ``report`` is there once the block is left."""
+    """What a watched block built. ``report`` is available after the block."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
@@ -24,7 +24,7 @@ class Seen:
 
     @property
     def report(self) -> Report:
-        """The flow up to the end of the block, or up to the break, with what was found."""
+        """The flow up to the end of the block, or up to the error, and the findings."""
         if self._report is None:
             self._report = report_of(self._recorder, self._error)
         return self._report
@@ -32,9 +32,12 @@ class Seen:
 
 @contextlib.contextmanager
 def watch() -> Iterator[Seen]:
-    """Records the layers that are made and called inside the block.
+    """Records the layers that are created and called inside the block.
 
-    An exception goes on its way as it is; ``seen.report`` then holds the flow up to the break.
+    An exception propagates unchanged; ``seen.report`` then contains the flow up to the error.
+
+    Yields:
+        An object whose ``report`` is the :class:`Report` of the block.
 
     Example::
 
@@ -54,7 +57,7 @@ def watch() -> Iterator[Seen]:
 
 
 def report_of(recorder: Recorder, error: BaseException | None, data: Any = None) -> Report:
-    """A report of recorded calls that no model stands for."""
+    """A report of recorded calls without a model."""
     seen: Examined = assemble_recorded(Program(None, data), recorder, error)
     title = "watched block"
     if error is not None:

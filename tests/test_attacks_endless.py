@@ -55,7 +55,7 @@ def test_a_notebook_that_is_none(cells: Any, tmp_path: Path, capsys: Any) -> Non
     text = cells if isinstance(cells, str) else json.dumps(cells)
     (tmp_path / "n.ipynb").write_text(f'{{"cells": {text}}}')
     assert main(["check", str(tmp_path / "n.ipynb"), "--execute"]) == 2
-    assert "is not a notebook of format 4" in capsys.readouterr().err
+    assert "is not a notebook" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("typed", ["0,4", "9" * 400 + ",4", f"{2**53 + 1},4"])
@@ -142,6 +142,6 @@ def test_memory_has_a_limit_as_time_has() -> None:
             while True:
                 held.append(bytearray(1 << 16))
 
-    with pytest.raises(TimeUp, match=r"^The test takes more memory"):
+    with pytest.raises(TimeUp, match=r"^The test .*more memory"):
         fill()
     assert len(held) < 30_000

@@ -42,10 +42,8 @@ def notebook(tmp_path, monkeypatch):
 def test_a_notebook_is_not_run_unasked(notebook, capsys):
     folder = notebook(["open('ran', 'w')"])
     assert main(["check", "train.ipynb"]) == 2
-    assert capsys.readouterr().err.strip() == (
-        "tpushape: Checking a notebook executes its cells: add --execute if you trust train.ipynb. They run in a scratch kernel up to "
-        "the first training call, which is not made."
-    )
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and "--execute" in err and "train.ipynb" in err
     assert not (folder / "ran").exists()
 
 

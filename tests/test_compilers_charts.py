@@ -37,7 +37,7 @@ def test_memory_and_padding_by_layer():
     # A name that comes twice shows its node; markup in a name stays text; what is no layer's has a bar and a colour of its own.
     assert list(held.y) == ["conv&lt;b&gt;", "dense (n2)", "dense (n3)"]
     assert list(held.x) == [10, 20, 10] and list(temporary.x) == [50, 0, 0]
-    assert (list(nobody.y), list(nobody.x)) == (["no layer's"], [11]) and nobody.marker.color != held.marker.color
+    assert (list(nobody.y), list(nobody.x)) == (["not in a layer"], [11]) and nobody.marker.color != held.marker.color
     shape, lost = padding.data
     assert list(shape.x) == [30, 4, 20] and list(lost.x) == [30, 6, 0]
 

@@ -53,7 +53,7 @@ def test_colors_of_a_mask_are_no_classes(lib):
     fixes = first_fixes(build, (np.zeros((4, 8, 8, 3), "float32"), masks))
     assert fixes
     assert not any(fix.verified for fix in fixes)
-    assert any(edit.detail.get("config", {}).get("filters") == 3 for fix in fixes for edit in fix.edits)
+    assert any("argmax" in fix.title for fix in fixes)
 
 
 def test_rows_of_patches_are_no_picture(lib):

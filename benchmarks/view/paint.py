@@ -43,7 +43,7 @@ MEASURE = """async (report) => {
   const shadow = root.firstElementChild.shadowRoot;
   const svg = shadow.querySelector('svg.graph');
   const opening = performance.now();
-  shadow.querySelector('[aria-label="Open everything"]').click();
+  shadow.querySelector('[aria-label="Expand everything"]').click();
   await painted();
   const opened = performance.now() - opening;
   const area = svg.getBoundingClientRect();

@@ -29,11 +29,11 @@ EditKind = Literal[
 
 
 class CannotRebuild(Exception):
-    """A fix cannot give fresh objects; the message says why and what to do by hand."""
+    """A fix cannot build new objects; the message says why and what to do by hand."""
 
 
 class Edit(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One change. ``target`` names the node, edge or stage; ``detail`` holds plain values."""
+    """One change. ``target`` names the node, edge or stage; ``detail`` contains plain values."""
 
     kind: EditKind
     target: str
@@ -41,7 +41,7 @@ class Edit(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Effect(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a fix changes: a tensor's shape before and after, and the parameters it adds."""
+    """The effect of a fix: a tensor's shape before and after, and the number of added parameters."""
 
     before: Shape | None = None
     after: Shape | None = None
@@ -51,9 +51,9 @@ class Effect(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class AfterEdge(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A tensor that a fix makes another one, or a new one. ``spec`` is an index into the specs beside it.
+    """A tensor that a fix changes or adds. ``spec`` is an index into the specs of :class:`After`.
 
-    ``even``: every replica holds this shape.
+    ``even``: every replica has this shape.
     """
 
     id: str
@@ -65,10 +65,10 @@ class AfterEdge(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class After(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the flow with a fix in it, as it was traced, has otherwise than the flow without.
+    """How the traced flow with a fix differs from the flow without it.
 
-    ``nodes`` are new or stand in place of the one with their id; ``edges`` likewise. What is named in
-    ``gone`` (ids of nodes and edges) is not there any more. All else is as it was, and is reached.
+    ``nodes`` are new or replace the node with the same id; so do ``edges``. ``gone`` lists the ids of removed
+    nodes and edges. Everything else is unchanged and reached.
     """
 
     nodes: tuple[Node, ...] = ()
@@ -78,12 +78,12 @@ class After(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Fix(msgspec.Struct, dict=True, omit_defaults=True):
-    """One or more edits, in the order in which they are made.
+    """One or more edits, in order.
 
-    ``verified``: the program with them was traced to the loss, and nothing serious is left. ``mends``: the finding that they
-    are for is gone. ``then``: what is met behind it, where ``mends`` is all that can be said.
-    ``proof``: ``"source"`` where the very text of ``patch`` was run, ``"live"`` where the program was built again with the
-    edits and there is no source to patch, ``""`` where nothing was tried.
+    ``verified``: the program with the edits was traced up to the loss, and no serious problem is left. ``mends``: the edits remove
+    their finding. ``then``: the rules of the problems that come next, if the fix removes only its own finding.
+    ``proof``: ``"source"`` if the text of ``patch`` was run, ``"live"`` if the program was rebuilt with the
+    edits because there is no source to patch, ``""`` if nothing was tried.
     """
 
     title: str
@@ -101,17 +101,25 @@ class Fix(msgspec.Struct, dict=True, omit_defaults=True):
 
     @property
     def standing(self) -> Literal["run", "live", "step", "idea"]:
-        """What may be said of it: its text was run, the live model was rebuilt with it, it is a first step, or it is an idea."""
+        """How far it was verified: its text was run, the live model was rebuilt with it, it is a first step, or it is an idea."""
         if self.verified:
             return "run" if self.proof == "source" else "live"
         return "step" if self.mends else "idea"
 
     def rebuild(self) -> tuple[Any, Any]:
-        """Fresh ``(model, data)`` with the edits applied, ready for ``fit``.
+        """New objects with the edits applied.
+
+        Returns:
+            ``(model, data)``, ready for ``fit``. The original model and data are unchanged.
 
         Raises:
-            CannotRebuild: with the reason, where the program cannot be made again (a report read
-                from a file, a model whose class cannot be constructed again).
+            CannotRebuild: if the program cannot be rebuilt, for example from a loaded report or for a model
+                whose class cannot be constructed again; the message says why.
+
+        Example::
+
+            model, (x, y) = report.findings[0].fixes[0].rebuild()
+            model.fit(x, y)
         """
         maker = self.__dict__.get("_rebuild")
         if maker is None and not self.proof:
@@ -122,10 +130,10 @@ class Fix(msgspec.Struct, dict=True, omit_defaults=True):
 
 
 class Finding(msgspec.Struct, dict=True, omit_defaults=True):
-    """One fact worth the user's time.
+    """One problem or note.
 
-    A rule makes it of a :class:`Fact` (:meth:`of`), and everything that decides or compares reads :attr:`fact`. ``message``,
-    ``why``, ``expected`` and ``found`` are that fact in words, for views; they travel with the document, and the fact does not.
+    A rule creates it from a :class:`Fact` (:meth:`of`), and code that decides or compares reads only :attr:`fact`. ``message``,
+    ``why``, ``expected`` and ``found`` are the words for views; they are part of the JSON document, but the fact is not.
     """
 
     rule: str
@@ -140,7 +148,7 @@ class Finding(msgspec.Struct, dict=True, omit_defaults=True):
     fixes: list[Fix] = msgspec.field(default_factory=list)
     rejected: tuple[str, ...] = ()
     docs: str = ""
-    # The fix behind which it was met: it was not there to be seen before.
+    # The fix after which it was found: before it, the program did not get this far.
     behind: str = ""
 
     @classmethod
@@ -153,7 +161,7 @@ class Finding(msgspec.Struct, dict=True, omit_defaults=True):
         edges: tuple[str, ...] = (),
         location: Location | None = None,
     ) -> Finding:
-        """The finding that a fact is."""
+        """The finding for a fact."""
         made = cls(rule, severity, "", nodes=nodes, edges=edges, location=location)
         made.__dict__.update(fact=fact, beside=())
         made._say()
@@ -161,20 +169,20 @@ class Finding(msgspec.Struct, dict=True, omit_defaults=True):
 
     @property
     def fact(self) -> Fact | None:
-        """What was found; ``None`` where the finding was read from a document."""
+        """The fact; ``None`` if the finding was loaded from a document."""
         return self.__dict__.get("fact")
 
     def add(self, fact: Fact) -> None:
-        """Puts what is known beside the fact in front of the reason."""
+        """Adds a second fact, whose words come before the reason."""
         self.__dict__["beside"] = (*self.__dict__.get("beside", ()), fact)
         self._say()
 
     def same(self, other: Finding) -> bool:
-        """Whether two findings say the same of the same nodes."""
+        """Whether two findings have the same rule, fact and nodes."""
         return (self.rule, self.fact, self.nodes) == (other.rule, other.fact, other.nodes)
 
     def __str__(self) -> str:
-        """The fact in one sentence, to be shown."""
+        """The message."""
         return self.message
 
     def _say(self) -> None:

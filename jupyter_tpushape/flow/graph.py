@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 NodeKind = Literal["stage", "split", "input", "layer", "op", "loss", "metric", "output"]
 Status = Literal["ok", "failed", "not-reached"]
-#: What a node is in one word. ``light``: an operation that computes nothing (a cast, a reshape, a slice, a constant); ``own``: the user's
-#: own code, a model inside a model too; ``other``: a layer of the framework's that is none of these; ``""``: neither layer nor operation.
+#: The family of a node. ``light``: an operation that computes nothing (a cast, a reshape, a slice, a constant); ``own``: custom code or
+#: a nested model; ``other``: any other layer of the framework; ``""``: neither a layer nor an operation.
 Family = Literal[
     "", "convolution", "dense", "recurrent", "attention", "normalization", "activation", "shape", "embedding", "merge", "other", "own", "op", "light"
 ]  # fmt: skip
 
 
 class Location(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line of the user's source: of a file, or of a notebook cell.
+    """A line of the user's source, in a file or a notebook cell.
 
-    ``cell`` is the cell's id where the kernel tells it, ``execution`` its ``In[n]`` number.
-    ``line`` counts from 1 inside the file or the cell.
+    ``cell`` is the cell's id if the kernel reports it, and ``execution`` its ``In[n]`` number.
+    ``line`` starts at 1 in the file or the cell.
     """
 
     file: str
@@ -42,10 +42,10 @@ class Location(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Weight(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One variable of a layer. ``copies`` counts its replicas under the target (1 without one).
+    """One variable of a layer. ``copies`` is the number of its replicas on the target (1 without a target).
 
-    On a mesh ``layout`` names the mesh's axis that each axis lies along (``""``: whole on every device; empty: not known), and ``shard``
-    is what one device holds.
+    On a mesh, ``layout`` names the mesh axis for each axis (``""``: replicated; empty: unknown), and ``shard``
+    is the shape on one device.
     """
 
     name: str
@@ -62,10 +62,10 @@ _NOT_SAID = ("```", "•", "* ", "- ", 'File "', "Traceback")
 
 
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the framework said when a node raised.
+    """The error that the framework raised in a node.
 
-    ``where`` says in which phase: ``data``, ``build``, ``call``, ``loss``, ``metric`` or ``step``.
-    ``inner`` names the innermost part that raised (a cell, an op) where it is not the node itself.
+    ``where`` is the phase: ``data``, ``build``, ``call``, ``loss``, ``metric`` or ``step``.
+    ``inner`` names the innermost object that raised (a cell, an op), if it is not the node itself.
     """
 
     type: str
@@ -75,7 +75,7 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def said(self) -> str:
-        """The message in one line: its first sentence, and what was received where it says so further down."""
+        """The message in one line: its first sentence, and what was received if a later line says so."""
         lines = [line.strip() for line in self.message.splitlines()]
         said = [line for line in lines if any(map(str.isalnum, line)) and not line.startswith(_NOT_SAID)]
         if not said:
@@ -87,9 +87,9 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Node(msgspec.Struct, omit_defaults=True):
-    """One part of the program. ``location`` is the line that made it, ``called`` the one that called it.
+    """One node of the program. ``location`` is the line that created it, ``called`` the line that called it.
 
-    ``path`` of an input or an output is its place in the nest of the data or of the outputs.
+    ``path`` of an input or an output is its key path in the data or in the outputs.
     """
 
     id: str
@@ -110,11 +110,11 @@ class Node(msgspec.Struct, omit_defaults=True):
 
 
 class Edge(msgspec.Struct, omit_defaults=True):
-    """One tensor on its way from ``source`` to ``target``.
+    """One tensor from ``source`` to ``target``.
 
-    ``replicas`` holds one entry a replica from the split on, and is empty without a target.
-    ``label`` tells several tensors between the same nodes apart (``mask``, ``labels``, ``state 1``).
-    ``layout``: on a mesh, the mesh's axis that each axis lies along, ``""`` where it is whole; empty where that is not known.
+    ``replicas`` has one entry per replica after the split, and is empty without a target.
+    ``label`` distinguishes several tensors between the same nodes (``mask``, ``labels``, ``state 1``).
+    ``layout``: on a mesh, the mesh axis for each axis, ``""`` if it is replicated; empty if the layout is unknown.
     """
 
     id: str
@@ -128,14 +128,14 @@ class Edge(msgspec.Struct, omit_defaults=True):
 
 
 class MeshAxis(msgspec.Struct, frozen=True):
-    """One axis of a mesh of devices: its name and how many devices lie along it."""
+    """One axis of a device mesh: its name and its number of devices."""
 
     name: str
     size: int
 
 
 class Target(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The slice that is planned for, or the live strategy's devices. ``mesh``: its axes with their sizes, where it has such."""
+    """The TPU slice to plan for, or the devices of a live strategy. ``mesh``: its axes with their sizes, if it has any."""
 
     name: str
     replicas: int
@@ -148,7 +148,7 @@ class Target(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Flow(msgspec.Struct, omit_defaults=True):
-    """A traced program: a value, not a live object."""
+    """A traced program, as plain values without live objects."""
 
     nodes: list[Node] = msgspec.field(default_factory=list)
     edges: list[Edge] = msgspec.field(default_factory=list)
@@ -156,14 +156,14 @@ class Flow(msgspec.Struct, omit_defaults=True):
     facts: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def node(self, id: str) -> Node:
-        """The node with this id; raises ``KeyError`` where there is none."""
+        """The node with this id; raises ``KeyError`` if there is none."""
         for node in self.nodes:
             if node.id == id:
                 return node
         raise KeyError(id)
 
     def graph(self) -> nx.MultiDiGraph:
-        """The flow as a networkx graph; nodes carry ``node``, edges carry ``edge``."""
+        """The flow as a networkx graph; nodes have the attribute ``node``, edges the attribute ``edge``."""
         import networkx as nx
 
         graph = nx.MultiDiGraph()

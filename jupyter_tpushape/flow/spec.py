@@ -1,4 +1,4 @@
-"""Shapes and dtypes of single tensors, and where their replicas live."""
+"""Shapes and dtypes of single tensors and of their replicas."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Shape = tuple[int | None, ...]
 class Spec(msgspec.Struct, frozen=True, omit_defaults=True):
     """Shape and dtype of one tensor.
 
-    ``shape`` holds one entry an axis, an int or ``None`` where it is unknown; ``shape`` itself is
-    ``None`` where not even the rank is known. ``dtype`` is a framework-neutral name such as
-    ``"float32"``. ``axes`` names each axis (``"batch"``, ``"time"``, ...) where that is known.
+    ``shape`` has one entry per axis, an int or ``None`` if it is unknown; ``shape`` itself is
+    ``None`` if the rank is unknown. ``dtype`` is a framework-neutral name such as
+    ``"float32"``. ``axes`` names each axis (``"batch"``, ``"time"``, ...) if known.
     """
 
     shape: Shape | None
@@ -36,7 +36,7 @@ class Spec(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Replica(msgspec.Struct, frozen=True):
-    """What one replica holds of one tensor: its shape there and the device it is on."""
+    """The part of a tensor on one replica: its shape and its device."""
 
     index: int
     device: str
@@ -52,7 +52,7 @@ def show_shape(shape: Shape | None) -> str:
 
 
 def elements(shape: Shape | None) -> int | None:
-    """The product of the axes, or ``None`` where one is unknown."""
+    """The number of elements, or ``None`` if an axis is unknown."""
     if shape is None or None in shape:
         return None
     total = 1

@@ -57,7 +57,7 @@ class TpuShapeMagics(Magics):
     @argument("--text", action="store_true", help="Print text instead of the interactive view.")
     @line_cell_magic
     def tpushape(self, line: str, cell: str | None = None) -> None:
-        """Show where the tensor shapes of a Keras model part, why, and what mends it.
+        """Find where tensor shapes do not match in a Keras model, why, and how to fix it.
 
         Examples::
 

@@ -1,4 +1,4 @@
-"""A changed text as a unified diff, and a diff put into a file."""
+"""Creates unified diffs and applies them to files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FIRST_HUNK = re.compile(r"@@ -1,(\d+) \+1,(\d+) @@")
 
 
 class StaleSource(Exception):
-    """The source has changed since the fix was made: the patch no longer fits it."""
+    """The source has changed since the fix was created, so the patch no longer applies."""
 
 
 def patch_of(texts: dict[str, str]) -> tuple[str, str, str]:
@@ -57,12 +57,23 @@ def _without_magic(lines: list[str]) -> list[str]:
 
 
 def apply(fix: Any, path: str | Path) -> Path:
-    """Writes a fix's patch to the file that it is a diff of; what the patch does not name stays byte for byte.
+    """Applies a fix's patch to its source file. Lines outside the patch keep every byte.
+
+    Args:
+        fix: a fix of a finding; its ``patch`` is a unified diff.
+        path: the file that the patch is for.
+
+    Returns:
+        The path.
 
     Raises:
-        StaleSource: where the file is not what it was when the fix was made.
-        ValueError: where the fix has no diff, only a snippet.
-        OSError: where the file cannot be written; it is then as it was.
+        StaleSource: if the file has changed since the fix was created.
+        ValueError: if the fix has no diff, but only a snippet.
+        OSError: if the file cannot be written; it is then unchanged.
+
+    Example::
+
+        tpushape.apply(report.findings[0].fixes[0], "train.py")
     """
     target = Path(path)
     if not fix.patch.startswith("--- "):

@@ -19,7 +19,7 @@ from .verdicts import lines, title
 
 COLOURS = {"error": "#ad4400", "tpu": "#ad4400", "silent": "#ad4400", "slow": "#57606a", "note": "#57606a"}
 WORDS = {
-    "error": "breaks",
+    "error": "fails",
     "tpu": "fails on the TPU",
     "silent": "runs, but not as intended",
     "slow": "runs, but wastes the TPU",

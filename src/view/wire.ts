@@ -62,10 +62,10 @@ export interface WireNode {
 }
 
 /**
- * What the framework said when a node raised.
+ * The error that the framework raised in a node.
  *
- * ``where`` says in which phase: ``data``, ``build``, ``call``, ``loss``, ``metric`` or ``step``.
- * ``inner`` names the innermost part that raised (a cell, an op) where it is not the node itself.
+ * ``where`` is the phase: ``data``, ``build``, ``call``, ``loss``, ``metric`` or ``step``.
+ * ``inner`` names the innermost object that raised (a cell, an op), if it is not the node itself.
  */
 export interface Failure {
   type: string;
@@ -88,9 +88,9 @@ export interface WireEdge {
 /**
  * Shape and dtype of one tensor.
  *
- * ``shape`` holds one entry an axis, an int or ``None`` where it is unknown; ``shape`` itself is
- * ``None`` where not even the rank is known. ``dtype`` is a framework-neutral name such as
- * ``"float32"``. ``axes`` names each axis (``"batch"``, ``"time"``, ...) where that is known.
+ * ``shape`` has one entry per axis, an int or ``None`` if it is unknown; ``shape`` itself is
+ * ``None`` if the rank is unknown. ``dtype`` is a framework-neutral name such as
+ * ``"float32"``. ``axes`` names each axis (``"batch"``, ``"time"``, ...) if known.
  */
 export interface Spec {
   shape: Shape;
@@ -100,10 +100,10 @@ export interface Spec {
 }
 
 /**
- * One variable of a layer. ``copies`` counts its replicas under the target (1 without one).
+ * One variable of a layer. ``copies`` is the number of its replicas on the target (1 without a target).
  *
- * On a mesh ``layout`` names the mesh's axis that each axis lies along (``""``: whole on every device; empty: not known), and ``shard``
- * is what one device holds.
+ * On a mesh, ``layout`` names the mesh axis for each axis (``""``: replicated; empty: unknown), and ``shard``
+ * is the shape on one device.
  */
 export interface Weight {
   name: string;
@@ -126,10 +126,10 @@ export interface WirePlacement {
 }
 
 /**
- * A line of the user's source: of a file, or of a notebook cell.
+ * A line of the user's source, in a file or a notebook cell.
  *
- * ``cell`` is the cell's id where the kernel tells it, ``execution`` its ``In[n]`` number.
- * ``line`` counts from 1 inside the file or the cell.
+ * ``cell`` is the cell's id if the kernel reports it, and ``execution`` its ``In[n]`` number.
+ * ``line`` starts at 1 in the file or the cell.
  */
 export interface Location {
   file: string;
@@ -140,10 +140,10 @@ export interface Location {
 }
 
 /**
- * One fact worth the user's time.
+ * One problem or note.
  *
- * A rule makes it of a :class:`Fact` (:meth:`of`), and everything that decides or compares reads :attr:`fact`. ``message``,
- * ``why``, ``expected`` and ``found`` are that fact in words, for views; they travel with the document, and the fact does not.
+ * A rule creates it from a :class:`Fact` (:meth:`of`), and code that decides or compares reads only :attr:`fact`. ``message``,
+ * ``why``, ``expected`` and ``found`` are the words for views; they are part of the JSON document, but the fact is not.
  */
 export interface Finding {
   rule: string;
@@ -173,12 +173,12 @@ export interface Side {
 }
 
 /**
- * One or more edits, in the order in which they are made.
+ * One or more edits, in order.
  *
- * ``verified``: the program with them was traced to the loss, and nothing serious is left. ``mends``: the finding that they
- * are for is gone. ``then``: what is met behind it, where ``mends`` is all that can be said.
- * ``proof``: ``"source"`` where the very text of ``patch`` was run, ``"live"`` where the program was built again with the
- * edits and there is no source to patch, ``""`` where nothing was tried.
+ * ``verified``: the program with the edits was traced up to the loss, and no serious problem is left. ``mends``: the edits remove
+ * their finding. ``then``: the rules of the problems that come next, if the fix removes only its own finding.
+ * ``proof``: ``"source"`` if the text of ``patch`` was run, ``"live"`` if the program was rebuilt with the
+ * edits because there is no source to patch, ``""`` if nothing was tried.
  */
 export interface Fix {
   title: string;
@@ -195,14 +195,14 @@ export interface Fix {
   then?: string[];
 }
 
-/** One change. ``target`` names the node, edge or stage; ``detail`` holds plain values. */
+/** One change. ``target`` names the node, edge or stage; ``detail`` contains plain values. */
 export interface Edit {
   kind: EditKind;
   target: string;
   detail?: Record<string, unknown>;
 }
 
-/** What a fix changes: a tensor's shape before and after, and the parameters it adds. */
+/** The effect of a fix: a tensor's shape before and after, and the number of added parameters. */
 export interface Effect {
   before?: Shape;
   after?: Shape;
@@ -212,10 +212,10 @@ export interface Effect {
 }
 
 /**
- * What the flow with a fix in it, as it was traced, has otherwise than the flow without.
+ * How the traced flow with a fix differs from the flow without it.
  *
- * ``nodes`` are new or stand in place of the one with their id; ``edges`` likewise. What is named in
- * ``gone`` (ids of nodes and edges) is not there any more. All else is as it was, and is reached.
+ * ``nodes`` are new or replace the node with the same id; so do ``edges``. ``gone`` lists the ids of removed
+ * nodes and edges. Everything else is unchanged and reached.
  */
 export interface After {
   nodes?: Node[];
@@ -225,9 +225,9 @@ export interface After {
 }
 
 /**
- * One part of the program. ``location`` is the line that made it, ``called`` the one that called it.
+ * One node of the program. ``location`` is the line that created it, ``called`` the line that called it.
  *
- * ``path`` of an input or an output is its place in the nest of the data or of the outputs.
+ * ``path`` of an input or an output is its key path in the data or in the outputs.
  */
 export interface Node {
   id: string;
@@ -248,9 +248,9 @@ export interface Node {
 }
 
 /**
- * A tensor that a fix makes another one, or a new one. ``spec`` is an index into the specs beside it.
+ * A tensor that a fix changes or adds. ``spec`` is an index into the specs of :class:`After`.
  *
- * ``even``: every replica holds this shape.
+ * ``even``: every replica has this shape.
  */
 export interface AfterEdge {
   id: string;
@@ -261,7 +261,7 @@ export interface AfterEdge {
   even?: boolean;
 }
 
-/** The slice that is planned for, or the live strategy's devices. ``mesh``: its axes with their sizes, where it has such. */
+/** The TPU slice to plan for, or the devices of a live strategy. ``mesh``: its axes with their sizes, if it has any. */
 export interface Target {
   name: string;
   replicas: number;
@@ -273,7 +273,7 @@ export interface Target {
   mesh?: MeshAxis[];
 }
 
-/** One axis of a mesh of devices: its name and how many devices lie along it. */
+/** One axis of a device mesh: its name and its number of devices. */
 export interface MeshAxis {
   name: string;
   size: number;
