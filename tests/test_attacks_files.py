@@ -130,11 +130,11 @@ def coded(marker: Path) -> dict[str, tuple[Any, str]]:
         "a pickle": (layer("TorchModuleWrapper", module="gASV"), "a pickled PyTorch module"),
         "another SavedModel": (layer("TFSMLayer", filepath="/tmp/evil"), "another SavedModel"),
         "a JAX function": (layer("JaxLayer", call_fn=made), "a JAX function"),
-        "TensorFlow by bytes": (layer("TensorFlowOpLayer", node_def="x", constants={}), "an operation of TensorFlow's by its bytes"),
+        "TensorFlow by bytes": (layer("TensorFlowOpLayer", node_def="x", constants={}), "a serialized TensorFlow operation"),
         "TensorFlow that deletes": (layer("TFOpLambda", function="io.gfile.rmtree"), ""),
         "TensorFlow that writes": (layer("TFOpLambda", function="io.write_file"), ""),
         "TensorFlow that calls Python": (layer("TFOpLambda", function="py_function"), ""),
-        "a class method": (layer("ClassMethod", cls_symbol="io.gfile.GFile", fn_name="open"), "a method of TensorFlow's by its name"),
+        "a class method": (layer("ClassMethod", cls_symbol="io.gfile.GFile", fn_name="open"), "a TensorFlow method called by name"),
         "a file as a vocabulary": (layer("StringLookup", vocabulary="/etc/passwd"), "a vocabulary from the file /etc/passwd"),
         "an address as a vocabulary": (layer("TextVectorization", vocabulary="http://x/y"), "a vocabulary from the file http://x/y"),
         "a type by its module": (
@@ -249,20 +249,20 @@ def absent() -> dict[str, Any]:
 
 
 CONFIGS = {
-    "a circle of calls": (circle, "a circle of calls"),
-    "a circle of calls in Keras 2": (old_circle, "a circle of calls"),
-    "a call on nothing": (absent, "which is not there"),
-    "deep lists": (lambda: nested(100_000), "nested more than 400 deep"),
-    "deep objects": (lambda: '{"a":' * 50_000 + "1" + "}" * 50_000, "nested more than 400 deep"),
+    "a circle of calls": (circle, "a cycle of calls"),
+    "a circle of calls in Keras 2": (old_circle, "a cycle of calls"),
+    "a call on nothing": (absent, "which does not exist"),
+    "deep lists": (lambda: nested(100_000), "nested more than 400 levels deep"),
+    "deep objects": (lambda: '{"a":' * 50_000 + "1" + "}" * 50_000, "nested more than 400 levels deep"),
     "a million lists": (lambda: '{"a": [' + "[]," * 1_000_000 + "1]}", "more than 1,000,000 values"),
-    "a number of 5,000 digits": (lambda: '{"a": ' + "9" * 5_000 + "}", "is no JSON"),
-    "no JSON": (lambda: "hello", "is no JSON"),
-    "no object": (lambda: "[1, 2]", "describes no model"),
-    "null": (lambda: "null", "describes no model"),
-    "nothing": (lambda: "", "is no JSON"),
-    "an empty object": (dict, "describes no model"),
-    "no UTF-8": (lambda: b'{"\xff\xfe": 1}', "no UTF-8 text"),
-    "UTF-16": (lambda: b"\xff\xfe{\x01}", "no UTF-8 text"),
+    "a number of 5,000 digits": (lambda: '{"a": ' + "9" * 5_000 + "}", "is not valid JSON"),
+    "no JSON": (lambda: "hello", "is not valid JSON"),
+    "no object": (lambda: "[1, 2]", "not describe a model"),
+    "null": (lambda: "null", "not describe a model"),
+    "nothing": (lambda: "", "is not valid JSON"),
+    "an empty object": (dict, "not describe a model"),
+    "no UTF-8": (lambda: b'{"\xff\xfe": 1}', "not UTF-8 text"),
+    "UTF-16": (lambda: b"\xff\xfe{\x01}", "not UTF-8 text"),
     "another class": (lambda: layer("Dense", units=3), ""),
     "layers that are text": (lambda: {**good(), "config": {"name": "m", "layers": "none"}}, ""),
     "layers that are null": (lambda: {**good(), "config": {"name": "m", "layers": [None]}}, ""),
@@ -379,8 +379,8 @@ FILES = {
     "an archive of noise": (lambda: whole()[:40] + os.urandom(200) + whole()[240:], ""),
     "an archive with an end and no middle": (lambda: whole()[-22:], ""),
     "an encrypted archive": (lambda: flagged(1), "is encrypted"),
-    "an archive packed as bzip2": (lambda: packed(zipfile.ZIP_BZIP2), "packed in a way that Keras does not use"),
-    "an archive packed as LZMA": (lambda: packed(zipfile.ZIP_LZMA), "packed in a way that Keras does not use"),
+    "an archive packed as bzip2": (lambda: packed(zipfile.ZIP_BZIP2), "compression method that Keras does not use"),
+    "an archive packed as LZMA": (lambda: packed(zipfile.ZIP_LZMA), "compression method that Keras does not use"),
     "two configurations": (twice, "more than one config.json"),
     "a crowd of members": (crowd, "members"),
     "a bomb of a configuration": (lambda: bomb("config.json"), "is a zip bomb: config.json"),
@@ -390,7 +390,7 @@ FILES = {
     "an HDF5 file's first bytes": (lambda: b"\x89HDF\r\n\x1a\n", "damaged HDF5"),
     "half an HDF5 file": (lambda: hdf()[:700], "damaged HDF5"),
     "an HDF5 file of noise": (lambda: hdf()[:96] + os.urandom(1_000) + hdf()[1_096:], ""),
-    "weights alone": (weights, "holds weights and no model"),
+    "weights alone": (weights, "weights but no model"),
 }
 
 
@@ -408,8 +408,8 @@ def test_a_file_that_is_a_pipe_a_device_or_a_folder(tmp_path, capsys):
     (tmp_path / "endless.h5").symlink_to("/dev/zero")
     (tmp_path / "folder.keras").mkdir()
     (tmp_path / "dangling.keras").symlink_to(tmp_path / "nowhere")
-    assert "no regular file" in refused(tmp_path / "pipe.keras", capsys)
-    assert "no regular file" in refused(tmp_path / "endless.h5", capsys)
+    assert "not a regular file" in refused(tmp_path / "pipe.keras", capsys)
+    assert "not a regular file" in refused(tmp_path / "endless.h5", capsys)
     refused(tmp_path / "folder.keras", capsys)
     assert "dangling.keras" in refused(tmp_path / "dangling.keras", capsys)
 
@@ -421,7 +421,7 @@ def test_a_file_that_breaks_its_reader(tmp_path, capsys, monkeypatch):
     reader = tmp_path / "reader.py"
     reader.write_text("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     monkeypatch.setattr(opened, "__file__", str(tmp_path / "open.py"))
-    assert "broke the process that reads it" in refused(path, capsys)
+    assert "crashed the process that reads it" in refused(path, capsys)
 
 
 @pytest.mark.parametrize("second", [False, True])

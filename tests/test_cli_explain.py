@@ -82,7 +82,7 @@ def test_what_tpus_say_is_known(rule, capsys):
     [
         ("RESOURCE_EXHAUSTED: Attempting to reserve 6.48G at the bottom of memory. That was not possible.", "Rule:  hbm-oom ("),
         ("Squeeze op does not support bounded dynamic dimensions. Input shape: f32[<=8,1,16]", "Rule:  dynamic-unsupported ("),
-        ("ValueError: Cannot create a tensor proto whose content is larger than 2GB.", "Hold it in a variable"),
+        ("ValueError: Cannot create a tensor proto whose content is larger than 2GB.", "in a variable"),
         ("NotFoundError: '__inference__tpu_init_fn_4' is neither a type of a primitive operation nor a name", "Rule:  no-tpu ("),
         ("NotFoundError: could not find registered transfer manager for platform Host -- check target linkage", "Rule:  scope-unused ("),
     ],

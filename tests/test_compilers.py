@@ -136,7 +136,7 @@ def test_a_step_without_its_sums_is_told_what_they_take_by_an_estimate(one):
     # Kernels, biases, and the scale and shift of the normalisation, in float32.
     gradients = 4 * (16 * 32 + 32 + 32 * 4 + 4 + 2 * 32)
     assert (found.gradients, found.sent) == (gradients, round(2 * gradients * (one.replicas - 1) / one.replicas))
-    assert str(found).startswith("the sum of gradients over the replicas is not in it: estimated, ")
+    assert "estimate" in str(found)
 
 
 @needs_libtpu
@@ -145,7 +145,7 @@ def test_too_little_time_is_said_and_several_at_once_do_not_collide(monkeypatch)
     program = lower(seen)[0]
     report = tpushape.trace(planted("keras", 64), tf.TensorSpec((72, 64)), tpu="v5e-8", compiler="tpu", compile_timeout=0.05)
     (said,) = [finding for finding in report.findings if finding.rule == "no-verdict"]
-    assert "did not finish within 0.05 s; give it more time: --compile-timeout, or compile_timeout=." in said.message
+    assert "0.05 s" in said.message and "--compile-timeout" in said.message
     late = process.ask(program.hlo, "late", "v5e:2x4", process.Limits(0.05, 2**34))
     assert late["kind"] == "time" and "0.05 s" in late["message"]
     with ThreadPoolExecutor(2) as pool:
@@ -163,7 +163,7 @@ def test_the_verdict_says_at_which_effort_it_was_given():
         report = tpushape.trace(model, tf.TensorSpec((64, 64)), tpu="v5e-8", compiler="tpu", compile_effort=effort)
         (verdict,) = report.verdicts
         assert verdict.effort == effort and verdict.message.startswith(said)
-    with pytest.raises(ValueError, match="The compile effort is 'some': type quick or full"):
+    with pytest.raises(ValueError, match=r"'some'.*quick or full"):
         tpushape.trace(model, tf.TensorSpec((64, 64)), compile_effort="some")
 
 

@@ -112,7 +112,6 @@ def test_a_verdict_in_text_shows_a_bar_the_layers_and_the_work():
 
 
 def test_the_sum_of_gradients_is_told_as_an_estimate():
-    assert str(Exchange(100 * MIB, 175 * MIB, 0.0)) == (
-        "the sum of gradients over the replicas is not in it: estimated, a replica sends 175.00 MiB a step for 100.00 MiB of gradients"
-    )
-    assert str(Exchange(100 * MIB, 175 * MIB, 0.0009)).endswith("of gradients, which takes 0.9 ms or more")
+    said = str(Exchange(100 * MIB, 175 * MIB, 0.0))
+    assert "estimate" in said and "175.00 MiB" in said and "100.00 MiB" in said and " ms" not in said
+    assert "0.9 ms" in str(Exchange(100 * MIB, 175 * MIB, 0.0009))

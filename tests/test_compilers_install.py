@@ -51,7 +51,7 @@ def test_parts_that_do_not_load_leave_what_was_there(wheels, capsys):
     place = bridge.own()
     (place / "libtpu").mkdir(parents=True)
     assert cli.main(["compiler", "install", "--wheels", str(wheels)]) == 2
-    assert "What was installed does not load: " in capsys.readouterr().err
+    assert "does not load: " in capsys.readouterr().err
     assert [one.name for one in place.parent.iterdir()] == [place.name]
     assert [one.name for one in place.iterdir()] == ["libtpu"]
 
@@ -59,14 +59,15 @@ def test_parts_that_do_not_load_leave_what_was_there(wheels, capsys):
 def test_a_wheel_that_is_missing_is_a_line(wheels, tmp_path, capsys):
     next(wheels.glob("libtpu-*")).unlink()
     assert cli.main(["compiler", "install", "--wheels", str(wheels), "--folder", str(tmp_path / "here")]) == 2
-    assert "lacks a wheel for this Python" in capsys.readouterr().err.splitlines()[-1]
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert str(wheels) in last and "libtpu" in last
     assert not (tmp_path / "here").exists()
     assert cli.main(["compiler", "install", "--wheels", str(tmp_path / "none")]) == 2
-    assert "There is no folder of wheels" in capsys.readouterr().err
+    assert str(tmp_path / "none") in capsys.readouterr().err
 
 
 def test_a_folder_that_holds_something_else_stays(wheels, tmp_path, capsys):
     for action in (["install", "--wheels", str(wheels)], ["remove"]):
         assert cli.main(["compiler", *action, "--folder", str(wheels)]) == 2
-    assert "something else" in capsys.readouterr().err
+    assert str(wheels) in capsys.readouterr().err
     assert list(wheels.glob("*.whl"))

@@ -88,7 +88,7 @@ def test_the_compiler_ends_with_the_kernel_that_was_killed():
 @needs_libtpu
 def test_too_little_memory_costs_the_verdict_only():
     answer = process.ask(b"no program", "memory", "v5e:2x4", process.Limits(60, 50 * 2**20))
-    assert (answer["kind"], answer["message"]) == ("memory", "The TPU compiler needs more of the host's memory than it may take.")
+    assert answer["kind"] == "memory" and "host memory" in answer["message"]
 
 
 @needs_libtpu
@@ -123,7 +123,7 @@ def test_a_program_that_kills_the_compiler_costs_the_verdict_and_its_operation_i
     report = tpushape.trace(model, tf.TensorSpec((64, 8, 8, 8)), tpu="v5e-8", compiler="tpu", fixes=False)
     (finding,) = [finding for finding in report.findings if finding.rule == "no-verdict"]
     assert finding.severity == "note" and "ragged" in finding.message
-    assert "No verdict on the forward pass: The TPU compiler died on this program (SIGABRT); it took nothing with it." in finding.message
+    assert finding.fact.kind == "crash" and "SIGABRT" in finding.message and "forward pass" in finding.message
     assert finding.fact.operation and finding.fact.operation.rsplit("/", 1)[-1] in finding.why
     assert [report.flow.node(node).name for node in finding.nodes] == ["ragged"]
     assert finding.location is not None and "tf.nn.conv2d" in finding.location.text
@@ -145,9 +145,8 @@ def test_chips_that_a_process_holds_are_left_alone(tmp_path):
     handles = processes / "7" / "fd"
     handles.mkdir(parents=True)
     (handles / "3").symlink_to(devices / "accel0")
-    assert process.live_tpu(devices, processes) == (
-        f"The TPU of this machine ({devices}/accel0) is in use by process 7: the compiler is not asked beside it."
-    )
+    said = process.live_tpu(devices, processes)
+    assert f"{devices}/accel0" in said and "process 7" in said
 
 
 @linux
@@ -156,7 +155,8 @@ def test_where_it_cannot_be_told_whether_chips_are_in_use_the_compiler_is_not_as
     devices, processes = chips(tmp_path)
     (processes / "7" / "fd").mkdir(parents=True)
     (processes / "7" / "fd").chmod(0)
-    assert "does not say whether it is in use: the compiler is not asked" in process.live_tpu(devices, processes)
+    said = process.live_tpu(devices, processes)
+    assert f"{devices}/accel0" in said and "process 7" not in said
 
 
 def test_a_machine_without_chips_has_nothing_to_disturb(tmp_path):

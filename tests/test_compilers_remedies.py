@@ -53,22 +53,17 @@ def test_a_batch_that_fits_is_found_by_compiling(monkeypatch):
     # The compiler's buffer plan does not contain what it needs here, so no layer is named.
     assert not finding.fact.layers and not finding.nodes
     batch = finding.fixes[0]
-    assert (
-        batch.verified
-        and batch.title.startswith("Batch ")
-        and "compiles within 15.48 GiB: " in batch.effect.text
-        and "an estimate: " in batch.effect.text
-    )
+    assert batch.verified and batch.edits[0].kind == "batching" and "15.48 GiB" in batch.effect.text and "estimate" in batch.effect.text
     fitting = batch.edits[0].detail["batch"]
     assert 0 < fitting < rows and fitting % 64 == 0
     held = tpushape.trace(model, specs(fitting), tpu="v3-8", compiler="tpu", fixes=False)
     assert held.verdicts[-1].ok and held.verdicts[-1].cached
     # What was tried in vain is said, with what came of it; what was not tried is an idea.
     tried = [*(fix.title for fix in finding.fixes if fix.verified), *finding.rejected]
-    assert any("mixed_bfloat16" in words for words in tried) and any(words.startswith("Rematerialise") for words in tried)
+    assert any("mixed_bfloat16" in words for words in tried) and any("Rematerialize" in words for words in tried)
     idea = finding.fixes[-1]
     assert (idea.verified, idea.title) == (False, "Accumulate gradients: several small batches for each update")
-    assert "an idea, not compiled" in idea.reason
+    assert "not compiled" in idea.reason
     assert any(words.startswith("out of memory: trying ") for words in said)
     assert all((a == b).all() for a, b in zip(before, model.get_weights(), strict=True)) and not model.optimizer.built
 
@@ -252,10 +247,10 @@ def test_the_largest_batch_can_be_asked_for_by_itself():
     found = tpushape.fit_batch(model, specs(64), tpu="v5e-8", most=24, progress=said.append)
     assert (found.program, found.rows, found.batch, found.too_many) == ("train", 24, 192, 0)
     assert [step.rows for step in found.tried] == [8, 16, 24] and said == [f"train with {rows} rows per core" for rows in (8, 16, 24)]
-    assert str(found).startswith("v5e-8: 24 rows per core (192 on 8) compile within 15.75 GiB at quick effort: ")
-    assert "; no larger one was tried. With room for what a run keeps beside the program, an estimate: 24 rows per core." in str(found)
+    assert found.safe == 24
+    assert all(part in str(found) for part in ("v5e-8", "24 rows per core", "192 on 8", "15.75 GiB", "quick"))
     assert not model.optimizer.built
-    with pytest.raises(ValueError, match="type seconds above zero"):
+    with pytest.raises(ValueError, match=r"0 s.*300"):
         tpushape.fit_batch(model, specs(64), compile_timeout=0)
 
 

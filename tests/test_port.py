@@ -18,7 +18,7 @@ BY_HAND = {
     "custom_loop": {"tf.function", "tf.GradientTape", "strategy.run", "strategy.reduce", "strategy.experimental_distribute_dataset"},
     "hub_encoder": {"TensorFlow Hub"},
     "odd_operations": {"tf.split", "tf.pad", "tf.Variable", "tf.linalg.band_part"},
-    "text_in_model": {"Text goes into the model"},
+    "text_in_model": {"text"},
     "train_step": {"tf.GradientTape"},
     "vae_sampling": {"tf.random.normal"},
 }
@@ -142,8 +142,8 @@ def test_a_program_without_a_strategy_is_one_line(tmp_path, capsys):
     assert cli.main(["port", str(path)]) == 2
     assert cli.main(["port", str(tmp_path / "other.py")]) == 2
     said = [line.partition(": ")[2] for line in capsys.readouterr().err.splitlines()]
-    assert len(said) == 3 and all(str(path) in text for text in said[:2])
-    assert str(tmp_path / "other.py") in said[2]
+    assert [str(path) in line for line in said] == [True, True, False]
+    assert "strategy" in said[0] and "syntax" in said[1] and str(tmp_path / "other.py") in said[2]
 
 
 def test_a_terminal_gets_the_diff_and_what_is_left(tmp_path, capsys):
@@ -152,13 +152,13 @@ def test_a_terminal_gets_the_diff_and_what_is_left(tmp_path, capsys):
     assert "+strategy = keras.distribution.DataParallel()" in out and "-import tensorflow as tf" in out
     assert cli.main(["port", str(PROGRAMS["hub_encoder"]), "--output", str(tmp_path / "new.py")]) == 1
     told = capsys.readouterr()
-    assert "hub_encoder.py, line " in told.err and "Not proved: it does not run before that is done by hand." in told.err
+    assert "hub_encoder.py, line " in told.err and "Not proved" in told.err
     assert "keras.distribution.DataParallel()" in (tmp_path / "new.py").read_text(encoding="utf-8")
 
 
 def test_without_jax_the_port_is_written_and_said_not_to_be_proved():
     made = prove(PROGRAMS["digits_resolver"], "", "")
-    assert made.holds is None and made.said == "Not proved: this environment has no jax; name a Python that has it with --python."
+    assert made.holds is None and "jax" in made.said and "--python" in made.said
 
 
 @pytest.mark.skipif(not jax_beside.python(), reason="JAX is not installed")
@@ -173,4 +173,4 @@ def test_both_programs_are_run_and_compared(name):
 def test_a_port_that_computes_something_else_is_told():
     text = port(PROGRAMS["digits_resolver"], proof=False).text
     seen = prove(PROGRAMS["digits_resolver"], text.replace('activation="relu"', 'activation="tanh"'), jax_beside.python())
-    assert seen.holds is False and "apart with the same weights, which is more than" in seen.said
+    assert seen.holds is False and seen.apart > 1e-4

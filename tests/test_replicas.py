@@ -56,9 +56,7 @@ def test_the_table_holds_every_slice_of_the_design():
 
 
 def test_an_unknown_slice_names_the_nearest_and_all():
-    with pytest.raises(
-        ValueError, match=r"^There is no TPU slice called 'v5-8'\. Did you mean v5[ep]-8\? Known are v2-8, v3-8, .*v6e-256\.$"
-    ):
+    with pytest.raises(ValueError, match=r"'v5-8'\. Did you mean v5[ep]-8\?.* v2-8, v3-8, .*v6e-256\.$"):
         target("v5-8")
 
 
@@ -95,7 +93,7 @@ def test_the_live_strategy_is_the_one_whose_scope_we_stand_in():
     one = tf.distribute.OneDeviceStrategy("/cpu:0")
     assert of_strategy(one).live
     assert of_strategy(one).replicas == 1
-    with pytest.raises(ValueError, match=r"^strategy is a int: expected a tf\.distribute strategy such as tpu_strategy\('v5e-8'\)\.$"):
+    with pytest.raises(ValueError, match=r"tpu_strategy\('v5e-8'\).*int"):
         of_strategy(8)
 
 

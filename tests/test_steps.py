@@ -264,9 +264,8 @@ def test_a_weight_computed_from_the_data_is_not_followed_and_that_is_said():
 
     report = tpushape.trace(step, batches(), tpu="v5e-8")
     assert report.ok
-    assert report.limits == (
-        "How the loss is scaled over the replicas could not be followed to the rows, so nothing is said about the size of the gradients",
-    )
+    (limit,) = report.limits
+    assert "loss" in limit and "gradients" in limit
 
 
 CLIPS = {
@@ -382,7 +381,7 @@ def test_a_step_without_data_says_what_to_type():
 
 def test_the_compiler_is_not_asked_about_a_step_and_that_is_said():
     report = tpushape.trace(make_step(keras, shape="plain")[0], batches(), tpu="v5e-8", compiler="xla")
-    assert report.verdicts[0].message.startswith("A step of your own is not compiled here")
+    assert not report.verdicts[0].ok and "step" in report.verdicts[0].message
 
 
 CELL = """

@@ -269,7 +269,7 @@ def test_what_is_no_model_is_said_in_one_sentence(model, data, said):
 
 
 def test_an_unknown_target_names_the_known_ones():
-    with pytest.raises(ValueError, match=r"There is no TPU slice called 'v9'\. Known are v2-8"):
+    with pytest.raises(ValueError, match=r"'v9'.*v2-8"):
         tpushape.trace(keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)]), tpu="v9")
 
 

@@ -40,7 +40,7 @@ def verdicts(
 
     target = seen.program.target
     if compiler == "tpu" and target is None:
-        raise ValueError("The TPU compiler compiles for a TPU: give one, such as tpu='v5e-8'.")
+        raise ValueError("The TPU compiler needs a target. Pass one, such as tpu='v5e-8'.")
     limits = limits or read()
     name = target.name if target is not None else ""
     if compiler == "tpu":
@@ -65,7 +65,7 @@ def verdicts(
                 verdict, finding = refusal(seen, program, compiler, name)
                 more = [finding]
             elif compiler == "xla":
-                verdict, more = Verdict(program.program, "xla", True, name, "XLA takes it"), []
+                verdict, more = Verdict(program.program, "xla", True, name, "XLA accepts it"), []
             else:
                 verdict, more = verdict_of(seen, asked, progress, said)
                 last = program

@@ -25,8 +25,10 @@ class Beyond:
         return self.batches + self.code + self.gaps
 
     def __str__(self) -> str:
-        code = f", {size(self.code)} other programs' code" if self.code else ""
-        return f"an estimated {size(self.bytes)} more ({size(self.batches)} batches on their way to the device{code}, {size(self.gaps)} for gaps)"
+        code = f", {size(self.code)} for the code of other programs" if self.code else ""
+        return (
+            f"an estimated {size(self.bytes)} more ({size(self.batches)} for prefetched batches{code}, {size(self.gaps)} for fragmentation)"
+        )
 
 
 def beyond(data: int, available: int, code: int = 0) -> Beyond:

@@ -69,11 +69,11 @@ def check() -> str:
     found = versions()
     missing = [name for name in PINS if not found[name]]
     if missing:
-        return f"The TPU compiler is not installed ({', '.join(missing)} missing): {INSTALL}"
-    wrong = [f"{name} {found[name]} where {pin} is needed" for name, pin in PINS.items() if found[name] != pin]
+        return f"The TPU compiler is not installed ({', '.join(missing)} missing). Install it with: {INSTALL}"
+    wrong = [f"{name} is {found[name]}, but {pin} is required" for name, pin in PINS.items() if found[name] != pin]
     if wrong:
         # Another jaxlib may be there for jax: it stays where it is.
-        return f"The TPU compiler's parts do not fit together ({', '.join(wrong)}); a folder of its own has those that do: {INSTALL}"
+        return f"The versions of the TPU compiler's packages do not match ({', '.join(wrong)}). Install matching versions in a separate folder with: {INSTALL}"
     return ""
 
 
@@ -91,10 +91,10 @@ def doors() -> str:
         try:
             found = importlib.import_module(module)
         except ImportError as error:
-            return f"{module} cannot be imported ({error}): {INSTALL}"
+            return f"Cannot import {module} ({error}). Install it with: {INSTALL}"
         for name in names:
             if not hasattr(found, name):
-                return f"{module} has no {name} any more: {INSTALL}"
+                return f"{module} no longer has {name}. Install the required version with: {INSTALL}"
     return ""
 
 

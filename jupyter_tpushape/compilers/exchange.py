@@ -27,13 +27,13 @@ class Exchange:
 
     def __str__(self) -> str:
         return (
-            f"the sum of gradients over the replicas is not in it: estimated, a replica sends {size(self.sent)} a step for "
+            f"not included: the gradient all-reduce, for which each replica sends an estimated {size(self.sent)} per step for "
             f"{size(self.gradients)} of gradients{_taking(self.seconds)}"
         )
 
 
 def _taking(seconds: float) -> str:
-    return f", which takes {seconds * 1000:.2g} ms or more" if seconds >= 1e-5 else ""
+    return f", which takes at least {seconds * 1000:.2g} ms" if seconds >= 1e-5 else ""
 
 
 def _seconds(goes: int, generation: str) -> float:
@@ -81,11 +81,11 @@ def exchanged(program: Lowered, told: list[list[Any]], names: dict[str, str]) ->
 def spoken(told: tuple[Collective, ...], generation: str = "") -> str:
     """What each device sends in a step, by kind, and the least time that it takes over the links of this generation."""
     if not told:
-        return "the devices exchange nothing"
+        return "the devices exchange no data"
     kinds: dict[str, list[int]] = {}
     for one in told:
         kinds.setdefault(one.kind, []).append(one.sent)
     parts = ", ".join(f"{kind} {size(sum(sizes))}" for kind, sizes in sorted(kinds.items(), key=lambda pair: -sum(pair[1])))
     least = "at least " if any(one.least for one in told) else ""
     goes = sum(one.sent for one in told)
-    return f"each device sends {least}{size(goes)} a step ({parts}){_taking(_seconds(goes, generation))}"
+    return f"each device sends {least}{size(goes)} per step ({parts}){_taking(_seconds(goes, generation))}"

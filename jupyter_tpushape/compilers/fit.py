@@ -53,13 +53,13 @@ class Fit:
 
     def __str__(self) -> str:
         if not self.rows:
-            return f"{self.target}: not even {self.too_many} row{'s' * (self.too_many > 1)} per core compile within {size(self.hbm_bytes)}."
+            return f"{self.target}: even {self.too_many} row{'s' * (self.too_many > 1)} per core need more than {size(self.hbm_bytes)}."
         held = next(step for step in self.tried if step.fits and step.rows == self.rows)
-        bound = f"{self.too_many} do not" if self.too_many else "no larger one was tried"
+        bound = f"{self.too_many} do not" if self.too_many else "no larger batch was tried"
         return (
             f"{self.target}: {self.rows} rows per core ({self.batch} on {self.replicas}) compile within {size(self.hbm_bytes)}"
-            f"{f' at {held.effort} effort' if held.effort else ''}: {size(held.bytes)}; {bound}. With room for what a run keeps beside the "
-            f"program, an estimate: {f'{self.safe} rows per core' if self.safe else 'none that was tried'}."
+            f"{f' at {held.effort} effort' if held.effort else ''}: {size(held.bytes)}; {bound}. With an estimate of the other memory that a "
+            f"run needs, {f'{self.safe} rows per core fit' if self.safe else 'no batch that was tried fits'}."
         )
 
 
@@ -137,7 +137,7 @@ def _compiler(seen: Any, program: str, asked: Limits, progress: Progress) -> Cal
 def _try(seen: Any, target: Target, program: str, rows: int, asked: Limits) -> Tried:
     made = lower(seen, rows=rows, only=program)[0]
     if made.error is not None:
-        raise ValueError(f"XLA refuses the program with {rows} rows per core: {str(made.error)[:300]}")
+        raise ValueError(f"XLA rejected the program with {rows} rows per core: {str(made.error)[:300]}")
     answer = answer_of(made, target, asked)
     found = tried_of(rows, answer, made, target)
     if found is not None:

@@ -39,14 +39,14 @@ def install(place: Path, wheels: str | None = None) -> None:
         CannotInstall: where a wheel cannot be had, or does not load here.
     """
     if place.exists() and not _is_ours(place):
-        raise CannotInstall(f"{place} is there and holds something else: name another folder, or remove it first.")
+        raise CannotInstall(f"{place} already exists and contains other files. Choose another folder, or remove it first.")
     if wheels is not None and not Path(wheels).is_dir():
-        raise CannotInstall(f"There is no folder of wheels at {wheels}.")
+        raise CannotInstall(f"The folder of wheels {wheels} does not exist.")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         unfinished = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
     except OSError as error:
-        raise CannotInstall(f"{place.parent} cannot be written: {error.strerror or error}. Name another folder with --folder.") from None
+        raise CannotInstall(f"Cannot write to {place.parent}: {error.strerror or error}. Choose another folder with --folder.") from None
     try:
         _fetch(unfinished, wheels)
         _tried(unfinished)
@@ -66,7 +66,7 @@ def remove(place: Path) -> bool:
     if not place.exists():
         return False
     if not _is_ours(place):
-        raise CannotInstall(f"{place} holds something else than the compiler: it stays.")
+        raise CannotInstall(f"{place} contains other files than the compiler, so it was not removed.")
     shutil.rmtree(place)
     return True
 
@@ -84,13 +84,13 @@ def _fetch(target: Path, wheels: str | None) -> None:
     elif (uv := shutil.which("uv")) is not None:
         command = [uv, "pip", "install", "--python", sys.executable, "--only-binary", ":all:"]
     else:
-        raise CannotInstall("This Python has neither pip nor uv: python -m ensurepip brings pip.")
+        raise CannotInstall("This Python has neither pip nor uv. Install pip: python -m ensurepip")
     done = subprocess.run([*command, "--no-deps", "--target", str(target), *source, *wanted], stdout=2, check=False)
     if done.returncode:
         raise CannotInstall(
-            f"{' and '.join(wanted[:2])} cannot be installed here (see above): they are made for Linux and Python 3.11 or newer."
+            f"Cannot install {' and '.join(wanted[:2])} (see above). They require Linux and Python 3.11 or newer."
             if wheels is None
-            else f"{wheels} lacks a wheel for this Python of {', '.join(wanted)} (see above)."
+            else f"{wheels} has no wheel of {', '.join(wanted)} for this Python (see above)."
         )
 
 
@@ -101,4 +101,4 @@ def _tried(place: Path) -> None:
     done = subprocess.run([sys.executable, "-c", _CHECK, str(place)], env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = done.stderr.strip().splitlines()
-        raise CannotInstall(f"What was installed does not load: {lines[-1] if lines else f'exit code {done.returncode}'}")
+        raise CannotInstall(f"The installed compiler does not load: {lines[-1] if lines else f'exit code {done.returncode}'}")

@@ -30,9 +30,9 @@ def plans(seen: Any, *, rows: int | None = None, only: str = "") -> list[Plan]:
     """
     adapter, model = seen.adapter, seen.model
     if model is None and is_step(seen.program.model):
-        raise CannotLower("A step of your own is not compiled here: ask for the verdict on the model that it trains.")
+        raise CannotLower("Custom steps are not compiled. Compile the model that the step trains instead.")
     if seen.error is not None or adapter is None or model is None or seen.sample is None:
-        raise CannotLower("There is no program to compile: the model does not run to its end.")
+        raise CannotLower("There is no program to compile, because tracing the model failed.")
     from ..examine import shape_of
 
     shape = _with_rows(shape_of(seen), rows) if adapter.backend.replicated else _on_the_mesh(seen, rows)
@@ -91,7 +91,7 @@ def _on_the_mesh(seen: Any, rows: int | None) -> Callable[[Any], Any]:
         if rows is not None:
             return (rows * max(1, split.parts), *found[1:])
         if not split.divides(found[0]):
-            raise CannotLower(f"A batch of {found[0]} does not divide over {split.parts} devices: there is no program to compile.")
+            raise CannotLower(f"There is no program to compile: a batch of {found[0]} is not divisible by {split.parts} devices.")
         return found
 
     return whole
@@ -111,9 +111,9 @@ def _with_rows(shape: Callable[[Any], Any], rows: int | None) -> Callable[[Any],
 def _settled(found: list[Leaf]) -> None:
     for leaf in found:
         if leaf.spec.kind != "dense":
-            raise CannotLower(f"{leaf.name} is {leaf.spec.kind}: XLA compiles dense tensors only.")
+            raise CannotLower(f"{leaf.name} is {leaf.spec.kind}, but XLA compiles only dense tensors.")
         if leaf.spec.shape is None or any(n is None for n in leaf.spec.shape):
-            raise CannotLower(f"{leaf.name} has an axis of unknown size, {leaf.spec}: XLA compiles for sizes that it knows.")
+            raise CannotLower(f"{leaf.name} has an axis of unknown size, {leaf.spec}, but XLA must know sizes at compile time.")
 
 
 def _plain(adapter: Any, model: Any) -> Any:
@@ -125,7 +125,7 @@ def _plain(adapter: Any, model: Any) -> Any:
     try:
         return builder_of(adapter, model)()
     except CannotRebuild as error:
-        raise CannotLower(f"The model lives under a strategy, and one outside it cannot be made: {error}") from error
+        raise CannotLower(f"The model was created under a strategy and cannot be copied out of it: {error}") from error
 
 
 def _lower_jax(seen: Any, adapter: Any, model: Any, name: str, arguments: tuple[Any, ...]) -> Lowered:

@@ -1,7 +1,7 @@
-"""A batch axis that the pipeline leaves open: the programs that a TPU makes of it beside that of a full batch.
+"""An unknown batch size: the programs that a TPU compiles for it besides the one for a full batch.
 
-The last batch's has fewer rows. And a TPU is not told the rows when it compiles: what it gets is a program over at most so many (XLA's bounded
-dynamism), which has refusals of its own. Both are made of the last program alone, the train step where there is one: it holds the others.
+The last batch has fewer rows. A TPU does not know the batch size when it compiles: it compiles for an upper bound (XLA's bounded
+dynamism), which has errors of its own. Both are built only for the last program, the train step if there is one: it includes the others.
 """
 
 from __future__ import annotations
@@ -45,28 +45,30 @@ def told(seen: Any, verdict: Verdict, others: list[Question], progress: Progress
     """Says in the ``verdict`` which programs of an open batch were compiled; a refusal is a verdict and a finding of its own."""
     if not is_open(seen):
         return [], []
-    parts = [f"; the batch axis is open: this is the program of {max(seen.evidence.split.full)} rows a core"]
+    parts = [f"; the batch size is unknown: this is the program for {max(seen.evidence.split.full)} rows per core"]
     if not others:
         last = rows_of_last(seen.evidence.split)
         parts.append(
-            f"those of other sizes{f' and of the last batch, {last} a core,' if last else ''} were not compiled, as it took so long"
+            f"those for other sizes{f' and for the last batch, {last} per core,' if last else ''} were not compiled, because this one took long"
         )
     refused: list[Verdict] = []
     findings: list[Finding] = []
     for one in others:
         last = one.program.program.endswith("-last")
-        which = f"that of the last batch, {_rows(one)} a core" if last else "with the axis open, as a TPU gets it"
+        which = (
+            f"the program for the last batch, {_rows(one)} rows per core" if last else "the program for an unknown batch size, as on a TPU"
+        )
         found = _refused(seen, one, progress, last)
         if found is not None:
             refused.append(found[0])
             findings.append(found[1])
-            parts.append(f"{which}, is refused" if last else f"{which}, it is refused")
+            parts.append(f"{which}, is rejected")
         elif one.program.error is not None:
-            parts.append(f"{which}, {'' if last else 'it '}was not lowered ({str(one.program.error).splitlines()[0][:120]})")
+            parts.append(f"{which}, was not lowered ({str(one.program.error).splitlines()[0][:120]})")
         elif not one.answer(progress)["ok"]:
-            parts.append(f"{which}, {'' if last else 'it '}got no answer")
+            parts.append(f"{which}, got no verdict")
         else:
-            parts.append(f"{which}, {'' if last else 'it '}compiles too, {size(total(one.answer()))}")
+            parts.append(f"{which}, compiles too: {size(total(one.answer()))}")
     verdict.message += "; ".join(parts)
     return refused, findings
 

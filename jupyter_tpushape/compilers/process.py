@@ -52,14 +52,14 @@ def limits(seconds: float | None = None, effort: str | None = None) -> Limits:
     asked = effort is not None
     effort = effort if effort is not None else os.environ.get("TPUSHAPE_COMPILE_EFFORT", "quick")
     if effort not in bridge.EFFORTS:
-        raise ValueError(f"{'The compile effort' if asked else 'TPUSHAPE_COMPILE_EFFORT'} is {effort!r}: type quick or full.")
+        raise ValueError(f"{'The compile effort' if asked else 'TPUSHAPE_COMPILE_EFFORT'} is {effort!r}. Use quick or full.")
     try:
         seconds = float(os.environ.get("TPUSHAPE_COMPILE_TIMEOUT", "120") if seconds is None else seconds)
         memory = int(float(os.environ.get("TPUSHAPE_COMPILE_MEMORY", "0")) * 2**30)
     except ValueError:
         raise ValueError("TPUSHAPE_COMPILE_TIMEOUT (seconds) and TPUSHAPE_COMPILE_MEMORY (GiB) are numbers.") from None
     if not 0 < seconds < float("inf"):
-        raise ValueError(f"A time limit of {seconds:g} s cannot be kept: type seconds above zero, such as 300.")
+        raise ValueError(f"The time limit is {seconds:g} s. Use a positive number of seconds, such as 300.")
     return Limits(seconds, memory or _most_of_memory(), effort)
 
 
@@ -81,9 +81,9 @@ def live_tpu(devices: Path = Path("/dev"), processes: Path = Path("/proc")) -> s
         except FileNotFoundError:
             continue
         except OSError:
-            return f"This machine has a TPU ({chips[0]}) and does not say whether it is in use: the compiler is not asked."
+            return f"The compiler was not run: this machine has a TPU ({chips[0]}), and tpushape cannot tell whether it is in use."
         if any(name in chips for name in held):
-            return f"The TPU of this machine ({chips[0]}) is in use by process {process.name}: the compiler is not asked beside it."
+            return f"The compiler was not run: process {process.name} is using the TPU of this machine ({chips[0]})."
     return ""
 
 
@@ -204,7 +204,7 @@ def _read(folder: Path, process: subprocess.Popen[bytes], finished: bool, asked:
     if not finished:
         return {
             "ok": False, "kind": "time",
-            "message": f"The TPU compiler did not finish within {asked.seconds:g} s; give it more time: --compile-timeout, or compile_timeout=.",
+            "message": f"The TPU compiler did not finish within {asked.seconds:g} s. Set a longer limit with --compile-timeout or compile_timeout=.",
         }  # fmt: skip
     return _death(process.returncode, (folder / "stderr").read_text(encoding="utf-8", errors="replace"))
 
@@ -239,7 +239,7 @@ def _death(code: int, errors: str) -> dict[str, Any]:
     """What can be said of a worker that left no answer."""
     full = ("MemoryError", "bad_alloc", "annot allocate memory", "Memory allocation still failed", "failed to map segment")
     if any(words in errors for words in full):
-        return {"ok": False, "kind": "memory", "message": "The TPU compiler needs more of the host's memory than it may take."}
+        return {"ok": False, "kind": "memory", "message": "The TPU compiler needs more host memory than its limit."}
     how = f"exit code {code}"
     if code < 0:
         try:
@@ -250,5 +250,9 @@ def _death(code: int, errors: str) -> dict[str, Any]:
     if not reason:
         reason = next((line for line in reversed(errors.splitlines()) if line.strip()), "")
     reason = re.sub(r"^[FE]\d{4} [\d:.]+ +\d+ ", "", reason.strip())
-    where = f" Its last words: {reason[:300]}" if reason else ""
-    return {"ok": False, "kind": "crash", "message": f"The TPU compiler died on this program ({how}); it took nothing with it.{where}"}
+    where = f" Its last output: {reason[:300]}" if reason else ""
+    return {
+        "ok": False,
+        "kind": "crash",
+        "message": f"The TPU compiler crashed on this program ({how}). Its process is separate, so nothing else was affected.{where}",
+    }

@@ -1,4 +1,4 @@
-"""What makes a program fit that did not: each fix was compiled before it is called one."""
+"""Fixes for a program that does not fit into memory: each is compiled before it is offered."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def remedies(seen: Any, program: Lowered, finding: Finding, asked: process.Limit
             fixes.append(batch)
     for title, snippet, reason, make in _others(seen, program):
         if time.monotonic() > end:
-            rejected.append(f"{title} (not compiled: the time for trying was used up)")
+            rejected.append(f"{title} (not compiled: the time limit was reached)")
             continue
         tell(f"out of memory: trying {title}")
         try:
@@ -52,13 +52,13 @@ def remedies(seen: Any, program: Lowered, finding: Finding, asked: process.Limit
         except _NoAnswer as error:
             rejected.append(f"{title} ({error})")
         except CannotRebuild as error:
-            fixes.append(Fix(title, reason=f"not tried. {error}", patch=snippet))
+            fixes.append(Fix(title, reason=f"Not tried. {error}", patch=snippet))
         else:
             if taken.fits:
                 effect = Effect(text=f"compiles within {size(_available(seen))}: {size(taken.bytes)}")
                 fixes.append(Fix(title, verified=True, effect=effect, patch=snippet, reason=reason, proof="live"))
             else:
-                rejected.append(f"{title} (still does not compile within it{f': {size(taken.bytes)}' if taken.bytes else ''})")
+                rejected.append(f"{title} (still does not fit{f': {size(taken.bytes)}' if taken.bytes else ''})")
     if program.program == "train":
         fixes.append(_accumulation(seen))
     finding.fixes = sorted(fixes, key=lambda fix: not fix.verified)
@@ -71,13 +71,13 @@ def _say_nothing(_: str) -> None:
 
 
 class _NoAnswer(Exception):
-    """The compiler was asked and did not say whether it fits."""
+    """The compiler gave no verdict on whether it fits."""
 
 
 def _compiled(seen: Any, target: Any, program: str, rows: int | None, asked: process.Limits) -> Tried:
     made = lower(seen, rows=rows, only=program)[0]
     if made.error is not None:
-        raise _NoAnswer(f"cannot be lowered: {_reason(made.error)}")
+        raise _NoAnswer(f"Cannot be lowered: {_reason(made.error)}")
     answer = answer_of(made, target, asked, again=False)
     found = tried_of(rows or 0, answer, made, target)
     if found is not None:
@@ -118,13 +118,13 @@ def _batch(
     over = min([rows, *(step.rows for step in tried if not step.fits)])
     edits = (Edit("batching", "data", {"batch": batch, "drop_remainder": True}),)
     fix = Fix(
-        f"Batch {batch:,} rows: {best.rows:,} on each of {target.replicas} cores",
+        f"Set the batch size to {batch:,}: {best.rows:,} rows on each of {target.replicas} cores",
         edits,
         True,
         Effect(
-            text=f"compiles within {size(_available(seen))}: {size(best.bytes)}; {over:,} rows on each do not{_with_margin(seen, tried)}"
+            text=f"compiles within {size(_available(seen))}: {size(best.bytes)}; {over:,} rows per core do not{_with_margin(seen, tried)}"
         ),
-        reason=f"found with {len(tried)} compilations at quick effort",
+        reason=f"Found with {len(tried)} compilations at quick effort.",
         proof="live",
     )
     from ..repair.search import put_into_source
@@ -137,9 +137,9 @@ def _available(seen: Any) -> int:
 
 
 def _with_margin(seen: Any, tried: list[Tried]) -> str:
-    """The batch that leaves room for what a run needs beside the program."""
+    """The batch that leaves memory for what a run needs besides the program."""
     rows = safe_rows(tried, _available(seen))
-    return f"; with room for what a run needs beside it, an estimate: {f'{rows:,}' if rows else 'none that was tried'}"
+    return f"; with an estimate of the other memory that a run needs, {f'{rows:,} fit' if rows else 'none that was tried fits'}"
 
 
 Other = tuple[str, str, str, Callable[[], Any]]
@@ -152,7 +152,7 @@ def _others(seen: Any, program: Lowered) -> Iterator[Other]:
         yield (
             "Compute in mixed_bfloat16",
             f'{package}.mixed_precision.set_global_policy("mixed_bfloat16")  # before the model is built\n',
-            'activations take half the room; keep the last layer in dtype="float32"',
+            'Activations need half the memory. Keep the last layer in dtype="float32".',
             lambda: _again(seen, "mixed_bfloat16", contextlib.nullcontext),
         )
     scope = getattr(_module(seen), "RematScope", None)
@@ -163,13 +163,13 @@ def _others(seen: Any, program: Lowered) -> Iterator[Other]:
         ways: list[tuple[str, dict[str, Any], str]] = [("every layer", {"mode": "full"}, build)]
         if names:
             words = f"{len(names)} layer{'s' * (len(names) > 1)}"
-            ways.append((words, {"mode": "list_of_layers", "layer_names": names}, f"{build}; layers are found by these names"))
+            ways.append((words, {"mode": "list_of_layers", "layer_names": names}, f"{build}; keep these layer names"))
         for words, options, inside in ways:
             arguments = ", ".join(f"{key}={value!r}" for key, value in options.items())
             yield (
-                f"Rematerialise {words}: their activations are computed again in the backward pass",
+                f"Rematerialize {words}: recompute activations in the backward pass",
                 f"with {package}.RematScope({arguments}):\n    {inside}\n",
-                "each step takes longer",
+                "Each step takes longer.",
                 lambda options=options: _again(seen, "", lambda: scope(**options)),  # type: ignore[misc]
             )
 
@@ -201,12 +201,12 @@ def _policy(layer: Any) -> str:
 
 
 def _again(seen: Any, policy: str, scope: Callable[[], Any]) -> Any:
-    """A model like the user's whose layers compute by another policy, or were made within a scope. The user's stays as it was."""
+    """A copy of the model whose layers use another dtype policy, or were created in a scope. The original model does not change."""
     from ..trace.build import kept_counters
 
     adapter, model = seen.adapter, seen.model
     if not adapter.is_model(model) or not (isinstance(model, adapter.Sequential) or adapter.graph_network(model) is not None):
-        raise CannotRebuild("A model of a class of its own cannot be made again layer by layer here.")
+        raise CannotRebuild("tpushape cannot rebuild a subclassed model layer by layer.")
 
     def clone(layer: Any) -> Any:
         if adapter.is_model(layer):
@@ -226,7 +226,7 @@ def _again(seen: Any, policy: str, scope: Callable[[], Any]) -> Any:
                 made.compile(**adapter.compile_arguments(model))
     except Exception as error:
         words = str(error).strip().splitlines() or [type(error).__name__]
-        raise CannotRebuild(f"The model cannot be made again from its configuration ({words[0][:120]}).") from error
+        raise CannotRebuild(f"The model cannot be rebuilt from its configuration ({words[0][:120]}).") from error
     return made
 
 
@@ -234,5 +234,7 @@ def _accumulation(seen: Any) -> Fix:
     title = "Accumulate gradients: several small batches for each update"
     if seen.adapter.name == "keras":
         patch = "model.compile(optimizer=keras.optimizers.Adam(gradient_accumulation_steps=4), ...)\n"
-        return Fix(title, patch=patch, reason="an idea, not compiled: with a quarter of the batch, every fourth step updates the weights")
-    return Fix(title, reason="an idea, not compiled: add up the gradients of several small batches in a train_step of your own")
+        return Fix(
+            title, patch=patch, reason="An idea, not compiled: use a quarter of the batch size; every fourth step updates the weights."
+        )
+    return Fix(title, reason="An idea, not compiled: sum the gradients of several small batches in a custom train_step.")

@@ -1,8 +1,8 @@
-"""The sums over replicas that a TPUStrategy makes in a step, put into the program of one replica.
+"""The sums over replicas that a TPUStrategy computes in a step, added to the program of one replica.
 
-A step sums over replicas where its optimizer, a layer with synchronized batch statistics, or the user's own code asks the replica context for
-it. Outside a strategy that context gives back what it gets; here it gives XLA's all-reduce of it instead. So what is lowered is the program
-that each replica runs: the batch statistics and the mean of the loss are of its own rows, as under the strategy.
+A step sums over replicas if its optimizer, a layer with synchronized batch statistics, or custom code calls the replica context for
+it. Outside a strategy, that context returns its input; here it returns XLA's all-reduce of it instead. The lowered program is therefore the
+one that each replica runs: batch statistics and the mean of the loss use its own rows, as under the strategy.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class Sums:
         # As on a TPU, the gradient of an embedding's rows becomes one of the whole table.
         tensor = tf.convert_to_tensor(value)
         if tensor.dtype not in (tf.bfloat16, tf.float16, tf.float32, tf.int32, tf.uint32):
-            raise CannotSum(f"{tensor.dtype.name} is not summed over replicas")
+            raise CannotSum(f"{tensor.dtype.name} cannot be summed over replicas")
         if operation == tf.distribute.ReduceOp.MEAN:
             tensor = tf.math.scalar_mul(1.0 / self.replicas, tensor)
         elif operation != tf.distribute.ReduceOp.SUM:
-            raise CannotSum(f"{operation} is not made over replicas")
+            raise CannotSum(f"{operation} over replicas is not supported")
         # Named after what it sums, so that it belongs to the layer whose gradient that is.
         with tf.name_scope(f"{tensor.op.name}/"):
             found = gen_xla_ops.xla_all_reduce(tensor, [list(range(self.replicas))], "Add", "CrossReplica", name=NAME)
@@ -68,7 +68,7 @@ def summed(sums: Sums) -> Iterator[None]:
     from tensorflow.python.distribute import distribute_lib
 
     if tf.distribute.has_strategy():
-        raise CannotSum("a strategy of the user's own is in force")
+        raise CannotSum("another strategy is active")
     extended, thread = distribute_lib._DefaultDistributionExtended, threading.get_ident()
     reduce, number = vars(extended)["_reduce_to"], vars(extended)["_num_replicas_in_sync"]
 

@@ -151,7 +151,7 @@ def verdict_of(
     devices = program.partitions * program.replicas
     summed = spoken(told, target.generation if program.replicas > 1 else "") if devices > 1 else exchange(seen, program)
     more = run_needs(program, answer, available, sum(verdict.code for verdict in beside))
-    short = ", which is more than is left" if taken + more.bytes > available else ""
+    short = ", which is more than the memory left" if taken + more.bytes > available else ""
     message = f"compiles within {size(available)} at {effort} effort{loosely}: {size(taken)}; a run needs {more}{short}"
     message += f"; {summed}" if summed else ""
     verdict = Verdict(

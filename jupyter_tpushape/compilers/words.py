@@ -19,10 +19,10 @@ _EXHAUSTED = re.compile(r"RESOURCE_EXHAUSTED|HbmOom|memory space hbm")
 _OPNAME = re.compile(r'op_name="?([\w./\-]+)')
 _DYNAMIC = re.compile(r"bounded dynamic|dynamic (?:shape|spatial|input|concat|dimension|reshape|window)", re.IGNORECASE)
 _ADVICE = [
-    (_DYNAMIC, "Give every batch the same rows: batch(..., drop_remainder=True), or pad the last one."),
+    (_DYNAMIC, "Use one batch size: batch(..., drop_remainder=True), or pad the last batch."),
     (re.compile(r"No registered '|unsupported operations"), "Move the operation into dataset.map, where the host runs it, or replace it."),
-    (re.compile(r"compile-time constant"), "XLA compiles for sizes that it knows: take the size from static shapes, or pad to a fixed size and mask."),
-    (re.compile(r"tensor list size|maximum_iteration"), "Give the loop maximum_iterations, or loop over tf.range(n)."),
+    (re.compile(r"compile-time constant"), "XLA must know sizes at compile time. Take the size from static shapes, or pad to a fixed size and mask."),
+    (re.compile(r"tensor list size|maximum_iteration"), "Pass maximum_iterations to the loop, or loop over tf.range(n)."),
     (re.compile(r"X\{64\|128\}"), "Cast to int32 or float32 first."),
 ]  # fmt: skip
 

@@ -28,7 +28,7 @@ def main(folder: Path) -> None:
     _stage(folder, "loading the TPU compiler")
     answer: dict[str, Any] = {"ok": False, "kind": "versions", "message": doors()}
     if any(words in answer["message"] for words in ("failed to map segment", "annot allocate memory")):
-        answer = {"ok": False, "kind": "memory", "message": "The TPU compiler needs more of the host's memory than it may take."}
+        answer = {"ok": False, "kind": "memory", "message": "The TPU compiler needs more host memory than its limit."}
     elif not answer["message"]:
         _stage(folder, f"compiling for {request['topology']}")
         answer = _compile((folder / "program").read_bytes(), request)
@@ -51,7 +51,7 @@ def _compile(program: bytes, request: dict[str, Any]) -> dict[str, Any]:
     try:
         return {"ok": True, "kind": "compiled", "message": "", **compile_program(program, request)}
     except MemoryError:
-        return {"ok": False, "kind": "memory", "message": "The compiler ran out of the host's memory."}
+        return {"ok": False, "kind": "memory", "message": "The compiler ran out of host memory."}
     except Exception as error:
         return {"ok": False, "kind": "refused", "message": str(error)}
 

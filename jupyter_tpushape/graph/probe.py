@@ -66,7 +66,7 @@ def probe(seen: Any, rerun: Rerun | None = None) -> Probe | None:
     after = [call for call in recorder.calls if id(call) in assembler.ids]
     if timed_out(second.error):
         # Slow is not broken.
-        seen.limits.append("which axes carry the batch: the second trace took too long")
+        seen.limits.append("the axes that carry the batch are unknown: the second trace took too long")
         return None
     if second.error is not None:
         result.raised = raised_at(second.error, seen.adapter)

@@ -296,9 +296,7 @@ def scales(facts: Any, batch: int, replicas: int) -> tuple[list[Scale], list[str
             times = _times(Term(term.factor * (1.0 if reduce.op == "SUM" else 1.0 / replicas), term.rows, term.sizes), batch, replicas)
             if term.rows and times not in (None, 1.0):
                 found.append(Scale("reported", times, reduce.location, reduce.op))
-    said = [
-        "How the loss is scaled over the replicas could not be followed to the rows, so nothing is said about the size of the gradients"
-    ]
+    said = ["the scaling of the loss over the replicas could not be traced, so the size of the gradients was not checked"]
     return list(dict.fromkeys(found)), said if unknown else []
 
 

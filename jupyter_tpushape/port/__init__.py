@@ -27,7 +27,7 @@ class Ported:
     patch: str
     data: bytes
     left: tuple[Left, ...] = ()
-    proof: Proof = field(default_factory=lambda: Proof(None, "Not proved: it was not asked for."))
+    proof: Proof = field(default_factory=lambda: Proof(None, "Not proved: no proof was requested."))
 
     @property
     def whole(self) -> bool:
@@ -35,7 +35,7 @@ class Ported:
         return not self.left and self.proof.holds is not False
 
     def __repr__(self) -> str:
-        rest = [f"{len(self.left)} to do by hand:", *(f"  {one}" for one in self.left)] if self.left else []
+        rest = [f"{len(self.left)} to change by hand:", *(f"  {one}" for one in self.left)] if self.left else []
         return "\n".join([self.patch, *rest, self.proof.said]).strip()
 
 
@@ -63,13 +63,13 @@ def port(path: str | Path, *, python: str | None = None, proof: bool = True) -> 
         found = rewriter.setup.found
         after = rewriter.run()
     except NoPlace:
-        raise ValueError(f"{file} is no program of Python's: mend its syntax first.") from None
+        raise ValueError(f"{file} is not valid Python. Fix its syntax first.") from None
     if not found:
-        raise ValueError(f"{file} has no strategy of TensorFlow's: there is nothing to port.")
+        raise ValueError(f"{file} has no TensorFlow strategy, so there is nothing to port.")
     patch = "\n".join(difference(before, after, file.name))
-    seen = Proof(None, "Not proved: it was not asked for.")
+    seen = Proof(None, "Not proved: no proof was requested.")
     if rewriter.left:
-        seen = Proof(None, "Not proved: it does not run before that is done by hand.")
+        seen = Proof(None, "Not proved: the port does not run until these changes are made by hand.")
     elif proof:
         seen = prove(file, after, python if python is not None else python_with_jax())
     return Ported(after, patch, replace(written, text=after).data, tuple(dict.fromkeys(rewriter.left)), seen)

@@ -1,4 +1,4 @@
-"""What a port leaves to its reader: the line, what stands there, and what to do."""
+"""Code that a port cannot rewrite: the line, what it does, and what to do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Left:
-    """One thing that cannot be ported by rewriting the text."""
+    """Code that cannot be ported by rewriting the text."""
 
     line: int
     what: str
@@ -18,51 +18,51 @@ class Left:
 
 
 def operation(line: int, name: str) -> Left:
-    """An operation of TensorFlow on the device."""
-    return Left(line, f"tf.{name} runs on the device", "Write it with keras.ops, or move it into the pipeline's map.")
+    """A TensorFlow operation on the device."""
+    return Left(line, f"tf.{name} runs on the device", "Use keras.ops, or move it into the map of the data pipeline.")
 
 
 def loop(line: int, name: str) -> Left:
-    """A part of a training loop of the program's own."""
+    """Part of a custom training loop."""
     return Left(
-        line, f"{name} is a part of a training loop of TensorFlow's",
-        "Train with compile and fit, or write the step with jax.value_and_grad over model.stateless_call.",
+        line, f"{name} is part of a custom TensorFlow training loop",
+        "Use compile and fit, or write the step with jax.value_and_grad over model.stateless_call.",
     )  # fmt: skip
 
 
 def member(line: int, name: str) -> Left:
-    """Something of a strategy that a distribution does not have."""
+    """A strategy member without a counterpart in a distribution."""
     return Left(
-        line, f"strategy.{name} has no counterpart in keras.distribution", "Train with compile and fit, which deal batches to devices."
+        line, f"strategy.{name} has no counterpart in keras.distribution", "Use compile and fit, which distribute batches over the devices."
     )
 
 
 def text(line: int) -> Left:
     """Text on the device."""
-    return Left(line, "Text goes into the model", "Tokenize in the pipeline (ds.map), and give the model integers.")
+    return Left(line, "The model receives text", "Tokenize in the pipeline (ds.map), and pass integers to the model.")
 
 
 def hub(line: int) -> Left:
-    """A layer of TensorFlow Hub."""
+    """A TensorFlow Hub layer."""
     return Left(
         line,
-        "A layer of TensorFlow Hub is a program of TensorFlow's",
-        "Take the model from keras.applications or keras_hub, or keep TensorFlow.",
+        "A TensorFlow Hub layer runs only on TensorFlow",
+        "Use a model from keras.applications or keras_hub, or stay on TensorFlow.",
     )
 
 
 def missing(line: int, name: str) -> Left:
-    """A name that Keras 3 has not."""
-    return Left(line, f"Keras 3 has no {name}", "See keras.io for what stands for it.")
+    """A name that Keras 3 does not have."""
+    return Left(line, f"Keras 3 has no {name}", "See keras.io for its replacement.")
 
 
 def variable(line: int, name: str) -> Left:
-    """A variable of TensorFlow's in a layer."""
-    return Left(line, f"{name} makes a variable of TensorFlow's", "Make it with self.add_weight, or keras.Variable.")
+    """A TensorFlow variable in a layer."""
+    return Left(line, f"{name} creates a TensorFlow variable", "Use self.add_weight or keras.Variable instead.")
 
 
 def resolver(line: int, name: str) -> Left:
-    """Use of what only the set-up of a TPU made."""
+    """Use of an object that only the TPU setup creates."""
     return Left(
-        line, f"{name} came from the TPU's set-up, which is gone", "Take it out; keras.distribution.list_devices() names the devices."
+        line, f"{name} came from the TPU setup, which the port removes", "Remove it. keras.distribution.list_devices() lists the devices."
     )

@@ -30,7 +30,7 @@ def main(text: str, program: str, out: str, given: str = "") -> None:
     try:
         seen = caught(text, program, away=not given)
         if seen is None:
-            told["error"] = "it reaches no call of fit"
+            told["error"] = "it does not call fit"
         else:
             told.update(look(*seen, out, given))
     except BaseException as error:
@@ -179,7 +179,7 @@ def paired(weights: list[Any], values: list[Any], names: list[str]) -> list[Any]
         elif "seed" in named(one):
             found.append(plain(one))
         else:
-            raise ValueError(f"{named(one)} {tuple(one.shape)} is no weight of the first program's")
+            raise ValueError(f"{named(one)} {tuple(one.shape)} is not a weight of the original program")
     return found
 
 

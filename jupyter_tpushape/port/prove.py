@@ -40,7 +40,7 @@ def python_with_jax() -> str:
 def prove(path: Path, ported: str, python: str) -> Proof:
     """Runs the program of ``path`` and its port, and compares them."""
     if not python:
-        return Proof(None, "Not proved: this environment has no jax; name a Python that has it with --python.")
+        return Proof(None, "Not proved: this environment has no jax. Pass a Python that has it with --python.")
     with tempfile.TemporaryDirectory(prefix="tpushape-port-") as scratch:
         other = Path(scratch) / "ported.py"
         other.write_text(ported, encoding="utf-8")
@@ -50,13 +50,13 @@ def prove(path: Path, ported: str, python: str) -> Proof:
             older = _run(sys.executable, path, path, Path(scratch) / "first.npz", None, {"TF_USE_LEGACY_KERAS": "1"})
             first = first if older["error"] else older
         if first["error"]:
-            return Proof(None, f"Not proved: the program itself does not run up to fit here ({first['error']}).")
+            return Proof(None, f"Not proved: the original program does not reach fit here ({first['error']}).")
         jax = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
         second = _run(python, other, path, Path(scratch) / "second.npz", Path(scratch) / "first.npz", jax)
         if second["error"].startswith(("ModuleNotFoundError", "FileNotFoundError")):
-            return Proof(None, f"Not proved: {python} cannot run it ({second['error']}).")
+            return Proof(None, f"Not proved: {python} cannot run the port ({second['error']}).")
         if second["error"]:
-            return Proof(False, f"The port does not run up to fit ({second['error']}).")
+            return Proof(False, f"The port does not reach fit ({second['error']}).")
         return _compared(first, second, Path(scratch))
 
 
@@ -68,14 +68,14 @@ def _run(python: str, text: Path, program: Path, out: Path, given: Path | None, 
     try:
         done = subprocess.run(typed, env=environment, capture_output=True, text=True, check=False, timeout=SECONDS)
     except subprocess.TimeoutExpired:
-        return {"error": f"it takes more than {SECONDS} s"}
+        return {"error": f"it took more than {SECONDS} s"}
     except OSError as error:
         return {"error": f"{type(error).__name__}: {error.strerror}"}
     try:
         told = json.loads(done.stdout.strip().splitlines()[-1])
-        return told if isinstance(told, dict) and "error" in told else {"error": "it gave no answer"}
+        return told if isinstance(told, dict) and "error" in told else {"error": "it returned no result"}
     except (IndexError, ValueError):
-        return {"error": (done.stderr.strip().splitlines() or ["it ended without a word"])[-1]}
+        return {"error": (done.stderr.strip().splitlines() or ["it ended without output"])[-1]}
 
 
 def _compared(first: dict[str, Any], second: dict[str, Any], scratch: Path) -> Proof:
@@ -85,7 +85,7 @@ def _compared(first: dict[str, Any], second: dict[str, Any], scratch: Path) -> P
     if layers[0] != layers[1]:
         place = next((i for i, (a, b) in enumerate(zip(*layers, strict=False)) if a != b), min(map(len, layers)))
         was, now = (one[place] if place < len(one) else "nothing" for one in layers)
-        return Proof(False, f"The {place + 1}. layer that runs gives {now}, and gave {was}.")
+        return Proof(False, f"Layer {place + 1} in the order of execution returns {now}, but returned {was} before.")
     a, b = (np.load(scratch / name, allow_pickle=False) for name in ("first.npz", "second.npz"))
     apart = max((_apart(a[key], b[key]) for key in a.files if key[0] == "o"), default=0.0)
     losses = first["loss"], second["loss"]
@@ -93,7 +93,7 @@ def _compared(first: dict[str, Any], second: dict[str, Any], scratch: Path) -> P
         apart = max(apart, abs(losses[0] - losses[1]) / max(1.0, abs(losses[0])))
     rounded = any(dtype in ("bfloat16", "float16") for _, outputs in first["layers"] for _, dtype in outputs)
     close = ROUNDED if rounded else CLOSE
-    what = f"{len(layers[0])} layers give the same shapes and dtypes; outputs{' and loss' if None not in losses else ''} are {apart:.1e} apart with the same weights"
+    what = f"{len(layers[0])} layers return the same shapes and dtypes; with the same weights, outputs{' and loss' if None not in losses else ''} differ by {apart:.1e}"
     if apart > close:
         return Proof(False, f"{what}, which is more than {close:.0e}.", len(layers[0]), apart)
     return Proof(True, f"Proved: {what}{', computed in bfloat16' if rounded else ''}.", len(layers[0]), apart)

@@ -149,7 +149,7 @@ class Rewriter:
                 self.left.append(leave.loop(line, f"tf.{short}"))
             return
         if full.startswith("tensorflow.distribute."):
-            self.left.append(Left(line, f"tf.{short} is TensorFlow's", "keras.distribution.DataParallel takes its place."))
+            self.left.append(Left(line, f"tf.{short} is a TensorFlow API", "Use keras.distribution.DataParallel instead."))
             return
         if short == "config.list_logical_devices" or (full.startswith(HOST) and not self.context.on_device(node)):
             return

@@ -90,7 +90,7 @@ def parse_mesh(text: str) -> dict[str, int]:
     for part in text.split(","):
         name, _, size = (piece.strip() for piece in part.partition("="))
         if not name.isidentifier() or not size.isdigit() or not int(size) or name in sizes:
-            raise ValueError(f'A mesh is written as its axes with their sizes, "batch=2,model=4"; {text!r} is not one.')
+            raise ValueError(f'{text!r} is not a mesh. Write its axes with their sizes: "batch=2,model=4".')
         sizes[name] = int(size)
     return sizes
 
@@ -114,13 +114,13 @@ def planned(sizes: Mapping[str, int], layout: Any = None) -> Any:
             layout = layout(mesh)
         except Exception as error:
             raise ValueError(
-                f"{layout.__name__} raises when it is given the mesh ({type(error).__name__}: {error}): mend that first."
+                f"{layout.__name__} raises an error when it is called with the mesh ({type(error).__name__}: {error}). Fix that first."
             ) from error
     if layout is None and len(sizes) == 1:
         return keras_distribution.DataParallel(device_mesh=mesh)
     entries = dict(layout.items()) if isinstance(layout, Mapping) else {} if layout is None else None
     if entries is None:
-        raise ValueError(f"A layout is a keras.distribution.LayoutMap, or a dict of its entries; got {type(layout).__name__}.")
+        raise ValueError(f"A layout must be a keras.distribution.LayoutMap or a dict of its entries, but got {type(layout).__name__}.")
     made = keras_distribution.LayoutMap(mesh)
     for key, axes in entries.items():
         made[key] = tuple(axis or None for axis in axes_of(axes)) if hasattr(axes, "axes") else tuple(axes)

@@ -40,7 +40,7 @@ def of_distribution(distribution: Any, slice_name: str | None = None) -> Target:
         return Target(kind, parts_of(distribution), 1, "", 0, kind, live=True, mesh=_axes(mesh))
     planned = target(slice_name)
     if mesh.devices != planned.replicas:
-        raise ValueError(f"{planned.name} has {planned.replicas} devices, and the mesh ({mesh}) {mesh.devices}.")
+        raise ValueError(f"{planned.name} has {planned.replicas} devices, but the mesh ({mesh}) has {mesh.devices}.")
     return msgspec.structs.replace(planned, strategy=kind, mesh=_axes(mesh))
 
 
@@ -57,14 +57,14 @@ def typed(mesh: str | None, layout: Any = None, slice_name: str | None = None) -
     if mesh is None and layout is None:
         return None
     if mesh is None and not is_distribution(layout):
-        raise ValueError('A layout lies on a mesh: type --mesh "batch=2,model=4" as well.')
+        raise ValueError('A layout needs a mesh. Add --mesh, such as --mesh "batch=2,model=4".')
     sizes = parse_mesh(mesh) if mesh is not None else {}
     from keras import config
 
     if config.backend() != "jax":
-        raise ValueError("A mesh is one of Keras on JAX: set KERAS_BACKEND=jax before Keras is imported.")
+        raise ValueError("Meshes require Keras on JAX. Set KERAS_BACKEND=jax before importing Keras.")
     if sizes and is_distribution(layout):
-        raise ValueError("A distribution has a mesh of its own: leave out --mesh, or name its LayoutMap.")
+        raise ValueError("A distribution already has a mesh. Remove --mesh, or pass the LayoutMap instead.")
     made = layout if not sizes else planned(sizes, layout)
     of_distribution(made, slice_name if slice_name not in ("none", "auto") else None)
     return made

@@ -165,7 +165,7 @@ class Split:
             out["last batch"] = f"{self.partial}: {compact(self.last)}"
         if self.hosts > 1:
             out["hosts"] = self.hosts
-            out["rows a host"] = compact(self.host_rows(self.batch)) if self.batch is not None else "?"
+            out["rows per host"] = compact(self.host_rows(self.batch)) if self.batch is not None else "?"
         if self.policy != "AUTO":
             out["auto_shard_policy"] = self.policy
         return out

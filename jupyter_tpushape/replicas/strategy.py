@@ -128,7 +128,7 @@ def of_strategy(strategy: Any) -> Target:
         ValueError: where this is no ``tf.distribute`` strategy.
     """
     if not hasattr(strategy, "num_replicas_in_sync") or not hasattr(strategy, "extended"):
-        raise ValueError(f"strategy is a {type(strategy).__name__}: expected a tf.distribute strategy such as tpu_strategy('v5e-8').")
+        raise ValueError(f"strategy must be a tf.distribute strategy such as tpu_strategy('v5e-8'), but got {type(strategy).__name__}.")
     for name, made in _planned.items():
         if strategy is made:
             return SLICES[name].target

@@ -101,7 +101,7 @@ def slice_named(name: str) -> Slice:
         return SLICES[key]
     near = difflib.get_close_matches(key, SLICES, 1, 0.5)
     hint = f" Did you mean {near[0]}?" if near else ""
-    raise ValueError(f"There is no TPU slice called {name!r}.{hint} Known are {', '.join(SLICES)}.")
+    raise ValueError(f"There is no TPU slice called {name!r}.{hint} Known slices: {', '.join(SLICES)}.")
 
 
 def target(name: str) -> Target:

@@ -23,9 +23,9 @@ RUNS = {
     "JaxLayer": "a JAX function",
     "FlaxLayer": "a Flax module",
     "TFSMLayer": "another SavedModel",
-    "TensorFlowOpLayer": "an operation of TensorFlow's by its bytes",
-    "ClassMethod": "a method of TensorFlow's by its name",
-    "InstanceMethod": "a method of a tensor by its name",
+    "TensorFlowOpLayer": "a serialized TensorFlow operation",
+    "ClassMethod": "a TensorFlow method called by name",
+    "InstanceMethod": "a tensor method called by name",
 }
 # Operations of TensorFlow that tf_keras keeps by name: those that compute, and none that reads, writes or calls.
 _COMPUTING = ("math.", "nn.", "linalg.", "signal.", "image.", "bitwise.", "sets.", "strings.", "__operators__.", "sparse.", "ragged.")

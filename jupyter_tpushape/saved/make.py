@@ -56,12 +56,12 @@ def builder(held: Held, *, compiled: bool = True, said: Callable[[str], None]) -
         with _hollow(package), limited("The file's configuration", memory=MEMORY):
             made = _model(framework, config)
         if not isinstance(made, framework.Model):
-            raise Broken(f"describes no model, but a {type(made).__name__}")
+            raise Broken(f"describes a {type(made).__name__} instead of a model")
         try:
             with limited("The file's configuration", memory=MEMORY):
                 build()
         except Exception:
-            said(f"What {held.path.name} was compiled with cannot be read, so no loss is looked at: type --loss with its name.")
+            said(f"The compile arguments in {held.path.name} cannot be read, so the loss is not checked. Pass its name with --loss.")
             compile_config = None
     return build
 
@@ -73,7 +73,7 @@ def _told(package: str) -> Iterator[None]:
     except Broken:
         raise
     except Exception as error:
-        raise Broken(f"describes no model that {package} can make ({_first(error)})") from error
+        raise Broken(f"describes a model that {package} cannot build ({_first(error)})") from error
 
 
 def _model(framework: Any, config: dict[str, Any]) -> Any:
@@ -125,7 +125,7 @@ def _hollow(package: str) -> Iterator[None]:
 
 def _imported(package: str) -> Any:
     if package not in sys.modules and importlib.util.find_spec(package) is None:
-        raise Broken(f"was written by {package}, which is not here: type pip install {package}")
+        raise Broken(f"was written by {package}, which is not installed: run pip install {package}")
     return importlib.import_module(package)
 
 

@@ -54,7 +54,7 @@ def read(path: Path) -> Held:
     try:
         # A pipe or a device would be read without an end.
         if not stat.S_ISREG(os.stat(file).st_mode):  # noqa: PTH116
-            raise Unreadable(f"{path} is no regular file.")
+            raise Unreadable(f"{path} is not a regular file.")
     except OSError as error:
         raise Unreadable(f"{path} cannot be read ({error.strerror}).") from None
     answer = _asked(path)
@@ -64,7 +64,7 @@ def read(path: Path) -> Held:
         return Held(path, signatures={name: _signature(name, ends) for name, ends in answer["signatures"].items()})
     config = parsed(path, answer["config"])
     if "class_name" not in config:
-        raise Unreadable(f"{path} has a configuration that describes no model.")
+        raise Unreadable(f"The configuration in {path} does not describe a model.")
     compiled = parsed(path, answer["compiled"]) if answer.get("compiled") else config.get("compile_config")
     return Held(path, config, compiled if isinstance(compiled, dict) else None)
 
@@ -82,7 +82,7 @@ def _asked(path: Path) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         raise Unreadable(f"{path} took more than {3 * SECONDS} seconds to read.") from None
     except ValueError:
-        raise Unreadable(f"{path} broke the process that reads it (exit code {done.returncode}).") from None
+        raise Unreadable(f"{path} crashed the process that reads it (exit code {done.returncode}).") from None
 
 
 _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])|(,)', re.DOTALL)
@@ -96,15 +96,15 @@ def parsed(path: Path, text: str) -> dict[str, Any]:
         count += bool(opened) + bool(comma)
         depth += bool(opened) - bool(closed)
         if depth > MOST_DEPTH:
-            raise Unreadable(f"{path} has a configuration that is nested more than {MOST_DEPTH} deep.")
+            raise Unreadable(f"The configuration in {path} is nested more than {MOST_DEPTH} levels deep.")
         if count > MOST_VALUES:
-            raise Unreadable(f"{path} has a configuration of more than {MOST_VALUES:,} values.")
+            raise Unreadable(f"The configuration in {path} has more than {MOST_VALUES:,} values.")
     try:
         made = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Unreadable(f"{path} has a configuration that is no JSON ({str(error)[:120]}).") from None
+        raise Unreadable(f"The configuration in {path} is not valid JSON ({str(error)[:120]}).") from None
     if not isinstance(made, dict):
-        raise Unreadable(f"{path} has a configuration that describes no model.")
+        raise Unreadable(f"The configuration in {path} does not describe a model.")
     return made
 
 

@@ -93,16 +93,16 @@ def _directory(path: str) -> None:
         if 0xFFFF in (count, length & 0xFFFF) and wide >= 0 and len(tail) >= wide + 56:
             count, length = struct.unpack_from("<QQ", tail, wide + 32)
     if count > MOST_MEMBERS or length > MOST_DIRECTORY:
-        raise Unreadable(f"lists {count:,} members in a directory of {length:,} bytes, and {MOST_MEMBERS:,} are read at most")
+        raise Unreadable(f"lists {count:,} members in a directory of {length:,} bytes, but at most {MOST_MEMBERS:,} are read")
 
 
 def _member(archive: Any, member: Any) -> str:
     if member.flag_bits & 1:
         raise Unreadable("is encrypted")
     if member.compress_type not in (0, 8):
-        raise Unreadable("is packed in a way that Keras does not use")
+        raise Unreadable("uses a compression method that Keras does not use")
     if member.file_size > MOST_TEXT:
-        raise Unreadable(f"has a configuration of {member.file_size:,} bytes, and {MOST_TEXT:,} are read at most")
+        raise Unreadable(f"has a configuration of {member.file_size:,} bytes, but at most {MOST_TEXT:,} are read")
     import zlib
 
     try:
@@ -123,12 +123,12 @@ def hierarchical(path: str) -> dict[str, Any]:
     try:
         import h5py
     except ImportError:
-        raise Unreadable("is an HDF5 file, and h5py is not here: type pip install h5py") from None
+        raise Unreadable("is an HDF5 file, but h5py is not installed: run pip install h5py") from None
     try:
         with h5py.File(path, "r") as file:
             config = _attribute(file, "model_config")
             if config is None:
-                raise Unreadable("holds weights and no model")
+                raise Unreadable("contains weights but no model")
             return {"config": config, "compiled": _attribute(file, "training_config")}
     except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:
         raise Unreadable(f"is a damaged HDF5 file ({_first(error)})") from None
@@ -142,7 +142,7 @@ def _attribute(file: Any, name: str) -> str | None:
     value = file.attrs[name]
     value = value.tobytes() if hasattr(value, "tobytes") and not isinstance(value, bytes) else value
     if not isinstance(value, (bytes, str)):
-        raise Unreadable(f"has a {name} that is no text")
+        raise Unreadable(f"has a {name} that is not text")
     if len(value) > MOST_TEXT:
         raise Unreadable(f"has a {name} of more than {MOST_TEXT:,} bytes")
     return value if isinstance(value, str) else _text(value)
@@ -224,7 +224,7 @@ def _shape(data: Any, span: tuple[int, int]) -> list[int | None] | None:
             size = next((held for _, held in _fields(data, value, numbers=(1,))), 0)
             axes.append(None if size >= 1 << 63 else size)
     if len(axes) > MOST_RANK:
-        raise ValueError(f"a tensor of {len(axes)} axes")
+        raise ValueError(f"a tensor with {len(axes)} dimensions")
     return axes
 
 
@@ -239,7 +239,7 @@ def _fields(data: Any, span: tuple[int, int], spans: tuple[int, ...] = (), numbe
         key, at = _varint(data, at, end)
         number, kind = key >> 3, key & 7
         if (number in spans and kind != 2) or (number in numbers and kind != 0):
-            raise ValueError("a field of it has another type")
+            raise ValueError("a field has the wrong type")
         if kind == 0:
             value, at = _varint(data, at, end)
             if number in numbers:
@@ -254,7 +254,7 @@ def _fields(data: Any, span: tuple[int, int], spans: tuple[int, ...] = (), numbe
         elif kind in (1, 5):
             at += 8 if kind == 1 else 4
         else:
-            raise ValueError("it is no protocol buffer")
+            raise ValueError("it is not a protocol buffer")
 
 
 def _varint(data: Any, at: int, end: int) -> tuple[int, int]:
@@ -277,7 +277,7 @@ def _text(data: bytes) -> str:
     try:
         return data.decode("utf-8").rstrip("\0")
     except UnicodeDecodeError:
-        raise Unreadable("has a configuration that is no UTF-8 text") from None
+        raise Unreadable("has a configuration that is not UTF-8 text") from None
 
 
 def _first(error: BaseException) -> str:
@@ -296,7 +296,7 @@ def main() -> None:
     except OSError as error:
         answer = {"error": f"cannot be read ({error.strerror})"}
     except (MemoryError, RecursionError):
-        answer = {"error": "takes more memory to read than a model's file does"}
+        answer = {"error": "takes more memory to read than a model file should"}
     sys.stdout.buffer.write(json.dumps(answer).encode())
 
 

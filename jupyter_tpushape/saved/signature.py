@@ -21,10 +21,10 @@ def serving(held: Held) -> Callable[[], Any]:
     found = held.signatures.get(NAME)
     if found is None or not found.inputs or not found.outputs:
         others = ", ".join(sorted(name for name in held.signatures if not name.startswith("__")))
-        raise Unreadable(f"{held.path} is no SavedModel that serves under {NAME}" + (f"; it has {others[:200]}." if others else "."))
+        raise Unreadable(f"{held.path} is not a SavedModel with the signature {NAME}" + (f"; it has {others[:200]}." if others else "."))
     for name, spec in {**found.inputs, **found.outputs}.items():
         if not spec.dtype or spec.shape is None:
-            raise Unreadable(f"{held.path} has a tensor in its signature ({name[:80]}) of which the dtype or the rank is not told.")
+            raise Unreadable(f"{held.path} has a tensor in its signature ({name[:80]}) whose dtype or rank is unknown.")
     inputs, outputs = found.inputs, found.outputs
 
     def build() -> Any:

@@ -76,7 +76,7 @@ def _one(package: str, value: dict[str, Any]) -> None:
     if name in ("TFOpLambda", "SlicingOpLambda") and not allowed.computes(inner.get("function") if isinstance(inner, dict) else None):
         raise Refused(f"the function {str(inner.get('function') if isinstance(inner, dict) else inner)[:80]}")
     if name == "InstanceProperty" and not _plain_attribute(inner):
-        raise Refused("an attribute of a tensor by its name")
+        raise Refused("a tensor attribute accessed by name")
 
 
 def _plain_attribute(inner: Any) -> bool:
@@ -100,12 +100,12 @@ def _ends(layers: list[Any]) -> None:
     for call, givers in needs.items():
         for giver in givers:
             if giver[0] not in entries:
-                raise Refused(f"a call of {call[0][:60]} on {giver[0][:60]}, which is not there")
+                raise Refused(f"a call of {call[0][:60]} on {giver[0][:60]}, which does not exist")
     waiting = {call: [giver for giver in givers if giver in needs] for call, givers in needs.items()}
     while waiting:
         ready = [call for call, givers in waiting.items() if not any(giver in waiting for giver in givers)]
         if not ready:
-            raise Refused(f"a circle of calls at {next(iter(waiting))[0][:60]}")
+            raise Refused(f"a cycle of calls at {next(iter(waiting))[0][:60]}")
         for call in ready:
             del waiting[call]
 

@@ -45,7 +45,7 @@ class Suggestion:
         mesh = " × ".join(f"{axis} {count}" for axis, count in self.candidate.mesh.items())
         if not self.fits:
             return f"{self.name} ({mesh}): {self.said}"
-        return f"{self.name} ({mesh}): {size(self.bytes)} on each device, which sends {size(self.sent)} a step"
+        return f"{self.name} ({mesh}): {size(self.bytes)} on each device, which sends {size(self.sent)} per step"
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Suggestions:
 
     def __repr__(self) -> str:
         lines = [f"{number}. {one}" for number, one in enumerate(self.tried, 1)]
-        rest = f"As compiled for {self.target}, the {self.program} program. Less traffic and less memory are not less time: that only a run says."
+        rest = f"Compiled for {self.target}, the {self.program} program. Less traffic and memory do not always mean less time; only a run can show that."
         return "\n".join([*lines, rest])
 
 
@@ -95,15 +95,15 @@ def suggest_layout(
     planned_for, asked = target(tpu), limits(compile_timeout, None)
     first = examine(Program(model, data, planned_for, None, batch_size))
     if first.adapter is None or first.model is None:
-        raise BadProgram("There is no model to lay out: the program breaks before it is made. Trace it first.")
+        raise BadProgram("There is no model to suggest layouts for: building it fails. Trace the program first.")
     if first.adapter.backend.replicated:
-        raise ValueError("A layout is one of Keras on JAX: set KERAS_BACKEND=jax before Keras is imported.")
+        raise ValueError("Layouts require Keras on JAX. Set KERAS_BACKEND=jax before importing Keras.")
     rows = first.sample.batch if first.sample is not None else None
     variables = [(str(one.path), tuple(int(n) for n in one.shape)) for one in first.adapter.variables(first.model)]
     found = list(candidates(variables, planned_for.replicas, int(rows or 0) or planned_for.replicas))
     if not found:
         raise ValueError(
-            f"A batch of {rows} divides over no mesh of {planned_for.replicas} devices: take a multiple of {planned_for.replicas}."
+            f"A batch of {rows} cannot be split over a mesh of {planned_for.replicas} devices. Use a multiple of {planned_for.replicas}."
         )
     tried, program = [], ""
     for one in found:

@@ -73,7 +73,7 @@ def test_a_key_that_is_not_a_whole_path_is_told_with_one_that_is():
 def test_meshes_as_they_are_typed():
     assert parse_mesh("batch=2, model=4") == {"batch": 2, "model": 4}
     for text in ("", "2x4", "batch=0", "batch=2,batch=4", "batch"):
-        with pytest.raises(ValueError, match='A mesh is written as its axes with their sizes, "batch=2,model=4"'):
+        with pytest.raises(ValueError, match='"batch=2,model=4"'):
             parse_mesh(text)
     mesh = Mesh((("batch", 2), ("model", 4)), "batch")
     assert mesh.shard((64, None, 8), ("batch", "", "model")) == (32, None, 2)
@@ -126,5 +126,5 @@ def test_a_mesh_and_a_layout_are_named_in_a_terminal(tmp_path, capsys):
     assert cli.main([*typed, "--mesh", "2x4"]) == 2
     assert cli.main([*typed, "--layout", f"{path}:LAYOUT"]) == 2
     said = capsys.readouterr().err.splitlines()
-    assert said[0] == "tpushape: v5e-8 has 8 devices, and the mesh (batch 2 × model 2) 4."
-    assert said[1].startswith("tpushape: A mesh is written as") and said[2].startswith("tpushape: A layout lies on a mesh")
+    assert all(part in said[0] for part in ("v5e-8 has 8 devices", "batch 2 × model 2", "4"))
+    assert "'2x4'" in said[1] and "--mesh" in said[2]

@@ -66,8 +66,11 @@ def test_a_distribution_brings_its_own_mesh(shell):
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("--tpu v5e-8 --mesh batch=2,model=2", "v5e-8 has 8 devices, and the mesh (batch 2 × model 2) 4."),
-        ("--mesh batch=2,model=4 --layout model", "A layout is a keras.distribution.LayoutMap, or a dict of its entries; got Functional."),
+        ("--tpu v5e-8 --mesh batch=2,model=2", "v5e-8 has 8 devices, but the mesh (batch 2 × model 2) has 4."),
+        (
+            "--mesh batch=2,model=4 --layout model",
+            "A layout must be a keras.distribution.LayoutMap or a dict of its entries, but got Functional.",
+        ),
         (
             "--mesh batch=2,model=4 --layout none_such",
             "There is no variable none_such here. Type the name of a variable that holds a layout map.",
