@@ -22,7 +22,7 @@ const ids = {
 /** Commands for palette, menus and shortcuts. */
 export const commands: JupyterFrontEndPlugin<void> = {
   id: "jupyter_tpushape:commands",
-  description: "Commands in the palette, the Kernel menu and the cells' context menu.",
+  description: "Commands in the palette, the Kernel menu and the context menu of cells.",
   autoStart: true,
   requires: [ITracer],
   optional: [ILocator, INotebookTracker, ICommandPalette, IMainMenu, ITranslator],

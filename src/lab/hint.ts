@@ -77,7 +77,7 @@ function button(text: string, act: () => void): HTMLButtonElement {
 
 export const hint: JupyterFrontEndPlugin<void> = {
   id: "jupyter_tpushape:hint",
-  description: "The line under a traceback, with Explain, Apply and Dismiss.",
+  description: "Shows a hint below a traceback, with Explain, Apply and Dismiss buttons.",
   autoStart: true,
   requires: [IRenderMimeRegistry],
   optional: [ITracer, ILocator, INotebookTracker, ITranslator],

@@ -75,7 +75,7 @@ export const tracer: JupyterFrontEndPlugin<ITracer> = {
 
 export const locator: JupyterFrontEndPlugin<ILocator> = {
   id: "jupyter_tpushape:locator",
-  description: "Goes from a report to the code it speaks of, marks cells with problems, applies fixes.",
+  description: "Opens the code of a finding, marks cells with problems, and applies fixes.",
   autoStart: true,
   provides: ILocator,
   requires: [ITracer],

@@ -186,7 +186,7 @@ def test_watching_says_what_changed(window: Window, lab: Lab) -> None:
     expect(panel.locator(".tpushape-Report .tps")).to_be_visible()
     window.run_cell(4)
     expect(window.cell(4)).to_contain_text("tpushape ▸")
-    said = re.compile(r"^Fixed: .* → ")
+    said = re.compile(r"Fixed: .* → ")
     expect(window.cell(4).locator(".jp-OutputArea")).to_have_text(said)
     expect(panel.get_by_role("status")).to_have_text(said)
     expect(window.cell(4).locator(".jp-InputPrompt .tpushape-Change, .jp-InputArea-prompt .tpushape-Change").first).to_have_text(said)

@@ -127,7 +127,7 @@ def test_a_page_that_lost_the_script_says_what_to_do(page: Page, flows: ModuleTy
     widget = ReportWidget(flows.conv_lstm())
     page.set_content("<!doctype html><html lang=en><body><div id=output-area></div>")
     page.evaluate(COLAB, [str(widget._esm), {"code": "IPY_MODEL_gone"}, {}])
-    assert page.locator("#output-area").text_content() == "The picture's code is not kept in this notebook: run the cell again."
+    assert page.locator("#output-area").text_content() == "The view's code is not saved in this notebook: run the cell again."
 
 
 def test_the_page_asks_for_the_module_that_python_has(flows: ModuleType, tmp_path: Path) -> None:
