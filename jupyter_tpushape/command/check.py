@@ -1,4 +1,4 @@
-"""``tpushape check``: traces what was named, writes the report, and says by the exit code whether something serious was found."""
+"""``tpushape check``: traces a model, writes the report, and sets the exit code."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .quiet import import_backend
 from .usage import UsageError
 
 FORMATS = {"json": ".json", "html": ".html", "md": ".md", "svg": ".svg"}
-# Files that are read as data; a file of any other kind is one of Python.
+# Files that are read as data; any other file is a Python file.
 SAVED = (".keras", ".h5", ".hdf5")
 FOR_TOOLS = ("sarif", "github")
 
 
 def check(options: Any) -> int:
-    """Returns 0 where nothing serious was found, else 1."""
+    """Returns 0 if there is no serious problem, else 1."""
     _sensible(options)
     with Aside(), no_way_out():
         report = _report(options)
@@ -38,10 +38,10 @@ def check(options: Any) -> int:
 
 
 def _sensible(options: Any) -> None:
-    """What can be said of the options before anything heavy is imported.
+    """Checks the options before anything heavy is imported.
 
     Raises:
-        UsageError: where they make no sense.
+        UsageError: if they make no sense.
     """
     for typed in (options.model, options.data, options.output):
         try:
@@ -82,7 +82,7 @@ def _is_notebook(place: str) -> bool:
 
 
 def _places(options: Any) -> None:
-    """The files and names that were typed, as far as they can be looked at without running anything."""
+    """The given files and names, as far as they can be checked without running anything."""
     typed = Path(options.model)
     if _is_notebook(options.model):
         return
@@ -150,7 +150,7 @@ def _distribution(options: Any) -> Any:
 
 
 def _chooses_backend(place: str) -> bool:
-    """Whether a program picks Keras' backend itself, which it can only do before anybody imports Keras."""
+    """Whether a program selects the Keras backend itself, which works only before Keras is imported."""
     file = Path(place.rpartition(":")[0])
     try:
         return file.suffix == ".py" and "KERAS_BACKEND" in file.read_text(encoding="utf-8", errors="replace")
@@ -179,7 +179,7 @@ def _text(report: Any, *, to_file: bool) -> str:
 
     from ..views.text import to_text
 
-    # Of the stream that the report goes to, which is not where the program prints meanwhile.
+    # Of the stream for the report; the program itself prints to another one.
     console = Console(file=sys.__stdout__)
     if to_file or sys.__stdout__ is None or not console.is_terminal:
         return to_text(report)

@@ -1,4 +1,4 @@
-"""``tpushape compiler``: the TPU compiler's own folder, made and removed when it is asked for."""
+"""``tpushape compiler``: installs and removes the TPU compiler in a separate folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .usage import UsageError
 
 
 def install(options: Any) -> int:
-    """Makes the folder and says where it is, and how the worker finds it where that is not the usual place."""
+    """Installs into the folder, and prints where it is and how to use it if it is not the default one."""
     from ..compilers import bridge
     from ..compilers.install import CannotInstall, folder, install
 

@@ -1,4 +1,4 @@
-"""``tpushape completion``: a script for the shell, made from the parser itself, so that it knows all that the parser knows."""
+"""``tpushape completion``: a shell script, generated from the parser."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def completion(options: Any) -> int:
-    """Prints the script; the user's start-up file sources it."""
+    """Prints the script; the user's startup file sources it."""
     words = _words(options.parser)
     print({"bash": _bash, "zsh": _zsh, "fish": _fish}[options.shell](words))
     return 0
@@ -19,7 +19,7 @@ Words = dict[str, dict[str, tuple[str, ...] | None]]
 
 
 def _words(parser: argparse.ArgumentParser) -> Words:
-    """Of each command its options, each with the values that it takes (``None``: it takes none, ``()``: any)."""
+    """For each command its options, each with its values (``None``: no value, ``()``: any value)."""
     from ..replicas import SLICES
     from ..rules import rules
 

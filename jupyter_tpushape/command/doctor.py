@@ -1,4 +1,4 @@
-"""``tpushape doctor``: what is installed, what is missing, and the command for it. Imports none of it."""
+"""``tpushape doctor``: shows what is installed, what is missing, and how to install it. Imports none of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from .quiet import configured
 
 _EXTRA = 'pip install "jupyter_tpushape[{}]"'
-# What it is for, the module, the command where it is missing.
+# Purpose, module, and the command that installs it.
 _PARTS = (
     ("frameworks", "tensorflow", _EXTRA.format("tensorflow")),
     ("frameworks", "jax", _EXTRA.format("jax")),
@@ -38,7 +38,7 @@ _OLDEST = {
 
 
 def doctor(_: Any) -> int:
-    """Prints one line a part; returns 0 also where optional parts are missing."""
+    """Prints one line per part; returns 0 even if optional parts are missing."""
     from .. import __version__
 
     print(f"{'jupyter_tpushape':20} {__version__}")
@@ -67,7 +67,7 @@ def _parts() -> Iterator[str]:
 
 
 def _tpu() -> Iterator[str]:
-    """Where this machine has a TPU, or its image is made for one: what of what is installed can use it."""
+    """If this machine has a TPU, or an image made for one: which installed packages can use it."""
     from .images import tpu_lines
 
     lines = tpu_lines()
@@ -77,7 +77,7 @@ def _tpu() -> Iterator[str]:
 
 
 def _compiler() -> Iterator[str]:
-    """The TPU compiler's parts may stand in a folder of their own, which TensorFlow does not see."""
+    """The parts of the TPU compiler, which may be in a separate folder that TensorFlow does not see."""
     from ..compilers import bridge
 
     yield "\nTPU compiler"
@@ -89,7 +89,7 @@ def _compiler() -> Iterator[str]:
 
 
 def version_of(module: str) -> str | None:
-    """Its distribution's version; ``""`` where it has none, ``None`` where there is no such module."""
+    """The version of its distribution; ``""`` if it has none, ``None`` if there is no such module."""
     try:
         if importlib.util.find_spec(module) is None:
             return None
@@ -120,7 +120,7 @@ def _places() -> Iterator[str]:
 
 
 def _usable(backend: str) -> str:
-    """What to type where models cannot be traced on the backend that Keras will take."""
+    """What to do if models cannot be traced on the configured Keras backend."""
     there = [name for name in ("tensorflow", "jax") if version_of(name) is not None]
     if backend in there:
         return ""
@@ -130,7 +130,7 @@ def _usable(backend: str) -> str:
 
 
 def _extension() -> str:
-    """Whether JupyterLab finds the extension, by its own word; slow, and so only asked where JupyterLab is."""
+    """Whether JupyterLab finds the extension; slow, so only called if JupyterLab is installed."""
     if version_of("jupyterlab") is None:
         return "JupyterLab is not installed; the magic and the widget work without it"
     try:

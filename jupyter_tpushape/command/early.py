@@ -1,4 +1,4 @@
-"""What was typed, checked against the files alone: a slip of the keyboard is answered before anything heavy is imported."""
+"""Checks the arguments against the files alone, before anything heavy is imported."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 
 from .usage import UsageError
 
-# What may bind a name in ways that the text does not show.
+# What may define a name in ways that the text does not show.
 _HIDDEN = ("globals", "setattr", "exec", "eval", "vars", "locals", "__getattr__")
 
 
 def check_saved(place: str) -> None:
-    """That a model's file is there.
+    """Checks that a model's file exists.
 
     Raises:
-        UsageError: where it is not.
+        UsageError: if it does not.
     """
     if not os.path.exists(place):  # noqa: PTH110
         near = _near_file(Path(place))
@@ -26,10 +26,10 @@ def check_saved(place: str) -> None:
 
 
 def check_place(place: str) -> None:
-    """That ``file.py:name`` names a file that is there, and a name that it can make.
+    """Checks that ``file.py:name`` names an existing file and a name that it may define.
 
     Raises:
-        UsageError: where it does not.
+        UsageError: if it does not.
     """
     path, _, name = place.rpartition(":")
     if not path or not name:
@@ -58,7 +58,7 @@ def _near_file(path: Path) -> str:
 
 
 def _bound(file: Path) -> dict[str, bool] | None:
-    """The names that a file may bind, and whether each is a function or class of its own; ``None`` where the text does not tell."""
+    """The names that a file may define, and whether each is a function or class; ``None`` if the text does not tell."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):

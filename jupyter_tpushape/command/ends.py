@@ -1,4 +1,4 @@
-"""How a command ends: an exit code for each way, and one line for those that are no verdict."""
+"""How a command ends: an exit code for each case, and one line for errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GRACE = 0.7
 
 
 def ended(run: Callable[[], int]) -> int:
-    """Runs a command and returns its exit code; whatever it raises is told in one line."""
+    """Runs a command and returns its exit code; reports any error in one line."""
     try:
         return run()
     except UsageError as error:
@@ -33,7 +33,7 @@ def ended(run: Callable[[], int]) -> int:
         said("Interrupted.")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of a pipe has seen enough, as of `tpushape rules | head`.
+        # The reader closed the pipe, as with `tpushape rules | head`.
         hang_up()
         return CLEAN
     except RecursionError:
@@ -57,7 +57,7 @@ def ended(run: Callable[[], int]) -> int:
     except SystemExit:
         raise
     except BaseException as error:
-        # No exception of ours, nor of Python's: the program's own.
+        # The program's own exception.
         said(f"The program raises {type(error).__name__}, and nothing catches it: fix that first.")
         return USAGE
 
@@ -67,7 +67,7 @@ _LIMITS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 
 def _is_programs(error: BaseException) -> bool:
-    """Whether the program's own code raised: in a trace function of its own, in a signal's handler, in what it has put in a library's place."""
+    """Whether the user's own code raised: in a trace function, in a signal handler, or in a patched library."""
     from ..sources.others import is_users
 
     trace = error.__traceback__
@@ -77,7 +77,7 @@ def _is_programs(error: BaseException) -> bool:
 
 
 def _misuse() -> tuple[type[Exception], ...]:
-    """What is raised where a model or its data are not what can be traced."""
+    """The exceptions for a model or data that cannot be traced."""
     from ..examine import BadProgram
     from ..sources import BadData
     from ..trace.frameworks import MissingBackend
@@ -99,7 +99,7 @@ def _fault(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def no_way_out() -> Iterator[None]:
-    """The program that is looked at cannot end the process with a code that reads as a verdict."""
+    """Stops the program from ending the process with an exit code that looks like a result."""
     real, own = os._exit, os.getpid()
     _STARTED[:] = [own]
 
@@ -117,13 +117,13 @@ def no_way_out() -> Iterator[None]:
 
 
 def only_one() -> None:
-    """Ends a process that the program has forked and that came back to us: the one that was started writes the report."""
+    """Ends a process that the program has forked: only the original process writes the report."""
     if os.getpid() != _STARTED[0]:
         _LEAVE(USAGE)
 
 
 def stand() -> None:
-    """The standard streams are there: what is opened in the place of a closed one would be written to as if it were it."""
+    """Makes sure that the standard streams are open: a file opened in place of a closed one would be written to."""
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
@@ -138,7 +138,7 @@ def answer_soon() -> None:
     """Ctrl-C ends the process within a second, also inside code in C that looks up late."""
     if threading.current_thread() is not threading.main_thread() or os.name != "posix":
         return
-    # What is registered first runs last.
+    # Functions that are registered first run last.
     atexit.register(_leave_at_once)
     with contextlib.suppress(ValueError, OSError, RuntimeError):
         if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -188,7 +188,7 @@ def _leave_at_once() -> None:
 
 
 def done(code: int) -> None:
-    """The command has its exit code: from here on an interrupt ends the process with that, and says nothing."""
+    """The command has its exit code: from here on, an interrupt ends the process with it, silently."""
     _Done.code = code
     if threading.current_thread() is threading.main_thread():
         with contextlib.suppress(ValueError, OSError):

@@ -1,4 +1,4 @@
-"""``tpushape explain``: what a message means, told by the rules; where none knows it, that is said."""
+"""``tpushape explain``: explains an error message, using the rules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LIBRARY = re.compile(r"site-packages|dist-packages|lib/python3|<frozen|__autogr
 
 
 def explain(options: Any) -> int:
-    """Returns 0 where the message is known, 1 where it is not. The id of a rule shows the rule."""
+    """Returns 0 if a rule matches the message, else 1. The id of a rule shows that rule."""
     from ..rules import RULES
     from ..rules.messages import meanings
 
@@ -60,7 +60,7 @@ def _wrapped(text: str, indent: str = "         ") -> str:
 
 
 def _own_line(text: str) -> str:
-    """The innermost frame that is no library's."""
+    """The innermost frame that is not in a library."""
     own = [match for match in _FRAME.finditer(text) if not _LIBRARY.search(match[0])]
     if not own:
         return ""

@@ -1,4 +1,4 @@
-"""Which TPU a machine has, if any, and what of what is installed here can use it; told from files and packages, nothing is imported."""
+"""Which TPU a machine has, if any, and which installed packages can use it; reads files and package metadata only, and imports nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WHEEL = 'pip install "tensorflow-tpu==2.20.*" (the last release; it includes lib
 
 
 def tpu_lines(root: Path = Path("/")) -> list[str]:
-    """What to do for a TPU on this machine; empty where there is none and no image is made for one."""
+    """What to do for a TPU on this machine; empty if there is none, and the image is not made for one."""
     found = {name: _version(name) for name in ("google-colab", "tensorflow-tpu", "tensorflow", "tensorflow-cpu", "jax", "libtpu")}
     kaggle = "KAGGLE_KERNEL_RUN_TYPE" in os.environ or (root / "kaggle").is_dir()
     image = "Colab" if found["google-colab"] else "Kaggle" if kaggle else ""
@@ -34,7 +34,7 @@ def tpu_lines(root: Path = Path("/")) -> list[str]:
         return lines
     plain = next((f"{name} {found[name]}" for name in ("tensorflow", "tensorflow-cpu") if found[name]), "")
     sees = f"{plain} cannot use a TPU" if plain else "not installed"
-    # On these images the JAX that is there fits the chips; another TensorFlow would bring another libtpu.
+    # On these images, the installed JAX matches the chips; another TensorFlow would install another libtpu.
     lines.append(f"{'TensorFlow':18} {sees}: {JAX if image or found['jax'] else WHEEL}")
     return lines
 

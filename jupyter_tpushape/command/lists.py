@@ -9,7 +9,7 @@ from .usage import UsageError
 
 
 def targets(_: Any) -> int:
-    """One line a slice that can be planned for."""
+    """Prints one line per TPU slice."""
     from ..replicas import SLICES
 
     for name, entry in SLICES.items():
@@ -22,7 +22,7 @@ def targets(_: Any) -> int:
 
 
 def rules(options: Any) -> int:
-    """One line a rule, or one rule in full."""
+    """Prints one line per rule, or one rule."""
     from ..rules import rules as every
 
     found = [rule for rule in every() if options.rule in (None, rule.id)]

@@ -1,4 +1,4 @@
-"""From what is typed to objects: ``file.py:name``, saved models, specs."""
+"""From command-line arguments to objects: ``file.py:name``, saved models, specs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .quiet import import_backend
 from .usage import UsageError
 
 _SPEC = re.compile(r"\s*(?:(?P<name>[A-Za-z_][\w./-]*)=)?(?P<shape>[\d?,\sNone()]*?)\s*:\s*(?P<dtype>[a-z]+\d*)\s*")
-# TensorFlow keeps sizes in 64 bits, and counts elements in them.
+# TensorFlow stores sizes and numbers of elements in 64 bits.
 MOST_AXIS = 2**53
 DTYPES = (
     "float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool", "string",
@@ -24,7 +24,7 @@ DTYPES = (
 
 
 def load(place: str) -> Any:
-    """The object that ``file.py:name`` names; the file is executed."""
+    """The object that ``file.py:name`` names; executes the file."""
     path, _, name = place.rpartition(":")
     if not path or not name:
         raise UsageError(f"{place} does not name an object: use file.py:name, such as train.py:make_model.")
@@ -66,12 +66,12 @@ def _module(file: Path) -> Any:
 
 
 def saved_model(place: str, *, compiled: bool = True, batched: bool = True) -> Any:
-    """A function that makes the model of a file or folder. The file is read as data, and runs nothing.
+    """A function that builds the model of a file or folder. The file is read as data, and no code in it runs.
 
-    ``compiled``: whether it is compiled as the file says. ``batched``: whether something else says how large a batch is.
+    ``compiled``: whether to compile it as the file says. ``batched``: whether the batch size is known from elsewhere.
 
     Raises:
-        UsageError: where the file cannot be read, or names code that is not Keras' own.
+        UsageError: if the file cannot be read, or contains code that is not part of Keras.
     """
     from ..saved import Broken, Refused, Unreadable, builder, read
 
@@ -99,7 +99,7 @@ def input_spec(texts: list[str]) -> Any:
     """Specs from ``"32,224,224,3:float32"``; ``name=...`` for inputs by name, ``?`` for an unknown axis.
 
     Raises:
-        UsageError: where one cannot be read.
+        UsageError: if one is not valid.
     """
     found: list[tuple[str, Any]] = []
     for text in texts:

@@ -1,4 +1,4 @@
-"""``tpushape check notebook.ipynb --execute``: its cells run up to the model, or to the first training call, in a scratch kernel."""
+"""``tpushape check notebook.ipynb --execute``: runs the cells in a scratch kernel, up to the model or to the first training call."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _FINISH = "__import__('jupyter_tpushape.notebook.scratch', fromlist=['finish']).
 
 
 def report_of(options: Any) -> Report:
-    """The report on what the notebook makes.
+    """The report for a notebook.
 
     Raises:
-        UsageError: where running it was not asked for, where no kernel can be had, where a cell raises for reasons of its own.
+        UsageError: without ``--execute``, without a kernel, or if a cell raises an unrelated error.
     """
     place, _, model = options.model.partition(".ipynb")
     path, model = Path(place + ".ipynb"), model.lstrip(":")
@@ -65,7 +65,7 @@ def report_of(options: Any) -> Report:
 
 def _cells(path: Path) -> list[str]:
     try:
-        # A pipe would be waited for, and a device read without an end.
+        # A pipe would block, and a device has no end.
         if path.exists() and not path.is_file() and not path.is_dir():
             raise UsageError(f"{path} is not a regular file.")
         with path.open("rb") as file:
@@ -104,12 +104,12 @@ def _run(path: Path, cells: list[str], asked: dict[str, Any], limit: float) -> t
     from jupyter_client.manager import KernelManager
 
     with tempfile.TemporaryDirectory(prefix="tpushape-") as scratch:
-        # A kernel of this very interpreter, whatever kernels are installed.
+        # A kernel of this interpreter, whatever kernels are installed.
         spec = Path(scratch) / "tpushape"
         spec.mkdir()
         argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
         (spec / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": "scratch", "language": "python"}), encoding="utf-8")
-        # Over a socket file where the system has them, so that no port is opened.
+        # Over a socket file if the system supports it, so that no port is opened.
         local = {"transport": "ipc", "ip": str(Path(scratch) / "kernel")} if os.name == "posix" else {}
         manager = KernelManager(
             **local, kernel_name="tpushape", kernel_spec_manager=KernelSpecManager(kernel_dirs=[scratch], ensure_native_kernel=False),
@@ -137,11 +137,11 @@ def _run(path: Path, cells: list[str], asked: dict[str, Any], limit: float) -> t
 
 
 def _reply(client: Any, alive: Callable[[], bool], sent: str, limit: float, dead: str) -> dict[str, Any]:
-    """The kernel's answer to what was sent.
+    """The kernel's reply.
 
     Raises:
-        TimeoutError: where the time is up first.
-        UsageError: where the kernel ends first; ``dead`` is what is said then.
+        TimeoutError: if the time is up first.
+        UsageError: if the kernel stops first, with the message ``dead``.
     """
     end = time.monotonic() + limit
     while True:
@@ -162,7 +162,7 @@ def _walk(
     client: Any, alive: Callable[[], bool], path: Path, cells: list[str], asked: dict[str, Any], limit: float, answer: Path
 ) -> tuple[Report, dict[int, int]]:
     def run(code: str, *, kept: bool = False, ask: str = "", what: str = "Tracing the model") -> dict[str, Any]:
-        # Outputs of the notebook's own are nobody's business here.
+        # The outputs of the notebook are not needed.
         sent = client.execute(
             code, silent=False, store_history=kept, user_expressions={"reached": ask} if ask else None,
             allow_stdin=False, stop_on_error=False,
@@ -206,7 +206,7 @@ def _line(text: Any) -> str:
 
 
 def _to_lines_of_file(report: Report, path: Path, cells: list[str], numbers: dict[int, int]) -> None:
-    """``In[3]:2`` as a line of the .ipynb file, which is what annotations point to."""
+    """Converts ``In[3]:2`` to a line of the .ipynb file, for annotations."""
     lines = list(_lines(path, cells))
     for finding in report.findings:
         where = finding.location
@@ -217,7 +217,7 @@ def _to_lines_of_file(report: Report, path: Path, cells: list[str], numbers: dic
 
 
 def _lines(path: Path, cells: list[str]) -> Iterator[list[int]]:
-    """Of each code cell the numbers of the file's lines that hold its lines, in order."""
+    """For each code cell, the numbers of the file's lines that contain its lines, in order."""
     rows = path.read_text(encoding="utf-8").splitlines()
     at = 0
     for cell in cells:

@@ -1,4 +1,4 @@
-"""What a command says: a report on stdout and lines on stderr, in any encoding, and none of what the program itself prints."""
+"""The output of a command: a report on stdout and messages on stderr, in any encoding, without the program's own output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from ..flow.text import clean, line, uncommanding
 from .usage import UsageError
 
-# For a terminal that has letters and no signs.
+# For a terminal without symbols.
 _SIGNS = {
     "✓": "ok", "✖": "x", "◆": "*", "▲": "!", "·": "-", "│": "|", "░": ".", "⋮": ":", "←": "<-", "→": "->", "×": "x", "…": "...", "▸": ">",
     "◐": "~", "–": "-", "\u2014": "-", "“": '"', "”": '"', "’": "'", "‘": "'", "\ufffd": "?",
@@ -38,18 +38,18 @@ codecs.register_error(_PLAIN, _plainly)
 codecs.register_error(_JSON, _as_json)
 codecs.register_error(_MARKUP, codecs.xmlcharrefreplace_errors)
 _ERRORS = {"json": _JSON, "sarif": _JSON, "html": _MARKUP, "svg": _MARKUP}
-# Control characters that JSON lets stand and a terminal obeys.
+# Control characters that JSON allows and a terminal interprets.
 _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def said(text: object) -> None:
-    """One line beside the report. A name of the program's in it moves no cursor and begins no line."""
+    """One line on stderr. Names from the program cannot move the cursor or start a new line."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         print(uncommanding(f"tpushape: {line(text)}"), file=sys.stderr, flush=True)
 
 
 def harmless(text: str, form: str) -> str:
-    """A report as a terminal or a log may be shown it."""
+    """A report that is safe to show in a terminal or a log."""
     if form in ("json", "sarif"):
         text = _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
         return re.sub(r"##(?=\w*\[)", r"#\\u0023", text)
@@ -62,10 +62,10 @@ def harmless(text: str, form: str) -> str:
 
 
 def written(text: str, form: str = "text") -> None:
-    """Writes a report to stdout, whatever its encoding. A reader that has gone has seen enough.
+    """Writes a report to stdout, whatever its encoding. A closed pipe is not an error.
 
     Raises:
-        UsageError: where it cannot be written.
+        UsageError: if it cannot be written.
     """
     stream = sys.stdout
     if stream is None:
@@ -92,7 +92,7 @@ def written(text: str, form: str = "text") -> None:
 
 
 def hang_up() -> None:
-    """Nothing more goes to stdout, where nobody reads it: the interpreter would fail to flush it at its end."""
+    """Closes stdout if nobody reads it: otherwise the interpreter would fail to flush it at exit."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         if sys.__stdout__ is not None and sys.stdout is sys.__stdout__:
@@ -102,7 +102,7 @@ def hang_up() -> None:
 
 @contextlib.contextmanager
 def lenient() -> Iterator[None]:
-    """Signs that stdout or stderr cannot encode are put in letters."""
+    """Replaces characters that stdout or stderr cannot encode."""
     changed: list[tuple[Any, str]] = []
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure") and getattr(stream, "errors", "") in ("strict", "surrogateescape"):
@@ -117,9 +117,9 @@ def lenient() -> Iterator[None]:
 
 
 class Aside:
-    """While the program runs, what it writes to stdout goes to stderr: Python's prints, C++'s, and those of processes that it starts.
+    """While the program runs, its output to stdout goes to stderr: from Python, from C++, and from processes that it starts.
 
-    Afterwards both streams are what they were, whatever the program has put in their place.
+    Afterwards both streams are what they were, whatever the program has replaced.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""``tpushape port``: a program for TPUStrategy as one of Keras 3 on JAX, as a diff, with what is left to do by hand."""
+"""``tpushape port``: ports a TPUStrategy program to Keras 3 on JAX, as a diff, and lists what to change by hand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .usage import UsageError
 
 
 def port(options: Any) -> int:
-    """Returns 0 where nothing is left to do and nothing differs, else 1."""
+    """Returns 0 if nothing is left to do and nothing differs, else 1."""
     from ..port import port as ported
 
     path = Path(options.program)

@@ -1,4 +1,4 @@
-"""The backend that a program needs; TensorFlow without its start-up lines, which go to the terminal before any setting can quiet them."""
+"""Imports the backend that a program needs, without TensorFlow's startup messages, which are printed before any setting can stop them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .usage import UsageError
 
 
 def configured() -> str:
-    """The backend that Keras 3 will take: as the environment or its own file says."""
+    """The backend that Keras 3 will use, from the environment or its configuration file."""
     chosen = os.environ.get("KERAS_BACKEND")
     if chosen:
         return chosen
@@ -27,10 +27,10 @@ def configured() -> str:
 
 
 def import_backend() -> None:
-    """Imports what Keras stands on, quietly. On JAX a check takes the CPU, and leaves the machine's chips to those who train.
+    """Imports the Keras backend quietly. On JAX, a check uses the CPU and leaves the machine's chips free.
 
     Raises:
-        UsageError: where it is not here.
+        UsageError: if it is not installed.
     """
     backend = configured()
     if backend == "jax":
@@ -46,12 +46,12 @@ def import_backend() -> None:
 
 
 def import_tensorflow() -> None:
-    """Imports TensorFlow, and shows what it said only where that fails. A check needs no GPU and takes none.
+    """Imports TensorFlow, and shows its messages only if that fails. A check uses no GPU.
 
-    TensorFlow reads the choice of a Keras when it is first used, so a program that is run later can still make it.
+    TensorFlow selects the Keras version at first use, so a program that runs later can still choose it.
 
     Raises:
-        UsageError: where there is no TensorFlow.
+        UsageError: if TensorFlow is not installed.
     """
     if "tensorflow" in sys.modules:
         return
@@ -68,7 +68,7 @@ def import_tensorflow() -> None:
 
 @contextlib.contextmanager
 def _held_back() -> Iterator[None]:
-    """What is written to file descriptor 2 is kept, and told only where the block raises."""
+    """Captures file descriptor 2, and shows it only if the block raises."""
     sys.stderr.flush()
     with tempfile.TemporaryFile() as kept:
         real = os.dup(2)

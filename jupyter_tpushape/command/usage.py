@@ -1,5 +1,5 @@
-"""What a command says when it cannot do what was typed."""
+"""The error for arguments that do not work."""
 
 
 class UsageError(Exception):
-    """What was typed cannot be done; the message says what to type."""
+    """The arguments do not work; the message says what to use instead."""

@@ -23,18 +23,18 @@ TARGET = "jupyter_tpushape"
 
 _open: dict[str, Any] = {}
 _cancelled: set[str] = set()
-# The thread of each trace that runs.
+# The thread of each running trace.
 _threads: dict[str, int] = {}
-# Traces that were taken back before they began; far more than a person can click.
+# Traces that were cancelled before they started; far more than a person can click.
 MOST_CANCELLED = 1000
 
 
 class Cancelled(KeyboardInterrupt):
-    """The user took the trace back; handled everywhere as Ctrl-C is."""
+    """The user cancelled the trace; handled like Ctrl-C."""
 
 
 def register(shell: Any = None) -> bool:
-    """Registers the comm target with a running kernel and says whether there is one."""
+    """Registers the comm target with a running kernel; returns whether there is one."""
     if shell is None:
         from IPython import get_ipython
 
@@ -54,7 +54,7 @@ def register(shell: Any = None) -> bool:
 
 
 def unregister(shell: Any) -> None:
-    """Takes the comm target back and closes what is open."""
+    """Removes the comm target and closes open comms."""
     manager = getattr(getattr(shell, "kernel", None), "comm_manager", None)
     if manager is not None and TARGET in manager.targets:
         manager.targets.pop(TARGET)
@@ -142,7 +142,7 @@ def _answer(request: Request, shell: Any, progress: Any) -> dict[str, Any]:
 
 
 def _make_way(ask: str) -> None:
-    """Ends a trace that runs on another thread, where a cell of the user's waits for that thread; one that has not begun never does."""
+    """Cancels a trace on another thread if a cell is waiting for that thread; a trace that has not started never starts."""
     thread = _threads.pop(ask, None)
     if thread is not None and thread != threading.get_ident():
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Cancelled))
@@ -157,20 +157,20 @@ def _take_back(ask: str) -> None:
 
 
 def _ended(ask: str) -> None:
-    """A trace is through. Where it was just told to make way, it waits for that here, so that nothing behind it is hit."""
+    """A trace has ended. If it was just cancelled, this waits for the cancellation, so that it does not hit later code."""
     if _threads.pop(ask, None) is None:
         for _ in range(500):
             time.sleep(0.01)
 
 
 def _failed(shell: Any) -> str:
-    """The hint about the cell that ran last, where it failed over shapes."""
+    """The hint about the last cell, if it failed with a shape error."""
     extension = getattr(shell, "_tpushape", None)
     return extension.said if extension is not None and extension.error is not None and extension.count == extension.running else ""
 
 
 def _changed(shell: Any, request: Request, report: Any) -> str:
-    """What is other than in the report before, in a sentence; a mended cell is compared with what it was when it failed."""
+    """The difference to the previous report in one sentence; a fixed cell is compared with its failure."""
     extension = getattr(shell, "_tpushape", None)
     if extension is None:
         return ""
@@ -212,7 +212,7 @@ def _report(request: Request, shell: Any, progress: Any) -> Any:
 
 
 def _named(names: str, namespace: dict[str, Any]) -> Any:
-    """The variable of that name, or a tuple of several (``"x, y"``); never an expression that is evaluated."""
+    """The variable of that name, or a tuple of several (``"x, y"``); never evaluates an expression."""
     found = []
     for name in filter(None, (part.strip() for part in names.split(","))):
         if name not in namespace:

@@ -22,7 +22,7 @@ def register(shell: Any) -> None:
 
 
 def unregister(shell: Any) -> None:
-    """Takes it away again."""
+    """Removes the completer."""
     table = shell.strdispatchers.get("complete_command")
     for key in ("%tpushape", "%%tpushape"):
         if table is not None:
@@ -53,12 +53,12 @@ def complete(shell: Any, event: Any) -> list[str]:
 
 
 def own_names(shell: Any) -> list[str]:
-    """What the user has named in this kernel."""
+    """The names that the user has defined in this kernel."""
     return [name for name in shell.user_ns if not name.startswith("_") and name not in shell.user_ns_hidden]
 
 
 def meant(line: str, error: Exception) -> str:
-    """The options that were likely meant by those that an error names; ``""`` where it names none."""
+    """The options that the user probably meant; ``""`` if the error names none."""
     words = [word.partition("=")[0] for word in line.split() if word.startswith("--")]
     near = [
         close[0] for word in words if word not in OPTIONS and word in str(error) and (close := get_close_matches(word, OPTIONS, 1, 0.7))

@@ -1,4 +1,4 @@
-"""``%tpushape watch model data``: a trace after each cell that changed either, in one place."""
+"""``%tpushape watch model data``: traces again after each cell that changed either, and updates one output."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .tell import rich, tell
 
 
 class Live:
-    """Traces two names again when what they stand for has changed, and says what changed."""
+    """Traces two names again when their values have changed, and reports the difference."""
 
     def __init__(self, shell: Any, magics: Any, names: list[str], chosen: dict[str, Any]) -> None:
         self.shell, self.magics, self.names, self.chosen = shell, magics, names, chosen
@@ -47,9 +47,9 @@ MOST_KEPT = 50
 
 
 def keep(reports: dict[str, Any], model: str, report: Any) -> Any:
-    """Keeps a model's report, and gives the one that it is compared with.
+    """Stores a model's report, and returns the report to compare it with.
 
-    That is the report of what failed last, where this is what failed, and else the model's own on this data and target.
+    That is the report of the last failure if it is about the same code, and otherwise the model's previous report on this data and target.
     """
     failed = reports.get("")
     before = reports.pop(model, None)
@@ -81,7 +81,7 @@ def _fingerprint(value: Any) -> Any:
 
 
 def changed(before: Any, now: Any) -> str:
-    """What changed between two reports, in a sentence or two; ``""`` where nothing did."""
+    """What changed between two reports, in one or two sentences; ``""`` if nothing changed."""
     if before is None:
         return ""
     old = [finding for finding in before.findings if finding.serious]
@@ -97,7 +97,7 @@ def changed(before: Any, now: Any) -> str:
 
 
 def _alike(one: Finding, other: Finding) -> bool:
-    """Whether two reports say the same of a program, whatever its nodes are numbered."""
+    """Whether two findings are the same, regardless of node ids."""
     return one.rule == other.rule and one.fact == other.fact
 
 

@@ -109,7 +109,7 @@ class TpuShapeMagics(Magics):
         self._show(report, "", options, progress)
 
     def _show(self, report: Any, text: str, options: Any, progress: Progress) -> None:
-        """Writes the report where a path was given, and shows it: its picture, or where that cannot be, ``text`` or its own."""
+        """Saves the report if a path was given, and shows it: as the interactive view, or as ``text`` or its own text."""
         if options.save:
             try:
                 print(f"Report written to {report.save(options.save)}")
@@ -155,12 +155,12 @@ class TpuShapeMagics(Magics):
         with in_variables(self.shell, names[1] if len(names) > 1 else "", data):
             report = trace(model, data, **chosen)
         if report.replacement is not None and len(names) > 1 and names[1].isidentifier():
-            # What was drawn from the user's iterator is given back under its own name.
+            # The variable then yields the elements that were drawn from the user's iterator again.
             self.shell.user_ns[names[1]] = report.replacement
         return report
 
     def _distribution(self, options: Any, target: str | None) -> Any:
-        """What ``--mesh`` and ``--layout`` plan."""
+        """The distribution that ``--mesh`` and ``--layout`` plan."""
         from ..replicas import typed
 
         layout = self._value(options.layout, "a layout map", "--layout LAYOUT") if options.layout is not None else None
@@ -201,7 +201,7 @@ class TpuShapeMagics(Magics):
             raise UsageError(f"Cannot read {text} as {kind} ({type(error).__name__}: {error}): use {example}.") from None
 
     def _broken_since(self, name: str) -> bool:
-        """Whether the cell that failed last would have made this anew, and has not since."""
+        """Whether the last failed cell would have redefined this name, and has not done so since."""
         made = assigned([text for text in self.shell.user_ns.get("In", ()) if isinstance(text, str)]).get(name)
         return self.extension.error is not None and name in assigned_in(self.extension.source) and made == self.extension.count
 
@@ -240,7 +240,7 @@ class TpuShapeMagics(Magics):
 
 
 def _quote(line: str) -> str:
-    """Keeps ``(x, y)`` together as one argument, and leaves out a comment behind it all, as Python does."""
+    """Keeps ``(x, y)`` together as one argument, and removes a trailing comment, as Python does."""
     parts, depth, out, quote = [], 0, "", ""
     for character in line:
         if character == "#" and not quote and depth == 0 and (not out or out[-1] == " "):
@@ -271,7 +271,7 @@ def _target(name: str | None) -> str | None:
 
 
 def _check_limits(options: Any) -> None:
-    """What a compiler cannot be asked with is a slip of the keyboard too."""
+    """Reports compiler options that cannot work."""
     if options.compile_batches and options.compile != "tpu":
         raise UsageError("--compile-batches needs the TPU compiler: use --compile tpu --compile-batches.")
     if options.compile is None:
@@ -285,7 +285,7 @@ def _check_limits(options: Any) -> None:
 
 
 def _check_loss(name: str | None) -> None:
-    """A loss that no framework of this process knows is a slip of the keyboard."""
+    """Reports a loss that no loaded framework knows."""
     from ..trace.frameworks import loaded
 
     adapters = loaded() if name else []
@@ -300,12 +300,12 @@ def _check_loss(name: str | None) -> None:
 
 
 def _asked_here(message: str) -> str:
-    """What a message tells to type, as one types it in a notebook."""
+    """A message with its call of ``trace`` replaced by the magic."""
     return re.sub(r"use trace\(.*", "use %tpushape model data.", message)
 
 
 def show(report: Any, progress: Progress) -> None:
-    """The widget where one can run, the MIME bundle elsewhere; in the place of the progress, where some was shown."""
+    """The widget if one can run, otherwise the MIME bundle; replaces the progress line if there is one."""
     try:
         from ..views.widget import ReportWidget
 

@@ -1,4 +1,4 @@
-"""How a line of ours reaches the user: rich where the front end shows more than text, plain on stderr elsewhere."""
+"""How a message reaches the user: as HTML if the front end can show it, otherwise as text on stderr."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def tell(shell: Any, said: str, *, todo: str = "", hint: dict[str, Any] | None =
 
 
 class Progress:
-    """What takes long is said while it lasts, and is gone when it has ended."""
+    """A progress line for long steps, removed at the end."""
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell

@@ -1,4 +1,4 @@
-"""Findings -> candidate edits -> fixes that were tried, ranked."""
+"""Findings -> candidate edits -> verified fixes, ranked."""
 
 from .layouts import mend
 from .search import propose, suggest

@@ -1,7 +1,7 @@
-"""What is other in the flow of a program that was traced again with a fix in it.
+"""How the flow of a program with a fix differs from the flow without it.
 
-The two flows are of two runs: nodes have other ids, and automatic names may count on. What stands at the same
-place in the same order is taken for the same node.
+The two flows are from two runs: nodes have different ids, and automatic names may have different counts. Nodes at the same
+place in the same order are treated as the same node.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ENDS = frozenset({"input", "loss", "output", "split"})
 
 
 def after_of(before: Flow, now: Flow) -> After | None:
-    """The difference between two flows; ``None`` where it is too large to be carried along."""
+    """The difference between two flows; ``None`` if it is too large to store."""
     name_axes(now)
     same = _aligned(before.nodes, now.nodes)
     home = {node.id: same.get(node.id, f"+{node.id}") for node in now.nodes}
@@ -41,8 +41,8 @@ def _key(node: Node) -> tuple[str, ...]:
 
 
 def _aligned(before: Sequence[Node], now: Sequence[Node]) -> dict[str, str]:
-    """For the nodes of now that were there before: the id that they had."""
-    # A flow that was cut short has its output before its loss, a whole one behind it.
+    """For each node that existed before: its previous id."""
+    # In an incomplete flow, the output comes before the loss; in a complete one, after it.
     ends = {node.kind: node.id for node in before if node.kind in ("loss", "output")}
     single = all(sum(node.kind == kind for node in flow) <= 1 for kind in ("loss", "output") for flow in (before, now))
     pairs = {node.id: ends[node.kind] for node in now if single and node.kind in ends}
@@ -61,7 +61,7 @@ def _aligned(before: Sequence[Node], now: Sequence[Node]) -> dict[str, str]:
 
 
 def _other(node: Node, old: Node | None, home: dict[str, str]) -> Node | None:
-    """The node as the document carries it, where it is new or other than it was."""
+    """The node as stored in the document, if it is new or changed."""
     if old is not None and (old.op, old.params, _config(old)) == (node.op, node.params, _config(node)):
         return None
     if old is not None and node.op == old.op and node.kind in _ENDS:
@@ -77,7 +77,7 @@ def _config(node: Node) -> dict[str, Any]:
 
 
 def _edges(before: Sequence[Edge], now: Sequence[Edge], home: dict[str, str]) -> tuple[list[AfterEdge], list[Spec], set[str]]:
-    """Edges that are new or carry another tensor, their specs, and the ids of the old ones that are still there."""
+    """Edges that are new or carry a different tensor, their specs, and the ids of old edges that still exist."""
     exact: dict[tuple[str, str, str], Edge] = {(edge.source, edge.target, edge.label): edge for edge in before}
     loose: dict[tuple[str, str], Edge] = {(edge.source, edge.target): edge for edge in before}
     changed: list[AfterEdge] = []

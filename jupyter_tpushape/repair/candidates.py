@@ -1,7 +1,7 @@
-"""From a finding and the specs on both sides to edits worth trying, the likeliest first.
+"""From a finding and the specs on both sides to candidate edits, the most likely first.
 
-Order is a prior, by what an expert would reach for: at the cause rather than at the symptom, one edit
-rather than two, nothing thrown away. Verification has the last word.
+The order is what an expert would try: at the cause rather than at the symptom, one edit rather than two, and nothing
+thrown away. Verification decides.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from .makers import (
 
 @dataclass(frozen=True)
 class Candidate:
-    """Edits to try, what they are called, and why they stand where they stand."""
+    """Edits to try, with a title and a reason."""
 
     title: str
     edits: tuple[Edit, ...]
@@ -52,7 +52,7 @@ class Candidate:
 
 
 def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
-    """Every candidate for a finding, in the order in which they are tried."""
+    """Every candidate for a finding, in the order of the trials."""
     makers = (*_FIRST, *_MAKERS.get(finding.rule, (layers.general,)))
     if evidence.raised is not None and finding.rule in _AT_THE_LINE:
         makers = (
@@ -85,7 +85,7 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
     return found
 
 
-# Raised by an operation or a layer that a line of the user's own calls.
+# Raised by an operation or a layer that a line in the user's code calls.
 _AT_THE_LINE = frozenset(
     {
         "op-shapes",
@@ -102,7 +102,7 @@ _AT_THE_LINE = frozenset(
         "rnn-states",
     }
 )
-# Where these see their own fault, it is the cause of whatever else was said.
+# If one of these recognizes its problem, that is the cause of the finding.
 _FIRST: tuple[Any, ...] = (batching.batch_dataset, inputs.regrouped, inputs.exchanged)
 _MAKERS: dict[str, tuple[Any, ...]] = {
     "missing-batch-axis": (entry.add_batch_axis,),

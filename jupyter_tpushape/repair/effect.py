@@ -1,4 +1,4 @@
-"""What a fix changes: shapes before and after, and the parameters that it adds."""
+"""The effect of a fix: shapes before and after, and added parameters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..flow import Effect, show_shape
 
 
 def effect_of(seen: Examined, again: Examined) -> Effect:
-    """The effect of what was traced again on what was traced before."""
+    """The effect of an edit, from the examined programs before and after."""
     before = next((spec.shape for _, spec in seen.evidence.outputs), None)
     after = next((spec.shape for _, spec in again.evidence.outputs), None)
     old, new = _parameters(seen), _parameters(again)
@@ -25,7 +25,7 @@ def effect_of(seen: Examined, again: Examined) -> Effect:
 
 
 def _parameters(seen: Examined) -> int | None:
-    """How many parameters a model has; ``None`` where it is not built, or broke before all of its layers were."""
+    """The number of parameters of a model; ``None`` if it is not built, or failed before all layers were built."""
     if seen.model is None or seen.evidence.where == "build":
         return None
     if seen.evidence.where and not getattr(seen.model, "built", False):

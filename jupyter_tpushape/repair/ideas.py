@@ -1,4 +1,4 @@
-"""What cannot be tried here and is still of use: ideas, each with the reason why it is no fix yet."""
+"""Ideas: fixes that cannot be tried here, each with the reason."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _rows(evidence: Evidence) -> Ideas:
 
 
 def _own_loss(evidence: Evidence) -> Ideas:
-    """The loss function's own operation, where labels and predictions are not what it stumbles over."""
+    """The loss function's own operation, if labels and predictions are not the cause."""
     node = evidence.failed
     ends = [spec.shape for _, spec in (*evidence.y, *evidence.outputs)]
     if node is None or node.kind != "op" or len(ends) != 2 or not ends[0] or not ends[1] or ends[0] not in (ends[1], ends[1][:-1]):
@@ -82,7 +82,7 @@ def _own_loss(evidence: Evidence) -> Ideas:
 
 
 def _same_count(evidence: Evidence) -> Ideas:
-    """One shape for both sides of a function of the user's own, where they hold the same number of values."""
+    """One shape for both arguments of a custom function, if they have the same number of values."""
     if len(evidence.y) != 1 or len(evidence.outputs) != 1:
         return
     y, p = evidence.y[0][1].shape, evidence.outputs[0][1].shape
@@ -105,7 +105,7 @@ def _class_weights(fact: ClassesAsWeights) -> Ideas:
 
 
 def _metric(evidence: Evidence) -> Ideas:
-    """Labels and predictions of one shape in a metric, where they differ."""
+    """Labels and predictions of one shape in a metric, if they differ."""
     y = {spec.shape for _, spec in evidence.y}
     if y and not y & {spec.shape for _, spec in evidence.outputs}:
         yield (
@@ -115,7 +115,7 @@ def _metric(evidence: Evidence) -> Ideas:
 
 
 def _own_labels(evidence: Evidence, fact: NoLabels) -> Ideas:
-    """The inputs themselves as labels, where the outputs have their shape."""
+    """The inputs themselves as labels, if the outputs have their shape."""
     if fact.alike:
         how = "ds.map(lambda x: (x, x))" if evidence.sample is not None and evidence.sample.kind == "dataset" else "yield x, x"
         yield f"Use each batch as its own labels: {how}", "Not tried: tpushape cannot tell whether the model should reproduce its inputs."
@@ -143,7 +143,7 @@ _STEP = "Not tried: tpushape does not edit custom training steps. Trace the step
 
 
 def _average(evidence: Evidence, finding: Finding) -> Ideas:
-    """How the loss of a step is divided by the whole batch."""
+    """How to divide the loss of a training step by the global batch size."""
     batch = evidence.split.batch if evidence.split is not None else None
     size = f"global_batch_size={batch}" if batch else "global_batch_size=..."
     fact = finding.fact

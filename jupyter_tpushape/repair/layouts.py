@@ -1,4 +1,4 @@
-"""Fixes of a layout map, in the map's own source: another key or other axes, tried by laying the model's variables with them."""
+"""Fixes of a layout map in its own source: another key or other axes, tried by laying out the model's variables again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .text.source import NoPlace, Source, nodes, parents
 
 
 def mend(seen: Examined, findings: list[Finding]) -> None:
-    """Puts fixes into the findings of a layout map that say by themselves what would hold."""
+    """Adds fixes to the findings of a layout map that determine their own solution."""
     held: Laid | None = seen.evidence.facts.get("layout")
     if held is None:
         return
@@ -29,7 +29,7 @@ def mend(seen: Examined, findings: list[Finding]) -> None:
 
 
 def _changes(finding: Finding) -> Iterator[tuple[str, Entry, Entry]]:
-    """What to do, with the entry as it is and as it would be."""
+    """What to do, with the current entry and the new one."""
     fact = finding.fact
     if isinstance(fact, KeyUnused) and fact.key_for:
         yield f"Make the key match full paths: {fact.key_for!r}", Entry(fact.key, fact.axes), Entry(fact.key_for, fact.axes)
@@ -60,7 +60,7 @@ def _tried(seen: Examined, held: Laid, finding: Finding, title: str, old: Entry,
 
 
 def _better(before: Laid, after: Laid) -> bool:
-    """Whether no variable loses its layout to the change, and none is laid in a way that would raise."""
+    """Whether no variable loses its layout, and no new layout would raise an error."""
     for path, shape, _, _ in after.variables:
         axes = after.axes(path)
         if axes is None or len(axes) > len(shape) or after.mesh.undivided(shape, axes):
@@ -71,7 +71,7 @@ def _better(before: Laid, after: Laid) -> bool:
 
 
 def _written(seen: Examined, old: Entry, new: Entry) -> tuple[str, str, str]:
-    """``(patch, file, cell)``: the change where the map's source is known and leaves no choice, else what to write."""
+    """``(patch, file, cell)``: the change if the source of the map is known and unambiguous, otherwise the lines to write."""
     for file in _files(seen):
         try:
             source = Source.read(file)
@@ -83,7 +83,7 @@ def _written(seen: Examined, old: Entry, new: Entry) -> tuple[str, str, str]:
 
 
 def _files(seen: Examined) -> Iterator[str]:
-    """The texts that may hold the map: of the functions that were handed over, and of the line that asked."""
+    """The texts that may contain the map: those of the given functions, and of the line that started the trace."""
     found = [getattr(getattr(one, "__code__", None), "co_filename", "") for one in (seen.program.model, seen.program.data)]
     found.append(seen.program.handed[0] if seen.program.handed is not None else "")
     yield from dict.fromkeys(file for file in found if file)
@@ -101,7 +101,7 @@ def _change(source: Source, old: Entry, new: Entry) -> None:
 
 
 def _value(source: Source, key: ast.Constant) -> ast.AST:
-    """The layout that stands with a key: of ``map[key] = layout``, or in a dict."""
+    """The layout for a key: of ``map[key] = layout``, or in a dict."""
     above = parents(source.tree)
     node: ast.AST = key
     for _ in range(4):

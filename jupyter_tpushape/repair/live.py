@@ -1,6 +1,6 @@
-"""A builder for a model that is already there: the same layers, made again from their configuration.
+"""A builder for an existing model: the same layers, recreated from their configuration.
 
-Weights are carried over by name and shape once the edited model stands.
+Weights are copied by name and shape once the edited model is built.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from ..flow import CannotRebuild
 
 
 def builder_of(adapter: Any, model: Any) -> Callable[[], Any]:
-    """A callable that makes a model like this one, compiled like this one.
+    """A function that builds a model like this one, compiled in the same way.
 
     Raises:
-        CannotRebuild: where the class does not tell how it was made.
+        CannotRebuild: if the class does not provide its configuration.
     """
     if not adapter.is_model(model):
         raise CannotRebuild("A single layer cannot be rebuilt: trace the model that contains it.")
@@ -96,7 +96,7 @@ def _compile(adapter: Any, model: Any, made: Any) -> None:
 
 
 def carry_weights(model: Any, made: Any) -> int:
-    """Copies weights of layers that have the same name and shapes; returns how many layers were carried."""
+    """Copies the weights of layers that have the same name and shapes; returns the number of layers."""
     old = {layer.name: layer for layer in _layers(model)}
     carried = 0
     for layer in _layers(made):

@@ -1,7 +1,7 @@
-"""What an edit does to the meaning of a program that runs with it.
+"""Whether an edit changes the meaning of a program that runs with it.
 
-Shapes that agree are not enough: samples, pixels, classes and steps must stay what they were. What cannot be shown to keep the
-meaning is offered as an idea, with the question that decides it.
+Matching shapes are not enough: samples, pixels, classes and steps must stay what they were. An edit whose effect on the meaning
+is unknown is offered as an idea, with a question to the user.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Check = Callable[[Evidence, Evidence, Edit], Iterator[Question]]
 
 
 def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> list[Question]:
-    """What must be known before the edits may be called a fix; nothing where the meaning is kept."""
+    """What the user must decide before the edits count as a fix; empty if the meaning is kept."""
     found = [question for edit in edits for check in _CHECKS for question in check(before, after, edit)]
     return [*dict.fromkeys(found), *_inputs_lost(before, after)]
 
@@ -32,8 +32,8 @@ def questions(before: Evidence, after: Evidence, edits: tuple[Edit, ...]) -> lis
 
 
 def _inputs_lost(before: Evidence, after: Evidence) -> Iterator[Question]:
-    """An input that nothing reads any more."""
-    # What a step of the user's own reads does not end in an output or a loss of Keras'.
+    """Inputs that nothing reads any more."""
+    # The inputs of a custom training step do not end in an output or a loss of Keras.
     own = "train_step" in (after.facts.get("overrides") or ())
     was = _unread(before.flow, own)
     lost = [name for name in _unread(after.flow, own) if name not in was]
@@ -42,7 +42,7 @@ def _inputs_lost(before: Evidence, after: Evidence) -> Iterator[Question]:
 
 
 def _unread(flow: Flow, own: bool) -> list[str]:
-    """The inputs from which no way leads to an output or a loss, or in a step of the user's ``own`` to what a layer or operation makes."""
+    """Inputs that do not reach an output or a loss, or in a custom training step (``own``), the result of a layer or operation."""
     above: dict[str, list[str]] = {}
     for edge in flow.edges:
         above.setdefault(edge.target, []).append(edge.source)
@@ -65,7 +65,7 @@ def _unread(flow: Flow, own: bool) -> list[str]:
 
 
 def _classes(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """As many outputs as a label has values, where these values are no classes."""
+    """As many outputs as a label has values, if these values are not classes."""
     config = edit.config if isinstance(edit, (LayerConfig, InsertLayer)) else {}
     width = config.get("units") or config.get("filters")
     if not isinstance(width, int) or width < 2 or not any(kind_of(node) == "categorical" for node in after.losses()):
@@ -83,7 +83,7 @@ def _stats(evidence: Evidence, path: KeyPath) -> Any:
 
 
 def _numbers(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """The place of the largest value, where it is not the only one."""
+    """The index of the largest value, if it is not the only one."""
     if not isinstance(edit, Transform) or edit.operation != "argmax":
         return
     stats = _stats(before, (edit.role, *edit.path))
@@ -99,7 +99,7 @@ def _numbers(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question
 
 
 def _merges(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """A merge along another axis."""
+    """A merge along a different axis."""
     if not isinstance(edit, LayerConfig) or "axis" not in edit.config:
         return
     node = next((item for item in after.flow.nodes if item.name == edit.target), None)
@@ -121,7 +121,7 @@ def _channels(node: Node | None, rank: int) -> int:
 
 
 def _scrambled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """A reshape that cuts across the axes of what it reads."""
+    """A reshape that mixes the axes of its input."""
     if isinstance(edit, Transform) and edit.operation == "reshape_rows":
         row = next((spec.shape for path, spec in (*before.x, *before.y) if path == (edit.role, *edit.path)), None)
         target = tuple(edit.arguments["shape"])
@@ -137,7 +137,7 @@ def _scrambled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questi
 
 
 def _projected(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """Scores of each position against others, taken for channels."""
+    """Scores of each position against others, treated as channels."""
     if not isinstance(edit, InsertLayer) or not edit.layer_class.startswith(("Conv", "Dense")) or before.failed is None:
         return
     for edge in before.failed_inputs():
@@ -165,7 +165,7 @@ def _compares(flow: Flow, node: Node) -> bool:
 
 
 def _folded(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """Axes of a picture folded into its channels."""
+    """Axes of an image merged into its channels."""
     if not isinstance(edit, InsertLayer) or edit.layer_class != "Reshape" or len(edit.config.get("target_shape", ())) < 3:
         return
     shape, target = _given(after, edit), tuple(edit.config["target_shape"])
@@ -178,7 +178,7 @@ def _folded(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]
 
 
 def _pooled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """A mean over axes of which no layer says what they are."""
+    """A mean over axes whose meaning no layer indicates."""
     if not isinstance(edit, ReplaceLayer) or "GlobalAveragePooling" not in edit.layer_class or "1D" in edit.layer_class:
         return
     node = next((item for item in before.flow.nodes if item.name == edit.target), None)
@@ -193,7 +193,7 @@ def _pooled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]
 
 
 def _given(after: Evidence, edit: InsertLayer) -> Shape | None:
-    """What the new layer reads, batch axis left out."""
+    """The input of the new layer, without the batch axis."""
     target = tuple(edit.config.get("target_shape", ()))
     for node in after.flow.nodes:
         if node.op == "Reshape" and tuple(node.config.get("target_shape") or ()) == target:
@@ -203,7 +203,7 @@ def _given(after: Evidence, edit: InsertLayer) -> Shape | None:
 
 
 def crosses(shape: Shape, target: Shape) -> bool:
-    """Whether a reshape neither only splits axes nor only folds neighbours."""
+    """Whether a reshape does more than split axes or merge neighboring ones."""
     have = set(accumulate((int(n or 0) for n in shape if n != 1), mul))
     want = set(accumulate((int(n or 0) for n in target if n != 1), mul))
     return bool(have) and bool(want) and not (have <= want or want <= have)
@@ -213,7 +213,7 @@ def crosses(shape: Shape, target: Shape) -> bool:
 
 
 def _rows(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
-    """Rows cut off, so that arrays of different lengths fit."""
+    """Rows dropped so that arrays of different lengths match."""
     if isinstance(edit, Transform) and edit.arguments.get("cut") and edit.arguments.get("axis") == 0:
         yield "Is row i of each array the same sample? Only then is it safe to drop the rows after the end of the shortest array."
 

@@ -1,9 +1,8 @@
-"""The search: sequences of edits, each step driven by the finding that is left.
+"""The search for fixes: sequences of edits, where each step is chosen by the finding that is left.
 
-Verified means: the program was run again with the edits, on the same target, it reached every output and loss, nothing
-serious was left, and no label fell outside what the output can say. What is tried is the text that the user gets, where
-there is a text. What is not tried is an idea, and says so. What is shown depends on the program alone: trials are counted,
-not timed.
+Verified means: the program was run again with the edits, on the same target. It reached every output and loss, no serious finding
+was left, and no label was outside the range of the output. If there is source text, the patched text is what runs. Edits that
+were not tried are ideas. The result depends only on the program: trials are counted, not timed.
 """
 
 from __future__ import annotations
@@ -29,19 +28,19 @@ MOST_SHOWN = 5
 MOST_TRIED = 10
 ENOUGH = 3
 DEPTH = 4
-# Trials of a small program; a large one gets fewer, by its nodes.
+# The number of trials for a small program; a large one gets fewer, by its number of nodes.
 TRIALS, NODES = 40, 4000
 
 
-# How far a program comes before it raises.
+# How far a program gets before it raises.
 _PHASES = {"data": 0, "build": 1, "call": 2, "step": 3, "loss": 3, "metric": 4, "": 5}
 
 
 def propose(seen: Examined, findings: list[Finding]) -> None:
-    """Searches fixes for the serious findings and puts them into ``finding.fixes``; what is met behind them joins ``findings``.
+    """Searches fixes for the serious findings and stores them in ``finding.fixes``; problems found after a fix are appended to ``findings``.
 
-    One program, one fault at a time: the first serious finding is repaired first, and where others stay, more edits are
-    looked for with the first ones made. A fault without a fix gets ideas.
+    The first serious finding is repaired first. If others are left, more edits are searched on top of the first ones.
+    A finding without a fix gets ideas.
     """
     serious = [finding for finding in findings if finding.serious]
     search = Search(seen, serious)
@@ -49,7 +48,7 @@ def propose(seen: Examined, findings: list[Finding]) -> None:
         for number, finding in enumerate(serious):
             whole = next((fix for fix in serious[0].fixes if fix.verified), None) if number else None
             if whole is not None:
-                # Nothing serious is left with it, so it repairs this one too.
+                # It leaves no serious finding, so it repairs this one too.
                 finding.fixes = [whole]
                 continue
             search.repair(finding)
@@ -62,14 +61,14 @@ def propose(seen: Examined, findings: list[Finding]) -> None:
 
 
 def suggest(seen: Examined, findings: list[Finding]) -> None:
-    """Puts ideas into the serious findings of a step, whose text is not changed for a trial."""
+    """Adds ideas to the serious findings of a training step, whose text is not changed for trials."""
     for finding in findings:
         if finding.serious:
             finding.fixes = [Fix(title, reason=why) for title, why in ideas(seen.evidence, finding)][:MOST_SHOWN]
 
 
 class Search:
-    """One search over the faults of one program."""
+    """One search over the findings of one program."""
 
     def __init__(self, seen: Examined, known: Sequence[Finding] = ()) -> None:
         self.seen, self.known = seen, known
@@ -85,7 +84,7 @@ class Search:
         forget(self._aliases)
 
     def repair(self, finding: Finding) -> None:
-        """Tries the candidates for a fault in their order; then, where something stays behind them, further ones on top."""
+        """Tries the candidates for a finding in order; if a problem is left, tries further ones on top."""
         held: list[tuple[Candidate, Trial]] = []
         partial: list[tuple[Candidate, Trial]] = []
         rejected: list[str] = []
@@ -94,7 +93,7 @@ class Search:
             if i and self.left <= 0:
                 self.seen.limits.append(f"{len(tried) - i} more fixes were not tried because the program is large")
                 break
-            # Others to choose from are worth little: the first is the one that an expert would take.
+            # More alternatives are of little use: the first one is what an expert would choose.
             if (len(held) >= ENOUGH and not held[-1][1].edits[-1].either) or (len(held) > 1 and len(self.seen.evidence.flow.nodes) > 100):
                 break
             trial = self._try(first(self.seen), candidate)
@@ -118,7 +117,7 @@ class Search:
         finding.rejected = tuple([*rejected, *(f"{candidate.title} ({trial.left[0].rule} remains)" for candidate, trial in partial)][:4])
 
     def _asks(self, finding: Finding, candidate: Candidate, trial: Trial) -> bool:
-        """Whether it is not certain that the program still means the same; then it is an idea, with its question."""
+        """Whether the edit may change the meaning of the program; then it becomes an idea with a question."""
         assert trial.seen is not None
         asked = questions(self.seen.evidence, trial.seen.evidence, trial.edits)
         if asked:
@@ -126,7 +125,7 @@ class Search:
         return bool(asked)
 
     def _certain(self, finding: Finding, held: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:
-        """Without those of which several would do at one place: shapes do not say which of them is meant."""
+        """Removes alternatives that all work at one place: shapes do not tell which one is meant."""
         chosen: dict[object, list[tuple[Candidate, Trial]]] = {}
         for pair in held:
             if pair[1].edits[-1].either:
@@ -175,10 +174,10 @@ class Search:
         return []
 
     def _steps(self, partial: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:
-        """What mends this finding and no more: worth offering as a first step, with what comes next.
+        """Edits that repair only this finding: offered as a first step, with what comes next.
 
-        Only where the program comes further with it, or what is left was there before: an edit after which the same place
-        fails in another way went in a wrong direction.
+        Only if the program gets further, or if what is left was there before: an edit after which the same place
+        fails in another way is not an improvement.
         """
         known = {(other.rule, other.nodes) for other in self.known}
         steps = [
@@ -196,17 +195,17 @@ class Search:
         return steps
 
     def behind(self, known: list[Finding]) -> list[Finding]:
-        """The faults that were met behind a fix, as findings of their own."""
+        """The problems found after a fix, as separate findings."""
         found: list[Finding] = []
         for finding, title in self._met:
             if finding.serious and not any(other.rule == finding.rule for other in (*known, *found)):
-                # Its nodes are those of the program with the fix in it.
+                # Its nodes belong to the program with the fix.
                 finding.nodes, finding.edges, finding.location, finding.behind = (), (), None, title
                 found.append(finding)
         return found
 
     def ideas(self, finding: Finding) -> list[Fix]:
-        """What could not be tried, and why."""
+        """Fixes that could not be tried, with the reason."""
         found = [
             Fix(candidate.title, candidate.edits, reason=f"Not tried: {why}", patch=self._snippet(tuple(map(edit_of, candidate.edits))))
             for candidate, why in self.untried.get(id(finding), ())[:3]
@@ -247,13 +246,13 @@ class Search:
 
 
 def put_into_source(seen: Examined, fix: Fix) -> Fix:
-    """A fix that was found in another way, such as by compiling, with its text where that runs."""
+    """A fix that was found in another way, such as by compiling, with its source text if that runs."""
     edits = tuple(map(edit_of, fix.edits))
     trial = attempt(first(seen), edits)
     forget(trial.aliases)
     texts = trial.texts if trial.holds else {}
     if getattr(seen.sample, "kind", "") != "specs":
-        # Specs stand for data that is made elsewhere: there is nothing to write here.
+        # The data is given as specs only: there is no source to patch.
         fix.patch = snippet(seen, edits)
         if texts:
             fix.patch, fix.file, fix.cell = patch_of(texts)
@@ -263,13 +262,13 @@ def put_into_source(seen: Examined, fix: Fix) -> Fix:
 
 
 def snippet(seen: Examined, edits: tuple[Edit, ...]) -> str:
-    """What to write by hand, where no source is known."""
+    """The lines to add by hand if no source is known."""
     dataset = getattr(seen.sample, "kind", "") == "dataset"
     return "\n".join(line for edit in edits for line in edit.shown(dataset))
 
 
 def _again(trial: Trial, candidate: Candidate) -> bool:
-    """Whether layers would be put where a layer was put before, or at another branch of the same merge: one that undoes the other mends nothing."""
+    """Whether the candidate adds layers where layers were added before, or at another branch of the same merge: undoing an edit repairs nothing."""
     lines = {node.name: node.called for node in trial.seen.evidence.flow.nodes} if trial.seen is not None else {}
 
     def place(value: Value) -> tuple[object, ...]:
@@ -281,18 +280,18 @@ def _again(trial: Trial, candidate: Candidate) -> bool:
 
 
 def _same_line(before: Examined, after: Examined) -> bool:
-    """Whether the very expression that raised raises again, in whatever words."""
+    """Whether the same expression raises again, with any message."""
     one, other = before.evidence.raised, after.evidence.raised
     return one is not None and other is not None and (one.text, one.function) == (other.text, other.function)
 
 
 def further(trial: Trial) -> bool:
-    """Whether another expression of the user's raises than the one that was written anew."""
+    """Whether a different expression in the user's code raises than the one that was rewritten."""
     assert trial.seen is not None
     raised, last = trial.seen.evidence.raised, trial.edits[-1]
     return raised is not None and isinstance(last, Expression) and not any(text in raised.text for text in last.written())
 
 
 def _same(one: Finding, other: Finding) -> bool:
-    """Whether this is the fault that was to be repaired, and not another one behind it."""
+    """Whether this is the finding to repair, rather than another one after it."""
     return one.rule == other.rule and (one.fact == other.fact or one.nodes == other.nodes)

@@ -1,4 +1,4 @@
-"""Trying edits: in the program's own text where it is known, else while the live program is built again."""
+"""Tries edits: in the source text if it is known, otherwise while the live program is rebuilt."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _LEARNS_NOTHING = frozenset({"one-unit-softmax"})
 
 @dataclass
 class Trial:
-    """A program with edits made, as it was looked at.
+    """A program with edits, and its findings.
 
-    ``texts``: what ran, by the user's file or cell; empty without source. ``left``: what is still serious.
-    ``failed``: why there is nothing to look at, or ``""``; ``by_hand``: only because it cannot be tried here.
+    ``texts``: the text that ran, by file or cell; empty without source. ``left``: the serious findings that are left.
+    ``failed``: why the program could not be examined, or ``""``; ``by_hand``: only because it cannot be tried here.
     """
 
     seen: Examined | None
@@ -52,7 +52,7 @@ class Trial:
 
 
 def attempt(start: Trial, edits: tuple[Edit, ...]) -> Trial:
-    """Tries edits on top of a program that may have some already."""
+    """Tries edits on top of a program that may already have some."""
     assert start.seen is not None
     if start.proof != "live":
         try:
@@ -64,7 +64,7 @@ def attempt(start: Trial, edits: tuple[Edit, ...]) -> Trial:
 
 
 def first(seen: Examined) -> Trial:
-    """The program as it is, with nothing changed."""
+    """The program without changes."""
     return Trial(seen)
 
 
@@ -80,12 +80,12 @@ def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
         except NoPlace:
             raise
         except Exception as error:
-            # A source written in a way that was not thought of shows no place; the program itself is not at fault.
+            # An unexpected way of writing the source: there is no place for the edit, but the program is fine.
             raise NoPlace from error
     texts = {**start.texts, **{origin(file)[0]: source.text for file, source in text.sources.items() if source.changed}}
     if len(texts) != 1:
         raise NoPlace
-    # All edits together are one change of the program as it was found.
+    # All edits together are one change of the original program.
     root = start.root or start.seen
     rerun = Rerun(root, changed_text(root, texts))
     made = Trial(
@@ -102,7 +102,7 @@ def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
 
 def _looked_at(made: Trial, program: Any) -> Trial:
     try:
-        # What a framework warns of in a program that is only tried is not the user's to read.
+        # Warnings from a program that is only tried are not for the user.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             again = examine(program())
@@ -133,7 +133,7 @@ def _last(error: BaseException) -> str:
 
 
 def _live(start: Trial, edits: tuple[Edit, ...]) -> Trial:
-    """The builder called again with the hooks at work, or the data changed on its way in."""
+    """Calls the builder again with the hooks active, or changes the data as it is read."""
     every = (*start.edits, *edits)
     root = start.seen
     assert root is not None
@@ -142,12 +142,12 @@ def _live(start: Trial, edits: tuple[Edit, ...]) -> Trial:
 
 
 def _root(seen: Examined) -> Examined:
-    """The look that came before any edit."""
+    """The examined program before any edit."""
     return getattr(seen.program, "root", None) or seen
 
 
 def edited(seen: Examined, edits: tuple[Edit, ...]) -> Program:
-    """The program with edits: data is changed on its way in, the model is built again where it must be."""
+    """The program with edits: data is changed as it is read, and the model is rebuilt if necessary."""
     program, run = seen.program, Run(edits)
     changed = {"edits": run, "root": seen}
     if seen.model is not None and all(edit.data_only for edit in edits):
@@ -159,7 +159,7 @@ def edited(seen: Examined, edits: tuple[Edit, ...]) -> Program:
         from ..replicas import strategy_of
 
         builder = run.scoped(builder, strategy_of(seen.model, program.strategy))
-    # A layer that moves to the host changes both.
+    # Moving a layer to the host changes model and data.
     if (
         seen.sample is not None
         and seen.data is not None
@@ -170,7 +170,7 @@ def edited(seen: Examined, edits: tuple[Edit, ...]) -> Program:
 
 
 def _source(seen: Examined) -> Any:
-    """The data as it was handed over; what was drawn from a one-shot iterator is given back first."""
+    """The data as it was passed; elements drawn from a one-shot iterator are put back first."""
     if seen.data is None:
         return seen.program.data
     replacement = getattr(seen.sample, "replacement", None)
@@ -181,7 +181,7 @@ def _source(seen: Examined) -> Any:
 
 
 def rebuild(seen: Examined, edits: tuple[Edit, ...], texts: dict[str, str]) -> tuple[Any, Any]:
-    """Fresh model and data with the edits made, ready for ``fit``: from the patched text where there is one.
+    """New model and data with the edits, ready for ``fit``; from the patched text if there is one.
 
     Raises:
         CannotRebuild: with the reason.
@@ -212,7 +212,7 @@ def _in_whole_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
 
 
 def changed_text(seen: Examined, texts: dict[str, str]) -> Text:
-    """The program's text with whole files changed."""
+    """The program's text with whole files replaced."""
     text = Text(seen)
     for file, after in texts.items():
         source = Source.read(file)
@@ -252,7 +252,7 @@ def _built_again(seen: Examined, edits: tuple[Edit, ...]) -> tuple[Any, Run]:
 
 
 def _fresh(seen: Examined, model: Any) -> Any:
-    """A model of its own, so that training it does not change the user's."""
+    """A separate model, so that training it does not change the user's."""
     if adapter_for(seen.program.model) is not None:
         made = builder_of(seen.adapter, model)()
         carry_weights(model, made)

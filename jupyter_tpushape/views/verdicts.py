@@ -46,7 +46,7 @@ def _batches(verdict: Verdict) -> list[str]:
     words = [f"{', '.join(fitting)} compile" if fitting else "", f"{', '.join(refused)} do not" if refused else ""]
     safe = [one.rows for one in verdict.tried if one.fits and 0 < one.run <= verdict.hbm_bytes]
     if safe:
-        words.append(f"with the memory that a run needs in addition (an estimate): up to {safe[-1]:,}")
+        words.append(f"with extra memory for a run (an estimate): up to {safe[-1]:,}")
     return [f"rows on one core: {'; '.join(filter(None, words))}"]
 
 

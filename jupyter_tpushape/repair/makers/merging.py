@@ -75,7 +75,7 @@ def at_cause(evidence: Evidence, finding: Finding) -> Made:
         padding = "causal" if causal else "same"
         if "Transpose" in node.op:
             yield (
-                f"Scale {node.name} by its strides only: padding='same'",
+                f"Set padding='same' on {node.name}, so that only its strides change the size",
                 [configure(node.name, padding="same")],
                 f"{cause.before} becomes {cause.before * cause.stride}.",
             )

@@ -115,7 +115,7 @@ def repeated(evidence: Evidence, finding: Finding) -> Made:
             yield (
                 f"Repeat {short(item)} for each sample of {short(names[0])} at {line.at}",
                 [line.edit(item, f"{MODULE}.broadcast_to({IT}, ({rows}, {inner}))", line.module()).value],
-                "every sample is joined with the same row",
+                "Every sample is then concatenated with the same row.",
             )
 
 
@@ -130,8 +130,11 @@ def counted_by_reshape(evidence: Evidence, finding: Finding) -> Made:
             continue
         first = target.elts[0] if target.elts else None
         if isinstance(first, ast.Subscript) and "shape" in ast.unparse(first.value):
-            title, counted = f"Let the reshape count the batch: -1 for {short(first)} at {line.at}", line.edit(first, "-1").value
-            yield title, [counted], "the size of the batch is not known while the model is made"
+            title, counted = (
+                f"Let the reshape infer the batch size: -1 instead of {short(first)} at {line.at}",
+                line.edit(first, "-1").value,
+            )
+            yield title, [counted], "The batch size is unknown while the model is built."
             for other, edits, why in declare_known(evidence, finding):
                 yield f"{title}; {other[:1].lower()}{other[1:]}", [counted, *edits], why
 
@@ -152,9 +155,9 @@ def plain_sizes(evidence: Evidence, finding: Finding) -> Made:
             made = _assigned_to(line, item)
             if isinstance(made, ast.Call) and called(made) in _PACKS and made.args and isinstance(made.args[0], (ast.List, ast.Tuple)):
                 yield (
-                    f"Give the sizes as a list at line {made.lineno}: {short(made.args[0])}",
+                    f"Pass the sizes as a list at line {made.lineno}: {short(made.args[0])}",
                     [line.edit(made, ast.unparse(made.args[0])).value],
-                    "the sizes of a shape are known while the program is compiled, and the values of a tensor are not",
+                    "A shape is known when the program is compiled, but the values of a tensor are not.",
                 )
 
 

@@ -37,7 +37,7 @@ def mask_shape(evidence: Evidence, finding: Finding) -> Made:
     yield (
         f"Create the mask as {tuple(target)} per sample: query steps by value steps",
         edits,
-        "Added steps are visible; mask them where they should not be.",
+        "Attention can see the added positions; mask them if necessary.",
     )
 
 
