@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import linecache
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 from ..flow import Shape, Who
 from ..trace.assemble import Assembler, door_names
 from ..trace.framework import Framework
-from ..trace.locations import is_user_file
+from ..trace.locations import Place, is_user_file
 from ..trace.raised import innermost, scope_of, values_of
 from ..trace.recorder import Call, Recorder, line_of
 
@@ -157,6 +158,19 @@ def unpacked(adapter: Framework, error: BaseException) -> KeysTaken | None:
         keys = tuple((ast.unparse(item), values.of(item)) for item in target.elts)
         if len(keys) == len(given) and {key for _, key in keys if isinstance(key, str)} == set(given):
             return KeysTaken(ast.unparse(statement.value), keys)
+    return None
+
+
+def first_row(step: Any) -> tuple[str, tuple[str, int]] | None:
+    """The batch of a training step, by its name, and the line that reads it by ``[0]``."""
+    code = getattr(inspect.unwrap(step), "__code__", None)
+    if code is None or not is_user_file(code.co_filename) or not code.co_argcount:
+        return None
+    name = code.co_varnames[code.co_argcount - 1]
+    scope = scope_of(Place(code.co_filename, max((line for *_, line in code.co_lines() if line), default=code.co_firstlineno)))
+    for node in ast.walk(scope) if scope is not None else ():
+        if isinstance(node, ast.Subscript) and ast.unparse(node) == f"{name}[0]":
+            return name, (code.co_filename, node.lineno)
     return None
 
 

@@ -29,7 +29,7 @@ from ..trace.remainder import not_reached
 from ..trace.run import run
 from ..trace.signature import refused_call
 from .breaks import anew, assemble_broken, data_failed, entry_failed, given_to, with_growth
-from .broken_lines import paired, unpacked
+from .broken_lines import first_row, paired, unpacked
 from .compiled import compiled
 from .evidence import Evidence
 from .fronts import front, place_of
@@ -251,6 +251,13 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
     if "train_step" in facts["overrides"]:
         facts["own_step"] = location(_defined(type(model).train_step))
         facts["step_parts"] = traced.parts
+        bare = (
+            seen.sample is not None
+            and seen.sample.y is None
+            and not getattr(seen.sample, "alone", True)
+            and hasattr(seen.sample.x, "shape")
+        )
+        facts["first_row"] = (first_row(type(model).train_step), seen.sample.x.shape) if bare else None
     if compiled:
         facts["run_eagerly"] = bool(getattr(model, "run_eagerly", False))
         facts["jit_compile"] = getattr(model, "jit_compile", None) or getattr(model, "_jit_compile", None)

@@ -11,10 +11,11 @@ from ..examine.heard_jax import HeardItem, HeardStepArguments, HeardTraced, Hear
 from ..examine.layout_facts import Laid
 from ..flow import Finding, Severity
 from ..flow.paths import show
-from ..trace.locations import is_user_file
+from ..trace.locations import is_user_file, location
 from .examples import sequential
 from .facts.compiled import TextLabels
 from .facts.mesh import (
+    FirstRow,
     ForeignFunction,
     HostsRefused,
     HostsShare,
@@ -188,6 +189,10 @@ def told(evidence: Evidence) -> Finding | None:
     asked, step = hear(evidence.failure, HeardTraced), hear(evidence.failure, HeardStepArguments)
     if asked is not None:
         return Finding.of(VALUE.id, "error", ValueAsked(asked.what), nodes, location=where)
+    first = evidence.facts.get("first_row")
+    if evidence.failure is not None and first and first[0] is not None:
+        (name, line), shape = first
+        return Finding.of("code-raises", "error", FirstRow(name, tuple(shape)), nodes, location=location(line))
     own = evidence.facts.get("own_step")
     if step is not None and "train_step" in evidence.facts.get("overrides", ()):
         return Finding.of(STEP.id, "error", StepWithoutState(), nodes, location=where or own)

@@ -1,6 +1,7 @@
 """Axes of unknown size, for a backend whose programs know every axis: two sets of sizes stand in, and what differs is unknown.
 
-The sizes divide by 32, so that what is halved and doubled again comes out even, and those of one shape differ from each other.
+The sizes divide by 32, so that what is halved and doubled again comes out even; those of one shape differ from each other, and from
+the sizes that programs are written with, so that an axis which stands in broadcasts with no other by chance.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from ..flow import Shape, Spec
 from .recorder import Call, Port
 
-_TURNS = ((32, 64, 96, 160, 224), (64, 128, 192, 256, 288))
+_TURNS = ((352, 160, 224, 288, 480), (416, 224, 288, 160, 544))
 
 
 def is_open(shape: Shape | None) -> bool:

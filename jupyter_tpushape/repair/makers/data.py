@@ -63,7 +63,8 @@ def group_rows(evidence: Evidence, finding: Finding) -> Made:
 def transpose_rows(evidence: Evidence, finding: Finding) -> Made:
     """Samples lie in columns: as many columns as there are labels."""
     rows = [leaf.concrete for _, leaf in evidence.sample.leaves()] if evidence.sample is not None else []
-    if evidence.declared and len(evidence.x) == 1 and len(rows) > 1 and rows[0] is not None and len(rows[0]) == 2:
+    refused = isinstance(finding.fact, Refused)
+    if refused and evidence.declared and len(evidence.x) == 1 and len(rows) > 1 and rows[0] is not None and len(rows[0]) == 2:
         yield (
             "Transpose the data: one sample per row",
             [Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0]})],

@@ -58,7 +58,9 @@ class Line:
             return None
         index, failed = operands.index(node), self.evidence.failed
         # What comes from no other node, such as random numbers, is an operand too.
-        given = [one for one in self.evidence.given if one.label != "mask"] if failed is not None and failed.kind == "op" else []
+        called = failed.called if failed is not None else None
+        here = failed is not None and (failed.kind == "op" or (called is not None and called.line == self.raised.line))
+        given = [one for one in self.evidence.given if one.label != "mask"] if here else []
         if len(given) >= len(operands):
             return given[index].spec
         said = hear(failed.failure, HeardOperation) if failed is not None else None

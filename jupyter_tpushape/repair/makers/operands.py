@@ -6,9 +6,11 @@ import ast
 import itertools
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Shape
+from ...flow import Finding, Shape, elements
 from ...rules.facts.contracts import SymbolicQuestion
-from ...rules.facts.mesh import ValueAsked, VariableGiven
+from ...rules.facts.layers import WrongCount
+from ...rules.facts.mesh import FirstRow, ValueAsked, VariableGiven
+from ...rules.facts.mixing import EveryPair
 from ...rules.reasons import one_sample
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
@@ -110,13 +112,33 @@ def repeated(evidence: Evidence, finding: Finding) -> Made:
         for item, shape in operands:
             if shape != single[0] or not names:
                 continue
-            rows = f"{MODULE}.shape({short(names[0])})[0]"
+            rows = f"{MODULE}.shape({ast.unparse(names[0])})[0]"
             inner = f"*{IT}.shape[1:]" if isinstance(item, (ast.Name, ast.Attribute)) else ", ".join(map(str, shape[1:]))
             yield (
                 f"Repeat {short(item)} for each sample of {short(names[0])} at {line.at}",
                 [line.edit(item, f"{MODULE}.broadcast_to({IT}, ({rows}, {inner}))", line.module()).value],
                 "Every sample is then concatenated with the same row.",
             )
+
+
+def resized(evidence: Evidence, finding: Finding) -> Made:
+    """Maps that came back a little smaller than those of the way down, brought to their size before they are joined."""
+    node = evidence.failed
+    for line in lines_of(evidence) if node is not None and evidence.framework == "keras" else []:
+        shapes = [(item, spec.shape or ()) for item in line.operands() if (spec := line.spec(item)) is not None]
+        maps = [(item, shape) for item, shape in shapes if len(shape) == 4]
+        if len(maps) != 2 or None in (*maps[0][1][1:3], *maps[1][1][1:3]):
+            continue
+        (small, few), (large, many) = sorted(maps, key=lambda pair: [size or 0 for size in pair[1][1:3]])
+        differ = [(a or 0, b or 0) for a, b in zip(few[1:3], many[1:3], strict=True) if a != b]
+        # Halving and doubling loses less than the window that it is done with.
+        if not differ or any(not 0 < b - a < b / 4 for a, b in differ) or not isinstance(large, (ast.Name, ast.Attribute, ast.Subscript)):
+            continue
+        yield (
+            f"Resize {short(small)} to the size of {short(large)} at {line.at}",
+            [line.edit(small, f"{MODULE}.image.resize({IT}, {MODULE}.shape({ast.unparse(large)})[1:3])", "keras.ops").value],
+            "an odd size that is halved and doubled again comes back smaller",
+        )
 
 
 def counted_by_reshape(evidence: Evidence, finding: Finding) -> Made:
@@ -137,6 +159,61 @@ def counted_by_reshape(evidence: Evidence, finding: Finding) -> Made:
             yield title, [counted], "The batch size is unknown while the model is built."
             for other, edits, why in declare_known(evidence, finding):
                 yield f"{title}; {other[:1].lower()}{other[1:]}", [counted, *edits], why
+
+
+def unpacked_batch(evidence: Evidence, finding: Finding) -> Made:
+    """The inputs of a batch as Keras unpacks it, whatever came with them."""
+    fact = finding.fact
+    for line in lines_at(evidence, finding.location)[:1] if isinstance(fact, FirstRow) else []:
+        for node in nodes(line.scope, ast.Subscript):
+            if isinstance(fact, FirstRow) and ast.unparse(node) == f"{fact.name}[0]":
+                yield (
+                    f"Unpack the batch at line {node.lineno}: keras.utils.unpack_x_y_sample_weight({fact.name})[0]",
+                    [line.edit(node.value, f"{MODULE}.unpack_x_y_sample_weight({IT})", "keras.utils").value],
+                    "fit passes inputs without labels as they are",
+                )
+
+
+def flat_samples(evidence: Evidence, finding: Finding) -> Made:
+    """As many rows as there are samples, in a reshape whose written size is not that of a sample."""
+    fact = finding.fact
+    if not isinstance(fact, WrongCount) or len(fact.target) != 2 or fact.target[0] != -1 or len(fact.given) < 2 or not fact.given[0]:
+        return
+    for line in lines_of(evidence):
+        call = line.node
+        if not isinstance(call, ast.Call) or called(call) != "reshape":
+            continue
+        method = line.spec(call.func.value) if isinstance(call.func, ast.Attribute) else None
+        given = call.func.value if method is not None and isinstance(call.func, ast.Attribute) else call.args[0] if call.args else None
+        sizes = call.args if method is not None else call.args[1:]
+        if len(sizes) == 1 and isinstance(sizes[0], (ast.Tuple, ast.List)):
+            sizes = sizes[0].elts
+        if len(sizes) == 2 and isinstance(given, (ast.Name, ast.Attribute)):
+            rows = f"{ast.unparse(given)}.shape[0]"
+            yield (
+                f"Flatten each sample: ({rows}, -1) for ({', '.join(map(short, sizes))}) at {line.at}",
+                [line.edit(sizes[0], rows).value, line.edit(sizes[1], "-1").value],
+                f"a sample has {elements(fact.given[1:])} values",
+            )
+
+
+def unpaired_axis(evidence: Evidence, finding: Finding) -> Made:
+    """An operand without the axis of size 1 for which each sample met every other one."""
+    fact = finding.fact
+    if not isinstance(fact, EveryPair):
+        return
+    for line in lines_at(evidence, finding.location):
+        if not isinstance(line.node, ast.BinOp):
+            continue
+        pair = list(zip(line.operands(), (fact.left, fact.right), strict=True))
+        (_, few), (node, many) = sorted(pair, key=lambda item: len(item[1]))
+        axes = [axis for axis in range(1, len(many)) if many[axis] == 1 and (*many[:axis], *many[axis + 1 :]) == few]
+        if len(axes) == 1:
+            yield (
+                f"Squeeze axis {axes[0]} of {short(node)} at {line.at}",
+                [line.edit(node, f"{MODULE}.squeeze({IT}, {axes[0]})", line.module()).value],
+                "each sample then meets its own",
+            )
 
 
 _SIZED = frozenset({"tile", "reshape", "broadcast_to", "zeros", "ones", "full", "normal", "uniform"})

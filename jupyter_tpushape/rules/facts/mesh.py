@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...flow import Fact, Side, Sides
+from ...flow import Fact, Shape, Side, Sides, show_shape
 from ..words import count
 
 Asked = Literal["bool", "number", "index", "array", "mask"]
@@ -166,6 +166,25 @@ class Unseeded(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("seed=self.seed_generator"), Side("no seed")
+
+
+class FirstRow(Fact, frozen=True):
+    """A training step reads ``name[0]``, where ``fit`` passes the inputs alone, of ``shape``: that is the first sample."""
+
+    name: str
+    shape: Shape
+
+    def message(self) -> str:
+        return f"train_step reads {self.name}[0], but fit passes x itself here: {self.name}[0] is its first sample, {show_shape(self.shape[1:])}."
+
+    def why(self) -> str:
+        return (
+            "Without labels, fit passes an array of inputs as it is and not as a tuple. "
+            f"Use x, y, sample_weight = keras.utils.unpack_x_y_sample_weight({self.name}), which accepts both."
+        )
+
+    def sides(self) -> Sides:
+        return Side(show_shape((None, *self.shape[1:]))), Side(show_shape(self.shape[1:]))
 
 
 class StepWithoutState(Fact, frozen=True):

@@ -1,0 +1,25 @@
+"""A stranger's program, written to a file and traced."""
+
+from __future__ import annotations
+
+import jupyter_tpushape as tpushape
+
+HEAD = """
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+from keras import layers, ops
+"""
+
+
+def traced(tmp_path, code):
+    path = tmp_path / "program.py"
+    path.write_text(HEAD + code, encoding="utf-8")
+    scope = {"__name__": "program", "__file__": str(path)}
+    exec(compile(HEAD + code, str(path), "exec"), scope)
+    return tpushape.trace(scope["build"], scope["data"], tpu=None)
+
+
+def serious(report):
+    return [finding for finding in report.findings if finding.serious]
