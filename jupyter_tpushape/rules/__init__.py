@@ -1,4 +1,4 @@
-"""Flow -> findings. One file a family; a rule sees flows, never a framework."""
+"""Flow -> findings. One file per family of rules; a rule sees flows, never a framework."""
 
 from ..examine.evidence import Evidence
 from . import (
@@ -25,7 +25,7 @@ from .registry import RULES, Rule, rule, run_rules
 
 
 def rules() -> list[Rule]:
-    """Every rule there is, by id."""
+    """All rules, by id."""
     return [RULES[name] for name in sorted(RULES)]
 
 

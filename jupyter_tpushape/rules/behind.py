@@ -1,7 +1,7 @@
-"""Faults behind the first one: the program is looked at again as if the layer that broke had got what it asks for.
+"""Faults that the first one hides: the program is examined again as if the failed layer had received what it expects.
 
-Only where that is known to the axis (a merge, a weight, the model's own door), and only what the loss says then: a second merge of the
-same odd size is the same fault.
+Only if that is known for every axis (a merge, a weight, the model's input), and only faults at the loss are reported: a second merge of
+the same odd size is the same fault.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .registry import run_rules
 
 
 def behind(seen: Examined, findings: list[Finding]) -> list[Finding]:
-    """The serious findings of the loss that the first fault hides; none where a fix already leads past it."""
+    """The serious findings at the loss that the first fault hides; none if a fix already gets past the first."""
     first = next((one for one in findings if one.serious), None)
     if first is None or first.fact is None or _mended(first) or seen.adapter is None or not seen.adapter.backend.open_axes:
         return []
@@ -41,12 +41,12 @@ def behind(seen: Examined, findings: list[Finding]) -> list[Finding]:
 
 
 def _mended(first: Finding) -> bool:
-    """Whether a verified fix mends this fault alone; one that changes the loss or the labels as well mends a second one."""
+    """Whether a verified fix resolves only this fault; a fix that also changes the loss or the labels resolves a second one."""
     return any(fix.verified and not any(edit.kind in ("loss", "label-transform") for edit in fix.edits) for fix in first.fixes)
 
 
 def _again(seen: Examined, fact: Fact) -> tuple[Examined | None, str]:
-    """The program looked at with the first fault assumed away, and what was assumed."""
+    """The program examined without the first fault, and what was assumed for it."""
     program, evidence = seen.program, seen.evidence
     if isinstance(fact, (Misfit, CutIntoPatches)) and seen.model is not None and seen.adapter is not None and seen.sample is not None:
         doors = seen.adapter.doors(seen.model)
@@ -71,7 +71,7 @@ def _again(seen: Examined, fact: Fact) -> tuple[Examined | None, str]:
 
 
 def _alike(fact: UnlikeBranches) -> list[tuple[int, Shape]]:
-    """The shapes with which the odd branches would go together with the first one that is not odd."""
+    """The shapes that would make the odd branches compatible with the first one that is not odd."""
     model = fact.two[0].shape
     if not model:
         return []

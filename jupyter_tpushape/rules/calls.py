@@ -1,4 +1,4 @@
-"""What only a second call shows, and what a call adds to the loss."""
+"""Objects that a second call creates again, and losses that a call adds."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ VECTOR = rule(
 
 @check(order=35, backend="tensorflow")
 def made_in_call(evidence: Evidence) -> Iterator[Finding]:
-    """What a second call makes once more."""
+    """Objects that a second call creates again."""
     anew: Any = evidence.facts.get("anew")
     if anew is None or evidence.facts.get("run_eagerly"):
         return
@@ -55,7 +55,7 @@ def made_in_call(evidence: Evidence) -> Iterator[Finding]:
 
 
 def not_called(evidence: Evidence) -> tuple[str, NotCalled] | None:
-    """A layer that was made where it was to be called."""
+    """A layer that was created with a tensor instead of called on it."""
     found: Any = evidence.facts.get("uncalled")
     if found is not None:
         return UNCALLED.id, NotCalled(found.cls, found.later)
@@ -66,7 +66,7 @@ def not_called(evidence: Evidence) -> tuple[str, NotCalled] | None:
 
 
 def vector_added(evidence: Evidence, node: Node) -> tuple[VectorLoss, tuple[str, ...]] | None:
-    """The layer whose loss of one number a sample does not go together with the others'; and its node."""
+    """The layer whose loss with one value per sample is incompatible with the other losses; and its node."""
     if node.op not in ("AddN", "AddV2"):
         return None
     given = [one.spec.shape for one in evidence.given]

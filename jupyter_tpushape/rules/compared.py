@@ -1,4 +1,4 @@
-"""What a loss or metric compares: its two ends, its kind, and what an operation inside a function of the user's own was given of them."""
+"""What a loss or metric compares: its labels and predictions, its kind, and what an operation inside a custom function received of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def of_sequences(node: Node) -> bool:
 
 
 def ends(evidence: Evidence, node: Node) -> tuple[Edge | None, Edge | None]:
-    """The edges that bring labels and predictions to a loss or metric."""
+    """The edges of the labels and predictions of a loss or metric."""
     edges = evidence.flow.into(node.id)
     labels = next((edge for edge in edges if edge.label == "labels"), None)
     predictions = next((edge for edge in edges if edge.label == "predictions"), None)
@@ -38,7 +38,7 @@ def ends(evidence: Evidence, node: Node) -> tuple[Edge | None, Edge | None]:
 
 
 def folder(evidence: Evidence, y: Shape, p: Shape, predictions: Edge) -> Node | None:
-    """The layer upstream that folded, or pooled away, the axis that the labels have more than the predictions."""
+    """The layer upstream that folded, or pooled, the axis that the labels have but the predictions lack."""
     if len(y) != len(p) + 1 or len(y) < 3 or y[1] in (None, 1):
         return None
     start = evidence.flow.node(predictions.source)
@@ -51,7 +51,7 @@ def folder(evidence: Evidence, y: Shape, p: Shape, predictions: Edge) -> Node | 
 
 
 def cut_sequence(evidence: Evidence, y: Shape, predictions: Edge) -> Node | None:
-    """The recurrent layer upstream that keeps only its last step, where the labels have one value for each of its steps."""
+    """The recurrent layer upstream that returns only its last step, if the labels have one value for each of its steps."""
     source = evidence.flow.node(predictions.source)
     for node in [source, *ancestors(evidence, source.id)]:
         if node.op in RECURRENT:
@@ -63,19 +63,19 @@ def cut_sequence(evidence: Evidence, y: Shape, predictions: Edge) -> Node | None
 
 
 def met_whole(evidence: Evidence, y: Shape, p: Shape) -> bool:
-    """Whether the operation that raised was given all labels and all predictions, folded or not."""
+    """Whether the failed operation received all labels and all predictions, folded or not."""
     sizes = {elements(edge.spec.shape) for edge in evidence.failed_inputs() if edge.spec.shape}
     return sizes == {elements(y), elements(p)}
 
 
 def as_they_are(evidence: Evidence, node: Node, y: Shape, p: Shape) -> bool:
-    """Whether what raised in a function of the user's own was given the labels and the predictions, and not what it made of them."""
+    """Whether the failed operation in a custom function received the labels and predictions unchanged."""
     given = [edge.spec.shape for edge in evidence.failed_inputs() if edge.label != "mask"]
     return node.kind != "op" or (y in given and p in given)
 
 
 def sizes_met(evidence: Evidence, node: Node, pairs: list[set[int | None]]) -> bool:
-    """Whether two sizes can be what an operation of the user's own stumbled over: maps of one rank show where they differ."""
+    """Whether two sizes can be the cause of a failed operation in custom code: tensors of one rank show where they differ."""
     shapes = [edge.spec.shape for edge in evidence.failed_inputs() if edge.label != "mask"]
     if node.kind != "op" or len(shapes) != 2 or not shapes[0] or not shapes[1] or len(shapes[0]) != len(shapes[1]) or len(shapes[0]) < 3:
         return True
@@ -83,13 +83,13 @@ def sizes_met(evidence: Evidence, node: Node, pairs: list[set[int | None]]) -> b
 
 
 def widths_met(evidence: Evidence, node: Node, widths: set[int | None]) -> bool:
-    """Whether an operation of the user's own was given both widths: a function that only cuts the predictions up compares no labels."""
+    """Whether an operation in custom code received both sizes: a function that only splits the predictions compares no labels."""
     given = {edge.spec.shape[-1] for edge in evidence.failed_inputs() if edge.spec.shape}
     return node.kind != "op" or not given or widths <= given
 
 
 def class_labels(evidence: Evidence, labels: Edge, predictions: Edge) -> bool:
-    """Whether each label is the number of one of the classes that a row of the predictions tells apart, by the values seen."""
+    """Whether each label is the index of one of the predicted classes, judged by the observed values."""
     y, p = labels.spec.shape, predictions.spec.shape
     stats = (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.carried(labels))
     if not y or not p or len(p) < 2 or y not in (p[:-1], (*p[:-1], 1)) or stats is None or not stats.whole or not p[-1]:

@@ -1,4 +1,4 @@
-"""Losses, metrics, labels and weights against the model's outputs: their names and how many there are."""
+"""Losses, metrics, labels and weights against the model's outputs: their names and their number."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def data():
 
 
 def outputs_apart(evidence: Evidence) -> Fact | None:
-    """What of compile's arguments, the labels or the weights has no output, or one too few; ``None`` where all have theirs."""
+    """The compile argument, labels or weights that do not match the outputs; ``None`` if all match."""
     told: Compiled | None = evidence.facts.get("compile")
     if told is None or not evidence.outputs:
         return None
@@ -65,7 +65,7 @@ def _apart(what: What, given: Told, outputs: tuple[str, ...], count: int) -> Fac
 
 
 def _leaves(found: list[tuple[KeyPath, Spec]]) -> Told:
-    """How the labels or weights of the data are told apart."""
+    """The structure of the labels or weights in the data."""
     paths = [path for path, _ in found]
     keys = tuple(str(path[1]) for path in paths if len(path) == 2 and isinstance(path[1], str))
     if keys and len(keys) == len(paths):
@@ -76,7 +76,7 @@ def _leaves(found: list[tuple[KeyPath, Spec]]) -> Told:
 
 
 def metric_reads(node: Node, y: Shape, p: Shape, classes: bool) -> Fact | None:
-    """A metric that is given class numbers where it reads rows, or rows where it reads class numbers. ``classes``: the labels are class numbers."""
+    """A metric that receives class indices but expects vectors, or the reverse. ``classes``: the labels are class indices."""
     if node.kind != "metric" or not classes or len(p) < 2 or p[-1] in (None, 1) or y not in (p[:-1], (*p[:-1], 1)):
         return None
     return MetricReads(node.name, y, p, "iou" in node.op.lower().replace("_", ""))

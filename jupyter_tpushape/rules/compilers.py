@@ -1,4 +1,4 @@
-"""What compilers answer, as rules. The answers themselves come from :mod:`jupyter_tpushape.compilers`."""
+"""Rules for the results of compilers. The results come from :mod:`jupyter_tpushape.compilers`."""
 
 from __future__ import annotations
 

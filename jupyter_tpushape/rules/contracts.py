@@ -1,4 +1,4 @@
-"""Contracts beyond shapes: what a layer, a model or an operation asks for besides a number of axes and their sizes."""
+"""Contracts beyond shapes: what a layer, a model or an operation requires besides rank and sizes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ Explained = tuple[str, Fact] | None
 
 
 class Break(NamedTuple):
-    """What broke, with what it was given."""
+    """The failed node, with its inputs."""
 
     evidence: Evidence
     node: Node
@@ -186,7 +186,7 @@ def _states(at: Break) -> Explained:
 
 
 def _handed(given: list[Given]) -> list[Given]:
-    """The states among what a layer was given: by their name, or what comes behind a sequence in a list."""
+    """The states among a layer's inputs: by name, or those after the sequence in a list."""
     named = [one for one in given if one.label in _STATES]
     if named:
         return named
@@ -247,7 +247,7 @@ def _class_rows(at: Break) -> Explained:
 
 
 def _unpacked(at: Break) -> Explained:
-    """Keys of a dict where its tensors are meant."""
+    """Keys of a dict used instead of its tensors."""
     found: KeysTaken | None = at.evidence.facts.get("unpacked")
     if found is None or at.evidence.where in ("loss", "metric", "data"):
         return None
@@ -255,7 +255,7 @@ def _unpacked(at: Break) -> Explained:
 
 
 def _refused(at: Break) -> Explained:
-    """A line of the program's own that calls a function with other arguments than it takes."""
+    """A line of the program that calls a function with arguments that it does not accept."""
     found: Refused | None = at.evidence.facts.get("refused")
     if found is None or at.node.failure is None:
         return None
@@ -264,7 +264,7 @@ def _refused(at: Break) -> Explained:
 
 
 def _shapes_in_build(at: Break) -> Explained:
-    """A layer that is called on several tensors, whose build takes their shapes for one."""
+    """A layer that is called on several tensors, but whose build treats their shapes as one."""
     raised = at.evidence.raised
     if (
         at.node.kind != "layer"
@@ -314,7 +314,7 @@ def _weights(at: Break) -> Explained:
 
 
 def _call(at: Break) -> Explained:
-    """A function of the program's own that an operation calls with other arguments than it takes."""
+    """A function of the program that an operation calls with arguments that it does not accept."""
     said = hear(at.node.failure, HeardCall) if at.node.kind == "op" and at.node.op != "python" else None
     return ("code-raises", CallRefused(said.function, said.named, at.node.failure.said)) if said is not None and at.node.failure else None
 
@@ -327,7 +327,7 @@ def _unknown_size(at: Break) -> Explained:
 
 
 def _line(at: Break) -> Explained:
-    """A line outside of any layer."""
+    """A line outside any layer."""
     if at.node.op != "python":
         return None
     apart: Unconnected | None = at.evidence.facts.get("unconnected")

@@ -1,4 +1,4 @@
-"""Faults in the code and the structure of the data, before the model sees anything."""
+"""Faults in the code and the structure of the data, before the model receives it."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def data():
 
 @check(order=75)
 def data_sampled(evidence: Evidence) -> Iterator[Finding]:
-    """What should be said about how the sample was taken, such as elements drawn from a generator."""
+    """Notes on how the data was sampled, such as elements drawn from a generator."""
     for code, text in getattr(evidence.sample, "notes", ()) or ():
         # Leaving a shuffle alone takes nothing from the user and changes no shape.
         if code == "unshuffled":
@@ -105,7 +105,7 @@ def data_sampled(evidence: Evidence) -> Iterator[Finding]:
 
 @check(order=2)
 def data_misfit(evidence: Evidence) -> Iterator[Finding]:
-    """What the sampler knows that ``fit`` refuses."""
+    """Data that ``fit`` rejects, as the sampler knows."""
     for problem in getattr(evidence.sample, "problems", ()) or ():
         if problem.code == "data-raised":
             continue  # said with its own words

@@ -1,4 +1,4 @@
-"""What an embedding is given: the numbers of words or classes, and not a code that has a place for each of them."""
+"""The inputs of an embedding: ids of words or classes, not an encoding with one position for each of them."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def data():
 )  # fmt: skip
 
 _CODES = ("multi_hot", "one_hot", "count", "tf_idf")
-# What hands numbers on as they are.
+# Layers that do not change values.
 _LIGHT = ("Cast", "Identity", "Dropout", "Reshape", "ExpandDims")
 
 
 @check(order=15)
 def coded_ids(evidence: Evidence) -> Iterator[Finding]:
-    """An embedding behind a layer that encodes, or on rows of data that are such a code."""
+    """An embedding after an encoding layer, or on encoded data."""
     for node in evidence.flow.nodes:
         coder = _coder(evidence, node) if node.op == "Embedding" else None
         rows = _rows(evidence, node) if node.op == "Embedding" else None
@@ -49,7 +49,7 @@ def coded_ids(evidence: Evidence) -> Iterator[Finding]:
 
 
 def behind_code(evidence: Evidence, node: Node) -> bool:
-    """Whether a layer works on what an embedding made of such a code."""
+    """Whether a layer works on the output of an embedding of such an encoding."""
     above = [item for item in [node, *ancestors(evidence, node.id)] if item.op == "Embedding"]
     return any(_coder(evidence, item) is not None or _rows(evidence, item) is not None for item in above)
 
@@ -76,7 +76,7 @@ def _mode(node: Node) -> str:
 
 
 def _coder(evidence: Evidence, embedding: Node) -> Node | None:
-    """The layer that encodes right in front of an embedding."""
+    """The encoding layer directly before an embedding."""
     edges = evidence.flow.into(embedding.id)
     while edges:
         source = evidence.flow.node(edges[0].source)

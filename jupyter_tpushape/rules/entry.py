@@ -1,4 +1,4 @@
-"""The model's door: what it declares against what the data brings.
+"""The model's inputs: what they declare against the data.
 
 Keras 3's Sequential does not compare the two, so its errors surface inside a later layer, or not at
 all. What Keras accepts on purpose is accepted here: a missing or surplus trailing axis of size 1,
@@ -138,12 +138,12 @@ EXPANDED = rule(
 
 
 def fits(declared: Shape, shape: Shape) -> bool:
-    """Whether a shape is one that the declaration allows; an unknown axis allows any."""
+    """Whether the declaration allows a shape; an unknown axis allows any size."""
     return len(declared) == len(shape) and all(a is None or b is None or a == b for a, b in zip(declared, shape, strict=True))
 
 
 def accepted(want: Spec, got: Spec) -> bool:
-    """Whether Keras takes this tensor at this door without a word."""
+    """Whether Keras accepts this tensor for this input without an error or warning."""
     if want.shape is None or got.shape is None:
         return True
     if want.shape[1:] == () and got.shape[1:] == ():
@@ -212,7 +212,7 @@ _RULES: dict[Fault, str] = {
 
 
 def names_apart(evidence: Evidence) -> tuple[list[str], list[str]]:
-    """Declared inputs that a dict of data lacks, and keys of the data under which the model has no input."""
+    """Declared inputs that a dict of data lacks, and keys of the data for which the model has no input."""
     declared = [evidence.doors[path].keys for path, _ in evidence.declared or []]
     given = [path[1:] for path, _ in evidence.x]
     if not declared or not any(isinstance(key, str) for keys in given for key in keys):
@@ -225,7 +225,7 @@ def _shown(keys: KeyPath) -> str:
 
 
 def crossed(evidence: Evidence) -> list[tuple[KeyPath, KeyPath]]:
-    """Inputs that are fed from under the key of another one."""
+    """Inputs that receive the data of another input's key."""
     given = {path[1:] for path, _ in evidence.x}
     return [
         (door, leaf)
@@ -235,7 +235,7 @@ def crossed(evidence: Evidence) -> list[tuple[KeyPath, KeyPath]]:
 
 
 def mismatches(evidence: Evidence) -> Iterator[tuple[KeyPath, str, Misfit]]:
-    """Every declared input that the data does not fit, with the place of that data and the rule that says so."""
+    """Every declared input that the data does not match, with the path of that data and the rule."""
     rows, failed = getattr(evidence.sample, "rows", None), evidence.failed
     for (door, want), (path, got) in matched(evidence):
         found = compare(
@@ -247,20 +247,20 @@ def mismatches(evidence: Evidence) -> Iterator[tuple[KeyPath, str, Misfit]]:
 
 
 def _labelled(evidence: Evidence, got: Spec) -> bool:
-    """Whether each row has a label of its own."""
+    """Whether each row has its own label."""
     firsts = [spec.shape[0] for _, spec in evidence.y if spec.shape]
     return bool(firsts) and bool(got.shape) and got.shape is not None and all(n is not None and n > 1 and n == got.shape[0] for n in firsts)
 
 
 def matched(evidence: Evidence) -> list[tuple[tuple[KeyPath, Spec], tuple[KeyPath, Spec]]]:
-    """Declared inputs and the tensors of the data that feed them, side by side."""
+    """Pairs of a declared input and the tensor of the data for it."""
     declared, x = dict(evidence.declared or []), dict(evidence.x)
     return [((door, declared[door]), (path, x[path])) for door, path in evidence.feeds]
 
 
 @check(order=10)
 def entry(evidence: Evidence) -> Iterator[Finding]:
-    """Compares the door with the data; serious only where the program really broke behind it."""
+    """Compares the inputs with the data; serious only if the program really failed because of them."""
     if evidence.where in ("data", "loss", "metric") or not evidence.declared or not evidence.x:
         return
     inputs = [node.id for node in evidence.flow.nodes if node.kind == "input"]
@@ -292,7 +292,7 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _counts(evidence: Evidence) -> Fact:
-    """Why another number of arrays comes than the model has inputs."""
+    """Why the data has a different number of arrays than the model has inputs."""
     doors, parts = _doors(evidence), [[spec for _, spec in part] for part in (evidence.x, evidence.y, evidence.weight) if part]
     rows = [[(spec.shape[1:] if spec.shape is not None else None, spec.dtype) for spec in part] for part in parts]
     if len(parts) == len(doors) > 1 and all(len(part) == 2 for part in parts) and all(part == rows[0] for part in rows[1:]):
@@ -304,7 +304,7 @@ def _counts(evidence: Evidence) -> Fact:
 
 
 def _patches(fault: Misfit) -> CutIntoPatches | None:
-    """A picture that was cut into square patches and flattened, where the whole one is declared."""
+    """An image that was split into square patches and flattened, although the whole image is declared."""
     want, row = fault.declared, fault.row
     if fault.fault != "flattened" or len(want) != 3 or len(row) != 2 or None in (*want, *row):
         return None
@@ -324,14 +324,14 @@ def _given(evidence: Evidence) -> tuple[str, ...]:
 
 
 def show_given(leaf: tuple[KeyPath, Spec]) -> str:
-    """A tensor of the data as a user names it: its key in a dict, else its place."""
+    """The user's name for a tensor of the data: its key in a dict, otherwise its position."""
     path, _ = leaf
     return str(path[1]) if len(path) == 2 and isinstance(path[1], str) else show(path)
 
 
 @check(order=60)
 def entry_notes(evidence: Evidence) -> Iterator[Finding]:
-    """What Keras does at the door without a word."""
+    """What Keras silently changes at the inputs."""
     if evidence.where:
         return
     for (_, want), (path, got) in matched(evidence):

@@ -1,4 +1,4 @@
-"""Texts of small programs that examples of several families share."""
+"""Small programs that the examples of several families share."""
 
 from __future__ import annotations
 

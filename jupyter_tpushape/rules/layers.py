@@ -1,4 +1,4 @@
-"""Layers and operations that cannot take what they are given."""
+"""Layers and operations that do not accept their inputs."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ _ATTENTION = ("MultiHeadAttention", "Attention", "AdditiveAttention", "GroupQuer
 
 @fallback
 def unexplained(evidence: Evidence) -> Iterator[Finding]:
-    """A break that no rule has spoken of: what the node itself says."""
+    """A failure that no rule explains: reports the node's error."""
     node = evidence.failed
     if node is not None and node.failure is not None:
         edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
@@ -183,7 +183,7 @@ def unexplained(evidence: Evidence) -> Iterator[Finding]:
 
 @check(order=20)
 def layer_failed(evidence: Evidence) -> Iterator[Finding]:
-    """The node that raised while the model was built or called, unless the door explains it."""
+    """The node that raised while the model was built or called, unless the inputs explain it."""
     node = evidence.failed
     if node is None or node.failure is None or evidence.where not in ("build", "call"):
         return
@@ -252,7 +252,7 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
 
 
 def _line(node: Node) -> Fact:
-    """The program's own line, with NumPy or plain Python in it."""
+    """A line of the program that uses NumPy or plain Python."""
     assert node.failure is not None
     reshape = hear(node.failure, HeardReshape)
     if reshape is not None and reshape.by == "numpy":
@@ -325,7 +325,7 @@ def _merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
 
 
 def _size_cause(evidence: Evidence, node: Node, edges: list[Edge]) -> Cause | None:
-    """Why the sizes of tensors of one rank, which an operation puts together, differ."""
+    """Why the sizes of tensors of one rank, which an operation combines, differ."""
     tensors = [edge for edge in edges if edge.spec.shape and len(edge.spec.shape) > 2]
     if (
         len(tensors) < 2
@@ -337,7 +337,7 @@ def _size_cause(evidence: Evidence, node: Node, edges: list[Edge]) -> Cause | No
 
 
 def _odd_branch(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple[int, Cause | None]:
-    """Which branch differs, and why its size is not the others': of another rank than most, or at the first axis that both explain."""
+    """Which branch differs and why: its rank differs from most others, or its size differs at the first axis that can be explained."""
     sizes = [evidence.origins.of(edge) for edge in edges]
     ranks = [len(one) for one in sizes]
     if len(set(ranks)) > 1:
@@ -360,7 +360,7 @@ def _odd_branch(evidence: Evidence, edges: list[Edge], joined: int | None) -> tu
 
 
 def _asked(evidence: Evidence, edges: list[Edge]) -> Exchanged | None:
-    """An attention whose output has the steps of its query, where the other branch has those of its value."""
+    """An attention whose output has the steps of its query, if the other branch has the steps of its value."""
     for here, other in (edges, edges[::-1]) if len(edges) == 2 else ():
         node, shape, its = evidence.flow.node(here.source), here.spec.shape or (), other.spec.shape or ()
         parts = [edge for edge in evidence.flow.into(node.id) if edge.label in ("", "query", "value", "key") and edge.spec.shape]
@@ -373,7 +373,7 @@ def _asked(evidence: Evidence, edges: list[Edge]) -> Exchanged | None:
 
 
 def _made_of(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple[str, ...]:
-    """How the sizes that differ came about, where arguments or folded axes say it: ``flatten: 4 × 100``."""
+    """Where the differing sizes come from, if arguments or folded axes show it: ``flatten: 4 × 100``."""
     sizes = [evidence.origins.of(edge) for edge in edges]
     if len({len(one) for one in sizes}) != 1:
         return ()
@@ -430,7 +430,7 @@ def _attention_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: 
 
 
 def _masks(mask: Shape, wanted: Shape) -> bool:
-    """Whether a mask can be laid over the scores (batch, heads, target, source); a missing axis is one of all heads or samples."""
+    """Whether a mask can be broadcast to the scores (batch, heads, target, source); a missing axis means all heads or samples."""
     if len(mask) > 4:
         return False
     over = (wanted[0], None, *wanted[1:]) if len(mask) == 4 else wanted

@@ -1,4 +1,4 @@
-"""Keras on JAX: a layout map against the variables that it lays out."""
+"""Keras on JAX: a layout map against the variables that it shards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..flow import Finding
 from .facts.layouts import IdleAxis, KeysClash, KeyUnused, LeftWhole, MadeEarly, SlotApart, TooLong, Twice, Undivided
 from .registry import check, rule
 
-# A variable of so many bytes is worth a word when it lies whole on every device.
+# A variable of at least this many bytes is reported if it is replicated on every device.
 LARGE = 64 * 2**20
 _PROGRAM = """
 def build():
@@ -164,7 +164,7 @@ def _entry(laid: Laid, entry: Entry) -> Iterator[Finding]:
 
 
 def divided(laid: Laid, entry: Entry, shapes: list[tuple[int, ...]], place: int) -> tuple[str, ...]:
-    """The entry with one of its mesh axes along another axis of all its variables, where that divides; else without it."""
+    """The entry with one of its mesh axes on another axis of all its variables, if that divides evenly; otherwise without it."""
     axis, rank = entry.axes[place], min(map(len, shapes))
     free = [other for other in range(rank) if other >= len(entry.axes) or not entry.axes[other]]
     for other in sorted(free, key=lambda other: -min(shape[other] for shape in shapes)):
@@ -221,13 +221,13 @@ def _alternatives(key: str) -> list[str]:
 
 
 def _words(key: str) -> list[str]:
-    """The parts of a path that a key names."""
+    """The parts of a path that a key contains."""
     plain = re.sub(r"_?(\\[dws]|\[0-9\])[+*]?", "", key)
     return re.sub(r"[.*^$\\()|?+\[\]]+", "/", plain).strip("/").split("/")
 
 
 def _kind(path: str) -> str:
-    """A variable's path with the numbers that repeated layers bear left out."""
+    """A variable's path without the numbers of repeated layers."""
     return re.sub(r"_?\d+", "", path)
 
 
@@ -256,7 +256,7 @@ def _alike(plain: list[str], path: str) -> bool:
 
 
 def _key_for(laid: Laid, entry: Entry, near: list[str]) -> str:
-    """The key with as little around it as it takes to fit the variables that it was meant for, and no other."""
+    """The key with the shortest additions that match the variables that it was meant for, and no other."""
     if not near:
         return ""
     for made in (f".*{entry.key}", f"{entry.key}.*", f".*{entry.key}.*", *_ends(near), entry.key.replace("/", "/(.*/)?")):
@@ -291,7 +291,7 @@ def _idle(laid: Laid) -> Iterator[Finding]:
 
 
 def _whole(laid: Laid) -> Iterator[Finding]:
-    """Only where other variables are cut: else the map as a whole is at fault, or nothing was to be cut."""
+    """Only if other variables are sharded: otherwise the whole map is at fault, or sharding was not intended."""
     cut = any(any(laid.axes(path) or ()) for path, _, _, _ in laid.variables)
     for path, shape, held, _ in laid.variables:
         if cut and held >= LARGE and laid.axes(path) == ():

@@ -1,4 +1,4 @@
-"""The loss and the metrics against the labels; the cause is looked for upstream."""
+"""The loss and the metrics against the labels, with the cause upstream."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
 
 
 def _grid(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, predictions: Edge) -> Explained | None:
-    """Maps, pictures or sequences of one rank and of different sizes."""
+    """Images or sequences of the same rank with different sizes."""
     inner = range(1, min(len(y), len(p) - 1))
     off = [i for i in inner if y[i] is not None and p[i] is not None and y[i] != p[i]]
     if kind_of(loss) == "custom" and len(y) != len(p) and hear(node.failure, HeardPositions) is None:
@@ -265,7 +265,7 @@ def _grid(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, predic
 
 
 def _weights(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape) -> Explained | None:
-    """Weights that are neither one a sample nor one for each value that the loss leaves; labels and predictions are not at fault."""
+    """Sample weights that match neither the samples nor the loss values; labels and predictions are not at fault."""
     fits = y == p or (kind == "sparse" and y in (p[:-1], (*p[:-1], 1)))
     shape = evidence.weight[0][1].shape if len(evidence.weight) == 1 else None
     if kind in ("custom", "metric") or not fits or not shape or shape in (p[:1], (*p[:1], 1), p[:-1], (*p[:-1], 1)):
@@ -276,7 +276,7 @@ def _weights(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape) -> E
 def _folded(
     evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
 ) -> Explained | None:
-    """As many rows as there are labels went in, and another number came out."""
+    """The model receives as many rows as there are labels, but outputs a different number."""
     rows = {spec.shape[0] for _, spec in evidence.x if spec.shape}
     if rows != {y[0]} or p[0] is None or p[0] == y[0]:
         return None
@@ -291,7 +291,7 @@ def _folded(
 def _last_only(
     evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
 ) -> Explained | None:
-    """One label for every step, and a recurrent layer that gives only its last one."""
+    """One label per step, but a recurrent layer that returns only its last step."""
     steps = (
         (len(y) == len(p) == 2 and kind == "sparse" and integer) or (len(y) == len(p) + 1 and y[-1] != 1) or (len(y) == 3 and len(p) == 2)
     )
@@ -302,7 +302,7 @@ def _last_only(
 def _surplus(
     evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
 ) -> Explained | None:
-    """Inner axes that the labels do not have: their cause is a layer upstream."""
+    """Inner axes that the labels do not have, caused by a layer upstream."""
     labelled = len(y) + 1 if kind == "sparse" and not (len(y) > 1 and y[-1] == 1) else len(y)
     if kind == "sparse" and not integer and len(y) == 2 and y[-1] == p[-1]:
         labelled = 2
@@ -377,7 +377,7 @@ def _units(
 
 @check(order=70)
 def no_loss(evidence: Evidence) -> Iterator[Finding]:
-    """Labels are there and nothing compares them."""
+    """There are labels, but no loss."""
     if (
         evidence.y
         and not evidence.where
@@ -391,7 +391,7 @@ def no_loss(evidence: Evidence) -> Iterator[Finding]:
 
 @check(order=70)
 def no_labels(evidence: Evidence) -> Iterator[Finding]:
-    """A stream of batches without labels, where the compiled loss wants some."""
+    """Batches without labels, but a compiled loss that needs them."""
     sample, facts = evidence.sample, evidence.facts or {}
     if (
         sample is None

@@ -1,4 +1,4 @@
-"""Keras on JAX: batches over a mesh of devices, and what a compiled step refuses."""
+"""Keras on JAX: batches over a mesh of devices, and code that a compiled step does not support."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def data():
 
 
 def told(evidence: Evidence) -> Finding | None:
-    """The finding for what raises because the step is compiled, or is called with its state."""
+    """The finding for code that raises because the step is compiled, or is called with its state."""
     node = evidence.failed
     nodes, where = ((node.id,), node.called or node.location) if node is not None else ((), None)
     if _foreign(evidence.failure):
@@ -203,7 +203,7 @@ def told(evidence: Evidence) -> Finding | None:
 
 
 def _foreign(error: Any) -> bool:
-    """Whether TensorFlow raised this, on the way from the program's own code to a tensor of JAX."""
+    """Whether TensorFlow raised this when the program passed it a JAX array."""
     trace, inside = getattr(error, "__traceback__", None), False
     while trace is not None:
         name = str(trace.tb_frame.f_globals.get("__name__", ""))
@@ -216,14 +216,14 @@ def _foreign(error: Any) -> bool:
 
 @check(order=16, backend="jax")
 def refused(evidence: Evidence) -> Iterator[Finding]:
-    """What a compiled step does not take."""
+    """Code that a compiled step does not support."""
     finding = told(evidence)
     if finding is not None:
         yield finding
 
 
 def texts(evidence: Evidence) -> list[Finding]:
-    """What of the data is text, which fit on JAX refuses."""
+    """The text in the data, which fit on JAX rejects."""
     if evidence.backend != "jax":
         return []
     layer = next((node for node in evidence.flow.nodes if node.op in TEXT_LAYERS), None)
@@ -238,14 +238,14 @@ def texts(evidence: Evidence) -> list[Finding]:
 
 @check(order=15, backend="jax")
 def text(evidence: Evidence) -> Iterator[Finding]:
-    """Text in the data, unless it is no array at all that fit takes."""
+    """Text in the data, unless fit does not accept the data at all."""
     if not getattr(evidence.sample, "problems", ()):
         yield from texts(evidence)
 
 
 @check(order=62, backend="jax")
 def lost(evidence: Evidence) -> Iterator[Finding]:
-    """State that is kept where a compiled step keeps none."""
+    """State that a compiled step assigns to an attribute, where it is lost."""
     for owner, attribute, random, leaked, where in evidence.facts.get("kept", ()):
         nodes = tuple(node.id for node in evidence.flow.nodes if node.name == owner)[:1]
         severity: Severity = "error" if leaked else "silent"
@@ -254,7 +254,7 @@ def lost(evidence: Evidence) -> Iterator[Finding]:
 
 @check(order=61, backend="jax")
 def indivisible(evidence: Evidence) -> Iterator[Finding]:
-    """A batch that cannot be laid over the mesh."""
+    """A batch that cannot be sharded over the mesh."""
     split = evidence.split
     if split is None:
         return
@@ -266,7 +266,7 @@ def indivisible(evidence: Evidence) -> Iterator[Finding]:
 
 @check(order=62, backend="jax")
 def hosts(evidence: Evidence) -> Iterator[Finding]:
-    """What Keras does with the data where each host of a slice runs the program."""
+    """What Keras does with the data if each host of a slice runs the program."""
     sample, target, split = evidence.sample, evidence.target, evidence.split
     if sample is None or target is None or split is None or target.hosts < 2 or sample.kind == "specs":
         return

@@ -1,4 +1,4 @@
-"""What mixes samples with one another, or loses them: the batch axis on its way through the program."""
+"""Code that mixes samples or loses them: the batch axis on its way through the program."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _axes(evidence: Evidence, edge: Edge) -> dict[int, float] | None:
 
 @check(order=41)
 def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
-    """Element-by-element operations that pair every sample with every other."""
+    """Element-wise operations that combine every sample with every other."""
     for node in evidence.flow.nodes:
         if node.kind != "op" or node.op not in _PAIRING:
             continue
@@ -114,7 +114,7 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
 
 
 def paired_before(evidence: Evidence, node: Node) -> tuple[Node, EveryPair] | None:
-    """The operation upstream of a break whose two operands both begin with the batch and met crosswise, by their sizes."""
+    """The operation upstream of a failure whose two operands both start with the batch and were broadcast against each other."""
     batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
     for item in ancestors(evidence, node.id) if batch and batch > 1 else ():
         made = next((edge.spec.shape for edge in evidence.flow.out_of(item.id) if edge.spec.shape), None)
@@ -159,7 +159,7 @@ def batch_axis(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _maker(evidence: Evidence, start: Node) -> Node:
-    """The first operation upstream that the batch axis did not come through as it went in."""
+    """The first operation upstream that changed the batch axis."""
     for node in [start, *ancestors(evidence, start.id)]:
         for edge in evidence.flow.into(node.id):
             grown = _axes(evidence, edge)
@@ -184,7 +184,7 @@ def _merged(evidence: Evidence, edge: Edge, source: Node, node: Node) -> Finding
 
 @check(order=43)
 def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
-    """Reshapes whose target is the input's own axes in another order, or that cut rows unevenly."""
+    """Reshapes whose target has the input's axes in a different order, or that split rows unevenly."""
     cut = False
     for node in evidence.flow.nodes:
         if node.op.lower() != "reshape" or node.status != "ok":
@@ -210,7 +210,7 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _block(given: Shape, after: Shape) -> int:
-    """How many numbers an inner block of the target holds, where rows of what is given are not cut evenly by it; 0 where they are."""
+    """The number of values in an inner block of the target, if it does not split the input's rows evenly; otherwise 0."""
     inner = 1
     for n in reversed(after[2:]):
         inner *= n or 1
@@ -226,7 +226,7 @@ def _shifted(evidence: Evidence, edge: Edge) -> bool:
 
 
 def _moved(evidence: Evidence, node: Node, edge: Edge, after: Shape) -> bool:
-    """Whether a reshape carries the whole batch from the first axis to one behind axes of more than one position."""
+    """Whether a reshape moves the whole batch from the first axis to one after axes larger than 1."""
     if _axes(evidence, edge) != {0: 1.0}:
         return False
     for out in evidence.flow.out_of(node.id):
@@ -238,7 +238,7 @@ def _moved(evidence: Evidence, node: Node, edge: Edge, after: Shape) -> bool:
 
 @check(order=43)
 def softmax_over_batch(evidence: Evidence) -> Iterator[Finding]:
-    """Softmaxes inside the model whose axis is the batch."""
+    """Softmaxes inside the model over the batch axis."""
     for node in evidence.flow.nodes:
         if node.kind == "layer" and node.family == "attention" and node.status == "ok":
             yield from _attention(evidence, node)
@@ -277,7 +277,7 @@ def _of_a_loss(evidence: Evidence, node: Node) -> bool:
 
 @check(order=44)
 def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
-    """What holds with this batch size and breaks with another."""
+    """Code that works with this batch size and fails with another."""
     probe: Any = evidence.facts.get("probe")
     if probe is None or probe.failure is None:
         return
@@ -290,7 +290,7 @@ def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
 
 @check(order=45, backend="tensorflow")
 def rows_unknown(evidence: Evidence) -> Iterator[Finding]:
-    """What holds with batches of a known size and raises where the size is not known."""
+    """Code that works with batches of a known size and fails if the size is unknown."""
     opened: Any = evidence.facts.get("opened")
     if opened is None:
         return

@@ -1,4 +1,4 @@
-"""Why an operation cannot work on what it is given: which axis is the batch, which number is written, which axis is missing."""
+"""Why an operation does not accept its inputs: which axis is the batch, which size is hard-coded, which axis is missing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PRODUCTS = ("MatMul", "BatchMatMul", "Einsum", "dot_general")
 
 
 def reason(evidence: Evidence, node: Node) -> Reason | None:
-    """Why the two operands of the operation that broke do not go together; ``None`` where nothing tells it."""
+    """Why the two operands of the failed operation are incompatible; ``None`` if that is unknown."""
     operands = [one for one in evidence.given if one.spec.shape is not None]
     uneven = hear(node.failure, HeardUneven)
     if uneven is not None and operands:
@@ -72,7 +72,7 @@ def one_sample(node: Node, shapes: list[Shape]) -> tuple[Shape, Shape] | None:
 
 
 def batch_axis(given: Given) -> int | None:
-    """The axis of a tensor that carries the batch: the one that grows with it, or whose size is unknown while a model is built."""
+    """The axis of a tensor that carries the batch: it grows with the batch, or its size is unknown while a model is built."""
     if given.grows:
         return min(given.grows)
     shape = given.spec.shape
@@ -80,7 +80,7 @@ def batch_axis(given: Given) -> int | None:
 
 
 def _places(a: Shape, b: Shape, left: int | None, right: int | None, product: bool) -> Iterator[tuple[int, int]]:
-    """Axes of both that have the two sizes which were to be equal: where the operation puts them together, then elsewhere."""
+    """Pairs of axes with the two sizes that must be equal: first where the operation aligns them, then elsewhere."""
     pairs = [(len(a) - 1, len(b) - 2)] if product and len(a) > 0 and len(b) > 1 else []
     pairs += [(len(a) - k, len(b) - k) for k in range(1, min(len(a), len(b)) + 1)]
     pairs += [(i, j) for i in range(len(a)) for j in range(len(b))]
@@ -90,7 +90,7 @@ def _places(a: Shape, b: Shape, left: int | None, right: int | None, product: bo
 
 
 def _source(evidence: Evidence, given: Given, axis: int) -> str:
-    """What a size comes from, in the program's own words; ``""`` for a number of the program."""
+    """Where a size comes from, in the terms of the program; ``""`` for a constant of the program."""
     if given.giver is None:
         return _weight(evidence, given)
     edge = next((edge for edge in evidence.failed_inputs() if edge.source == given.giver.id and edge.spec.shape == given.spec.shape), None)
@@ -106,23 +106,23 @@ def _source(evidence: Evidence, given: Given, axis: int) -> str:
 
 
 def _made(evidence: Evidence, edge: Edge, axis: int) -> str:
-    """What gave an axis its size, with what it was made of where an operation only shows numbers in another order or a part of them."""
+    """The node that gave an axis its size; for a reshape or a slice, also the tensor that it was applied to."""
     node = maker_of(evidence, edge, axis)
     before = next((one for one in evidence.flow.into(node.id) if one.spec.shape), None)
     if node.kind != "op" or before is None or node.op.lower() not in _PARTS:
         return node.name
     if node.called is not None and node.op.lower() not in node.called.text.lower().replace("_", "") and node.op.lower() == "reshape":
-        return f"what is computed{placed(node)}"
+        return f"the computation{placed(node)}"
     after = next((one.spec.shape for one in evidence.flow.out_of(node.id)), None)
     if node.op.lower() == "reshape":
         return f"a reshape{placed(node)} of {show_shape(before.spec.shape)} to {show_shape(after)}"
     whole = before.spec.shape or ()
     giver = evidence.flow.node(before.source).name
-    return f"a slice{placed(node)} of the {whole[axis]} that {giver} gives" if axis < len(whole) else node.name
+    return f"a slice{placed(node)} of the {whole[axis]} of {giver}" if axis < len(whole) else node.name
 
 
 def _weight(evidence: Evidence, given: Given) -> str:
-    """The weight of the layer that broke, where a tensor that nothing gave can only be that one."""
+    """The weight of the failed layer that a tensor without a producer must be."""
     node = evidence.failed
     while node is not None and node.parent:
         node = evidence.flow.node(node.parent)
@@ -134,7 +134,7 @@ def _weight(evidence: Evidence, given: Given) -> str:
 
 
 def _through(evidence: Evidence, given: Given) -> str:
-    """The layer whose inner axes came along through a Dense to this tensor; ``""`` where none did."""
+    """The layer whose inner axes passed through a Dense layer to this tensor; ``""`` if there is none."""
     if given.giver is None:
         return ""
     for node in [given.giver, *ancestors(evidence, given.giver.id)]:

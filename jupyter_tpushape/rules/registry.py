@@ -1,8 +1,8 @@
-"""The rules' register: what each is called, how serious it is, where its knowledge comes from.
+"""The registry of rules: their titles, severities and sources.
 
-A rule is a small function from :class:`Evidence` to findings. Its two examples are source text that a
-test runs: ``fails`` must give a finding of the rule, ``passes`` must not. In an example ``keras``, ``L``
-(``keras.layers``), ``np`` and ``tf`` are there, and ``build()`` and ``data()`` are to be defined.
+A rule is a small function from :class:`Evidence` to findings. A test runs its two examples: ``fails`` must
+produce a finding of the rule, ``passes`` must not. An example can use ``keras``, ``L`` (``keras.layers``),
+``np`` and ``tf``, and defines ``build()`` and ``data()``.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ Check = Callable[[Evidence], Iterable[Finding]]
 
 @dataclass(frozen=True)
 class Rule:
-    """One entry of the catalogue. ``tpu``: the target that its examples need, or ``""``; ``compiler``: the one that says it, or ``""``;
-    ``backend``: the only one that it speaks of, or ``""``."""
+    """One rule. ``tpu``: the target that its examples need, or ``""``; ``compiler``: the compiler that reports it, or ``""``;
+    ``backend``: the only backend that it applies to, or ``""``."""
 
     id: str
     title: str
@@ -60,7 +60,7 @@ def rule(
     compiler: str = "",
     backend: str = "",
 ) -> Rule:
-    """Registers what a rule is; a check function reports under its id."""
+    """Registers a rule; a check function reports under its id."""
     made = Rule(id, title, severity, source, fails, passes, tpu=tpu, doc=doc, frameworks=frameworks, compiler=compiler, backend=backend)
     if id in RULES:
         raise ValueError(f"There are two rules called {id!r}.")
@@ -69,7 +69,7 @@ def rule(
 
 
 def check(order: int = 50, *, backend: str = "") -> Callable[[Check], Check]:
-    """Registers a function that looks at the evidence; lower ``order`` runs earlier. ``backend``: the only one that its facts are of."""
+    """Registers a function that checks the evidence; lower ``order`` runs earlier. ``backend``: the only backend that it applies to."""
 
     def register(function: Check) -> Check:
         if backend:
@@ -82,13 +82,13 @@ def check(order: int = 50, *, backend: str = "") -> Callable[[Check], Check]:
 
 
 def fallback(function: Check) -> Check:
-    """Registers a function that speaks only where something broke and no check has found a thing."""
+    """Registers a function that runs only if something failed and no check found a cause."""
     FALLBACKS.append(function)
     return function
 
 
 def run_rules(evidence: Evidence) -> list[Finding]:
-    """Every registered check on the evidence. What one check explains, a later one does not repeat."""
+    """Runs every registered check on the evidence. A later check does not repeat what an earlier one explains."""
     from ..flow import SEVERITIES
 
     findings: list[Finding] = []

@@ -1,4 +1,4 @@
-"""What runs, raises nothing and computes something else than was meant."""
+"""Programs that run without an error, but not as intended."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def data():
 
 
 def aligned(y: Shape, p: Shape) -> tuple[Shape, Shape]:
-    """Labels and predictions as Keras aligns them before a loss: one trailing axis of size 1 comes or goes."""
+    """Labels and predictions as Keras aligns them before a loss: one trailing axis of size 1 is added or removed."""
     if len(y) == len(p) + 1 and y[-1] == 1:
         return (y, (*p, 1)) if len(p) == 1 else (y[:-1], p)
     if len(p) == len(y) + 1 and p[-1] == 1:
@@ -101,7 +101,7 @@ def aligned(y: Shape, p: Shape) -> tuple[Shape, Shape]:
 
 @check(order=40)
 def loss_broadcast(evidence: Evidence) -> Iterator[Finding]:
-    """Labels and predictions of a built-in loss that only broadcasting brings together."""
+    """Labels and predictions of a built-in loss that match only by broadcasting."""
     if evidence.where:
         return
     for node in evidence.losses():
@@ -177,7 +177,7 @@ def _multiplies(evidence: Evidence, op: Node, labels: Edge, predictions: Edge) -
 
 
 def _maker_of_width(evidence: Evidence, node: Node, width: int | None) -> Node:
-    """The layer upstream that made the last axis as wide as it is."""
+    """The layer upstream that set the size of the last axis."""
     while True:
         edges = evidence.flow.into(node.id)
         shape = edges[0].spec.shape if len(edges) == 1 else None
@@ -188,7 +188,7 @@ def _maker_of_width(evidence: Evidence, node: Node, width: int | None) -> Node:
 
 @check(order=45)
 def loss_values(evidence: Evidence) -> Iterator[Finding]:
-    """Logits and probabilities, single units, and class numbers beyond the output's units."""
+    """Logits and probabilities, single units, and labels out of range of the output."""
     if evidence.where:
         return
     for node in evidence.losses():
@@ -244,7 +244,7 @@ def _label_range(evidence: Evidence, node: Node, giver: Node, classes: int, labe
 
 @check(order=46)
 def embedding_range(evidence: Evidence) -> Iterator[Finding]:
-    """Ids of an integer input that goes straight into an embedding."""
+    """Ids of an integer input that goes directly into an embedding."""
     nan = evidence.backend == "jax"
     stats = getattr(evidence.sample, "stats", None) or {}
     for node in evidence.flow.nodes:
@@ -275,7 +275,7 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
 
 @check(order=47)
 def convolution_axes(evidence: Evidence) -> Iterator[Finding]:
-    """A 1-D convolution straight on data that has two spatial axes."""
+    """A 1-D convolution directly on data with two spatial axes."""
     for node in evidence.flow.nodes:
         names = axes_of(node.op)
         if node.status != "ok" or not names or not node.op.startswith("Conv") or node.op in RECURRENT:

@@ -1,4 +1,4 @@
-"""What a TPU's replicas get of a batch: dynamic, varying, uneven and empty ones (catalogue, section 3)."""
+"""How a batch is split over a TPU's replicas: dynamic, varying, uneven and empty batches (catalog, section 3)."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def batch_stages(evidence: Evidence) -> list[Node]:
 
 @check(order=60, backend="tensorflow")
 def varying_or_dynamic(evidence: Evidence) -> Iterator[Finding]:
-    """An unknown batch axis: what makes it so, and how bad it is."""
+    """An unknown batch axis: its cause and its severity."""
     split, sample = evidence.split, evidence.sample
     if split is None or not sample.dynamic or split.replicas < 1:
         return
@@ -169,7 +169,7 @@ def varying_or_dynamic(evidence: Evidence) -> Iterator[Finding]:
 
 @check(order=61, backend="tensorflow")
 def uneven(evidence: Evidence) -> Iterator[Finding]:
-    """A full batch that the replicas cannot share evenly."""
+    """A full batch that does not split evenly over the replicas."""
     split = evidence.split
     if split is None or split.batch is None or not split.uneven or _unbatched(evidence):
         return
@@ -179,7 +179,7 @@ def uneven(evidence: Evidence) -> Iterator[Finding]:
 
 @check(order=62, backend="tensorflow")
 def empty_norm(evidence: Evidence) -> Iterator[Finding]:
-    """Keras 3's BatchNormalization where a replica gets no row."""
+    """Keras 3's BatchNormalization on a replica without rows."""
     split = evidence.split
     if split is None or evidence.framework != "keras" or not (0 in split.full or 0 in split.last) or not evidence.trains:
         return
@@ -284,7 +284,7 @@ def crossed(before: Shape, after: Shape) -> bool:
 
 @check(order=65, backend="tensorflow")
 def dynamic_reaches(evidence: Evidence) -> Iterator[Finding]:
-    """What an unknown axis reaches that cannot take it."""
+    """Nodes that receive an unknown axis but do not support it."""
     if evidence.split is None:
         return
     batch = evidence.split.dynamic or evidence.sample.dynamic
