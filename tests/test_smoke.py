@@ -62,7 +62,9 @@ def test_an_unbuilt_model_and_a_subclassed_one(lib):
 
 def test_a_recurrent_layer_on_images_is_told():
     report = tpushape.trace(lambda: keras.Sequential([keras.Input((8, 8, 1)), keras.layers.LSTM(4, name="reader")]))
-    assert report.findings[0].message.startswith("reader (LSTM) wants (batch, time, features)")
+    finding = report.findings[0]
+    assert (finding.rule, str(finding.expected)) == ("layer-rank", "(batch, time, features)")
+    assert "reader (LSTM)" in finding.message
 
 
 def test_every_form_that_needs_no_browser(tmp_path):

@@ -69,7 +69,7 @@ def port(path: str | Path, *, python: str | None = None, proof: bool = True) -> 
     patch = "\n".join(difference(before, after, file.name))
     seen = Proof(None, "Not proved: no proof was requested.")
     if rewriter.left:
-        seen = Proof(None, "Not proved: the port does not run until these changes are made by hand.")
+        seen = Proof(None, "Not proved: the port does not run until you make these changes.")
     elif proof:
         seen = prove(file, after, python if python is not None else python_with_jax())
     return Ported(after, patch, replace(written, text=after).data, tuple(dict.fromkeys(rewriter.left)), seen)

@@ -23,9 +23,9 @@ PAIRWISE = rule(
     fails=sequential("L.Dense(1)", y="np.zeros((8,), 'float32')", loss="lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1,)) - p))"),
     passes=sequential("L.Dense(1)", y="np.zeros((8,), 'float32')", loss="lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1, 1)) - p))"),
     doc="""Reported for an element-wise operation on two tensors of different rank whose *first* axes both carry the batch: (B,) with (B, 1) gives (B, B).
-Intended broadcasts are not reported: only one operand carries the batch (bias, mask, positional encoding, per-channel scale), both have the same
-rank (squeeze and excite, additive attention, pairwise distances with expand_dims), or a matrix product forms the pairs. Limits: operations
-inside built-in layers and compiled functions are not checked.""",
+Intended broadcasts are not reported. These are operations where only one operand carries the batch (bias, mask, positional encoding), where
+both operands have the same rank (squeeze and excite, pairwise distances with expand_dims), and matrix products of pairs. Operations inside
+built-in layers and compiled functions are not checked.""",
 )  # fmt: skip
 LOST = rule(
     "batch-axis-lost", "The batch axis does not reach the output", severity="silent", source=_SOURCE,

@@ -191,7 +191,7 @@ class Disconnected(Fact, frozen=True):
         missing = listed(tuple(f"{name} {show_shape(shape)}" for name, shape in self.missing))
         given = listed(tuple(f"{name} {show_shape(shape)}" for name, shape in self.given))
         way = f" (through {listed(self.through)})" if self.through else ""
-        return f"The model's output depends on the input {missing}{way}, but the model is created with the input {given}."
+        return f"The model's output depends on {missing}{way}, but the model's inputs are {given}."
 
     def why(self) -> str:
         taken = {shape for _, shape in self.missing} & {shape for _, shape in self.given}

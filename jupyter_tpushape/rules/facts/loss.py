@@ -36,12 +36,12 @@ class SurplusAxes(Fact, frozen=True):
             return f"{named(self.through)} multiplies every value with every other, but there is one label per sample: {meet}"
         axes = "axis" if self.surplus == 1 else "axes"
         through = f"The inner {axes} of {named(self.through)}" if self.cause == "grid" else f"The inner {axes} of the input"
-        return f"{through} {'is' if self.surplus == 1 else 'are'} still there at {self.loss}: {meet}"
+        return f"{through} {'reaches' if self.surplus == 1 else 'reach'} {self.loss}: {meet}"
 
     def why(self) -> str:
         if self.cause == "sequences":
             return (
-                f"Dense works on the last axis only, so the time axis is still there at {self.loss}. "
+                f"Dense works on the last axis only, so the time axis reaches {self.loss}. "
                 "Use return_sequences=False for the last step only, or pool over time to use all steps."
             )
         if self.cause == "tokens":
@@ -128,7 +128,7 @@ class RowsOfValues(Fact, frozen=True):
 
     def why(self) -> str:
         if self.loss.startswith("ctc"):
-            return "CTC reads sequences of class numbers; argmax over the last axis turns the rows into these."
+            return "CTC expects sequences of class indices. argmax over the last axis converts one-hot vectors to class indices."
         if self.values == "marks":
             return "If a sample can belong to several classes, use a sigmoid unit per class and binary_crossentropy."
         if self.values == "numbers":
