@@ -1,4 +1,4 @@
-"""One look at a program: model and data in, flow and evidence out."""
+"""Examines a program: model and data in, flow and evidence out."""
 
 from .breaks import error_line
 from .look import assemble_recorded, examine

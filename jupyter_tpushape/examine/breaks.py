@@ -1,4 +1,4 @@
-"""Programs that break before the model runs: a flow of what was there, the break, and what was not reached."""
+"""Programs that fail before the model runs: a flow with what was built, the failure, and what was not reached."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .program import Examined, shape_of
 
 
 def entry_failed(assembler: Assembler, traced: Run) -> None:
-    """The model refused its inputs before any layer ran, or a line of its own raised between its layers."""
+    """The model rejected its inputs before any layer ran, or one of its own lines raised between its layers."""
     where = error_line(traced.error) if traced.error is not None else None
     if traced.error is not None and where is not None:
         node = assembler.node(None, name=shortened(where.text) or "call", kind="op", op="python", status="failed", location=where)
@@ -43,7 +43,7 @@ def entry_failed(assembler: Assembler, traced: Run) -> None:
 
 
 def assemble_broken(seen: Examined, error: BaseException) -> None:
-    """A builder that raised: what was built, the break, and what was not reached."""
+    """A builder that raised: what was built, the failure, and what was not reached."""
     adapter, recorder, evidence = seen.adapter, seen.recorder, seen.evidence
     if adapter is not None:
         look_inside(adapter, recorder)
@@ -83,7 +83,7 @@ def assemble_broken(seen: Examined, error: BaseException) -> None:
 
 
 def _about_line(seen: Examined, error: BaseException, assembler: Assembler) -> None:
-    """What is known of the line that raised, for the rules."""
+    """Facts about the line that raised, for the rules."""
     adapter, facts, line = seen.adapter, seen.evidence.facts, error_line(error)
     assert adapter is not None
     facts["unconnected"] = unconnected(adapter, seen.recorder.ends)
@@ -96,7 +96,7 @@ def _about_line(seen: Examined, error: BaseException, assembler: Assembler) -> N
 
 
 def anew(recorder: Recorder) -> tuple[Any, Location | None] | None:
-    """What every call of the program makes anew, and the line."""
+    """What every call of the program creates again, and the line."""
     return None if recorder.anew is None else (recorder.anew, location(recorder.anew.place))
 
 
@@ -111,7 +111,7 @@ def with_growth(seen: Examined, rerun: Rerun | None = None) -> None:
 
 
 def given_to(recorder: Recorder, assembler: Assembler) -> list[Given]:
-    """What the call that broke was handed."""
+    """The arguments of the call that failed."""
     call = recorder.failed
     found = []
     for port in call.inputs if call is not None else ():
@@ -139,7 +139,7 @@ def _drop_repeats(recorder: Recorder) -> None:
 
 
 def shortened(text: str, most: int = 40) -> str:
-    """A line of source as a name."""
+    """A source line as a name."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
@@ -200,7 +200,7 @@ def _of_shape(declared: Spec, got: Spec) -> bool:
 
 
 def data_failed(seen: Examined, error: BaseException) -> None:
-    """The data code raised: a failed source, and the model as declared behind it."""
+    """The data code raised: a failed source, and the declared model after it."""
     adapter = seen.adapter
     assembler = Assembler(adapter.name if adapter is not None else "")
     node = assembler.node(None, name="data", kind="stage", op="python", status="failed", location=error_line(error))

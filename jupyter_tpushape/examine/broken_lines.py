@@ -1,4 +1,4 @@
-"""What a line of the program was about when it raised outside of any layer."""
+"""What a line of the program did when it raised outside of any layer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Unconnected:
 
 @dataclass(frozen=True)
 class LastCall:
-    """The layer that a line called before it raised, and what it returned."""
+    """The layer that a line called before it raised, and its result."""
 
     layer: Who
     outputs: tuple[Shape | None, ...]
@@ -186,7 +186,7 @@ def paired(error: BaseException) -> bool:
 
 
 def breaking_layer(adapter: Framework, error: BaseException) -> Who | None:
-    """The layer whose own code was running when something raised, the innermost one."""
+    """The innermost layer whose code was running when an error was raised."""
     found, trace = None, error.__traceback__
     while trace is not None:
         code, this = trace.tb_frame.f_code, trace.tb_frame.f_locals.get("self")

@@ -1,4 +1,4 @@
-"""What compile was given, as far as it names or counts outputs; plain values for the rules."""
+"""The arguments of compile, as far as they name or count outputs; plain values for the rules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..trace.framework import Framework
 
 @dataclass(frozen=True)
 class Told:
-    """One argument: the names of a dict, or how many entries a list has. Neither for a single one."""
+    """One argument: the keys of a dict, or the length of a list. Neither for a single one."""
 
     names: tuple[str, ...] | None = None
     count: int | None = None
@@ -20,7 +20,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Compiled:
-    """The loss and the metrics as they were told, and the outputs' names; ``()`` where they have none."""
+    """The given loss and metrics, and the names of the outputs; ``()`` if they have none."""
 
     loss: Told
     metrics: Told
@@ -28,7 +28,7 @@ class Compiled:
 
 
 def compiled(adapter: Framework, model: Any, outputs: list[KeyPath]) -> Compiled | None:
-    """What ``model`` was compiled with; ``None`` where it cannot say."""
+    """How ``model`` was compiled; ``None`` if unknown."""
     with contextlib.suppress(Exception):
         arguments = adapter.compile_arguments(model)
         return Compiled(_told(arguments.get("loss")), _told(arguments.get("metrics")), _names(adapter, model, outputs))

@@ -1,4 +1,4 @@
-"""What rules look at: the flow and the facts around it. No framework, no live object."""
+"""The input of rules: the flow and the facts about it. No framework, no live objects."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class Evidence:
     """Everything that a rule may use.
 
     ``x``, ``y``, ``weight``, ``outputs``: ``(path, spec)`` of one replica's tensors, batch axis first.
-    ``declared``: ``(path, spec)`` of the inputs that the model declares, or ``None``; ``doors`` says what they are called.
-    ``feeds``: the declared input's path and the data's, of each input that gets a tensor; empty where that is not known for sure.
-    ``paths``: which leaf of the data an edge carries, by the edge's id.
+    ``declared``: ``(path, spec)`` of the model's declared inputs, or ``None``; ``doors`` has their names.
+    ``feeds``: the path of the declared input and of the data, for each input that receives a tensor; empty if not certain.
+    ``paths``: the data leaf of an edge, by the edge's id.
     ``where``: the phase that raised (``data``, ``build``, ``call``, ``loss``, ``metric``), or ``""``.
-    ``given``: what the call that broke was handed, in order, those that no node gave included.
-    ``raised``: the user's line that raised, with what its names held.
-    ``arguments``: what a node's layer was given that decides sizes, defaults included, as plain values by the node's id.
-    ``backend``: what the framework runs on; checks of one backend's facts are silent elsewhere.
+    ``given``: the arguments of the failed call, in order, including those that no node created.
+    ``raised``: the user's line that raised, with the values of its names.
+    ``arguments``: the arguments of a node's layer that determine sizes, with defaults, as plain values by node id.
+    ``backend``: the framework's backend; checks for another backend do nothing.
     ``sample``: the sampled data (see :mod:`jupyter_tpushape.sources`), or ``None``.
     """
 
@@ -91,7 +91,7 @@ class Evidence:
         return [] if failed is None else self.flow.into(failed.id)
 
     def input_at(self, path: KeyPath) -> Node | None:
-        """The input node that holds this leaf of the data."""
+        """The input node for this leaf of the data."""
         return next((node for node in self.flow.nodes if node.kind == "input" and node.path == to_wire(path)), None)
 
     def leaf(self, path: KeyPath) -> Spec | None:
@@ -110,14 +110,14 @@ class Evidence:
         return self.paths[edge.id]
 
     def rows(self, index: int = 0) -> Shape | None:
-        """The shape of one sample of input ``index``: its spec without the batch axis."""
+        """The shape of one sample of input ``index``, without the batch axis."""
         if index >= len(self.x) or self.x[index][1].shape is None:
             return None
         return self.x[index][1].shape[1:]  # type: ignore[index]
 
     @property
     def trains(self) -> bool:
-        """Whether gradients flow: the data has labels, or a step takes gradients by itself."""
+        """Whether gradients are computed: the data has labels, or a step computes gradients itself."""
         step = self.facts.get("step")
         return bool(step.trains) if step is not None else self.sample is not None and self.sample.y is not None
 

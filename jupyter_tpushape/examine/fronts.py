@@ -1,4 +1,4 @@
-"""What stands in front of a model: the stages of the data, its split over the replicas, who holds which rows."""
+"""The nodes before a model: the stages of the data, and its split over the replicas."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def global_batch(seen: Examined) -> int:
 
 
 def front(seen: Examined, assembler: Assembler) -> str | None:
-    """Stages and the split; returns the node that feeds the inputs."""
+    """The stages and the split; returns the node that feeds the inputs."""
     sample, evidence = seen.sample, seen.evidence
     if sample is None:
         return None

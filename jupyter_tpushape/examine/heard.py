@@ -1,6 +1,6 @@
-"""What frameworks say when they raise, as typed values. The one place of rules and repairs that reads their sentences.
+"""The messages of frameworks as typed values. Rules and repairs read messages only here.
 
-Patterns are taken from the texts of Keras, TensorFlow and NumPy and hold for every program. A message may say several things at once.
+The patterns are from the messages of Keras, TensorFlow and NumPy and work for every program. A message may contain several facts.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Bound = Literal["", "min", "max"]
 
 
 class Heard(msgspec.Struct, frozen=True):
-    """One thing that a message says."""
+    """One fact in a message."""
 
 
 class HeardRank(Heard, frozen=True):
-    """A layer wants ``wanted`` axes, or at least or at most so many. ``got``: ``None`` where the message does not tell it."""
+    """A layer expects rank ``wanted``, or at least or at most this rank. ``got``: ``None`` if the message does not contain it."""
 
     wanted: int
     got: int | None = None
@@ -30,18 +30,18 @@ class HeardRank(Heard, frozen=True):
 
 
 class HeardKernelRank(Heard, frozen=True):
-    """A convolution's kernel has another number of axes than its input."""
+    """A convolution's kernel has a different rank than its input."""
 
 
 class HeardWidth(Heard, frozen=True):
-    """A layer was built for ``wanted`` on ``axis``."""
+    """A layer was built for size ``wanted`` on ``axis``."""
 
     axis: int
     wanted: int
 
 
 class HeardUnequal(Heard, frozen=True):
-    """Two sizes that were to be equal; ``None`` where one is not known yet."""
+    """Two sizes that must be equal; ``None`` for an unknown one."""
 
     left: int | None
     right: int | None
@@ -56,7 +56,7 @@ class HeardOperation(Heard, frozen=True):
 
 
 class HeardDivisor(Heard, frozen=True):
-    """``given`` numbers where a multiple of ``divisor`` is wanted."""
+    """``given`` is not a multiple of ``divisor``."""
 
     given: int
     divisor: int
@@ -70,7 +70,7 @@ class HeardUnlike(Heard, frozen=True):
 
 
 class HeardReshape(Heard, frozen=True):
-    """``have`` numbers that do not fill ``wanted``; -1 stands for an axis that is to be worked out."""
+    """``have`` values cannot be reshaped to ``wanted``; -1 stands for an inferred axis."""
 
     have: int
     wanted: tuple[int, ...]
@@ -78,7 +78,7 @@ class HeardReshape(Heard, frozen=True):
 
 
 class HeardWidths(Heard, frozen=True):
-    """A kernel made for ``wanted`` and given ``given``: channels of a convolution, or rows of a matrix."""
+    """A kernel was built for ``wanted``, but receives ``given``: channels of a convolution, or rows of a matrix."""
 
     given: int
     wanted: int
@@ -86,15 +86,15 @@ class HeardWidths(Heard, frozen=True):
 
 
 class HeardWindow(Heard, frozen=True):
-    """A window larger than what it slides over."""
+    """A window is larger than its input."""
 
 
 class HeardUnknown(Heard, frozen=True):
-    """A layer needs an axis that has no size."""
+    """A layer needs the size of an axis that is unknown."""
 
 
 class HeardNone(Heard, frozen=True):
-    """The message shows an unknown size."""
+    """The message contains an unknown size."""
 
 
 class HeardShape(Heard, frozen=True):

@@ -1,4 +1,4 @@
-"""Whatever ``fit`` accepts, seen through a few batches, and left as it was found."""
+"""Reads anything that ``fit`` accepts through a few batches, without changing it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TAKES = "arrays, (x, y), (x, y, sample_weight), a dict, a tf.data.Dataset, a gen
 
 
 def _stream(value: Any) -> str:
-    """Which kind of batch source this is, or ``""``."""
+    """The kind of batch source, or ``""``."""
     if is_dataset(value):
         return "dataset"
     if is_pydataset(value) or is_sequence(value):
@@ -32,7 +32,7 @@ def _stream(value: Any) -> str:
 
 
 def _parts(data: Any, x_structure: Any) -> tuple[Any, Any, Any]:
-    """``data`` as ``fit``'s ``(x, y, sample_weight)``: a tuple is taken as these, all else as x."""
+    """``data`` as ``fit``'s ``(x, y, sample_weight)``: a tuple is taken as these, anything else as x."""
     if not isinstance(data, tuple) or hasattr(data, "_fields"):
         return data, None, None
     if len(data) in (1, 2, 3):
@@ -88,7 +88,7 @@ def sample(
 
 
 def _theirs(error: Exception) -> bool:
-    """Whether the data's own code raised: its innermost line is none of ours, or Python has no line for it."""
+    """Whether the data's own code raised: its innermost line is not ours, or Python has no line for it."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -21,7 +21,7 @@ FLOATS = ("float16", "float32", "float64", "bfloat16", "float8_e4m3fn", "float8_
 
 
 def collapse(tree: Any) -> Any:
-    """The structure with each list of plain numbers made the one array it stands for."""
+    """The structure with each list of plain numbers replaced by an array."""
     if isinstance(tree, (list, tuple)) and numbers_only(tree):
         try:
             return np.asarray(tree)
@@ -33,7 +33,7 @@ def collapse(tree: Any) -> Any:
 
 
 def shape_of(value: Any) -> tuple[int | None, ...]:
-    """The shape as ``fit`` counts it; a pandas Series is a column."""
+    """The shape as ``fit`` sees it; a pandas Series is a column."""
     said = getattr(value, "shape", ()) or ()
     try:
         shape = tuple(None if n is None else int(n) for n in said)
@@ -45,7 +45,7 @@ def shape_of(value: Any) -> tuple[int | None, ...]:
 
 
 def dtype_of(value: Any, framework: str) -> str:
-    """The dtype after ``fit``'s own cast to the default float."""
+    """The dtype after ``fit`` casts to the default float."""
     if is_pandas(value) == "DataFrame":
         array = np.asarray(value[:0])
         name = dtype_name(array.dtype)
@@ -61,7 +61,7 @@ def dtype_of(value: Any, framework: str) -> str:
 
 
 def to_numpy(value: Any, start: int, stop: int) -> Any:
-    """Rows of one leaf as NumPy, as a view where that is possible."""
+    """Rows of one leaf as NumPy, as a view if possible."""
     if is_scipy(value):
         return np.asarray(value.tocsr()[start:stop].todense())
     if is_ragged(value):
@@ -156,12 +156,12 @@ def sample_arrays(x: Any, y: Any, weight: Any, *, framework: str, batch_size: in
 
 
 def all_arrays(*trees: Any) -> bool:
-    """Whether each leaf is an array, or a plain number inside a list of them."""
+    """Whether each leaf is an array, or a plain number inside a list."""
     leaves = [leaf for tree in trees if tree is not None for _, leaf in flatten(tree)]
     return bool(leaves) and all(is_array(leaf) or is_number(leaf) for leaf in leaves)
 
 
 def describe(tree: Any) -> str:
-    """Types of a structure's leaves, for a message."""
+    """The types of a structure's leaves, for a message."""
     found = sorted({type_name(leaf) for _, leaf in flatten(tree)})
     return " and ".join(found) if found else f"an empty {type_name(tree)}"

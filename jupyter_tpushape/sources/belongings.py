@@ -1,7 +1,7 @@
-"""What the user's functions and objects hold and a trace can move: random generators, iterators, plain objects.
+"""State that a trace can change in the user's functions and objects: random generators, iterators, plain objects.
 
-What can be put back is put back; what cannot (a generator that has yielded) is named. A function that a trace calls does what calling it
-does: of what it holds only random generators and iterators are looked after. Objects of the user's that are part of a model or of data
+State that can be restored is restored; anything else (a generator that has yielded) is reported. For a function that a trace calls, only
+random generators and iterators are restored. Objects of the user that are part of a model or of data
 get their attributes back too.
 """
 
@@ -36,7 +36,7 @@ _STILL = (str, bytes, int, float, bool, complex, type(None), type, types.ModuleT
 
 @dataclass(frozen=True)
 class Lost:
-    """Something that moved and cannot be put back. ``place``: file and line of a generator's own code."""
+    """Something that changed and cannot be restored. ``place``: file and line of a generator's code."""
 
     what: str
     place: str = ""
@@ -47,7 +47,7 @@ class Lost:
 
 
 class Belongings:
-    """What is reached from a model and its data, as it stands now."""
+    """The current state of everything that a model and its data refer to."""
 
     def __init__(self, model: Any, data: Any) -> None:
         self._seen: set[int] = set()
@@ -60,7 +60,7 @@ class Belongings:
                 self._take(*self._pending.pop())
 
     def give_back(self) -> list[Lost]:
-        """Puts back what has moved, unless another thread of the user's is at work; says what cannot be."""
+        """Restores what has changed, unless another thread of the user is running; returns what cannot be restored."""
         if at_work():
             return []
         lost = []
@@ -174,7 +174,7 @@ def _is_plain(obj: Any) -> bool:
 
 
 def _is_source(obj: Any) -> bool:
-    """A ``PyDataset`` or a ``Sequence`` of the user's."""
+    """A ``PyDataset`` or ``Sequence`` of the user."""
     return has_base(obj, "PyDataset", "keras.src") or has_base(obj, "Sequence", "tf_keras.src.utils")
 
 
@@ -182,7 +182,7 @@ def _is_source(obj: Any) -> bool:
 
 
 def _random(obj: Any) -> Callable[[], None] | None:
-    """A generator of random numbers of the user's own."""
+    """A random number generator of the user."""
     if isinstance(obj, random.Random):
         with contextlib.suppress(NotImplementedError):  # the system's has no state
             held = obj.getstate()
@@ -207,7 +207,7 @@ def _random(obj: Any) -> Callable[[], None] | None:
 
 
 def _rewound(obj: Any) -> Callable[[], Lost | None] | None:
-    """A file, or an iterator over something that is still there."""
+    """A file, or an iterator over something that still exists."""
     if isinstance(obj, io.IOBase):
         try:
             at = obj.tell() if obj.readable() and obj.seekable() else None

@@ -1,4 +1,4 @@
-"""Drawing a few elements from an iterator that may be slow, endless or stuck."""
+"""Draws a few elements from an iterator that may be slow, endless or stuck."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Progress = Callable[[str], None]
 
 @dataclass
 class Drawn:
-    """What was drawn. ``complete``: the iterator came to its end; ``late``: the time was up first, after ``waited`` seconds."""
+    """The drawn elements. ``complete``: the iterator ended; ``late``: the time was up first, after ``waited`` seconds."""
 
     elements: list[Any]
     complete: bool
@@ -95,7 +95,7 @@ class Tap:
             yield from self._iterator
 
     def release(self) -> None:
-        """Lets go of the iterator, so that its background work ends."""
+        """Releases the iterator, so that its background work ends."""
         self._iterator = None
         self._source = ()
 

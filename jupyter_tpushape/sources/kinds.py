@@ -1,4 +1,4 @@
-"""What an object is, told by its own type and never by importing a framework."""
+"""What kind of object a value is, by its type and without importing a framework."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def is_pandas(value: Any) -> str:
 
 
 def is_array(value: Any) -> bool:
-    """Whether ``fit`` of Keras 3 takes this leaf for an array."""
+    """Whether ``fit`` of Keras 3 treats this leaf as an array."""
     if isinstance(value, type) or is_dataset(value) or is_spec(value):
         return False
     return tensor_kind(value) != "dense" or isinstance(value, np.ndarray) or is_tf_tensor(value) or has(value, "__array__")
@@ -92,7 +92,7 @@ def is_number(value: Any) -> bool:
 
 
 def is_spec(value: Any) -> bool:
-    """A shape and a dtype in place of data: a TensorSpec, a KerasTensor, an InputSpec or a Spec."""
+    """A shape and a dtype instead of data: a TensorSpec, a KerasTensor, an InputSpec or a Spec."""
     if has_base(value, "TypeSpec", "tensorflow.python") or has_base(value, "KerasTensor", "keras.src"):
         return not is_dataset(value)
     if has_base(value, "KerasTensor", "tf_keras.src") or has_base(value, "InputSpec", ""):
@@ -103,7 +103,7 @@ def is_spec(value: Any) -> bool:
 
 
 def floatx(framework: str) -> str:
-    """The framework's default float, as it is set now; ``"float32"`` where it is not imported."""
+    """The framework's current default float; ``"float32"`` if it is not imported."""
     module = sys.modules.get(framework)
     if module is None:
         return "float32"

@@ -1,8 +1,8 @@
-"""The same pipeline without the stages that remember: shuffle, cache, snapshot.
+"""The same pipeline without its stateful stages: shuffle, cache, snapshot.
 
-Each pass over ``shuffle`` advances its seeds, a pass over ``cache`` fills it or locks its file. A
-sample must do neither, so the stages above such a one are made again on top of its input, with the
-functions that are already traced. Nothing of the user's Python is run here.
+Each pass over ``shuffle`` advances its seeds, and a pass over ``cache`` fills it or locks its file. A
+sample must do neither, so the stages after such a stage are created again on top of its input, with the
+functions that are already traced. No Python code of the user runs here.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ UNCHANGED = frozenset({"prefetch", "options", "ignore_errors", "restructured"})
 
 
 class CannotRemake(Exception):
-    """A stage above one that remembers is of a kind that is not known here; the message names it."""
+    """A stage after a stateful one is of an unknown kind; the message names it."""
 
 
 def remembers(dataset: Any) -> bool:
-    """Whether a pass over the pipeline would leave something behind in it."""
+    """Whether a pass over the pipeline would change its state."""
     return op_name(dataset) in DROPPED or any(remembers(source) for source in inputs_of(dataset))
 
 
@@ -121,10 +121,10 @@ def _variant(dataset: Any) -> Any:
 
 
 def without_memory(dataset: Any) -> Any:
-    """A dataset with the same elements, in order of their source, that leaves the original untouched.
+    """A dataset with the same elements, in the order of their source, that leaves the original unchanged.
 
     Raises:
-        CannotRemake: naming the kind of stage that stands in the way.
+        CannotRemake: with the kind of stage that cannot be created again.
     """
     if not remembers(dataset):
         return dataset

@@ -1,4 +1,4 @@
-"""What the data adapters of both Kerases say no to in an array, and what the array is taken for so that the trace goes on."""
+"""Arrays that the data adapters of Keras 3 or tf_keras reject, and what the trace uses instead."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def objects(value: Any) -> bool:
 
 
 def unreadable(value: Any) -> bool:
-    """Whether no tensor holds the array as it is, though its numbers could be taken out of it."""
+    """Whether tensors do not support the array, although it contains numbers."""
     return _kind(value) in _KINDS or objects(value) or _long(value)
 
 
@@ -62,7 +62,7 @@ def row_shape(value: np.ndarray) -> tuple[int | None, ...]:
 
 
 def problems_of(data: tuple[Any, Any, Any], raw: tuple[Any, Any, Any], framework: str) -> list[Problem]:
-    """What the framework's data adapter says no to, beside row counts."""
+    """What the framework's data adapter rejects, apart from row counts."""
     problems = []
     for name, tree, original in zip(("x", "y", "weight"), data, raw, strict=True):
         leaves = list(flatten(tree, name))
@@ -115,13 +115,13 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
 
 
 def _rows_of_ids(value: np.ndarray) -> bool:
-    """Whether each row is a list of whole numbers."""
+    """Whether each row is a list of integers."""
     rows = [np.asarray(row) for row in list(value.flat[:64]) if isinstance(row, (list, tuple, np.ndarray))]
     return bool(rows) and value.ndim == 1 and len(rows) == len(value[:64]) and all(row.ndim == 1 and row.dtype.kind in "iu" for row in rows)
 
 
 def _objects(value: np.ndarray, name: str) -> str:
-    """What kind of objects an array holds, and what to do with them."""
+    """The kind of objects in an array, and what to do."""
     items = list(value.flat[:1000])
     if items and all(isinstance(item, (bool, int, float, complex, np.number, np.bool_)) for item in items):
         return f", although all of them are numbers: use {name}.astype('float32')"

@@ -1,4 +1,4 @@
-"""Specs in place of data: shapes that are planned, with no values behind them."""
+"""Specs instead of data: planned shapes without values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .values import LeafSpec, Sample, Stage, TensorKind
 
 
 def spec_leaf(value: Any) -> LeafSpec:
-    """One spec as a leaf; its first axis is the global batch."""
+    """One spec as a leaf; axis 0 is the global batch."""
     shape = getattr(value, "shape", None)
     if shape is not None and hasattr(shape, "rank"):
         shape = None if shape.rank is None else shape.as_list()
@@ -35,7 +35,7 @@ def all_specs(tree: Any) -> bool:
 
 
 def sample_specs(x: Any, y: Any, weight: Any) -> Sample:
-    """Specs as the global batch that they describe."""
+    """Specs that describe the global batch."""
     trees = [None if tree is None else map_leaves(spec_leaf, tree) for tree in (x, y, weight)]
     sample = Sample("specs", trees[0], trees[1], trees[2], alone=isinstance(x, (tuple, list)))
     leaf = next((leaf for _, leaf in sample.leaves()), None)

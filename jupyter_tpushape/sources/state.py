@@ -1,4 +1,4 @@
-"""Random state kept as it was while the user's data functions run."""
+"""Keeps the random state while the user's data functions run."""
 
 from __future__ import annotations
 

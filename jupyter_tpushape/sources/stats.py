@@ -1,4 +1,4 @@
-"""What sampled values look like: label ranges, one-hot rows, ids."""
+"""Statistics of sampled values: label ranges, one-hot vectors, ids."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _flat(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def stats_of(arrays: list[np.ndarray[Any, Any]]) -> Stats | None:
-    """Statistics over one leaf of several batches; ``None`` for text and empty data."""
+    """Statistics of one leaf over several batches; ``None`` for text and empty data."""
     parts = [array for array in arrays if array.dtype.kind in "buif" and array.size]
     if not parts:
         return None
@@ -61,7 +61,7 @@ def stats_of(arrays: list[np.ndarray[Any, Any]]) -> Stats | None:
 
 
 def all_stats(batches: list[tuple[Any, Any, Any]]) -> dict[KeyPath, Stats]:
-    """Statistics by leaf path: every label, and those inputs that hold whole-numbered ids."""
+    """Statistics by leaf path: of every label, and of inputs with integer ids."""
     found: dict[KeyPath, list[np.ndarray[Any, Any]]] = {}
     for batch in batches:
         for name, tree in zip(("x", "y", "weight"), batch, strict=True):
@@ -79,6 +79,6 @@ def all_stats(batches: list[tuple[Any, Any, Any]]) -> dict[KeyPath, Stats]:
 
 
 def stats_at(batches: list[tuple[Any, Any, Any]], path: KeyPath) -> Stats | None:
-    """Statistics of one input, also of one that holds no whole numbers by its dtype."""
+    """Statistics of one input, even if its dtype is not an integer."""
     arrays = [leaf for x, _, _ in batches for at, leaf in flatten(x, "x") if at == path and isinstance(leaf, np.ndarray)]
     return stats_of(arrays) if arrays else None

@@ -1,4 +1,4 @@
-"""What a sample of the user's data is: plain values."""
+"""A sample of the user's data, as plain values."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ TensorKind = Literal["dense", "ragged", "sparse"]
 
 
 class BadData(ValueError):
-    """The data is nothing that ``fit`` takes; the message says in one sentence what to type."""
+    """``fit`` does not accept the data; the message says in one sentence what to pass."""
 
 
 class NeverCame(BadData):
-    """No batch came while it was waited for, and nothing else tells what a batch would be."""
+    """No batch arrived in time, and nothing else describes a batch."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"No batch of the data arrived within {seconds:g} seconds, so tpushape stopped waiting.")
 
 
 class DataRaises(BadData):
-    """The data raised when it was looked at; ``error`` is what it raised."""
+    """Reading the data raised an error; ``error`` is the exception."""
 
     def __init__(self, error: Exception) -> None:
         first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
@@ -87,7 +87,7 @@ class Stage:
 
     @property
     def reads_files(self) -> bool:
-        """Whether it reads files, by itself or in its function."""
+        """Whether the stage reads files, by itself or in its function."""
         return self.op in FILES or not READERS.isdisjoint(self.detail.get("ops", ()))
 
     def __str__(self) -> str:
@@ -178,7 +178,7 @@ class Sample:
     alone: bool = False
 
     def handed(self, x: Any, y: Any = None, weight: Any = None) -> Any:
-        """A batch as ``fit`` hands it to a training step."""
+        """A batch as ``fit`` passes it to a training step."""
         if y is None:
             return (x,) if self.alone else x
         return (x, y) if weight is None else (x, y, weight)
@@ -192,16 +192,16 @@ class Sample:
 
     @property
     def batchings(self) -> int:
-        """How often the pipeline batches; each time adds an axis."""
+        """The number of batch() stages; each one adds an axis."""
         return sum(stage.op in ("batch", "padded_batch", "ragged_batch") for stage in self.stages) if self.kind == "dataset" else 0
 
     @property
     def label_stats(self) -> dict[KeyPath, Stats]:
-        """The statistics of the labels' leaves alone."""
+        """The statistics of the labels."""
         return {path: stats for path, stats in self.stats.items() if path[0] == "y"}
 
     def leaves(self, *roles: str) -> Iterator[tuple[KeyPath, LeafSpec]]:
-        """``(path, leaf)`` of every tensor of a batch, or of these roles alone, in the order of x, y, weight."""
+        """``(path, leaf)`` of every tensor of a batch, or only of these roles, in the order x, y, weight."""
         for name, tree in (("x", self.x), ("y", self.y), ("weight", self.weight)):
             if tree is not None and (not roles or name in roles):
                 yield from flatten(tree, name)

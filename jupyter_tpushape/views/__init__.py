@@ -1,4 +1,4 @@
-"""A report for people: text, a standalone page, a picture, MIME bundles, and the widget."""
+"""Renders a report: text, standalone page, picture, MIME bundle, and widget."""
 
 from __future__ import annotations
 

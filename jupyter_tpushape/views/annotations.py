@@ -15,7 +15,7 @@ _LEVELS = {"error": "error", "tpu": "error", "silent": "error", "slow": "warning
 
 
 def to_annotations(report: Report) -> str:
-    """One line a finding, and the verdict last."""
+    """One line per finding, and the result in the last line."""
     return "\n".join([*(_line(finding) for finding in report.findings), f"tpushape: {report.summary}"])
 
 

@@ -1,4 +1,4 @@
-"""Charts of what the TPU compiler said, drawn with plotly, which is imported when the first is asked for (extra ``plot``)."""
+"""Charts of the TPU compiler's results, drawn with Plotly, which is imported for the first chart (extra ``plot``)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ MIB = 2**20
 
 
 def charts(report: Report) -> list[Any]:
-    """For each program that compiled: memory by layer, and what of it is padding; memory against batch where several were compiled.
+    """For each compiled program, memory by layer and its padding; memory by batch size if several were compiled.
 
     Raises:
-        ValueError: where no TPU compiler was asked, none compiled, or plotly is missing; one line that says what to do.
+        ValueError: if the TPU compiler did not run, no program compiled, or Plotly is missing; the message says what to do.
     """
     if not report.verdicts:
         raise ValueError('There is nothing to plot: run the TPU compiler first, with compiler="tpu" or --compile tpu.')
@@ -37,18 +37,18 @@ def charts(report: Report) -> list[Any]:
 
 
 def charted(verdict: Verdict) -> bool:
-    """Whether there is something to chart of a verdict."""
+    """Whether a verdict has data to plot."""
     return verdict.compiler == "tpu" and (verdict.ok or len(verdict.tried) > 1)
 
 
 def batches(of: Any) -> Any:
-    """Memory of one core against the rows on it, one point for each batch that was compiled.
+    """Memory of one core by rows on it, one point per compiled batch size.
 
     Args:
-        of: a verdict, or what ``fit_batch`` gave.
+        of: a verdict, or the result of ``fit_batch``.
 
     Raises:
-        ValueError: where plotly is missing.
+        ValueError: if Plotly is missing.
     """
     graph = _plotly()
     tried = sorted(of.tried, key=lambda one: one.rows)
@@ -110,7 +110,7 @@ def _padding(graph: Any, verdict: Verdict) -> Any:
 
 
 def _names(layers: Any) -> list[str]:
-    """The bars' labels; where a name comes twice its node keeps them apart. Markup in a user's name is shown as it is written."""
+    """The labels of the bars; layers with the same name also show their node. Markup in names is shown as text."""
     names = [layer.name for layer in layers]
     return [_plain(f"{layer.name} ({layer.node})" if names.count(layer.name) > 1 else layer.name) for layer in layers]
 

@@ -24,7 +24,7 @@ _SAID = {
 
 @dataclass(frozen=True)
 class Change:
-    """A layer that both have. ``what`` holds, by what it is, the value before and the value after."""
+    """A layer that both programs have. ``what`` maps each property to its value before and after."""
 
     before: str
     after: str
@@ -38,17 +38,17 @@ class Change:
 
 @dataclass
 class Comparison:
-    """What one report has otherwise than another: names of layers with their types, in the order of the flow.
+    """The difference between two reports: names of layers with their types, in the order of the flow.
 
-    A notebook draws it: both programs in one picture, with what was added, removed and changed marked.
+    A notebook shows both programs in one view, with marks for what was added, removed and changed.
 
     Attributes:
-        added: layers that only the second has, as ``(name, type)``.
-        removed: layers that only the first has.
+        added: layers that only the second program has, as ``(name, type)``.
+        removed: layers that only the first program has.
         changed: layers of both that differ in type, tensors, parameters, placement, memory or configuration.
-        totals: of the whole, by what it is, the value before and after; only what differs.
-        same: how many layers are alike in both.
-        report: both programs in one flow, with its ``difference`` marked: what the views draw.
+        totals: totals that differ, with their values before and after.
+        same: the number of layers that are equal in both.
+        report: both programs in one flow, with its ``difference``; this is what the views show.
     """
 
     titles: tuple[str, str]
@@ -78,29 +78,33 @@ class Comparison:
         return {**bundle(self.report), "text/plain": repr(self)}
 
     def show(self) -> Any:
-        """Displays both programs in one interactive picture and returns its widget."""
+        """Displays both programs in one interactive view, and returns its widget."""
         return self.report.show()
 
     def save(self, path: str | Path) -> Path:
-        """Writes the picture of both as ``.html``, ``.json``, ``.svg`` or ``.md``, by the path's suffix.
+        """Saves the view of both programs as ``.html``, ``.json``, ``.svg`` or ``.md``, by the suffix of the path.
 
         Raises:
-            ValueError: for another suffix.
+            ValueError: for any other suffix.
         """
         return self.report.save(path)
 
 
 def diff(before: Report, after: Report) -> Comparison:
-    """Compares two reports: of two models, two versions, two targets or two backends, or before and after a fix.
+    """Compares two reports: of two models, versions, targets or backends, or before and after a fix.
 
-    A layer is taken for the same where it stands at the same place between layers that are the same, whatever it is called.
+    Two layers are treated as the same if they are at the same place between equal layers, whatever their names.
 
     Args:
         before: the first report.
-        after: the second.
+        after: the second report.
 
     Returns:
-        What was added, removed and changed; its ``repr`` is the comparison as text, and a notebook draws it.
+        A :class:`Comparison`; its ``repr`` is text, and a notebook shows both programs in one view.
+
+    Example::
+
+        tpushape.diff(tpushape.trace(old, data), tpushape.trace(new, data))
     """
     old, new = ([node for node in report.flow.nodes if node.kind in LISTED] for report in (before, after))
     pairs = matched(before.flow, after.flow, old, new)

@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs no network: data, script and style are in it."""
+"""The report as one HTML page that needs no network: it includes data, script and style."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ START = (
 
 
 def for_script(json: str) -> str:
-    """JSON that may stand inside a script element: nothing in it can end the element or a line."""
+    """JSON that is safe inside a script element: nothing in it can end the element or a line."""
     for character in "<>&\u2028\u2029":
         json = json.replace(character, f"\\u{ord(character):04x}")
     return json
@@ -48,7 +48,7 @@ def _environment() -> jinja2.Environment:
 
 
 def template(name: str) -> jinja2.Template:
-    """A template of this package; every value that it is given is escaped."""
+    """A template of this package; every value is escaped."""
     return _environment().get_template(name)
 
 
@@ -64,7 +64,7 @@ class Charts:
 
 
 def _charts(report: Report) -> Charts | None:
-    """``None`` where there is nothing to chart, or no plotly: the view's own bars show the same figures then."""
+    """``None`` if there is nothing to plot or Plotly is not installed; the view's own bars then show the same values."""
     from .charts import charted, charts
 
     if not any(charted(verdict) for verdict in report.verdicts):
@@ -89,7 +89,7 @@ def _plotly_script() -> tuple[str, str, tuple[str, ...]]:
 
 
 def to_html(report: Report) -> str:
-    """The page. Its Content-Security-Policy lets run the view's own script, and plotly's where there are charts, and nothing else."""
+    """The page. Its Content-Security-Policy allows only the view's own script, and Plotly's if there are charts."""
     script = f"{view_script()}\n{START}"
     charts = _charts(report)
     style = STYLE + (DIALOG if charts else "")

@@ -32,7 +32,7 @@ _BITS = {"bool": 8, "string": 0, "float8_e4m3fn": 8, "float8_e5m2": 8, "int4": 4
 
 
 def bytes_of(shape: Any, dtype: str) -> int | None:
-    """What a tensor takes without padding; ``None`` where its size or its dtype's is unknown."""
+    """The size of a tensor without padding; ``None`` if its shape or dtype is unknown."""
     count = elements(shape)
     digits = "".join(c for c in dtype.split("_", 1)[0] if c.isdigit())
     bits = _BITS.get(dtype, int(digits) if digits else 0)
@@ -83,7 +83,7 @@ def _specs(edges: list[Edge]) -> str:
 
 
 def placement_of(edges: list[Edge]) -> str:
-    """What the replicas hold of the first of these edges that is placed: ``8 × (8, 10)``."""
+    """The shapes on the replicas of the first of these edges that is placed: ``8 × (8, 10)``."""
     for edge in edges:
         if edge.replicas:
             held = Counter(show_shape(replica.shape) for replica in edge.replicas)
@@ -110,7 +110,7 @@ def to_dataframe(report: Report) -> Any:
     """The rows as a ``pandas.DataFrame``.
 
     Raises:
-        ModuleNotFoundError: where pandas is not installed.
+        ModuleNotFoundError: if pandas is not installed.
     """
     try:
         import pandas as pd

@@ -17,7 +17,7 @@ _STANDINGS = {"run": " (verified)", "live": " (verified on the live model)", "st
 
 
 def plain(text: object) -> str:
-    """Text that no Markdown renderer takes for markup."""
+    """Text without Markdown markup."""
     text = str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_{}\[\]()#+!|~])", r"\\\1", " ".join(text.split()))
 
@@ -36,7 +36,7 @@ def block(text: str, language: str) -> list[str]:
 
 
 def to_markdown(report: Report) -> str:
-    """What was found, the fixes, and what compilers said."""
+    """The findings, the fixes, and the results of compilers."""
     about = [report.title, report.flow.framework, report.target.name if report.target else ""]
     mark = "≠" if report.difference is not None else "✓" if report.ok else "✖"
     lines = [f"# {mark} {plain(report.summary)}", "", " · ".join(plain(word) for word in about if word), ""]
@@ -57,7 +57,7 @@ def to_markdown(report: Report) -> str:
 
 
 def _difference(difference: Difference, names: dict[str, str]) -> list[str]:
-    """What two programs have otherwise, as a table: the whole first, then part by part."""
+    """The difference between two programs as a table: totals first, then node by node."""
     rows = [("", "", change) for change in difference.totals]
     for node, mark in difference.nodes.items():
         rows += [(names[node], mark.state, change) for change in mark.changes or (Change("", "", ""),)]

@@ -1,7 +1,7 @@
-"""What a report gives to a notebook: text, a still with its findings in plain HTML, and the document itself.
+"""The notebook output of a report: text, a static picture with its findings in plain HTML, and the document itself.
 
-The HTML holds no script, no style element and no address: it is what GitHub, nbviewer, a printer
-and an untrusted notebook show. Where our renderer is installed, the document is drawn instead.
+The HTML contains no script, no style element and no URL: GitHub, nbviewer, a printer
+and an untrusted notebook show it. With our renderer, JupyterLab shows the document instead.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WORDS = {
 
 
 def fragment(report: Report) -> str:
-    """The still and the findings as a piece of HTML."""
+    """The static picture and the findings as an HTML fragment."""
     picture = base64.b64encode(to_svg(report, most=STILL).encode()).decode()
     return template("fragment.html").render(report=report, picture=picture, colours=COLOURS, words=WORDS, lines=lines, title=title)
 

@@ -1,4 +1,4 @@
-"""What a report is of, as the user calls it, and when and where it was asked for."""
+"""The names of model and data in the user's code, and when and where the trace was started."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _variables(value: Any, namespace: dict[str, Any]) -> str:
 
 
 def _backend(framework: str) -> str:
-    """``keras on jax``; nothing is imported for it."""
+    """``keras on jax``, for example; imports nothing."""
     config = getattr(sys.modules.get("keras"), "config", None)
     if framework != "keras" or config is None:
         return framework

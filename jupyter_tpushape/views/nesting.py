@@ -1,4 +1,4 @@
-"""How deep nodes are inside of others."""
+"""The nesting depth of nodes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..flow import Node
 
 
 def depths_of(nodes: Sequence[Node]) -> dict[str, int]:
-    """How many others each node is inside of. A parent that is not there counts for nothing."""
+    """The number of nodes around each node. Missing parents do not count."""
     parents = {node.id: node.parent for node in nodes}
     depths: dict[str, int] = {}
     for start in parents:

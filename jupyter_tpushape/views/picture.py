@@ -1,7 +1,7 @@
-"""A still of a flow: which boxes it shows, and where they and their edges stand.
+"""A static picture of a flow: its boxes, their positions and their edges.
 
-For places where no script runs. The interactive view lays out by itself; this one is small and
-keeps to what can be read in one look: the way to each problem, and what stands next to it.
+For places where no script runs. The interactive view has its own layout; this one is small and
+shows only the path to each problem and its neighborhood.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Picture:
 
 
 def picture(report: Report, most: int) -> Picture:
-    """The still of a report with about ``most`` boxes at most."""
+    """The static picture of a report with about ``most`` boxes."""
     flow = signed(report)
     shown = _visible(flow, _marked(report), most)
     boxes = _elide(flow, shown, _marked(report), most)

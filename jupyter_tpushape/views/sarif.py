@@ -1,4 +1,4 @@
-"""A report as SARIF 2.1.0, the form that code scanners and editors read."""
+"""A report as SARIF 2.1.0, the format of code scanners and editors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STANDINGS = {"run": "verified", "live": "verified on the live model"}
 
 
 def to_sarif(report: Report) -> str:
-    """One run with one result a finding; those without a line of source have no location."""
+    """One run with one result per finding; a finding without a source line has no location."""
     from .. import __version__
 
     used = list(dict.fromkeys(finding.rule for finding in report.findings))

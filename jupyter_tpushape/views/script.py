@@ -10,10 +10,10 @@ STATIC = resources.files("jupyter_tpushape") / "static"
 
 @cache
 def script() -> str:
-    """What defines ``tpushape`` in a page.
+    """The script that defines ``tpushape`` in a page.
 
     Raises:
-        FileNotFoundError: where the browser build has not been made.
+        FileNotFoundError: if the browser module is not built.
     """
     path = STATIC / "view.js"
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""A static SVG of a flow, made without a browser. Its text stays text."""
+"""A static SVG of a flow, created without a browser. Its text is text, not outlines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def style() -> str:
 
 
 def clean(text: object) -> str:
-    """Text for an XML document: escaped, and without the characters that XML forbids."""
+    """Text for an XML document: escaped, and without characters that XML forbids."""
     return escape(re.sub(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", str(text)))
 
 

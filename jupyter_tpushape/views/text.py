@@ -1,4 +1,4 @@
-"""A report for a terminal: readable at 80 columns, and when piped."""
+"""A report for a terminal: readable at 80 columns, and in a pipe."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def to_text(report: Report, *, width: int = 80, color: bool = False, flow: bool 
 
 
 def write(console: Console, report: Report, *, flow: bool = True) -> None:
-    """Writes the report to a rich console: verdict first, then the flow, then what was found."""
+    """Writes the report to a rich console: the result, the flow, then the findings."""
     mark, style = ("✓", "bold green") if report.ok else ("✖", "bold red")
     if report.difference is not None:
         mark, style = "≠", "bold"
@@ -81,7 +81,7 @@ def write(console: Console, report: Report, *, flow: bool = True) -> None:
 
 
 def _flow(console: Console, report: Report) -> None:
-    """One line a node, in order, with what it takes in; long healthy stretches are folded."""
+    """One line per node, in order, with its inputs; long parts without findings are folded."""
     edges: dict[str, list[Edge]] = {}
     for edge in report.flow.edges:
         edges.setdefault(edge.target, []).append(edge)
@@ -160,7 +160,7 @@ def _paragraph(console: Console, text: RichText, indent: int, hang: int = 0) -> 
 
 
 def _side(side: Side) -> Text:
-    """A side's text; only the axes that differ are bold, and marked where there is no colour."""
+    """A side's text; only the axes that differ are bold, and marked if there is no color."""
     if not side.axes or len(side.axes) < 1 or not side.text.startswith("("):
         return Text(side.text)
     text = Text("(")
@@ -194,5 +194,5 @@ def _fix(console: Console, fix: Fix) -> None:
 
 
 def show_edge(edge: Edge) -> str:
-    """An edge's tensor in words."""
+    """An edge's tensor as text."""
     return f"{show_shape(edge.spec.shape)} {edge.spec.dtype}"

@@ -1,4 +1,4 @@
-"""Two programs as one flow: what both have stands once, what only one has is marked, and so is what is other in both."""
+"""Two programs as one flow: common nodes appear once, and added, removed and changed nodes are marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A compiler's verdict in lines of text."""
+"""A compiler's result as lines of text."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ WIDE = 24
 
 
 def lines(verdict: Verdict) -> list[str]:
-    """What stands under a verdict: the core's memory as a bar, its parts, the layers that take most, the work, and other batches that
-    were compiled. Empty where nothing is known."""
+    """The lines below a verdict: the core's memory as a bar, its parts, the largest layers, the number of operations, and other batch sizes that
+    were compiled. Empty if nothing is known.
+    """
     if verdict.compiler != "tpu" or not verdict.ok or not verdict.hbm_bytes:
         return _batches(verdict)
     taken = sum(layer.bytes for layer in verdict.layers) + verdict.unmapped
@@ -31,13 +32,13 @@ def lines(verdict: Verdict) -> list[str]:
 
 
 def title(verdict: Verdict) -> str:
-    """Who says what of which program, in a few words."""
+    """The compiler and the program, in a few words."""
     who = "The TPU compiler" if verdict.compiler == "tpu" else "XLA"
     return f"{who}, {called(verdict.program)}{f' for {verdict.target}' if verdict.target else ''}"
 
 
 def _batches(verdict: Verdict) -> list[str]:
-    """Which batches fit, of those that were compiled."""
+    """Which of the compiled batch sizes fit."""
     if len(verdict.tried) < 2:
         return []
     # Where one batch was compiled at both efforts, or more than can be read, the ends are what counts.

@@ -22,7 +22,7 @@ from .script import STATIC, module
 
 
 class Code(ipywidgets.Widget):  # type: ignore[misc]
-    """The view's script: one model for all widgets of a kernel, so that it is sent, and kept in a notebook, once."""
+    """The view's script: one model for all widgets of a kernel, so that it is sent, and stored in a notebook, only once."""
 
     source = traitlets.Unicode().tag(sync=True)
     digest = traitlets.Unicode().tag(sync=True)
@@ -38,12 +38,12 @@ class Code(ipywidgets.Widget):  # type: ignore[misc]
 
 
 class ReportWidget(anywidget.AnyWidget):  # type: ignore[misc]
-    """A report on the screen.
+    """A report in an interactive view.
 
     Attributes:
-        selected: the id of the node that is selected in the view, ``""`` when none is; may be set.
-        finding: the index of the finding that is shown; may be set.
-        report: the wire document as a dict; set it (or call :meth:`update`) to show another report in place.
+        selected: the id of the selected node, or ``""``; can be set.
+        finding: the index of the shown finding; can be set.
+        report: the wire document as a dict; set it (or call :meth:`update`) to show another report.
     """
 
     _esm = STATIC / "loader.js"
@@ -60,12 +60,12 @@ class ReportWidget(anywidget.AnyWidget):  # type: ignore[misc]
         super().__init__(report=json.loads(report.to_json()), code=Code.shared(), **more)
 
     def update(self, report: Report) -> None:
-        """Shows another report where this one stands; what is open and selected stays so where it still exists."""
+        """Shows another report in this view; expanded groups and the selection stay if they still exist."""
         self._source, self._still = report, ""
         self.report = json.loads(report.to_json())
 
     def on_apply(self, callback: Callable[[int, int], None]) -> None:
-        """Shows Apply beside each fix; a click calls back with the indices of the finding and the fix."""
+        """Adds an Apply button to each fix; a click calls back with the indices of the finding and the fix."""
 
         def receive(_: object, content: dict[str, Any], __: object) -> None:
             finding, fix = content.get("finding"), content.get("fix")
@@ -93,7 +93,7 @@ class ReportWidget(anywidget.AnyWidget):  # type: ignore[misc]
 
 
 def _execution() -> int | None:
-    """The number of the cell that runs; ``None`` outside a notebook."""
+    """The number of the running cell; ``None`` outside a notebook."""
     from IPython import get_ipython
 
     shell = get_ipython()

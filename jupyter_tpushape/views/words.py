@@ -1,4 +1,4 @@
-"""Short words that several views share."""
+"""Short words for several views."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def short_dtype(dtype: str) -> str:
 
 
 def laid(edge: Edge, target: Target | None) -> str:
-    """How a tensor lies on a mesh: ``(batch/2, 64, model/4)``; ``""`` where that is not known."""
+    """The layout of a tensor on a mesh: ``(batch/2, 64, model/4)``; ``""`` if it is unknown."""
     if target is None or not target.mesh or not edge.layout or edge.spec.shape is None:
         return ""
     sizes = {axis.name: axis.size for axis in target.mesh}

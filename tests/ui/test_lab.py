@@ -59,7 +59,7 @@ def test_a_report_file_opens_in_the_interactive_view(window: Window, lab: Lab) -
 def test_a_file_of_another_version_says_so(window: Window, lab: Lab) -> None:
     (lab.folder / "old.tpushape.json").write_text(report().to_json().replace('"version":1', '"version":99'))
     window.open("old.tpushape.json")
-    expect(window.page.locator(".jp-MimeDocument .tpushape-Report")).to_contain_text("another version of jupyter_tpushape")
+    expect(window.page.locator(".jp-MimeDocument .tpushape-Report")).to_contain_text("different version of jupyter_tpushape")
 
 
 def test_the_panel_lists_and_traces_and_survives_a_restart(window: Window, lab: Lab) -> None:
