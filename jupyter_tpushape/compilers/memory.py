@@ -1,4 +1,4 @@
-"""From the compiler's layouts and buffers to layers: who holds how many bytes, and how many of them are padding."""
+"""From the compiler's layouts and buffers to layers: the bytes of each layer, and how many of them are padding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking the worker: its limits, its end, and what its silence means."""
+"""Runs the worker: its limits, its end, and the meaning of a missing answer."""
 
 from __future__ import annotations
 

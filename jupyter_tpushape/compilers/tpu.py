@@ -66,7 +66,7 @@ def _asking(program: Lowered, target: Any, asked: process.Limits) -> process.Ask
 
 
 def question(seen: Any, plan: Plan, asked: process.Limits) -> Question:
-    """Puts a program to the compiler, which goes on with it while other things are done. What is known by what it is made of is not lowered.
+    """Starts compiling a program in the background. A program whose result is in the cache is not lowered.
 
     Raises:
         CannotLower: see :func:`lowering.lowered`.

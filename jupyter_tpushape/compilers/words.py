@@ -1,4 +1,4 @@
-"""A compiler's answer as facts: which layer, which line, how much. The one place that reads what compilers say."""
+"""A compiler's result as facts: which layer, which line, how much. The only place that parses compiler messages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def oom(message: str) -> bool:
 
 
 def dynamic(message: str) -> bool:
-    """Whether a refusal speaks of a size that is known when the program runs and not before."""
+    """Whether an error is about a size that is not known until run time."""
     return bool(_DYNAMIC.search(message))
 
 
@@ -87,7 +87,7 @@ def _advice(message: str) -> str:
 
 
 def refusal(seen: Any, program: Lowered, compiler: str, target: str) -> tuple[Verdict, Finding]:
-    """XLA took the program not at all."""
+    """XLA rejected the program."""
     message = str(program.error)
     scopes = [match.group(1) for match in _NODE.finditer(message) if not match.group(1).startswith("__")]
     scope = scopes[0] if scopes else ""
@@ -108,7 +108,7 @@ def refusal(seen: Any, program: Lowered, compiler: str, target: str) -> tuple[Ve
 
 
 def answer_finding(seen: Any, program: Lowered, answer: dict[str, Any]) -> Finding:
-    """libtpu did not compile the program: out of memory, refused, or silent."""
+    """libtpu did not compile the program: out of memory, rejected, or no verdict."""
     message = str(answer["message"])
     if answer["kind"] == "crash":
         return _crash(seen, program, message)
@@ -173,7 +173,7 @@ def _out_of_memory(seen: Any, program: Lowered, answer: dict[str, Any]) -> Findi
 
 
 def padding(program: Lowered, arguments: list[Held]) -> Finding | None:
-    """Padding of variables that is worth a word: from 64 KiB of them and half as much again. The data's own shape is not held against it."""
+    """Padding of variables that is worth a report: at least 64 KiB of variables and 1.5 times their size. The padding of the data does not count."""
     variables = [argument for argument in arguments if not argument.data]
     laid, logical = totals(variables)
     most = max(variables, key=lambda argument: argument.waste, default=None)

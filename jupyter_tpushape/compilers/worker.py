@@ -1,7 +1,7 @@
-"""One compilation, in a process of its own: ``python -m jupyter_tpushape.compilers.worker FOLDER``.
+"""One compilation in a separate process: ``python -m jupyter_tpushape.compilers.worker FOLDER``.
 
-The folder holds ``request.json`` and ``program``; the answer is written beside them. libtpu may kill this process: no answer
-is then the answer.
+The folder contains ``request.json`` and ``program``; the answer is written there too. libtpu may kill this process; then there
+is no answer.
 """
 
 from __future__ import annotations

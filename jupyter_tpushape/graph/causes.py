@@ -1,4 +1,4 @@
-"""Why two sizes differ that were to be equal: the step at which a pixel was lost, a padding or a stride."""
+"""Why two sizes differ that must be equal: the step that lost a pixel, missing padding, or a stride."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _FAR = 128
 
 
 class Cause(msgspec.Struct, frozen=True):
-    """Where a size parts from the one that it was to be.
+    """Where a size starts to differ from the expected one.
 
     Attributes:
-        kind: ``lost``: a stride leaves a rest, which is not given back; ``unpadded``: a window without padding; ``strided``: a stride
-            with nothing that undoes it; ``resized``: an axis of the data has another size than the weights were made for.
-        who: the layer. before, after: the size there. back: what later layers make of it where they undo the stride, else ``None``.
+        kind: ``lost``: a stride leaves a remainder that is not restored; ``unpadded``: a window without padding; ``strided``: a stride
+            that nothing undoes; ``resized``: the weights were built for a different size of an axis of the data.
+        who: the layer. before, after: the size there. back: the size after later layers that undo the stride, else ``None``.
         stride: its stride. more: how many further layers do the same.
         source, axis, size: the axis of the data that it begins with. fits: sizes of it, next to its own, that agree.
     """
@@ -41,7 +41,7 @@ Step = Slid | Spread | Scaled | Shifted
 
 
 def cause(size: Size, other: Size | int) -> Cause | None:
-    """Why ``size`` is not what ``other`` is; ``None`` where that does not follow from how it came about."""
+    """Why ``size`` differs from ``other``; ``None`` if their origins do not explain it."""
     began = axes(size)
     target = other if isinstance(other, int) else value(other)
     if len(began) != 1 or target is None or value(size) in (None, target):
@@ -246,7 +246,7 @@ def odd(branches: Sequence[Size]) -> int | None:
 
 
 def instead(size: Size, wanted: int) -> tuple[str, str, int, int, int] | None:
-    """A written number from which a size comes, and the one that would give ``wanted``: its layer, argument, the number, what it becomes, the other."""
+    """A constant that determines a size, and the constant that would give ``wanted``: layer, argument, constant, resulting size, new constant."""
     begin = size
     while isinstance(begin, (Slid, Spread, Scaled, Shifted)):
         begin = begin.of
@@ -264,7 +264,7 @@ def instead(size: Size, wanted: int) -> tuple[str, str, int, int, int] | None:
 
 
 def resized(size: Size, wanted: int) -> Cause | None:
-    """Another size of the data's picture with which folded axes hold ``wanted`` numbers."""
+    """A different image size with which the folded axes have ``wanted`` values."""
     began = [axis for axis in axes(size) if axis.axis > 0]
     sizes = {axis.size for axis in began}
     now = value(size)

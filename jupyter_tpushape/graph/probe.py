@@ -1,4 +1,4 @@
-"""A second look with one row more: which axes of which tensors depend on the batch.
+"""A second trace with one more row: which axes of which tensors depend on the batch.
 
 An axis that grows with the batch carries it. That tells a batch axis that was lost, moved, merged with
 another or written as a number, which no single trace can tell apart from an axis that happens to have

@@ -159,7 +159,7 @@ def below(size: Size) -> tuple[Size, ...]:
 
 
 def written(size: Size) -> str:
-    """What made a size, as it stands in the program: an argument, or axes that were folded; ``""`` for others."""
+    """The origin of a size in the program: an argument, or folded axes; ``""`` for others."""
     if isinstance(size, Given):
         return f"{size.who}: {size.argument}={size.size}"
     parts = [value(part) for part in size.parts if value(part) != 1] if isinstance(size, Product) else []

@@ -1,4 +1,4 @@
-"""From ``TPUStrategy`` to Keras 3 on JAX: a program's text rewritten, what is left named line by line, and the two programs compared."""
+"""From ``TPUStrategy`` to Keras 3 on JAX: rewrites a program, lists the lines left to change by hand, and compares the two programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .rewrite import Rewriter
 
 @dataclass(frozen=True)
 class Ported:
-    """A program as it is ported.
+    """A ported program.
 
     Attributes:
         text: the new program. data: its bytes, encoded as the old one's. patch: a unified diff of the old one, ``""`` where nothing changes.
@@ -31,7 +31,7 @@ class Ported:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is left to do by hand, and nothing was seen to differ."""
+        """Whether nothing is left to change by hand, and no difference was found."""
         return not self.left and self.proof.holds is not False
 
     def __repr__(self) -> str:

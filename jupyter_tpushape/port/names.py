@@ -1,4 +1,4 @@
-"""What is called otherwise: of Keras 2 in Keras 3, and of TensorFlow in ``keras.ops``."""
+"""Renamed APIs: from Keras 2 to Keras 3, and from TensorFlow to ``keras.ops``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A port proved: both programs run up to ``fit``, the first here, the second where Keras runs on JAX, and what they make is compared."""
+"""The proof of a port: both programs run up to ``fit``, the first here, the second where Keras runs on JAX, and their results are compared."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECONDS = 600
 
 @dataclass(frozen=True)
 class Proof:
-    """What came of running both. ``holds``: whether they are the same; ``None`` where that could not be seen, and ``said`` why."""
+    """The result of running both. ``holds``: whether they are the same; ``None`` if that is unknown, and ``said`` is the reason."""
 
     holds: bool | None
     said: str

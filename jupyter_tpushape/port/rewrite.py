@@ -1,4 +1,4 @@
-"""The text of a program for TPUStrategy as one of Keras 3 on JAX, by splices: what is not changed stays byte for byte."""
+"""Rewrites a program for TPUStrategy to Keras 3 on JAX with splices: the unchanged text stays the same byte for byte."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Change = tuple[int, int, str]
 
 
 class Rewriter:
-    """One program on its way. ``left`` is what its reader has to do."""
+    """The rewriting of one program. ``left`` lists the changes to make by hand."""
 
     def __init__(self, text: str, name: str = "program.py") -> None:
         self.source = Source(name, text)
@@ -394,7 +394,7 @@ def _spelled(alias: ast.alias) -> str:
 
 
 def _moved(full: str) -> str:
-    """A name of Keras where Keras 3 has it; ``""`` where it is gone."""
+    """The Keras 3 name for a name of Keras; ``""`` if it was removed."""
     for old in sorted(MOVED, key=len, reverse=True):
         if full == old or full.startswith(f"{old}."):
             return MOVED[old] + full[len(old) :] if MOVED[old] else ""

@@ -1,4 +1,4 @@
-"""The program's way to its TPU: found as whole statements, and written as a distribution."""
+"""The program's TPU setup: found as whole statements, and rewritten as a distribution."""
 
 from __future__ import annotations
 

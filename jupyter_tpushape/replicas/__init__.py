@@ -1,4 +1,4 @@
-"""Targets, the split of a batch over replicas, live and planned strategies, and whose scope variables were made in."""
+"""Targets, the split of a batch over replicas, live and planned strategies, and the scopes of variables."""
 
 from .mesh import is_distribution, live_distribution, of_distribution, plan_mesh, typed
 from .scope import ScopeState, scope_state, strategy_of

@@ -1,4 +1,4 @@
-"""Which axis of a tensor lies along which axis of a mesh, as a ``keras.distribution`` says it; and what each device then holds."""
+"""Which axis of a tensor is sharded over which mesh axis in a ``keras.distribution``, and the shard on each device."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Axes = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Mesh:
-    """Devices under named axes. ``batch`` is the axis that data is cut along."""
+    """Devices under named axes. ``batch`` is the axis that shards the data."""
 
     sizes: tuple[tuple[str, int], ...]
     batch: str = ""
 
     @property
     def devices(self) -> int:
-        """How many there are."""
+        """The number of devices."""
         count = 1
         for _, size in self.sizes:
             count *= size
@@ -33,19 +33,19 @@ class Mesh:
         return dict(self.sizes).get(axis, 1)
 
     def undivided(self, shape: Sequence[int | None], axes: Axes) -> tuple[int, str] | None:
-        """The first axis of a tensor that does not divide over its mesh axis, with that one's name."""
+        """The first axis of a tensor whose size is not a multiple of its mesh axis, with the mesh axis's name."""
         for place, (size, axis) in enumerate(zip(shape, axes, strict=False)):
             if size is not None and size % self.size(axis):
                 return place, axis
         return None
 
     def shard(self, shape: Shape, axes: Axes) -> Shape:
-        """The shape that each device holds of a tensor that divides."""
+        """The shape of each device's shard of a tensor that divides evenly."""
         cut = [*axes, *[""] * len(shape)][: len(shape)]
         return tuple(None if size is None else size // self.size(axis) for size, axis in zip(shape, cut, strict=True))
 
     def copies(self, axes: Axes) -> int:
-        """On how many devices the same part of a tensor lies."""
+        """The number of devices that have the same shard of a tensor."""
         used = {axis for axis in axes if axis}
         count = 1
         for name, size in self.sizes:
@@ -66,13 +66,13 @@ def mesh_of(distribution: Any) -> Mesh:
 
 
 def axes_of(layout: Any) -> Axes:
-    """The axes of Keras' layout of a tensor, or of a sharding of JAX."""
+    """The axes of a Keras tensor layout or a JAX sharding."""
     axes = getattr(layout, "axes", None)
     return tuple(str(axis) if axis is not None else "" for axis in (axes if axes is not None else getattr(layout, "spec", ()) or ()))
 
 
 def variable_axes(distribution: Any, variable: Any) -> Axes:
-    """How a distribution lays a variable, by Keras' own code: as it was laid when it was made, else as the map says.
+    """A variable's layout under a distribution, from Keras: the one that it was created with, otherwise the layout map's.
 
     Raises:
         ValueError: Keras' own, where two keys of a layout map fit its path.
@@ -96,7 +96,7 @@ def parse_mesh(text: str) -> dict[str, int]:
 
 
 def planned(sizes: Mapping[str, int], layout: Any = None) -> Any:
-    """A ``keras.distribution`` over a mesh of devices that need not be here.
+    """A ``keras.distribution`` over a mesh of devices that do not have to exist on this machine.
 
     Args:
         sizes: the mesh's axes; the first one is the batch's. layout: a ``LayoutMap``, a dict of its entries, a function of the mesh that

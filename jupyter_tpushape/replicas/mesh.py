@@ -1,6 +1,6 @@
-"""A batch laid over a mesh of devices, as ``keras.distribution`` does it: one program, the batch axis cut into equal parts.
+"""A batch sharded over a mesh of devices, as ``keras.distribution`` does it: one program, with the batch axis split into equal parts.
 
-A part has to be whole on every device: a batch that does not divide, the last one included, raises in ``jax.device_put``.
+A batch that does not divide evenly, including the last one, raises in ``jax.device_put``.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def is_distribution(value: Any) -> bool:
 
 
 def of_distribution(distribution: Any, slice_name: str | None = None) -> Target:
-    """A distribution as the flow's target: the slice that it is planned for, or as many replicas as the batch axis is cut into.
+    """A distribution as the flow's target: the slice that it is planned for, or as many replicas as the batch axis has shards.
 
     Raises:
-        ValueError: where the mesh has another number of devices than the slice.
+        ValueError: if the mesh and the slice have different numbers of devices.
     """
     kind, mesh = type(distribution).__name__, mesh_of(distribution)
     if slice_name is None:
@@ -45,10 +45,10 @@ def of_distribution(distribution: Any, slice_name: str | None = None) -> Target:
 
 
 def typed(mesh: str | None, layout: Any = None, slice_name: str | None = None) -> Any:
-    """The ``keras.distribution`` that was typed as ``--mesh`` and ``--layout``; ``None`` where neither was.
+    """The ``keras.distribution`` for ``--mesh`` and ``--layout``; ``None`` if neither was passed.
 
     Args:
-        mesh: ``"batch=2,model=4"``. layout: what :func:`planned` takes, or a distribution, which brings its own mesh.
+        mesh: ``"batch=2,model=4"``. layout: what :func:`planned` takes, or a distribution, which has its own mesh.
         slice_name: the target's name, ``None`` or ``"none"`` without one.
 
     Raises:
@@ -75,13 +75,13 @@ def _axes(mesh: Mesh) -> tuple[MeshAxis, ...]:
 
 
 def parts_of(distribution: Any) -> int:
-    """Into how many parts a distribution cuts the batch axis."""
+    """The number of shards of the batch axis under a distribution."""
     mesh = mesh_of(distribution)
     return mesh.size(mesh.batch)
 
 
 def plan_mesh(sample: Sample, planned: Target, distribution: Any = None) -> Split:
-    """How a batch lies on the devices: of a live distribution's mesh, or of ``DataParallel`` over all chips of a planned slice."""
+    """How a batch is sharded over the devices: of a live distribution's mesh, or of ``DataParallel`` over all chips of a planned slice."""
     if distribution is not None:
         devices = tuple(str(device) for device in distribution.device_mesh.devices.flatten())
         parts = parts_of(distribution)

@@ -1,4 +1,4 @@
-"""In whose scope a model's variables, optimizer and metrics were made: facts, without a judgement."""
+"""The strategy scopes that a model's variables, optimizer and metrics were created in, as facts."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _model_strategy(model: Any) -> Any:
 
 
 def optimizer_strategy(optimizer: Any) -> Any:
-    """The strategy that an optimizer was made under."""
+    """The strategy that an optimizer was created under."""
     inner = getattr(optimizer, "inner_optimizer", None) or getattr(optimizer, "_optimizer", None) or optimizer
     return getattr(inner, "_distribution_strategy", None) or getattr(inner, "_distribute_strategy", None)
 
@@ -150,7 +150,7 @@ def _steps(model: Any) -> int:
 
 
 def _made_in(variable: Any, strategy: Any) -> bool:
-    """Whether a variable was made in the strategy's scope."""
+    """Whether a variable was created in the strategy's scope."""
     try:
         return _distributed(variable) and bool(strategy.extended.variable_created_in_scope(_raw(variable)))
     except Exception:
@@ -158,7 +158,7 @@ def _made_in(variable: Any, strategy: Any) -> bool:
 
 
 def made_outside(variables: Any, strategy: Any) -> list[str]:
-    """Paths of those variables that were not made in the strategy's scope."""
+    """Paths of the variables that were not created in the strategy's scope."""
     return [_path(variable) for variable in variables if not _made_in(variable, strategy)]
 
 

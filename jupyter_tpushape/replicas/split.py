@@ -1,4 +1,4 @@
-"""How a global batch is dealt to replicas.
+"""How a global batch is split over replicas.
 
 Two ways exist in ``tf.distribute`` (``python/data/experimental/ops/distribute.py``, ``core/grappler/optimizers/data/auto_shard.cc``):
 ``ceil`` gives each replica ceil(rows / replicas) until none is left (12 rows on 8: 2,2,2,2,2,2,0,0), ``even`` differs by one row at most
@@ -27,7 +27,7 @@ def by_ceil(rows: int, replicas: int) -> tuple[int, ...]:
 
 
 def by_even(batch: int, replicas: int) -> tuple[int, ...]:
-    """Sizes that differ by one at most, the larger ones first."""
+    """Sizes that differ by at most one, the larger ones first."""
     each, more = divmod(batch, replicas)
     return tuple(each + (index < more) for index in range(replicas))
 
@@ -35,7 +35,7 @@ def by_even(batch: int, replicas: int) -> tuple[int, ...]:
 def deal(
     rows: int, replicas: int, mode: Mode, *, batch: int | None = None, hosts: int = 1, by_file: bool = False, policy: str = "AUTO"
 ) -> tuple[int, ...]:
-    """Rows that each replica gets, in the order of the replicas' devices.
+    """Rows of each replica, in the order of the replicas' devices.
 
     Args:
         rows: rows of this batch, which may be the partial last one.
@@ -64,7 +64,7 @@ def deal(
 
 @dataclass(frozen=True)
 class Split:
-    """What every replica gets.
+    """The rows that every replica receives.
 
     Attributes:
         replicas, hosts, devices: the target's. ``devices[i]`` holds replica ``i``.
@@ -96,15 +96,15 @@ class Split:
 
     @property
     def one_program(self) -> bool:
-        """Whether one program sees the whole batch, and not each replica its own rows."""
+        """Whether one program processes the whole batch, instead of one program per replica."""
         return self.mode == "mesh"
 
     def divides(self, batch: int) -> bool:
-        """Whether a batch can be laid over the devices at all."""
+        """Whether a batch can be split over the devices."""
         return not self.one_program or batch % max(1, self.parts) == 0
 
     def rows(self, batch: int) -> tuple[int, ...]:
-        """Rows of each replica for a global batch of so many; empty where it cannot be dealt."""
+        """Rows of each replica for a global batch of this size; empty if it cannot be split."""
         if self.one_program:
             return (batch // max(1, self.parts),) * self.replicas if self.divides(batch) else ()
         if batch in self.asked:
@@ -124,7 +124,7 @@ class Split:
         return [(mine, *shape[1:]) for mine in self.rows(count)] or [shape] * self.replicas
 
     def host_rows(self, batch: int) -> tuple[int, ...]:
-        """Rows of each host's shard for a global batch of so many."""
+        """Rows of each host's shard for a global batch of this size."""
         each, rows = self.replicas // self.hosts, self.rows(batch)
         return tuple(sum(rows[host * each : (host + 1) * each]) for host in range(self.hosts))
 
@@ -140,12 +140,12 @@ class Split:
 
     @property
     def uneven(self) -> bool:
-        """Whether replicas get different numbers of rows of a full batch."""
+        """Whether replicas receive different numbers of rows of a full batch."""
         return len(set(self.full)) > 1
 
     @property
     def empty(self) -> bool:
-        """Whether a replica gets nothing of a full batch."""
+        """Whether a replica receives no rows of a full batch."""
         return 0 in self.full
 
     @property
@@ -172,7 +172,7 @@ class Split:
 
 
 def compact(rows: Sequence[int]) -> str:
-    """``"2,2,2,2,2,2,0,0"``, or ``"8 each"`` where all are alike."""
+    """``"2,2,2,2,2,2,0,0"``, or ``"8 each"`` if all are equal."""
     if not rows:
         return "?"
     return f"{rows[0]} each" if len(set(rows)) == 1 else ",".join(map(str, rows))
@@ -210,7 +210,7 @@ def _mode(sample: Sample, replicas: int, dataset: Any = None) -> tuple[Mode, str
 
 
 def partial_rows(sample: Sample) -> int | None:
-    """Rows of the last batch where it is known to be smaller than a full one."""
+    """Rows of the last batch, if it is known to be smaller than a full one."""
     if sample.kind == "arrays":
         return sample.rows % sample.batch or None if sample.rows and sample.batch else None
     if sample.kind == "dataset" and sample.rows and sample.batch and sample.rows > sample.batch:
@@ -222,7 +222,7 @@ def partial_rows(sample: Sample) -> int | None:
 
 
 def plan(sample: Sample, target: Target, *, strategy: Any = None, dataset: Any = None) -> Split:
-    """How ``target`` deals the sample's batches.
+    """How ``target`` splits the sample's batches.
 
     Args:
         strategy: a live strategy, which is asked with a tiny dataset of the same batch sizes; a planned

@@ -1,4 +1,4 @@
-"""A genuine ``tf.distribute.TPUStrategy`` for a slice that is only planned, and the live strategy.
+"""A real ``tf.distribute.TPUStrategy`` for a planned slice, and the live strategy.
 
 The class asks its cluster resolver what there is; a resolver that describes a slice gets a strategy with
 its own splitting, checks, errors and variables. It traces and cannot execute. TensorFlow is imported when
@@ -23,7 +23,7 @@ def _resolver(entry: Slice) -> Any:
     from tensorflow.python.tpu.tpu_system_metadata import TPUSystemMetadata
 
     class PlannedSlice(tf.distribute.cluster_resolver.ClusterResolver):  # type: ignore[misc]
-        """Describes a slice without connecting to anything."""
+        """Describes a slice without a connection."""
 
         task_type = "worker"
         task_id = 0
@@ -101,12 +101,12 @@ def is_tpu(strategy: Any) -> bool:
 
 
 def is_planned(strategy: Any) -> bool:
-    """Whether this strategy was made by :func:`tpu_strategy` for a slice that is not there."""
+    """Whether :func:`tpu_strategy` created this strategy for a slice that is not available."""
     return any(strategy is made for made in _planned.values())
 
 
 def live_strategy() -> Any:
-    """The strategy whose scope the caller stands in, or ``None``; imports nothing."""
+    """The strategy of the current scope, or ``None``; imports nothing."""
     module = sys.modules.get("tensorflow")
     distribute = getattr(module, "distribute", None)
     if distribute is None or not hasattr(distribute, "has_strategy") or not distribute.has_strategy():

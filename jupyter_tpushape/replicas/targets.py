@@ -1,4 +1,4 @@
-"""The TPU slices that can be planned for: one table, with where its numbers come from.
+"""The supported TPU slices in one table, with the sources of the numbers.
 
 Chips and machines of each slice and the memory of a chip are from each generation's own page (``Slice.source``). A v2 or v3 chip shows
 TensorFlow two cores with half its memory each; v4 and v5p chips show their two cores as one device (megacore); v5e and v6e chips have one
@@ -47,12 +47,12 @@ class Slice:
 
     @property
     def hbm_bytes(self) -> int:
-        """High bandwidth memory of one device, as it is sold."""
+        """Nominal high bandwidth memory of one device."""
         return _MEMORY[self.generation][0] * GIB
 
     @property
     def available_bytes(self) -> int:
-        """What of it a program may have, by the TPU compiler's own refusals, which give it to a hundredth of a GiB."""
+        """The memory available to a program, from the TPU compiler's error messages, to a hundredth of a GiB."""
         return int(_MEMORY[self.generation][1] * GIB)
 
     @property

@@ -1,4 +1,4 @@
-"""Layers made of SavedModels: hub.KerasLayer of tf_keras, keras.layers.TFSMLayer of Keras 3 (catalogue, section 7)."""
+"""Layers that wrap SavedModels: hub.KerasLayer of tf_keras, keras.layers.TFSMLayer of Keras 3 (catalog, section 7)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ functional model can.""",
 
 
 def finding_of(evidence: Evidence) -> Finding | None:
-    """What is wrong around a SavedModel's layer, or ``None`` where it is not that."""
+    """The fault at a SavedModel's layer, or ``None`` if there is none."""
     node, said = evidence.failed, evidence.failure
     if node is None or said is None:
         return None
@@ -91,7 +91,7 @@ def finding_of(evidence: Evidence) -> Finding | None:
 
 @check(order=18)
 def saved_models(evidence: Evidence) -> Iterator[Finding]:
-    """A break at a SavedModel's layer, or right behind it."""
+    """A failure at a SavedModel's layer, or directly after it."""
     if evidence.where in ("build", "call"):
         finding = finding_of(evidence)
         if finding is not None:

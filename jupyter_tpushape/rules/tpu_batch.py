@@ -127,7 +127,7 @@ WINDOWS = ("Conv", "SeparableConv", "DepthwiseConv", "MaxPool", "AveragePool", "
 
 
 def split_nodes(evidence: Evidence) -> tuple[str, ...]:
-    """The split's node and the stage that makes the batches, for a finding to point at."""
+    """The split's node and the batching stage, for a finding to refer to."""
     split = [node.id for node in evidence.flow.nodes if node.kind == "split"]
     return tuple(split) + tuple(node.id for node in batch_stages(evidence)[-1:])
 
@@ -194,7 +194,7 @@ def empty_norm(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _unbatched(evidence: Evidence) -> bool:
-    """Whether elements are single samples: a dataset without a batch, seen against what the model declares."""
+    """Whether elements are single samples: a dataset without batch(), compared with what the model declares."""
     sample = evidence.sample
     if sample is None or sample.kind != "dataset":
         return False
@@ -240,7 +240,7 @@ def inner_axes(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _refusal(evidence: Evidence, node: Node, batch: bool, inner: bool) -> str:
-    """What users report that the compiler says where an unknown axis reaches this node; ``""`` where it takes one."""
+    """The compiler error that users report for an unknown axis at this node; ``""`` if the node supports one."""
     if node.op in RESIZES or (node.op == "UpSampling2D" and node.config.get("interpolation", "nearest") != "nearest"):
         return "CustomCall is not supported to have a dynamic dimension" if batch or inner else ""
     if node.op.startswith(WINDOWS):
@@ -262,13 +262,13 @@ def _refusal(evidence: Evidence, node: Node, batch: bool, inner: bool) -> str:
 
 
 def _carries(evidence: Evidence, edge: str) -> bool:
-    """Whether the first axis of an edge is the batch, as a trace with one row more has shown."""
+    """Whether the first axis of an edge is the batch, according to a trace with one more row."""
     known: dict[int, float] = getattr(evidence.facts.get("probe"), "axes", {}).get(edge) or {}
     return 0 in known
 
 
 def crossed(before: Shape, after: Shape) -> bool:
-    """Whether a reshape cuts the first axis and joins it with another in one: (6, 4) to (8, 3), and not (6, 4) to (24,) or (3, 2, 4)."""
+    """Whether a reshape both splits the first axis and merges it with another: (6, 4) to (8, 3), but not (6, 4) to (24,) or (3, 2, 4)."""
     left = right = 0
     one, two = 1, 1
     while True:

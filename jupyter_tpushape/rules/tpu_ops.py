@@ -1,4 +1,4 @@
-"""Operations of the replica's program that a TPU lacks, drops, or takes only as constants (catalogue, section 5)."""
+"""Operations of the replica's program that a TPU does not support, drops, or needs as constants (catalog, section 5)."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ TEXT = frozenset(
 
 
 def _node_of(evidence: Evidence, use: Any) -> Node | None:
-    """The node that an operation belongs to: the op node of that type, else the innermost layer its name scope names."""
+    """The node that an operation belongs to: the op node of that type, otherwise the innermost layer in its name scope."""
     if use.location is not None:
         for node in evidence.flow.nodes:
             if node.kind == "op" and node.op == use.op and node.called is not None and node.called.line == use.location.line:
@@ -145,7 +145,7 @@ def _node_of(evidence: Evidence, use: Any) -> Node | None:
 
 @check(order=75, backend="tensorflow")
 def operations(evidence: Evidence) -> Iterator[Finding]:
-    """What the walk through the replica's program found."""
+    """Findings from the operations of the replica's program."""
     program = evidence.facts.get("program")
     if program is None or evidence.target is None:
         return
@@ -169,7 +169,7 @@ def operations(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _learns(evidence: Evidence, node: Node | None) -> bool:
-    """Whether a gradient flows through a node: it has weights to train, or what feeds it has."""
+    """Whether a gradient flows through a node: it or a node upstream has trainable weights."""
     if node is None:
         return True
     layer = evidence.flow.node(node.parent) if node.kind == "op" and node.parent else node

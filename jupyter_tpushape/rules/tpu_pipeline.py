@@ -1,4 +1,4 @@
-"""The input pipeline: order of its stages, what runs where, sharding over hosts (catalogue, section 8)."""
+"""The input pipeline: the order of its stages, where they run, and sharding over hosts (catalog, section 8)."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _nodes(evidence: Evidence, *stages: Any) -> tuple[str, ...]:
 
 
 def _place(evidence: Evidence, stage: Any) -> Location | None:
-    """Where the stage's function is written, as the flow shows it."""
+    """The source location of the stage's function, as the flow shows it."""
     shown = next((node.location for node in evidence.flow.nodes if node.kind == "stage" and node.name == stage.name), None)
     return shown if shown is not None else stage.location
 
@@ -127,7 +127,7 @@ def _what(stage: Any) -> str:
 
 @check(order=55)
 def cached_noise(evidence: Evidence) -> Iterator[Finding]:
-    """Random stages below a cache; on every device."""
+    """Random stages before a cache; on every device."""
     stages = _stages(evidence)
     for cache in (stage for stage in stages if stage.op in ("cache", "snapshot")):
         noisy = next((stage for stage in _feeds(stages, cache.name) if stage.detail.get("random") and stage.op != "shuffle"), None)
@@ -138,7 +138,7 @@ def cached_noise(evidence: Evidence) -> Iterator[Finding]:
 
 @check(order=80)
 def order(evidence: Evidence) -> Iterator[Finding]:
-    """shuffle, cache, batch and prefetch in an order that costs."""
+    """shuffle, cache, batch and prefetch in an inefficient order."""
     stages = _stages(evidence)
     if evidence.target is None or not stages:
         return

@@ -1,4 +1,4 @@
-"""Whose scope a model, its optimizer and its metrics were made in, and how it is compiled (catalogue, sections 1 and 2)."""
+"""The scope that a model, its optimizer and its metrics were created in, and how the model is compiled (catalog, sections 1 and 2)."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def scope(evidence: Evidence) -> Iterator[Finding]:
 
 @check(order=51, backend="tensorflow")
 def compiled(evidence: Evidence) -> Iterator[Finding]:
-    """Flags of compile that a TPU does not take."""
+    """Compile flags that a TPU does not support."""
     state = _state(evidence)
     if state is None or evidence.target is None or (evidence.target.live and "TPU" not in evidence.target.strategy):
         return

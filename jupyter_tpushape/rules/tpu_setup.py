@@ -1,4 +1,4 @@
-"""Set-up cells that raise: no TPU here, TensorFlow without TPU kernels, a scope that was left (catalogue, sections 1 and 2)."""
+"""Setup cells that raise: no TPU, TensorFlow without TPU kernels, objects outside the scope (catalog, sections 1 and 2)."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _RULES = {"variable": OUTSIDE, "metric": METRIC, "slots": OUTSIDE, "mixed": OPTI
 
 
 def of_scopes(error: BaseException | None) -> bool:
-    """Whether an exception speaks of scopes, and not of what the program computes."""
+    """Whether an exception is about scopes."""
     return hear(error, HeardScope) is not None
 
 
 def told(evidence: Evidence) -> Finding | None:
-    """The finding for a set-up that raised, or ``None`` where something else did."""
+    """The finding for a setup that raised, or ``None`` if something else raised."""
     if evidence.failure is None:
         return None
     node = evidence.failed
@@ -54,7 +54,7 @@ def told(evidence: Evidence) -> Finding | None:
 
 @check(order=17, backend="tensorflow")
 def set_up(evidence: Evidence) -> Iterator[Finding]:
-    """A set-up that raised."""
+    """A setup that raised."""
     finding = told(evidence)
     known = getattr(evidence.facts.get("scope"), "outside", ()) and evidence.where != "build"  # said of the variables themselves
     if finding is not None and not known:

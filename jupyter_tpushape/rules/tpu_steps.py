@@ -1,4 +1,4 @@
-"""Custom training loops under a strategy: sizes of gradients, what runs where, what was made where (catalogue, sections 1, 2, 6)."""
+"""Custom training loops under a strategy: the scale of gradients, where code runs, and where objects are created (catalog, sections 1, 2, 6)."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _state(evidence: Evidence) -> StepState | None:
 
 @check(order=52, backend="tensorflow")
 def sizes(evidence: Evidence) -> Iterator[Finding]:
-    """Gradients, regularisation and reported losses against the number of replicas."""
+    """Gradients, regularization and reported losses against the number of replicas."""
     state = _state(evidence)
     if state is None or evidence.target is None:
         return
@@ -192,7 +192,7 @@ def sizes(evidence: Evidence) -> Iterator[Finding]:
 
 @check(order=53, backend="tensorflow")
 def refused(evidence: Evidence) -> Iterator[Finding]:
-    """What the strategy or the framework does not take, in the order in which a run would meet it."""
+    """Code that the strategy or the framework rejects, in the order of a run."""
     state = _state(evidence)
     if state is None or evidence.target is None:
         return
@@ -219,7 +219,7 @@ def refused(evidence: Evidence) -> Iterator[Finding]:
 
 @check(order=54, backend="tensorflow")
 def scopes(evidence: Evidence) -> Iterator[Finding]:
-    """What the step uses and was made outside the scope of the strategy that it runs under."""
+    """Objects that the step uses and that were created outside the scope of its strategy."""
     state = _state(evidence)
     if state is None or not state.strategy:
         return

@@ -1,4 +1,4 @@
-"""What a TPU cannot hold: strings, ragged and sparse tensors, some dtypes and policies (catalogue, section 4)."""
+"""Types that a TPU does not support: strings, ragged and sparse tensors, some dtypes and policies (catalog, section 4)."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ and needs no loss scaling.""",
 
 @check(order=70, backend="tensorflow")
 def inputs(evidence: Evidence) -> Iterator[Finding]:
-    """Ragged, sparse and text leaves of the data."""
+    """Ragged, sparse and text tensors of the data."""
     if evidence.split is None:
         return
     for path, leaf in evidence.sample.leaves():

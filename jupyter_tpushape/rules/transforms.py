@@ -1,4 +1,4 @@
-"""Breaks in JAX's own functions: loops, branches, maps, gradients, and what they ask of shapes and dtypes."""
+"""Failures in JAX functions: loops, branches, maps, gradients, and their requirements on shapes and dtypes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WHOLE = ("int", "uint", "bool")
 
 
 def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
-    """What JAX says of one of its own functions, with the rule that it belongs to."""
+    """The fact behind an error that JAX raises for one of its functions, with its rule."""
     said = node.failure
     carry = hear(said, HeardCarry)
     if carry is not None and carry.before != carry.after and node.op == "RNN":

@@ -1,4 +1,4 @@
-"""What lies upstream of a node, and what there let inner axes through."""
+"""The nodes upstream of a node, and those that keep inner axes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .words import axes_of
 
 
 def ancestors(evidence: Evidence, start: str, rank: int = 0) -> Iterator[Node]:
-    """Nodes upstream of ``start``, nearest first, by way of tensors of at least ``rank`` axes."""
+    """Nodes upstream of ``start``, nearest first, through tensors with at least ``rank`` dimensions."""
     seen, pending = {start}, [start]
     while pending:
         current = pending.pop(0)
@@ -26,7 +26,7 @@ def ancestors(evidence: Evidence, start: str, rank: int = 0) -> Iterator[Node]:
 
 
 def cause_of_axes(evidence: Evidence, predictions: Edge) -> tuple[Through, Node] | None:
-    """The layer upstream that let surplus axes through: a recurrent layer that returns sequences, or a grid without a Flatten."""
+    """The layer upstream that keeps surplus axes: a recurrent layer that returns sequences, or a grid without Flatten."""
     source = evidence.flow.node(predictions.source)
     for node in [source, *ancestors(evidence, source.id, 3)]:
         if node.op in ("Flatten", "GlobalAveragePooling2D", "GlobalMaxPooling2D", "GlobalAveragePooling1D", "GlobalMaxPooling1D"):
@@ -47,13 +47,13 @@ def cause_of_axes(evidence: Evidence, predictions: Edge) -> tuple[Through, Node]
 
 
 def outer_product(evidence: Evidence, node: Node) -> bool:
-    """Whether a layer multiplies its two inputs over an axis of size 1, where a vector a sample was to be multiplied with another."""
+    """Whether a layer multiplies its two inputs over an axis of size 1 instead of multiplying one vector per sample with another."""
     shapes = [edge.spec.shape or () for edge in evidence.flow.into(node.id)]
     return node.op == "Dot" and len(shapes) == 2 and all(len(shape) == 3 and shape[1] == 1 and shape[2] != 1 for shape in shapes)
 
 
 def lost_batch(evidence: Evidence, edges: list[Edge]) -> tuple[str, str]:
-    """Code of the user's own that gave a tensor without the batch, which is unknown while a model is built; the recurrent layer before it."""
+    """Custom code whose output has no batch axis (which is unknown while a model is built), and the recurrent layer before it."""
     giver = evidence.flow.node(edges[0].source) if edges else None
     shape = edges[0].spec.shape if edges else None
     before = [edge for edge in evidence.flow.into(giver.id) if edge.spec.shape] if giver is not None else []
@@ -68,7 +68,7 @@ def lost_batch(evidence: Evidence, edges: list[Edge]) -> tuple[str, str]:
 
 
 def maker_of(evidence: Evidence, edge: Edge, axis: int) -> Node:
-    """The node that gave an axis the size that it has: the last one on the way up whose input has another size there."""
+    """The node that set the size of an axis: the nearest one upstream whose input has a different size there."""
     seen = {edge.id}
     while True:
         node, shape = evidence.flow.node(edge.source), edge.spec.shape or ()

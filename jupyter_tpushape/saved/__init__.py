@@ -1,4 +1,4 @@
-"""A model's file as data: read with limits in a process of its own, checked, and only then made, without its weights."""
+"""Model files as data: read with limits in a separate process, checked, and only then built, without weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a configuration may name: the classes and functions of a Keras that a model is made of, known by what they are."""
+"""The classes and functions of Keras that a configuration may name."""
 
 from __future__ import annotations
 

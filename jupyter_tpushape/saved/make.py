@@ -1,4 +1,4 @@
-"""Makes a model of a checked configuration: without its weights, and without values for its variables."""
+"""Builds a model from a checked configuration, without weights and without values for its variables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEMORY = 4 << 30
 
 
 class Broken(Exception):
-    """The configuration makes no model; the message is one sentence without a subject."""
+    """The configuration does not describe a model; the message is a sentence without its subject."""
 
 
 def builder(held: Held, *, compiled: bool = True, said: Callable[[str], None]) -> Callable[[], Any]:

@@ -1,4 +1,4 @@
-"""Run as a program: prints as JSON what a model's file holds, its weights aside. No framework is imported and nothing is unpacked but text.
+"""Run as a program: prints the contents of a model file as JSON, without weights. It imports no framework and unpacks only text.
 
 ``python reader.py FILE`` answers ``{"config": TEXT, "compiled": TEXT}``, ``{"signatures": ...}`` or ``{"error": SENTENCE}``. The process
 limits its own memory and time first, so a file that breaks the HDF5 library, or swells, ends this process and no other.
@@ -26,11 +26,11 @@ MOST_SIGNATURES, MOST_TENSORS, MOST_RANK = 64, 512, 16
 
 
 class Unreadable(Exception):
-    """The file is not what it should be; the message is one sentence without a subject."""
+    """The file is invalid; the message is a sentence without its subject."""
 
 
 def confine() -> None:
-    """Memory and processor time of this process end at a limit, and it writes no file."""
+    """Limits the memory and processor time of this process, and prevents it from writing files."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 

@@ -1,4 +1,4 @@
-"""A model that stands for a SavedModel: it takes and gives what the signature says, and holds nothing of the file's graph."""
+"""A model with the signature of a SavedModel: the same inputs and outputs, but nothing of the file's graph."""
 
 from __future__ import annotations
 

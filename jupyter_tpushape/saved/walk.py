@@ -1,4 +1,4 @@
-"""A configuration walked before any loader sees it: what it names must be Keras' own, and its graph must have an end."""
+"""Checks a configuration before any loader sees it: it may name only Keras objects, and its graph must not have cycles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_NUMBER = 2**53
 
 
 class Refused(Exception):
-    """The file names what is not run; the message is the name, in words."""
+    """The file names something that tpushape does not run; the message is its description."""
 
 
 def check(package: str, config: Any) -> None:

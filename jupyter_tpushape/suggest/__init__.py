@@ -1,4 +1,4 @@
-"""Which layout? A few are compiled for the slice, and ranked by what the compiler says of each."""
+"""Layout suggestions: compiles a few layouts for the slice and ranks them by the compiler's results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Suggestion:
 
     @property
     def source(self) -> str:
-        """The lines that make it in a program."""
+        """The code that creates it in a program."""
         return self.candidate.source
 
     def distribution(self) -> Any:
@@ -58,7 +58,7 @@ class Suggestions:
 
     @property
     def best(self) -> Suggestion | None:
-        """The first that fits."""
+        """The first layout that fits."""
         return next((one for one in self.tried if one.fits), None)
 
     def __repr__(self) -> str:

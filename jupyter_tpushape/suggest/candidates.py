@@ -1,4 +1,4 @@
-"""A few ways to lay a model's variables over a slice, made from their shapes alone."""
+"""A few layouts of a model's variables over a slice, derived from their shapes alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"\d+")
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way: its name, the mesh's axes with their sizes, and the layout map's entries."""
+    """One layout: its name, the mesh's axes with their sizes, and the layout map's entries."""
 
     name: str
     mesh: dict[str, int]
@@ -28,7 +28,7 @@ class Candidate:
 
     @property
     def source(self) -> str:
-        """The lines that make it in a program."""
+        """The code that creates it in a program."""
         axes, sizes = list(self.mesh), tuple(self.mesh.values())
         lines = ["import keras", "", f"mesh = keras.distribution.DeviceMesh({sizes}, {axes}, keras.distribution.list_devices())"]
         if not self.layout:
