@@ -152,7 +152,7 @@ shell.run_cell("model = keras.Sequential([keras.Input((28, 28, 3)), keras.layers
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stderr
     hint = [line for line in said.splitlines() if "%tpushape" in line]
     assert len(hint) == 1, said
-    assert "lstm wants (batch, time, features), and input gives (?, 28, 28, 3)" in hint[0], hint
+    assert "(?, 28, 28, 3)" in hint[0], hint
 
 
 # -- the line under a traceback --------------------------------------------------------------------
@@ -576,7 +576,7 @@ def test_unloading_takes_everything_away(notebook):
     notebook.run("%load_ext jupyter_tpushape")
     notebook.run("import keras, tf_keras, numpy as np\nL = keras.layers")
     notebook.run(BUILD)
-    assert notebook.err.startswith("tpushape ▸ lstm wants")
+    assert notebook.err.startswith("tpushape ▸ lstm ")
     assert keras.layers.Layer.__dict__["__call__"] is not before[keras.layers.Layer, "__call__"]
     notebook.run("%unload_ext jupyter_tpushape")
     assert notebook.err == ""
@@ -657,7 +657,7 @@ def test_a_watched_block_gives_the_flow_up_to_the_break_and_lets_the_exception_t
     assert caught.value.__cause__ is None
     report = seen.report
     assert [(node.name, node.status) for node in report.flow.nodes if node.kind == "layer"] == [("conv", "ok"), ("lstm", "failed")]
-    assert report.findings[0].message == "lstm wants (batch, time, features), and conv gives (?, 6, 6, 4): 1 axis too many."
+    assert report.findings[0].rule == "layer-rank" and "lstm" in report.findings[0].message
     assert report.findings[0].expected.text == "(batch, time, features)"
 
 

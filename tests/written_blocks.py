@@ -143,6 +143,23 @@ model = keras.Sequential([keras.Input((3,)), L.Dense(4, activation='softmax')])
 model = keras.Sequential([keras.Input(batch_shape=(8, 5, 2)), L.LSTM(3, stateful=True), L.Dense(1)])
 """, _SLICES.format("")), (
         (f"    return {_SLICES.format('')}", f"    return {_SLICES.format(', drop_remainder=True')}"),))),
+    "positions counted up to a written number": ("op-shapes", Own(model_of("""
+i = keras.Input((6,))
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Placed(20)(i))))
+""", f"np.zeros((8, 6)), {rows(8, 1)}", head="""
+class Placed(L.Layer):
+    def __init__(self, most):
+        super().__init__()
+        self.token, self.place = L.Embedding(9, 4), L.Embedding(most, 4)
+    def call(self, x):
+        places = tf.range(start=0, limit=20, delta=1)
+        return self.token(x) + self.place(places)
+"""), (("        places = tf.range(start=0, limit=20, delta=1)", "        places = tf.range(start=0, limit=tf.shape(x)[1], delta=1)"),))),
+    "rows of ids of several lengths": ("data-misfit", Own(model_of("""
+model = keras.Sequential([L.Embedding(10, 4), L.GlobalAveragePooling1D(), L.Dense(1)])
+""", f"[[1, 2, 3], [4, 5], [6, 7, 8, 9]], {rows(3, 1)}"), (
+        (f"    return [[1, 2, 3], [4, 5], [6, 7, 8, 9]], {rows(3, 1)}",
+         f"    return np.array([[0] * (max(map(len, [[1, 2, 3], [4, 5], [6, 7, 8, 9]])) - len(row)) + list(row) for row in [[1, 2, 3], [4, 5], [6, 7, 8, 9]]]), {rows(3, 1)}"),))),
     "factors that are no vectors": ("missing-flatten", Own(model_of("""
 u, v = keras.Input((1,)), keras.Input((1,))
 e = L.Embedding(5, 4)(u)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import inspect
 import io
 import linecache
 import re
@@ -128,13 +129,13 @@ def _trace_cell(shell: Any, source: str, chosen: dict[str, Any], count: int | No
     from ..examine import HANDED, BadProgram
     from ..trace.build import build
     from ..trace.recorder import Recorder
-    from .hint import is_ours
+    from .hint import has_part, is_ours
 
-    program = CellProgram(shell, source, count)
-    model, error = build(program.build, Recorder())
+    program, recorder = CellProgram(shell, source, count), Recorder()
+    model, error = build(program.build, recorder)
     if error is None and model is None:
         raise BadProgram("This cell does not build a Keras model: use %%tpushape on a cell that builds one, or run %tpushape model data.")
-    if error is not None and not is_ours(error):
+    if error is not None and not is_ours(error) and not has_part(error, recorder):
         return None, program
     if program.batch_size and not chosen.get("batch_size"):
         chosen = {**chosen, "batch_size": program.batch_size}
@@ -173,8 +174,11 @@ def rerun_report(extension: Any, chosen: dict[str, Any]) -> Any:
     return None if report.ok else report
 
 
-def is_pure(source: str, names: dict[str, Any]) -> bool:
-    """Whether a cell only imports, defines, and calls Keras, TensorFlow, NumPy and its own definitions."""
+def is_pure(source: str, names: dict[str, Any], seen: frozenset[str] = frozenset()) -> bool:
+    """Whether a cell only imports, defines, and calls Keras, TensorFlow, NumPy, its own definitions, and those of other cells that are like it.
+
+    ``seen``: definitions that are being looked at already.
+    """
     try:
         tree = ast.parse(source)
     except SyntaxError:
@@ -198,12 +202,12 @@ def is_pure(source: str, names: dict[str, Any]) -> bool:
             isinstance(target, (ast.Subscript, ast.Attribute)) and _root(target) != "self" for target in node.targets
         ):
             return False
-        if isinstance(node, ast.Call) and not _allowed(node.func, own, names):
+        if isinstance(node, ast.Call) and not _allowed(node.func, own, names, seen):
             return False
     return True
 
 
-def _allowed(function: ast.expr, own: set[str], names: dict[str, Any]) -> bool:
+def _allowed(function: ast.expr, own: set[str], names: dict[str, Any], seen: frozenset[str]) -> bool:
     root = _root(function)
     if root is None:
         return isinstance(function, (ast.Call, ast.Attribute))
@@ -211,7 +215,25 @@ def _allowed(function: ast.expr, own: set[str], names: dict[str, Any]) -> bool:
         return True
     value = names.get(root)
     module = getattr(value, "__module__", None) or getattr(value, "__name__", "") or type(value).__module__
-    return str(module).split(".")[0] in _LIBRARIES
+    if str(module).split(".")[0] in _LIBRARIES:
+        return True
+    if not inspect.isclass(value) and not inspect.isfunction(value):
+        return False
+    if root in seen:
+        return True
+    text = _definition(value, root)
+    return bool(text) and is_pure(text, names, seen | {root})
+
+
+def _definition(value: Any, name: str) -> str:
+    """The text of a function or class of a cell, or ``""``."""
+    code = next((code for item in (value, *vars(value).values()) if (code := getattr(item, "__code__", None)) is not None), None)
+    try:
+        tree = ast.parse("".join(linecache.getlines(code.co_filename))) if code is not None else ast.Module([], [])
+    except SyntaxError:
+        return ""
+    found = [item for item in tree.body if isinstance(item, (ast.FunctionDef, ast.ClassDef)) and item.name == name]
+    return ast.unparse(found[-1]) if found else ""
 
 
 def _root(node: ast.expr) -> str | None:

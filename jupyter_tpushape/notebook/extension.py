@@ -73,12 +73,12 @@ class Extension:
     def _hint(self, error: BaseException, source: str) -> None:
         from .hint import hint_for
 
-        said = hint_for(error)
-        if said:
-            self.error, self.source, self.count, self.said = error, source, self.running, said
-            self.failed_counters = self.counters
-            if self.hints:
-                tell(self.shell, said, todo="Run %tpushape to see it.", hint={"execution": self.count})
+        # What failed is kept whatever it is: %tpushape shows it. A hint is for what shapes, dtypes or a framework have a part in.
+        self.error, self.source, self.count, self.said = error, source, self.running, ""
+        self.failed_counters = self.counters
+        self.said = hint_for(error)
+        if self.said and self.hints:
+            tell(self.shell, self.said, todo="Run %tpushape to see it.", hint={"execution": self.count})
 
 
 def _running(shell: Any) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from typing import Any
 
 from ..report import Report
 
@@ -37,16 +38,40 @@ def is_ours(error: BaseException) -> bool:
     return any(base.__name__ in _TYPES for base in type(error).__mro__) and bool(_OURS.search(str(error)) or _NUMPY.search(str(error)))
 
 
+# Slips of the program's own text, wherever they are raised.
+_SLIPS = (NameError, ImportError, SyntaxError)
+
+
+def has_part(error: BaseException, recorder: Any = None) -> bool:
+    """Whether it was raised where shapes are at work: by a layer, a loss or an operation that was called, in ``fit``, or on a symbolic tensor.
+
+    ``recorder``: what was recorded while it was raised, where that is not the notebook's own.
+    """
+    from ..trace.recorder import unmasked
+
+    error = unmasked(error)
+    if isinstance(error, _SLIPS) or "jupyter_tpushape.trace.hooks" not in sys.modules:
+        return False
+    from ..trace.aftermath import attempted, kept, on_symbolic
+    from ..trace.recorder import caused
+
+    failed = getattr(recorder, "failed", None)
+    if failed is not None and (failed.failure is error or caused(error, failed.failure)):
+        return True
+    return kept(error) is not None or attempted(error) is not None or (_by_framework(error) and on_symbolic(error))
+
+
 def hint_for(error: BaseException) -> str:
-    """One sentence about an exception, ``""`` where it is not about shapes or dtypes."""
-    if not is_ours(error):
+    """One sentence about an exception, ``""`` where shapes, dtypes and the framework have no part in it."""
+    words = is_ours(error)
+    if not words and not has_part(error):
         return ""
     report = report_for(error, fixes=False)
     finding = next((item for item in report.findings if item.serious), None) if report is not None else None
     if finding is not None:
         where = f" ({finding.location})" if finding.location is not None else ""
         return f"{finding}{where}"
-    return _numpy(error)
+    return _numpy(error) if words else ""
 
 
 def report_for(error: BaseException, *, fixes: bool = True) -> Report | None:

@@ -17,5 +17,5 @@ def last_report(extension: Any, chosen: dict[str, Any]) -> Any:
     from .cell import rerun_report
     from .hint import report_for, report_of_code
 
-    report = rerun_report(extension, chosen) if chosen["fixes"] else None
+    report = rerun_report(extension, chosen) if chosen["fixes"] and extension.said else None
     return report or report_for(error, fixes=bool(chosen["fixes"])) or report_of_code(error)

@@ -63,6 +63,7 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
             operands.shape_of_other,
             operands.repeated,
             expressions.axes,
+            numbers.counted_to,
             numbers.rows,
             widths.own_width,
             written.written_size,

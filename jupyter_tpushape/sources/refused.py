@@ -116,7 +116,7 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
 
 def _rows_of_ids(value: np.ndarray) -> bool:
     """Whether each row is a list of integers."""
-    rows = [np.asarray(row) for row in list(value.flat[:64]) if isinstance(row, (list, tuple, np.ndarray))]
+    rows = [np.asarray(list(row)) for row in list(value.flat[:64]) if isinstance(row, (list, tuple, np.ndarray))]
     return bool(rows) and value.ndim == 1 and len(rows) == len(value[:64]) and all(row.ndim == 1 and row.dtype.kind in "iu" for row in rows)
 
 

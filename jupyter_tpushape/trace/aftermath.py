@@ -104,6 +104,24 @@ def attempted(error: BaseException) -> Attempt | None:
     return None
 
 
+def on_symbolic(error: BaseException) -> bool:
+    """Whether a function that the user called, and that raised, was given a symbolic tensor."""
+    from .frameworks import loaded
+
+    trace, called = error.__traceback__, None
+    while trace is not None:
+        if is_user_file(trace.tb_frame.f_code.co_filename):
+            called = None
+        elif called is None:
+            called = trace.tb_frame
+        trace = trace.tb_next
+    if called is None:
+        return False
+    given = list(called.f_locals.values())
+    given += [item for value in given if isinstance(value, (list, tuple)) for item in value[:20]]
+    return any(adapter.is_symbolic(value) for adapter in loaded() for value in given)
+
+
 def _raised_at(trace: Any) -> Place:
     """The place of one entry of a traceback, whose frame may have moved on."""
     place = Place(trace.tb_frame.f_code.co_filename, trace.tb_lineno)

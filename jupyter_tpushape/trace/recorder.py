@@ -18,7 +18,7 @@ from typing import Any
 
 from ..flow import KeyPath, Spec
 from .assume import Assume
-from .locations import Place, user_frame
+from .locations import Place, is_user_file, user_frame
 from .patience import late
 
 _ACTIVE = threading.local()
@@ -208,11 +208,18 @@ def unmasked(error: BaseException) -> BaseException:
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
-        if trace is None or error.__context__ is None or trace.tb_frame.f_code.co_name != "__init__":
+        context = error.__context__
+        if trace is None or context is None:
+            break
+        # "We could not infer the shape" is what a library makes of whatever was raised while it tried.
+        if isinstance(error, NotImplementedError) and not is_user_file(trace.tb_frame.f_code.co_filename):
+            error = context
+            continue
+        if trace.tb_frame.f_code.co_name != "__init__":
             break
         if not isinstance(trace.tb_frame.f_locals.get("self"), BaseException):
             break
-        error = error.__context__
+        error = context
     return error
 
 

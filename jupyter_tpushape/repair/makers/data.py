@@ -36,9 +36,16 @@ def yield_tuple(evidence: Evidence, finding: Finding) -> Made:
 def pad_rows(evidence: Evidence, finding: Finding) -> Made:
     """Lists of ids of several lengths brought to the one that the model declares, as ``pad_sequences`` does: zeros in front."""
     fact, declared = finding.fact, [spec.shape for _, spec in evidence.declared or []]
-    if not isinstance(fact, Refused) or not fact.ids or len(declared) != 1 or not declared[0] or len(declared[0]) != 2:
+    if not isinstance(fact, Refused) or not fact.ids or len(declared) > 1:
         return
-    if (length := declared[0][1]) is not None:
+    if not declared or not declared[0] or declared[0] == (None, None):
+        yield (
+            "Pad each row at the start, with zeros, to the length of the longest",
+            [Edit("data-transform", "x", {"op": "pad_longest"})],
+            "Like keras.utils.pad_sequences. Choose a length of your own if later data may be longer.",
+        )
+        return
+    if len(declared[0]) == 2 and (length := declared[0][1]) is not None:
         yield (
             f"Pad each row to {length} at the start, with zeros",
             [Edit("data-transform", "x", {"op": "pad_rows", "length": length})],

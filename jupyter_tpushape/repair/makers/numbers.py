@@ -17,6 +17,7 @@ from ..text.source import nodes
 from .edits import Made, configure
 from .line import Line, called, lines_at, lines_of, own_layer, short
 
+_COUNTS = frozenset({"range", "arange"})
 _ROWS_IN = frozenset({"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "full", "tile", "range", "eye"})
 
 
@@ -43,6 +44,30 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
                 [configure(owner.name, **{arguments[0]: new})],
                 f"It was created for {old}, but its input has size {new}.",
             )
+
+
+def counted_to(evidence: Evidence, finding: Finding) -> Made:
+    """The length of a tensor that is there, in place of a written number up to which positions are counted."""
+    line = next(iter(lines_of(evidence)), None)
+    if line is None or not isinstance(finding.fact, OperationRaised):
+        return
+    for one, other in finding.fact.apart:
+        for old, new in ((one, other), (other, one)):
+            ends = [
+                node
+                for call in nodes(line.scope, ast.Call)
+                if called(call) in _COUNTS
+                for node in (*call.args, *(word.value for word in call.keywords if word.arg in ("limit", "stop")))
+                if isinstance(node, ast.Constant) and type(node.value) is int and node.value == old
+            ]
+            givers = [(name, spec.shape.index(new, 1)) for name, spec in line.specs.items() if spec.shape and new in spec.shape[1:]]
+            if old != new and len(ends) == 1 and givers:
+                name, axis = givers[0]
+                yield (
+                    f"Count to the length of {name} in {_named(evidence, line)}, not to {old}",
+                    [line.edit(ends[0], f"{MODULE}.shape({name})[{axis}]", line.module()).value],
+                    "Works for every length.",
+                )
 
 
 def _named_size(evidence: Evidence, line: Line, old: int, new: int) -> Made:
@@ -311,7 +336,13 @@ def rows_as_it_runs(evidence: Evidence, finding: Finding) -> Made:
 def _meets_rows(finding: Finding, written: int, batch: int | None) -> bool:
     """Whether a written number is what rows of the batch do not meet."""
     fact = finding.fact
-    if not isinstance(fact, OperationRaised) or not fact.apart or not batch:
+    if not isinstance(fact, OperationRaised) or not fact.apart:
+        return True
+    rank = max(len(shape or ()) for shape in fact.shapes)
+    places = [rank - len(shape) + i for shape in fact.shapes if shape for i, size in enumerate(shape) if size == written]
+    if places and 0 not in places:
+        return False  # shapes are aligned from the right: this is no batch axis
+    if not batch:
         return True
     if not any(size and size % written == 0 for shape in fact.shapes for size in shape or ()):
         return True  # a shape that is asked for is none that was given

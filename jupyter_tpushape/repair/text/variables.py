@@ -78,6 +78,9 @@ class InVariables(Handed):
     def _append(self, name: str, made: str) -> None:
         end = self.source.end(self.statement)
         rest = self.source.text[end:].split("\n", 1)[0].strip()
+        if rest.startswith(";"):
+            self.changes.append((end, end, f"; {name} = {made}"))
+            return
         if rest and not rest.startswith("#"):
             raise NoPlace
         line = self.source.text.find("\n", end)

@@ -1,0 +1,89 @@
+"""The hint speaks wherever a layer, an operation, a loss or ``fit`` raised, whatever the words; ``%tpushape`` shows any cell that failed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import jupyter_tpushape as tpushape
+
+BOTH = pytest.mark.parametrize("lib", ["keras", "tf_keras"])
+START = "%load_ext jupyter_tpushape\nimport {lib} as keras, numpy as np, tensorflow as tf\nL = keras.layers"
+
+# A cell that raises, and the node that raised.
+RAISED = {
+    "a merge of different ranks": (
+        "ids, row = keras.Input((6,)), keras.Input((4,))\nx = L.LSTM(3, return_sequences=True)(L.Embedding(9, 2)(ids))\nL.concatenate([x, row])",
+        "concatenate",
+    ),
+    "a function in a Lambda": (
+        "i = keras.Input((4,))\nL.Lambda(lambda two: two[0] * two[1], name='product')([L.Dense(2)(i), L.Dense(3)(i)])",
+        "product",
+    ),
+    "a layer that is called with too much": ("L.Add(name='total')(keras.Input((4,)))", "total"),
+    "a layer of one's own that looks a key up": (
+        "class Picks(L.Layer):\n    def call(self, parts):\n        return parts['nosuch']\nPicks(name='picks')({'a': keras.Input((4,))})",
+        "picks",
+    ),
+}
+
+
+@pytest.fixture
+def run():
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance(colors="nocolor")
+
+    def run(cell):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            result = shell.run_cell(cell, store_history=True)
+        return result, out.getvalue(), err.getvalue()
+
+    run.shell = shell
+    yield run
+    tpushape.unload_ipython_extension(shell)
+    shell.run_line_magic("reset", "-f")
+    InteractiveShell.clear_instance()
+
+
+@BOTH
+@pytest.mark.parametrize("name", RAISED)
+def test_what_decides_is_where_it_was_raised(run, name, lib):
+    cell, node = RAISED[name]
+    run(START.format(lib=lib))
+    result, _, said = run(cell)
+    assert not result.success
+    hints = [line for line in said.splitlines() if line.startswith("tpushape ▸")]
+    assert len(hints) == 1 and node in hints[0], said
+    run("%tpushape")
+    report = run.shell.user_ns["_tpushape_report"]
+    assert not report.ok
+    assert any(node in one.message or any(report.flow.node(key).name == node for key in one.nodes) for one in report.findings)
+
+
+@BOTH
+def test_a_class_of_another_cell_is_looked_into_and_mended_there(run, lib):
+    run(START.format(lib=lib))
+    run(
+        "class Placed(L.Layer):\n    def __init__(self, most):\n        super().__init__()\n        self.token, self.place = L.Embedding(9, 4), L.Embedding(most, 4)\n"
+        "    def call(self, x):\n        places = tf.range(20)\n        return self.token(x) + self.place(places)"
+    )
+    result, _, said = run("i = keras.Input((6,))\nmodel = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Placed(20)(i))))")
+    assert not result.success and "tpushape ▸" in said
+    run("%tpushape")
+    fix = run.shell.user_ns["_tpushape_report"].findings[0].fixes[0]
+    assert fix.verified and fix.proof == "source"
+    assert [line for line in fix.patch.splitlines() if line.startswith("+ ")] == ["+        places = tf.range(tf.shape(x)[1])"]
+
+
+@BOTH
+@pytest.mark.parametrize("cell", ["1 / 0", "L.Dense(-1)", "open('/no/such/file')"])
+def test_any_cell_that_failed_can_be_shown_without_a_hint(run, cell, lib):
+    run(START.format(lib=lib))
+    result, _, said = run(cell)
+    assert not result.success and "tpushape" not in said
+    _, shown, error = run("%tpushape")
+    assert (error == "" and type(result.error_in_exec).__name__ in shown) or str(result.error_in_exec)[:20] in shown
