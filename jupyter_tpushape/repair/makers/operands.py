@@ -137,7 +137,7 @@ def resized(evidence: Evidence, finding: Finding) -> Made:
         yield (
             f"Resize {short(small)} to the size of {short(large)} at {line.at}",
             [line.edit(small, f"{MODULE}.image.resize({IT}, {MODULE}.shape({ast.unparse(large)})[1:3])", "keras.ops").value],
-            "an odd size that is halved and doubled again comes back smaller",
+            "An odd size that is halved and doubled again becomes smaller.",
         )
 
 
@@ -170,7 +170,7 @@ def unpacked_batch(evidence: Evidence, finding: Finding) -> Made:
                 yield (
                     f"Unpack the batch at line {node.lineno}: keras.utils.unpack_x_y_sample_weight({fact.name})[0]",
                     [line.edit(node.value, f"{MODULE}.unpack_x_y_sample_weight({IT})", "keras.utils").value],
-                    "fit passes inputs without labels as they are",
+                    "Without labels, fit passes the inputs as they are, not as a tuple.",
                 )
 
 
@@ -191,9 +191,9 @@ def flat_samples(evidence: Evidence, finding: Finding) -> Made:
         if len(sizes) == 2 and isinstance(given, (ast.Name, ast.Attribute)):
             rows = f"{ast.unparse(given)}.shape[0]"
             yield (
-                f"Flatten each sample: ({rows}, -1) for ({', '.join(map(short, sizes))}) at {line.at}",
+                f"Flatten each sample: ({rows}, -1) instead of ({', '.join(map(short, sizes))}) at {line.at}",
                 [line.edit(sizes[0], rows).value, line.edit(sizes[1], "-1").value],
-                f"a sample has {elements(fact.given[1:])} values",
+                f"A sample has {elements(fact.given[1:])} values.",
             )
 
 
@@ -212,7 +212,7 @@ def unpaired_axis(evidence: Evidence, finding: Finding) -> Made:
             yield (
                 f"Squeeze axis {axes[0]} of {short(node)} at {line.at}",
                 [line.edit(node, f"{MODULE}.squeeze({IT}, {axes[0]})", line.module()).value],
-                "each sample then meets its own",
+                "Each sample is then combined with its own value.",
             )
 
 
