@@ -1,7 +1,7 @@
-"""What a program makes anew each time it runs: a compiled step makes variables in its first call only, so ``fit`` refuses the second one.
+"""What a program creates again each time it runs: a compiled step creates variables in its first call only, so ``fit`` fails at the second one.
 
-No single call can tell such a layer from one that is made once and kept. So the program is called again, unrecorded, where the
-first call made something; that costs nothing where it did not.
+One call cannot distinguish such a layer from one that is created once and kept. So the program is called again, unrecorded, if the
+first call created something; otherwise this costs nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Anew:
-    """Something that holds variables and is made in every call."""
+    """An object with variables that is created in every call."""
 
     cls: str
     place: Place
@@ -46,7 +46,7 @@ _BETWEEN = frozenset(
 
 
 def note(recorder: Recorder, obj: Any) -> None:
-    """Notes what the user's own line makes while a program is traced; what a framework's layer makes inside is its own business."""
+    """Records what the user's own line creates while a program is traced; what a framework's layer creates inside is not recorded."""
     if recorder.graph is None:
         return
     frame: Any = sys._getframe(2)
@@ -68,7 +68,7 @@ def note(recorder: Recorder, obj: Any) -> None:
 
 
 def made_anew(recorder: Recorder, again: Callable[[], Any], *, in_loss: bool = False) -> Anew | None:
-    """What a second call makes once more, by the same line; ``None`` where it keeps what the first one made."""
+    """What a second call creates again, on the same line; ``None`` if it keeps what the first one created."""
     first = {place for obj, place in recorder.inside if _holds(obj)}
     if not first:
         return None
@@ -85,7 +85,7 @@ def made_anew(recorder: Recorder, again: Callable[[], Any], *, in_loss: bool = F
 
 
 def _holds(obj: Any) -> bool:
-    """Whether something holds variables, or is one."""
+    """Whether an object has variables, or is one."""
     if hasattr(obj, "assign"):
         return True
     try:

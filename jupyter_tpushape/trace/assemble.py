@@ -1,4 +1,4 @@
-"""From what was recorded to a flow: nodes and edges as plain values."""
+"""From recorded calls to a flow: nodes and edges as plain values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .run import Leaf, Run
 
 
 class Assembler:
-    """Builds one flow. ``place(shape, role)`` gives the replicas' shapes of a tensor, or ``()``."""
+    """Builds one flow. ``place(shape, role)`` returns the replicas' shapes of a tensor, or ``()``."""
 
     def __init__(self, framework: str, place: Any = None) -> None:
         self.flow = Flow(framework=framework)
@@ -33,7 +33,7 @@ class Assembler:
     # -- nodes -------------------------------------------------------------------------------------
 
     def node(self, key: Any, **fields: Any) -> Node:
-        """Adds a node; ``key`` is the object it stands for."""
+        """Adds a node; ``key`` is the object that it represents."""
         node = Node(id=f"n{len(self.flow.nodes)}", **fields)
         self.flow.nodes.append(node)
         if key is not None:
@@ -52,7 +52,7 @@ class Assembler:
         return edge
 
     def arguments(self, id: str) -> dict[str, Any]:
-        """The arguments of a node's layer that decide sizes."""
+        """The arguments of a node's layer that determine sizes."""
         return size_arguments(self._layers[id]) if id in self._layers else {}
 
     # -- calls -------------------------------------------------------------------------------------
@@ -169,12 +169,12 @@ _WRAPPED = re.compile(r"\{\{function_node [^}]*\}\} ?")
 
 
 def failure(error: BaseException, where: str, inner: str = "") -> Failure:
-    """An exception as plain values, without the noise that Keras and TensorFlow add."""
+    """An exception as plain values, without the text that Keras and TensorFlow add."""
     return Failure(type(error).__name__, clean_message(error), where, inner)  # type: ignore[arg-type]
 
 
 def clean_message(error: BaseException) -> str:
-    """The exception's own words: argument dumps and traceback noise cut away."""
+    """The exception's message without argument dumps and traceback text."""
     text = f"it ends the program with SystemExit({error.code!r})" if isinstance(error, SystemExit) else str(error)
     for mark in ("\n\nArguments received by", "\n\nCall arguments received by", "\nArguments received by"):
         text = text.split(mark, maxsplit=1)[0]

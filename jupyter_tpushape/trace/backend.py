@@ -1,4 +1,4 @@
-"""What the tracer needs to know of a backend: what computes a framework's tensors. One subclass each for TensorFlow and JAX."""
+"""The interface to a backend, which computes a framework's tensors. One subclass each for TensorFlow and JAX."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 class Graph(ABC):
-    """A symbolic run: code that is called inside it makes operations without values, and the recorder hears of each."""
+    """A symbolic run: code called inside it creates operations without values, and the recorder receives each of them."""
 
     @abstractmethod
     def placeholder(self, spec: Spec, name: str) -> Any:
-        """A tensor of this spec that stands for data."""
+        """A tensor of this spec that represents data."""
 
 
 class Backend(ABC):
-    """Tensors, and a graph that knows who made which operation.
+    """Tensors, and a graph that knows which call created which operation.
 
-    A framework asks its backend for everything that depends on what a tensor *is*; nothing here knows of layers.
+    A framework uses its backend for everything that depends on what a tensor *is*; nothing here knows about layers.
     """
 
     name = ""
@@ -41,34 +41,34 @@ class Backend(ABC):
 
     @abstractmethod
     def is_tensor(self, value: Any) -> bool:
-        """Whether this is a tensor or a variable of the backend's, symbolic or not."""
+        """Whether this is a tensor or variable of the backend, symbolic or not."""
 
     def is_traced(self, value: Any) -> bool:
-        """Whether this is a tensor of a program that is being traced, which has no value."""
+        """Whether this is a tensor of a traced program, which has no value."""
         return False
 
     @abstractmethod
     def spec(self, tensor: Any) -> Spec:
-        """The spec of a tensor for which :meth:`is_tensor` holds."""
+        """The spec of a tensor for which :meth:`is_tensor` is true."""
 
     def key(self, tensor: Any) -> int:
-        """What identifies a tensor on its way, also where a transformation (a gradient, a vectorized map) has wrapped it."""
+        """The identity of a tensor, even if a transformation (a gradient, a vectorized map) has wrapped it."""
         return id(tensor)
 
     def mask(self, tensor: Any) -> Any:
-        """The Keras mask that a tensor carries, or ``None``."""
+        """The Keras mask of a tensor, or ``None``."""
         return getattr(tensor, "_keras_mask", None)
 
     def known(self, tensor: Any) -> Any:
-        """The values of a tensor that the program makes of nothing but constants and sizes, as an array; ``None`` for others."""
+        """The values of a tensor that the program computes only from constants and sizes, as an array; ``None`` for others."""
         return None
 
     def dtype(self, name: str) -> str:
-        """The dtype that data of dtype ``name`` has once it is a tensor."""
+        """The dtype of a tensor that is created from data of dtype ``name``."""
         return name
 
     def read(self, variable: Any) -> Any:
-        """What a Keras variable holds inside a trace: its value, or one by its initializer where it has none yet."""
+        """The value of a Keras variable inside a trace: its value, or one from its initializer if it has none yet."""
         value = variable._value
         return variable._initializer(variable._shape, dtype=variable._dtype) if value is None else value
 
@@ -76,19 +76,19 @@ class Backend(ABC):
     def trace(self, recorder: Recorder, framework: Framework, body: Callable[[Any], None], variables: Sequence[Any] = ()) -> Any:
         """Calls ``body(graph)`` inside a new graph, which is returned.
 
-        New variables take no memory, eager state outside stays as it is, and operations outside built-in layers become calls of
-        the recorder, edges by the tensors' identity. An exception of ``body`` goes through. ``variables`` are those that it will read, as
+        New variables use no memory, eager state outside does not change, and operations outside built-in layers become calls of
+        the recorder, with edges by tensor identity. An exception of ``body`` propagates. ``variables`` are those that it will read, as
         far as they are known.
         """
 
     @abstractmethod
     def explain(self, recorder: Recorder, framework: Framework, error: BaseException) -> None:
-        """Notes the operation that raised ``error``, where the graph did not note it while it ran."""
+        """Records the operation that raised ``error``, if the graph did not record it while it ran."""
 
     def layouts(self, framework: Framework, model: Any, x: Any, distribution: Any) -> list[tuple[Any, tuple[str, ...] | None]]:
-        """How the tensors of a forward pass lie on a distribution's mesh: each call's object with the layout of each output, in order.
+        """The layouts of the tensors of a forward pass on a distribution's mesh: each call's object with the layout of each output, in order.
 
-        ``x`` is a nest of the whole batch's specs. ``None`` for an output, or nothing at all, where it is not known before the program is
-        compiled.
+        ``x`` is a nest of specs of the global batch. ``None`` for an output, or an empty result, if the layout is unknown before
+        compilation.
         """
         return []

@@ -1,4 +1,4 @@
-"""Running a builder: a callable that makes a model and may raise half way."""
+"""Runs a builder: a function that builds a model and may raise an error."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .recorder import Call, Port, Recorder, Source, recording, unmasked
 
 
 def build(builder: Callable[[], Any], recorder: Recorder, *, hollow: bool = False) -> tuple[Any, BaseException | None]:
-    """Calls ``builder`` with the recorder on; returns what it made, or what it raised.
+    """Calls ``builder`` with the recorder active; returns what it built, or the error that it raised.
 
-    With ``hollow`` the model is for tracing only: where the framework can put that off, its variables have no values.
-    Name counters and random states are given back afterwards, so that a traced builder leaves no mark on the names and seeds of
-    what the user makes next.
+    With ``hollow``, the model is for tracing only: its variables have no values, if the framework can delay them.
+    Name counters and random states are restored afterwards, so that a traced builder does not change the names and seeds of
+    what the user creates next.
     """
     recorder.hollow = hollow
     with watching(recorder):
@@ -35,9 +35,9 @@ Counters = list[tuple[Any, dict[str, Any]]]
 
 @contextlib.contextmanager
 def kept_counters(start: Counters = ()) -> Iterator[Counters]:  # type: ignore[assignment]
-    """Gives the frameworks' name counters back afterwards; inside they begin as ``start`` says, or as they are.
+    """Restores the frameworks' name counters afterwards; inside, they start as ``start`` says, or unchanged.
 
-    A layer is known by its name, so a program that runs again must give its layers the names that they had.
+    A layer is identified by its name, so a program that runs again must give its layers the same names.
     """
     saved = [(adapter, adapter.globals()) for adapter in loaded()]
     for adapter, state in start:
@@ -51,7 +51,7 @@ def kept_counters(start: Counters = ()) -> Iterator[Counters]:  # type: ignore[a
 
 @contextlib.contextmanager
 def watching(recorder: Recorder, *, restore: bool = True) -> Iterator[None]:
-    """Records everything inside; with ``restore`` also gives global state back."""
+    """Records everything inside; with ``restore``, also restores global state."""
     adapters = loaded()
     saved = [(adapter, adapter.globals()) for adapter in adapters] if restore else []
     recorder.walk = history(recorder)
@@ -65,7 +65,7 @@ def watching(recorder: Recorder, *, restore: bool = True) -> Iterator[None]:
 
 
 def history(recorder: Recorder) -> Callable[[Any, dict[int, Any]], Any]:
-    """Finds who made a symbolic tensor that no recorded call gave: an ``Input``, or a call before the recording."""
+    """Finds the origin of a symbolic tensor that no recorded call returned: an ``Input``, or a call before the recording."""
     sources: dict[int, Source] = {}
 
     def find(tensor: Any, producers: dict[int, Any], depth: int = 0) -> Any:

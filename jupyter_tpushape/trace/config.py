@@ -1,4 +1,4 @@
-"""What of a layer's configuration is worth showing: arguments that are not at their defaults, as plain values."""
+"""The part of a layer's configuration to show: arguments without their default values, as plain values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def _told(obj: Any) -> dict[str, Any]:
-    """A layer's own configuration; ``{}`` where it cannot say it."""
+    """A layer's own configuration; ``{}`` if it raises."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -19,7 +19,7 @@ def _told(obj: Any) -> dict[str, Any]:
 
 
 def shown_config(obj: Any) -> dict[str, Any]:
-    """The constructor's arguments that are not at their default; ``{}`` where a layer cannot say them."""
+    """The constructor's arguments without default values; ``{}`` if a layer cannot return them."""
     config = _told(obj)
     defaults = _defaults(type(obj))
     plain: dict[str, Any] = {}
@@ -92,7 +92,7 @@ def _same(value: Any, default: Any) -> bool:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """A value as text, number or short list; ``None`` where it is not worth showing."""
+    """A value as text, number or short list; ``None`` if it is not worth showing."""
     if isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, str):
@@ -114,7 +114,7 @@ _SIZES = frozenset({
 
 
 def size_arguments(obj: Any) -> dict[str, Any]:
-    """The arguments of a layer that decide sizes, defaults included; ``{}`` where it cannot say them."""
+    """The arguments of a layer that determine sizes, with defaults; ``{}`` if it cannot return them."""
     config = _told(obj)
     sizes = {key: value for key, value in config.items() if key in _SIZES}
     states, inner = state_sizes(obj), _inner(obj)
@@ -135,7 +135,7 @@ def _inner(obj: Any) -> list[tuple[str, dict[str, Any], tuple[int | None, ...]]]
 
 
 def state_sizes(obj: Any) -> tuple[int, ...]:
-    """How wide each state is that a recurrent layer keeps, those of both directions in turn; ``()`` for other layers."""
+    """The sizes of the states of a recurrent layer, for both directions in turn; ``()`` for other layers."""
     both = [getattr(obj, name, None) for name in ("forward_layer", "backward_layer")]
     if all(one is not None for one in both):
         return tuple(n for one in both for n in state_sizes(one))

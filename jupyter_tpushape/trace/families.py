@@ -1,4 +1,4 @@
-"""What a layer or an operation is, in one word: read off the class's ancestry, as the frameworks sort their own layers into packages."""
+"""The family of a layer or operation, from the base classes, which the frameworks sort into packages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LIGHT = frozenset({
 
 
 def layer_family(layer: Any) -> Family:
-    """A layer's family; a wrapper's is that of the layer in it, and what is the user's own through and through is ``own``."""
+    """A layer's family; a wrapper has that of its inner layer, and fully custom code is ``own``."""
     for _ in range(4):
         inner = getattr(layer, "layer", None)
         if inner is None or not any(base.__name__ == "Wrapper" for base in type(layer).__mro__):

@@ -1,6 +1,6 @@
-"""What the tracer needs to know of a framework: layers, models and losses. One subclass each for Keras 3 and tf_keras.
+"""The interface to a framework: layers, models and losses. One subclass each for Keras 3 and tf_keras.
 
-What depends on what a tensor is stands in its :class:`~jupyter_tpushape.trace.backend.Backend`; the doors that are wrapped stand in
+Everything that depends on what a tensor is, is in its :class:`~jupyter_tpushape.trace.backend.Backend`; the wrapped methods are in
 ``hooks.py``.
 """
 
@@ -23,7 +23,7 @@ LAID: ContextVar[Callable[[Any], dict[str, Any]] | None] = ContextVar("laid", de
 
 
 class GraphNode(NamedTuple):
-    """One call in a functional graph. ``first`` is the call's first argument, nested as it was written."""
+    """One call in a functional graph. ``first`` is the call's first argument, nested as in the code."""
 
     operation: Any
     inputs: list[Any]
@@ -33,7 +33,7 @@ class GraphNode(NamedTuple):
 
 
 class Framework(ABC):
-    """Keras as all versions share it: a layer class, a loss class, and models made of them, on one backend."""
+    """Keras as all versions share it: a layer class, a loss class, and models built from them, on one backend."""
 
     name = ""
     package = ""
@@ -53,11 +53,11 @@ class Framework(ABC):
         self.hooks = Hooks(self)
 
     def install(self) -> None:
-        """Wraps the base classes' doors once; idle, a wrapper costs a thread-local look-up."""
+        """Wraps the methods of the base classes once; without a recorder, a wrapper costs a thread-local lookup."""
         self.hooks.install()
 
     def uninstall(self) -> None:
-        """Takes every hook away again."""
+        """Removes every hook."""
         self.hooks.uninstall()
 
     # -- what things are ---------------------------------------------------------------------------
@@ -72,7 +72,7 @@ class Framework(ABC):
 
     @abstractmethod
     def is_symbolic(self, obj: Any) -> bool:
-        """Whether this is the framework's own placeholder, as ``Input`` gives it."""
+        """Whether this is the framework's own placeholder, as returned by ``Input``."""
 
     def is_tensor(self, obj: Any) -> bool:
         """Whether this is a tensor of the backend's or a placeholder of the framework's."""
@@ -91,16 +91,16 @@ class Framework(ABC):
         return self.backend.mask(tensor)
 
     def builtin(self, obj: Any) -> bool:
-        """Whether the class is the framework's own (its insides are not the user's business)."""
+        """Whether the class is part of the framework; its internals are then not shown."""
         module = type(obj).__module__ or ""
         return module.startswith((f"{self.package}.", "tensorflow_hub."))
 
     def opaque(self, obj: Any) -> bool:
-        """Whether nothing inside a call of this layer is shown."""
+        """Whether to hide everything inside a call of this layer."""
         return self.builtin(obj) and not self.is_model(obj)
 
     def kind(self, obj: Any) -> str:
-        """The kind of node that a call of this layer is: ``layer``, or ``op`` where a framework wraps operations in layers."""
+        """The kind of node for a call of this layer: ``layer``, or ``op`` if a framework wraps operations in layers."""
         return "layer"
 
     def op_name(self, obj: Any) -> str:
@@ -113,7 +113,7 @@ class Framework(ABC):
 
     @abstractmethod
     def takes_training(self, obj: Any) -> bool:
-        """Whether a layer is told if it trains."""
+        """Whether a layer has a ``training`` argument."""
 
     @abstractmethod
     def optimizer_classes(self) -> tuple[Any, ...]:
@@ -140,7 +140,7 @@ class Framework(ABC):
     # -- facts -------------------------------------------------------------------------------------
 
     def config(self, obj: Any) -> dict[str, Any]:
-        """The constructor's arguments that are not at their default, as plain values."""
+        """The constructor's arguments without default values, as plain values."""
         plain = shown_config(obj)
         if type(obj).__name__ == "TimeDistributed" and self.is_layer(getattr(obj, "layer", None)):
             # What the wrapped layer does to each step decides the last axis and the activation.
@@ -148,11 +148,11 @@ class Framework(ABC):
         return plain
 
     def weights(self, obj: Any) -> tuple[Weight, ...]:
-        """The weights that the object itself holds, its sub-layers' included."""
+        """The weights of the object, including those of its sublayers."""
         return self._as_weights(_held(obj))
 
     def own_weights(self, obj: Any) -> tuple[Weight, ...]:
-        """The weights of an object that are none of its sub-layers'."""
+        """The weights of the object, without those of its sublayers."""
         inner = getattr(obj, "_flatten_layers", lambda **_: ())(include_self=False)
         others = {id(variable) for layer in inner for variable in _held(layer)}
         return self._as_weights([one for one in _held(obj) if id(one) not in others])
@@ -180,7 +180,7 @@ class Framework(ABC):
             return []
 
     def overrides(self, model: Any, method: str) -> bool:
-        """Whether the user's class replaces a method of the framework's."""
+        """Whether the user's class overrides a method of the framework."""
         owner = next((base for base in type(model).__mro__ if method in base.__dict__), None)
         return owner is not None and not (owner.__module__ or "").startswith(f"{self.package}.")
 
@@ -188,29 +188,29 @@ class Framework(ABC):
 
     @abstractmethod
     def globals(self) -> dict[str, Any]:
-        """Global state: name counters and seeds, as copies."""
+        """Copies of the global state: name counters and seeds."""
 
     @abstractmethod
     def restore_globals(self, saved: dict[str, Any]) -> None:
-        """Gives global state back."""
+        """Restores the global state."""
 
     @abstractmethod
     def scope(self) -> AbstractContextManager[None]:
-        """Around a trace: no variable is written, and no warning reaches the user."""
+        """Active during a trace: no variable is written, and no warning reaches the user."""
 
     def scratch(self) -> bool:
-        """Whether the framework is running a call a second time on a scratch graph of its own."""
+        """Whether the framework is running a call a second time on a separate scratch graph."""
         return False
 
     @abstractmethod
     def install_more(self) -> None:
-        """Wraps doors that only this framework has."""
+        """Wraps methods that only this framework has."""
 
     # -- models and their declared graphs ----------------------------------------------------------
 
     @abstractmethod
     def doors(self, model: Any) -> list[Door] | None:
-        """The inputs that a model declares, in the order in which the framework flattens them; ``None`` where it declares none."""
+        """The inputs that a model declares, in the order in which the framework flattens them; ``None`` if it declares none."""
 
     @abstractmethod
     def feeds(self, model: Any, declared: list[Door], x: Any) -> Feeds:
@@ -226,7 +226,7 @@ class Framework(ABC):
 
     @abstractmethod
     def origin(self, tensor: Any) -> tuple[Any, list[Any]] | None:
-        """The operation that made a symbolic tensor, and that operation's own inputs."""
+        """The operation that created a symbolic tensor, and that operation's inputs."""
 
     @abstractmethod
     def graph_network(self, model: Any) -> Any:
@@ -268,7 +268,7 @@ class Framework(ABC):
 
     @abstractmethod
     def compile_arguments(self, model: Any) -> dict[str, Any]:
-        """What the model was compiled with; the optimizer and the metrics anew, from their configurations."""
+        """The arguments of ``compile``, with a new optimizer and new metrics from their configurations."""
 
     # -- running a model ---------------------------------------------------------------------------
 
@@ -324,7 +324,7 @@ class Framework(ABC):
         return str(getattr(fn, "__name__", "") or type(metric).__name__)
 
     def loss_config(self, loss: Any) -> dict[str, Any]:
-        """What of a loss is worth showing."""
+        """The part of a loss's configuration to show."""
         config: dict[str, Any] = {"class": type(loss).__name__, "builtin": self.builtin_loss(loss)}
         config.update(
             {key: value for key, value in (getattr(loss, "_fn_kwargs", None) or {}).items() if isinstance(value, (str, int, float, bool))}
@@ -341,14 +341,14 @@ class Framework(ABC):
         return module.startswith(f"{self.package}.")
 
     def builtin_loss(self, loss: Any) -> bool:
-        """Whether a loss is the framework's own."""
+        """Whether a loss is part of the framework."""
         fn = getattr(loss, "fn", None)
         module = (getattr(fn, "__module__", "") if fn is not None else type(loss).__module__) or ""
         return module.startswith(f"{self.package}.")
 
 
 def _held(obj: Any) -> list[Any]:
-    """The variables of an object; none where it is not built, which tf_keras says by raising."""
+    """The variables of an object; none if it is not built, which tf_keras reports by raising."""
     try:
         return list(getattr(obj, "weights", ()) or ())
     except ValueError:

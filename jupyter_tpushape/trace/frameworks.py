@@ -1,6 +1,6 @@
-"""The frameworks of this process, each over its backend.
+"""The loaded frameworks, each with its backend.
 
-A framework is picked by the object's own type (:func:`adapter_for`), never by trying imports: what is
+The type of an object determines its framework (:func:`adapter_for`); no imports are tried: a framework that is
 not loaded in the process cannot be the model's framework.
 """
 
@@ -15,7 +15,7 @@ from .framework import Framework
 
 
 class MissingBackend(ValueError):
-    """The process lacks what tracing stands on; the message says what to type."""
+    """The process lacks a backend for tracing; the message says what to install or set."""
 
 
 _FRAMEWORKS: dict[str, Framework] = {}
@@ -23,10 +23,10 @@ _BACKENDS: dict[str, Backend] = {}
 
 
 def backend(name: str) -> Backend:
-    """The backend of that name.
+    """The backend with this name.
 
     Raises:
-        MissingBackend: where it is not installed, or where nothing here speaks its language.
+        MissingBackend: if it is not installed or not supported.
     """
     if name not in ("tensorflow", "jax"):
         raise MissingBackend(
@@ -49,10 +49,10 @@ def backend(name: str) -> Backend:
 
 
 def adapter(name: str) -> Framework:
-    """The framework ``"keras"`` or ``"tf_keras"`` on the backend that this process runs it on, hooks installed.
+    """The framework ``"keras"`` or ``"tf_keras"`` on the backend of this process, with hooks installed.
 
     Raises:
-        MissingBackend: where nothing here speaks its backend's language.
+        MissingBackend: if its backend is not supported.
     """
     if name not in _FRAMEWORKS:
         if name == "keras":
@@ -71,7 +71,7 @@ def adapter(name: str) -> Framework:
 
 
 def adapter_for(obj: Any) -> Framework | None:
-    """The object's own framework, or ``None`` where it belongs to neither."""
+    """The object's framework, or ``None`` if it belongs to neither."""
     for base in type(obj).__mro__:
         root = (base.__module__ or "").split(".")[0]
         if root in ("keras", "tf_keras") and root in sys.modules:
@@ -80,7 +80,7 @@ def adapter_for(obj: Any) -> Framework | None:
 
 
 def loaded() -> list[Framework]:
-    """The frameworks that this process has loaded."""
+    """The frameworks that are loaded in this process."""
     return [adapter(name) for name in ("keras", "tf_keras") if _ready(name)]
 
 
@@ -91,7 +91,7 @@ def _ready(name: str) -> bool:
 
 
 def uninstall() -> None:
-    """Takes the hooks of every framework away."""
+    """Removes the hooks of every framework."""
     for one in _FRAMEWORKS.values():
         one.uninstall()
 

@@ -1,4 +1,4 @@
-"""The doors of a framework that are wrapped: each tells the recorder of its thread what goes through, and costs one look-up without one."""
+"""Wrapped methods of a framework: each reports its calls to the recorder of its thread, and costs one lookup without one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A second look inside a layer of the user's own that broke while a model was being built.
+"""Looks inside a custom layer that failed while a model was being built.
 
-Keras 3 infers the shapes of such a layer on a graph of its own, where nothing is recorded. So the call is made again by itself, on
-placeholders: what broke is then the operation or the layer inside, on its own line, with what it was given.
+Keras 3 infers the shapes of such a layer on a separate graph, where nothing is recorded. So the call is repeated alone, on
+placeholders: what failed is then the operation or the layer inside, on its own line, with its arguments.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .unknown import filled, ports, reopened, same_way
 
 
 def look_inside(adapter: Framework, recorder: Recorder) -> None:
-    """Replaces the call that broke by the calls inside it, where these can be told apart."""
+    """Replaces the failed call by the calls inside it, if these can be distinguished."""
     call = recorder.failed
     if call is None or call.kind != "layer" or call.opaque or call.children or call.given is None or adapter.builtin(call.obj):
         return
