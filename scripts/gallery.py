@@ -96,7 +96,7 @@ def page_of(names: Iterable[str]) -> str:
         "# Gallery",
         "",
         "Models as people write them, as they open without a click, on a planned `v5e-8`. The programs are",
-        "`tests/gallery_models.py`; `python scripts/gallery.py` draws this page anew, and the dark and narrow pictures into `out/gallery`.",
+        "`tests/gallery_models.py`; `python scripts/gallery.py` redraws this page, and the dark and narrow pictures in `out/gallery`.",
         "",
     ]
     for name in names:

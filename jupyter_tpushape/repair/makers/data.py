@@ -42,7 +42,7 @@ def pad_rows(evidence: Evidence, finding: Finding) -> Made:
         yield (
             "Pad each row at the start, with zeros, to the length of the longest",
             [Edit("data-transform", "x", {"op": "pad_longest"})],
-            "Like keras.utils.pad_sequences. Choose a length of your own if later data may be longer.",
+            "Like keras.utils.pad_sequences. Choose a longer length if later data may need it.",
         )
         return
     if len(declared[0]) == 2 and (length := declared[0][1]) is not None:

@@ -1,0 +1,86 @@
+"""What a user reads is written as docs/writing.md says, and the snapshot of all of it is up to date."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+UPDATE = "new wording? run: python scripts/sentences.py --write"
+
+
+def _script():
+    spec = importlib.util.spec_from_file_location("sentences", ROOT / "scripts" / "sentences.py")
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+sentences = _script()
+
+
+@pytest.fixture(scope="module")
+def reported():
+    return sentences.reported()
+
+
+def test_no_sentence_breaks_the_rules_that_a_program_can_check():
+    broken = sentences.style()
+    assert not broken, "\n".join(broken)
+
+
+def test_what_the_rules_report_breaks_none_of_them_either(reported):
+    broken = [
+        f"{rule}: {fault}\n    {one}"
+        for rule, texts in reported.items()
+        for text in texts
+        for one in sentences.sentences(text)
+        for fault in sentences.faults(one)
+    ]
+    assert not broken, "\n".join(broken)
+
+
+def test_the_snapshot_holds_every_sentence(reported, monkeypatch):
+    monkeypatch.setattr(sentences, "reported", lambda: reported)
+    now, before = sentences.snapshot().splitlines(), sentences.SNAPSHOT.read_text(encoding="utf-8").splitlines()
+    assert now == before, UPDATE
+
+
+@pytest.mark.parametrize(
+    ("sentence", "broken"),
+    [
+        ("The labels are class numbers.", True),
+        ("This is the behaviour of a normalised layer.", True),
+        ("A layer of your own raises.", True),
+        ("It stands in front of dense.", True),
+        ("One two three four five six seven eight nine ten " * 4 + ".", True),
+        ("dense was built for a last dimension of 5, but x has 3.", False),
+        ("Otherwise the precise size is raised element-wise.", False),
+        ("Keras says `a layer of your own behind it`.", False),
+    ],
+)
+def test_a_sentence_is_judged_by_its_words(sentence, broken):
+    assert bool(sentences.faults(sentence)) == broken
+
+
+def test_titles_of_fixes_are_instructions():
+    """The first word of each title that a maker or an edit writes is a verb in the imperative."""
+    titles = [
+        text
+        for place, texts in sentences.written().items()
+        if place.startswith("jupyter_tpushape/repair/makers/")
+        for text in texts
+        if re.match(r"[A-Z]", text) and not text.endswith((".", "?"))
+    ]
+    assert len(titles) > 100
+    wrong = [title for title in titles if title.split()[0].rstrip(",:") not in VERBS and not title.startswith(sentences.HOLE)]
+    assert not wrong, "\n".join(wrong)
+
+
+VERBS = frozenset(
+    "Add Apply Average Batch Build Cache Call Cast Change Compile Compute Concatenate Convert Count Create Crop Declare Drop Expand Feed Flatten Give Group Initialize Insert Keep Leave Let Look Make Map Mask Merge Move Name Normalize Number Output Pad Pass Pool Predict Project Put Read Remove Rename Repeat Replace Reshape Resize Restore Return Run Scale Select Set Shard Sort Split Squeeze Stack Start Store Swap Take Transpose Treat Unpack Upsample Use Wrap Write".split()
+)
