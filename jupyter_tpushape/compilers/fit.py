@@ -1,4 +1,4 @@
-"""The largest batch per core that fits, found by compiling."""
+"""Finds the largest batch per core that fits, by compiling."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ COMPILATIONS = 16
 
 @dataclass(frozen=True)
 class Fit:
-    """What the search found.
+    """The result of a batch size search.
 
     Attributes:
-        rows: the largest batch per core that compiled; 0 where not even the smallest does.
-        too_many: the smallest batch per core that was refused; 0 where none was.
-        safe: the largest of those that compiled which leaves room for what a run keeps beside the program, by estimate; 0 where none does.
-        program: ``train`` or ``forward``. hbm_bytes: what a program may have of one core's memory.
+        rows: the largest batch per core that compiled, in rows; 0 if none did.
+        too_many: the smallest batch per core that was rejected, in rows; 0 if none was.
+        safe: the largest batch per core that also leaves an estimate of the other memory that a run needs, in rows; 0 if none does.
+        program: ``train`` or ``forward``. hbm_bytes: the memory of one core that a program can use, in bytes.
     """
 
     target: str
@@ -74,19 +74,30 @@ def fit_batch(
     compile_effort: str | None = None,
     progress: Progress = None,
 ) -> Fit:
-    """The largest batch per core that the TPU compiler can place, for the train step where the model is compiled and there are labels.
+    """Finds the largest batch per core that the TPU compiler accepts: for the train step if the model is compiled and there are labels.
 
-    Each batch that is named was compiled. The search doubles, then halves the gap down to 8 rows (1 below 8).
+    The search compiles every batch that it reports. It doubles the batch, then halves the gap down to 8 rows (1 below 8).
 
     Args:
-        model: as for ``trace``. data: as for ``trace``; its batch is where the search begins. tpu: a target's name.
-        most: rows per core that are not exceeded. compilations: how many are made at most.
-        compile_timeout: seconds for one compilation. compile_effort: ``"quick"`` or ``"full"``. progress: called with a line of text
-            for each.
+        model: as for ``trace``.
+        data: as for ``trace``; the search starts with its batch size.
+        tpu: a TPU slice such as ``"v5e-8"``.
+        most: the maximum number of rows per core.
+        compilations: the maximum number of compilations.
+        compile_timeout: time limit for one compilation, in seconds; the default is 120.
+        compile_effort: ``"quick"`` (the default) or ``"full"``.
+        progress: called with one line of text for each compilation.
+
+    Returns:
+        The result; ``.batch`` is the global batch size in rows.
 
     Raises:
-        ValueError: for an unknown target, without the compiler, or where it gives no verdict; one line that says what to do.
-        BadProgram: where model or data are not what is expected.
+        ValueError: for an unknown target, if the compiler is not installed, or if it gives no verdict; the message says what to do.
+        BadProgram: if the model or the data cannot be traced.
+
+    Example::
+
+        print(tpushape.fit_batch(model, (x, y), tpu="v5e-8"))
     """
     from .. import replicas
     from ..examine import Program, examine

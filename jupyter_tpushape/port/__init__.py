@@ -18,9 +18,9 @@ class Ported:
     """A ported program.
 
     Attributes:
-        text: the new program. data: its bytes, encoded as the old one's. patch: a unified diff of the old one, ``""`` where nothing changes.
-        left: what cannot be ported by rewriting, line by line, each with what to do.
-        proof: what came of running both; its ``holds`` is ``None`` where that could not be seen.
+        text: the new program. data: its bytes, in the encoding of the old one. patch: a unified diff, ``""`` if nothing changes.
+        left: the lines to change by hand, each with what to do.
+        proof: the result of running both; its ``holds`` is ``None`` if that is unknown.
     """
 
     text: str
@@ -42,18 +42,25 @@ class Ported:
 def port(path: str | Path, *, python: str | None = None, proof: bool = True) -> Ported:
     """Ports a program from ``tf.distribute.TPUStrategy`` to Keras 3 on JAX with ``keras.distribution``.
 
-    The set-up of the TPU becomes a ``DataParallel`` over all devices, ``tf.keras`` and ``tf_keras`` become Keras 3, plain operations in
-    layers become ``keras.ops``; the ``tf.data`` pipeline stays. The file is not changed.
+    The TPU setup becomes a ``DataParallel`` over all devices, ``tf.keras`` and ``tf_keras`` become Keras 3, and TensorFlow operations in
+    layers become ``keras.ops``. The ``tf.data`` pipeline stays. The file itself is not changed.
 
     Args:
         path: a Python file that trains with ``fit``.
-        python: a Python with ``jax`` that runs the port; this one, where it has jax, or the one that ``TPUSHAPE_JAX_PYTHON`` names.
-        proof: whether both programs are run up to ``fit``, each in a process of its own, and compared on one batch with the same weights:
-            shapes and dtypes layer by layer, outputs and loss to 1e-4. A program that leaves something to do by hand is not run.
+        python: a Python with ``jax`` to run the port; the default is this Python if it has jax, or the one in ``TPUSHAPE_JAX_PYTHON``.
+        proof: whether to run both programs up to ``fit``, each in a separate process, and compare them on one batch with the same weights:
+            shapes and dtypes of each layer, outputs and loss to 1e-4. A port with lines left to change by hand is not run.
+
+    Returns:
+        The ported program, its diff, the lines left to change by hand, and the proof.
 
     Raises:
-        ValueError: where the file is no program of Python's, or uses no strategy; one line that says so.
-        OSError: where it cannot be read.
+        ValueError: if the file is not valid Python, or uses no strategy.
+        OSError: if the file cannot be read.
+
+    Example::
+
+        print(tpushape.port("train.py").patch)
     """
     file = Path(path)
     written = read_text(file)

@@ -52,14 +52,25 @@ def _resolver(entry: Slice) -> Any:
 
 
 def tpu_strategy(name: str) -> Any:
-    """A genuine ``tf.distribute.TPUStrategy`` for the slice, made once a name.
+    """Returns a real ``tf.distribute.TPUStrategy`` for a planned slice, created once per name.
 
-    On a machine without that TPU it traces (``strategy.scope()``, ``get_concrete_function``) and cannot
-    execute; where a ``TPUStrategy`` of as many replicas is live in this process, it is that one.
+    On a machine without that TPU, the strategy can trace (``strategy.scope()``, ``get_concrete_function``) but not
+    execute. If a live ``TPUStrategy`` with as many replicas exists in this process, it is returned instead.
+
+    Args:
+        name: a TPU slice such as ``"v5e-8"``.
+
+    Returns:
+        The strategy.
 
     Raises:
-        ValueError: where there is no slice of this name.
-        ImportError: where TensorFlow is not installed.
+        ValueError: if there is no slice of this name.
+        ImportError: if TensorFlow is not installed.
+
+    Example::
+
+        with tpushape.tpu_strategy("v5e-8").scope():
+            model = build()
     """
     entry = slice_named(name)
     live = live_strategy()

@@ -78,16 +78,27 @@ def suggest_layout(
 ) -> Suggestions:
     """Compiles a few layouts of a Keras model on JAX for a slice and ranks them: data parallel, tensor parallel, fully sharded.
 
-    Tensor parallel cuts kernels by hidden units and heads, fully sharded all variables over all devices; both are made from the variables'
-    shapes. What does not divide is not tried.
+    Tensor parallel shards kernels by hidden units and heads. Fully sharded shards all variables over all devices. Both are derived from
+    the variables' shapes; layouts that do not divide evenly are not tried.
 
     Args:
-        model: as for ``trace``. data: as for ``trace``. tpu: a target's name. batch_size: rows a global batch, for arrays.
-        compile_timeout: seconds for each compilation. progress: called with a line of text for each.
+        model: as for ``trace``.
+        data: as for ``trace``.
+        tpu: a TPU slice such as ``"v5e-8"``.
+        batch_size: global batch size for arrays, in rows.
+        compile_timeout: time limit for each compilation, in seconds.
+        progress: called with one line of text for each compilation.
+
+    Returns:
+        The layouts by rank; ``.best`` is the first that fits.
 
     Raises:
-        ValueError: for an unknown target, another backend than JAX, without the compiler, or where nothing divides; one line.
-        BadProgram: where model or data are not what is expected.
+        ValueError: for an unknown target, a backend other than JAX, if the compiler is not installed, or if no layout divides evenly.
+        BadProgram: if the model or the data cannot be traced.
+
+    Example::
+
+        print(tpushape.suggest_layout(model, (x, y), tpu="v5e-8"))
     """
     wrong = bridge.check()
     if wrong:
