@@ -82,5 +82,10 @@ def test_titles_of_fixes_are_instructions():
 
 
 VERBS = frozenset(
-    "Add Apply Average Batch Build Cache Call Cast Change Compile Compute Concatenate Convert Count Create Crop Declare Drop Expand Feed Flatten Give Group Initialize Insert Keep Leave Let Look Make Map Mask Merge Move Name Normalize Number Output Pad Pass Pool Predict Project Put Read Remove Rename Repeat Replace Reshape Resize Restore Return Run Scale Select Set Shard Sort Split Squeeze Stack Start Store Swap Take Transpose Treat Unpack Upsample Use Wrap Write".split()
+    """
+    Add Apply Average Batch Build Cache Call Cast Change Compile Compute Concatenate Convert Count Create Crop Declare Drop
+    Expand Feed Flatten Give Group Initialize Insert Keep Leave Let Look Make Map Mask Merge Move Name Normalize Number
+    Output Pad Pass Pool Predict Project Put Read Remove Rename Repeat Replace Reshape Resize Restore Return Run Scale
+    Select Set Shard Sort Split Squeeze Stack Start Store Swap Take Transpose Treat Unpack Upsample Use Wrap Write
+    """.split()  # noqa: SIM905
 )
