@@ -112,7 +112,7 @@ class Search:
         reached: list[tuple[Candidate, Trial]] = []
         if not held:
             held = self._longer(finding, partial, reached)
-        steps = [] if held else self._steps(partial) or self._steps(reached)
+        steps = [] if held else self._steps(finding, partial) or self._steps(finding, reached)
         finding.fixes = [self._fix(candidate, trial) for candidate, trial in (held or steps)[:MOST_SHOWN]]
         finding.rejected = tuple([*rejected, *(f"{candidate.title} ({trial.left[0].rule} remains)" for candidate, trial in partial)][:4])
 
@@ -173,7 +173,7 @@ class Search:
             reached += further_on
         return []
 
-    def _steps(self, partial: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:
+    def _steps(self, finding: Finding, partial: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:
         """Edits that repair only this finding: offered as a first step, with what comes next.
 
         Only if the program gets further, or if what is left was there before: an edit after which the same place
@@ -189,9 +189,10 @@ class Search:
                 _PHASES[trial.seen.evidence.where] > _PHASES[self.seen.evidence.where]
                 or all((other.rule, other.nodes) in known for other in trial.left)
             )
+            and not self._asks(finding, candidate, trial)
         ][:ENOUGH]
         for candidate, trial in steps:
-            self._met += [(finding, candidate.title) for finding in trial.left]
+            self._met += [(met, candidate.title) for met in trial.left]
         return steps
 
     def behind(self, known: list[Finding]) -> list[Finding]:

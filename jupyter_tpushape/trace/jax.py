@@ -236,6 +236,8 @@ class TraceGraph(Graph):
         callee, function, line = raised_in(error.__traceback__)
         if callee is None or self._hidden or recorder.muted:
             return
+        if str(callee.f_globals.get("__name__", "")).startswith(_DOORS):
+            return  # a layer or model that checks what it is given is no operation
         name = named(function)
         if recorder.inside_opaque:
             recorder.stack[-1].inner = recorder.stack[-1].inner or name
@@ -271,6 +273,7 @@ class TraceGraph(Graph):
 # -- the trace's own doors -------------------------------------------------------------------------
 
 _GRAPHS: dict[int, TraceGraph] = {}
+_DOORS = ("keras.src.models.", "keras.src.layers.")
 
 
 @functools.cache
