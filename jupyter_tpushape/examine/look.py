@@ -251,6 +251,7 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
     if "train_step" in facts["overrides"]:
         facts["own_step"] = location(_defined(type(model).train_step))
         facts["step_parts"] = traced.parts
+        facts["exchanged"] = location(seen.recorder.exchanged) if seen.recorder.exchanged is not None else None
         bare = (
             seen.sample is not None
             and seen.sample.y is None

@@ -243,6 +243,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "unseeded-random": (foreign.seeded,),
     "item-assigned": (jax_arrays.item_set,),
     "variable-as-tensor": (operands.variables,),
+    "gradients-swapped": (operands.gradients_in_order,),
     "dtype-mix": (operations.own_weights, entry.cast_data),
     "output-names": (names.named_outputs, labels.listed_losses, labels.columns),
     "add-loss-vector": (expressions.scalar_loss,),

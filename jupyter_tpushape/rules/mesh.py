@@ -17,6 +17,7 @@ from .facts.compiled import TextLabels
 from .facts.mesh import (
     FirstRow,
     ForeignFunction,
+    GradientsSwapped,
     HostsRefused,
     HostsShare,
     Indivisible,
@@ -172,12 +173,36 @@ def data():
 )  # fmt: skip
 
 
+_OWN_STEP = """
+class M(keras.Model):
+    def loss_of(self, trainable, rest, x, y):
+        p, rest = self.stateless_call(trainable, rest, x)
+        return keras.ops.mean((y - p) ** 2), rest
+    def train_step(self, state, data):
+        import jax
+        trainable, rest, optimizer, metrics = state
+        (loss, rest), grads = jax.value_and_grad(self.loss_of, has_aux=True)(trainable, rest, *data)
+        trainable, optimizer = self.optimizer.stateless_apply(optimizer, {})
+        return {{"loss": loss}}, (trainable, rest, optimizer, metrics)
+def build():
+    i = keras.Input((4,)); m = M(i, L.Dense(1)(i)); m.compile("sgd"); return m
+def data():
+    return np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
+"""
+SWAPPED = rule(
+    "gradients-swapped", "An optimizer receives the weights as gradients", severity="silent", source="keras/src/optimizers/base_optimizer.py: stateless_apply",
+    backend="jax", frameworks=("keras",), fails=_OWN_STEP.format("trainable, grads"), passes=_OWN_STEP.format("grads, trainable"),
+)  # fmt: skip
+
+
 def told(evidence: Evidence) -> Finding | None:
     """The finding for code that raises because the step is compiled, or is called with its state."""
     node = evidence.failed
     nodes, where = ((node.id,), node.called or node.location) if node is not None else ((), None)
     if _foreign(evidence.failure):
         return Finding.of(FOREIGN.id, "error", ForeignFunction(), nodes, location=where)
+    if evidence.failure is not None and evidence.facts.get("exchanged") is not None:
+        return Finding.of(SWAPPED.id, "error", GradientsSwapped(), nodes, location=evidence.facts["exchanged"])
     if hear(evidence.failure, HeardItem) is not None:
         return Finding.of(ITEM.id, "error", ItemAssigned(), nodes, location=where)
     if hear(evidence.failure, HeardUnseeded) is not None:
@@ -250,6 +275,14 @@ def lost(evidence: Evidence) -> Iterator[Finding]:
         nodes = tuple(node.id for node in evidence.flow.nodes if node.name == owner)[:1]
         severity: Severity = "error" if leaked else "silent"
         yield Finding.of(LOST.id, severity, StateLost(owner, attribute, random, leaked), nodes, location=where)
+
+
+@check(order=60, backend="jax")
+def swapped(evidence: Evidence) -> Iterator[Finding]:
+    """Weights in the place of gradients."""
+    where = evidence.facts.get("exchanged")
+    if where is not None and evidence.failure is None:
+        yield Finding.of(SWAPPED.id, "silent", GradientsSwapped(), location=where)
 
 
 @check(order=61, backend="jax")

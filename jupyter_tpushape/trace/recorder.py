@@ -114,6 +114,8 @@ class Recorder:
         self.added: list[tuple[Call | None, Any, Spec, Any]] = []
         # The inputs and outputs of a functional model that could not be made of them.
         self.ends: tuple[Any, Any] | None = None
+        # The line that gave an optimizer the weights as their own gradients.
+        self.exchanged: Any = None
 
     def drop_calls(self) -> None:
         """Forgets the calls and keeps who made what: what a builder called is not what the data runs through."""

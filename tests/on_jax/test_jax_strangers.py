@@ -333,3 +333,13 @@ def test_ctc_reads_class_numbers(tmp_path):
     assert finding.rule == "one-hot-labels"
     assert finding.fixes[0].verified
     assert traced(tmp_path, CTC.format(labels="labels")).ok
+
+
+def test_weights_in_the_place_of_gradients_are_told(tmp_path):
+    code = STEP.format(x=UNPACKED, data="x")
+    (finding,) = serious(traced(tmp_path, code.replace("optimizer, grads, trainable)", "optimizer, trainable, grads)")))
+    assert (finding.rule, finding.severity) == ("gradients-swapped", "silent")
+    assert finding.fixes[0].verified
+    assert "+        trainable, optimizer = self.optimizer.stateless_apply(optimizer, grads, trainable)" in finding.fixes[0].patch
+    report = traced(tmp_path, code.replace("optimizer, grads, trainable)", "optimizer, trainable, grads[0])"))
+    assert next((finding.rule, finding.severity) for finding in serious(report)) == ("gradients-swapped", "error")

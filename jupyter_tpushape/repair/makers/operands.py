@@ -174,6 +174,19 @@ def unpacked_batch(evidence: Evidence, finding: Finding) -> Made:
                 )
 
 
+def gradients_in_order(evidence: Evidence, finding: Finding) -> Made:
+    """The gradients and the weights in each other's place."""
+    for line in lines_at(evidence, finding.location):
+        call = line.node
+        if isinstance(call, ast.Call) and called(call) == "stateless_apply" and len(call.args) == 3:
+            _, grads, weights = call.args
+            yield (
+                f"Swap {short(grads)} and {short(weights)} at {line.at}",
+                [line.edit(grads, ast.unparse(weights)).value, line.edit(weights, ast.unparse(grads)).value],
+                "the gradients come before the weights",
+            )
+
+
 def flat_samples(evidence: Evidence, finding: Finding) -> Made:
     """As many rows as there are samples, in a reshape whose written size is not that of a sample."""
     fact = finding.fact

@@ -187,6 +187,22 @@ class FirstRow(Fact, frozen=True):
         return Side(show_shape((None, *self.shape[1:]))), Side(show_shape(self.shape[1:]))
 
 
+class GradientsSwapped(Fact, frozen=True):
+    """An optimizer is given the weights as their own gradients."""
+
+    def message(self) -> str:
+        return "stateless_apply receives the weights as gradients: the second argument is the list of trainable variables itself."
+
+    def why(self) -> str:
+        return (
+            "Both lists have the same shapes, so no error is raised, but the model does not learn. "
+            "The order is stateless_apply(optimizer_variables, grads, trainable_variables)."
+        )
+
+    def sides(self) -> Sides:
+        return Side("(optimizer_variables, grads, trainable_variables)"), Side("(optimizer_variables, trainable_variables, ...)")
+
+
 class StepWithoutState(Fact, frozen=True):
     """A ``train_step`` that takes only the data, as on TensorFlow."""
 
