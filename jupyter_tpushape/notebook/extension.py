@@ -1,4 +1,4 @@
-"""Loading into a kernel, and unloading without a trace.
+"""Loads the extension into a kernel, and unloads it completely.
 
 Nothing heavy is imported here. The hooks of a framework are installed when its import ends, and before each cell.
 """
@@ -19,7 +19,7 @@ _NAME = "_tpushape"
 
 
 class Extension:
-    """What one shell has of us: magics, events, and the last failure."""
+    """The state for one shell: magics, events, and the last failure."""
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
@@ -41,7 +41,7 @@ class Extension:
         self.arrivals = Arrivals(self.hook)
 
     def before(self, info: Any = None) -> None:
-        """Before a cell: the hooks of what was imported meanwhile; which cell this is."""
+        """Before a cell: installs the hooks of new imports, and stores which cell this is."""
         self.running = _running(self.shell)
         cell = getattr(info, "cell_id", None)
         if cell:
@@ -50,7 +50,7 @@ class Extension:
         self.hook()
 
     def hook(self) -> None:
-        """The hooks of the frameworks that are there, and the names that they had given when the cell began."""
+        """Installs the hooks of the loaded frameworks, and stores their name counters at the start of the cell."""
         if "keras" in sys.modules or "tf_keras" in sys.modules:
             from ..trace.aftermath import remember
             from ..trace.frameworks import MissingBackend, loaded
@@ -61,7 +61,7 @@ class Extension:
                 listen("notebook", remember)
 
     def after(self, result: Any) -> None:
-        """After a cell: the hint under a traceback, the watched trace."""
+        """After a cell: the hint below the traceback, or the watched trace."""
         error = getattr(result, "error_in_exec", None)
         if error is not None and not isinstance(error, (KeyboardInterrupt, SystemExit)):
             with _reported():
@@ -82,10 +82,9 @@ class Extension:
 
 
 def _running(shell: Any) -> int:
-    """The number of the cell that is being run.
+    """The number of the running cell.
 
-    IPython 9 counts up before a cell runs and IPython 8 after it: what the running cell is called is told by
-    the frame that runs it.
+    IPython 9 increments it before a cell runs and IPython 8 after it, so the frame that runs the cell decides.
     """
     frame: Any = sys._getframe(1)
     while frame is not None:
@@ -98,7 +97,7 @@ def _running(shell: Any) -> int:
 
 @contextlib.contextmanager
 def _reported() -> Any:
-    """A fault of ours never breaks the user's cell: it is said, with how to report it."""
+    """An internal error never breaks the user's cell: it is printed, with how to report it."""
     try:
         yield
     except Exception as error:
@@ -106,7 +105,7 @@ def _reported() -> Any:
 
 
 def ours(error: BaseException) -> str:
-    """One line about a fault inside this package."""
+    """One line about an internal error in this package."""
     from .. import __version__
 
     trace = error.__traceback__
@@ -140,7 +139,7 @@ def load(shell: Any) -> None:
 
 
 def _plain(show: Any) -> Any:
-    """Shows tracebacks as they would be without us: our wrappers' frames are taken out."""
+    """Removes the frames of our wrappers from tracebacks."""
 
     def showtraceback(exc_tuple: Any = None, *args: Any, **kwargs: Any) -> Any:
         _, value, trace = exc_tuple if exc_tuple is not None else sys.exc_info()
@@ -168,7 +167,7 @@ def _strip(trace: Any) -> None:
 
 
 def _strip_text(error: BaseException) -> None:
-    """TensorFlow writes the frames of traced code into the message; ours go there too."""
+    """TensorFlow includes the frames of traced code in the message; this removes ours."""
     from ..trace.locations import HERE
 
     ours = re.compile(rf'^ *File "{re.escape(HERE)}[^\n]*\n[^\n]*\n', re.MULTILINE)
@@ -180,7 +179,7 @@ def _strip_text(error: BaseException) -> None:
 
 
 def unload(shell: Any) -> None:
-    """Takes magics, events, hooks and what was kept away."""
+    """Removes magics, events, hooks and stored state."""
     extension = getattr(shell, _NAME, None)
     if extension is None:
         return

@@ -1,4 +1,4 @@
-"""The line under a traceback: only for shape and dtype faults, in plain words."""
+"""The line below a traceback: only for shape and dtype errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from ..report import Report
 
-# What Keras, TensorFlow and NumPy say when shapes or dtypes part.
+# Messages of Keras, TensorFlow and NumPy about shapes or dtypes.
 _OURS = re.compile(
     r"incompatible with the layer|[Ss]hapes? .*(incompatible|not aligned|mismatch|must)|must have (the same )?(shape|rank)|"
     r"[Dd]imensions? must (be equal|match)|[Dd]imension size|[Ii]ncompatible shapes|cannot reshape array|total size of|"
@@ -19,7 +19,7 @@ _OURS = re.compile(
     r"contracting dimensions|[Tt]racer value encountered|traced array|concatenate arrays with|partitioned \d+ times|"
     r"JAX arrays are immutable|outside the valid range|is not in \[0,|matmul: Input operand|same number of (dimensions|axes)|rank \d+"
 )
-# Words that NumPy alone uses; others are those of anybody's ValueError.
+# Messages that only NumPy uses; others may come from any ValueError.
 _NUMPY = re.compile(
     r"^cannot reshape array of size|could not be broadcast together|^could not broadcast input array|^shapes .* not aligned|^matmul: Input operand|"
     r"^operands could not|^setting an array element with a sequence|inhomogeneous shape|^all the input array(s| dimensions)|"
@@ -31,7 +31,7 @@ _TYPES = ("ValueError", "InvalidArgumentError", "TypeError", "UnimplementedError
 
 
 def is_ours(error: BaseException) -> bool:
-    """Whether an exception looks like a fault of shapes or dtypes."""
+    """Whether an exception looks like a shape or dtype error."""
     from ..trace.recorder import unmasked
 
     error = unmasked(error)
@@ -62,7 +62,7 @@ def has_part(error: BaseException, recorder: Any = None) -> bool:
 
 
 def hint_for(error: BaseException) -> str:
-    """One sentence about an exception, ``""`` where shapes, dtypes and the framework have no part in it."""
+    """One sentence about an exception; ``""`` if it is not about shapes or dtypes."""
     words = is_ours(error)
     if not words and not has_part(error):
         return ""
@@ -75,7 +75,7 @@ def hint_for(error: BaseException) -> str:
 
 
 def report_for(error: BaseException, *, fixes: bool = True) -> Report | None:
-    """The flow of a failure: the training call traced again, or what was kept of the layer that raised."""
+    """The flow of a failure: the training call traced again, or the layer that raised."""
     if "jupyter_tpushape.trace.hooks" not in sys.modules:
         return None
     from ..diagnose import trace
@@ -98,7 +98,7 @@ def report_for(error: BaseException, *, fixes: bool = True) -> Report | None:
 
 
 def report_of_code(error: BaseException) -> Report:
-    """A failure with no layer in it: the line that raised."""
+    """A failure without a layer: the line that raised."""
     from ..trace.recorder import Recorder
     from ..watch import report_of
 
@@ -106,7 +106,7 @@ def report_of_code(error: BaseException) -> Report:
 
 
 def _numpy(error: BaseException) -> str:
-    """NumPy and raw TensorFlow faults: the user's line and what it says."""
+    """Errors of NumPy and TensorFlow operations: the user's line and the message."""
     from ..examine import error_line
 
     if not _NUMPY.search(str(error)) and not _by_framework(error):
@@ -120,7 +120,7 @@ def _numpy(error: BaseException) -> str:
 
 
 def _by_framework(error: BaseException) -> bool:
-    """Whether a framework raised it, and not code of the user's that it called."""
+    """Whether a framework raised the error, and not the user's code that it called."""
     trace, raised = error.__traceback__, None
     while trace is not None:
         raised, trace = trace.tb_frame, trace.tb_next

@@ -1,4 +1,4 @@
-"""What failed last, traced again: for ``%tpushape`` alone and for the sidebar."""
+"""Traces the last failure again: for ``%tpushape`` without arguments and for the sidebar."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 
 def last_report(extension: Any, chosen: dict[str, Any]) -> Any:
-    """The flow of the last failure over shapes; ``None`` where nothing has failed.
+    """The flow of the last shape error; ``None`` if there was none.
 
     Args:
-        chosen: options of ``trace``; with ``fixes`` a cell that only builds is run again to try them.
+        chosen: options of ``trace``; with ``fixes``, a cell that only builds is run again to try them.
     """
     error = extension.error
     if error is None:

@@ -1,7 +1,7 @@
-"""What can still be known after something raised: kept at the call that broke, and read off the traceback.
+"""What is still known after an error: stored at the failed call, and read from the traceback.
 
-While nothing is being recorded a wrapped call costs one look-up and a ``try``. When a layer raises, its
-inputs are still there: their symbolic history tells everything that was built before.
+While nothing is recorded, a wrapped call costs one lookup and a ``try``. When a layer raises, its
+inputs still exist: their symbolic history contains everything that was built before.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FITTING = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_b
 
 @dataclass
 class Attempt:
-    """A ``fit``, ``evaluate`` or ``predict`` that raised: the model and what it was given."""
+    """A ``fit``, ``evaluate`` or ``predict`` that raised: the model and its arguments."""
 
     method: str
     model: Any
@@ -31,7 +31,7 @@ class Attempt:
 
 
 def remember(adapter: Any, layer: Any, args: Any, kwargs: Any, error: BaseException, kind: str = "") -> None:
-    """Keeps what a failing call was given; the innermost call of an error wins."""
+    """Stores the arguments of a failed call; the innermost call of an error wins."""
     before = getattr(_LAST, "kept", None)
     if before is not None and (before[1] is error or caused(error, before[1])):
         return
@@ -56,7 +56,7 @@ def remember(adapter: Any, layer: Any, args: Any, kwargs: Any, error: BaseExcept
 
 
 def _sequence(adapter: Any, recorder: Recorder) -> None:
-    """The Sequential that was being built, and the layers that it still had to take."""
+    """The Sequential that was being built, and the layers that it had not added yet."""
     frame: Any = sys._getframe(2)
     for _ in range(40):
         if frame is None:
@@ -72,7 +72,7 @@ def _sequence(adapter: Any, recorder: Recorder) -> None:
 
 
 def kept(error: BaseException) -> Recorder | None:
-    """What was kept of the call that raised ``error``."""
+    """What was stored for the call that raised ``error``."""
     found = getattr(_LAST, "kept", None)
     if found is None:
         return None
@@ -81,12 +81,12 @@ def kept(error: BaseException) -> Recorder | None:
 
 
 def forget() -> None:
-    """Drops what was kept, and with it every reference to the user's objects."""
+    """Deletes what was stored, and with it every reference to the user's objects."""
     _LAST.kept = None
 
 
 def attempted(error: BaseException) -> Attempt | None:
-    """The training call that an exception came out of, read off Keras' own frames."""
+    """The training call that an exception came from, read from Keras' own frames."""
     from .frameworks import adapter_for
 
     trace, where = error.__traceback__, None

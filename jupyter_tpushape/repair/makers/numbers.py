@@ -64,7 +64,7 @@ def counted_to(evidence: Evidence, finding: Finding) -> Made:
             if old != new and len(ends) == 1 and givers:
                 name, axis = givers[0]
                 yield (
-                    f"Count to the length of {name} in {_named(evidence, line)}, not to {old}",
+                    f"Replace {old} with the length of {name} in {_named(evidence, line)}",
                     [line.edit(ends[0], f"{MODULE}.shape({name})[{axis}]", line.module()).value],
                     "Works for every length.",
                 )
