@@ -103,8 +103,8 @@ def test_what_does_not_fit_in_float32_is_seen_to_fit_in_mixed_bfloat16_and_remat
     fixes = {fix.title.split(":")[0]: fix for fix in finding.fixes if fix.verified}
     scopes = {"Compute in mixed_bfloat16": lambda: mixed(keras)}
     if framework == "keras":
-        scopes["Rematerialise 4 layers"] = lambda: keras.RematScope(mode="list_of_layers", layer_names=["r0", "r1", "r2", "r3"])
-        assert "RematScope(mode='list_of_layers', layer_names=['r0', 'r1', 'r2', 'r3'])" in fixes["Rematerialise 4 layers"].patch
+        scopes["Rematerialize 4 layers"] = lambda: keras.RematScope(mode="list_of_layers", layer_names=["r0", "r1", "r2", "r3"])
+        assert "RematScope(mode='list_of_layers', layer_names=['r0', 'r1', 'r2', 'r3'])" in fixes["Rematerialize 4 layers"].patch
     assert set(scopes) <= set(fixes)
     for title, scope in scopes.items():
         # What the fix says is what comes of a model that is built so.
@@ -160,7 +160,7 @@ def test_a_model_of_a_class_of_its_own_is_offered_the_change_untried():
     seen = examine(Program(model, tf.TensorSpec((64, 8)), target=target("v5e-8")))
     (forward,) = lower(seen)
     *_, make = next(remedies._others(seen, forward))
-    with pytest.raises(tpushape.CannotRebuild, match="class of its own"):
+    with pytest.raises(tpushape.CannotRebuild, match="subclassed"):
         make()
 
 
@@ -274,5 +274,5 @@ def test_other_batches_are_compiled_when_asked_for_and_stand_beside_the_verdict(
         "The search for the largest batch ended early. No verdict with 16 rows per core"
     )
     assert [one.rows for one in report.verdicts[-1].tried] == [8]
-    with pytest.raises(ValueError, match='type compiler="tpu"'):
+    with pytest.raises(ValueError, match='compiler="tpu"'):
         tpushape.trace(model, specs(64), compile_batches=True)
