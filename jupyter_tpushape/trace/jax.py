@@ -236,7 +236,7 @@ class TraceGraph(Graph):
         callee, function, line = raised_in(error.__traceback__)
         if callee is None or self._hidden or recorder.muted:
             return
-        if str(callee.f_globals.get("__name__", "")).startswith(_DOORS):
+        if function.strip("_") in _CHECKS or str(callee.f_globals.get("__name__", "")).startswith(_DOORS):
             return  # a layer or model that checks what it is given is no operation
         name = named(function)
         if recorder.inside_opaque:
@@ -273,7 +273,8 @@ class TraceGraph(Graph):
 # -- the trace's own doors -------------------------------------------------------------------------
 
 _GRAPHS: dict[int, TraceGraph] = {}
-_DOORS = ("keras.src.models.", "keras.src.layers.")
+_CHECKS = ("call", "assert_input_compatibility")
+_DOORS = tuple(f"keras.src.{part}." for part in ("models", "layers", "losses", "metrics", "trainers"))
 
 
 @functools.cache
