@@ -183,7 +183,7 @@ def gradients_in_order(evidence: Evidence, finding: Finding) -> Made:
             yield (
                 f"Swap {short(grads)} and {short(weights)} at {line.at}",
                 [line.edit(grads, ast.unparse(weights)).value, line.edit(weights, ast.unparse(grads)).value],
-                "the gradients come before the weights",
+                "The gradients come before the weights.",
             )
 
 

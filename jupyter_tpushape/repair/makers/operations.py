@@ -127,7 +127,7 @@ def leave_out(evidence: Evidence, finding: Finding) -> Made:
                 yield (
                     f"Remove {owner.name}: it does not keep the batch axis",
                     [Edit("replace-layer", owner.name, {"layer": "Identity", "keep": [], "config": {}})],
-                    "The model works without it; do what it was for along another axis.",
+                    "The model works without it. If you need the operation, apply it along another axis.",
                 )
                 return
 
