@@ -73,7 +73,7 @@ def test_a_distribution_brings_its_own_mesh(shell):
         ),
         (
             "--mesh batch=2,model=4 --layout none_such",
-            "There is no variable none_such here. Type the name of a variable that holds a layout map.",
+            "There is no variable none_such. Use the name of a variable that holds a layout map.",
         ),
     ],
 )
