@@ -104,7 +104,7 @@ _AT_THE_LINE = frozenset(
     }
 )
 # If one of these recognizes its problem, that is the cause of the finding.
-_FIRST: tuple[Any, ...] = (batching.batch_dataset, inputs.regrouped, inputs.exchanged)
+_FIRST: tuple[Any, ...] = (batching.batch_dataset, inputs.regrouped, inputs.exchanged, embedded.flat_embeddings)
 _MAKERS: dict[str, tuple[Any, ...]] = {
     "missing-batch-axis": (entry.add_batch_axis,),
     "batch-in-input-shape": (entry.declare_rows, entry.declare_inner, entry.add_batch_axis),
@@ -178,7 +178,6 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         joined.exchange_query,
         joined.exchange_skips,
         embedded.one_width,
-        embedded.flat_embeddings,
         merging.ended_sequence,
         written.written_size,
         merging.pad_and_crop,
