@@ -37,7 +37,7 @@ def declare_rows(evidence: Evidence, finding: Finding) -> Made:
         if 0 in row:
             continue
         yield (
-            f"Declare the input as {show_shape(row)}, the shape of a row of the data",
+            f"Declare the input as {show_shape(row)}, the shape of one sample",
             [declaration(evidence, door, row)],
             "Keeps your data and changes only the declared shape.",
         )
@@ -82,7 +82,7 @@ def declare_wanted(evidence: Evidence, finding: Finding) -> Made:
     for (door, want), (_, got) in matched(evidence):
         if want.shape is not None and got.shape is not None and len(want.shape) != wanted == len(got.shape):
             yield (
-                f"Declare the input as {show_shape(got.shape[1:])}, the shape of a row of the data",
+                f"Declare the input as {show_shape(got.shape[1:])}, the shape of one sample",
                 [declaration(evidence, door, got.shape[1:])],
                 f"The data has the axes that {first.name} expects.",
             )
@@ -96,7 +96,7 @@ def declare_known(evidence: Evidence, finding: Finding) -> Made:
         row = tuple(size if declared is None else declared for declared, size in zip(want.shape[1:], got.shape[1:], strict=True))
         if None in want.shape[1:] and None not in row and not _varies(evidence, path):
             yield (
-                f"Declare the input as {show_shape(row)}, the shape of a row of the data",
+                f"Declare the input as {show_shape(row)}, the shape of one sample",
                 [declaration(evidence, door, row)],
                 "The axis that was declared as None has this size in the data.",
             )
@@ -113,7 +113,7 @@ def declare_exact(evidence: Evidence, finding: Finding) -> Made:
     for (door, want), (_, got) in matched(evidence):
         if want.shape is not None and got.shape is not None and len(want.shape) != len(got.shape) and None not in got.shape[1:]:
             yield (
-                f"Declare the input as {show_shape(got.shape[1:])}, the shape of a row of the data",
+                f"Declare the input as {show_shape(got.shape[1:])}, the shape of one sample",
                 [declaration(evidence, door, got.shape[1:])],
                 "The axis of size 1 is then kept up to the merge.",
             )

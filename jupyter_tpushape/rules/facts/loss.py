@@ -426,7 +426,8 @@ class IdOutOfRange(OutOfRange, frozen=True):
     nan: bool = False
 
     def message(self) -> str:
-        return f"{named(self.layer)} has {self.size} rows, but the ids in the data range from {self.lowest} to {self.highest}."
+        ids = f"range from {self.lowest} to {self.highest}" if self.lowest != self.highest else f"are all {self.highest}"
+        return f"{named(self.layer)} has {self.size} rows, but the ids in the data {ids}."
 
     def why(self) -> str:
         return f"{_beyond(self.size, self.nan)} input_dim must be the largest id plus 1."

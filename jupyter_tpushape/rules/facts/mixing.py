@@ -181,7 +181,7 @@ class FixedBatch(Fact, frozen=True):
 
     def why(self) -> str:
         comes = f" The data also has a batch of {self.comes} rows." if self.comes else " It works as long as every batch has this size."
-        return f"With {self.tried} rows it raises: {self.said}.{comes}"
+        return f"With {self.tried} rows it raises: {self.said.rstrip('.')}.{comes}"
 
     def sides(self) -> Sides:
         return Side("any batch size"), Side(f"{self.batch} rows")
