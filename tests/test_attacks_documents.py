@@ -172,7 +172,7 @@ def test_places_that_multiply() -> None:
     made["flow"]["devices"] = ["d"] * 30_000
     made["flow"]["placements"] = [{"shapes": [[1]]}] * 30_000
     made["flow"]["edges"][1]["placement"] = 0
-    with pytest.raises(ValueError, match="places tensors"):
+    with pytest.raises(ValueError, match="900,000,000 tensors"):
         Report.from_json(json.dumps(made))
 
 
@@ -198,7 +198,7 @@ def test_models_inside_models_are_shown(depth: int) -> None:
 
 
 def test_a_depth_that_no_model_has() -> None:
-    with pytest.raises(ValueError, match="nested 5,001 deep"):
+    with pytest.raises(ValueError, match=r"nested 5,001\b"):
         Report.from_json(nested(5_099).to_json())
 
 
