@@ -21,7 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments is None:
         stand()
         answer_soon()
-    parser = _parser()
+    parser = command_line()
     options = parser.parse_args(arguments)
     options.parser = parser
     with lenient():
@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_line() -> argparse.ArgumentParser:
     from . import __version__
 
     parser = argparse.ArgumentParser(

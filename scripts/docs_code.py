@@ -70,9 +70,9 @@ def parse(arguments: list[str]) -> None:
     Raises:
         SystemExit: where it would be refused.
     """
-    from jupyter_tpushape.cli import _parser
+    from jupyter_tpushape.cli import command_line
 
-    _parser().parse_args(arguments)
+    command_line().parse_args(arguments)
 
 
 def forget() -> None:

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
+from scripts_here import ROOT, script
 
-ROOT = Path(__file__).parents[1]
-
-
-def _script():
-    spec = importlib.util.spec_from_file_location("docs_code", ROOT / "scripts" / "docs_code.py")
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-docs_code = _script()
+docs_code = script("scripts/docs_code.py")
 
 
 @pytest.mark.parametrize("name", docs_code.PAGES)

@@ -61,9 +61,9 @@ def test_the_site_has_a_page_for_every_file_and_writes_its_generated_ones_from_t
 
 
 def test_the_page_on_ci_shows_what_the_parser_takes() -> None:
-    from jupyter_tpushape.cli import _parser
+    from jupyter_tpushape.cli import command_line
 
-    parser = _parser()
+    parser = command_line()
     page = (ROOT / "docs" / "ci.md").read_text()
     for line in re.findall(r"^\W*(?:- run: )?tpushape (check .*?)(?:\s+#.*)?$", page, re.MULTILINE):
         assert parser.parse_args(shlex.split(line)).model, line

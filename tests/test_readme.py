@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from scripts_here import ROOT, script
 
 
 def test_the_picture_and_the_line_are_those_of_the_code_beside_them(tmp_path: Path) -> None:
-    spec = importlib.util.spec_from_file_location("readme_picture", ROOT / "docs" / "images" / "readme.py")
-    assert spec and spec.loader
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = script("docs/images/readme.py")
     import keras
 
     keras.backend.clear_session()

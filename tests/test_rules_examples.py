@@ -35,8 +35,8 @@ def faults_of_wording(finding):
     if NOT_WORDS.search(finding.message):
         faults.append("the message shows Python internals")
     said = finding.why.split("The error:")[0]
-    if len(SENTENCE.findall(said)) > 5 or any(len(one.split()) > 35 for one in SENTENCE.split(said)):
-        faults.append("the reason has more than five sentences, or one of more than 35 words")
+    if len(SENTENCE.findall(said)) > 3 or any(len(one.split()) > 35 for one in SENTENCE.split(said)):
+        faults.append("the reason has more than three sentences, or one of more than 35 words")
     if said and not said.strip().endswith((".", "`", "?")):
         faults.append("the reason stops in the middle")
     if (finding.expected is None) != (finding.found is None):

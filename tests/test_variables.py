@@ -178,3 +178,15 @@ def test_faults_of_model_and_data_in_one_file_are_mended_by_one_patch(tmp_path, 
     names = {}
     exec(file.read_text(encoding="utf-8"), names)
     names["make_model"]().fit(names["make_data"](), verbose=0)
+
+
+def test_a_batch_that_was_typed_with_the_magic_is_looked_for_in_no_cell(cells):
+    """The cell says nothing of that batch: its text stays, and the fix is tried on the live pipeline."""
+    notebook = [
+        "rows = 12  # a cell of its own, longer than what is typed",
+        "ds = tf.data.Dataset.from_tensor_slices((np.zeros((64, 4), 'float32'), np.zeros((64, 1), 'float32')))",
+        TABLE,
+    ]
+    report = traced(cells("keras"), notebook, "model ds.batch(12)", "v5e-8")
+    fix = next(one for one in report.findings if one.serious).fixes[0]
+    assert fix.verified and fix.proof == "live" and not fix.cell

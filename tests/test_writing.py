@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
-from pathlib import Path
 
 import pytest
+from scripts_here import script
 
-ROOT = Path(__file__).parents[1]
 UPDATE = "new wording? run: python scripts/sentences.py --write"
 
 
-def _script():
-    spec = importlib.util.spec_from_file_location("sentences", ROOT / "scripts" / "sentences.py")
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-sentences = _script()
+sentences = script("scripts/sentences.py")
 
 
 @pytest.fixture(scope="module")

@@ -143,6 +143,19 @@ model = keras.Sequential([keras.Input((3,)), L.Dense(4, activation='softmax')])
 model = keras.Sequential([keras.Input(batch_shape=(8, 5, 2)), L.LSTM(3, stateful=True), L.Dense(1)])
 """, _SLICES.format("")), (
         (f"    return {_SLICES.format('')}", f"    return {_SLICES.format(', drop_remainder=True')}"),))),
+    "factors in a layer of one's own": ("missing-flatten", Own(model_of("""
+u, v = keras.Input((1,)), keras.Input((1,))
+e = L.Embedding(5, 4)(u)
+f = L.Embedding(7, 4)(v)
+model = keras.Model([u, v], Together()([e, f]))
+""", "(np.zeros((8, 1)), np.zeros((8, 1))), np.zeros((8,), 'float32')", head="""
+class Together(L.Layer):
+    def call(self, two):
+        if len(two[0].shape) == 2:
+            return tf.reduce_sum(two[0] * two[1], axis=-1, keepdims=True)
+        return tf.matmul(two[0], two[1], transpose_a=True)
+"""), (
+        ("    e = L.Embedding(5, 4)(u)", "    e = L.Flatten()(L.Embedding(5, 4)(u))"), ("    f = L.Embedding(7, 4)(v)", "    f = L.Flatten()(L.Embedding(7, 4)(v))")))),
     "positions counted up to a written number": ("op-shapes", Own(model_of("""
 i = keras.Input((6,))
 model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Placed(20)(i))))

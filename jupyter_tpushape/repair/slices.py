@@ -97,7 +97,8 @@ class Slice:
         Raises:
             NoPlace: where that would touch an object of the user's.
         """
-        again, pending = set(), set(wanted) & (set(wanted) if self.rerun.whole else self.dirty)
+        again: dict[str, list[ast.stmt]] = {}
+        pending = set(wanted) if self.rerun.whole else set(wanted) & self.dirty
         while pending:
             name = pending.pop()
             if name in again:
@@ -107,12 +108,12 @@ class Slice:
                 if name in self.names and not self._fragile(self.names[name]):
                     continue
                 raise NoPlace
-            again.add(name)
+            again[name] = makers
             for item in makers:
                 for other in used(item):
                     if other in self.dirty or self._fragile(self.names.get(other)):
                         pending.add(other)
-        wanted_ones = {id(item) for name in again for item in self._again(name)}
+        wanted_ones = {id(item) for makers in again.values() for item in makers}
         wanted_ones |= {id(item) for item in self.new if isinstance(item, (ast.Import, ast.ImportFrom))}
         body = [item for item in self.statements if id(item) in wanted_ones]
 

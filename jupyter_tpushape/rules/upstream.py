@@ -47,9 +47,15 @@ def cause_of_axes(evidence: Evidence, predictions: Edge) -> tuple[Through, Node]
 
 
 def outer_product(evidence: Evidence, node: Node) -> bool:
-    """Whether a layer multiplies its two inputs over an axis of size 1 instead of multiplying one vector per sample with another."""
-    shapes = [edge.spec.shape or () for edge in evidence.flow.into(node.id)]
-    return node.op == "Dot" and len(shapes) == 2 and all(len(shape) == 3 and shape[1] == 1 and shape[2] != 1 for shape in shapes)
+    """Whether a layer or operation multiplies its two inputs over an axis of size 1 instead of multiplying one vector per sample with another."""
+    given = [edge.spec.shape or () for edge in evidence.flow.into(node.id)]
+    made = {edge.spec.shape for edge in evidence.flow.out_of(node.id)}
+    return (
+        node.kind in ("layer", "op")
+        and len(given) == 2
+        and all(len(shape) == 3 and shape[1] == 1 and shape[2] != 1 for shape in given)
+        and any(shape is not None and shape[1:] == (given[0][2], given[1][2]) for shape in made)
+    )
 
 
 def lost_batch(evidence: Evidence, edges: list[Edge]) -> tuple[str, str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import keras
 import numpy as np
 import pytest
+from strangers import traced
 
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.flow import Spec
 
 L = keras.layers
-HEAD = "import jax\nimport jax.numpy as jnp\nimport keras\nimport numpy as np\nfrom keras import layers, ops\n\n"
 LAYER = """
 class Own(layers.Layer):
     def build(self, shape):
@@ -112,14 +112,6 @@ BROKEN = {
     ),
     "a state of three": (step(("slots, metrics)\n", "slots)\n")), "parts=3", ""),
 }
-
-
-def traced(tmp_path, code):
-    path = tmp_path / "program.py"
-    path.write_text(HEAD + code, encoding="utf-8")
-    scope = {"__name__": "program", "__file__": str(path)}
-    exec(compile(HEAD + code, str(path), "exec"), scope)
-    return tpushape.trace(scope["build"], scope["data"], tpu=None)
 
 
 @pytest.mark.parametrize(("code", "said", "fix"), BROKEN.values(), ids=BROKEN)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node
-from ...rules.upstream import outer_product
+from ...rules.facts.loss import SurplusAxes
 from .edits import Made, append, configure, failing
-from .ends import ends_of
 
 
 def one_width(evidence: Evidence, finding: Finding) -> Made:
@@ -45,18 +44,14 @@ def flat_embeddings(evidence: Evidence, finding: Finding) -> Made:
 
 
 def flat_factors(evidence: Evidence, finding: Finding) -> Made:
-    """A product over axes of size 1, which multiplies every value with every other, where one number a sample is compared: its operands made vectors."""
-    _, predictions = ends_of(evidence, finding)
-    node = evidence.flow.node(predictions.source) if predictions is not None else None
-    while node is not None and node.op != "Dot":
-        edges = evidence.flow.into(node.id)
-        node = evidence.flow.node(edges[0].source) if len(edges) == 1 else None
-    if node is None:
-        return
-    if outer_product(evidence, node):
-        names = list(dict.fromkeys(evidence.flow.node(edge.source).name for edge in evidence.flow.into(node.id)))
-        yield (
-            f"Add Flatten after {' and '.join(names)}: {node.name} then multiplies vectors",
-            [append(name, "Flatten") for name in names],
-            "The result is one value per sample.",
-        )
+    """Vectors in place of the operands of a product that sums over axes of size 1."""
+    fact = finding.fact
+    if isinstance(fact, SurplusAxes) and fact.cause == "product":
+        givers = [evidence.flow.node(edge.source) for edge in evidence.flow.into(finding.nodes[0])]
+        names = list(dict.fromkeys(node.name for node in givers))
+        if all(node.kind == "layer" for node in givers):
+            yield (
+                f"Add Flatten after {' and '.join(names)}: {fact.through.name} then multiplies vectors",
+                [append(name, "Flatten") for name in names],
+                "The result is one value per sample.",
+            )

@@ -52,6 +52,8 @@ class InVariables(Handed):
 
     def _visit(self, leaf: Any, pipeline: Any, whole: Any) -> None:
         for value in self.values:
+            if self.dataset and not isinstance(value, ast.Name):
+                raise NoPlace  # what was typed around the name stands in no cell that makes the data
             (pipeline if self.dataset else leaf)(value)
 
     def _leaf(self, value: ast.expr, path: tuple[Any, ...], expression: Expression) -> None:

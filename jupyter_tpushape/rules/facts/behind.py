@@ -16,9 +16,9 @@ class Behind(Fact, frozen=True):
         return f"After that: {said}"
 
     def why(self) -> str:
-        assumed = f"Second problem, found by assuming that {self.mended} receives what it expects."
+        assumed = f"assuming that {self.mended} receives what it expects"
         why = self.fact.why()
-        return f"{assumed} {why}" if why else assumed
+        return f"Found by {assumed}: {why}" if why else f"Found by {assumed}."
 
     def sides(self) -> Sides:
         return self.fact.sides()

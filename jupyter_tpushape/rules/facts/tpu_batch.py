@@ -129,7 +129,7 @@ class EmptyReplica(Fact, frozen=True):
 
     def why(self) -> str:
         return (
-            "Keras 3 divides by the number of rows of a replica. The gradient of gamma becomes NaN, and then every weight does. "
+            "Keras 3 divides by the number of rows of a replica: the gradient of gamma becomes NaN, and then every weight does. "
             "Observed with MirroredStrategy; not verified on a TPU. Drop the remainder."
         )
 

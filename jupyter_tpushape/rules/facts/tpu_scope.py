@@ -6,7 +6,7 @@ from typing import Literal
 
 from ...flow import Fact, Side, Sides
 
-REBUILD = "Build and compile inside `with strategy.scope():`. For a model with weights, call keras.models.clone_model(model) there, then set_weights."
+REBUILD = "Build and compile inside `with strategy.scope():`; for a model with weights, use keras.models.clone_model(model) there, then set_weights."
 STEP = "Create the model, optimizer and variables inside `with strategy.scope():`."
 INSIDE = "Create the model, optimizer and metrics, and call compile, inside one `with strategy.scope():`."
 
