@@ -276,6 +276,8 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
 @check(order=47)
 def convolution_axes(evidence: Evidence) -> Iterator[Finding]:
     """A 1-D convolution directly on data with two spatial axes."""
+    if evidence.declared is not None:
+        return
     for node in evidence.flow.nodes:
         names = axes_of(node.op)
         if node.status != "ok" or not names or not node.op.startswith("Conv") or node.op in RECURRENT:
@@ -283,6 +285,6 @@ def convolution_axes(evidence: Evidence) -> Iterator[Finding]:
         for edge in evidence.flow.into(node.id):
             shape = edge.spec.shape
             source = evidence.flow.node(edge.source)
-            if source.kind == "input" and shape and len(shape) == len(names) + 1 and evidence.declared is None:
+            if source.kind == "input" and shape and len(shape) == len(names) + 1:
                 fact = RowsConvolvedAlone(Who.of(node), names, shape)
                 yield Finding.of(CONV_AXES.id, "silent", fact, (node.id,), (edge.id,), node.location)

@@ -7,7 +7,7 @@ recurrent layer, a convolution or pooling, an embedding, and the first axis wher
 from __future__ import annotations
 
 from ..flow import Edge, Flow, Node, Spec
-from ..flow.observed import passes
+from ..flow.observed import Borders, passes
 
 # By rank, what convolutions and pools, and what recurrent layers, call the axes they work on.
 GRID = {
@@ -36,12 +36,13 @@ def name_axes(flow: Flow) -> None:
     """Gives every edge's spec the names of its axes, as far as they are known."""
     nodes = {node.id: node for node in flow.nodes}
     given: dict[str, tuple[str, ...]] = {}
+    borders = Borders(flow)
     for edge in flow.edges:
         names = _into(nodes[edge.target], edge) or _out_of(nodes[edge.source], edge, given)
         if names:
             given.setdefault(edge.source, names)
             edge.spec = Spec(edge.spec.shape, edge.spec.dtype, edge.spec.kind, names)
-            if passes(flow, nodes[edge.target]):
+            if passes(flow, nodes[edge.target], borders):
                 given.setdefault(edge.target, names)
 
 

@@ -43,7 +43,7 @@ class Check:
 def check_of(node: GraphNode, given: list[Spec], gives: list[Spec]) -> Check | None:
     """The call that must be tried; ``None`` where the declaration cannot be wrong."""
     layer = node.operation
-    own = any(of_the_user(value) for value in vars(layer).values())
+    own = any([of_the_user(value) for value in vars(layer).values() if callable(value)])  # noqa: C419 - most values are plain, and there are many
     plain = [spec.dtype for spec in given] == ["float32"] and getattr(layer, "compute_dtype", "") == "float32"
     if plain and not own and getattr(layer, "input_spec", None) is not None:
         return None

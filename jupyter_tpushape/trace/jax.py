@@ -183,11 +183,13 @@ class TraceGraph(Graph):
 
     # -- what runs ---------------------------------------------------------------------------------
 
+    def listens(self) -> bool:
+        """Whether equations count that are made now: those inside a built-in layer are its own business."""
+        return not (self._hidden or self.recorder.muted or self.recorder.inside_opaque)
+
     def note(self, primitive: Any, operands: Any, made: Any, params: dict[str, Any]) -> None:
         """One equation: part of the operation that the user called, or an operation by itself."""
         recorder = self.recorder
-        if self._hidden or recorder.muted or recorder.inside_opaque:
-            return
         tensors = [_base(value) for value in operands if isinstance(value, jax.core.Tracer)]
         results = [value for value in (made if isinstance(made, (list, tuple)) else [made]) if isinstance(value, jax.core.Tracer)]
         name = str(primitive.name)
@@ -285,7 +287,7 @@ def _listening(kind: Any) -> Any:
         def process(self: Any, primitive: Any, *args: Any, **kwargs: Any) -> Any:
             made = original(self, primitive, *args, **kwargs)
             graph = _GRAPHS.get(id(getattr(self, "main", None) or self))
-            if graph is not None:
+            if graph is not None and graph.listens():
                 flat = [item for one in args for item in (one if isinstance(one, (list, tuple)) else (one,))]
                 graph.note(primitive, flat, made, next((one for one in reversed(args) if isinstance(one, dict)), {}))
             return made

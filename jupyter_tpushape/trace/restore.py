@@ -8,7 +8,9 @@ containers, and gets it back afterwards; symbolic tracing writes no variable, so
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import gc
+import operator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -27,38 +29,25 @@ class Memento:
         self._unfollowed = unfollowed
         self._objects: list[tuple[Any, dict[str, Any]]] = []
         self._containers: list[tuple[Any, Any]] = []
-        self._seen: set[int] = set()
-        pending = list(roots)
+        seen, pending = set(), list(roots)
+        # A large model holds tens of thousands of plain values, so each costs one look at its type.
         while pending:
-            self._take(pending.pop(), pending)
-
-    def _take(self, obj: Any, pending: list[Any]) -> None:
-        if isinstance(obj, _LEAF_TYPES) or id(obj) in self._seen:
-            return
-        if isinstance(obj, (list, dict, set)):
-            self._seen.add(id(obj))
-            copy: Any = dict(obj.items()) if isinstance(obj, dict) else set(obj) if isinstance(obj, set) else list(obj)
-            self._containers.append((obj, copy))
-            pending.extend(copy.values() if isinstance(copy, dict) else copy)
-            if isinstance(getattr(obj, "__dict__", None), dict):
-                self._objects.append((obj, dict(vars(obj))))
-                pending.extend(vars(obj).values())
-            return
-        if isinstance(obj, tuple):
-            pending.extend(obj)
-            return
-        if not _walked(type(obj)):
-            return
-        attributes = getattr(obj, "__dict__", None)
-        if isinstance(attributes, dict):
-            self._seen.add(id(obj))
-            self._objects.append((obj, dict(attributes)))
-            pending.extend(value for key, value in attributes.items() if key not in self._unfollowed)
+            obj = pending.pop()
+            take = _TAKES.get(type(obj))
+            if take is None:
+                take = _TAKES[type(obj)] = _take_of(obj)
+            if take is _leave or id(obj) in seen:
+                continue
+            if take is not _inside:
+                seen.add(id(obj))
+            pending += take(self, obj)
 
     def exchanged(self) -> Iterator[tuple[Any, str, Any, Any]]:
         """The attributes that have another value by now: the object, the name, the value before and the one that it has."""
         for obj, saved in self._objects:
             current = vars(obj)
+            if _same(current.values(), saved.values()):
+                continue
             for name, before in saved.items():
                 after = current.get(name, before)
                 if after is not before:
@@ -68,7 +57,7 @@ class Memento:
         """Puts every object back; what has not changed is not touched."""
         for obj, saved in self._objects:
             current = vars(obj)
-            if len(current) == len(saved) and all(current.get(key, _NONE) is value for key, value in saved.items()):
+            if current.keys() == saved.keys() and _same(current.values(), saved.values()):
                 continue
             current.clear()
             current.update(saved)
@@ -79,22 +68,63 @@ class Memento:
 
 # What leads from a layer to the model that it is part of.
 _GRAPH = frozenset({"_inbound_nodes", "_outbound_nodes", "_inbound_nodes_value", "_outbound_nodes_value"})
-_NONE = object()
-_KNOWN: dict[type, bool] = {}
 
 
-def _walked(cls: type) -> bool:
-    if cls not in _KNOWN:
-        _KNOWN[cls] = cls.__name__ not in _SKIPPED and any((base.__module__ or "").startswith(_WALKED) for base in cls.__mro__)
-    return _KNOWN[cls]
+def _same(values: Any, others: Any) -> bool:
+    """Whether these are the same objects in the same order."""
+    return len(values) == len(others) and all(map(operator.is_, values, others))
+
+
+def _leave(_: Memento, __: Any) -> Any:
+    return ()
+
+
+def _inside(_: Memento, obj: Any) -> Any:
+    return obj
+
+
+def _container(memento: Memento, obj: Any) -> Any:
+    copy: Any = dict(obj.items()) if isinstance(obj, dict) else set(obj) if isinstance(obj, set) else list(obj)
+    memento._containers.append((obj, copy))
+    held = copy.values() if isinstance(copy, dict) else copy
+    attributes = getattr(obj, "__dict__", None)
+    if not isinstance(attributes, dict):
+        return held
+    memento._objects.append((obj, dict(attributes)))
+    return [*held, *attributes.values()]
+
+
+def _attributes(memento: Memento, obj: Any) -> Any:
+    attributes = getattr(obj, "__dict__", None)
+    if not isinstance(attributes, dict):
+        return ()
+    memento._objects.append((obj, dict(attributes)))
+    unfollowed = memento._unfollowed
+    return [value for key, value in attributes.items() if key not in unfollowed] if unfollowed else attributes.values()
+
+
+_TAKES: dict[type, Callable[[Memento, Any], Any]] = {}
+
+
+def _take_of(obj: Any) -> Callable[[Memento, Any], Any]:
+    """What is kept of objects of this type; returns what to look at next."""
+    if isinstance(obj, _LEAF_TYPES):
+        return _leave
+    if isinstance(obj, (list, dict, set)):
+        return _container
+    if isinstance(obj, tuple):
+        return _inside
+    cls = type(obj)
+    walked = cls.__name__ not in _SKIPPED and any((base.__module__ or "").startswith(_WALKED) for base in cls.__mro__)
+    return _attributes if walked else _leave
 
 
 def _refill(container: Any, saved: Any) -> None:
     if isinstance(container, list):
-        if len(container) != len(saved) or any(a is not b for a, b in zip(container, saved, strict=True)):
+        if not _same(container, saved):
             list.__setitem__(container, slice(None), saved)
     elif isinstance(container, dict):
-        if len(container) != len(saved) or any(container.get(key, _NONE) is not value for key, value in saved.items()):
+        if container.keys() != saved.keys() or not _same(container.values(), saved.values()):
             dict.clear(container)
             dict.update(container, saved)
     elif len(container) != len(saved) or container != saved:
@@ -117,3 +147,15 @@ def left_as_found(adapters: list[Any], roots: list[Any], *, alone: bool = False)
             memento.restore()
             for adapter, state in saved:
                 adapter.restore_globals(state)
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """No garbage is collected inside: each collection would walk the whole live model, and a trace leaves few cycles behind."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -19,7 +19,7 @@ from .framework import Framework
 from .kept import kept
 from .patience import ENDS, limited
 from .recorder import Call, Port, Recorder, Source, recording, unmasked
-from .restore import left_as_found
+from .restore import left_as_found, uncollected
 from .unknown import between, filled, is_open, ports, reopened, same_way
 
 
@@ -96,7 +96,8 @@ def run(
     recorder = recorder or Recorder()
 
     def once(sizes: Callable[[Any], Any], recorder: Recorder) -> Run:
-        return _once(adapter, model, sample, shape=sizes, training=training, loss=loss, recorder=recorder, fast=fast, step=step)
+        with uncollected():
+            return _once(adapter, model, sample, shape=sizes, training=training, loss=loss, recorder=recorder, fast=fast, step=step)
 
     every = [leaf for part in (sample.x, sample.y, sample.weight) for _, leaf in flatten(part)]
     if adapter.backend.open_axes or not any(is_open(shape(leaf)) for leaf in every):
