@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from ..flow.paths import map_leaves, to_wire
 from ..trace.run import Leaf
 from .programs import Lowered, Parameter, Plan, quiet, raw, variables
+from .roots import Roots, shortened
 from .scopes import Scopes, noted
 from .sums import NAME, CannotSum, Sums, summed
 
@@ -41,7 +42,7 @@ def _lower(seen: Any, adapter: Any, model: Any, plan: Plan, sums: Sums) -> Lower
 
     name, arguments, found = plan.name, plan.arguments, plan.leaves
     scopes = Scopes(seen.evidence.flow)
-    made = Lowered(name, scopes=scopes)
+    made, roots = Lowered(name, scopes=scopes), Roots()
 
     def spec(leaf: Leaf) -> Any:
         return tf.TensorSpec(leaf.spec.shape, tf.as_dtype(leaf.spec.dtype))
@@ -68,11 +69,11 @@ def _lower(seen: Any, adapter: Any, model: Any, plan: Plan, sums: Sums) -> Lower
                 tf.function(lambda *flat: adapter.call_model(model, packed(flat)[0], False), autograph=autograph).get_concrete_function(
                     *specs
                 )
-            step = _step(adapter, model, name)
+            step = _step(adapter, model, name, roots)
             if name == "train":
                 _make_metrics(adapter, model, packed, specs)
             function = tf.function(lambda *flat: step(*packed(flat)), jit_compile=True, autograph=autograph)
-            with summed(sums):
+            with summed(sums), shortened(roots):
                 concrete = function.get_concrete_function(*specs)
             made.graph = concrete.graph
             scopes.settle(concrete.graph)
@@ -82,7 +83,7 @@ def _lower(seen: Any, adapter: Any, model: Any, plan: Plan, sums: Sums) -> Lower
             for variable, of_sum in zip(trained, names, strict=False):
                 scopes.give(of_sum, next((node for handle, _, node, _ in owners if handle is raw(variable).handle), ""))
             with _unsaid_twice():
-                made.hlo = function.experimental_get_compiler_ir(*specs)(stage="hlo_serialized")
+                made.hlo = roots.restored(function.experimental_get_compiler_ir(*specs)(stage="hlo_serialized"))
         made.replicas = sums.replicas if sums.made else 1
         made.parameters = list(_parameters(seen, owners, concrete, found))
         if plan.rows == "open":
@@ -152,7 +153,7 @@ def _unsaid_twice() -> Iterator[None]:
                 text = text[os.write(2, text) :]
 
 
-def _step(adapter: Any, model: Any, name: str) -> Callable[..., Any]:
+def _step(adapter: Any, model: Any, name: str, roots: Roots) -> Callable[..., Any]:
     if name == "forward":
         return lambda x: adapter.call_model(model, x, False)
     if name == "predict":
@@ -161,6 +162,7 @@ def _step(adapter: Any, model: Any, name: str) -> Callable[..., Any]:
     if optimizer is not None:
         if hasattr(optimizer, "build"):  # not those that tf_keras keeps as legacy
             optimizer.build(model.trainable_variables)
+        roots.within(optimizer)
         vars(model)["optimizer"] = optimizer
 
     def train(x: Any, y: Any, weight: Any) -> Any:

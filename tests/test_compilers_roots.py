@@ -1,0 +1,69 @@
+"""Roots that are lowered by a shorter way: the program is the one that the longer way gives."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+import tensorflow as tf
+from tensorflow.compiler.xla.service import hlo_pb2
+
+from jupyter_tpushape.compilers import lowering, lowering_tf, roots
+from jupyter_tpushape.examine import Program, examine
+from jupyter_tpushape.replicas import target
+
+
+def model_of(framework, optimizer):
+    keras = importlib.import_module(framework)
+    layers = keras.layers
+
+    class Scaled(layers.Layer):
+        def call(self, x):
+            # Roots of a constant, of a shape and of data, and a rounding of the program's own.
+            scale = tf.sqrt(tf.constant(3.0)) * tf.sqrt(tf.cast(tf.shape(x)[-1], x.dtype))
+            return tf.math.rint(tf.sqrt(tf.abs(x)) / scale) + x
+
+    model = keras.Sequential([keras.Input((6,)), layers.Dense(5), Scaled(), layers.BatchNormalization(), layers.Dense(3)])
+    model.compile(getattr(keras.optimizers, optimizer)(), "mse")
+    return model
+
+
+def train_step(model):
+    seen = examine(Program(model, (tf.TensorSpec((16, 6)), tf.TensorSpec((16, 3))), target=target("v5e-8")))
+    (made,) = lowering.lower(seen, only="train")
+    assert made.error is None
+    return made
+
+
+def opcodes(made):
+    program = hlo_pb2.HloModuleProto.FromString(made.hlo)
+    return [instruction.opcode for computation in program.computations for instruction in computation.instructions]
+
+
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+@pytest.mark.parametrize("optimizer", ["Adam", "RMSprop", "Adagrad", "SGD"])
+def test_the_program_is_the_same_as_without_the_shorter_way(framework, optimizer, monkeypatch):
+    model = model_of(framework, optimizer)
+    short = train_step(model)
+    monkeypatch.setattr(roots.Roots, "kind", lambda self, kind, inputs, graph: kind)
+    long = train_step(model)
+    assert short.read.key == long.read.key
+    assert short.read.names == long.read.names
+    assert opcodes(short) == opcodes(long)
+    # The program's own rounding stays one.
+    assert "round-nearest-even" in opcodes(short)
+
+
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+def test_the_roots_of_an_update_go_the_shorter_way(framework, monkeypatch):
+    asked = []
+
+    class Counted(roots.Roots):
+        def noted(self, kind, made):
+            asked.append(made.type)
+            super().noted(kind, made)
+
+    monkeypatch.setattr(lowering_tf, "Roots", Counted)
+    made = train_step(model_of(framework, "Adam"))
+    assert asked.count("Rint") >= 2 * 4  # two for each of the six variables that are trained
+    assert opcodes(made).count("sqrt") >= asked.count("Rint")
