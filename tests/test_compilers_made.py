@@ -7,6 +7,7 @@ import importlib
 import msgspec
 import pytest
 import tensorflow as tf
+from tensorflow.python.eager import context
 
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.compilers import bridge, lowering, made
@@ -112,6 +113,44 @@ def test_code_of_ones_own_has_no_key(framework, monkeypatch):
     call = model.layers[-1].call
     model.layers[-1].call = lambda inputs, training=None: call(inputs) * 2
     assert keys(model) == ["", ""]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_each_program_is_traced_and_lowered_once(framework, monkeypatch):
+    keras = importlib.import_module(framework)
+    model = pictures(framework)
+    seen = examine(Program(model, (tf.TensorSpec((64, 16, 16, 3)), tf.TensorSpec((64, 10))), target=target("v5e-8")))
+    lowerings, steps = [], []
+    lower, step = context.Context.get_compiler_ir, keras.Model.train_step
+
+    def counted(self, *args, **kwargs):
+        lowerings.append(1)
+        return lower(self, *args, **kwargs)
+
+    def traced(self, *args):
+        steps.append(1)
+        return step(self, *args)
+
+    monkeypatch.setattr(context.Context, "get_compiler_ir", counted)
+    monkeypatch.setattr(keras.Model, "train_step", traced)
+    assert [made.error for made in lowering.lower(seen)] == [None, None]
+    assert (len(lowerings), len(steps)) == (2, 1)
+
+
+@pytest.mark.skipif(bool(bridge.check()), reason=bridge.check() or "installed")
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_second_search_for_the_largest_batch_lowers_nothing(framework, monkeypatch):
+    data = (tf.TensorSpec((64, 16, 16, 3)), tf.TensorSpec((64, 10)))
+    model = pictures(framework)
+    first = tpushape.fit_batch(model, data, tpu="v5e-8", most=32)
+
+    def never(*_):
+        raise AssertionError("it was lowered")
+
+    monkeypatch.setattr("jupyter_tpushape.compilers.tpu.lowered", never)
+    assert tpushape.fit_batch(model, data, tpu="v5e-8", most=32) == first
+    with pytest.raises(AssertionError, match="lowered"):
+        tpushape.fit_batch(model, data, tpu="v5e-8", most=64)
 
 
 @pytest.mark.skipif(bool(bridge.check()), reason=bridge.check() or "installed")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 from ..flow import Target, Tried
 from ..replicas.targets import slice_named
 from ..rules.words import size
-from .lowering import lower, plans
+from .lowering import plans
 from .process import Limits, Progress, limits
 from .programs import Lowered
-from .tpu import answer_of, tried_of
+from .tpu import question, tried_of
 
 # A row more or less costs the TPU nothing below this.
 STEP = 8
@@ -146,10 +147,12 @@ def _compiler(seen: Any, program: str, asked: Limits, progress: Progress) -> Cal
 
 
 def _try(seen: Any, target: Target, program: str, rows: int, asked: Limits) -> Tried:
-    made = lower(seen, rows=rows, only=program)[0]
-    if made.error is not None:
-        raise ValueError(f"XLA rejected the program with {rows} rows per core: {str(made.error)[:300]}")
-    answer = answer_of(made, target, asked)
+    # What is known of these rows from before is not even lowered.
+    with closing(question(seen, plans(seen, rows=rows, only=program)[0], asked)) as asking:
+        made = asking.program
+        if made.error is not None:
+            raise ValueError(f"XLA rejected the program with {rows} rows per core: {str(made.error)[:300]}")
+        answer = asking.answer()
     found = tried_of(rows, answer, made, target)
     if found is not None:
         return found

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import bridge, cache, hlo
+from . import bridge, cache, hlo, pace
 
 Progress = Callable[[str], None] | None
 
@@ -97,7 +97,7 @@ class Asking:
     ) -> None:
         """Asks, unless the answer is known. ``names``: the program's operations by their place in it."""
         form = form or Form()
-        self._asked, self._names = asked, names
+        self._asked, self._names, self._topology = asked, names, topology
         self._versions = versions()
         self._place = cache.place(
             cache.FORMAT,
@@ -113,6 +113,9 @@ class Asking:
         self._process: subprocess.Popen[bytes] | None = None
         known = cache.read(self._place)
         self._known = {**known, "cached": True} if known is not None else _unasked()
+        self._expected = 0.0 if self._known is not None else pace.expected(len(names), asked.effort, topology)
+        if self._known is None and self._expected > pace.SURE * asked.seconds:
+            self._known = _too_long(self._expected, asked)
         if self._known is None:
             self._folder = tempfile.TemporaryDirectory(prefix="tpushape-")
             request = {"topology": topology, "effort": asked.effort, "memory": asked.memory, **asdict(form)}
@@ -138,6 +141,8 @@ class Asking:
     def _waited(self, progress: Progress, what: str) -> dict[str, Any]:
         assert self._process is not None
         folder = Path(self._folder.name)
+        if progress is not None and self._expected > self._asked.seconds:
+            progress(f"{what}: will probably take about {self._expected:.0f} s, but the time limit is {self._asked.seconds:g} s")
         finished = _wait(self._process, folder, self._asked.seconds - (time.perf_counter() - self._start), progress, what)
         if not finished:
             self._process.kill()
@@ -145,6 +150,8 @@ class Asking:
         answer = _read(folder, self._process, finished, self._asked)
         answer["seconds"] = time.perf_counter() - self._start
         answer["versions"] = self._versions
+        if answer["kind"] in ("compiled", "refused", "time"):
+            pace.note(len(self._names), answer["seconds"], self._asked.effort, self._topology)
         hlo.unnamed(answer, self._names)
         if answer["kind"] in ("compiled", "refused"):
             cache.write(self._place, answer)
@@ -163,6 +170,15 @@ def _unasked() -> dict[str, Any] | None:
         return {"ok": False, "kind": "versions", "message": wrong}
     busy = live_tpu()
     return {"ok": False, "kind": "busy", "message": busy} if busy else None
+
+
+def _too_long(expected: float, asked: Limits) -> dict[str, Any]:
+    """The answer for a program that is not compiled, because the time would not suffice."""
+    return {
+        "ok": False, "kind": "time",
+        "message": f"The program was not compiled. By its size and by earlier compilations on this machine, it takes about {expected:.0f} s, but the "
+        f"time limit is {asked.seconds:g} s. Set a longer limit with --compile-timeout or compile_timeout=.",
+    }  # fmt: skip
 
 
 def ask(
