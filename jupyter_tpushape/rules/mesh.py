@@ -9,8 +9,9 @@ from ..examine.evidence import Evidence
 from ..examine.heard import hear
 from ..examine.heard_jax import HeardItem, HeardStepArguments, HeardTraced, HeardUnseeded, HeardVariable
 from ..examine.layout_facts import Laid
-from ..flow import Finding, Severity
-from ..flow.paths import show
+from ..flow import Finding, KeyPath, Severity
+from ..flow.paths import flatten, show
+from ..sources.datasets import PARTS
 from ..trace.locations import is_user_file, location
 from .examples import sequential
 from .facts.compiled import TextLabels
@@ -22,6 +23,7 @@ from .facts.mesh import (
     HostsShare,
     Indivisible,
     ItemAssigned,
+    Recompiled,
     StateLost,
     StepWithoutState,
     TextFed,
@@ -78,6 +80,24 @@ DEALT = rule(
     passes=_PROCESSES.format(True).replace("return np", "return tf.data.Dataset.from_tensor_slices((np").replace('1), "float32")\n', '1), "float32"))).batch(16)\n', 1),
     doc="""If both the pipeline and Keras shard the data, each host reads a part of its part, and the rest is never read. If neither does, all hosts read
 the same rows; this is a note, because the files may be split in another way.""",
+)  # fmt: skip
+_SIZES = """
+class Rows(keras.utils.PyDataset):
+    def __len__(self):
+        return 3
+    def __getitem__(self, index):
+        n = ({})[index]
+        return np.zeros((n, 4), "float32"), np.zeros((n, 1), "float32")
+def build():
+    m = keras.Sequential([keras.Input((4,)), L.Dense(1)]); m.compile("sgd", "mse"); return m
+def data():
+    return Rows()
+"""
+SHAPES = rule(
+    "recompiled-shapes", "The step is compiled again for every new shape", severity="slow", source="measured with Keras 3.15 on JAX 0.10: one compilation for each shape",
+    backend="jax", frameworks=("keras",), fails=_SIZES.format("32, 48, 40"), passes=_SIZES.format("32, 32, 7"),
+    doc="""`jax.jit` compiles one program for each combination of shapes, which takes seconds to minutes for a large model. A single smaller batch at the
+end costs one more compilation and is not reported. With `run_eagerly=True`, nothing is compiled.""",
 )  # fmt: skip
 VALUE = rule(
     "value-asked", "Code needs a value while the step is compiled", severity="error", source="jax.errors: ConcretizationTypeError and related errors",
@@ -294,6 +314,30 @@ def indivisible(evidence: Evidence) -> Iterator[Finding]:
     for rows, last in ((split.batch, False), (split.partial, True)):
         if rows is not None and not split.divides(rows):
             yield Finding.of(BATCH.id, "tpu", Indivisible(rows, split.parts, last, split.genuine), split_nodes(evidence))
+            return
+
+
+@check(order=63, backend="jax")
+def recompiled(evidence: Evidence) -> Iterator[Finding]:
+    """Sizes that vary from batch to batch, so that a compiled step fits no two of them."""
+    sample = evidence.sample
+    if sample is None or evidence.failure is not None or evidence.facts.get("run_eagerly"):
+        return
+    seen: dict[tuple[KeyPath, int], list[int]] = {}
+    for batch in sample.sampled:
+        for name, part in zip(PARTS, batch, strict=True):
+            for path, leaf in flatten(part, name):
+                for axis, size in enumerate(getattr(leaf, "shape", ())[1:], 1):
+                    sizes = seen.setdefault((path, axis), [])
+                    sizes += [size] if size not in sizes else []
+    rows = tuple(sample.batch_sizes)
+    first = next((path for path, _ in evidence.x), ())
+    # One smaller batch is the last one.
+    if len(rows) > 2 or (len(rows) == 2 and rows[1] > rows[0]):
+        yield Finding.of(SHAPES.id, "slow", Recompiled(first, 0, rows, sample.kind == "dataset"), split_nodes(evidence))
+    for (path, axis), sizes in seen.items():
+        if len(sizes) > 1:
+            yield Finding.of(SHAPES.id, "slow", Recompiled(path, axis, tuple(sizes), sample.kind == "dataset"), split_nodes(evidence))
             return
 
 

@@ -167,7 +167,13 @@ def host_work(evidence: Evidence) -> Iterator[Finding]:
         return
     for stage in sample.stages:
         if stage.detail.get("python"):
-            yield Finding.of(PYTHON.id, "slow", PythonStage(_what(stage)), _nodes(evidence, stage), location=_place(evidence, stage))
+            yield Finding.of(
+                PYTHON.id,
+                "slow",
+                PythonStage(_what(stage), evidence.backend == "jax"),
+                _nodes(evidence, stage),
+                location=_place(evidence, stage),
+            )
         elif stage.op == "map" and not stage.detail.get("parallel") and not any(
             later.op in ("batch", "padded_batch") for later in _feeds(sample.stages, stage.name)
         ):  # fmt: skip

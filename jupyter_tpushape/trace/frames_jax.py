@@ -24,7 +24,16 @@ _NAMES = {
 }  # fmt: skip
 # Functions that lead to the one that was meant: those of operators and methods, and of calls that are compiled.
 _PASSED = frozenset({"op", "meth", "method", "deferring_binary_op", "__call__", "wrapper", "bind", "bind_with_trace", "_true_bind"})
-_PASSED_FILES = ("traceback_util.py", "pjit.py", "partial_eval.py", "ufunc_api.py", "linear_util.py", "api_util.py", "traceback_utils.py")
+_PASSED_FILES = (
+    "traceback_util.py",
+    "pjit.py",
+    "partial_eval.py",
+    "ufunc_api.py",
+    "linear_util.py",
+    "api_util.py",
+    "traceback_utils.py",
+    "source_info_util.py",
+)
 
 HELPERS = frozenset({"broadcast_in_dim", "convert_element_type", "reshape", "squeeze"})
 _LIBRARIES = tuple(
@@ -105,8 +114,16 @@ def made_by(frame: FrameType | None) -> Any:
 
 def _function(frame: FrameType) -> str:
     """The name of the function that runs in a frame, ``""`` for one that only leads on."""
-    name = frame.f_code.co_name
-    return "" if name in _PASSED or frame.f_code.co_filename.endswith(_PASSED_FILES) else name.removeprefix("_operator_")
+    return _told(frame.f_code.co_name, frame.f_code.co_filename)
+
+
+def _told(name: str, filename: str) -> str:
+    return "" if name in _PASSED or filename.endswith(_PASSED_FILES) else name.removeprefix("_operator_")
+
+
+def function_between(frames: list[tuple[str, str]]) -> str:
+    """The name of the function that a program's line called, of the functions and files from an equation up to that line."""
+    return next((told for name, filename in reversed(frames) if (told := _told(name, filename))), "")
 
 
 def equation(name: str, params: dict[str, Any]) -> str:

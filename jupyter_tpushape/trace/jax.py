@@ -3,7 +3,8 @@
 A program runs once under ``jax.make_jaxpr``. The trace's own door for primitives (``process_primitive`` and its likes) tells the recorder of each
 equation as it is made, so the line, the layer around it and the tensors by identity are at hand. Equations that one call of a
 library's function makes (``keras.ops.subtract``, ``jnp.mean``, an operator) are one operation: what the user wrote.
-A function with a program of its own (``jit``, ``cond``, ``while_loop``, ``scan``) is one closed operation.
+A function with a program of its own (``jit``, ``cond``, ``while_loop``, ``scan``) is one operation; of the last three it holds what the user
+wrote inside (``inside_jax.py``).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ..flow import Spec
 from .backend import Backend, Graph
 from .counted_jax import COUNTED, counted
 from .frames_jax import HELPERS, arguments_of, callee_of, equation, made_by, named, operands_of, raised_in
+from .inside_jax import inside, opens
 from .locations import HERE, user_frame
 from .recorder import Call, Port, Recorder, caused, line_running, unmasked
 
@@ -229,6 +231,8 @@ class TraceGraph(Graph):
         call.outputs = [Port(self.framework.spec(one), call, "", id(one)) for one in results]
         for result in results:
             recorder.produce(id(result), call, result)
+        if opens(name):
+            inside(recorder, self.framework, call, name, params)
 
     def note_failure(self, error: BaseException) -> None:
         """The operation that raised, where one did between layers: the function that the innermost line of the program called."""

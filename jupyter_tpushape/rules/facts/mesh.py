@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...flow import Fact, Shape, Side, Sides, show_shape
+from ...flow import Fact, KeyPath, Shape, Side, Sides, show_shape
+from ...flow.paths import show
 from ..words import count
 
 Asked = Literal["bool", "number", "index", "array", "mask"]
@@ -44,6 +45,39 @@ class Indivisible(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(f"a multiple of {self.parts}"), Side(count(self.rows, "row"))
+
+
+class Recompiled(Fact, frozen=True):
+    """The size of ``axis`` of the tensor at ``path`` differs from batch to batch: ``sizes``, in the order seen. ``dataset``: it is a ``tf.data`` pipeline."""
+
+    path: KeyPath
+    axis: int
+    sizes: tuple[int, ...]
+    dataset: bool
+
+    @property
+    def _shown(self) -> str:
+        return ", ".join(map(str, self.sizes[:5]))
+
+    def message(self) -> str:
+        what = "The batch size" if not self.axis else f"The size of axis {self.axis} of {show(self.path)}"
+        return f"{what} varies ({self._shown}): JAX compiles the training step again for every new size."
+
+    def why(self) -> str:
+        if self.axis:
+            pad = (
+                "padded_batch with padded_shapes, or a few buckets of lengths" if self.dataset else "keras.utils.pad_sequences(maxlen=...)"
+            )
+            return f"A compiled step has fixed shapes. Pad to one length: {pad}."
+        one = (
+            f"unbatch().batch({max(self.sizes)}, drop_remainder=True)"
+            if self.dataset
+            else f"return {max(self.sizes)} rows from every batch"
+        )
+        return f"A compiled step has fixed shapes. Use one size: {one}. One smaller batch at the end costs only one more compilation."
+
+    def sides(self) -> Sides:
+        return Side("one size"), Side(self._shown)
 
 
 class ValueAsked(Fact, frozen=True):

@@ -66,21 +66,24 @@ class NoPrefetch(Fact, frozen=True):
 
 
 class PythonStage(Fact, frozen=True):
-    """A stage that runs Python code."""
+    """A stage that runs Python code. ``jax``: the model runs on JAX, which takes its batches from Python anyway."""
 
     stage: str
+    jax: bool = False
 
     def message(self) -> str:
-        return f"{self.stage} runs Python code for every element, on one thread of the host."
+        return f"{self.stage} runs Python code for every {'batch' if self.jax else 'element'}, on one thread of the host."
 
     def why(self) -> str:
+        if self.jax:
+            return "The TPU waits while that thread prepares a batch. A keras.utils.PyDataset with workers=4 and use_multiprocessing=True prepares several."
         return (
             "All replicas wait for one Python thread. Use TensorFlow operations or TFRecord files. On a TPU node (not a TPU VM), "
             "Python code in the pipeline does not run at all."
         )
 
     def sides(self) -> Sides:
-        return Side("TensorFlow operations"), Side("Python")
+        return Side("several workers" if self.jax else "TensorFlow operations"), Side("Python on one thread" if self.jax else "Python")
 
 
 class SerialMap(Fact, frozen=True):
