@@ -6,7 +6,7 @@ import { button, h } from "./dom";
 import { axesPane, type Following } from "./following";
 import type { Item } from "./groups";
 import { weightText } from "./placed";
-import { axesText, count, numberText, placeText, plain, shapeText, shortDtype } from "./text";
+import { axesText, bytesText, count, numberText, placeText, plain, shapeText, shortDtype } from "./text";
 import { bar, section, table } from "./pane";
 import type { Location } from "./wire";
 import { trans } from "./words";
@@ -136,6 +136,7 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
     );
   }
   memory(pane, doc, node.id);
+  exchanged(pane, doc, node.id);
   return pane;
 }
 
@@ -229,4 +230,20 @@ function memory(pane: HTMLElement, doc: FlowDoc, id: string): void {
   }
   const most = Math.max(...list.map((one) => one.bytes));
   section(pane, trans.__("Compiled memory"), ...list.map((one) => bar(one.program, one.bytes, one.logical ?? one.bytes, most)));
+}
+
+/** What devices send one another because of a node, as compiled. */
+function exchanged(pane: HTMLElement, doc: FlowDoc, id: string): void {
+  const rows = (doc.report.verdicts ?? []).flatMap(({ program, collectives }) =>
+    (collectives ?? [])
+      .filter((one) => one.node === id)
+      .map((one) => [program, `${one.count} × ${one.kind}`, String(one.group), bytesText(one.sent)]),
+  );
+  if (rows.length) {
+    section(
+      pane,
+      trans.__("Collectives per step"),
+      table([trans.__("program"), trans.__("operation"), trans.__("devices"), trans.__("sent by each")], rows),
+    );
+  }
 }

@@ -161,7 +161,7 @@ function tensor(doc: FlowDoc, line: Line, was: ReadonlyMap<string, string>, side
     ? trans.__("not reached")
     : differ > 1
       ? count(differ, "tensor")
-      : shapeText(spec.shape) + (edge.label && !shared(doc, edge) ? ` ${edge.label}` : "");
+      : (doc.laid(edge) || shapeText(spec.shape)) + (edge.label && !shared(doc, edge) ? ` ${edge.label}` : "");
   const before = differ > 1 ? undefined : was.get(edge.id);
   const old = before && before !== shapeText(spec.shape) ? trans.__("was %1", before) : "";
   const first = differ > 1 || unreached ? "" : dtype;

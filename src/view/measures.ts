@@ -118,6 +118,7 @@ export function measuresOf(doc: FlowDoc): Measure[] {
   const all = [
     ...own,
     by("parameters", trans.__("parameters"), (i) => doc.node(i).params ?? 0, numberText),
+    by("shard", trans.__("weights of one device"), (i) => (report.target?.mesh ? weightBytes(doc, i, false) : undefined), bytesText),
     by("output", trans.__("output bytes per replica"), (i) => activation(doc, i), bytesText),
     by("flops", trans.__("kernel FLOPs per replica"), (i) => kernelFlops(doc, i), numberText),
     by("copies", trans.__("weights, all replicas"), (i) => weightBytes(doc, i, true), bytesText),

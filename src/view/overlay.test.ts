@@ -37,6 +37,18 @@ test("measures are of one replica, and what is not known is not made up", () => 
   expect(measuresOf(doc).map((one) => one.id)).not.toContain("compiled");
 });
 
+test("on a mesh the bytes that one device holds of a layer's weights are a measure", () => {
+  const mesh = [
+    { name: "batch", size: 2 },
+    { name: "model", size: 4 },
+  ];
+  const target = { name: "v5e-8", replicas: 8, hosts: 1, generation: "v5e", hbm_bytes: 0, strategy: "ModelParallel", mesh };
+  const doc = made({ target });
+  doc.report.flow.weights![0]!.shard = [3, 3, 8];
+  expect(measure(doc, "shard")).toEqual([undefined, 3 * 3 * 8 * 4, undefined, undefined]);
+  expect(measuresOf(made()).map((one) => one.id)).not.toContain("shard");
+});
+
 test("a group shows the sum of what is in it", () => {
   const doc = made();
   const parameters = measuresOf(doc).find((one) => one.id === "parameters")!;
