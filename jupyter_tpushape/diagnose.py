@@ -125,12 +125,14 @@ def _looked(
     findings = run_rules(seen.evidence)
     if program.target is not None and seen.evidence.where in ("call", "loss", "metric") and not timed_out(seen.error):
         _only_on_target(program.with_(data=seen.data, sample=seen.sample), findings, program.target)
-    if fixes and not _TRYING.get() and not timed_out(seen.error) and any(finding.serious for finding in findings):
+    laid = any(finding.rule.startswith("layout-") for finding in findings)  # mended also where they are no more than a note
+    if fixes and not _TRYING.get() and not timed_out(seen.error) and (laid or any(finding.serious for finding in findings)):
         from .repair import mend, propose, suggest
 
         token = _TRYING.set(True)
         try:
-            (suggest if is_step(program.model) else propose)(seen, findings)
+            if any(finding.serious for finding in findings):
+                (suggest if is_step(program.model) else propose)(seen, findings)
             mend(seen, findings)
         finally:
             _TRYING.reset(token)

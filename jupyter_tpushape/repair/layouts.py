@@ -20,10 +20,10 @@ def mend(seen: Examined, findings: list[Finding]) -> None:
     held: Laid | None = seen.evidence.facts.get("layout")
     if held is None:
         return
-    others = [finding for finding in findings if finding.serious and not finding.rule.startswith("layout-")]
+    others = any(finding.serious and not finding.rule.startswith("layout-") for finding in findings)
     for finding in findings:
         for title, old, new in _changes(finding):
-            fix = _tried(seen, held, finding, title, old, new, bool(others))
+            fix = _tried(seen, held, finding, title, old, new, others)
             if fix is not None:
                 finding.fixes = [fix, *(one for one in finding.fixes if one.verified)]
 

@@ -15,6 +15,8 @@ from .registry import check, rule
 
 # A variable of at least this many bytes is reported if it is replicated on every device.
 LARGE = 64 * 2**20
+# How alike a key and the end of a path are, as difflib counts, for one to be suggested for the other, and to be taken for it.
+_CLOSE, _SAME = 0.75, 0.9
 _PROGRAM = """
 def build():
     m = keras.Sequential([keras.Input((256,)), L.Dense({units}, name="up"), L.Dense(8, name="head")]); m.compile("sgd", "mse"); return m
@@ -184,7 +186,7 @@ def _unused(laid: Laid, entry: Entry) -> Iterator[Finding]:
     fact = KeyUnused(entry.key, entry.axes, tuple(near), _key_for(laid, entry, near), laid.mesh.devices, how)
     # Nothing comes of the whole map, or variables stay whole that the key was clearly meant for: else it may be for another variant.
     idle = not any(laid.axes(path) and any(laid.axes(path) or ()) for path, _, _, _ in laid.variables)
-    yield Finding.of(UNUSED.id, "silent" if idle or (near and how != "renamed") else "note", fact)
+    yield Finding.of(UNUSED.id, "silent" if idle or (near and how not in ("renamed", "spelled")) else "note", fact)
 
 
 def _near(laid: Laid, entry: Entry) -> tuple[list[str], str]:
@@ -202,12 +204,16 @@ def _near(laid: Laid, entry: Entry) -> tuple[list[str], str]:
         return found, ""
     # As a key is written with dots for slashes, or for a layer that bears another number.
     meant = [_words(key) for key in _alternatives(entry.key)]
-    found = [path for path in free if any(path.rsplit("/", 1)[-1] == words[-1] and _alike(words, path) for words in meant)]
+    alike = [path for path in free if any(_alike(words, path) for words in meant)]
+    found = [path for path in alike if any(path.rsplit("/", 1)[-1] == words[-1] for words in meant)] or alike
     if found:
         return found, ""
     found = [path for words in meant for path in _wrapped(laid, words, free)]
     if found:
         return found, "wrapped"
+    found, ratio = _closest(meant, free)
+    if found:
+        return found, "" if ratio > _SAME else "spelled"
     # The layers that it was written for have other names here: clear where only one kind of layer is left that its layout would do for.
     rank, last = len(entry.axes), meant[0][-1]
     left = [path for path, shape, _, _ in laid.variables if path in free and path.rsplit("/", 1)[-1] == last and len(shape) == rank]
@@ -253,6 +259,18 @@ def _alike(plain: list[str], path: str) -> bool:
     words = [re.sub(r"_\d+$", "", word) for word in plain]
     parts = [re.sub(r"_\d+$", "", part) for part in path.split("/")][-len(words) :]
     return len(parts) == len(words) and all(difflib.SequenceMatcher(None, a, b).ratio() > 0.8 for a, b in zip(words, parts, strict=True))
+
+
+def _closest(meant: list[list[str]], free: list[str]) -> tuple[list[str], float]:
+    """The variables whose paths end most like a key is written, if they are of one kind: what a misspelled key was probably meant for."""
+
+    def ratio(words: list[str], path: str) -> float:
+        return difflib.SequenceMatcher(None, _kind("/".join(words)), "/".join(_kind(path).split("/")[-len(words) :])).ratio()
+
+    scores = {path: max(ratio(words, path) for words in meant) for path in free if any(len(words) > 1 for words in meant)}
+    best = max(scores.values(), default=0.0)
+    found = [path for path, score in scores.items() if score == best]
+    return (found, best) if best >= _CLOSE and len({_kind(path) for path in found}) == 1 else ([], 0.0)
 
 
 def _key_for(laid: Laid, entry: Entry, near: list[str]) -> str:

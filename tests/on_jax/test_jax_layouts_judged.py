@@ -69,6 +69,22 @@ def test_a_key_for_a_layer_of_another_name_is_told_where_one_kind_is_left():
     assert (how, near, key) == ("", (), "")
 
 
+@pytest.mark.parametrize(
+    ("key", "severity", "how"),
+    [
+        (".*up/kernal", "silent", ""),  # the last part
+        (".*upp/kernel", "silent", ""),
+        (".*up_layer/kernel", "note", "spelled"),
+        (".*updown/kernels", "note", "spelled"),
+    ],
+)
+def test_a_misspelled_key_is_told_with_the_closest_path_and_a_fix_that_was_tried(key, severity, how):
+    ((said, found, near, instead, fixes),) = named(build, {key: (None, "model"), ".*down/kernel": ("model", None)})
+    assert (said, found, near) == (severity, how, ("up/kernel",))
+    assert re.fullmatch(instead, "up/kernel") and not re.fullmatch(instead, "head/kernel")
+    assert fixes and fixes[0].verified
+
+
 class Momentum(keras.optimizers.Optimizer):
     def build(self, variables):
         super().build(variables)

@@ -16,7 +16,7 @@ def laid(axes: Axes) -> str:
 
 class KeyUnused(Fact, frozen=True):
     """A key that matches no variable. ``near``: the variables that it was probably meant for, which stay replicated; ``key_for``: a key that
-    matches them; ``how``: ``"wrapped"`` or ``"renamed"`` if their layers are, compared with the key."""
+    matches them; ``how``: ``"wrapped"`` or ``"renamed"`` if their layers are, compared with the key; ``"spelled"`` if their paths are closest to it."""
 
     key: str
     axes: Axes
@@ -36,6 +36,8 @@ class KeyUnused(Fact, frozen=True):
         cure = f" Use the key {self.key_for!r}." if self.key_for else ""
         if self.how == "wrapped":
             return f"The layer with that name is wrapped in another layer here, so {whole}.{cure}"
+        if self.how == "spelled":
+            return f"Did you mean {self.near[0]}? A key must match the whole path (re.fullmatch), so {whole}.{cure}"
         if self.how == "renamed":
             return f"No layer has that name, and only one kind of layer suits this layout; {whole}.{cure}"
         return f"A key must match the whole path (re.fullmatch), so {whole}.{cure}"
