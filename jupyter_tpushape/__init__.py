@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .compilers.fit import fit_batch
+    from .compilers.lengths import fit_length
     from .diagnose import trace
     from .flow import CannotRebuild
     from .port import port
@@ -30,6 +31,7 @@ _HOME = {
     "assert_flows": ".testing",
     "tpu_strategy": ".replicas",
     "fit_batch": ".compilers.fit",
+    "fit_length": ".compilers.lengths",
     "port": ".port",
     "suggest_layout": ".suggest",
     "watch": ".watch",
@@ -48,6 +50,7 @@ __all__ = [
     "assert_flows",
     "diff",
     "fit_batch",
+    "fit_length",
     "port",
     "rules",
     "suggest_layout",

@@ -30,6 +30,7 @@ class Fit:
         too_many: the smallest batch per core that was rejected, in rows; 0 if none was.
         safe: the largest batch per core that also leaves an estimate of the other memory that a run needs, in rows; 0 if none does.
         program: ``train`` or ``forward``. hbm_bytes: the memory of one core that a program can use, in bytes.
+        parts: how many devices of a mesh share a batch; 0 if every core has rows of its own.
     """
 
     target: str
@@ -40,11 +41,12 @@ class Fit:
     hbm_bytes: int
     tried: tuple[Tried, ...]
     safe: int = 0
+    parts: int = 0
 
     @property
     def batch(self) -> int:
-        """The global batch: ``rows`` on each core."""
-        return self.rows * self.replicas
+        """The global batch: ``rows`` on each core, or on each part of a mesh."""
+        return self.rows * (self.parts or self.replicas)
 
     def chart(self) -> Any:
         """A plotly figure: memory of one core (MiB) against the rows on it. Raises ``ValueError`` without plotly."""
@@ -57,8 +59,9 @@ class Fit:
             return f"{self.target}: even {self.too_many} row{'s' * (self.too_many > 1)} per core need more than {size(self.hbm_bytes)}."
         held = next(step for step in self.tried if step.fits and step.rows == self.rows)
         bound = f"{self.too_many} do not" if self.too_many else "no larger batch was tried"
+        on = f"in {self.parts} parts of a mesh of {self.replicas}" if self.parts else f"on {self.replicas}"
         return (
-            f"{self.target}: {self.rows} rows per core ({self.batch} on {self.replicas}) compile within {size(self.hbm_bytes)}"
+            f"{self.target}: {self.rows} rows per core ({self.batch} {on}) compile within {size(self.hbm_bytes)}"
             f"{f' at {held.effort} effort' if held.effort else ''}: {size(held.bytes)}; {bound}. With an estimate of the other memory that a "
             f"run needs, {f'{self.safe} rows per core fit' if self.safe else 'no batch that was tried fits'}."
         )
@@ -69,6 +72,7 @@ def fit_batch(
     data: Any = None,
     tpu: str = "v5e-8",
     *,
+    strategy: Any = None,
     most: int = MOST_ROWS,
     compilations: int = COMPILATIONS,
     compile_timeout: float | None = None,
@@ -83,6 +87,7 @@ def fit_batch(
         model: as for ``trace``.
         data: as for ``trace``; the search starts with its batch size.
         tpu: a TPU slice such as ``"v5e-8"``.
+        strategy: a ``keras.distribution`` over the slice's devices (Keras on JAX); by default data parallel.
         most: the maximum number of rows per core.
         compilations: the maximum number of compilations.
         compile_timeout: time limit for one compilation, in seconds; the default is 120.
@@ -109,19 +114,26 @@ def fit_batch(
     if wrong:
         raise ValueError(wrong)
     target, asked = replicas.target(tpu), limits(compile_timeout, compile_effort)
-    seen = examine(Program(model, data, target=target))
+    if replicas.is_distribution(strategy):
+        target = replicas.of_distribution(strategy, tpu)
+    elif strategy is not None:
+        raise ValueError("strategy must be a keras.distribution, such as ModelParallel. For a TPUStrategy, pass the slice's name as tpu.")
+    seen = examine(Program(model, data, target, strategy))
     try:
         program = plans(seen)[-1].name
     except CannotLower as error:
         raise ValueError(str(error)) from error
-    first = next((spec.shape[0] for _, spec in seen.evidence.x if spec.shape and spec.shape[0]), STEP) or STEP
+    split = seen.evidence.split
+    parts = split.parts if split is not None and split.one_program else 0
+    whole = next((spec.shape[0] for _, spec in seen.evidence.x if spec.shape and spec.shape[0]), STEP) or STEP
+    first = max(1, whole // max(1, parts))
     compiles, available = _compiler(seen, program, asked, progress), slice_named(target.name).available_bytes
-    tried = search(compiles, max(1, min(first, most)), most, compilations)
+    tried = search(compiles, min(first, most), most, compilations)
     close_in(compiles, tried, available, compilations)
     fitting = [step.rows for step in tried if step.fits]
     failing = [step.rows for step in tried if not step.fits]
     return Fit(
-        target.name, program, max(fitting, default=0), min(failing, default=0), target.replicas, available, tuple(tried), safe_rows(tried, available),
+        target.name, program, max(fitting, default=0), min(failing, default=0), target.replicas, available, tuple(tried), safe_rows(tried, available), parts,
     )  # fmt: skip
 
 

@@ -39,6 +39,7 @@ class CellProgram:
     def _start(self, shell: Any, source: str) -> None:
         self.shell, self.source = shell, source
         self.names: dict[str, Any] = shell.user_ns
+        self.made: dict[str, Any] = {}
         self.data: Any = None
         self.handed: tuple[str, int] | None = None
         self.batch_size: int | None = None
@@ -59,6 +60,7 @@ class CellProgram:
         names = dict(self.names)
         before = {key: id(value) for key, value in names.items()}
         caught: list[Attempt] = []
+        self.made = names
         with _catching(loaded(), caught), contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(_Caught):
             exec(self.code, names)
         if caught:
@@ -137,6 +139,8 @@ def _trace_cell(shell: Any, source: str, chosen: dict[str, Any], count: int | No
         raise BadProgram("This cell does not build a Keras model: use %%tpushape on a cell that builds one, or run %tpushape model data.")
     if error is not None and not is_ours(error) and not has_part(error, recorder):
         return None, program
+    if callable(chosen.get("strategy")):
+        chosen = {**chosen, "strategy": chosen["strategy"](program.made)}
     if program.batch_size and not chosen.get("batch_size"):
         chosen = {**chosen, "batch_size": program.batch_size}
     token = HANDED.set(program.handed)

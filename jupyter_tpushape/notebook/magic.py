@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 from typing import Any
@@ -129,8 +130,10 @@ class TpuShapeMagics(Magics):
         target = _target(options.tpu)
         _check_loss(options.loss)
         _check_limits(options)
+        # A cell may define its own layout: it is looked up when the cell has run.
+        strategy = self._distribution(options, target) if cell is None else functools.partial(self._distribution, options, target)
         chosen = {
-            "tpu": target, "strategy": self._distribution(options, target), "loss": options.loss, "batch_size": options.batch_size, "fixes": not options.no_fixes,
+            "tpu": target, "strategy": strategy, "loss": options.loss, "batch_size": options.batch_size, "fixes": not options.no_fixes,
             "compiler": options.compile, "compile_timeout": options.compile_timeout, "compile_effort": options.compile_effort,
             "compile_batches": options.compile_batches,
             "progress": progress,
@@ -159,13 +162,15 @@ class TpuShapeMagics(Magics):
             self.shell.user_ns[names[1]] = report.replacement
         return report
 
-    def _distribution(self, options: Any, target: str | None) -> Any:
-        """The distribution that ``--mesh`` and ``--layout`` plan."""
+    def _distribution(self, options: Any, target: str | None, names: dict[str, Any] | None = None) -> Any:
+        """The distribution that ``--mesh`` and ``--layout`` plan. ``names``: what a cell defines, in place of the notebook's variables."""
         from ..replicas import typed
 
-        layout = self._value(options.layout, "a layout map", "--layout LAYOUT") if options.layout is not None else None
+        own = (names or {}).get(options.layout)
+        if own is None and options.layout is not None:
+            own = self._value(options.layout, "a layout map", "--layout LAYOUT")
         try:
-            return typed(options.mesh.strip("\"'") if options.mesh is not None else None, layout, target)
+            return typed(options.mesh.strip("\"'") if options.mesh is not None else None, own, target)
         except ValueError as error:
             raise UsageError(str(error)) from None
 

@@ -81,3 +81,19 @@ def test_what_cannot_be_laid_is_one_line(shell, capsys, typed, said):
     shell.run_cell(f"%tpushape model data {typed}")
     printed = capsys.readouterr()
     assert (printed.out + printed.err).strip().removeprefix("UsageError: ") == said
+
+
+def test_a_cell_brings_its_own_layout(shell, capsys):
+    # Another one of that name is there from an earlier cell.
+    assert "LAYOUT" in shell.user_ns
+    cell = CELL.replace('(None, "model"), ".*head', '("model", None), ".*head').replace("by_mesh", "other_mesh")
+    shell.run_cell_magic("tpushape", "--tpu v5e-8 --mesh batch=2,model=4 --layout LAYOUT --text --no-fixes", cell)
+    assert shares(shell.user_ns["_tpushape_report"]) == {"up/kernel": (64, 512), "head/kernel": (128, 8)}
+    shell.run_cell_magic(
+        "tpushape", "--tpu v5e-8 --mesh batch=2,model=4 --layout third --text --no-fixes", cell.replace("LAYOUT =", "third =")
+    )
+    assert shares(shell.user_ns["_tpushape_report"]) == {"up/kernel": (64, 512), "head/kernel": (128, 8)}
+    capsys.readouterr()
+    shell.run_cell("%%tpushape --tpu v5e-8 --mesh batch=2,model=4 --layout none_such --text\n" + cell)
+    printed = capsys.readouterr()
+    assert "none_such" in printed.out + printed.err
