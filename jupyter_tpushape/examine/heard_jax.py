@@ -14,7 +14,7 @@ from .heard_contracts import HeardUneven
 class HeardTraced(Heard, frozen=True):
     """A value was asked of a tensor of JAX, in a program that is still to be compiled."""
 
-    what: Literal["bool", "number", "index", "array", "mask"]
+    what: Literal["bool", "number", "index", "array", "mask", "size"]
 
 
 class HeardItem(Heard, frozen=True):
@@ -93,7 +93,9 @@ class HeardLeaves(Heard, frozen=True):
     """Structures of tensors do not match: one holds more than the other."""
 
 
-_TRACED: tuple[tuple[str, Literal["bool", "number", "index", "array", "mask"]], ...] = (
+_TRACED: tuple[tuple[str, Literal["bool", "number", "index", "array", "mask", "size"]], ...] = (
+    ("you can specify a concrete value for the size argument", "size"),
+    ("The size argument of jnp.nonzero must be statically specified", "size"),
     ("Attempted boolean conversion of traced array", "bool"),
     ("Array boolean indices must be concrete", "mask"),
     ("__index__() method was called on traced array", "index"),

@@ -194,7 +194,9 @@ def _trace(seen: Examined) -> None:
     evidence.facts["opened"] = opened(seen)
     evidence.facts["program"] = replica_program(seen)
     evidence.facts["anew"] = anew(seen.recorder)
-    evidence.facts["kept"] = [(one.owner, one.attribute, one.random, one.leaked, location(one.place)) for one in seen.recorder.kept]
+    evidence.facts["kept"] = [
+        (one.owner, one.attribute, one.random, one.leaked, one.inner, location(one.place)) for one in seen.recorder.kept
+    ]
     if adapter.is_model(seen.model) and adapter.backend.replicated:
         from ..replicas import scope_state
 

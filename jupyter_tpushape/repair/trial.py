@@ -58,7 +58,10 @@ def attempt(start: Trial, edits: tuple[Edit, ...]) -> Trial:
         try:
             return _in_text(start, edits)
         except NoPlace:
-            if start.proof:
+            if start.proof and start.root is not None:
+                with contextlib.suppress(NoPlace):
+                    # What they change has not run again, so that both are edits of the original text.
+                    return _in_text(first(start.root), (*start.edits, *edits))
                 return _in_whole_text(start, edits)
     return _live(start, edits)
 

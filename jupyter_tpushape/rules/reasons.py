@@ -32,7 +32,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     one, other = operands
     a, b = one.spec.shape or (), other.spec.shape or ()
     product = node.op.startswith(_PRODUCTS)
-    place = next(_places(a, b, said.left, said.right, product), None)
+    # The letters of an einsum say which axes meet; most often they stand at one place.
+    place = next(_places(a, b, said.left, said.right, product and node.op != "Einsum"), None)
     if place is None:
         return None
     i, j = place

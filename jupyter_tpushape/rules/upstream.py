@@ -73,17 +73,30 @@ def lost_batch(evidence: Evidence, edges: list[Edge]) -> tuple[str, str]:
     return giver.name, ""
 
 
+_FOLLOWED = 256
+
+
 def maker_of(evidence: Evidence, edge: Edge, axis: int) -> Node:
-    """The node that set the size of an axis: the nearest one upstream whose input has a different size there."""
-    seen = {edge.id}
-    while True:
+    """The node that set the size of an axis: the nearest one upstream whose inputs have a different size there, or lead to several such nodes."""
+    makers: dict[str, list[Node]] = {}
+    running = set()
+
+    def found(edge: Edge) -> list[Node]:
+        if edge.id in makers:
+            return makers[edge.id]
         node, shape = evidence.flow.node(edge.source), edge.spec.shape or ()
+        makers[edge.id] = [node]
+        running.add(edge.id)
         same = [
             one
             for one in evidence.flow.into(node.id)
-            if one.id not in seen and one.spec.shape and len(one.spec.shape) == len(shape) and one.spec.shape[axis] == shape[axis]
+            if one.id not in running and one.spec.shape and len(one.spec.shape) == len(shape) and one.spec.shape[axis] == shape[axis]
         ]
-        if len(same) != 1 or node.op.lower() in ("reshape", "transpose"):
-            return node
-        edge = same[0]
-        seen.add(edge.id)
+        if same and len(makers) < _FOLLOWED and node.op.lower() not in ("reshape", "transpose"):
+            above = {maker.id: maker for one in same for maker in found(one)}
+            if len(above) == 1:
+                makers[edge.id] = list(above.values())
+        running.discard(edge.id)
+        return makers[edge.id]
+
+    return found(edge)[0]

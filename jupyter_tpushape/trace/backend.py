@@ -47,6 +47,10 @@ class Backend(ABC):
         """Whether this is a tensor of a traced program, which has no value."""
         return False
 
+    def is_inner(self, value: Any) -> bool:
+        """Whether this is a tensor of a branch or loop that the backend traces by itself, and so none that the program can keep."""
+        return False
+
     @abstractmethod
     def spec(self, tensor: Any) -> Spec:
         """The spec of a tensor for which :meth:`is_tensor` is true."""

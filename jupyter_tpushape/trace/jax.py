@@ -55,6 +55,12 @@ class Jax(Backend):
         """Whether this is a tracer."""
         return isinstance(value, jax.core.Tracer)
 
+    def is_inner(self, value: Any) -> bool:
+        """Whether another trace than the program's own made this tracer."""
+        graph, trace = getattr(self._here, "graph", None), getattr(_base(value), "_trace", None)
+        own = getattr(graph, "_trace", None)
+        return self.is_traced(value) and own is not None and own is not getattr(trace, "main", None) and own is not trace
+
     def spec(self, tensor: Any) -> Spec:
         """The spec of an array. While Keras infers shapes an axis may be a symbol of JAX's, which is one that is unknown."""
         return Spec(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from .framework import Framework
 from .locations import Place, is_user_file
+from .recorder import Recorder
 from .restore import Memento
 
 _MADE_IN = frozenset({"__init__", "build", "__setstate__", "__new__"})
@@ -16,18 +17,23 @@ _MADE_IN = frozenset({"__init__", "build", "__setstate__", "__new__"})
 @dataclass(frozen=True)
 class Kept:
     """An attribute of a layer or model that held a value and was given a tensor of the trace. ``random``: it is a random key. ``leaked``: Keras traces
-    the layer or metric before the first step, so that the attribute holds a tensor of that trace already."""
+    the layer or metric before the first step, so that the attribute holds a tensor of that trace already. ``inner``: the attribute is a variable, and
+    the tensor is one of a branch or loop, which no other code can read."""
 
     owner: str
     attribute: str
     random: bool
     leaked: bool
-    place: Place
+    place: Place | None
+    inner: bool = False
 
 
-def kept(adapter: Framework, before: Memento) -> list[Kept]:
+def kept(adapter: Framework, before: Memento, recorder: Recorder) -> list[Kept]:
     """The attributes that lines of the program's own changed so."""
     found = []
+    for variable, owner, line in recorder.escaped.values():
+        name = str(variable.name)
+        found.append(Kept(owner or name, name, str(variable.dtype) == "uint32", True, line, inner=True))
     backend = adapter.backend
     for obj, name, value, now in before.exchanged():
         counts = isinstance(value, (int, float)) and not isinstance(value, bool)

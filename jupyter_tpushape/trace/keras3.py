@@ -126,6 +126,7 @@ class Keras3(Framework):
             warnings.simplefilter("ignore")
             with keras.StatelessScope(initialize_variables=False) as stateless:
                 stateless.get_current_value = self._values(stateless.get_current_value)
+                stateless.add_update = self._updates(stateless.add_update)
                 with self._whole_tracebacks():
                     yield
         if global_state.get_global_attribute("uninitialized_variables") is not None:
@@ -153,6 +154,20 @@ class Keras3(Framework):
             return self.backend.read(variable) if value is None else value
 
         return current
+
+    def _updates(self, original: Any) -> Any:
+        """Notes which variables are left with a tensor that only a branch or loop has."""
+
+        def add_update(update: Any) -> None:
+            recorder = active()
+            variable, value = update
+            if recorder is not None and self.backend.is_inner(value):
+                recorder.escaped[id(variable)] = variable, recorder.stack[-1].name if recorder.stack else "", user_frame()
+            elif recorder is not None:
+                recorder.escaped.pop(id(variable), None)
+            original(update)
+
+        return add_update
 
     def globals(self) -> dict[str, Any]:
         """Keras' global state: name counters and the like, copied one level deep."""

@@ -110,6 +110,8 @@ class Recorder:
         self.inside: list[tuple[Any, Any]] = []
         self.anew: Any = None
         self.kept: list[Any] = []
+        # Variables that were given a tensor of a branch or loop: the variable, the layer's name, the line.
+        self.escaped: dict[int, tuple[Any, str, Place | None]] = {}
         # Losses that layers added by themselves: the layer's call, the layer, the loss' spec, the line.
         self.added: list[tuple[Call | None, Any, Spec, Any]] = []
         # The inputs and outputs of a functional model that could not be made of them.

@@ -169,7 +169,7 @@ def _once(
         else:
             _trace(run, _call, model, x, y, weight, y_pred, training, loss)
         if run.error is None:
-            recorder.kept = kept(adapter, before)
+            recorder.kept = kept(adapter, before, recorder)
     return run
 
 

@@ -36,6 +36,8 @@ class Expression(Edit):
     replace: str = ""
     module: str = ""
     choice: str = ""
+    # Whether it is a whole statement, such as an ``if`` with its branches.
+    statement: bool = False
 
     @property
     def either(self) -> tuple[Any, ...]:
@@ -44,14 +46,15 @@ class Expression(Edit):
     def write(self, text: Text) -> None:
         source = text.source(self.file)
         line, end_line, column, end_column = self.span
-        node = source.node_at((line, end_line, column, end_column), ast.expr)
+        kind: type[ast.AST] = ast.stmt if self.statement else ast.expr
+        node = source.node_at((line, end_line, column, end_column), kind)
         it = source.of(node)
         new = self.replace
         imports: list[Change] = []
         if self.module:
             name, imports = text.names(self.file).spell(sys.modules[self.module], node)
             new = new.replace(MODULE, name)
-        if IT + "[" in new and not is_atom(node):
+        if IT + "[" in new and isinstance(node, ast.expr) and not is_atom(node):
             it = f"({it})"
         source.splice([*imports, (source.start(node), source.end(node), new.replace(IT, it))])
 

@@ -6,8 +6,9 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.transforms import CarryApart
-from ..edits.expression import IT
+from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made
 from .line import called, lines_of
@@ -34,6 +35,56 @@ def item_set(evidence: Evidence, finding: Finding) -> Made:
                 "The original array is unchanged.",
             )
             return
+
+
+def chosen(evidence: Evidence, finding: Finding) -> Made:
+    """``where`` for a branch that depends on a tensor: both values are computed, and one is chosen."""
+    if not isinstance(finding.fact, ValueAsked) or finding.fact.asked != "bool":
+        return
+    for line in lines_of(evidence):
+        found = [item for item in nodes(line.scope, (ast.If, ast.IfExp)) if _covers(item.test, line.raised.line)]
+        for branch in found[-1:]:
+            test = ast.unparse(branch.test)
+            if isinstance(branch.test, ast.BoolOp) or (isinstance(branch.test, ast.UnaryOp) and isinstance(branch.test.op, ast.Not)):
+                continue  # these ask for a value as well
+            if isinstance(branch, ast.IfExp):
+                values = f"{MODULE}.where({test}, {ast.unparse(branch.body)}, {ast.unparse(branch.orelse)})"
+                edit = line.edit(branch, values, "keras.ops")
+            elif (new := _branches(branch, test)) is not None:
+                edit = line.edit(branch, new, "keras.ops")
+            else:
+                continue
+            yield (
+                f"Choose with where at line {branch.lineno}",
+                [edit.value],
+                "Both values are computed, and the condition chooses between them.",
+            )
+            return
+
+
+def _covers(node: ast.expr, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or 0)
+
+
+def _branches(branch: ast.If, test: str) -> str | None:
+    """An ``if`` as one assignment or one return; ``None`` where its branches do more than that."""
+    first = branch.body[0] if len(branch.body) == 1 else None
+    second = branch.orelse[0] if len(branch.orelse) == 1 else None
+    if isinstance(first, ast.Return) and isinstance(second, ast.Return) and first.value and second.value:
+        return f"return {MODULE}.where({test}, {ast.unparse(first.value)}, {ast.unparse(second.value)})"
+    one, other = (_assigned(item) for item in (first, second))
+    if one is None or (branch.orelse and (other is None or other[0] != one[0])):
+        return None
+    return f"{one[0]} = {MODULE}.where({test}, {one[1]}, {other[1] if other is not None else one[0]})"
+
+
+def _assigned(item: ast.stmt | None) -> tuple[str, str] | None:
+    """The name that a statement assigns, and the value."""
+    if isinstance(item, ast.Assign) and len(item.targets) == 1 and isinstance(item.targets[0], ast.Name):
+        return item.targets[0].id, ast.unparse(item.value)
+    if isinstance(item, ast.AugAssign) and isinstance(item.target, ast.Name):
+        return item.target.id, ast.unparse(ast.BinOp(item.target, item.op, item.value))
+    return None
 
 
 def carried(evidence: Evidence, finding: Finding) -> Made:

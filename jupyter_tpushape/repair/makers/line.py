@@ -66,7 +66,7 @@ class Line:
         said = hear(failed.failure, HeardOperation) if failed is not None else None
         return Spec(said.shapes[index], "") if said is not None and len(said.shapes) >= len(operands) else None
 
-    def edit(self, node: ast.expr, new: str, module: str = "", choice: str = "") -> Expression:
+    def edit(self, node: ast.expr | ast.stmt, new: str, module: str = "", choice: str = "") -> Expression:
         return Expression(
             self.raised.function,
             file=self.raised.file,
@@ -75,6 +75,7 @@ class Line:
             replace=new,
             module=module,
             choice=choice,
+            statement=isinstance(node, ast.stmt),
         )
 
     def module(self) -> str:
@@ -151,3 +152,15 @@ def short(node: ast.AST) -> str:
 def called(call: ast.Call) -> str:
     """The last part of the name of what is called."""
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def assigned_to(line: Line, node: ast.expr) -> ast.expr:
+    """What a name was given above the line; any other expression as it is."""
+    if not isinstance(node, ast.Name):
+        return node
+    found = [
+        item.value
+        for item in nodes(line.scope, ast.Assign)
+        if item.lineno < line.raised.line and [ast.unparse(target) for target in item.targets] == [node.id]
+    ]
+    return found[-1] if found else node

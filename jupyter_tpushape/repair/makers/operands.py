@@ -16,7 +16,7 @@ from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made
 from .entry import declare_known
-from .line import Line, called, lines_at, lines_of, short
+from .line import Line, assigned_to, called, lines_at, lines_of, short
 
 
 def letters(evidence: Evidence, finding: Finding) -> Made:
@@ -119,6 +119,34 @@ def repeated(evidence: Evidence, finding: Finding) -> Made:
                 [line.edit(item, f"{MODULE}.broadcast_to({IT}, ({rows}, {inner}))", line.module()).value],
                 "Every sample is then concatenated with the same row.",
             )
+
+
+def table_start(evidence: Evidence, finding: Finding) -> Made:
+    """The first rows of a table that the program holds for the longest sequence: a mask, positions."""
+    for line in lines_of(evidence):
+        operands = [(item, spec.shape) for item in line.operands() if (spec := line.spec(item)) is not None and spec.shape]
+        for (table, larger), (other, shape) in itertools.permutations(operands, 2):
+            names = [item for item in nodes(table, (ast.Name, ast.Attribute)) if _held(line, ast.unparse(item), larger)]
+            if not names or not isinstance(other, (ast.Name, ast.Attribute)) or len(larger) > len(shape):
+                continue
+            few = shape[len(shape) - len(larger) :]
+            differ = [axis for axis, (a, b) in enumerate(zip(larger, few, strict=True)) if a != b and 1 not in (a, b)]
+            # Each of these is longer in the table, and what is cut off is what the sequence does not reach.
+            if not differ or any(few[axis] is None or (larger[axis] or 0) < (few[axis] or 0) for axis in differ):
+                continue
+            size = [f"{ast.unparse(other)}.shape[{axis - len(larger)}]" for axis in range(len(larger))]
+            cut = [f":{size[axis]}" if axis in differ else ":" for axis in range(differ[-1] + 1)]
+            yield (
+                f"Use only the first {' by '.join(str(few[axis]) for axis in differ)} of {short(names[0])} at {line.at}",
+                [line.edit(names[0], f"{IT}[{', '.join(cut)}]").value],
+                "The table is made for the longest input, and this one is shorter.",
+            )
+
+
+def _held(line: Line, name: str, shape: Shape) -> bool:
+    """Whether an attribute or global of the program holds a table of this shape: it is no result of the data."""
+    spec = line.specs.get(name)
+    return spec is not None and spec.shape == shape and ("." in name or name.isupper())
 
 
 def resized(evidence: Evidence, finding: Finding) -> Made:
@@ -230,6 +258,7 @@ def unpaired_axis(evidence: Evidence, finding: Finding) -> Made:
 
 
 _SIZED = frozenset({"tile", "reshape", "broadcast_to", "zeros", "ones", "full", "normal", "uniform"})
+_JOINS = frozenset({"concat", "concatenate"})
 _PACKS = frozenset({"stack", "array", "asarray", "convert_to_tensor", "constant"})
 
 
@@ -242,25 +271,30 @@ def plain_sizes(evidence: Evidence, finding: Finding) -> Made:
         if not isinstance(call, ast.Call) or called(call) not in _SIZED:
             continue
         for item in (*call.args, *(word.value for word in call.keywords)):
-            made = _assigned_to(line, item)
-            if isinstance(made, ast.Call) and called(made) in _PACKS and made.args and isinstance(made.args[0], (ast.List, ast.Tuple)):
+            made = assigned_to(line, item)
+            sizes = _sizes_of(made) if isinstance(made, ast.Call) else None
+            if sizes:
+                text = f"[{', '.join(map(ast.unparse, sizes))}]"
                 yield (
-                    f"Pass the sizes as a list at line {made.lineno}: {short(made.args[0])}",
-                    [line.edit(made, ast.unparse(made.args[0])).value],
+                    f"Pass the sizes as a list at line {made.lineno}: {text}",
+                    [line.edit(made, text).value],
                     "A shape is known when the program is compiled, but the values of a tensor are not.",
                 )
 
 
-def _assigned_to(line: Line, node: ast.expr) -> ast.expr:
-    """What a name was given above the line; any other expression as it is."""
-    if not isinstance(node, ast.Name):
-        return node
-    found = [
-        item.value
-        for item in nodes(line.scope, ast.Assign)
-        if item.lineno < line.raised.line and [ast.unparse(target) for target in item.targets] == [node.id]
-    ]
-    return found[-1] if found else node
+def _sizes_of(node: ast.expr) -> list[ast.expr] | None:
+    """The sizes that a tensor was made of, one expression for each; ``None`` where the text does not say so."""
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return None if any(isinstance(item, ast.Starred) for item in node.elts) else list(node.elts)
+    if not isinstance(node, ast.Call) or not node.args:
+        return None
+    first, name = node.args[0], called(node)
+    if name in _PACKS:
+        return _sizes_of(first)
+    if name in _JOINS and isinstance(first, (ast.List, ast.Tuple)):
+        parts = [_sizes_of(item) for item in first.elts]
+        return None if None in parts else [size for part in parts for size in part or ()]
+    return [first] if name == "expand_dims" else None
 
 
 def variables(evidence: Evidence, finding: Finding) -> Made:

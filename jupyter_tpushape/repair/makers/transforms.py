@@ -10,7 +10,7 @@ from ...rules.facts.transforms import CarryApart, FractionalIndex, FractionalSiz
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made
-from .line import Line, called, lines_of, short
+from .line import Line, assigned_to, called, lines_of, short
 
 _GRADIENTS = frozenset({"grad", "value_and_grad"})
 
@@ -46,7 +46,7 @@ def not_mapped(evidence: Evidence, finding: Finding) -> Made:
         for call in _calls(line, {"vmap"}):
             if len(call.args) == 1 and not call.keywords:
                 yield (
-                    f"Map over the batch only: in_axes={_tuple(axes)} at {line.at}",
+                    f"Map over the batch only: in_axes={_tuple(axes)} at line {call.lineno}",
                     [line.edit(call.args[0], f"{IT}, in_axes={_tuple(axes)}").value],
                     "The other arguments are the same for every row.",
                 )
@@ -60,7 +60,7 @@ def aux(evidence: Evidence, finding: Finding) -> Made:
         for call in _calls(line, _GRADIENTS):
             if len(call.args) == 1 and all(word.arg != "has_aux" for word in call.keywords):
                 yield (
-                    f"Set has_aux=True at {line.at}: the function returns more than the loss",
+                    f"Set has_aux=True at line {call.lineno}: the function returns more than the loss",
                     [line.edit(call.args[0], f"{IT}, has_aux=True").value],
                     "The gradient is that of the first value.",
                 )
@@ -101,7 +101,10 @@ def whole_index(evidence: Evidence, finding: Finding) -> Made:
 
 
 def _calls(line: Line, names: frozenset[str] | set[str]) -> list[ast.Call]:
-    """The calls of these functions in the expression that raised."""
+    """The calls of these functions in the expression that raised, and where the function that it calls was made in the lines before."""
+    made = assigned_to(line, line.node.func) if isinstance(line.node, ast.Call) else None
+    if isinstance(made, ast.Call):
+        return [made] if called(made) in names else []
     return [call for call in nodes(line.node, ast.Call) if called(call) in names] if line.node is not None else []
 
 

@@ -89,7 +89,9 @@ class WrongWidth(Fact, frozen=True):
         return f"{named(self.layer)} was built for a last dimension of {self.wanted}, but {source} {has} {self.shape[-1]}."
 
     def why(self) -> str:
-        built = "Its weights were created earlier for a different size: by an earlier call, by loaded weights, or in another model."
+        built = (
+            "Its weights were created earlier for a different size: in build(), by an earlier call, by loaded weights, or in another model."
+        )
         return f"{because(self.cause)} {built}".strip()
 
     def sides(self) -> Sides:

@@ -8,13 +8,14 @@ from ...flow import Fact, KeyPath, Shape, Side, Sides, show_shape
 from ...flow.paths import show
 from ..words import count
 
-Asked = Literal["bool", "number", "index", "array", "mask"]
+Asked = Literal["bool", "number", "index", "array", "mask", "size"]
 _ASKED: dict[Asked, str] = {
     "bool": "uses a tensor as a Python condition",
     "number": "converts a tensor to a Python number",
     "index": "uses a tensor as a Python index or count",
     "array": "converts a tensor to a NumPy array",
     "mask": "selects elements with a boolean mask, so the size of the result depends on values",
+    "size": "calls a function whose result has as many elements as the values say",
 }
 _INSTEAD: dict[Asked, str] = {
     "bool": "Use ops.where or ops.cond.",
@@ -22,6 +23,7 @@ _INSTEAD: dict[Asked, str] = {
     "index": "Take the size from x.shape, or use ops.take and ops.slice.",
     "array": "Use keras.ops or jax.numpy instead of NumPy.",
     "mask": "Keep the shape: use ops.where(mask, x, 0), and divide a sum by the number of selected elements.",
+    "size": "Pass the largest size that can occur as size=, and fill_value= for the rest, or keep the shape with ops.where.",
 }
 
 
@@ -128,15 +130,19 @@ class ItemAssigned(Fact, frozen=True):
 class StateLost(Fact, frozen=True):
     """A layer or model (``owner``) assigns a tensor of the compiled step to ``attribute``. ``random``: a random key.
 
-    ``leaked``: Keras traces the code before the first step, and a tensor of that trace stays there.
+    ``leaked``: Keras traces the code before the first step, and a tensor of that trace stays there. ``inner``: the attribute is a variable that is
+    updated inside a branch or loop.
     """
 
     owner: str
     attribute: str
     random: bool = False
     leaked: bool = False
+    inner: bool = False
 
     def message(self) -> str:
+        if self.inner:
+            return f"{self.owner} updates {self.attribute} inside a function that JAX traces by itself: a branch, a loop, jit or remat."
         return f"{self.owner} assigns to self.{self.attribute} inside a compiled step, but later steps do not see the new value."
 
     def why(self) -> str:
@@ -146,6 +152,13 @@ class StateLost(Fact, frozen=True):
             if self.random
             else "Keep it in a variable: self.add_weight(..., trainable=False) and assign()."
         )
+        if self.inner:
+            before = (
+                "Draw the random numbers before it, and use them inside."
+                if self.random
+                else "Return the new value, and assign it afterwards."
+            )
+            return f"The new value is lost outside that function: fit raises UnexpectedTracerError, or trains with the old value. {before}"
         if self.leaked:
             return (
                 f"Keras infers shapes before the first step, and self.{self.attribute} keeps a tensor of that trace. "
