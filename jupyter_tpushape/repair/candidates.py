@@ -62,7 +62,6 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
             operands.letters,
             operands.shape_of_other,
             operands.repeated,
-            operands.table_start,
             expressions.axes,
             numbers.counted_to,
             numbers.rows,
@@ -74,6 +73,7 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
             numbers.shape_index,
             numbers.read_axis,
             numbers.row_size,
+            operands.table_start,
             *makers,
         )
     found: list[Candidate] = []

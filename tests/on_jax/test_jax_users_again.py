@@ -70,6 +70,11 @@ def test_a_table_for_the_longest_sequence_is_cut_to_this_one(tmp_path):
     assert "self.mask[:y.shape[-2], :y.shape[-1]]" in finding.fixes[0].patch
 
 
+def test_features_are_not_cut(tmp_path):
+    finding = only(tmp_path, own(["return x * self.scale"], (12, 4), "self.scale = jnp.ones((9,))"))
+    assert not any("self.scale[" in fix.patch for fix in finding.fixes)
+
+
 def test_a_table_that_is_too_short_is_not_cut(tmp_path):
     finding = only(tmp_path, own(TABLE, (12, 4), "self.mask = jnp.tril(jnp.ones((8, 8)))"))
     assert not any("self.mask[" in fix.patch for fix in finding.fixes)

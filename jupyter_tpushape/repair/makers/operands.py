@@ -132,7 +132,8 @@ def table_start(evidence: Evidence, finding: Finding) -> Made:
             few = shape[len(shape) - len(larger) :]
             differ = [axis for axis, (a, b) in enumerate(zip(larger, few, strict=True)) if a != b and 1 not in (a, b)]
             # Each of these is longer in the table, and what is cut off is what the sequence does not reach.
-            if not differ or any(few[axis] is None or (larger[axis] or 0) < (few[axis] or 0) for axis in differ):
+            # The last axis alone holds features, of which none is too many.
+            if not set(differ) - {len(larger) - 1} or any(few[axis] is None or (larger[axis] or 0) < (few[axis] or 0) for axis in differ):
                 continue
             size = [f"{ast.unparse(other)}.shape[{axis - len(larger)}]" for axis in range(len(larger))]
             cut = [f":{size[axis]}" if axis in differ else ":" for axis in range(differ[-1] + 1)]
