@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 import msgspec
+import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.python.eager import context
@@ -101,7 +102,8 @@ def test_code_of_ones_own_has_no_key(framework, monkeypatch):
     assert keys(of(Own())) == ["", ""]
     assert keys(of(layers.Lambda(lambda x: x * 2))) == ["", ""]
     assert keys(of(layers.Activation(own))) == ["", ""]
-    assert keys(of(layers.Normalization(mean=0.0, variance=1.0))) == ["", ""]
+    lookup = layers.IntegerLookup(vocabulary=[1, 2], output_mode="int")
+    assert keys(of(layers.Rescaling(1.0), lookup, layers.Rescaling(1.0)), dtype="int64") == ["", ""]
     inputs = keras.Input((16, 16, 3))
     model = Model(inputs, layers.Dense(10)(layers.Flatten()(inputs)))
     model.compile("sgd", "mse")
@@ -113,6 +115,35 @@ def test_code_of_ones_own_has_no_key(framework, monkeypatch):
     call = model.layers[-1].call
     model.layers[-1].call = lambda inputs, training=None: call(inputs) * 2
     assert keys(model) == ["", ""]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_what_a_layer_has_adapted_to_is_part_of_the_key(framework):
+    keras = importlib.import_module(framework)
+
+    def of(values=None, **options):
+        keras.backend.clear_session()
+        layer = keras.layers.Normalization(**options)
+        if values is not None:
+            layer.adapt(values)
+        model = keras.Sequential([keras.Input((16, 16, 3)), layer, keras.layers.Flatten(), keras.layers.Dense(10)])
+        model.compile("sgd", "mse")
+        return keys(model)
+
+    ones, twos = (np.full((4, 16, 16, 3), value, "float32") for value in (1, 2))
+    assert all(of(ones)) and of(ones) == of(ones)
+    found = [of(ones), of(twos), of(mean=0.0, variance=1.0), of(mean=0.0, variance=2.0), of()]
+    assert all(map(all, found)) and len({one for pair in found for one in pair}) == 10
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize("name", ["ResNet50", "EfficientNetB0", "MobileNetV2"])
+def test_published_models_have_keys(framework, name):
+    keras = importlib.import_module(framework)
+    model = getattr(keras.applications, name)(weights=None)
+    model.compile("adam", "sparse_categorical_crossentropy")
+    seen = examine(Program(model, (tf.TensorSpec((64, 224, 224, 3)), tf.TensorSpec((64,), tf.int32)), target=target("v5e-8")))
+    assert all(made.key(seen, plan, "") for plan in lowering.plans(seen))
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)

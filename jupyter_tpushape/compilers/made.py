@@ -1,7 +1,7 @@
 """What a program is made of, as a key: an answer to the same model, compile arguments, specs and versions is known before anything is lowered.
 
-Only what is said in configurations counts as known. A model with code of the user's own, a patched layer, or a layer that holds what it has
-adapted to has no key, and is lowered each time.
+Only what is said in configurations counts as known, and the numbers that a layer has adapted to. A model with code of the user's own, a patched
+layer, or a layer with a table has no key, and is lowered each time.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def key(seen: Any, plan: Plan, place: str) -> str:
             [(node.id, node.name, node.kind, node.op, node.parent) for node in seen.evidence.flow.nodes],
         ]  # fmt: skip
         text = json.dumps(parts, sort_keys=True)
-    except (_Unknown, TypeError, ValueError, AttributeError, NotImplementedError, KeyError):
+    except (_Unknown, TypeError, ValueError, AttributeError, NotImplementedError, KeyError):  # also a value that is not there
         return ""
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -116,10 +116,11 @@ def _structure(adapter: Any, model: Any) -> list[Any]:
     layers = list(model._flatten_layers(include_self=True, recursive=True))
     for layer in layers:
         held = vars(layer)
-        if hasattr(layer, "adapt") or any(callable(held.get(name)) for name in ("call", "train_step", "predict_step", "compute_loss")):
+        if any(callable(held.get(name)) for name in ("call", "train_step", "predict_step", "compute_loss")):
             raise _Unknown
         if not str(getattr(type(layer).call, "__module__", "")).startswith(f"{package}."):
             raise _Unknown
+    adapted = [_adapted(layer) for layer in layers if hasattr(layer, "adapt")]
     numbers: dict[int, int] = {}
     variables = [
         [numbers.setdefault(id(one), len(numbers)), list(one.shape), str(one.dtype), bool(one.trainable)]
@@ -130,7 +131,23 @@ def _structure(adapter: Any, model: Any) -> list[Any]:
     told = framework.saving.serialize_keras_object(model)
     told.pop("compile_config", None)  # read from the model itself, for the train step
     config = framework.backend if package == "tf_keras" else framework.config
-    return [_known(told, package), variables, config.floatx(), config.image_data_format()]
+    return [_known(told, package), variables, adapted, config.floatx(), config.image_data_format()]
+
+
+def _adapted(layer: Any) -> dict[str, Any]:
+    """What a layer holds that ``adapt`` may have set: numbers, lists of them, and arrays by their values."""
+    found = {}
+    for name, value in vars(layer).items():
+        if "Table" in type(value).__name__:
+            raise _Unknown
+        if name.startswith("_") or isinstance(value, (str, type(None))):
+            continue
+        if isinstance(value, (bool, int, float, list, tuple)) and not callable(value):
+            found[name] = repr(value)
+        elif callable(getattr(value, "numpy", None)) or hasattr(value, "__array_interface__"):
+            array = value.numpy() if hasattr(value, "numpy") else value
+            found[name] = f"{array.dtype} {array.shape} {hashlib.sha256(array.tobytes()).hexdigest()}"
+    return found
 
 
 def _known(value: Any, package: str) -> Any:
