@@ -17,6 +17,7 @@ from test_attacks_files import bomb, crowd, lying
 
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.report import Report
+from jupyter_tpushape.saved.walk import check
 from jupyter_tpushape.views import render
 
 FOLD = 4
@@ -53,6 +54,20 @@ def test_views_cost_in_proportion_to_a_model(make: Callable[[int], Report], size
     small, large = make(size), make(FOLD * size)
     views(small)  # what is imported and compiled once
     assert calls(lambda: views(large)) < 1.5 * FOLD * calls(lambda: views(small))
+
+
+def called(count: int) -> dict[str, Any]:
+    """A chain of layers as Keras 3 writes it, the last one first."""
+    layers = [{"class_name": "ReLU", "name": f"n{i}", "inbound_nodes": [[f"n{i - 1}", 0, 0]] if i else []} for i in range(count)]
+    nodes = [{**one, "inbound_nodes": [{"args": [{"config": {"keras_history": call}}]} for call in one["inbound_nodes"]]} for one in layers]
+    return {"layers": nodes[::-1]}
+
+
+def test_a_configuration_is_walked_at_a_cost_in_proportion_to_it() -> None:
+    importlib.import_module("keras")
+    small, large = called(200), called(FOLD * 200)
+    check("keras", small)  # what is looked up once
+    assert calls(lambda: check("keras", large)) < 1.5 * FOLD * calls(lambda: check("keras", small))
 
 
 SOURCE = "import keras\ndef build():\n    x = keras.Input((8, 8, 1))\n    y = keras.layers.LSTM(4)(x)\n    return keras.Model(x, y)\n"

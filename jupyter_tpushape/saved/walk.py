@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import FunctionType
 from typing import Any
 
 from . import allowed
@@ -67,7 +68,8 @@ def _one(package: str, value: dict[str, Any]) -> None:
         raise Refused(f"a module that is {type(module).__name__}")
     place = f"{module}.{name}" if module and module != "builtins" else name
     found = allowed.named(package, module, name)
-    known = found is not None and found in (allowed.functions(package) if function else allowed.classes(package))
+    # A module of Keras holds dicts and lists too, which have no hash.
+    known = isinstance(found, (type, FunctionType)) and found in (allowed.functions(package) if function else allowed.classes(package))
     if not known:
         raise Refused(f"{'the function' if function else 'the class'} {place[:120]}")
     if registered not in (None, name) and (not isinstance(registered, str) or allowed.registered(package, registered) is not found):
@@ -90,7 +92,8 @@ def _ends(layers: list[Any]) -> None:
     for layer in layers:
         if not isinstance(layer, dict) or not isinstance(layer.get("inbound_nodes"), list):
             continue
-        name = layer.get("name") or (layer.get("config") or {}).get("name")
+        inner = layer.get("config")
+        name = layer.get("name") or (inner.get("name") if isinstance(inner, dict) else None)
         for number, call in enumerate(layer["inbound_nodes"]):
             needs[str(name), number] = list(_givers(call))
     if not needs:
@@ -101,13 +104,21 @@ def _ends(layers: list[Any]) -> None:
         for giver in givers:
             if giver[0] not in entries:
                 raise Refused(f"a call of {call[0][:60]} on {giver[0][:60]}, which does not exist")
-    waiting = {call: [giver for giver in givers if giver in needs] for call, givers in needs.items()}
-    while waiting:
-        ready = [call for call, givers in waiting.items() if not any(giver in waiting for giver in givers)]
-        if not ready:
-            raise Refused(f"a cycle of calls at {next(iter(waiting))[0][:60]}")
-        for call in ready:
-            del waiting[call]
+    waiting = {call: {giver for giver in givers if giver in needs} for call, givers in needs.items()}
+    takers: dict[tuple[str, int], list[tuple[str, int]]] = {}
+    for call, of in waiting.items():
+        for giver in of:
+            takers.setdefault(giver, []).append(call)
+    ready = [call for call, of in waiting.items() if not of]
+    while ready:
+        done = ready.pop()
+        del waiting[done]
+        for call in takers.pop(done, ()):
+            waiting[call].discard(done)
+            if not waiting[call]:
+                ready.append(call)
+    if waiting:
+        raise Refused(f"a cycle of calls at {next(iter(waiting))[0][:60]}")
 
 
 def _givers(call: Any) -> Iterator[tuple[str, int]]:
