@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
 
 from .command import check, compiler, completion, doctor, explain, lists, port
-from .command.ends import answer_soon, done, ended, stand
+from .command.ends import answer_soon, done, ended, flushed, stand
 from .command.out import for_good, lenient
 
 
@@ -22,12 +21,13 @@ def main(arguments: list[str] | None = None) -> int:
         stand()
         answer_soon()
     parser = command_line()
-    options = parser.parse_args(arguments)
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit as leaving:
+        raise SystemExit(flushed(int(leaving.code or 0))) from None
     options.parser = parser
     with lenient():
-        code = ended(lambda: int(options.run(options)))
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            sys.stdout.flush()
+        code = flushed(ended(lambda: int(options.run(options))))
     if arguments is None:
         done(code)
         for_good()

@@ -26,7 +26,7 @@ class Subject:
     def __init__(self, model: Any, data: Any) -> None:
         self.when = dt.datetime.now().astimezone().isoformat(timespec="seconds")
         self._model = _weak(model)
-        self._data = tuple(map(_weak, data)) if isinstance(data, tuple) else _weak(data)
+        self._data = tuple(map(_weak, data)) if issubclass(type(data), tuple) else _weak(data)
 
     def kept(self) -> tuple[Any, Any]:
         """Model and data; ``None`` for what no longer exists or cannot be referenced weakly."""
@@ -36,7 +36,8 @@ class Subject:
 def _weak(value: Any) -> Callable[[], Any]:
     try:
         return weakref.ref(value)
-    except TypeError:
+    except Exception:
+        # An object may say no in any way when it is looked at.
         return lambda: None
 
 

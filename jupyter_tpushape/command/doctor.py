@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from importlib import metadata
 from typing import Any
 
+from .out import written
 from .quiet import configured
 
 _EXTRA = 'pip install "jupyter_tpushape[{}]"'
@@ -41,12 +42,9 @@ def doctor(_: Any) -> int:
     """Prints one line per part; returns 0 even if optional parts are missing."""
     from .. import __version__
 
-    print(f"{'jupyter_tpushape':20} {__version__}")
-    print(
-        f"{'python':20} {sys.version.split()[0]}{'' if (3, 10) <= sys.version_info[:2] < (3, 14) else '   not tested: tests use 3.10 to 3.13'}"
-    )
-    for line in (*_parts(), *_tpu(), *_compiler(), *_places()):
-        print(line)
+    tested = "" if (3, 10) <= sys.version_info[:2] < (3, 14) else "   not tested: tests use 3.10 to 3.13"
+    heads = (f"{'jupyter_tpushape':20} {__version__}", f"{'python':20} {sys.version.split()[0]}{tested}")
+    written("\n".join((*heads, *_parts(), *_tpu(), *_compiler(), *_places())))
     return 0
 
 
@@ -135,7 +133,7 @@ def _extension() -> str:
         return "JupyterLab is not installed; the magic and the widget work without it"
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "jupyter", "labextension", "list"], capture_output=True, text=True, timeout=60, check=False
+            [sys.executable, "-m", "jupyter", "labextension", "list"], capture_output=True, text=True, encoding="utf-8", errors="replace", timeout=60, check=False
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return "jupyter labextension list did not respond"

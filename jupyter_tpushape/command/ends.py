@@ -62,8 +62,22 @@ def ended(run: Callable[[], int]) -> int:
         return USAGE
 
 
-# What ends where a process may open, hold or start no more.
-_LIMITS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+def flushed(code: int) -> int:
+    """What was printed is out; the exit code of a command whose output has no room says so."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        hang_up()
+    except (OSError, ValueError) as error:
+        hang_up()
+        said(f"Cannot write to stdout ({getattr(error, 'strerror', None) or error}): use another place.")
+        return USAGE
+    return code
+
+
+# What ends where a process may open, hold, start or write no more.
+_LIMITS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def _is_programs(error: BaseException) -> bool:

@@ -7,7 +7,9 @@ import sys
 import textwrap
 from typing import Any
 
+from ..flow.text import clean
 from .lists import rules as show
+from .out import written
 from .usage import UsageError
 
 _MOST = 1_000_000
@@ -23,9 +25,7 @@ def explain(options: Any) -> int:
 
     text = options.text
     if text == "-":
-        if sys.stdin.isatty():
-            print("Paste the error message, then press Ctrl-D:", file=sys.stderr)
-        text = sys.stdin.read(_MOST)
+        text = _pasted()
     text = _COLORS.sub("", text)[:_MOST]
     if not text.strip():
         raise UsageError('No error message given: run tpushape explain "the message", or pipe a traceback into tpushape explain -.')
@@ -33,26 +33,45 @@ def explain(options: Any) -> int:
         options.rule, options.json = text.strip(), False
         return show(options)
     found = list(meanings(text))
+    lines = []
     for number, meaning in enumerate(found):
         rule = RULES.get(meaning.rule)
-        print("\n" * bool(number) + _wrapped(f"▸ {meaning.said}", "  "))
-        print(_wrapped(f"  Means: {meaning.means}"))
-        print(_wrapped(f"  Do:    {meaning.todo}"))
+        lines.append("\n" * bool(number) + _wrapped(f"▸ {meaning.said}", "  "))
+        lines.append(_wrapped(f"  Means: {meaning.means}"))
+        lines.append(_wrapped(f"  Do:    {meaning.todo}"))
         if rule is not None:
             if rule.doc:
-                print(_wrapped(f"  More:  {' '.join(rule.doc.split())}"))
-            print(f"  Rule:  {rule.id} ({rule.title}). Run tpushape rules {rule.id} to see a program with this problem and one without.")
+                lines.append(_wrapped(f"  More:  {' '.join(rule.doc.split())}"))
+            lines.append(
+                f"  Rule:  {rule.id} ({rule.title}). Run tpushape rules {rule.id} to see a program with this problem and one without."
+            )
     where = _own_line(text)
     if where:
-        print(f"\nLine in your code: {where}")
+        lines.append(f"\nLine in your code: {where}")
     if found:
-        print(
+        lines.append(
             "\nThis explanation uses only the message. To trace the program and try fixes, run tpushape check file.py:build --data file.py:data."
         )
-        return 0
-    print("No rule matches this message. It may be unrelated to shapes.")
-    print("To trace the program itself, which shows more than a message, run tpushape check file.py:build --data file.py:data.")
-    return 1
+    else:
+        lines.append("No rule matches this message. It may be unrelated to shapes.")
+        lines.append("To trace the program itself, which shows more than a message, run tpushape check file.py:build --data file.py:data.")
+    # Names in a message are anybody's.
+    written(clean("\n".join(lines)))
+    return 0 if found else 1
+
+
+def _pasted() -> str:
+    """Standard input, whatever its bytes are."""
+    if sys.stdin is None:
+        return ""
+    if sys.stdin.isatty():
+        print("Paste the error message, then press Ctrl-D:", file=sys.stderr)
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(errors="replace")
+    try:
+        return sys.stdin.read(_MOST)
+    except OSError as error:
+        raise UsageError(f"Cannot read standard input ({error.strerror}): pass the message as an argument.") from None
 
 
 def _wrapped(text: str, indent: str = "         ") -> str:

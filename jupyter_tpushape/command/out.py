@@ -86,9 +86,7 @@ def written(text: str, form: str = "text") -> None:
         hang_up()
     except (OSError, ValueError) as error:
         hang_up()
-        raise UsageError(
-            f"Cannot write the report to stdout ({getattr(error, 'strerror', None) or error}): use --output with a path."
-        ) from None
+        raise UsageError(f"Cannot write to stdout ({getattr(error, 'strerror', None) or error}): use another place.") from None
 
 
 def hang_up() -> None:

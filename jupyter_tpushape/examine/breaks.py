@@ -7,6 +7,7 @@ from typing import Any
 
 from ..flow import Location, Spec
 from ..flow.paths import to_wire
+from ..flow.text import words
 from ..graph.probe import Rerun, broken
 from ..trace.assemble import Assembler, clean_message, door_names, failure
 from ..trace.doors import Door, Feeds
@@ -90,7 +91,7 @@ def _about_line(seen: Examined, error: BaseException, assembler: Assembler) -> N
     facts["uncalled"] = uncalled(adapter, seen.recorder, error)
     facts["breaking"] = breaking_layer(adapter, error)
     facts["last"] = last_call(seen.recorder, assembler, (line.file, line.line) if line is not None else None)
-    if hear(str(error), HeardSymbolic) is not None:
+    if hear(words(error), HeardSymbolic) is not None:
         function = function_called(error)
         facts["symbolic"] = (function, ops_form(function, adapter.ops) if adapter.ops is not None else "")
 

@@ -13,6 +13,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from ..flow import Failure, Shape
+from ..flow.text import words
 
 Bound = Literal["", "min", "max"]
 
@@ -194,7 +195,7 @@ def hear(said: Failure | BaseException | str | None, kind: type[Kind]) -> Kind |
     """The first thing of this kind that a failure says, or ``None``."""
     if said is None:
         return None
-    text = said.message if isinstance(said, Failure) else str(said)
+    text = said.message if isinstance(said, Failure) else words(said) if isinstance(said, BaseException) else str(said)
     return next((one for one in heard(text) if isinstance(one, kind)), None)
 
 

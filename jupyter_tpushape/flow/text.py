@@ -8,12 +8,24 @@ import re
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 # What the runners of GitHub, Azure and TeamCity take for a command: at a line's beginning, and anywhere in it.
 _BEGINS = re.compile(r"^(\s*):(?=:)", re.MULTILINE)
+# Longer than what any framework says, and short enough for every pattern that is looked for in it.
+_MOST_WORDS = 100_000
 _ANYWHERE = re.compile(r"##(?=\w*\[)")
 
 
 def clean(text: str) -> str:
     """The text with a replacement character for each control character; tabs and line feeds stay."""
     return _CONTROL.sub("\ufffd", text)
+
+
+def words(error: BaseException) -> str:
+    """What an exception says: nothing where it cannot say it, and of a very long text the beginning and the end."""
+    try:
+        text = str(error)
+    except Exception:
+        return ""
+    half = _MOST_WORDS // 2
+    return text if len(text) <= _MOST_WORDS else f"{text[:half]}\n{text[-half:]}"
 
 
 def line(text: object) -> str:

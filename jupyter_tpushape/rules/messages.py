@@ -99,7 +99,7 @@ _TODAY: tuple[Known, ...] = (
     ),
     # -- loss and labels
     known(
-        "label-rank", r"(?:Arguments `target` and `output` must have the same (?:rank|shape).*?Received: target\.shape=" + _SHAPE.format("want") + r", output\.shape=" + _SHAPE.format("got") + r")",
+        "label-rank", r"(?:Arguments `target` and `output` must have the same (?:rank|shape).{0,2000}?Received: target\.shape=" + _SHAPE.format("want") + r", output\.shape=" + _SHAPE.format("got") + r")",
         "The labels are ({want}) and the predictions ({got}), but the loss compares them position by position.",
         "For integer labels use sparse_categorical_crossentropy, for one-hot vectors categorical_crossentropy. If the predictions have inner axes, add Flatten or global pooling.",
     ),
@@ -258,7 +258,7 @@ _TODAY: tuple[Known, ...] = (
         "dynamic-unsupported", (
             r"Dynamic Spatial Convolution is not supported|Dynamic shape is not supported for non trivial window",
             r"Dynamic concatenation is not supported|CustomCall is not supported to have a dynamic dimension",
-            r"Dynamic input dimension to reshape that is both splitted and combined|\w+ op does not support bounded dynamic dimension",
+            r"Dynamic input dimension to reshape that is both splitted and combined|(?<!\w)\w+ op does not support bounded dynamic dimension",
         ),
         "An operation was compiled for an axis of unknown size, which it does not support on a TPU.",
         "Make the size static: use batch(..., drop_remainder=True), and one size for all images or sequences.",

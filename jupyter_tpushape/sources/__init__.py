@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..flow.paths import flatten, is_nested
+from ..flow.text import words
 from .arrays import all_arrays, describe, sample_arrays
 from .datasets import sample_dataset, sample_generator, sample_loader, sample_pydataset
 from .draw import Progress
@@ -93,7 +94,7 @@ def _theirs(error: Exception) -> bool:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     ours = trace is not None and trace.tb_frame.f_code.co_filename.startswith(str(Path(__file__).parents[1]))
-    return not ours or "__len__" in str(error)
+    return not ours or "__len__" in words(error)
 
 
 def _sampled(

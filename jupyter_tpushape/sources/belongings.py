@@ -27,6 +27,8 @@ from .others import at_work, is_users
 
 # A program that holds more than this is looked at in part.
 MOST = 20_000
+# Bytes of an array whose numbers are given back: a layer's own counts and statistics, and no data.
+SMALL = 1 << 16
 # How much of what is reached is looked after: of what a function holds that a trace calls; of what one holds that data calls; of an object.
 _CALLED, _HELD, _OWN = range(3)
 _CONTAINERS = (list, dict, set, deque)
@@ -72,6 +74,10 @@ class Belongings:
         return lost
 
     def _take(self, obj: Any, care: int) -> None:
+        if care == _OWN and isinstance(obj, np.ndarray) and id(obj) not in self._seen and obj.nbytes <= SMALL:
+            self._seen.add(id(obj))
+            self._back.append(_written(obj))
+            return
         if isinstance(obj, _STILL) or id(obj) in self._seen:
             return
         self._seen.add(id(obj))
@@ -93,6 +99,9 @@ class Belongings:
             if care and isinstance(obj, _CONTAINERS):
                 self._back.append(_refilled(obj, taken=care == _HELD))
             self._pending += [(value, care) for value in (list(obj.values()) if isinstance(obj, dict) else list(obj))]
+        elif care and _slots(type(obj)):
+            self._back.append(_slotted(obj))
+            self._pending += [(getattr(obj, name), care) for name in _slots(type(obj)) if hasattr(obj, name)]
         elif _is_plain(obj) or (care and _is_source(obj)):
             if care:
                 self._back.append(_attributes(obj))
@@ -118,8 +127,23 @@ def _roots(root: Any) -> Iterator[tuple[Any, int]]:
         elif is_users(_file_of(type(layer))):
             # Attributes of a layer are given back elsewhere; here what stands behind them.
             yield from ((value, _OWN) for value in list(vars(layer).values()) if not isinstance(value, _CONTAINERS))
+            yield from ((method, _HELD) for method in _methods(type(layer)))
+    yield from ((function, _HELD) for function in _each(getattr(root, "loss", None)))
     if isinstance(root, (tuple, list, dict)):
         yield root, _CALLED
+
+
+def _methods(kind: type) -> Iterator[types.FunctionType]:
+    """The functions of a class that the user has written."""
+    for base in kind.__mro__:
+        if is_users(_file_of(base)):
+            yield from (value for value in list(vars(base).values()) if isinstance(value, types.FunctionType))
+
+
+def _each(losses: Any) -> Iterator[types.FunctionType]:
+    """The functions among what a model was compiled with."""
+    many = losses.values() if isinstance(losses, dict) else losses if isinstance(losses, (list, tuple)) else (losses,)
+    yield from (one for one in many if isinstance(one, types.FunctionType))
 
 
 def _functions_of(dataset: Any) -> Iterator[Any]:
@@ -278,6 +302,36 @@ def _refilled(obj: Any, taken: bool) -> Callable[[], None]:
         elif len(obj) != len(held) or any(one is not other for one, other in zip(obj, held, strict=True)):
             obj.clear()
             obj.extend(held)
+
+    return back
+
+
+def _written(array: np.ndarray) -> Callable[[], None]:
+    held = array.copy()
+
+    def back() -> None:
+        if array.flags.writeable and array.tobytes() != held.tobytes():
+            array[...] = held
+
+    return back
+
+
+def _slots(kind: type) -> list[str]:
+    """Attributes of objects of a user's class that has no ``__dict__``."""
+    if kind.__dictoffset__ or not is_users(_file_of(kind)):
+        return []
+    return [name for base in kind.__mro__ for name in vars(base) if isinstance(vars(base)[name], types.MemberDescriptorType)]
+
+
+def _slotted(obj: Any) -> Callable[[], None]:
+    held = {name: getattr(obj, name) for name in _slots(type(obj)) if hasattr(obj, name)}
+
+    def back() -> None:
+        for name in _slots(type(obj)):
+            if name in held:
+                object.__setattr__(obj, name, held[name])
+            elif hasattr(obj, name):
+                object.__delattr__(obj, name)
 
     return back
 

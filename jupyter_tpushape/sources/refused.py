@@ -31,7 +31,7 @@ def _kind(value: Any) -> str:
 
 
 def _texts(value: np.ndarray) -> bool:
-    return value.size > 0 and all(isinstance(item, str) for item in value.flat)
+    return value.size > 0 and all(isinstance(item, str) for item in value.reshape(-1))
 
 
 def objects(value: Any) -> bool:
@@ -116,13 +116,13 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
 
 def _rows_of_ids(value: np.ndarray) -> bool:
     """Whether each row is a list of integers."""
-    rows = [np.asarray(list(row)) for row in list(value.flat[:64]) if isinstance(row, (list, tuple, np.ndarray))]
+    rows = [np.asarray(list(row)) for row in list(value.reshape(-1)[:64]) if isinstance(row, (list, tuple, np.ndarray))]
     return bool(rows) and value.ndim == 1 and len(rows) == len(value[:64]) and all(row.ndim == 1 and row.dtype.kind in "iu" for row in rows)
 
 
 def _objects(value: np.ndarray, name: str) -> str:
     """The kind of objects in an array, and what to do."""
-    items = list(value.flat[:1000])
+    items = list(value.reshape(-1)[:1000])
     if items and all(isinstance(item, (bool, int, float, complex, np.number, np.bool_)) for item in items):
         return f", although all of them are numbers: use {name}.astype('float32')"
     if any(isinstance(item, (list, tuple, np.ndarray)) for item in items):

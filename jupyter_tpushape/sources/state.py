@@ -20,9 +20,13 @@ def _tensorflow() -> Iterator[Callable[[], None]]:
     generator = getattr(current, "_rng", None)
     if current is not None and isinstance(generator, random.Random):
         seed, held = getattr(current, "_seed", None), generator.getstate()
+        # A kernel is kept for each op seed and goes on where it was. With seeds of their own, the functions that are called
+        # meanwhile draw from other kernels than the program that comes afterwards.
+        generator.seed(generator.getrandbits(128))
 
         def restore() -> None:
-            current._seed = seed
+            # A function that sets the global seed puts another generator in the place of this one.
+            current._seed, current._rng = seed, generator
             generator.setstate(held)
 
         yield restore

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..flow import Edge, Failure, Flow, KeyPath, Node, Replica, Shape, Spec
 from ..flow.paths import show, to_wire
+from ..flow.text import words
 from .config import size_arguments
 from .doors import Feeds
 from .families import layer_family, op_family
@@ -175,7 +176,7 @@ def failure(error: BaseException, where: str, inner: str = "") -> Failure:
 
 def clean_message(error: BaseException) -> str:
     """The exception's message without argument dumps and traceback text."""
-    text = f"it ends the program with SystemExit({error.code!r})" if isinstance(error, SystemExit) else str(error)
+    text = f"it ends the program with SystemExit({error.code!r})" if isinstance(error, SystemExit) else words(error)
     for mark in ("\n\nArguments received by", "\n\nCall arguments received by", "\nArguments received by"):
         text = text.split(mark, maxsplit=1)[0]
     if "in user code:" in text:

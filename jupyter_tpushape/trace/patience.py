@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from ..flow.text import words
+
 SECONDS = 120.0
 # A loop that catches every Exception is told again, and at last by what it does not catch.
 AGAIN, POLITE = 0.5, 4
@@ -35,7 +37,7 @@ class TimeUp(TimeoutError):
 
 def timed_out(error: BaseException | None) -> bool:
     """Whether this came of the time limit, also where a framework put it in other words."""
-    return isinstance(error, TimeUp) or (error is not None and ADVICE in str(error))
+    return isinstance(error, TimeUp) or (error is not None and ADVICE in words(error))
 
 
 def late(error: BaseException) -> BaseException | None:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from ..flow import Spec
+from ..flow.text import words
 from .framework import Framework
 from .locations import Place, Span, is_user_file
 
@@ -130,7 +131,7 @@ def _innermost(error: BaseException) -> tuple[FrameType, Place] | None:
             found = frame, place
             outer.append(code.co_filename)
         elif _GENERATED in code.co_filename:
-            lines = [match for match in _CONVERTED.findall(str(error)) if is_user_file(match[0])]
+            lines = [match for match in _CONVERTED.findall(words(error)) if is_user_file(match[0])]
             if lines:
                 file, line = lines[-1][0], int(lines[-1][1])
                 found = frame, Place(_own_file(frame, line) or _running(outer, file, line), line)
