@@ -156,6 +156,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "layer-rank": (
         batching.batch_once,
         entry.declare_wanted,
+        layers.steps_for_attention,
         layers.end_sequence,
         layers.without_time,
         layers.sequences_upstream,
@@ -174,7 +175,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         operations.other_axis,
         operations.leave_out,
     ),
-    "layer-axis": (layers.project_before,),
+    "layer-axis": (calls.other_layer, layers.project_before),
     "merge-shapes": (
         joined.exchange_query,
         joined.exchange_skips,
@@ -254,7 +255,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "return-sequences": (heads.last_step, heads.pool_steps, heads.flatten_cause),
     "missing-flatten": (embedded.flat_factors, heads.last_frame, heads.flatten_cause, heads.flat_head),
     "integer-labels": (labels.sparse_loss, labels.one_hot_labels),
-    "one-hot-labels": (labels.dense_loss, labels.label_numbers),
+    "one-hot-labels": (labels.dense_loss, labels.marked_loss, labels.label_numbers),
     "output-units": (
         labels.one_channel,
         written.written_side,
@@ -264,6 +265,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         heads.append_head,
     ),
     "label-rank": (
+        labels.encoded_once,
         heads.unfolded,
         heads.last_frame,
         labels.label_numbers_binary,

@@ -15,6 +15,7 @@ from ..examine.evidence import Evidence
 from ..flow import Flow, KeyPath, Node, Shape, elements, show_shape
 from ..flow.observed import around, keeps, passes
 from ..rules.compared import kind_of
+from ..rules.upstream import takes_one
 from ..rules.words import axes_of
 from .edits import Edit, InsertLayer, LayerConfig, ReplaceLayer, Transform
 
@@ -218,6 +219,18 @@ def _rows(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
         yield "Is row i of each array the same sample? Only then is it safe to drop the rows after the end of the shortest array."
 
 
+def _taken(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """One value of many, made a vector of one."""
+    if not isinstance(edit, InsertLayer) or edit.layer_class != "Reshape" or set(edit.config.get("target_shape", ())) != {1}:
+        return
+    node = next((item for item in before.flow.nodes if item.name == edit.target), None)
+    for edge in before.flow.into(node.id) if node is not None and edit.position == "before" else ():
+        giver = before.flow.node(edge.source)
+        given = next((one.spec.shape for one in before.flow.into(giver.id)), None)
+        if takes_one(before.flow, giver) and given and len(given) == 2:
+            yield f"Should {edit.target} read one value per sample? {giver.name} makes one of the {given[-1]} that it receives."
+
+
 def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
     if isinstance(edit, ReplaceLayer) and edit.layer_class == "Identity":
         node = next((item for item in before.flow.nodes if item.name == edit.target), None)
@@ -227,4 +240,4 @@ def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questio
         yield f"Do you need {edit.target}? The program runs without it, but its computation is lost."
 
 
-_CHECKS: tuple[Check, ...] = (_classes, _numbers, _merges, _scrambled, _projected, _folded, _pooled, _rows, _left_out)
+_CHECKS: tuple[Check, ...] = (_classes, _numbers, _merges, _scrambled, _projected, _folded, _pooled, _rows, _taken, _left_out)

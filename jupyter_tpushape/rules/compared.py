@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Node, Shape, elements
-from ..trace.axes import RECURRENT
+from ..flow import Edge, KeyPath, Node, Shape, elements
+from ..flow.paths import flatten
+from ..sources.stats import stats_of
+from ..trace.axes import recurs
 from .upstream import ancestors
 
 
@@ -54,12 +56,22 @@ def cut_sequence(evidence: Evidence, y: Shape, predictions: Edge) -> Node | None
     """The recurrent layer upstream that returns only its last step, if the labels have one value for each of its steps."""
     source = evidence.flow.node(predictions.source)
     for node in [source, *ancestors(evidence, source.id)]:
-        if node.op in RECURRENT:
+        if recurs(node):
             given = next((edge.spec.shape for edge in evidence.flow.into(node.id) if edge.label not in ("mask", "initial_state")), None)
             returns = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
-            steps = given is not None and returns is not None and len(given) == 3 and len(returns) == 2 and given[1] == y[1] and y[1] != 1
-            return node if steps else None
+            cut = given is not None and returns is not None and len(given) == len(returns) + 1 > 2
+            return node if cut and given is not None and given[1] in (y[1], None) and y[1] != 1 else None
     return None
+
+
+def encoded_twice(evidence: Evidence, path: KeyPath | None) -> bool:
+    """Whether the observed labels are one-hot vectors of the values, 0 and 1, of one-hot vectors."""
+    sampled = getattr(evidence.sample, "sampled", ())
+    seen = [value for _, labels, _ in sampled for at, value in flatten(labels, "y") if at == path]
+    if not seen or any(value.ndim < 3 for value in seen):
+        return False
+    outer, inner = stats_of(seen), stats_of([value.argmax(-1) for value in seen])
+    return bool(outer and inner and outer.one_hot and inner.one_hot)
 
 
 def met_whole(evidence: Evidence, y: Shape, p: Shape) -> bool:

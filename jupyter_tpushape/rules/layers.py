@@ -21,8 +21,10 @@ from ..examine.heard import (
 )
 from ..examine.heard_contracts import HeardArrays
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
-from ..graph import Cause, cause, odd, resized, unlike, value, written
+from ..graph import resized, written
+from ..trace.axes import recurs
 from ..trace.locations import location
+from .branches import merge_shapes, size_cause
 from .contracts import CONTRACTS, Break
 from .encodings import behind_code
 from .entry import entry
@@ -30,14 +32,11 @@ from .facts.contracts import States
 from .facts.data import Unfilled
 from .facts.layers import (
     ArraysApart,
-    Branch,
-    Exchanged,
     LayerRaised,
     LineRaised,
     OperationRaised,
     TooDeep,
     UnknownAxis,
-    UnlikeBranches,
     WindowTooLarge,
     WrongCount,
     WrongMask,
@@ -53,8 +52,8 @@ from .reasons import reason
 from .registry import check, fallback, rule
 from .saved_models import finding_of as saved_model_finding
 from .tpu_setup import told as set_up_finding
-from .upstream import lost_batch
-from .words import MERGES, axes_of, blamed, givers
+from .upstream import lost_batch, without_steps
+from .words import ATTENTIONS, MERGES, axes_of, blamed, givers
 
 _SOURCE = "Keras' input checks and TensorFlow's shape inference, applied to the recorded inputs"
 
@@ -85,16 +84,6 @@ def build():
 def data():
     return np.zeros((4, 3), "float32"), None
 """,
-)  # fmt: skip
-_merge = """
-def build():
-    i = keras.Input((8, 8, 3)); a = L.Conv2D(4, 3, padding="same")(i); b = %s; return keras.Model(i, L.Add()([a, b]))
-def data():
-    return np.zeros((4, 8, 8, 3), "float32"), None
-"""
-MERGE = rule(
-    "merge-shapes", "Merged branches have different shapes", severity="error", source=_SOURCE,
-    fails=_merge % "L.MaxPooling2D()(a)", passes=_merge % "L.Conv2D(4, 1)(i)",
 )  # fmt: skip
 _reshape = _pair("L.Reshape((5, 5))", "L.Reshape((8, 24))")
 RESHAPE = rule(
@@ -167,8 +156,6 @@ def build():
 """,
 )
 
-_ATTENTION = ("MultiHeadAttention", "Attention", "AdditiveAttention", "GroupQueryAttention", "GroupedQueryAttention")
-
 
 @fallback
 def unexplained(evidence: Evidence) -> Iterator[Finding]:
@@ -231,7 +218,7 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
         apart = contract(Break(evidence, node, edges, shape))
         if apart is not None:
             return Finding.of(apart[0], "error", apart[1])
-    for explain in (_wrong_rank, _wrong_axis, _merge_shapes, _reshape_size, _window_size, _unknown_axis, _attention_shapes):
+    for explain in (_wrong_rank, _wrong_axis, merge_shapes, _reshape_size, _window_size, _unknown_axis, _attention_shapes):
         found = explain(evidence, node, edges, shape)
         if found is not None:
             return Finding.of(found[0], "error", found[1])
@@ -242,7 +229,7 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
         shapes = tuple(shape for shape in shapes if shape != ()) if len(shapes) > 2 else shapes  # without the axis of a concatenation
         # The shape that a reshape is given is a tensor too.
         shapes = shapes[:1] if node.op == "Reshape" else shapes
-        why, cause = reason(evidence, node), _size_cause(evidence, node, edges)
+        why, cause = reason(evidence, node), size_cause(evidence, node, edges)
         return Finding.of(OPERATION.id, "error", OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=why, cause=cause))
     inside = hear(node.failure, HeardOperation)
     if inside is not None:
@@ -278,15 +265,25 @@ def _wrong_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape 
         return None
     batchings = getattr(evidence.sample, "batchings", 0) if got > wanted else 0
     lost = lost_batch(evidence, edges)
+    giver = evidence.flow.node(edges[0].source) if edges else None
     return RANK.id, WrongRank(
-        Who.of(node), wanted, got, shape, givers(evidence.flow, edges), bound, *lost, batchings if batchings > 1 else 0
+        Who.of(node),
+        wanted,
+        got,
+        shape,
+        givers(evidence.flow, edges),
+        bound,
+        *lost,
+        batched=batchings if batchings > 1 else 0,
+        attention=giver.name if giver is not None and got < wanted and without_steps(evidence.flow, giver) else "",
+        returns=giver.name if giver is not None and got > wanted and recurs(giver) else "",
     )
 
 
 def _wrong_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
     said = hear(node.failure, HeardWidth)
     wanted = said.wanted if said is not None else None
-    if wanted is None and node.kind == "layer" and node.op not in MERGES and node.op not in _ATTENTION and shape:
+    if wanted is None and node.kind == "layer" and node.op not in MERGES and node.op not in ATTENTIONS and shape:
         equal, kernel = hear(node.failure, HeardUnequal), _kernel(evidence, node)
         if (
             equal is not None
@@ -299,7 +296,11 @@ def _wrong_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape 
     if wanted is None or not shape:
         return None
     last = evidence.origins.of(edges[0])[-1:] if edges else ()
-    return AXIS.id, WrongWidth(Who.of(node), wanted, shape, givers(evidence.flow, edges), resized(last[0], wanted) if last else None)
+    cause = resized(last[0], wanted) if last else None
+    before = next((item for item in evidence.flow.nodes if item.name == node.name and item.id != node.id and item.op == node.op), None)
+    return AXIS.id, WrongWidth(
+        Who.of(node), wanted, shape, givers(evidence.flow, edges), cause, Who.of(before) if before is not None else None
+    )
 
 
 def _kernel(evidence: Evidence, node: Node) -> Shape | None:
@@ -310,78 +311,6 @@ def _kernel(evidence: Evidence, node: Node) -> Shape | None:
                 if weight.name.endswith("kernel") and weight.shape and len(weight.shape) > 1:
                     return weight.shape
     return None
-
-
-def _merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
-    if node.op not in MERGES or len(edges) < 2:
-        return None
-    branches = tuple(Branch(Who.of(evidence.flow.node(edge.source)), edge.spec.shape) for edge in edges)
-    axis = int(node.config.get("axis", -1)) if node.op == "Concatenate" else None
-    strange, why = _odd_branch(evidence, edges, axis)
-    asked = _asked(evidence, edges)
-    if asked is not None:
-        return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, asked=asked)
-    return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, why, _made_of(evidence, edges, axis) if why is None else ())
-
-
-def _size_cause(evidence: Evidence, node: Node, edges: list[Edge]) -> Cause | None:
-    """Why the sizes of tensors of one rank, which an operation combines, differ."""
-    tensors = [edge for edge in edges if edge.spec.shape and len(edge.spec.shape) > 2]
-    if (
-        len(tensors) < 2
-        or len({len(edge.spec.shape or ()) for edge in tensors}) > 1
-        or node.op.startswith(("MatMul", "BatchMatMul", "Einsum"))
-    ):
-        return None
-    return _odd_branch(evidence, tensors, -1 if node.op.lower().startswith("concat") else None)[1]
-
-
-def _odd_branch(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple[int, Cause | None]:
-    """Which branch differs and why: its rank differs from most others, or its size differs at the first axis that can be explained."""
-    sizes = [evidence.origins.of(edge) for edge in edges]
-    ranks = [len(one) for one in sizes]
-    if len(set(ranks)) > 1:
-        usual = max(ranks, key=ranks.count)
-        return next(i for i, rank in enumerate(ranks) if rank != usual or (ranks.count(usual) == 1 and i)), None
-    for axis in range(1, ranks[0]):
-        here = [one[axis] for one in sizes]
-        strange = odd(here) if joined is None or axis != joined % len(sizes[0]) else None
-        if strange is not None:
-            other = next(size for i, size in enumerate(here) if i != strange)
-            return strange, cause(here[strange], other)
-
-    def apart(one: Edge) -> list[int | None]:
-        shape = list(one.spec.shape or ())
-        return [n for i, n in enumerate(shape) if joined is None or i != joined % len(shape)]
-
-    first = next((i for i, edge in enumerate(edges) if apart(edge) != apart(edges[0])), 1)
-    ways = ([one[axis] for one in sizes] for axis in range(1, ranks[0]) if joined is None or axis != joined % ranks[0])
-    return first, next((found for here in ways if len({value(size) for size in here}) > 1 and (found := unlike(here))), None)
-
-
-def _asked(evidence: Evidence, edges: list[Edge]) -> Exchanged | None:
-    """An attention whose output has the steps of its query, if the other branch has the steps of its value."""
-    for here, other in (edges, edges[::-1]) if len(edges) == 2 else ():
-        node, shape, its = evidence.flow.node(here.source), here.spec.shape or (), other.spec.shape or ()
-        parts = [edge for edge in evidence.flow.into(node.id) if edge.label in ("", "query", "value", "key") and edge.spec.shape]
-        if node.family != "attention" or len(parts) < 2 or len(shape) < 3 or len(its) < 3 or shape[1] == its[1]:
-            continue
-        (query, steps), (source, theirs) = ((evidence.flow.node(one.source).name, (one.spec.shape or ())[1:2]) for one in parts[:2])
-        if shape[1] is not None and its[1] is not None and steps == shape[1:2] and theirs == its[1:2]:
-            return Exchanged(Who.of(node), query, source, shape[1], its[1])
-    return None
-
-
-def _made_of(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple[str, ...]:
-    """Where the differing sizes come from, if arguments or folded axes show it: ``flatten: 4 × 100``."""
-    sizes = [evidence.origins.of(edge) for edge in edges]
-    if len({len(one) for one in sizes}) != 1:
-        return ()
-    for axis in range(1, len(sizes[0])):
-        here = [one[axis] for one in sizes]
-        if len({value(size) for size in here}) > 1 and (joined is None or axis != joined % len(sizes[0])):
-            return tuple(dict.fromkeys(filter(None, map(written, here))))
-    return ()
 
 
 def _reshape_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
@@ -415,7 +344,7 @@ def _unknown_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
 
 
 def _attention_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:
-    if node.op not in _ATTENTION or node.failure is None:
+    if node.op not in ATTENTIONS or node.failure is None:
         return None
     handed = [one for one in evidence.given if one.label != "mask"] or [Given(edge.label, edge.spec, None) for edge in edges]
     parts = {one.label or f"input {i + 1}": one.spec.shape for i, one in enumerate(handed)}

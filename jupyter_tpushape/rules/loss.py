@@ -12,7 +12,19 @@ from ..flow import Edge, Fact, Finding, KeyPath, Node, Shape, Spec, Who, element
 from ..flow.paths import show
 from ..graph import cause, instead, written
 from .calls import VECTOR, vector_added
-from .compared import as_they_are, class_labels, cut_sequence, ends, folder, kind_of, met_whole, of_sequences, sizes_met, widths_met
+from .compared import (
+    as_they_are,
+    class_labels,
+    cut_sequence,
+    encoded_twice,
+    ends,
+    folder,
+    kind_of,
+    met_whole,
+    of_sequences,
+    sizes_met,
+    widths_met,
+)
 from .compiled import METRIC_LABELS, OUTPUTS, metric_reads, outputs_apart
 from .contracts import dtypes_in_loss
 from .facts.compiled import ColourMasks, TextLabels
@@ -224,9 +236,10 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
             kind == "custom" and not (y == p[:-1] and p[-1] == 1) and (y == p[:-1] or not as_they_are(evidence, node, y, p))
         ):
             folded = folder(evidence, y, p, predictions)
+            twice = y[:-1] == p and encoded_twice(evidence, evidence.carried(labels))
             return (
                 RANK.id,
-                LabelRank(loss.name, y, p, node.failure.said, Who.of(folded) if folded is not None else None),
+                LabelRank(loss.name, y, p, node.failure.said, Who.of(folded) if folded is not None else None, twice),
                 ((folded.id,) if folded is not None else ()),
             )
     name = loss.name if loss.kind in ("loss", "metric") else node.name
@@ -293,7 +306,9 @@ def _last_only(
 ) -> Explained | None:
     """One label per step, but a recurrent layer that returns only its last step."""
     steps = (
-        (len(y) == len(p) == 2 and kind == "sparse" and integer) or (len(y) == len(p) + 1 and y[-1] != 1) or (len(y) == 3 and len(p) == 2)
+        (len(y) == len(p) == 2 and kind == "sparse" and integer)
+        or (len(y) == len(p) + 1 and (y[-1] != 1 or len(p) > 3))
+        or (len(y) == 3 and len(p) == 2)
     )
     node = cut_sequence(evidence, y, predictions) if steps and len(y) > 1 else None
     return None if node is None else (LAST_ONLY.id, LastStepOnly(Who.of(node), p, y), (node.id,))

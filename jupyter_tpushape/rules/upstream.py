@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Node
+from ..flow import Edge, Flow, Node
+from ..flow.observed import around
 from ..trace.axes import RECURRENT
 from .facts.loss import Through
 from .saved_models import LAYERS as SAVED_MODELS
-from .words import axes_of
+from .words import ATTENTIONS, SLICES, axes_of
 
 
 def ancestors(evidence: Evidence, start: str, rank: int = 0) -> Iterator[Node]:
@@ -56,6 +57,19 @@ def outer_product(evidence: Evidence, node: Node) -> bool:
         and all(len(shape) == 3 and shape[1] == 1 and shape[2] != 1 for shape in given)
         and any(shape is not None and shape[1:] == (given[0][2], given[1][2]) for shape in made)
     )
+
+
+def takes_one(flow: Flow, node: Node) -> bool:
+    """Whether an index, or a function that can be one, leaves out an axis of the tensor that it receives."""
+    given, made = around(flow, node)
+    index = node.op == "Lambda" or (node.kind == "op" and node.op.lower() in SLICES)
+    return index and len(given) == 1 and bool(made) and all(len(shape) == len(given[0]) - 1 for shape in made)
+
+
+def without_steps(flow: Flow, node: Node) -> list[Node]:
+    """The nodes that give an attention a vector per sample, where it expects a sequence of them."""
+    edges = [edge for edge in flow.into(node.id) if edge.label in ("", "query", "value", "key")] if node.op in ATTENTIONS else []
+    return [flow.node(edge.source) for edge in edges if edge.spec.shape and len(edge.spec.shape) == 2]
 
 
 def lost_batch(evidence: Evidence, edges: list[Edge]) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from ..trace.axes import GRID, RECURRENT, SEQUENCE, SPATIAL
 _MOVING_PICTURES = ("batch", "time", "height", "width", "channels")
 # Operations that slice a tensor, by their names in lower case.
 SLICES = ("stridedslice", "slice", "getitem")
+ATTENTIONS = frozenset({"MultiHeadAttention", "Attention", "AdditiveAttention", "GroupQueryAttention", "GroupedQueryAttention"})
 MERGES = frozenset({"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot"})
 
 

@@ -117,17 +117,18 @@ def too_many_parts(sample: Sample, element: Any) -> None:
 
 
 def rows_of(dataset: Any) -> int | None:
-    """Rows that go into the last ``batch()`` of one pass; ``None`` where they are endless, unknown or dropped to fit."""
+    """Rows that go into the last ``batch()`` of one pass; ``None`` where they are endless or unknown, or some are dropped."""
     current = dataset
     while op_name(current) in KEEPS_BATCHES and len(inputs_of(current)) == 1:
         current = inputs_of(current)[0]
-    if op_name(current) not in ("batch", "padded_batch") or plain(getattr(current, "_drop_remainder", True)):
+    if op_name(current) not in ("batch", "padded_batch"):
         return None
     try:
         rows = int(inputs_of(current)[0].cardinality().numpy())
+        dropped = bool(plain(getattr(current, "_drop_remainder", True)) and rows % int(plain(current._batch_size)))
     except Exception:
         return None
-    return rows if rows >= 0 else None
+    return rows if rows >= 0 and not dropped else None
 
 
 _WRAPPED = {

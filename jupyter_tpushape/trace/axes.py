@@ -32,6 +32,11 @@ SPATIAL = (
 RECURRENT = frozenset({"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "CuDNNLSTM", "CuDNNGRU"})
 
 
+def recurs(node: Node) -> bool:
+    """Whether a layer goes over the steps of a sequence, of vectors or of frames, and may return them all."""
+    return node.op in RECURRENT or node.op.startswith("ConvLSTM")
+
+
 def name_axes(flow: Flow) -> None:
     """Gives every edge's spec the names of its axes, as far as they are known."""
     nodes = {node.id: node for node in flow.nodes}

@@ -7,6 +7,8 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...flow import Edit, Finding, KeyPath, show_shape
 from ...flow.paths import flatten, show
+from ...rules.facts.layers import OperationRaised
+from ...rules.facts.reasons import WholeOnly
 from .edits import Made, where
 from .entry import declaration
 
@@ -65,12 +67,16 @@ def whole_graph(evidence: Evidence, finding: Finding) -> Made:
     """All rows in one batch, where an input has one number for each row: an adjacency matrix belongs to the whole graph."""
     sample = evidence.sample
     rows = getattr(sample, "rows", None)
-    across = [path for path, spec in evidence.x if spec.shape and len(spec.shape) > 1 and spec.shape[1] == rows]
-    if rows and across and len(evidence.x) > 1 and getattr(sample, "batch", None) != rows:
+    across = [
+        show(path) for path, spec in evidence.x if len(evidence.x) > 1 and spec.shape and len(spec.shape) > 1 and spec.shape[1] == rows
+    ]
+    if isinstance(finding.fact, OperationRaised) and isinstance(finding.fact.reason, WholeOnly):
+        across.append(f"The {rows} × {rows} matrix")
+    if rows and across and getattr(sample, "batch", None) != rows:
         yield (
             f"Feed all {rows} rows in one batch",
             [Edit("batching", "data", {"batch": rows, "drop_remainder": False})],
-            f"{show(across[0])} has one value per row, so do not shuffle or split the data.",
+            f"{across[0]} has one value per row, so do not shuffle or split the data.",
         )
 
 

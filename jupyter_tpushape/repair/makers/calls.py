@@ -8,9 +8,10 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.calls import NotCalled
 from ...rules.facts.contracts import CallMisfit, KeysUnpacked
+from ...rules.facts.layers import WrongWidth
 from ..text.source import nodes
 from .edits import Made
-from .line import called, lines_at, lines_of
+from .line import Line, called, lines_at, lines_of
 
 
 def call_layer(evidence: Evidence, finding: Finding) -> Made:
@@ -33,6 +34,35 @@ def call_layer(evidence: Evidence, finding: Finding) -> Made:
             [line.edit(call, f"{ast.unparse(call.func)}({rest})({tensor})").value],
             "A layer is created with its settings and then called on its input.",
         )
+
+
+def other_layer(evidence: Evidence, finding: Finding) -> Made:
+    """A layer that was made and never called, in place of one of its class that is called a second time."""
+    fact, node = finding.fact, evidence.failed
+    if not isinstance(fact, WrongWidth) or fact.before is None or node is None:
+        return
+    for line in lines_at(evidence, node.called):
+        used = line.node.func if isinstance(line.node, ast.Call) else None
+        if not isinstance(used, (ast.Name, ast.Attribute)):
+            continue
+        place = _class_of(line) if isinstance(used, ast.Attribute) else line.scope
+        made = {ast.unparse(item.targets[0]): item.value for item in nodes(place, ast.Assign) if isinstance(item.value, ast.Call)}
+        loaded = [ast.unparse(item) for item in nodes(place, (ast.Name, ast.Attribute)) if isinstance(item.ctx, ast.Load)]
+        if called(made.get(ast.unparse(used))) != node.op:
+            continue
+        for name, call in made.items():
+            if called(call) == node.op and name not in loaded:
+                yield (
+                    f"Call {name} instead of {ast.unparse(used)} at line {used.lineno}",
+                    [line.edit(used, name).value],
+                    f"{name} is created but never called.",
+                )
+
+
+def _class_of(line: Line) -> ast.AST:
+    """The class around a line, else its function."""
+    around = [item for item in nodes(line.source.tree, ast.ClassDef) if item.lineno <= line.raised.line <= (item.end_lineno or 0)]
+    return max(around, key=lambda item: item.lineno, default=line.scope)
 
 
 def looked_up(evidence: Evidence, finding: Finding) -> Made:

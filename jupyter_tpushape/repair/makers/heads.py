@@ -11,7 +11,8 @@ from ...rules.compared import kind_of
 from ...rules.facts.loss import Crosswise, LabelRank, OutOfRange
 from ...rules.upstream import cause_of_axes
 from ...rules.words import axes_of
-from ...trace.axes import RECURRENT
+from ...trace.axes import RECURRENT, recurs
+from ..edits import WrapLayer
 from .edits import Made, append, configure, given, insert, known, upstream
 from .ends import ends_of, head_of, highest_of, loss_node, several, snake
 
@@ -83,12 +84,16 @@ def unfolded(evidence: Evidence, finding: Finding) -> Made:
 def whole_sequence(evidence: Evidence, finding: Finding) -> Made:
     """return_sequences=True at the layer that gives only its last step."""
     node = evidence.flow.node(finding.nodes[0])
-    if node.op in RECURRENT and not node.config.get("return_sequences"):
-        yield (
-            f"Return the whole sequence: set return_sequences=True on {node.name}",
-            [configure(node.name, return_sequences=True)],
-            "Per-step labels need per-step outputs.",
-        )
+    if node.config.get("return_sequences") or not recurs(node):
+        return
+    reached = _below(evidence, node)
+    frames = [item.name for item in evidence.flow.nodes if item.id in reached and item.kind == "layer" and len(axes_of(item.op)) > 3]
+    yield (
+        f"Return the whole sequence: set return_sequences=True on {node.name}"
+        + (f", and apply {' and '.join(frames)} to each frame with TimeDistributed" if frames else ""),
+        [configure(node.name, return_sequences=True), *(WrapLayer(name, "TimeDistributed").value for name in frames)],
+        "Per-step labels need per-step outputs.",
+    )
 
 
 def _cause(evidence: Evidence, finding: Finding) -> tuple[Node, Edge, str] | None:

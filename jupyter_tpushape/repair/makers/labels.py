@@ -14,10 +14,10 @@ from ...flow.paths import flatten, show
 from ...rules.compared import class_labels, kind_of
 from ...rules.facts.compiled import WrongNumber
 from ...rules.facts.layers import OperationRaised
-from ...rules.facts.loss import GridApart, RowsOfValues, SingleValues
+from ...rules.facts.loss import GridApart, LabelRank, RowsOfValues, SingleValues
 from ..edits import Listed
 from .edits import Made, configure, where
-from .ends import ends_of, highest_of, label_key, loss_node, several, snake
+from .ends import ends_of, head_of, highest_of, label_key, loss_node, several, snake
 
 
 def _twin(evidence: Evidence, finding: Finding, table: dict[str, str]) -> Iterator[tuple[str, dict[str, Any], Node]]:
@@ -34,6 +34,7 @@ def _twin(evidence: Evidence, finding: Finding, table: dict[str, str]) -> Iterat
         yield table[plain], options, node
 
 
+_SPARSE = ("sparse_categorical_crossentropy",)
 _OF_CLASSES = ("categorical_crossentropy", "binary_crossentropy")
 
 
@@ -53,11 +54,30 @@ def dense_loss(evidence: Evidence, finding: Finding) -> Made:
     """The same loss for one-hot rows."""
     if several(evidence) or (isinstance(finding.fact, RowsOfValues) and finding.fact.values in ("marks", "numbers")):
         return
-    for name, options, node in _twin(evidence, finding, {"sparse_categorical_crossentropy": "categorical_crossentropy"}):
+    for name, options, node in _twin(evidence, finding, dict.fromkeys(_SPARSE, "categorical_crossentropy")):
         yield (
             f"Use {name}, which expects one-hot vectors",
             [Edit("loss", node.id, {"loss": name, "options": options, "was": "sparse_categorical_crossentropy"})],
             "Keeps the labels unchanged.",
+        )
+
+
+def marked_loss(evidence: Evidence, finding: Finding) -> Made:
+    """A loss for each class by itself, where a label marks several of them."""
+    fact = finding.fact
+    if several(evidence) or not isinstance(fact, RowsOfValues) or fact.values != "marks" or fact.labels != fact.predictions:
+        return
+    _, predictions = ends_of(evidence, finding)
+    head = head_of(evidence, evidence.flow.node(predictions.source)) if predictions is not None else None
+    for name, options, node in _twin(evidence, finding, dict.fromkeys(_SPARSE, "binary_crossentropy")):
+        other = head is not None and not options and head.config.get("activation") != "sigmoid"
+        yield (
+            f"Use {name}, which compares each class separately" + (f", and a sigmoid in {head.name}" if head is not None and other else ""),
+            [
+                Edit("loss", node.id, {"loss": name, "options": options, "was": snake(node.op)}),
+                *([configure(head.name, activation="sigmoid")] if head is not None and other else []),
+            ],
+            "Each sample can belong to several classes.",
         )
 
 
@@ -150,7 +170,8 @@ def next_steps(evidence: Evidence, finding: Finding) -> Made:
 
 def label_numbers(evidence: Evidence, finding: Finding) -> Made:
     """Rows become class numbers."""
-    if isinstance(finding.fact, RowsOfValues) and finding.fact.values not in ("", "one-hot"):
+    fact = finding.fact
+    if isinstance(fact, RowsOfValues) and fact.values not in ("", "one-hot"):
         return
     labels, _ = ends_of(evidence, finding)
     yield (
@@ -158,6 +179,18 @@ def label_numbers(evidence: Evidence, finding: Finding) -> Made:
         [Edit("label-transform", "y", {"op": "argmax", **label_key(evidence, labels)})],
         "Keeps the loss unchanged.",
     )
+
+
+def encoded_once(evidence: Evidence, finding: Finding) -> Made:
+    """One-hot vectors in place of those that were encoded once more."""
+    fact = finding.fact
+    if isinstance(fact, LabelRank) and fact.twice:
+        labels, _ = ends_of(evidence, finding)
+        yield (
+            "Undo the second one-hot encoding: argmax over the last axis",
+            [Edit("label-transform", "y", {"op": "argmax", **label_key(evidence, labels)})],
+            "The labels are then the one-hot vectors of the first one.",
+        )
 
 
 def one_channel(evidence: Evidence, finding: Finding) -> Made:

@@ -9,18 +9,15 @@ from ...examine.evidence import Evidence
 from ...flow import Edit, Finding, Node, Shape, show_shape
 from ...flow.observed import passes
 from ...rules.facts.calls import CodedIds, MadeAnew
-from ...rules.facts.layers import UnknownAxis, WrongWidth
+from ...rules.facts.layers import UnknownAxis, WrongRank, WrongWidth
 from ...rules.facts.mixing import AttentionOverBatch
-from ...rules.words import axes_of
-from ...trace.axes import RECURRENT
+from ...rules.upstream import takes_one, without_steps
+from ...rules.words import ATTENTIONS, axes_of
+from ...trace.axes import RECURRENT, recurs
 from ...trace.locations import file_of
 from ..edits import MadeOnce
 from .edits import Made, append, at, configure, failing, given, insert, insert_at_call, known, upstream
 from .line import is_own
-
-
-def _recurs(node: Node) -> bool:
-    return node.op in RECURRENT or "ConvLSTM" in node.op
 
 
 def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
@@ -30,7 +27,7 @@ def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
         return
     own = ""
     for above in upstream(evidence, node):
-        if own and (_recurs(above) or above.op == "Bidirectional") and len(given(evidence, above) or ()) == 3:
+        if own and recurs(above) and len(given(evidence, above) or ()) == 3:
             ends = not above.config.get("return_sequences") and all(len(e.spec.shape or ()) == 2 for e in evidence.flow.out_of(above.id))
             if ends:
                 yield (
@@ -39,7 +36,7 @@ def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
                     f"{own} can process a sequence, but {above.name} returns only its last step.",
                 )
             return
-        if _recurs(above) and len(given(evidence, above) or ()) == len(shape) + 1:
+        if recurs(above) and len(given(evidence, above) or ()) == len(shape) + 1:
             yield (
                 f"Return the whole sequence: set return_sequences=True on {above.name}",
                 [configure(above.name, return_sequences=True)],
@@ -55,7 +52,7 @@ def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
         if above.op == "Flatten" and node.op != "Dense":
             yield from _undo_flatten(node, above, given(evidence, above))
             return
-        if above.family == "own":
+        if above.family == "own" or takes_one(evidence.flow, above):
             own = above.name
         elif not passes(evidence.flow, above):
             return
@@ -63,12 +60,16 @@ def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
 
 def steps_for_attention(evidence: Evidence, finding: Finding) -> Made:
     """Steps for an attention that got none: from the recurrent layers in front of it; pooled behind it where one vector a sample is read."""
-    if not isinstance(finding.fact, AttentionOverBatch):
+    fact = finding.fact
+    if isinstance(fact, WrongRank) and fact.attention:
+        node = next(item for item in evidence.flow.nodes if item.name == fact.attention)
+    elif isinstance(fact, AttentionOverBatch):
+        node = evidence.flow.node(finding.nodes[0])
+    else:
         return
-    node = evidence.flow.node(finding.nodes[0])
-    givers = {edge.source for edge in evidence.flow.into(node.id)}
-    above = [evidence.flow.node(source) for source in sorted(givers)]
-    if not all((_recurs(one) or one.op == "Bidirectional") and not one.config.get("return_sequences") for one in above):
+    givers = {giver.id: giver for giver in without_steps(evidence.flow, node)}
+    above = [givers[name] for name in sorted(givers)]
+    if not above or not all(recurs(one) and not one.config.get("return_sequences") for one in above):
         return
     names = " and ".join(one.name for one in above)
     whole = [configure(one.name, return_sequences=True) for one in above]
@@ -83,9 +84,10 @@ def steps_for_attention(evidence: Evidence, finding: Finding) -> Made:
 def end_sequence(evidence: Evidence, finding: Finding) -> Made:
     """A layer that reads one frame or vector behind one that returns a sequence of them."""
     node, shape = failing(evidence)
-    wanted = len(axes_of(node.op))
+    fact = finding.fact
+    wanted = fact.wanted if isinstance(fact, WrongRank) and fact.bound != "min" else len(axes_of(node.op))
     for above in upstream(evidence, node):
-        if _recurs(above) and above.config.get("return_sequences") and shape and len(shape) == wanted + 1:
+        if recurs(above) and above.config.get("return_sequences") and shape and len(shape) == wanted + 1:
             yield (
                 f"Return only the last step: set return_sequences=False on {above.name}",
                 [configure(above.name, return_sequences=False)],
@@ -139,9 +141,6 @@ def attention_width(evidence: Evidence, finding: Finding) -> Made:
             )
 
 
-_ATTENTION = frozenset({"MultiHeadAttention", "GroupQueryAttention", "Attention", "AdditiveAttention"})
-
-
 def embed_ids(evidence: Evidence, finding: Finding) -> Made:
     """Ids go straight into a layer that reads a sequence of vectors: an Embedding in front of the first one."""
     if evidence.failed is None or len(evidence.x) != 1:
@@ -154,11 +153,11 @@ def embed_ids(evidence: Evidence, finding: Finding) -> Made:
     way = [evidence.failed, *upstream(evidence, evidence.failed)]
     for node in way:
         edges = [edge for edge in evidence.flow.into(node.id) if edge.label != "mask"]
-        reads = len(axes_of(node.op)) == 3 or node.op in _ATTENTION
+        reads = len(axes_of(node.op)) == 3 or node.op in ATTENTIONS
         if not reads or not edges or any(evidence.flow.node(edge.source).kind != "input" for edge in edges):
             continue
         edit, source = insert(node.name, "Embedding", input_dim=ids + 1, output_dim=8), evidence.flow.node(edges[0].source)
-        several = node.op in _ATTENTION or len(evidence.flow.out_of(source.id)) > 1
+        several = node.op in ATTENTIONS or len(evidence.flow.out_of(source.id)) > 1
         if several:
             edit = Edit(edit.kind, source.name, {**edit.detail, "position": "after", "readers": "all"})
         yield (

@@ -149,8 +149,10 @@ def short(node: ast.AST) -> str:
     return text if len(text) <= _SHORT else f"{text[: _SHORT - 3]}..."
 
 
-def called(call: ast.Call) -> str:
-    """The last part of the name of what is called."""
+def called(call: ast.Call | None) -> str:
+    """The last part of the name of what is called; ``""`` where nothing is."""
+    if call is None:
+        return ""
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 

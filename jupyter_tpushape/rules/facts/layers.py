@@ -18,7 +18,8 @@ class WrongRank(Fact, frozen=True):
     """``layer`` expects ``wanted`` dimensions (or at least or at most that many, see ``bound``) and receives ``shape``.
 
     ``lost``: custom code upstream whose output has no batch axis; ``ended``: a recurrent layer before that code which returns only its
-    last step. ``batched``: how many times the pipeline calls batch(), if more than once.
+    last step. ``batched``: how many times the pipeline calls batch(), if more than once. ``attention``: the attention before it that receives
+    a tensor without steps; ``returns``: the recurrent layer before it that returns a whole sequence.
     """
 
     layer: Who
@@ -30,6 +31,8 @@ class WrongRank(Fact, frozen=True):
     lost: str = ""
     ended: str = ""
     batched: int = 0
+    attention: str = ""
+    returns: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -61,6 +64,10 @@ class WrongRank(Fact, frozen=True):
                 else ""
             )
             return f"{self.lost} loses the batch axis: the first dimension of its output does not depend on the batch size.{last}"
+        if self.attention:
+            return f"{self.attention} receives a tensor without a time axis. Attention expects (batch, steps, features) and returns the steps of its query."
+        if self.returns and not names:
+            return f"{self.returns} returns its whole sequence, one vector per step."
         if self.layer.op in RECURRENT:
             return "A recurrent layer reads a sequence of vectors. " + (
                 "Choose which axis is time and reshape the others into features. Flatten or global pooling alone would leave no time axis."
@@ -75,13 +82,14 @@ class WrongRank(Fact, frozen=True):
 
 
 class WrongWidth(Fact, frozen=True):
-    """``layer`` was built for a last dimension of ``wanted``, but the last dimension of ``shape`` differs."""
+    """``layer`` was built for a last dimension of ``wanted``, but the last dimension of ``shape`` differs. ``before``: its earlier call."""
 
     layer: Who
     wanted: int
     shape: Shape
     givers: tuple[str, ...]
     cause: Cause | None = None
+    before: Who | None = None
 
     def message(self) -> str:
         source = listed(self.givers) or "its input"
@@ -89,9 +97,10 @@ class WrongWidth(Fact, frozen=True):
         return f"{named(self.layer)} was built for a last dimension of {self.wanted}, but {source} {has} {self.shape[-1]}."
 
     def why(self) -> str:
-        built = (
-            "Its weights were created earlier for a different size: in build(), by an earlier call, by loaded weights, or in another model."
-        )
+        if self.before is not None:
+            built = f"It is one layer with one set of weights, and an earlier call{placed(self.before)} created them for {self.wanted}."
+        else:
+            built = "Its weights were created earlier for a different size: in build(), by an earlier call, by loaded weights, or in another model."
         return f"{because(self.cause)} {built}".strip()
 
     def sides(self) -> Sides:

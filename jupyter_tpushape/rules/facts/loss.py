@@ -70,7 +70,7 @@ class LastStepOnly(Fact, frozen=True):
         )
 
     def why(self) -> str:
-        return "A recurrent layer returns one vector per sample. With return_sequences=True it returns one per step."
+        return "A recurrent layer returns only the output of its last step, unless return_sequences=True."
 
     def sides(self) -> Sides:
         return pair((*self.labels[:2], *self.predictions[1:]), self.predictions, names=False)
@@ -173,13 +173,18 @@ class WrongUnits(Fact, frozen=True):
 
 
 class LabelRank(Fact, frozen=True):
-    """Labels and predictions of different rank. ``folded``: a layer that folded an axis which the labels still have."""
+    """Labels and predictions of different rank.
+
+    ``folded``: a layer that folded an axis which the labels still have. ``twice``: the labels are one-hot vectors of the values of
+    one-hot vectors.
+    """
 
     loss: str
     labels: Shape
     predictions: Shape
     said: str
     folded: Who | None = None
+    twice: bool = False
 
     def message(self) -> str:
         return (
@@ -191,6 +196,8 @@ class LabelRank(Fact, frozen=True):
         if self.folded is not None:
             return f"{named(self.folded)} folds the {self.labels[1]} steps into one vector, but there is one label per step."
         row = self.labels[1:]
+        if self.twice:
+            return "The labels are one-hot encoded twice: the second encoding turned every 0 and 1 of the one-hot vectors into a vector of its own."
         if len(self.predictions) == 2 and len(row) == 2 and self.predictions[1] in row and None not in row:
             numbers = f"each label has {row[0]} × {row[1]} = {many(elements(row))}"
             return f"The model outputs {self.predictions[1]} values per sample, but {numbers}. The last layer must output that shape. The error: {self.said}"

@@ -1,0 +1,95 @@
+"""Tensors that are merged: which branch has another shape than the others, and where its size comes from."""
+
+from __future__ import annotations
+
+from ..examine.evidence import Evidence
+from ..flow import Edge, Fact, Node, Shape, Who
+from ..graph import Cause, cause, odd, unlike, value, written
+from .facts.layers import Branch, Exchanged, UnlikeBranches
+from .registry import rule
+from .words import MERGES
+
+_SOURCE = "Keras' input checks and TensorFlow's shape inference, applied to the recorded inputs"
+_merge = """
+def build():
+    i = keras.Input((8, 8, 3)); a = L.Conv2D(4, 3, padding="same")(i); b = %s; return keras.Model(i, L.Add()([a, b]))
+def data():
+    return np.zeros((4, 8, 8, 3), "float32"), None
+"""
+MERGE = rule(
+    "merge-shapes", "Merged branches have different shapes", severity="error", source=_SOURCE,
+    fails=_merge % "L.MaxPooling2D()(a)", passes=_merge % "L.Conv2D(4, 1)(i)",
+)  # fmt: skip
+
+
+def merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], _shape: Shape | None) -> tuple[str, Fact] | None:
+    """The finding for a layer that merges branches; ``None`` for any other."""
+    if node.op not in MERGES or len(edges) < 2:
+        return None
+    branches = tuple(Branch(Who.of(evidence.flow.node(edge.source)), edge.spec.shape) for edge in edges)
+    axis = int(node.config.get("axis", -1)) if node.op == "Concatenate" else None
+    strange, why = _odd_branch(evidence, edges, axis)
+    asked = _asked(evidence, edges)
+    if asked is not None:
+        return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, asked=asked)
+    return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, why, _made_of(evidence, edges, axis) if why is None else ())
+
+
+def size_cause(evidence: Evidence, node: Node, edges: list[Edge]) -> Cause | None:
+    """Why the sizes of tensors of one rank, which an operation combines, differ."""
+    tensors = [edge for edge in edges if edge.spec.shape and len(edge.spec.shape) > 2]
+    if (
+        len(tensors) < 2
+        or len({len(edge.spec.shape or ()) for edge in tensors}) > 1
+        or node.op.startswith(("MatMul", "BatchMatMul", "Einsum"))
+    ):
+        return None
+    return _odd_branch(evidence, tensors, -1 if node.op.lower().startswith("concat") else None)[1]
+
+
+def _odd_branch(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple[int, Cause | None]:
+    """Which branch differs and why: its rank differs from most others, or its size differs at the first axis that can be explained."""
+    sizes = [evidence.origins.of(edge) for edge in edges]
+    ranks = [len(one) for one in sizes]
+    if len(set(ranks)) > 1:
+        usual = max(ranks, key=ranks.count)
+        return next(i for i, rank in enumerate(ranks) if rank != usual or (ranks.count(usual) == 1 and i)), None
+    for axis in range(1, ranks[0]):
+        here = [one[axis] for one in sizes]
+        strange = odd(here) if joined is None or axis != joined % len(sizes[0]) else None
+        if strange is not None:
+            other = next(size for i, size in enumerate(here) if i != strange)
+            return strange, cause(here[strange], other)
+
+    def apart(one: Edge) -> list[int | None]:
+        shape = list(one.spec.shape or ())
+        return [n for i, n in enumerate(shape) if joined is None or i != joined % len(shape)]
+
+    first = next((i for i, edge in enumerate(edges) if apart(edge) != apart(edges[0])), 1)
+    ways = ([one[axis] for one in sizes] for axis in range(1, ranks[0]) if joined is None or axis != joined % ranks[0])
+    return first, next((found for here in ways if len({value(size) for size in here}) > 1 and (found := unlike(here))), None)
+
+
+def _asked(evidence: Evidence, edges: list[Edge]) -> Exchanged | None:
+    """An attention whose output has the steps of its query, if the other branch has the steps of its value."""
+    for here, other in (edges, edges[::-1]) if len(edges) == 2 else ():
+        node, shape, its = evidence.flow.node(here.source), here.spec.shape or (), other.spec.shape or ()
+        parts = [edge for edge in evidence.flow.into(node.id) if edge.label in ("", "query", "value", "key") and edge.spec.shape]
+        if node.family != "attention" or len(parts) < 2 or len(shape) < 3 or len(its) < 3 or shape[1] == its[1]:
+            continue
+        (query, steps), (source, theirs) = ((evidence.flow.node(one.source).name, (one.spec.shape or ())[1:2]) for one in parts[:2])
+        if shape[1] is not None and its[1] is not None and steps == shape[1:2] and theirs == its[1:2]:
+            return Exchanged(Who.of(node), query, source, shape[1], its[1])
+    return None
+
+
+def _made_of(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple[str, ...]:
+    """Where the differing sizes come from, if arguments or folded axes show it: ``flatten: 4 × 100``."""
+    sizes = [evidence.origins.of(edge) for edge in edges]
+    if len({len(one) for one in sizes}) != 1:
+        return ()
+    for axis in range(1, len(sizes[0])):
+        here = [one[axis] for one in sizes]
+        if len({value(size) for size in here}) > 1 and (joined is None or axis != joined % len(sizes[0])):
+            return tuple(dict.fromkeys(filter(None, map(written, here))))
+    return ()
