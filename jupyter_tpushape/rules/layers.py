@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence, Given
@@ -24,6 +25,7 @@ from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..graph import resized, written
 from ..trace.axes import recurs
 from ..trace.locations import location
+from ..trace.raised import Raised
 from .branches import merge_shapes, size_cause
 from .contracts import CONTRACTS, Break
 from .encodings import behind_code
@@ -34,6 +36,7 @@ from .facts.layers import (
     ArraysApart,
     LayerRaised,
     LineRaised,
+    NoGradient,
     OperationRaised,
     TooDeep,
     UnknownAxis,
@@ -223,7 +226,7 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
         if found is not None:
             return Finding.of(found[0], "error", found[1])
     if node.op == "python":
-        return Finding.of(CODE.id, "error", _line(node))
+        return Finding.of(CODE.id, "error", _line(evidence, node))
     if node.kind == "op":
         shapes = tuple(one.spec.shape for one in evidence.given) or tuple(edge.spec.shape for edge in edges)
         shapes = tuple(shape for shape in shapes if shape != ()) if len(shapes) > 2 else shapes  # without the axis of a concatenation
@@ -238,9 +241,13 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
     return Finding.of(RAISES.id, "error", LayerRaised(Who.of(node), given, node.failure.said.rstrip("."), node.failure.inner))
 
 
-def _line(node: Node) -> Fact:
+def _line(evidence: Evidence, node: Node) -> Fact:
     """A line of the program that uses NumPy or plain Python."""
     assert node.failure is not None
+    raised = evidence.raised
+    unwatched = _no_gradient(raised) if raised is not None else None
+    if unwatched is not None:
+        return unwatched
     reshape = hear(node.failure, HeardReshape)
     if reshape is not None and reshape.by == "numpy":
         return Unfilled(reshape.have, reshape.wanted, "program", node.failure.said)
@@ -250,7 +257,20 @@ def _line(node: Node) -> Fact:
     if hear(node.failure, HeardDepth) is not None:
         known = next(meanings(node.failure.message))
         return TooDeep(known.means, known.todo)
-    return LineRaised(node.failure.said)
+    short = raised.text if raised is not None and len(raised.text) < 60 and "\n" not in raised.text else ""
+    return LineRaised(node.failure.said, short)
+
+
+_TAPE = re.compile(r"(\w+)\.gradient\(([\w.]+), (?:sources=)?([\w.]+)\)")
+
+
+def _no_gradient(raised: Raised) -> NoGradient | None:
+    """The gradient that an expression works on and that a tape did not record."""
+    for name, made in raised.nothing:
+        found = _TAPE.fullmatch(made)
+        if found and re.search(rf"\b{name}\b", raised.text) and found[3] in dict(raised.tensors):
+            return NoGradient(name, found[1], found[2], found[3])
+    return None
 
 
 def _wrong_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:

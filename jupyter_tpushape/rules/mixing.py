@@ -11,7 +11,17 @@ from ..trace.assemble import clean_message
 from ..trace.locations import location
 from .examples import sequential
 from .facts.calls import RowsUnknown
-from .facts.mixing import AttentionOverBatch, BatchLost, BatchMerged, EveryPair, FixedBatch, Interleaved, SoftmaxOverBatch, Straddling
+from .facts.mixing import (
+    AttentionOverBatch,
+    BatchLost,
+    BatchMerged,
+    EveryPair,
+    FixedBatch,
+    Interleaved,
+    SamplesSummed,
+    SoftmaxOverBatch,
+    Straddling,
+)
 from .registry import check, rule
 from .upstream import ancestors
 
@@ -53,6 +63,13 @@ SOFTMAX = rule(
     passes=sequential("Gate(), L.Dense(1)", more="class Gate(L.Layer):\n    def call(self, x):\n        return x * tf.nn.softmax(x, axis=1)"),
     doc="""Reported inside a model if a softmax sums over the batch axis and no other axis carries the batch. A matrix of every sample against every other
 (contrastive learning) has two such axes and is not reported. Neither is a softmax in a loss.""",
+)  # fmt: skip
+_LOSS = "lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1,)) - tf.reduce_sum(p%s)))"
+SUMMED = rule(
+    "samples-summed", "The sum over all samples is compared with each sample", severity="silent", source=_SOURCE,
+    fails=sequential("L.Dense(4)", loss=_LOSS % ""), passes=sequential("L.Dense(4)", loss=_LOSS % ", axis=-1"),
+    doc="""Reported for a difference between one value per sample and a sum without an axis, which adds up the values of all samples.
+Means and other statistics of a batch, and divisions by a sum, are not reported: they are often intended.""",
 )  # fmt: skip
 FIXED = rule(
     "fixed-batch", "Hard-coded batch size", severity="error", source="tracing again with one more row",
@@ -130,6 +147,23 @@ def paired_before(evidence: Evidence, node: Node) -> tuple[Node, EveryPair] | No
                 others = [other.spec.shape for other in evidence.flow.into(item.id) if other is not edge]
                 return item, EveryPair(Who.of(item), one, (others[0] if others else None) or (batch, *[1] * (len(made) - 1)))
     return None
+
+
+@check(order=41)
+def samples_summed(evidence: Evidence) -> Iterator[Finding]:
+    """Differences of one value per sample and the sum over all samples."""
+    for node in evidence.flow.nodes:
+        edges = evidence.flow.into(node.id)
+        if node.op not in ("Sub", "SquaredDifference") or len(edges) != 2:
+            continue
+        for one, each in (edges, edges[::-1]):
+            total = evidence.flow.node(one.source)
+            whole = next(iter(evidence.flow.into(total.id)), None)
+            if one.spec.shape != () or total.op != "Sum" or whole is None or len(whole.spec.shape or ()) < 2:
+                continue
+            if (_axes(evidence, each) or {}).get(0) == 1 and (_axes(evidence, whole) or {}).get(0) == 1:
+                fact = SamplesSummed(Who.of(total), whole.spec.shape or (), each.spec.shape or (), Who.of(node))
+                yield Finding.of(SUMMED.id, "silent", fact, (total.id, node.id), (one.id,), total.called or node.called)
 
 
 @check(order=42)

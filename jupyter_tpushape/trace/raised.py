@@ -6,7 +6,7 @@ import ast
 import inspect
 import linecache
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -31,6 +31,7 @@ class Raised(msgspec.Struct, frozen=True):
         function: the name of the function that the line stands in; ``method``: whether it is one of an object.
         tensors: the expressions in the function that hold a tensor, as written, with their specs; names come first.
         numbers: those that hold a whole number. ``variables``: those that hold a variable of the framework.
+        nothing: the names that hold None, each with the expression that gave it to them.
     """
 
     file: str
@@ -42,6 +43,7 @@ class Raised(msgspec.Struct, frozen=True):
     text: str = ""
     method: bool = False
     variables: tuple[str, ...] = ()
+    nothing: tuple[tuple[str, str], ...] = ()
 
 
 def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
@@ -81,7 +83,15 @@ def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
         _text(place),
         frame.f_code.co_varnames[:1] == ("self",),
         tuple(dict.fromkeys(variables)),
+        tuple(_given(scope, [name for name, value in frame.f_locals.items() if value is None])),
     )
+
+
+def _given(scope: ast.AST, names: list[str]) -> Iterator[tuple[str, str]]:
+    """The names that an assignment in a function is for, and what it gives them."""
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in names:
+            yield node.targets[0].id, ast.unparse(node.value)
 
 
 def innermost(error: BaseException) -> tuple[FrameType, Place, str] | None:

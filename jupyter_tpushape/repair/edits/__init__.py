@@ -18,6 +18,7 @@ from .made_once import MadeOnce
 from .regroup import Regroup
 from .replace_layer import ReplaceLayer
 from .run import Run
+from .statements import OneParameter, Statement
 from .transform import ExchangeInputs, Transform
 from .wrap_layer import WrapLayer
 
@@ -42,12 +43,14 @@ __all__ = [
     "MadeOnce",
     "MoveStage",
     "NotThere",
+    "OneParameter",
     "Rebatch",
     "Regroup",
     "ReplaceLayer",
     "Run",
     "Seeded",
     "ShareRows",
+    "Statement",
     "Transform",
     "WholeWindows",
     "WrapLayer",

@@ -7,11 +7,12 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.calls import NotCalled
-from ...rules.facts.contracts import CallMisfit, KeysUnpacked
-from ...rules.facts.layers import WrongWidth
+from ...rules.facts.contracts import CallArguments, CallMisfit, KeysUnpacked
+from ...rules.facts.layers import NoGradient, WrongWidth
+from ..edits import OneParameter, Statement
 from ..text.source import nodes
 from .edits import Made
-from .line import Line, called, lines_at, lines_of
+from .line import Line, called, lines_at, lines_of, span_of
 
 
 def call_layer(evidence: Evidence, finding: Finding) -> Made:
@@ -56,6 +57,40 @@ def other_layer(evidence: Evidence, finding: Finding) -> Made:
                     f"Call {name} instead of {ast.unparse(used)} at line {used.lineno}",
                     [line.edit(used, name).value],
                     f"{name} is created but never called.",
+                )
+
+
+def one_parameter(evidence: Evidence, finding: Finding) -> Made:
+    """One parameter for all tensors of x, which the method unpacks."""
+    fact, node = finding.fact, evidence.failed
+    if not isinstance(fact, CallArguments) or node is None:
+        return
+    for line in lines_at(evidence, node.location):
+        owner = next((item for item in nodes(line.source.tree, ast.ClassDef) if item.name == node.op), None)
+        method = next((item for item in owner.body if isinstance(item, ast.FunctionDef) and item.name == "call"), None) if owner else None
+        wanted = [item.arg for item in method.args.args[1 : 1 + fact.given]] if method is not None else []
+        if method is not None and len(wanted) == fact.given and fact.missing in wanted:
+            yield (
+                f"Accept one argument in call at line {method.lineno} and unpack it: {', '.join(wanted)} = inputs",
+                [OneParameter("model", line.raised.file, span_of(method), "inputs", wanted).value],
+                "fit passes all of x as the first argument.",
+            )
+
+
+def watched(evidence: Evidence, finding: Finding) -> Made:
+    """A tape that watches the tensor that a gradient is taken by."""
+    fact = finding.fact
+    if not isinstance(fact, NoGradient):
+        return
+    for line in lines_of(evidence):
+        for block in nodes(line.scope, ast.With):
+            names = [ast.unparse(item.optional_vars) for item in block.items if item.optional_vars is not None]
+            if fact.tape in names:
+                text = f"{fact.tape}.watch({fact.source})"
+                yield (
+                    f"Watch {fact.source}: {text} at line {block.body[0].lineno}",
+                    [Statement("model", line.raised.file, span_of(block.body[0]), text).value],
+                    "The tape then records what is computed from it.",
                 )
 
 

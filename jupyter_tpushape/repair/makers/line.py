@@ -70,7 +70,7 @@ class Line:
         return Expression(
             self.raised.function,
             file=self.raised.file,
-            span=[node.lineno, node.end_lineno or node.lineno, node.col_offset, node.end_col_offset or 0],
+            span=span_of(node),
             find=ast.unparse(node),
             replace=new,
             module=module,
@@ -142,6 +142,11 @@ def makers_of(line: Line, node: Node) -> list[ast.Call]:
     """The calls on the line where a layer was made that can have made it."""
     made = node.location
     return [call for call in nodes(line.source.tree, ast.Call) if made is not None and call.lineno == made.line and called(call) == node.op]
+
+
+def span_of(node: ast.expr | ast.stmt) -> list[int]:
+    """Line, end line, column and end column."""
+    return [node.lineno, node.end_lineno or node.lineno, node.col_offset, node.end_col_offset or 0]
 
 
 def short(node: ast.AST) -> str:

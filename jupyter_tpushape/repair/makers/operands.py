@@ -10,7 +10,7 @@ from ...flow import Finding, Shape, elements
 from ...rules.facts.contracts import SymbolicQuestion
 from ...rules.facts.layers import WrongCount
 from ...rules.facts.mesh import FirstRow, ValueAsked, VariableGiven
-from ...rules.facts.mixing import EveryPair
+from ...rules.facts.mixing import EveryPair, SamplesSummed
 from ...rules.reasons import one_sample
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
@@ -236,6 +236,22 @@ def flat_samples(evidence: Evidence, finding: Finding) -> Made:
                 f"Flatten each sample: ({rows}, -1) instead of ({', '.join(map(short, sizes))}) at {line.at}",
                 [line.edit(sizes[0], rows).value, line.edit(sizes[1], "-1").value],
                 f"A sample has {elements(fact.given[1:])} values.",
+            )
+
+
+def summed_inside(evidence: Evidence, finding: Finding) -> Made:
+    """A sum over the axes of a sample, not over the samples."""
+    fact = finding.fact
+    if not isinstance(fact, SamplesSummed):
+        return
+    for line in lines_at(evidence, finding.location):
+        call = line.node
+        if isinstance(call, ast.Call) and called(call) in ("reduce_sum", "sum") and line.keyword("axis") is None and len(call.args) == 1:
+            axes = "-1" if len(fact.whole) == 2 else str(tuple(range(1, len(fact.whole))))
+            yield (
+                f"Sum over axis {axes} at {line.at}" if axes == "-1" else f"Sum over the axes {axes} at {line.at}",
+                [line.edit(call, f"{ast.unparse(call)[:-1]}, axis={axes})").value],
+                "Each sample then has a sum of its own.",
             )
 
 

@@ -384,15 +384,33 @@ class ArraysApart(Fact, frozen=True):
 
 
 class LineRaised(Fact, frozen=True):
-    """A line of the program outside any layer raises an error."""
+    """An expression of the program, ``text``, raises an error outside any layer."""
 
     said: str
+    text: str = ""
 
     def message(self) -> str:
-        return "A line outside any layer raises an error."
+        return f"{f'`{self.text}`' if self.text else 'A line'} raises an error outside any layer."
 
     def why(self) -> str:
         return f"The error: {self.said}"
+
+
+class NoGradient(Fact, frozen=True):
+    """``name`` is None: the gradient of ``target`` by ``source``, which is no variable and which ``tape`` was not told to watch."""
+
+    name: str
+    tape: str
+    target: str
+    source: str
+
+    def message(self) -> str:
+        return (
+            f"{self.name}, the gradient of {self.target} with respect to {self.source}, is None: {self.tape} does not watch {self.source}."
+        )
+
+    def why(self) -> str:
+        return f"A GradientTape records only what is computed from trainable variables and from tensors that it watches. Call {self.tape}.watch({self.source}) first."
 
 
 class TooDeep(Fact, frozen=True):

@@ -40,6 +40,29 @@ class EveryPair(Fact, frozen=True):
         return pair(long, short, names=False)
 
 
+class SamplesSummed(Fact, frozen=True):
+    """``total`` adds up all values of ``whole``, those of every sample; ``reader`` compares it with ``each``, one value per sample."""
+
+    total: Who
+    whole: Shape
+    each: Shape
+    reader: Who
+
+    def message(self) -> str:
+        return (
+            f"{self.total.op}{placed(self.total)} adds up {show_shape(self.whole)} over all samples, "
+            f"and {self.reader.op}{placed(self.reader)} compares that one number with each sample of {show_shape(self.each)}."
+        )
+
+    def why(self) -> str:
+        return (
+            "A sum without an axis runs over every axis, the batch included. Sum over the inner axes: axis=-1 gives one value per sample."
+        )
+
+    def sides(self) -> Sides:
+        return pair(self.each, (), names=False)
+
+
 class BatchLost(Fact, frozen=True):
     """``maker`` removed or moved the batch axis. ``axis``: its new position; ``reader``: the layer that receives it, ``None``: the output."""
 

@@ -1,0 +1,86 @@
+"""Whole statements of the user's own code: one more in front of another, and parameters that become one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..text.program import Text
+from ..text.source import NoPlace, Source
+from .base import Edit, NotThere, kind
+from .run import Run
+
+
+@dataclass(frozen=True)
+class _InText(Edit):
+    """Only the text can be changed: without it there is no statement."""
+
+    def builder(self, run: Run, build: Any, strategy: Any) -> Any:
+        raise NotThere
+
+    def data(self, run: Run, data: Any) -> Any:
+        raise NotThere
+
+
+@kind
+@dataclass(frozen=True)
+class Statement(_InText):
+    """``text`` as a statement in front of the one that ran at ``span``: line, end line, column and end column, in bytes of UTF-8."""
+
+    kind = "replace-op"
+    op = "statement"
+
+    file: str = field(default="", metadata={"needed": True})
+    span: list[int] = field(default_factory=list)
+    text: str = ""
+
+    def write(self, text: Text) -> None:
+        source = text.source(self.file)
+        line, end_line, column, end_column = self.span
+        node = source.node_at((line, end_line, column, end_column), ast.stmt)
+        source.splice([_before(source, node, self.text)])
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield f"# before line {self.span[0]}:"
+        yield f"+{self.text}"
+
+
+@kind
+@dataclass(frozen=True)
+class OneParameter(_InText):
+    """The parameters of a method, which fit passes as one, become one that its first line unpacks; ``span`` is that of the method."""
+
+    kind = "replace-op"
+    op = "one-parameter"
+
+    file: str = field(default="", metadata={"needed": True})
+    span: list[int] = field(default_factory=list)
+    name: str = "inputs"
+    names: list[str] = field(default_factory=list)
+
+    def write(self, text: Text) -> None:
+        source = text.source(self.file)
+        line, end_line, column, end_column = self.span
+        method = source.node_at((line, end_line, column, end_column), ast.FunctionDef)
+        found = [item for item in method.args.args if item.arg in self.names]
+        if [item.arg for item in found] != self.names or any(item.annotation for item in found):
+            raise NoPlace
+        body = method.body[1:] if ast.get_docstring(method) is not None else method.body
+        if not body:
+            raise NoPlace
+        parameters = (source.start(found[0]), source.end(found[-1]), self.name)
+        source.splice([parameters, _before(source, body[0], f"{', '.join(self.names)} = {self.name}")])
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield f"# at line {self.span[0]}: {self.name} instead of {', '.join(self.names)}"
+        yield f"+{', '.join(self.names)} = {self.name}"
+
+
+def _before(source: Source, node: ast.stmt, text: str) -> tuple[int, int, str]:
+    """The change that puts a statement on a line of its own in front of another."""
+    if not source.first_in_line(node):
+        raise NoPlace
+    start = source.start(node)
+    return start, start, f"{text}\n{source.indent(node)}"
