@@ -214,6 +214,26 @@ def _positions(text: str) -> Iterator[Heard]:
         yield HeardPositions(_shape(found[1] or found[3]), _shape(found[2] or found[4]))
 
 
+class HeardNoAxis(Heard, frozen=True):
+    """An operation works along ``axis``, which a tensor of ``rank`` dimensions does not have."""
+
+    axis: int
+    rank: int
+
+
+_NO_AXIS = re.compile(
+    r"Invalid reduction dimension (-?\d+) for input with (\d+) dimension"
+    r"|axis (-?\d+) is out of bounds for (?:array|tensor|shape) of (?:dimension|rank) (\d+)"
+    r"|Expected dimension in the range \[-(?P<rank>\d+), \d+\),? but got (?P<axis>-?\d+)"
+)
+
+
+@reads
+def _no_axis(text: str) -> Iterator[Heard]:
+    if found := _NO_AXIS.search(text):
+        yield HeardNoAxis(int(found[1] or found[3] or found["axis"]), int(found[2] or found[4] or found["rank"]))
+
+
 class HeardClassRows(Heard, frozen=True):
     """A function that reads class numbers was given rows of ``labels`` for ``predictions``."""
 

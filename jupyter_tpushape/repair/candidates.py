@@ -60,6 +60,7 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
             expressions.cast,
             expressions.states,
             operands.letters,
+            operands.axes_there,
             operands.shape_of_other,
             operands.repeated,
             expressions.axes,

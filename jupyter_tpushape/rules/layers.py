@@ -47,6 +47,7 @@ from .facts.layers import (
     WrongRank,
     WrongWidth,
 )
+from .facts.reasons import NoAxis
 from .mesh import texts as texts_on_jax
 from .mesh import told as compiled_step_finding
 from .messages import meanings
@@ -230,9 +231,9 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
     if node.kind == "op":
         shapes = tuple(one.spec.shape for one in evidence.given) or tuple(edge.spec.shape for edge in edges)
         shapes = tuple(shape for shape in shapes if shape != ()) if len(shapes) > 2 else shapes  # without the axis of a concatenation
-        # The shape that a reshape is given is a tensor too.
-        shapes = shapes[:1] if node.op == "Reshape" else shapes
         why, cause = reason(evidence, node), size_cause(evidence, node, edges)
+        # The shape of a reshape and the axes of a reduction are tensors too.
+        shapes = shapes[:1] if node.op == "Reshape" or isinstance(why, NoAxis) else shapes
         return Finding.of(OPERATION.id, "error", OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=why, cause=cause))
     inside = hear(node.failure, HeardOperation)
     if inside is not None:

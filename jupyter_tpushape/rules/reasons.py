@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence, Given
 from ..examine.heard import HeardUnequal, hear
-from ..examine.heard_contracts import HeardUneven
+from ..examine.heard_contracts import HeardNoAxis, HeardUneven
 from ..flow import Edge, Node, Shape, show_shape
 from ..graph import Axis, axes, written
-from .facts.reasons import Column, LacksAxis, Lengths, OneSample, PerClass, Reason, Uneven, WholeOnly, WrittenRows
+from .facts.reasons import Column, LacksAxis, Lengths, NoAxis, OneSample, PerClass, Reason, Uneven, WholeOnly, WrittenRows
 from .upstream import ancestors, cause_of_axes, maker_of
 from .words import SLICES, placed
 
@@ -23,6 +23,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     uneven = hear(node.failure, HeardUneven)
     if uneven is not None and operands:
         return Uneven(operands[0].spec.shape or (), uneven.target)
+    axis = hear(node.failure, HeardNoAxis)
+    if axis is not None and operands and len(operands[0].spec.shape or ()) == axis.rank:
+        return NoAxis(axis.axis, operands[0].spec.shape or ())
     single = one_sample(node, [one.spec.shape or () for one in operands])
     if single is not None:
         return OneSample(*single)

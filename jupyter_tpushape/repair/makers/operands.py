@@ -6,11 +6,12 @@ import ast
 import itertools
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Shape, elements
+from ...flow import Finding, Shape, elements, show_shape
 from ...rules.facts.contracts import SymbolicQuestion
-from ...rules.facts.layers import WrongCount
+from ...rules.facts.layers import OperationRaised, WrongCount
 from ...rules.facts.mesh import FirstRow, ValueAsked, VariableGiven
 from ...rules.facts.mixing import EveryPair, SamplesSummed
+from ...rules.facts.reasons import NoAxis
 from ...rules.reasons import one_sample
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
@@ -68,6 +69,7 @@ def _ordered(term: str, shape: Shape | None, known: dict[str, int | None]) -> st
     return fits[0] if len(fits) == 1 else None
 
 
+_REDUCES = frozenset({"sum", "mean", "max", "min", "prod", "std", "var"})
 _MAKES = frozenset({"normal", "uniform", "truncated_normal", "zeros", "ones"})
 
 
@@ -252,6 +254,35 @@ def summed_inside(evidence: Evidence, finding: Finding) -> Made:
                 f"Sum over axis {axes} at {line.at}" if axes == "-1" else f"Sum over the axes {axes} at {line.at}",
                 [line.edit(call, f"{ast.unparse(call)[:-1]}, axis={axes})").value],
                 "Each sample then has a sum of its own.",
+            )
+
+
+def axes_there(evidence: Evidence, finding: Finding) -> Made:
+    """A reduction over the axes that the tensor has; without it where none is left."""
+    fact = finding.fact
+    if not isinstance(fact, OperationRaised) or not isinstance(fact.reason, NoAxis):
+        return
+    rank = len(fact.reason.shape)
+    for line in lines_of(evidence):
+        call = line.node
+        if not isinstance(call, ast.Call) or called(call).removeprefix("reduce_") not in _REDUCES or not call.args:
+            continue
+        given = line.keyword("axis") or next(iter(call.args[1:2]), None)
+        items = given.elts if isinstance(given, (ast.Tuple, ast.List)) else [given]
+        try:
+            axes = [int(ast.literal_eval(item)) for item in items if item is not None]
+        except (ValueError, TypeError):
+            continue
+        left = [axis for axis in axes if -rank <= axis < rank and axis % rank != 0]
+        kept = line.keyword("keepdims")
+        if left and given is not None:
+            new = str(left[0] if len(left) == 1 else tuple(left))
+            yield f"Use axis={new} at {line.at}", [line.edit(given, new).value], f"The tensor has {rank} dimensions."
+        elif axes and kept is None:
+            yield (
+                f"Remove {called(call)} at {line.at}: there is one value per sample already",
+                [line.edit(call, ast.unparse(call.args[0])).value],
+                f"The axes that it names do not exist in {show_shape(fact.reason.shape)}.",
             )
 
 

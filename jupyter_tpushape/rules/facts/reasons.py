@@ -30,6 +30,18 @@ class WholeOnly(Reason, frozen=True):
         )
 
 
+class NoAxis(Reason, frozen=True):
+    """An operation works along ``axis``, which a tensor of shape ``shape`` does not have."""
+
+    axis: int
+    shape: Shape
+
+    def words(self) -> str:
+        last = len(self.shape) - 1
+        which = f"its axes are 0 to {last}" if last > 0 else "its only axis is 0" if last == 0 else "it is a scalar"
+        return f"There is no axis {self.axis} in {show_shape(self.shape)}: {which}."
+
+
 class WrittenRows(Reason, frozen=True):
     """The program hard-codes ``number``, but the batch has ``rows``."""
 
