@@ -8,10 +8,11 @@ import pytest
 from broken import HEAD, fit, load
 from written_blocks import BLOCKS
 from written_programs import WRITTEN
+from written_roles import ROLES
 
 import jupyter_tpushape as tpushape
 
-PROGRAMS = {**WRITTEN, **BLOCKS}
+PROGRAMS = {**WRITTEN, **BLOCKS, **ROLES}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -214,6 +214,22 @@ def _positions(text: str) -> Iterator[Heard]:
         yield HeardPositions(_shape(found[1] or found[3]), _shape(found[2] or found[4]))
 
 
+class HeardYielded(Heard, frozen=True):
+    """A generator gave an element of another shape than its signature says."""
+
+    given: Shape
+    wanted: Shape
+
+
+_YIELDED = re.compile(r"yielded an element of shape \(([^)]*)\) where an element of shape \(([^)]*)\) was expected")
+
+
+@reads
+def _yielded(text: str) -> Iterator[Heard]:
+    if found := _YIELDED.search(text):
+        yield HeardYielded(_shape(found[1]), _shape(found[2]))
+
+
 class HeardNoAxis(Heard, frozen=True):
     """An operation works along ``axis``, which a tensor of ``rank`` dimensions does not have."""
 

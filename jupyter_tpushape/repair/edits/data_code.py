@@ -11,7 +11,7 @@ from ...flow import CannotRebuild, EditKind
 from ...trace.locations import file_of
 from ..text.arguments import Change
 from ..text.program import Text
-from ..text.source import NoPlace, Source, nodes
+from ..text.source import NoPlace, Source, is_atom, nodes
 from .base import Edit, kind
 from .code import called
 from .run import Run
@@ -172,6 +172,36 @@ class YieldTuple(DataCode):
         yield f"# in {self.function}:"
         yield "-[a, b]"
         yield "+(a, b)"
+
+
+@kind
+@dataclass(frozen=True)
+class YieldIndexed(DataCode):
+    """One part of what ``function`` yields with an index behind it, such as ``[..., None]``; all of it where it has no parts."""
+
+    op = "yield_indexed"
+
+    function: str = field(default="", metadata={"needed": True})
+    part: int = 0
+    index: str = ""
+
+    def write(self, text: Text) -> None:
+        source, given = elements_of(text, self.function)
+        changes = []
+        for value in given:
+            parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]
+            if self.part >= len(parts):
+                raise NoPlace
+            item = parts[self.part]
+            written = source.of(item) if is_atom(item) else f"({source.of(item)})"
+            changes.append((source.start(item), source.end(item), f"{written}[{self.index}]"))
+        if not changes:
+            raise NoPlace
+        source.splice(changes)
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield f"# in {self.function}:"
+        yield f"+x[{self.index}]"
 
 
 def _brackets(source: Source, node: ast.List) -> Iterator[Change]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...examine.evidence import Evidence
 from ...flow import Edit, EditKind, Finding, elements, show_shape
 from ...rules.entry import matched
-from ...rules.facts.data import Refused, Unfilled
+from ...rules.facts.data import Refused, Unfilled, YieldedShape
 from .edits import Made, where
 from .entry import declaration
 
@@ -30,6 +30,26 @@ def yield_tuple(evidence: Evidence, finding: Finding) -> Made:
             f"Change the lists in {name} to tuples",
             [Edit("data-transform", "data", {"op": "yield_tuple", "function": name, "parts": parts})],
             "Keras unpacks a tuple into inputs and labels, but not a list.",
+        )
+
+
+def yielded_axis(evidence: Evidence, finding: Finding) -> Made:
+    """An axis of size 1 more, or less, at what a generator yields."""
+    fact, stages = finding.fact, getattr(evidence.sample, "stages", ())
+    if not isinstance(fact, YieldedShape) or not stages:
+        return
+    few, many = sorted((fact.given, fact.wanted), key=len)
+    axes = [axis for axis, size in enumerate(many) if size == 1 and (*many[:axis], *many[axis + 1 :]) == few]
+    if not axes or len(many) != len(few) + 1:
+        return
+    axis = axes[-1]
+    lacks = len(fact.given) < len(fact.wanted)
+    index = ", ".join([*([":"] * axis if axis + 1 < len(many) else ["..."]), "None" if lacks else "0"])
+    for part in range(2):
+        yield (
+            f"Yield {show_shape(fact.wanted)} in {stages[0].function}: [{index}]",
+            [Edit("data-transform", "data", {"op": "yield_indexed", "function": stages[0].function, "part": part, "index": index})],
+            "Keeps every value.",
         )
 
 

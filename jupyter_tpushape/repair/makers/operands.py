@@ -253,7 +253,7 @@ def summed_inside(evidence: Evidence, finding: Finding) -> Made:
             yield (
                 f"Sum over axis {axes} at {line.at}" if axes == "-1" else f"Sum over the axes {axes} at {line.at}",
                 [line.edit(call, f"{ast.unparse(call)[:-1]}, axis={axes})").value],
-                "Each sample then has a sum of its own.",
+                "Each sample then has a separate sum.",
             )
 
 

@@ -42,6 +42,24 @@ class DataRaised(Fact, frozen=True):
         return f"The error: {self.said}"
 
 
+class YieldedShape(Fact, frozen=True):
+    """A generator yields ``given`` where its output signature says ``wanted``."""
+
+    given: Shape
+    wanted: Shape
+
+    def message(self) -> str:
+        return f"The generator yields an array of shape {show_shape(self.given)}, but its output_signature says {show_shape(self.wanted)}."
+
+    def why(self) -> str:
+        return (
+            "from_generator checks every element against the signature. Change the element, or the signature and the model's input with it."
+        )
+
+    def sides(self) -> Sides:
+        return Side(show_shape(self.wanted)), Side(show_shape(self.given))
+
+
 class PipelineShapes(Fact, frozen=True):
     """Two tensors with incompatible shapes that the data code combines."""
 

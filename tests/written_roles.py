@@ -1,0 +1,151 @@
+"""Faults in what a tensor stands for: steps, frames, classes, samples, rows of a graph; the line, and as it should be."""
+
+from __future__ import annotations
+
+from own_code import Own
+from written_programs import model_of, rows
+
+_STEP = """
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.one = L.Dense({units})
+    def call(self, x):
+        return self.one(x)
+    def train_step(self, data):
+{body}
+        grads = tape.gradient(loss, self.trainable_variables)
+        self.optimizer.apply_gradients(zip(grads, self.trainable_variables))
+        return {{"loss": loss}}
+
+def build():
+    model = Net()
+    model.compile("sgd")
+    return model
+
+def data():
+    return tf.data.Dataset.from_tensor_slices({data}).batch(4, drop_remainder=True)
+"""
+_CHOSEN = f"({rows(8, 3)}, np.zeros((8,), 'int32'), {rows(8)})"
+_MARKS = "(np.random.default_rng(0).random((8, 3)) > 0.5).astype('int32')"
+_TWICE = "np.eye(2, dtype='float32')[np.eye(3, dtype='int32')[np.arange(8) % 3]]"
+
+ROLES: dict[str, tuple[str, Own]] = {
+    "a vector per sample from a sequence": ("layer-rank", Own(model_of("""
+i = keras.Input((6, 4))
+x = L.LSTM(3, return_sequences=True)(i)
+x = L.LSTM(3, return_sequences=True)(L.RepeatVector(6)(x))
+model = keras.Model(i, L.Dense(4)(x))
+""", f"{rows(8, 6, 4)}, {rows(8, 6, 4)}"), (
+        ("    x = L.LSTM(3, return_sequences=True)(i)", "    x = L.LSTM(3, return_sequences=False)(i)"),))),
+    "the last step of a vector": ("layer-rank", Own(model_of("""
+i = keras.Input((6, 4))
+x = L.GRU(3)(i)
+x = L.Lambda(lambda t: t[:, -1])(x)
+model = keras.Model(i, L.Dense(1)(x))
+""", f"{rows(8, 6, 4)}, {rows(8, 1)}"), (("    x = L.GRU(3)(i)", "    x = L.GRU(3, return_sequences=True)(i)"),))),
+    "a query without steps": ("layer-rank", Own(model_of("""
+i, j = keras.Input((6, 4)), keras.Input((5, 4))
+q = L.LSTM(4)(i)
+x = L.Attention()([q, j])
+model = keras.Model([i, j], L.Dense(1)(L.GlobalAveragePooling1D()(x)))
+""", f"({rows(8, 6, 4)}, {rows(8, 5, 4)}), {rows(8, 1)}"), (("    q = L.LSTM(4)(i)", "    q = L.LSTM(4, return_sequences=True)(i)"),))),
+    "the last frame of several": ("last-step-only", Own(model_of("""
+i = keras.Input((3, 4, 4, 1))
+x = L.ConvLSTM2D(2, 3, padding='same')(i)
+x = L.Conv2D(1, 1)(x)
+model = keras.Model(i, x)
+""", f"{rows(4, 3, 4, 4, 1)}, {rows(4, 3, 4, 4, 1)}"), (
+        ("    x = L.ConvLSTM2D(2, 3, padding='same')(i)", "    x = L.ConvLSTM2D(2, 3, padding='same', return_sequences=True)(i)"),
+        ("    x = L.Conv2D(1, 1)(x)", "    x = L.TimeDistributed(L.Conv2D(1, 1))(x)")))),
+    "several classes a sample": ("one-hot-labels", Own(model_of("""
+model = keras.Sequential([keras.Input((4,)), L.Dense(3, activation='softmax')])
+""", f"{rows(8, 4)}, {_MARKS}", "'sparse_categorical_crossentropy'"), (
+        ("    model = keras.Sequential([keras.Input((4,)), L.Dense(3, activation='softmax')])",
+         '    model = keras.Sequential([keras.Input((4,)), L.Dense(3, activation="sigmoid")])'),))),
+    "labels encoded twice": ("label-rank", Own(model_of("""
+model = keras.Sequential([keras.Input((4,)), L.Dense(3, activation='softmax')])
+""", f"{rows(8, 4)}, {_TWICE}", "'categorical_crossentropy'"), (
+        (f"    return {rows(8, 4)}, {_TWICE}", f"    return {rows(8, 4)}, np.argmax({_TWICE}, axis=-1)"),))),
+    "a layer that is never called": ("layer-axis", Own("""
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.one = L.Dense(4)
+        self.two = L.Dense(5)
+        self.out = L.Dense(1)
+    def call(self, x):
+        x = self.one(x)
+        return self.out(self.one(x))
+
+def build():
+    model = Net()
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.zeros((8, 3), "float32"), np.zeros((8, 1), "float32")
+""", (("        return self.out(self.one(x))", "        return self.out(self.two(x))"),))),
+    "a parameter for each input": ("layer-raises", Own("""
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.one = L.Dense(4)
+        self.out = L.Dense(1)
+    def call(self, first, second):
+        return self.out(self.one(first) * self.one(second))
+
+def build():
+    model = Net()
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return (np.zeros((8, 3), "float32"), np.zeros((8, 3), "float32")), np.zeros((8, 1), "float32")
+""", (("    def call(self, first, second):", "    def call(self, inputs):"),
+      ("        return self.out(self.one(first) * self.one(second))", "        first, second = inputs")))),
+    "a graph in batches": ("op-shapes", Own(model_of("""
+i = keras.Input((3,))
+x = Spread()(L.Dense(4)(i))
+model = keras.Model(i, L.Dense(1)(x))
+""", f"{rows(8, 3)}, {rows(8, 1)}", head="""
+class Spread(L.Layer):
+    def call(self, x):
+        return tf.matmul(tf.eye(8), x)
+""").replace(f"    return {rows(8, 3)}, {rows(8, 1)}", f"    return tf.data.Dataset.from_tensor_slices(({rows(8, 3)}, {rows(8, 1)})).batch(4, drop_remainder=True)"), (
+        (f"    return tf.data.Dataset.from_tensor_slices(({rows(8, 3)}, {rows(8, 1)})).batch(4, drop_remainder=True)",
+         f"    return tf.data.Dataset.from_tensor_slices(({rows(8, 3)}, {rows(8, 1)})).batch(8, drop_remainder=False)"),))),
+    "the value of the action that was taken": ("samples-summed", Own(_STEP.format(units=4, data=_CHOSEN, body="""\
+        state, action, reward = data
+        with tf.GradientTape() as tape:
+            value = tf.reduce_sum(self(state) * tf.one_hot(action, 4))
+            loss = tf.reduce_mean(tf.square(reward - value))"""), (
+        ("            value = tf.reduce_sum(self(state) * tf.one_hot(action, 4))",
+         "            value = tf.reduce_sum(self(state) * tf.one_hot(action, 4), axis=-1)"),))),
+    "a gradient by the input": ("code-raises", Own(_STEP.format(units=1, data=f"({rows(8, 2)}, {rows(8, 1)})", body="""\
+        x, y = data
+        with tf.GradientTape() as tape:
+            with tf.GradientTape() as inner:
+                u = self(x)
+            slope = inner.gradient(u, x)
+            loss = tf.reduce_mean(tf.square(slope * u - y))"""), (
+        ("                u = self(x)", "                inner.watch(x)"),))),
+    "axes that are gone": ("op-shapes", Own(_STEP.format(units=4, data=rows(8, 4), body="""\
+        x = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.reduce_sum(keras.losses.mean_squared_error(x, self(x)), axis=(1, 2)))"""), (
+        ("            loss = tf.reduce_mean(tf.reduce_sum(keras.losses.mean_squared_error(x, self(x)), axis=(1, 2)))",
+         "            loss = tf.reduce_mean(keras.losses.mean_squared_error(x, self(x)))"),))),
+    "an axis that a generator leaves out": ("data-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((4, 4, 1)), L.Conv2D(2, 3), L.Flatten(), L.Dense(1)])
+""", "pipeline()", head="""
+def gen():
+    for _ in range(8):
+        yield np.zeros((4, 4), "float32"), np.zeros((1,), "float32")
+
+def pipeline():
+    signature = tf.TensorSpec((4, 4, 1), tf.float32), tf.TensorSpec((1,), tf.float32)
+    return tf.data.Dataset.from_generator(gen, output_signature=signature).batch(4)
+"""), (('        yield np.zeros((4, 4), "float32"), np.zeros((1,), "float32")',
+        '        yield np.zeros((4, 4), "float32")[..., None], np.zeros((1,), "float32")'),))),
+}  # fmt: skip
