@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..examine.evidence import Evidence
 from ..flow import Edge, Fact, Node, Shape, Who
-from ..graph import Cause, cause, odd, unlike, value, written
+from ..graph import Cause, Size, cause, odd, unlike, value, written
 from .facts.layers import Branch, Exchanged, UnlikeBranches
 from .registry import rule
 from .words import MERGES
@@ -54,9 +54,10 @@ def _odd_branch(evidence: Evidence, edges: list[Edge], joined: int | None) -> tu
     if len(set(ranks)) > 1:
         usual = max(ranks, key=ranks.count)
         return next(i for i, rank in enumerate(ranks) if rank != usual or (ranks.count(usual) == 1 and i)), None
-    for axis in range(1, ranks[0]):
+    axes = [axis for axis in range(1, ranks[0]) if _compared([one[axis] for one in sizes], axis, joined, ranks[0])]
+    for axis in axes:
         here = [one[axis] for one in sizes]
-        strange = odd(here) if joined is None or axis != joined % len(sizes[0]) else None
+        strange = odd(here)
         if strange is not None:
             other = next(size for i, size in enumerate(here) if i != strange)
             return strange, cause(here[strange], other)
@@ -66,8 +67,15 @@ def _odd_branch(evidence: Evidence, edges: list[Edge], joined: int | None) -> tu
         return [n for i, n in enumerate(shape) if joined is None or i != joined % len(shape)]
 
     first = next((i for i, edge in enumerate(edges) if apart(edge) != apart(edges[0])), 1)
-    ways = ([one[axis] for one in sizes] for axis in range(1, ranks[0]) if joined is None or axis != joined % ranks[0])
+    ways = ([one[axis] for one in sizes] for axis in axes)
     return first, next((found for here in ways if len({value(size) for size in here}) > 1 and (found := unlike(here))), None)
+
+
+def _compared(here: list[Size], axis: int, joined: int | None, rank: int) -> bool:
+    """Whether the sizes of an axis must be equal: not along the axis of a concatenation, nor where one of them is broadcast."""
+    if joined is not None:
+        return axis != joined % rank
+    return len({value(size) for size in here} - {1}) > 1
 
 
 def _asked(evidence: Evidence, edges: list[Edge]) -> Exchanged | None:
@@ -90,6 +98,6 @@ def _made_of(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple
         return ()
     for axis in range(1, len(sizes[0])):
         here = [one[axis] for one in sizes]
-        if len({value(size) for size in here}) > 1 and (joined is None or axis != joined % len(sizes[0])):
+        if len({value(size) for size in here}) > 1 and _compared(here, axis, joined, len(sizes[0])):
             return tuple(dict.fromkeys(filter(None, map(written, here))))
     return ()

@@ -14,16 +14,14 @@ from .examples import sequential
 from .facts.compiled import MetricReads
 from .facts.loss import (
     Crosswise,
-    IdOutOfRange,
-    LabelOutOfRange,
     LogitsMissing,
     LogitsTwice,
-    MadeOutOfRange,
     RowsConvolvedAlone,
     SingleUnit,
     SingleValues,
     Through,
 )
+from .facts.ranges import IdOutOfRange, LabelOutOfRange, LabelScale, MadeOutOfRange
 from .loss import INT_LABELS
 from .registry import check, rule
 from .upstream import cause_of_axes
@@ -56,6 +54,11 @@ LABEL_RANGE = rule(
     "label-range", "Label out of range of the output", severity="error", source="tpu-rules O11",
     fails=sequential("L.Dense(3, activation='softmax')", y="np.arange(8) % 5", loss="'sparse_categorical_crossentropy'"),
     passes=sequential("L.Dense(5, activation='softmax')", y="np.arange(8) % 5", loss="'sparse_categorical_crossentropy'"),
+)  # fmt: skip
+LABEL_SCALE = rule(
+    "label-scale", "Labels outside 0 to 1 under a binary cross-entropy", severity="silent", source="the formula of the loss",
+    fails=sequential("L.Dense(1, activation='sigmoid')", y="np.full((8, 1), 255)", loss="'binary_crossentropy'"),
+    passes=sequential("L.Dense(1, activation='sigmoid')", y="np.full((8, 1), 1)", loss="'binary_crossentropy'"),
 )  # fmt: skip
 ID_RANGE = rule(
     "embedding-range", "Id out of range of the embedding", severity="error", source="tpu-rules O10",
@@ -229,6 +232,17 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
             )
         if kind == "sparse" and labels is not None and last:
             yield from _label_range(evidence, node, giver, last, labels)
+        if kind == "binary" and labels is not None and "crossentropy" in node.op.lower().replace("_", ""):
+            yield from _label_scale(evidence, node, labels)
+
+
+def _label_scale(evidence: Evidence, node: Node, labels: Edge) -> Iterator[Finding]:
+    path = evidence.carried(labels)
+    stats = (getattr(evidence.sample, "label_stats", None) or {}).get(path)
+    if path is None or stats is None or stats.minimum is None or stats.maximum is None or 0 <= stats.minimum <= stats.maximum <= 1:
+        return
+    fact = LabelScale(node.name, path, stats.minimum, stats.maximum, stats.distinct == 2)
+    yield Finding.of(LABEL_SCALE.id, "silent", fact, (node.id,), (labels.id,))
 
 
 def _label_range(evidence: Evidence, node: Node, giver: Node, classes: int, labels: Edge) -> Iterator[Finding]:

@@ -3,7 +3,7 @@
 from . import code_calls, code_numbers
 from .base import Edit, NotThere, edit_of
 from .batching import AddBatch, BatchOnce, Rebatch, ShareRows
-from .compile_argument import CompileArgument, FreshOptimizer, Listed
+from .compile_argument import CompileArgument, FreshOptimizer, Listed, RenamedKeys
 from .data_code import LastAxis, MoveStage, WholeWindows
 from .exchange_layers import ExchangeLayers
 from .expression import Expression
@@ -46,6 +46,7 @@ __all__ = [
     "OneParameter",
     "Rebatch",
     "Regroup",
+    "RenamedKeys",
     "ReplaceLayer",
     "Run",
     "Seeded",

@@ -85,6 +85,41 @@ class Listed(Edit):
 
 @kind
 @dataclass(frozen=True)
+class RenamedKeys(Edit):
+    """Keys of the dicts that ``compile`` takes, each by its new name."""
+
+    kind = "strategy"
+    op = "renamed-keys"
+
+    names: dict[str, str] = field(default_factory=dict)
+
+    def write(self, text: Text) -> None:
+        source, _, call = compile_call(text, "loss")
+        changes = []
+        for given in (*call.args, *(word.value for word in call.keywords)):
+            keys = [key for key in given.keys if isinstance(key, ast.Constant)] if isinstance(given, ast.Dict) else []
+            if any(key.value in self.names.values() and self.names.keys() & {other.value for other in keys} for key in keys):
+                raise NoPlace
+            changes += [(source.start(key), source.end(key), literal(self.names[key.value])) for key in keys if key.value in self.names]
+        if not changes:
+            raise NoPlace
+        source.splice(changes)
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# in compile():"
+        yield from (f"+{new!r} instead of {old!r}" for old, new in self.names.items())
+
+    def compile(self, run: Run, args: Any, kwargs: Any) -> Arguments:
+        run.done(self)
+
+        def renamed(value: Any) -> Any:
+            return {self.names.get(key, key): item for key, item in value.items()} if isinstance(value, dict) else value
+
+        return tuple(map(renamed, args)), {key: renamed(value) for key, value in kwargs.items()}
+
+
+@kind
+@dataclass(frozen=True)
 class FreshOptimizer(Edit):
     """An optimizer made where it is handed to ``compile``."""
 

@@ -171,6 +171,8 @@ operation("mean_last", "np.mean({x}, axis=-1, keepdims=True)", "tf.reduce_mean({
 operation("repeat_last", "np.repeat({x}, {times}, axis=-1)", "tf.repeat({x}, {times}, axis=-1)")
 operation("column", "{a}[..., :1]", "{a}[..., :1]")
 operation("shift", _by, _by)
+operation("is_value", '({a} == {value}).astype("float32")', 'tf.cast({a} == {value}, "float32")')
+operation("scale", 'np.asarray({x}, "float32") / {by}', 'tf.cast({x}, "float32") / {by}')
 operation("parse", '{a}.astype("{dtype}")', 'tf.strings.to_number({x}, tf.as_dtype("{dtype}"))')
 operation("pad_axis", _pad, _tensor_pad)
 operation("to_dense", lambda x, spec, sparse=False, shape=None: "" if sparse else _dense(x, spec, sparse, shape), _dense)

@@ -126,7 +126,7 @@ def at(value: Any, path: tuple[Any, ...], change: Callable[[Any], Any]) -> Any:
 @kind
 @dataclass(frozen=True)
 class ExchangeInputs(Edit):
-    """The leaves of x in another order, or under each other's names."""
+    """The leaves of x, or of y (``target``), in another order or under each other's names."""
 
     kind = "data-transform"
     op = "exchange"
@@ -143,11 +143,11 @@ class ExchangeInputs(Edit):
         return f"({inner})" if tensor else f"[{inner}]"
 
     def write(self, text: Text) -> None:
-        handed(text, "x").exchange(self.order, self.expression)
+        handed(text, self.target).exchange(self.order, self.expression)
 
     def shown(self, dataset: bool) -> Iterator[str]:
         yield "# before fit():"
-        yield f"+x = {self.expression('x', None, tensor=False)}"
+        yield f"+{self.target} = {self.expression(self.target, None, tensor=False)}"
 
     def data(self, run: Run, data: Any) -> Any:
         def change(value: Any) -> Any:
@@ -155,9 +155,11 @@ class ExchangeInputs(Edit):
                 return {new: value[old] for new, old in self.order.items()}
             return type(value)([value[i] for i in self.order])
 
+        index = ("x", "y").index(self.target)
+
+        def exchanged(*parts: Any) -> Any:
+            return (*parts[:index], change(parts[index]), *parts[index + 1 :]) if len(parts) > 1 else change(parts[0])
+
         if hasattr(data, "element_spec"):
-            tf = sys.modules["tensorflow"]
-            return data.map(
-                lambda *parts: (change(parts[0]), *parts[1:]) if len(parts) > 1 else change(parts[0]), num_parallel_calls=tf.data.AUTOTUNE
-            )
-        return (change(data[0]), *data[1:]) if isinstance(data, tuple) else change(data)
+            return data.map(exchanged, num_parallel_calls=sys.modules["tensorflow"].data.AUTOTUNE)
+        return exchanged(*data) if isinstance(data, tuple) else change(data)

@@ -8,7 +8,7 @@ from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node
 from ...flow.observed import keeps
 from ...rules.compared import ends
-from ...rules.facts.loss import OutOfRange
+from ...rules.facts.ranges import OutOfRange
 from .edits import upstream, where
 
 

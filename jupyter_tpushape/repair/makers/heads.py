@@ -8,7 +8,8 @@ from ...examine.evidence import Evidence
 from ...flow import Edge, Edit, Finding, Node, Shape, elements
 from ...flow.observed import keeps
 from ...rules.compared import kind_of
-from ...rules.facts.loss import Crosswise, LabelRank, OutOfRange
+from ...rules.facts.loss import Crosswise, LabelRank
+from ...rules.facts.ranges import OutOfRange
 from ...rules.upstream import cause_of_axes
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT, recurs

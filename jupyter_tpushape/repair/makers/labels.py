@@ -15,6 +15,7 @@ from ...rules.compared import class_labels, kind_of
 from ...rules.facts.compiled import WrongNumber
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import GridApart, LabelRank, RowsOfValues, SingleValues
+from ...rules.facts.ranges import LabelScale
 from ..edits import Listed
 from .edits import Made, configure, where
 from .ends import ends_of, head_of, highest_of, label_key, loss_node, several, snake
@@ -179,6 +180,27 @@ def label_numbers(evidence: Evidence, finding: Finding) -> Made:
         [Edit("label-transform", "y", {"op": "argmax", **label_key(evidence, labels)})],
         "Keeps the loss unchanged.",
     )
+
+
+def between_0_and_1(evidence: Evidence, finding: Finding) -> Made:
+    """Labels of two values as 0 and 1; bytes as shares of 255."""
+    fact = finding.fact
+    if not isinstance(fact, LabelScale):
+        return
+    key = where(fact.path)
+    if fact.two:
+        high = int(fact.highest) if fact.highest == int(fact.highest) else fact.highest
+        yield (
+            f"Use 1 for {fact.highest:g} and 0 for {fact.lowest:g}",
+            [Edit("label-transform", "y", {"op": "is_value", "value": high, **key})],
+            "The labels are then the two classes.",
+        )
+    elif fact.lowest >= 0 and 1 < fact.highest <= 255:
+        yield (
+            "Divide the labels by 255",
+            [Edit("label-transform", "y", {"op": "scale", "by": 255, **key})],
+            "Bytes then become values from 0 to 1.",
+        )
 
 
 def encoded_once(evidence: Evidence, finding: Finding) -> Made:

@@ -21,8 +21,11 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
         return
     if node.op == "Concatenate":
         yield from _concat_axis(node, [shape for shape in shapes if shape])
-    if len(shapes) == 2 and node.op != "Concatenate":
-        yield from _shortcut_first(evidence, node, edges)
+    else:
+        wide = [_broadcast(shape or (), [other or () for other in shapes]) for shape in shapes]
+        if len(shapes) == 2 and wide == shapes:
+            yield from _shortcut_first(evidence, node, edges)
+        shapes = [*wide]
     base = min(range(len(shapes)), key=lambda i: elements(tuple(n or 1 for n in (shapes[i] or ()))) or 0)
     for index, shape in enumerate(shapes):
         small = shapes[base] or ()
@@ -36,6 +39,14 @@ def merge(evidence: Evidence, finding: Finding) -> Made:
         # The one with fewer numbers may still be the one with more positions.
         yield from _grow(node, index, name, shape, small, concat)
         yield from _align(node, base, other, small, shape, concat)
+
+
+def _broadcast(shape: Shape, others: list[Shape]) -> tuple[int | None, ...]:
+    """A shape whose inner axes of size 1, which an element-wise merge repeats, have the sizes that they are repeated to."""
+    if any(len(other) != len(shape) for other in others):
+        return shape
+    sizes = [next((other[axis] for other in others if other[axis] != 1), 1) for axis in range(len(shape))]
+    return tuple(wide if size == 1 and axis > 0 else size for axis, (size, wide) in enumerate(zip(shape, sizes, strict=True)))
 
 
 def _shortcut_first(evidence: Evidence, node: Node, edges: list[Edge]) -> Made:

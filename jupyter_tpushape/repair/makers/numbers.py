@@ -9,7 +9,7 @@ from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
 from ...flow import Finding, Shape, elements, show_shape
 from ...rules.facts.contracts import ShapesInBuild
-from ...rules.facts.layers import OperationRaised
+from ...rules.facts.layers import OperationRaised, WrongWidth
 from ...rules.upstream import maker_of
 from ...rules.words import SLICES
 from ..edits.expression import IT, MODULE
@@ -24,9 +24,15 @@ _ROWS_IN = frozenset({"zeros", "ones", "fill", "normal", "uniform", "truncated_n
 def sizes(evidence: Evidence, finding: Finding) -> Made:
     """A size that is written down, in the function that raised or where its layer is made, in place of the one that the data has."""
     line = next(iter(lines_of(evidence)), None)
-    if line is None or not isinstance(finding.fact, OperationRaised):
+    fact = finding.fact
+    if line is None:
         return
-    pairs = dict.fromkeys(pair for pair in finding.fact.apart if pair[0] != pair[1] and pair[0] > 1)
+    if isinstance(fact, WrongWidth) and not fact.givers:
+        pairs = {(fact.shape[-1] or 0, fact.wanted): None}  # made by the program itself, such as noise
+    elif isinstance(fact, OperationRaised):
+        pairs = dict.fromkeys(pair for pair in fact.apart if pair[0] != pair[1] and pair[0] > 1)
+    else:
+        return
     for old, new in pairs:
         written = [node for node in _given_sizes(line.scope) if node.value == old]
         if written:

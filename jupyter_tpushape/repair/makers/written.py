@@ -149,7 +149,9 @@ def written_map(evidence: Evidence, finding: Finding) -> Made:
         giver = next((evidence.flow.node(edge.source) for edge in evidence.flow.into(map_of.id)), None)
         if map_of.op != "Reshape" or giver is None or giver.op != "Dense" or giver.config.get("units") != elements(shape[1:]):
             continue
-        wanted = [*its[1:-1], shape[-1] if node.op == "Concatenate" else its[-1]]
+        # An axis of size 1 is broadcast: it stays.
+        met = [1 if size == 1 else wide for size, wide in zip(shape[1:], its[1:], strict=True)]
+        wanted = [*its[1:-1], shape[-1]] if node.op == "Concatenate" else met
         if all(wanted) and wanted != list(shape[1:]):
             size = math.prod(int(n or 0) for n in wanted)
             yield (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, elements, show_shape
-from ...flow.paths import show
+from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
 from ...graph import Cause
 from ..words import because, count, many, named, pair, placed
 
@@ -398,69 +397,6 @@ class SingleUnit(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("one unit per class, or a sigmoid"), Side("one unit")
-
-
-class OutOfRange(Fact, frozen=True):
-    """Values of ``path`` range from ``lowest`` to ``highest``, but ``layer`` is valid for 0 to ``size - 1``."""
-
-    layer: Who
-    size: int
-    lowest: int
-    highest: int
-
-    def sides(self) -> Sides:
-        return Side(f"0 to {self.size - 1}"), Side(f"{self.lowest} to {self.highest}")
-
-
-class LabelOutOfRange(OutOfRange, frozen=True):
-    """Class indices without a unit in the last layer."""
-
-    loss: str = ""
-    path: KeyPath = ("y",)
-
-    def message(self) -> str:
-        bad = self.highest if self.highest >= self.size else self.lowest
-        return f"Label {bad} is out of range: {named(self.layer)} has {count(self.size, 'unit')} (valid classes 0-{self.size - 1})."
-
-    def why(self) -> str:
-        return (
-            f"{self.loss} raises an error on a CPU and returns NaN on a TPU. "
-            f"Observed values of {show(self.path)}: {self.lowest} to {self.highest}."
-        )
-
-
-class IdOutOfRange(OutOfRange, frozen=True):
-    """Ids without a row in an embedding; ``nan``: the backend returns NaN for a missing row."""
-
-    nan: bool = False
-
-    def message(self) -> str:
-        ids = f"range from {self.lowest} to {self.highest}" if self.lowest != self.highest else f"are all {self.highest}"
-        return f"{named(self.layer)} has {self.size} rows, but the ids in the data {ids}."
-
-    def why(self) -> str:
-        return f"{_beyond(self.size, self.nan)} input_dim must be the largest id plus 1."
-
-
-class MadeOutOfRange(OutOfRange, frozen=True):
-    """Ids that the program creates itself, such as one per position, without a row in an embedding; ``nan`` as above."""
-
-    nan: bool = False
-
-    def message(self) -> str:
-        return f"{named(self.layer)} has {self.size} rows, but the program looks up rows {self.lowest} to {self.highest}."
-
-    def why(self) -> str:
-        return (
-            f"The program creates these ids itself, such as one per position of a sequence: {self.highest + 1} positions need {self.highest + 1} rows. "
-            f"{_beyond(self.size, self.nan)}"
-        )
-
-
-def _beyond(size: int, nan: bool) -> str:
-    if nan:
-        return f"JAX raises no error: an id above {size - 1} returns NaN, and the loss becomes NaN."
-    return f"A CPU raises an error for an id above {size - 1}; a TPU silently uses the last row instead."
 
 
 class RowsConvolvedAlone(Fact, frozen=True):
