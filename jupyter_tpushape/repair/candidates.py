@@ -36,6 +36,7 @@ from .makers import (
     scope,
     states,
     transforms,
+    transposed,
     widths,
     written,
 )
@@ -111,9 +112,9 @@ _FIRST: tuple[Any, ...] = (batching.batch_dataset, inputs.regrouped, inputs.exch
 _MAKERS: dict[str, tuple[Any, ...]] = {
     "missing-batch-axis": (entry.add_batch_axis,),
     "batch-in-input-shape": (entry.declare_rows, entry.declare_inner, entry.add_batch_axis),
-    "channels-order": (entry.channels,),
-    "swapped-axes": (entry.declare_rows, entry.permute_data),
-    "transposed-input": (entry.transpose_data,),
+    "channels-order": (transposed.channels,),
+    "swapped-axes": (transposed.batch_first, entry.declare_rows, transposed.permute_data),
+    "transposed-input": (transposed.transpose_data,),
     "flattened-input": (entry.reshape_data, entry.declare_and_reshape, entry.declare_rows),
     "input-rank": (batching.batch_once, entry.rank_data, entry.declare_rows),
     "input-axis": (entry.grey_for_backbone, entry.declare_rows, entry.resize_axis),
@@ -279,9 +280,11 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     ),
     "output-size": (
         labels.next_steps,
+        labels.last_step_unfed,
         merging.padded_throughout,
         written.written_output,
         written.written_grid,
+        written.constant,
         merging.at_cause,
         merging.crop_output,
         merging.pad_and_crop,
@@ -337,6 +340,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "batch-broadcast": (
         expressions.unpaired,
         labels.label_axes,
+        operands.unflattened,
         operands.unpaired_axis,
         labels.rows_of_one,
         operations.other_axis,

@@ -29,6 +29,7 @@ from .compiled import METRIC_LABELS, OUTPUTS, metric_reads, outputs_apart
 from .contracts import dtypes_in_loss
 from .facts.compiled import ColourMasks, TextLabels
 from .facts.data import LabelsAsWeights
+from .facts.entry import BatchElsewhere
 from .facts.layers import OperationRaised
 from .facts.loss import (
     GridApart,
@@ -289,7 +290,11 @@ def _weights(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape) -> E
 def _folded(
     evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
 ) -> Explained | None:
-    """The model receives as many rows as there are labels, but outputs a different number."""
+    """The model receives as many rows as there are labels, but outputs a different number; or it has them on another axis."""
+    if p[0] is not None and y[0] not in (None, 1, p[0]):
+        for path, spec in evidence.x:
+            if spec.shape and spec.shape[0] == p[0] and spec.shape.count(y[0]) == 1:
+                return "swapped-axes", BatchElsewhere(path, spec.shape, spec.shape.index(y[0]), y), (loss.id,)
     rows = {spec.shape[0] for _, spec in evidence.x if spec.shape}
     if rows != {y[0]} or p[0] is None or p[0] == y[0]:
         return None

@@ -115,7 +115,8 @@ def _axes(evidence: Evidence, edge: Edge) -> dict[int, float] | None:
 
 @check(order=41)
 def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
-    """Element-wise operations that combine every sample with every other."""
+    """Element-wise operations that combine every sample with every other; of several alike on a line, the first."""
+    seen = set()
     for node in evidence.flow.nodes:
         if node.kind != "op" or node.op not in _PAIRING:
             continue
@@ -127,7 +128,10 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
         if len(a) == len(b) or any(not found or 0 not in found or len(found) != 1 for found in carries):
             continue
         fact = EveryPair(Who.of(node), a, b)
-        yield Finding.of(PAIRWISE.id, "silent", fact, (node.id,), tuple(edge.id for edge in edges), node.called)
+        place = (node.op, a, b, node.called and (node.called.file, node.called.line))
+        if place not in seen or node.called is None:
+            seen.add(place)
+            yield Finding.of(PAIRWISE.id, "silent", fact, (node.id,), tuple(edge.id for edge in edges), node.called)
 
 
 def paired_before(evidence: Evidence, node: Node) -> tuple[Node, EveryPair] | None:

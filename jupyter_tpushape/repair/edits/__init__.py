@@ -18,7 +18,7 @@ from .made_once import MadeOnce
 from .regroup import Regroup
 from .replace_layer import ReplaceLayer
 from .run import Run
-from .statements import OneParameter, Statement
+from .statements import OneParameter, Removed, Statement
 from .transform import ExchangeInputs, Transform
 from .wrap_layer import WrapLayer
 
@@ -46,6 +46,7 @@ __all__ = [
     "OneParameter",
     "Rebatch",
     "Regroup",
+    "Removed",
     "RenamedKeys",
     "ReplaceLayer",
     "Run",

@@ -49,6 +49,33 @@ class Statement(_InText):
 
 @kind
 @dataclass(frozen=True)
+class Removed(_InText):
+    """Without the statement that ran at ``span``, which is a line of its own; ``find`` is its text."""
+
+    kind = "replace-op"
+    op = "removed"
+
+    file: str = field(default="", metadata={"needed": True})
+    span: list[int] = field(default_factory=list)
+    find: str = ""
+
+    def write(self, text: Text) -> None:
+        source = text.source(self.file)
+        line, end_line, column, end_column = self.span
+        node = source.node_at((line, end_line, column, end_column), ast.stmt)
+        start, end = source.start(node) - len(source.indent(node)), source.end(node)
+        stop = source.text.find("\n", end) + 1
+        if not source.first_in_line(node) or not stop or source.text[end:stop].strip():
+            raise NoPlace
+        source.splice([(start, stop, "")])
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield f"# line {self.span[0]}:"
+        yield f"-{self.find}"
+
+
+@kind
+@dataclass(frozen=True)
 class OneParameter(_InText):
     """The parameters of a method, which fit passes as one, become one that its first line unpacks; ``span`` is that of the method."""
 

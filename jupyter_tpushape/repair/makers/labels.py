@@ -12,6 +12,7 @@ from ...examine.heard import HeardSizes, hear
 from ...flow import Edit, Finding, Node, elements, show_shape
 from ...flow.paths import flatten, show
 from ...rules.compared import class_labels, kind_of
+from ...rules.entry import matched
 from ...rules.facts.compiled import WrongNumber
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import GridApart, LabelRank, RowsOfValues, SingleValues
@@ -19,6 +20,7 @@ from ...rules.facts.ranges import LabelScale
 from ..edits import Listed
 from .edits import Made, configure, where
 from .ends import ends_of, head_of, highest_of, label_key, loss_node, several, snake
+from .entry import declaration
 
 
 def _twin(evidence: Evidence, finding: Finding, table: dict[str, str]) -> Iterator[tuple[str, dict[str, Any], Node]]:
@@ -166,6 +168,29 @@ def next_steps(evidence: Evidence, finding: Finding) -> Made:
             f"Predict the next step: use labels[:, 1:], because {show(fed[0])} is all but the last step of the labels",
             [Edit("label-transform", "y", {"op": "next_steps", **where(evidence.y[0][0])})],
             "Each step is then compared with the next one.",
+        )
+
+
+def last_step_unfed(evidence: Evidence, finding: Finding) -> Made:
+    """An input without its last step, where the labels are that input from its second step on."""
+    fact, sample = finding.fact, evidence.sample
+    if not isinstance(fact, GridApart) or fact.axis != 1 or sample is None or not sample.sampled or len(evidence.y) != 1:
+        return
+    x, y, _ = sample.sampled[0]
+    labels, steps = dict(flatten(y, "y")).get(evidence.y[0][0]), fact.predictions[1] or 0
+    if labels is None or labels.ndim < 2 or labels.shape[1] != steps - 1:
+        return
+    for (door, want), (path, _) in matched(evidence):
+        values = dict(flatten(x, "x")).get(path)
+        if values is None or values.shape[1:2] != (steps,) or not np.array_equal(values[:, 1:], labels):
+            continue
+        edits = [Edit("data-transform", "x", {"op": "pad_axis", "axis": 1, "size": steps - 1, "cut": True, **where(path)})]
+        if want.shape is not None and want.shape[1:2] == (steps,):
+            edits.append(declaration(evidence, door, (steps - 1, *want.shape[2:])))
+        yield (
+            f"Feed {show(path)}[:, :-1]: the labels are {show(path)}[:, 1:], the next step of each",
+            edits,
+            "The last step has no label.",
         )
 
 

@@ -13,11 +13,12 @@ from ...rules.facts.mesh import FirstRow, ValueAsked, VariableGiven
 from ...rules.facts.mixing import EveryPair, SamplesSummed
 from ...rules.facts.reasons import NoAxis
 from ...rules.reasons import one_sample
+from ..edits import Removed
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made
 from .entry import declare_known
-from .line import Line, assigned_to, called, lines_at, lines_of, short
+from .line import Line, assigned_to, called, lines_at, lines_of, short, span_of
 
 
 def letters(evidence: Evidence, finding: Finding) -> Made:
@@ -303,6 +304,31 @@ def unpaired_axis(evidence: Evidence, finding: Finding) -> Made:
                 [line.edit(node, f"{MODULE}.squeeze({IT}, {axes[0]})", line.module()).value],
                 "Each sample is then combined with its own value.",
             )
+
+
+def unflattened(evidence: Evidence, finding: Finding) -> Made:
+    """An operand as it was before it alone was flattened."""
+    fact = finding.fact
+    if not isinstance(fact, EveryPair):
+        return
+    few, many = sorted((fact.left, fact.right), key=len)
+    if len(few) != 1 or few[0] != elements(many):
+        return
+    for line in lines_at(evidence, finding.location):
+        used = {item.id for item in nodes(line.node or line.scope, ast.Name)}
+        for statement in nodes(line.scope, ast.Assign):
+            made, names = statement.value, [item.id for item in statement.targets if isinstance(item, ast.Name)]
+            flat = isinstance(made, ast.Call) and called(made) in ("reshape", "flatten", "ravel") and statement.lineno < line.raised.line
+            if not flat or not isinstance(made, ast.Call) or not made.args or not used & set(names):
+                continue
+            if called(made) != "reshape" or ast.unparse(made.args[-1]).strip("[](),") == "-1":
+                before = ast.unparse(made.args[0])
+                removed = Removed("model", line.raised.file, span_of(statement), ast.unparse(statement))
+                yield (
+                    f"Do not flatten {names[0]} at line {statement.lineno}",
+                    [removed.value if before == names[0] else line.edit(made, before).value],
+                    f"The other operand keeps its shape, {show_shape(many)}.",
+                )
 
 
 _SIZED = frozenset({"tile", "reshape", "broadcast_to", "zeros", "ones", "full", "normal", "uniform"})

@@ -204,7 +204,7 @@ def softmax_axis(evidence: Evidence, finding: Finding) -> Made:
 
 def transpose_for_reshape(evidence: Evidence, finding: Finding) -> Made:
     """A transpose in place of a reshape in the user's own code."""
-    from .entry import permutation
+    from .transposed import permutation
 
     node = evidence.flow.node(finding.nodes[0])
     before, after = given(evidence, node), next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)

@@ -157,7 +157,7 @@ def permute(evidence: Evidence, finding: Finding) -> Made:
     after = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
     if node.kind != "layer" or not before or not after or len(before) != len(after):
         return
-    from .entry import permutation
+    from .transposed import permutation
 
     order = permutation(before[1:], after[1:])
     if order is not None:

@@ -243,3 +243,22 @@ class AxisAdded(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return pair(self.declared, self.given)
+
+
+class BatchElsewhere(Fact, frozen=True):
+    """The first axis of ``path`` is not the samples: there are as many ``labels`` as it has on ``axis``."""
+
+    path: KeyPath
+    shape: Shape
+    axis: int
+    labels: Shape
+
+    def message(self) -> str:
+        return f"The samples of {show(self.path)} are on axis {self.axis}: its batch is {show_shape(self.shape)}, and there are {self.labels[0]} labels."
+
+    def why(self) -> str:
+        return f"Keras reads the first axis as the batch, so the model makes {self.shape[0]} predictions. Transpose the data: samples first, then time."
+
+    def sides(self) -> Sides:
+        order = (self.axis, *(i for i in range(len(self.shape)) if i != self.axis))
+        return pair(tuple(self.shape[i] for i in order), self.shape, names=False)

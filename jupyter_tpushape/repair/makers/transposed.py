@@ -1,0 +1,89 @@
+"""Candidates for data whose axes are in another order than the model declares them."""
+
+from __future__ import annotations
+
+from ...examine.evidence import Evidence
+from ...flow import Edit, Finding, Shape, show_shape
+from ...rules.facts.entry import BatchElsewhere
+from .edits import Made, where
+from .entry import declaration, declare_rows, misfits
+
+
+def transpose_data(evidence: Evidence, finding: Finding) -> Made:
+    """A column becomes a row."""
+    for door, path, _, got in misfits(evidence):
+        yield (
+            "Transpose the data: one row instead of one column",
+            [Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0], **where(path)})],
+            "The data has as many values as the model declares for one sample.",
+        )
+        yield (
+            f"Declare the input as {show_shape(got.shape[1:])}",
+            [declaration(evidence, door, got.shape[1:])],
+            "Each value is then a separate sample.",
+        )
+
+
+def channels(evidence: Evidence, finding: Finding) -> Made:
+    """Channels first and last: whichever of declaration and data the layers do not agree with."""
+    if _declared_for(evidence):
+        yield from permute_data(evidence, finding)  # declared as the data is, an image's rows would count as its channels
+    else:
+        yield from declare_rows(evidence, finding)
+        yield from permute_data(evidence, finding)
+
+
+def _declared_for(evidence: Evidence) -> bool:
+    """Whether the declaration is what the layers work on: their channels stand where it has its few."""
+    formats = {str(node.config["data_format"]) for node in evidence.flow.nodes if node.kind == "layer" and node.config.get("data_format")}
+    for _, _, want, _ in misfits(evidence):
+        row = want.shape[1:]
+        if len(row) < 2 or None in row:
+            continue
+        last, first = row[-1] < min(row[:-1]), row[0] < min(row[1:])
+        if formats <= {"channels_last"} and last:
+            return True
+        if formats == {"channels_first"} and first:
+            return True
+    return False
+
+
+def permute_data(evidence: Evidence, finding: Finding) -> Made:
+    """The data's axes in the declared order."""
+    for _, path, want, got in misfits(evidence):
+        row, target = got.shape[1:], want.shape[1:]
+        order = permutation(row, target)
+        if order is not None:
+            perm = [0, *[n + 1 for n in order]]
+            yield (
+                f"Transpose the data to {show_shape(target)}",
+                [Edit("data-transform", "x", {"op": "transpose", "perm": perm, **where(path)})],
+                "The layers expect the declared order of axes." if _declared_for(evidence) else "Keeps every value and the declared shape.",
+            )
+
+
+def batch_first(evidence: Evidence, finding: Finding) -> Made:
+    """The axis of the samples in front of the others."""
+    fact = finding.fact
+    if isinstance(fact, BatchElsewhere):
+        perm = [fact.axis, *(i for i in range(len(fact.shape)) if i != fact.axis)]
+        yield (
+            f"Transpose the data to {show_shape(tuple(fact.shape[i] for i in perm))}",
+            [Edit("data-transform", "x", {"op": "transpose", "perm": perm, **where(fact.path)})],
+            "The samples are then on the first axis.",
+        )
+
+
+def permutation(row: Shape, target: Shape) -> list[int] | None:
+    if len(row) >= 3 and (row[-1], *row[:-1]) == target:
+        return [len(row) - 1, *range(len(row) - 1)]
+    if len(row) >= 3 and (*row[1:], row[0]) == target:
+        return [*range(1, len(row)), 0]
+    left, order = list(range(len(row))), []
+    for size in target:
+        found = next((i for i in left if row[i] == size or size is None), None)
+        if found is None:
+            return None
+        left.remove(found)
+        order.append(found)
+    return order
