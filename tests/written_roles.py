@@ -148,4 +148,66 @@ def pipeline():
     return tf.data.Dataset.from_generator(gen, output_signature=signature).batch(4)
 """), (('        yield np.zeros((4, 4), "float32"), np.zeros((1,), "float32")',
         '        yield np.zeros((4, 4), "float32")[..., None], np.zeros((1,), "float32")'),))),
+    "a gate with too few channels": ("merge-shapes", Own(model_of("""
+i = keras.Input((8, 8, 4))
+g = L.Dense(2, activation='sigmoid')(L.GlobalAveragePooling2D()(i))
+x = L.Multiply()([i, L.Reshape((1, 1, 2))(g)])
+model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
+""", f"{rows(8, 8, 8, 4)}, {rows(8, 1)}"), (
+        ("    g = L.Dense(2, activation='sigmoid')(L.GlobalAveragePooling2D()(i))", "    g = L.Dense(4, activation='sigmoid')(L.GlobalAveragePooling2D()(i))"),
+        ("    x = L.Multiply()([i, L.Reshape((1, 1, 2))(g)])", "    x = L.Multiply()([i, L.Reshape((1, 1, 4))(g)])")))),
+    "labels by another name": ("output-names", Own(model_of("""
+i = keras.Input((4,))
+model = keras.Model(i, [L.Dense(1, name='age')(i), L.Dense(1, name='height')(i)])
+""", f"{rows(8, 4)}, {{'age': {rows(8, 1)}, 'size': {rows(8, 1)}}}", "{'age': 'mse', 'height': 'mse'}"), (
+        (f"    return {rows(8, 4)}, {{'age': {rows(8, 1)}, 'size': {rows(8, 1)}}}",
+         f'    return {rows(8, 4)}, {{"age": {rows(8, 1)}, "height": {rows(8, 1)}}}'),))),
+    "a loss by another name": ("output-names", Own(model_of("""
+i = keras.Input((4,))
+model = keras.Model(i, [L.Dense(1, name='age')(i), L.Dense(1, name='height')(i)])
+""", f"{rows(8, 4)}, {{'age': {rows(8, 1)}, 'height': {rows(8, 1)}}}", "{'age': 'mse', 'heigth': 'mse'}"), (
+        ("    model.compile('adam', {'age': 'mse', 'heigth': 'mse'})", "    model.compile('adam', {'age': 'mse', \"height\": 'mse'})"),))),
+    "masks of two bytes": ("label-scale", Own(model_of("""
+model = keras.Sequential([keras.Input((4, 4, 1)), L.Conv2D(1, 1, activation='sigmoid')])
+""", f"{rows(8, 4, 4, 1)}, masks()", "'binary_crossentropy'", head="""
+def masks():
+    return (np.arange(128).reshape(8, 4, 4, 1) % 2 * 255).astype('uint8')
+"""), ((f"    return {rows(8, 4, 4, 1)}, masks()", f'    return {rows(8, 4, 4, 1)}, (masks() == 255).astype("float32")'),))),
+    "noise of another size": ("layer-axis", Own(_STEP.format(units=3, data=rows(8, 3), body="""\
+        x = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(self(x) - self(tf.random.normal((4, 5)))))"""), (
+        ("            loss = tf.reduce_mean(tf.square(self(x) - self(tf.random.normal((4, 5)))))",
+         "            loss = tf.reduce_mean(tf.square(self(x) - self(tf.random.normal((4, 3)))))"),))),
+    "time before samples": ("swapped-axes", Own(model_of("""
+model = keras.Sequential([keras.Input((None, 4)), L.GRU(3), L.Dense(1)])
+""", f"tf.data.Dataset.from_tensors(({rows(6, 8, 4)}, {rows(8, 1)}))"), (
+        (f"    return tf.data.Dataset.from_tensors(({rows(6, 8, 4)}, {rows(8, 1)}))",
+         f"    return tf.data.Dataset.from_tensors(({rows(6, 8, 4)}, {rows(8, 1)})).map(lambda x, y: (tf.transpose(x, (1, 0, 2)), y))"),))),
+    "labels flattened alone": ("batch-broadcast", Own(model_of("""
+model = keras.Sequential([keras.Input((4, 4, 1)), L.Conv2D(1, 1, activation='sigmoid')])
+""", f"{rows(8, 4, 4, 1)}, {rows(8, 4, 4, 1)}", "apart", head="""
+def apart(y_true, y_pred):
+    y_true = tf.reshape(y_true, [-1])
+    return tf.reduce_mean(tf.abs(y_true - y_pred))
+"""), (("    y_true = tf.reshape(y_true, [-1])", "    return tf.reduce_mean(tf.abs(y_true - y_pred))"),))),
+    "the step that has no label": ("output-size", Own(model_of("""
+i = keras.Input((6,))
+model = keras.Model(i, L.Dense(5, activation='softmax')(L.LSTM(3, return_sequences=True)(L.Embedding(5, 4)(i))))
+""", "ids(), ids()[:, 1:]", "'sparse_categorical_crossentropy'", head="""
+def ids():
+    return np.random.default_rng(0).integers(0, 5, (8, 6))
+"""), (("    i = keras.Input((6,))", "    i = keras.Input((5,))"), ("    return ids(), ids()[:, 1:]", "    return ids()[:, :5], ids()[:, 1:]")))),
+    "a factor that has a name": ("output-size", Own(model_of("""
+i = keras.Input((None, None, 1))
+x = L.Conv2D(UP * UP, 3, padding='same')(i)
+model = keras.Model(i, L.Lambda(lambda t: tf.nn.depth_to_space(t, UP))(x))
+""", f"{rows(4, 8, 8, 1)}, {rows(4, 32, 32, 1)}", head="UP = 3\n"), (("UP = 3", "UP = 4"),))),
+    "the output of a model that was not called": ("code-raises", Own(model_of("""
+base = keras.Sequential([keras.Input((4,)), L.Dense(3)])
+x = L.Dense(1)(base.output)
+model = keras.Model(base.input, x)
+""", f"{rows(8, 4)}, {rows(8, 1)}"), (
+        ("    x = L.Dense(1)(base.output)", "    x = L.Dense(1)(base.outputs[0])"),
+        ("    model = keras.Model(base.input, x)", "    model = keras.Model(base.inputs[0], x)")))),
 }  # fmt: skip

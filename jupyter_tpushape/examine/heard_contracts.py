@@ -230,6 +230,22 @@ def _yielded(text: str) -> Iterator[Heard]:
         yield HeardYielded(_shape(found[1]), _shape(found[2]))
 
 
+class HeardNeverCalled(Heard, frozen=True):
+    """``what`` (``output`` or ``input``) was asked of a layer or model that was never called."""
+
+    layer: str
+    what: str
+
+
+_NEVER_CALLED = re.compile(r"The layer (\S+) has never been called and thus has no defined (output|input)")
+
+
+@reads
+def _never_called(text: str) -> Iterator[Heard]:
+    if found := _NEVER_CALLED.search(text):
+        yield HeardNeverCalled(found[1], found[2])
+
+
 class HeardNoAxis(Heard, frozen=True):
     """An operation works along ``axis``, which a tensor of ``rank`` dimensions does not have."""
 

@@ -326,6 +326,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (
         calls.watched,
+        calls.first_of_ends,
         operands.unpacked_batch,
         foreign.in_keras_ops,
         calls.missing_axis,

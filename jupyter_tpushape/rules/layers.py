@@ -20,7 +20,7 @@ from ..examine.heard import (
     HeardWindow,
     hear,
 )
-from ..examine.heard_contracts import HeardArrays
+from ..examine.heard_contracts import HeardArrays, HeardNeverCalled
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..graph import resized, written
 from ..trace.axes import recurs
@@ -36,6 +36,7 @@ from .facts.layers import (
     ArraysApart,
     LayerRaised,
     LineRaised,
+    NeverCalled,
     NoGradient,
     OperationRaised,
     TooDeep,
@@ -255,6 +256,9 @@ def _line(evidence: Evidence, node: Node) -> Fact:
     arrays = hear(node.failure, HeardArrays)
     if arrays is not None:
         return ArraysApart(arrays.how, arrays.first, arrays.second)
+    uncalled = hear(node.failure, HeardNeverCalled)
+    if uncalled is not None:
+        return NeverCalled(uncalled.layer, uncalled.what)
     if hear(node.failure, HeardDepth) is not None:
         known = next(meanings(node.failure.message))
         return TooDeep(known.means, known.todo)

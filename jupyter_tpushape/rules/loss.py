@@ -274,7 +274,9 @@ def _grid(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, predic
     sizes = evidence.origins.of(predictions)
     why = cause(sizes[axis], y[axis] or 0) if len(sizes) == len(p) else None
     made = written(sizes[axis]) if len(sizes) == len(p) and why is None else ""
-    fact = GridApart(Who.of(head), loss.name, y, p, axis, why, made)
+    known = [spec.shape[axis] for _, spec in evidence.x if spec.shape and len(spec.shape) == len(p)]
+    whole = next((n for n in known if n and not (p[axis] or 1) % n and not (y[axis] or 1) % n), None)
+    fact = GridApart(Who.of(head), loss.name, y, p, axis, why, made, whole)
     return SIZE.id, fact, (head.id, loss.id, *blamed(evidence.flow, fact))
 
 

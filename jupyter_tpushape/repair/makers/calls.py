@@ -8,11 +8,11 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.calls import NotCalled
 from ...rules.facts.contracts import CallArguments, CallMisfit, KeysUnpacked
-from ...rules.facts.layers import NoGradient, WrongWidth
+from ...rules.facts.layers import NeverCalled, NoGradient, WrongWidth
 from ..edits import OneParameter, Statement
 from ..text.source import nodes
 from .edits import Made
-from .line import Line, called, lines_at, lines_of, span_of
+from .line import called, lines_at, lines_of, span_of
 
 
 def call_layer(evidence: Evidence, finding: Finding) -> Made:
@@ -46,7 +46,7 @@ def other_layer(evidence: Evidence, finding: Finding) -> Made:
         used = line.node.func if isinstance(line.node, ast.Call) else None
         if not isinstance(used, (ast.Name, ast.Attribute)):
             continue
-        place = _class_of(line) if isinstance(used, ast.Attribute) else line.scope
+        place = line.owner() if isinstance(used, ast.Attribute) else line.scope
         made = {ast.unparse(item.targets[0]): item.value for item in nodes(place, ast.Assign) if isinstance(item.value, ast.Call)}
         loaded = [ast.unparse(item) for item in nodes(place, (ast.Name, ast.Attribute)) if isinstance(item.ctx, ast.Load)]
         if called(made.get(ast.unparse(used))) != node.op:
@@ -77,6 +77,21 @@ def one_parameter(evidence: Evidence, finding: Finding) -> Made:
             )
 
 
+def first_of_ends(evidence: Evidence, finding: Finding) -> Made:
+    """The first of a Sequential model's inputs and outputs, which it has before it is called."""
+    if not isinstance(finding.fact, NeverCalled):
+        return
+    for line in lines_of(evidence):
+        model = ast.unparse(line.node.value) if isinstance(line.node, ast.Attribute) else ""
+        asked = [item for item in nodes(line.scope, ast.Attribute) if item.attr in ("input", "output") and ast.unparse(item.value) == model]
+        if model and asked:
+            yield (
+                f"Use {model}.{finding.fact.what}s[0] instead of {model}.{finding.fact.what}",
+                [line.edit(item, f"{model}.{item.attr}s[0]").value for item in asked],
+                "A Sequential model has these before it is called.",
+            )
+
+
 def watched(evidence: Evidence, finding: Finding) -> Made:
     """A tape that watches the tensor that a gradient is taken by."""
     fact = finding.fact
@@ -92,12 +107,6 @@ def watched(evidence: Evidence, finding: Finding) -> Made:
                     [Statement("model", line.raised.file, span_of(block.body[0]), text).value],
                     "The tape then records what is computed from it.",
                 )
-
-
-def _class_of(line: Line) -> ast.AST:
-    """The class around a line, else its function."""
-    around = [item for item in nodes(line.source.tree, ast.ClassDef) if item.lineno <= line.raised.line <= (item.end_lineno or 0)]
-    return max(around, key=lambda item: item.lineno, default=line.scope)
 
 
 def looked_up(evidence: Evidence, finding: Finding) -> Made:

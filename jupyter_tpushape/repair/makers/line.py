@@ -29,6 +29,11 @@ class Line:
         ]
         self.scope: ast.AST = max(around, key=lambda node: node.lineno, default=self.source.tree)
 
+    def owner(self) -> ast.AST:
+        """The class around the line, else its function."""
+        around = [item for item in nodes(self.source.tree, ast.ClassDef) if item.lineno <= self.raised.line <= (item.end_lineno or 0)]
+        return max(around, key=lambda item: item.lineno, default=self.scope)
+
     def operands(self) -> list[ast.expr]:
         """What the expression works on."""
         node = self.node

@@ -33,11 +33,14 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
         pairs = dict.fromkeys(pair for pair in fact.apart if pair[0] != pair[1] and pair[0] > 1)
     else:
         return
+    # What was made elsewhere in the class came in as an argument.
+    scope = line.owner() if isinstance(fact, WrongWidth) else line.scope
     for old, new in pairs:
-        written = [node for node in _given_sizes(line.scope) if node.value == old]
+        written = [node for node in _given_sizes(scope) if node.value == old]
         if written:
+            where = f"in {_named(evidence, line)}" if scope is line.scope else f"at line {written[0].lineno}"
             yield (
-                f"Replace {old} with {new} in {_named(evidence, line)}",
+                f"Replace {old} with {new} {where}",
                 [line.edit(node, str(new)).value for node in written],
                 "This is the size of its input.",
             )

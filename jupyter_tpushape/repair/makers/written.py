@@ -142,24 +142,19 @@ def _place(evidence: Evidence, node: Node | None) -> int:
 
 def constant(evidence: Evidence, finding: Finding) -> Made:
     """A number that the program names: by how much it makes an axis of the data larger, where the labels' axis says otherwise."""
-    fact, labels = finding.fact, ends_of(evidence, finding)[0]
-    if not isinstance(fact, GridApart) or labels is None:
+    fact = finding.fact
+    if not isinstance(fact, GridApart) or fact.factors is None:
         return
-    have, want = fact.predictions[fact.axis], fact.labels[fact.axis]
-    for size in {spec.shape[fact.axis] for _, spec in evidence.x if spec.shape and len(spec.shape) > fact.axis}:
-        if not size or not have or not want or have % size or want % size:
-            continue
-        old, new = have // size, want // size
-        head = next((node for node in evidence.flow.nodes if node.name == fact.head.name), None)
-        for line in lines_at(evidence, head.location if head is not None else None)[:1]:
-            for statement in line.source.tree.body:
-                if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant) and statement.value.value == old:
-                    name = ast.unparse(statement.targets[0])
-                    yield (
-                        f"Set {name} = {new} at line {statement.lineno}",
-                        [line.edit(statement.value, str(new)).value],
-                        f"The labels have {new} values for each of the data, and the output has {old}.",
-                    )
+    old, new = fact.factors
+    head = _node(evidence, fact.head.name)
+    for line in lines_at(evidence, head.location if head is not None else None)[:1]:
+        for statement in line.source.tree.body:
+            if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant) and statement.value.value == old:
+                yield (
+                    f"Set {ast.unparse(statement.targets[0])} = {new} at line {statement.lineno}",
+                    [line.edit(statement.value, str(new)).value],
+                    f"The labels have {new} values for each of the data, and the output has {old}.",
+                )
 
 
 def written_map(evidence: Evidence, finding: Finding) -> Made:

@@ -413,6 +413,22 @@ class NoGradient(Fact, frozen=True):
         return f"A GradientTape records only what is computed from trainable variables and from tensors that it watches. Call {self.tape}.watch({self.source}) first."
 
 
+class NeverCalled(Fact, frozen=True):
+    """``layer`` was never called, so it has no ``what``: ``output`` or ``input``."""
+
+    layer: str
+    what: str
+
+    def message(self) -> str:
+        return f"{self.layer} was never called, so it has no .{self.what}."
+
+    def why(self) -> str:
+        return (
+            f"In Keras 3 a Sequential model that declares its input has .{self.what}s, a list, and .{self.what} only after it was called. "
+            f"Use .{self.what}s[0], or call the model on an Input."
+        )
+
+
 class TooDeep(Fact, frozen=True):
     """A line nests calls deeper than Python allows; ``means`` and ``todo`` are the catalog's texts for that message."""
 

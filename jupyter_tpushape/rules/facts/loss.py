@@ -211,7 +211,8 @@ class LabelRank(Fact, frozen=True):
 class GridApart(Fact, frozen=True):
     """Predictions and labels of the same rank whose inner sizes differ, first at ``axis``.
 
-    ``cause``: where the predictions' size comes from; ``made``: otherwise, the argument that sets it.
+    ``cause``: where the predictions' size comes from; ``made``: otherwise, the argument that sets it. ``data``: the size of that axis in the
+    data, where both are multiples of it.
     """
 
     head: Who
@@ -221,6 +222,13 @@ class GridApart(Fact, frozen=True):
     axis: int
     cause: Cause | None
     made: str = ""
+    data: int | None = None
+
+    @property
+    def factors(self) -> tuple[int, int] | None:
+        """How many times the size of the data the predictions and the labels have."""
+        have, want = self.predictions[self.axis], self.labels[self.axis]
+        return None if not self.data or have is None or want is None else (have // self.data, want // self.data)
 
     def message(self) -> str:
         return (
@@ -230,6 +238,8 @@ class GridApart(Fact, frozen=True):
 
     def why(self) -> str:
         rule = f"{self.loss} compares them position by position, so both must have the same size."
+        if self.factors is not None and self.cause is None and not self.made:
+            return f"The data has {self.data} there: the model makes {self.factors[0]} times as many, but the labels have {self.factors[1]} times as many."
         return because(self.cause) or (f"{self.made}. {rule}" if self.made else rule)
 
     def sides(self) -> Sides:
