@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -247,3 +248,21 @@ def test_a_trace_makes_way_for_a_cell_and_nothing_behind_it_is_hit(monkeypatch: 
     comm.ask(id="3", op="make-way")
     assert comm.ask(id="2", op="trace", model="model", data="")[-1]["op"] == "report"
     assert comm.ask(id="3", op="trace", model="model", data="")[-1].get("cancelled")
+
+
+def test_a_program_is_ported_for_the_panel(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TPUSHAPE_JAX_PYTHON", raising=False)
+    program = (Path(__file__).parent / "port_programs" / "custom_loop.py").read_text(encoding="utf-8")
+    (tmp_path / "train.py").write_text(program, encoding="utf-8")
+    comm = connect({})
+    progress, answer = comm.ask(id="port-1", op="port", path="train.py")
+    assert (progress["op"], answer["op"], answer["whole"]) == ("progress", "ported", False)
+    assert "keras.distribution" in answer["text"] and answer["text"] != program
+    assert answer["left"] and all(line.startswith("line ") or ":" in line for line in answer["left"])
+    # The file itself is as it was.
+    assert (tmp_path / "train.py").read_text(encoding="utf-8") == program
+    (tmp_path / "plain.py").write_text("x = 1\n", encoding="utf-8")
+    for path, said in (("none.py", "none.py"), ("plain.py", "no TensorFlow strategy"), ("../" * 9, "Cannot read")):
+        (_, error) = comm.ask(id="port-2", op="port", path=path)
+        assert error["op"] == "error" and said in error["message"]

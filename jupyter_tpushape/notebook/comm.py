@@ -97,7 +97,7 @@ def _handle(comm: Any, message: Any, shell: Any) -> None:
             cells = [text for text in shell.user_ns.get("In", ()) if isinstance(text, str)]
             found = inventory(shell.user_ns, getattr(shell, "user_ns_hidden", None), sources=cells)
             comm.send({"id": request.id, "op": "list", **found, "targets": list(SLICES), "failed": _failed(shell)})
-        case "trace" | "explain":
+        case "trace" | "explain" | "port":
             _trace(comm, request, shell)
         case "cancel":
             _take_back(request.id)
@@ -115,7 +115,7 @@ def _trace(comm: Any, request: Request, shell: Any) -> None:
         comm.send({"id": ask, "op": "progress", "text": text})
 
     try:
-        progress("Tracing")
+        progress("Tracing" if request.op != "port" else "Porting, and comparing both programs")
         _threads[ask] = thread
         try:
             answer = _answer(request, shell, progress)
@@ -134,11 +134,25 @@ def _trace(comm: Any, request: Request, shell: Any) -> None:
 
 
 def _answer(request: Request, shell: Any, progress: Any) -> dict[str, Any]:
+    if request.op == "port":
+        return _ported(request)
     explain = request.op == "explain"
     report = _explained(shell, request.execution, progress) if explain else _report(request, shell, progress)
     names = [] if explain else [request.model, request.data or ""]
     named(report, shell, *names, failed=explain)
     return {"id": request.id, "op": "report", "report": json.loads(report.to_json()), "changed": _changed(shell, request, report)}
+
+
+def _ported(request: Request) -> dict[str, Any]:
+    """A file ported to Keras on JAX: its text, what is left to change by hand, and whether both programs were found to agree."""
+    from ..port import port
+
+    try:
+        found = port(request.path)
+    except OSError as error:
+        raise ValueError(f"Cannot read {request.path} ({error.strerror or error}): name a Python file from the kernel's folder.") from None
+    left = [str(one) for one in found.left]
+    return {"id": request.id, "op": "ported", "text": found.text, "left": left, "message": found.proof.said, "whole": found.whole}
 
 
 def _make_way(ask: str) -> None:

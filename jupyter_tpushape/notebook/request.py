@@ -16,12 +16,14 @@ class Request(msgspec.Struct, forbid_unknown_fields=True):
     """One message of the sidebar. ``model`` and ``data`` are names of variables, never expressions."""
 
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
-    op: Literal["list", "trace", "explain", "cancel", "make-way"]
+    op: Literal["list", "trace", "explain", "port", "cancel", "make-way"]
     model: _Text = ""
     data: _Text | None = None
     tpu: Annotated[str, msgspec.Meta(max_length=64)] | None = None
     compile: Literal["", "xla", "tpu"] | None = None
     effort: Literal["", "quick", "full"] | None = None
+    #: Of ``port``: a Python file, as the kernel sees it.
+    path: _Text = ""
     #: Of ``explain``: the number of the cell that failed; 0 for the last.
     execution: Annotated[int, msgspec.Meta(ge=0)] = 0
     #: Of ``trace``: none that was asked for by hand, so no fixes are tried.

@@ -17,6 +17,7 @@ const ids = {
   previous: "tpushape:previous-problem",
   apply: "tpushape:apply-fix",
   exportReport: "tpushape:export",
+  port: "tpushape:port",
 };
 
 /** Commands for palette, menus and shortcuts. */
@@ -113,6 +114,40 @@ export const commands: JupyterFrontEndPlugin<void> = {
           await app.serviceManager.contents.save(value, { type: "file", format: "text", content: JSON.stringify(tracer.report) });
           Notification.success(trans.__("Saved %1", value), { autoClose: 4000 });
         }
+      },
+    });
+    commands.addCommand(ids.port, {
+      label: trans.__("Port TPUStrategy Program to Keras on JAX…"),
+      caption: trans.__("Write a copy of a Python file that trains with Keras 3 on JAX, and compare both on one batch"),
+      icon,
+      isEnabled: () => tracer.state !== "none",
+      execute: async (options) => {
+        const asked =
+          (options.path as string | undefined) ??
+          (await InputDialog.getText({ title: trans.__("Python file to port, relative to the notebook"), text: "train.py" })).value;
+        if (!asked) {
+          return;
+        }
+        await commands.execute(ids.openPanel);
+        const ported = await tracer.port(asked);
+        if (!ported) {
+          return;
+        }
+        const { contents } = app.serviceManager;
+        const stem = PathExt.join(PathExt.dirname(notebooks?.currentWidget?.context.path ?? ""), asked.replace(/\.py$/, "_jax"));
+        const taken = (path: string): Promise<boolean> =>
+          contents.get(path, { content: false }).then(
+            () => true,
+            () => false,
+          );
+        let path = `${stem}.py`;
+        for (let n = 2; await taken(path); n++) {
+          path = `${stem}_${n}.py`;
+        }
+        await contents.save(path, { type: "file", format: "text", content: ported.text });
+        await commands.execute("docmanager:open", { path });
+        const words = trans._n("Wrote %2: %1 line to change by hand", "Wrote %2: %1 lines to change by hand", ported.left.length, path);
+        Notification.info([words, ...ported.left, ported.said].join("\n"), { autoClose: false });
       },
     });
     for (const command of Object.values(ids)) {

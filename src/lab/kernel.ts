@@ -17,19 +17,27 @@ export class Cancelled extends Error {}
 
 interface Answer {
   id: string;
-  op: "list" | "progress" | "report" | "error";
+  op: "list" | "progress" | "report" | "ported" | "error";
   text?: string;
   message?: string;
   cancelled?: boolean;
   report?: WireReport;
   /** What is other than in the report before, in a sentence. */
   changed?: string;
+  left?: string[];
 }
 
 /** A report, and what is other than in the one before. */
 export interface Traced {
   report: WireReport;
   changed: string;
+}
+
+/** A program that was ported: its text, the lines to change by hand, and how the two programs compare. */
+export interface Ported {
+  text: string;
+  left: string[];
+  said: string;
 }
 
 interface Pending {
@@ -89,7 +97,22 @@ export class KernelClient {
     return this._run({ op: "explain", execution }, progress);
   }
 
+  /** Ports a Python file of the kernel's folder to Keras on JAX. */
+  async port(path: string, progress: (text: string) => void): Promise<Ported> {
+    const { text, left, message } = await this._turn({ op: "port", path }, progress);
+    return { text: text ?? "", left: left ?? [], said: message ?? "" };
+  }
+
   private async _run(question: JSONObject, progress: (text: string) => void): Promise<Traced> {
+    const { report, changed } = await this._turn(question, progress);
+    if (!report) {
+      throw new Error("The kernel's answer contains no report.");
+    }
+    return { report, changed: changed ?? "" };
+  }
+
+  /** Asks what is answered on the thread that runs cells. */
+  private async _turn(question: JSONObject, progress: (text: string) => void): Promise<Answer> {
     const comm = this._comm;
     if (!comm) {
       throw new Error("The kernel is not connected.");
@@ -110,11 +133,7 @@ export class KernelClient {
       this._fail(id, error instanceof Error ? error : new Error(String(error)));
     });
     try {
-      const answer = await pending.done.promise;
-      if (!answer.report) {
-        throw new Error("The kernel's answer contains no report.");
-      }
-      return { report: answer.report, changed: answer.changed ?? "" };
+      return await pending.done.promise;
     } finally {
       this._tracing = "";
     }

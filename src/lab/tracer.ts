@@ -6,7 +6,7 @@ import { Signal } from "@lumino/signaling";
 
 import type { WireReport } from "../view";
 import { Cancelled, KernelClient, MissingPackage } from "./kernel";
-import type { Traced } from "./kernel";
+import type { Ported, Traced } from "./kernel";
 import type { Alarm, Inventory, ILocator, ITracer, KernelState, Mended, TraceRequest } from "./tokens";
 
 /** What the sidebar remembers of each notebook and console. */
@@ -179,6 +179,16 @@ export class Tracer implements ITracer {
     return this.report !== before && this.explained ? this.report : null;
   }
 
+  async port(path: string): Promise<Ported | null> {
+    let ported: Ported | null = null;
+    await this._run(null, "", async (client, progress) => {
+      ported = await client.port(path, progress);
+      this.message = ported.said;
+      return null;
+    });
+    return ported;
+  }
+
   async retrace({ about, title }: WireReport): Promise<void> {
     await this.refresh();
     const model = about?.model ?? title;
@@ -232,7 +242,7 @@ export class Tracer implements ITracer {
   private async _run(
     before: WireReport | null,
     name: string,
-    ask: (client: KernelClient, progress: (text: string) => void) => Promise<Traced>,
+    ask: (client: KernelClient, progress: (text: string) => void) => Promise<Traced | null>,
   ): Promise<void> {
     if (this.running) {
       return;
@@ -248,13 +258,16 @@ export class Tracer implements ITracer {
     try {
       const client = await Promise.race([this._connected(), this._stop.promise]);
       if (client) {
-        const { report, changed } = await ask(client, (text) => {
+        const traced = await ask(client, (text) => {
           say(text);
           this.changed.emit();
         });
-        const same = before !== null && before.title === report.title && before.about?.model === report.about?.model;
-        const words = same && before.summary !== report.summary ? `${before.summary} → ${report.summary}` : report.summary;
-        this._keep(session, report, name === "", changed || words);
+        if (traced) {
+          const { report, changed } = traced;
+          const same = before !== null && before.title === report.title && before.about?.model === report.about?.model;
+          const words = same && before.summary !== report.summary ? `${before.summary} → ${report.summary}` : report.summary;
+          this._keep(session, report, name === "", changed || words);
+        }
       } else {
         this.message = "";
       }
