@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from playwright.sync_api import expect
 
@@ -132,3 +133,17 @@ def test_a_click_leads_to_the_cell_and_a_fix_goes_into_it(window: Window, lab: L
     window.command("tpushape:apply-fix")
     expect(dialog).to_contain_text("has changed since it was traced")
     dialog.get_by_role("button").first.click()
+
+
+def test_a_program_is_ported_beside_its_file_and_opened(window: Window, lab: Lab) -> None:
+    program = (Path(__file__).parents[1] / "port_programs" / "custom_loop.py").read_text(encoding="utf-8")
+    (lab.folder / "train.py").write_text(program, encoding="utf-8")
+    (lab.folder / "train_jax.py").write_text("mine = 1\n", encoding="utf-8")
+    window.open(lab.notebook("ports.ipynb", "1"))
+    window.run()
+    window.page.evaluate("window.jupyterapp.commands.execute('tpushape:port', {path: 'train.py'})")
+    expect(window.page.locator(".lm-TabBar-tabLabel", has_text="train_jax_2.py")).to_be_visible()
+    expect(window.page.get_by_text(re.compile(r"Wrote train_jax_2\.py: \d+ lines")).first).to_be_attached()
+    assert "keras.distribution" in (lab.folder / "train_jax_2.py").read_text(encoding="utf-8")
+    assert (lab.folder / "train_jax.py").read_text(encoding="utf-8") == "mine = 1\n"
+    assert (lab.folder / "train.py").read_text(encoding="utf-8") == program
