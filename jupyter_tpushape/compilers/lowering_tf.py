@@ -42,7 +42,7 @@ def _lower(seen: Any, adapter: Any, model: Any, plan: Plan, sums: Sums) -> Lower
 
     name, arguments, found = plan.name, plan.arguments, plan.leaves
     scopes = Scopes(seen.evidence.flow)
-    made, roots = Lowered(name, scopes=scopes), Roots()
+    made, roots = Lowered(name, scopes=scopes), sums.roots
 
     def spec(leaf: Leaf) -> Any:
         return tf.TensorSpec(leaf.spec.shape, tf.as_dtype(leaf.spec.dtype))

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .roots import Roots
+
 NAME = "sum_over_replicas"
 
 
@@ -22,8 +24,9 @@ class CannotSum(Exception):
 class Sums:
     """The sums over ``replicas`` that were put into a program, in order: the operations that make them."""
 
-    def __init__(self, replicas: int) -> None:
+    def __init__(self, replicas: int, roots: Roots | None = None) -> None:
         self.replicas = replicas
+        self.roots = roots if roots is not None else Roots()
         self.made: list[Any] = []
 
     def over(self, operation: Any, value: Any) -> Any:
@@ -45,7 +48,8 @@ class Sums:
             raise CannotSum(f"{operation} over replicas is not supported")
         # Named after what it sums, so that it belongs to the layer whose gradient that is.
         with tf.name_scope(f"{tensor.op.name}/"):
-            found = gen_xla_ops.xla_all_reduce(tensor, [list(range(self.replicas))], "Add", "CrossReplica", name=NAME)
+            every = [list(range(self.replicas))]
+            found = self.roots.summed(tensor, lambda: gen_xla_ops.xla_all_reduce(tensor, every, "Add", "CrossReplica", name=NAME), NAME)
         self.made.append(found.op)
         return found
 
