@@ -252,8 +252,9 @@ def _label_range(evidence: Evidence, node: Node, giver: Node, classes: int, labe
             continue
         if stats.maximum >= classes or (stats.minimum is not None and stats.minimum < 0):
             lowest = int(stats.minimum) if stats.minimum is not None else 0
-            fact = LabelOutOfRange(Who.of(giver), classes, lowest, int(stats.maximum), node.name, path)
-            yield Finding.of(LABEL_RANGE.id, "error", fact, (giver.id, node.id), location=giver.location)
+            zero = evidence.backend == "jax"
+            fact = LabelOutOfRange(Who.of(giver), classes, lowest, int(stats.maximum), node.name, path, zero)
+            yield Finding.of(LABEL_RANGE.id, "silent" if zero else "error", fact, (giver.id, node.id), location=giver.location)
 
 
 @check(order=46)

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 import jupyter_tpushape as tpushape
 
@@ -36,12 +35,17 @@ class Verdict:
         return asdict(self)
 
 
+def streams(x: Any) -> bool:
+    """Whether this gives batches, and no arrays or tensors."""
+    return not isinstance(x, (np.ndarray, list, tuple, dict)) and not hasattr(x, "numpy")
+
+
 def real(lib: Any, case: Case, eager: bool) -> str:
     """What building and one step raise, in one line; empty where both run."""
     try:
         model = case.build()
         model.run_eagerly = eager
-        if not isinstance(case.x, (np.ndarray, list, tuple, dict, tf.Tensor)):
+        if streams(case.x):
             model.fit(case.x, epochs=1, verbose=0)
         elif case.y is not None:
             model.fit(case.x, case.y, batch_size=4, epochs=1, verbose=0)
@@ -74,7 +78,7 @@ def _judge(lib: Any, case: Case, eager: bool) -> Verdict:
             except Exception:
                 continue
             try:
-                stream = hasattr(case.x, "element_spec")
+                stream = streams(case.x)
                 data = case.x if stream else (case.x, case.y)
                 report = tpushape.trace(
                     model, data, tpu=None, batch_size=None if stream else 4, training=stream or case.y is not None, fixes=False

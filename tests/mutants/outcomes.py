@@ -86,6 +86,8 @@ def disagreement(model: Any, data: Any) -> str:
     for target, value, loss in zip(_several(y), predictions, itertools.cycle(losses), strict=False):
         if not _aligned(tuple(target.shape), value.shape, loss):
             return f"labels {tuple(target.shape)} against predictions {value.shape} in {loss}"
+        if "sparse" in loss and not 0 <= np.asarray(target).min() <= np.asarray(target).max() < value.shape[-1]:
+            return f"a label names none of {value.shape[-1]} classes"
     try:
         alone = [np.asarray(value) for value in _several(model(_rows(x, 1) if not isinstance(x, tuple) else x, training=False))]
     except Exception as error:

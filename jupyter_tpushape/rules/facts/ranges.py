@@ -20,20 +20,23 @@ class OutOfRange(Fact, frozen=True):
 
 
 class LabelOutOfRange(OutOfRange, frozen=True):
-    """Class indices without a unit in the last layer."""
+    """Class indices without a unit in the last layer; ``zero``: the backend makes a one-hot vector of zeros of one, and raises nothing."""
 
     loss: str = ""
     path: KeyPath = ("y",)
+    zero: bool = False
 
     def message(self) -> str:
         bad = self.highest if self.highest >= self.size else self.lowest
         return f"Label {bad} is out of range: {named(self.layer)} has {count(self.size, 'unit')} (valid classes 0-{self.size - 1})."
 
     def why(self) -> str:
-        return (
-            f"{self.loss} raises an error on a CPU and returns NaN on a TPU. "
-            f"Observed values of {show(self.path)}: {self.lowest} to {self.highest}."
+        what = (
+            "No error is raised: JAX makes a one-hot vector of zeros of such a label, so the model learns nothing from that sample."
+            if self.zero
+            else f"{self.loss} raises an error on a CPU and returns NaN on a TPU."
         )
+        return f"{what} Observed values of {show(self.path)}: {self.lowest} to {self.highest}."
 
 
 class IdOutOfRange(OutOfRange, frozen=True):
