@@ -272,3 +272,13 @@ def test_layers_that_a_builders_own_layer_builds_stay_without_values_too():
     report = tpushape.trace(build, (zeros(16, 8), None), tpu=None)
     assert report.ok, report
     assert [weight.shape for weight in node(report, "LayerNormalization").weights] == [(8,), (8,)]
+
+
+def test_an_input_that_could_not_be_declared_is_no_input():
+    def build():
+        inputs = [keras.Input((4,)), L.InputLayer()]
+        return keras.Model(inputs[0], inputs[1](inputs[0]))
+
+    report = tpushape.trace(build, (zeros(8, 4), None), tpu=None)
+    assert not report.ok
+    assert "shape" in report.findings[0].why + report.findings[0].message
