@@ -104,7 +104,8 @@ def raised_in(trace: TracebackType | None) -> tuple[FrameType | None, str, tuple
 def _is_operation(frame: FrameType) -> bool:
     """Whether Keras calls an operation of a functional graph here."""
     code = frame.f_code
-    return code.co_name == "__call__" and code.co_filename.endswith(_OPERATION) and not hasattr(frame.f_locals.get("self"), "weights")
+    # Asked of the class: the property of a model collects all of its weights.
+    return code.co_name == "__call__" and code.co_filename.endswith(_OPERATION) and not hasattr(type(frame.f_locals.get("self")), "weights")
 
 
 def made_by(frame: FrameType | None) -> Any:

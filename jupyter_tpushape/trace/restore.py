@@ -19,6 +19,8 @@ from ..sources.state import kept_random_state
 
 _WALKED = ("keras.", "tf_keras.", "tensorflow.python.trackable", "tensorflow.python.util.object_identity", "tensorflow_hub")
 _LEAF_TYPES = (str, bytes, int, float, bool, complex, type(None), type, np.ndarray, np.generic)
+# A node of a functional graph, and the arguments in it, stay as they were made; the layers of the graph are reached through the model.
+_STAYS = ("keras.src.ops.node", "keras.src.ops.symbolic_arguments", "tf_keras.src.engine.node")
 _SKIPPED = frozenset({"Variable", "KerasTensor", "ResourceVariable", "AutoCastVariable", "DTypePolicy", "KerasVariable"})
 
 
@@ -115,7 +117,8 @@ def _take_of(obj: Any) -> Callable[[Memento, Any], Any]:
     if isinstance(obj, tuple):
         return _inside
     cls = type(obj)
-    walked = cls.__name__ not in _SKIPPED and any((base.__module__ or "").startswith(_WALKED) for base in cls.__mro__)
+    stays = cls.__name__ in _SKIPPED or (cls.__module__ or "").startswith(_STAYS)
+    walked = not stays and any((base.__module__ or "").startswith(_WALKED) for base in cls.__mro__)
     return _attributes if walked else _leave
 
 
