@@ -126,5 +126,5 @@ def test_completion_knows_commands_options_and_targets(shell, capsys):
     for word in ("check", "explain", "input-spec", "v5e-8", "missing-flatten", "sarif"):
         assert word in script
     if shell == "bash":
-        ask = f"{script}\nCOMP_WORDS=(tpushape check --tpu v5p); COMP_CWORD=3; _tpushape; echo ${{COMPREPLY[@]}}"
+        ask = f"{script}\nCOMP_WORDS=(tpushape check --tpu v5p-8); COMP_CWORD=3; _tpushape; echo ${{COMPREPLY[@]}}"
         assert subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True).stdout.strip() == "v5p-8"

@@ -45,8 +45,15 @@ def planned(data, name):
 
 
 def test_the_table_holds_every_slice_of_the_design():
-    small = [1, 4, 8, "8-4t", 16, 32, 64, 128, 256]
-    assert list(SLICES) == ["v2-8", "v3-8", "v4-8", "v4-32", *(f"v5e-{n}" for n in small), "v5p-8", *(f"v6e-{n}" for n in small)]
+    small, cores = [1, 4, 8, "8-4t", 16, 32, 64, 128, 256], [8, 16, 32, 64, 128, 256]
+    assert list(SLICES) == [
+        "v2-8",
+        "v3-8",
+        *(f"v4-{n}" for n in cores),
+        *(f"v5e-{n}" for n in small),
+        *(f"v5p-{n}" for n in cores),
+        *(f"v6e-{n}" for n in small),
+    ]
     assert target("v3-8") == Target("v3-8", 8, 1, "v3", 16 << 30, "TPUStrategyV2")
     assert target("V5LITEPOD-8") == target("v5e-8")
     assert (SLICES["v5e-8"].topology, SLICES["v5e-32"].hosts, SLICES["v6e-16"].replicas_per_host) == ("v5e:2x4", 8, 4)

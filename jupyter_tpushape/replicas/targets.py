@@ -76,15 +76,20 @@ def _one_core(generation: str) -> list[Slice]:
     return made + [Slice(f"{generation}-{n}", generation, n, n // 4, f"{generation}:{shape}", machines) for n, shape in large.items()]
 
 
+def _two_cores(generation: str, options: dict[str, str | tuple[int, ...]]) -> list[Slice]:
+    """Of the chips whose two cores are one device, 4 of them on a machine. The name counts cores."""
+    shapes = {8: "2x2x1", 16: "2x2x2", 32: "2x2x4", 64: "2x4x4", 128: "4x4x4", 256: "4x4x8"}
+    return [Slice(f"{generation}-{n}", generation, n // 2, n // 8, f"{generation}:{shape}", options) for n, shape in shapes.items()]
+
+
 SLICES: dict[str, Slice] = {
     entry.name: entry
     for entry in [
         Slice("v2-8", "v2", 8, 1, "v2:2x2"),
         Slice("v3-8", "v3", 8, 1, "v3:2x2"),
-        Slice("v4-8", "v4", 4, 1, "v4:2x2x1", _MEGACORE),
-        Slice("v4-32", "v4", 16, 4, "v4:2x2x4", _MEGACORE),
+        *_two_cores("v4", _MEGACORE),
         *_one_core("v5e"),
-        Slice("v5p-8", "v5p", 4, 1, "v5p:2x2x1"),
+        *_two_cores("v5p", {}),
         *_one_core("v6e"),
     ]
 }

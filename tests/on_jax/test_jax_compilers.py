@@ -97,3 +97,20 @@ def test_the_tpu_compiler_takes_the_genuine_step():
     report = tpushape.trace(build, (np.zeros((256, 64), "float32"), np.zeros((256,), "int64")), batch_size=256, compiler="tpu", fixes=False)
     assert [(verdict.program, verdict.ok) for verdict in report.verdicts] == [("forward", True), ("train", True)]
     assert {layer.name for layer in report.verdicts[1].layers} >= {"up", "head"}
+
+
+@pytest.mark.skipif(bool(bridge.check()), reason="the TPU compiler is not installed")
+@pytest.mark.parametrize(("name", "batch"), [("v5e-16", 4), ("v5e-256", 64), ("v5p-32", 4), ("v6e-16", 4)])
+def test_slices_of_several_hosts_have_one_program(name, batch):
+    layout = {"up/kernel": (None, "model"), "head/kernel": ("model", None)}
+    report = tpushape.trace(
+        build, (np.zeros((1024, 64), "float32"), np.zeros((1024,), "int64")), batch_size=1024, compiler="tpu", fixes=False, tpu=name,
+        strategy=planned({"batch": batch, "model": 4}, layout),
+    )  # fmt: skip
+    forward, train = report.verdicts
+    assert report.target.hosts > 1 and forward.ok and train.ok
+    assert forward.devices == train.devices == 4 * batch
+    # The sum over the shares of a contracted axis stays within one copy of the model; gradients are summed over the copies.
+    assert ("all-reduce", "head", 1024 // batch * 10 * 4, 4) in [(one.kind, one.name, one.bytes, one.group) for one in forward.collectives]
+    gradients = {one.name: one.bytes for one in train.collectives if one.kind == "all-reduce" and one.group == batch}
+    assert batch == 4 or gradients["up"] >= 64 * 512 // 4 * 4
