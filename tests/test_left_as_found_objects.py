@@ -8,6 +8,7 @@ import random
 import threading
 import time
 import types
+from typing import NamedTuple
 
 import keras
 import numpy as np
@@ -16,6 +17,7 @@ import tensorflow as tf
 import tf_keras
 
 import jupyter_tpushape as tpushape
+from jupyter_tpushape.trace.restore import Memento
 
 BOTH = pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
 X, Y = np.zeros((32, 4), "float32"), np.zeros((32, 3), "float32")
@@ -266,3 +268,19 @@ def test_objects_that_cannot_be_looked_at_lose_no_trace():
         return X, Y
 
     assert trace(model(keras), make_data).ok
+
+
+class Pair(NamedTuple):
+    first: list
+    second: dict
+
+
+def test_a_named_tuple_that_tensorflow_wraps_is_looked_into():
+    layer = tf_keras.layers.Layer()
+    layer.pair = Pair([1], {"a": 2})
+    assert type(layer.pair) is not Pair  # TensorFlow's own, which passes for one
+    held = list(layer.pair.first)
+    memento = Memento([layer])
+    layer.pair.first.append(3)
+    memento.restore()
+    assert list(layer.pair.first) == held

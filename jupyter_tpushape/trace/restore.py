@@ -42,7 +42,7 @@ class Memento:
                 continue
             if take is not _inside:
                 seen.add(id(obj))
-            pending += take(self, obj)
+            pending.extend(take(self, obj))  # not +=: a tuple that TensorFlow wraps adds itself as what it wraps
 
     def exchanged(self) -> Iterator[tuple[Any, str, Any, Any]]:
         """The attributes that have another value by now: the object, the name, the value before and the one that it has."""
