@@ -6,10 +6,12 @@ import importlib
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 from programs import example
 
 import jupyter_tpushape as tpushape
+from jupyter_tpushape.examine import Program, examine
 from jupyter_tpushape.graph import Axis, Size, evaluate, step
 from jupyter_tpushape.trace.config import size_arguments
 
@@ -242,3 +244,29 @@ def test_the_odd_branch_of_a_merge_and_what_made_its_size(framework: str, merged
     fact = tpushape.trace(program["build"], program["data"], tpu=None, fixes=False).findings[0].fact
     assert fact.branches[fact.odd].giver.name == odd
     assert fact.made == made
+
+
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+def test_axes_that_only_the_data_settles_need_no_second_trace(framework):
+    lib = importlib.import_module(framework)
+    layers = lib.layers
+
+    class Own(layers.Layer):
+        def call(self, x):
+            return x * 2
+
+    def looked(*more, rows=None):
+        inputs = lib.Input((None, None, 3), batch_size=rows)
+        x = layers.ReLU()(layers.BatchNormalization()(layers.Conv2D(8, 3, padding="same")(inputs)))
+        for layer in more:
+            x = layer(x)
+        model = lib.Model(inputs, layers.Dense(2)(layers.GlobalAveragePooling2D()(layers.Add()([x, x]))))
+        model.compile("sgd", "mse")
+        seen = examine(Program(model, (np.zeros((16, 24, 24, 3), "float32"), np.zeros((16, 2), "float32"))))
+        assert seen.error is None and not seen.run.fast
+        return seen.evidence.facts["probe"]
+
+    assert looked() is None
+    assert looked(layers.Activation(lambda x: x * 2)) is not None
+    assert looked(Own()) is not None
+    assert looked(layers.Lambda(lambda x: x * 2, output_shape=lambda shape: shape)) is not None

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..flow import Shape
 from ..trace.assemble import Assembler, clean_message
+from ..trace.declared import transparent
 from ..trace.locations import location
 from ..trace.patience import timed_out
 from ..trace.raised import Raised, raised_at
@@ -51,7 +52,8 @@ def probe(seen: Any, rerun: Rerun | None = None) -> Probe | None:
     first = seen.run
     if first is None or seen.adapter is None or first.error is not None or not seen.evidence.x:
         return None
-    if first.fast and not any(not call.opaque for call in seen.recorder.calls if call.kind == "loss"):
+    settled = first.fast or (rerun is None and _transparent(seen))
+    if settled and not any(not call.opaque for call in seen.recorder.calls if call.kind == "loss"):
         return None
     batch = next((spec.shape[0] for _, spec in seen.evidence.x if spec.shape), None)
     if not batch:
@@ -94,6 +96,14 @@ def probe(seen: Any, rerun: Rerun | None = None) -> Probe | None:
         if found is not None:
             result.axes[edge_id] = found
     return result
+
+
+def _transparent(seen: Any) -> bool:
+    """Whether the model keeps the batch axis by its declaration, although it was traced because other axes are open."""
+    first, adapter, model = seen.run, seen.adapter, seen.model
+    if first.step or first.feeds is None or not first.feeds.settled or adapter.overrides(model, "call"):
+        return False
+    return transparent(adapter, model, [(door.spec, leaf.spec) for door, leaf in first.feeds.pairs])
 
 
 def broken(seen: Any, rerun: Rerun | None = None) -> list[dict[int, float]]:

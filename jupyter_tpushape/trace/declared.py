@@ -64,6 +64,43 @@ def declared(
     return made
 
 
+def transparent(adapter: Any, model: Any, fed: list[tuple[Spec, Spec]]) -> bool:
+    """Whether every operation of a functional model keeps the batch axis where it is, although its inputs leave other axes open.
+
+    Args:
+        fed: for each input, what the model declares and what the data is.
+    """
+    network = adapter.graph_network(model)
+    return network is not None and all(_open(want, got) for want, got in fed) and _keeps_batch(adapter, network)
+
+
+def _open(want: Spec, got: Spec) -> bool:
+    """Whether data is what an input declares, with sizes for the axes that it leaves open."""
+    if want.shape is None or got.shape is None or len(want.shape) != len(got.shape) or (want.dtype, want.kind) != (got.dtype, got.kind):
+        return False
+    return want.kind == "dense" and want.shape[:1] == (None,) and all(a in (None, b) for a, b in zip(want.shape, got.shape, strict=True))
+
+
+def _keeps_batch(adapter: Any, network: Any) -> bool:
+    for node in adapter.graph_nodes(network):
+        results = [adapter.spec(result).shape or () for result in node.outputs]
+        if any(shape[:1] != (None,) for shape in results):
+            return False
+        if node.is_input:
+            continue
+        operation = node.operation
+        inner = adapter.graph_network(operation) if adapter.is_layer(operation) else None
+        if inner is not None:
+            if not _keeps_batch(adapter, inner):
+                return False
+            continue
+        ports = [Port(adapter.spec(tensor), None, "", id(tensor)) for tensor in node.inputs]
+        own = any(of_the_user(value) for value in vars(operation).values())
+        if own or not (_settled(adapter, operation) and _aligned(adapter, operation, ports)):
+            return False
+    return True
+
+
 def _walk(
     adapter: Any, network: Any, recorder: Recorder, fed: list[tuple[Door, Made]], parent: Call | None, checks: list[Check] | None
 ) -> Any:
