@@ -182,6 +182,15 @@ def test_the_magic_alone_shows_the_last_failure_with_fixes_that_were_tried(loade
     assert [fix.verified for fix in report.findings[0].fixes] == [True] * len(report.findings[0].fixes) != []
 
 
+@pytest.mark.parametrize("slip", ["%tpushape -", "%tpushape mdoel", "%tpushape '", "%tpushape --tpu v99"])
+def test_a_slip_in_the_line_of_a_magic_is_not_the_last_failure(loaded, slip):
+    notebook = loaded("keras")
+    notebook.run(BUILD)
+    failed = notebook.shell._tpushape.error
+    notebook.run(slip)
+    assert failed is not None and notebook.shell._tpushape.error is failed
+
+
 @BOTH
 def test_a_fault_at_the_loss_is_told_by_its_cause_upstream(loaded, lib):
     book = loaded(lib)

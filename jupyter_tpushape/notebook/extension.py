@@ -11,6 +11,8 @@ import sys
 import uuid
 from typing import Any
 
+from IPython.core.error import UsageError
+
 from ..flow.text import line as one_line
 from .arrivals import Arrivals
 from .tell import tell
@@ -63,7 +65,8 @@ class Extension:
     def after(self, result: Any) -> None:
         """After a cell: the hint below the traceback, or the watched trace."""
         error = getattr(result, "error_in_exec", None)
-        if error is not None and not isinstance(error, (KeyboardInterrupt, SystemExit)):
+        # A mistake in the line of a magic is no failure of the program: the one before it stays the last.
+        if error is not None and not isinstance(error, (KeyboardInterrupt, SystemExit, UsageError)):
             with _reported():
                 self._hint(error, getattr(getattr(result, "info", None), "raw_cell", "") or "")
         elif self.watched is not None:
