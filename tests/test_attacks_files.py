@@ -394,7 +394,15 @@ def weights() -> bytes:
     return data.getvalue()
 
 
+def long() -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as file:
+        file.writestr("config.json", json.dumps(good()) + " " * reader.MOST_TEXT)
+    return data.getvalue()
+
+
 FILES = {
+    "a configuration of 16 MiB and more": (long, "at most 16,777,216 are read"),
     "nothing": (lambda: b"", "is empty"),
     "one byte": (lambda: b"P", "neither a .keras archive nor an HDF5 file"),
     "text": (lambda: b"hello", "neither a .keras archive nor an HDF5 file"),
@@ -458,6 +466,41 @@ def test_a_model_of_any_size_takes_no_memory(second, tmp_path, capsys):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert main(["check", str(archive(tmp_path / "m.keras", config)), "--input-spec", "8,4:float32", "--tpu", "none"]) == 0
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400 * 1024
+
+
+@pytest.mark.parametrize("head", [b"PK\x03\x04", b"\x89HDF\r\n\x1a\n", b""], ids=["archive", "HDF5", "graph"])
+def test_a_file_of_many_gigabytes(head, tmp_path, capsys):
+    path = tmp_path / "m.keras" if head else tmp_path / "model" / "saved_model.pb"
+    path.parent.mkdir(exist_ok=True)
+    with path.open("wb") as file:
+        file.write(head)
+        file.truncate(20 << 30)  # takes no room on the disk
+    refused(path if head else path.parent, capsys)
+
+
+def many(count: int) -> dict[str, Any]:
+    """A model that takes its time to make: calls one after the other."""
+    made = circle()
+    first, step = made["config"]["layers"][:2]
+    layers = [first]
+    for number in range(count):
+        one = copy.deepcopy(step)
+        one["name"] = one["config"]["name"] = f"n{number}"
+        one["inbound_nodes"][0]["args"][0]["config"]["keras_history"][0] = f"n{number - 1}" if number else "i"
+        layers.append(one)
+    made["config"] |= {"layers": layers, "output_layers": [[f"n{count - 1}", 0, 0]]}
+    return made
+
+
+def test_a_model_that_takes_too_long_to_make(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("TPUSHAPE_TIMEOUT", "0.5")
+    assert "was stopped after 0.5 seconds" in refused(archive(tmp_path / "m.keras", many(5_000)), capsys)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells how much memory a process holds")
+def test_a_model_that_takes_too_much_memory_to_make(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("jupyter_tpushape.saved.make.MEMORY", 1 << 20)
+    assert "uses more memory" in refused(archive(tmp_path / "m.keras", many(5_000)), capsys)
 
 
 # -- SavedModels ----------------------------------------------------------------------------------------------------------------

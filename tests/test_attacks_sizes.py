@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -71,6 +73,26 @@ def test_a_configuration_is_walked_at_a_cost_in_proportion_to_it() -> None:
 
 
 SOURCE = "import keras\ndef build():\n    x = keras.Input((8, 8, 1))\n    y = keras.layers.LSTM(4)(x)\n    return keras.Model(x, y)\n"
+
+
+def test_a_long_source_is_parsed_a_few_times(tmp_path: Path, monkeypatch: Any) -> None:
+    """Each text once for each of those who read it, and not once for each fix that is tried."""
+    path, read = tmp_path / "long_source.py", Counter[str]()
+    path.write_text(SOURCE + "".join(f"def f{i}(x):\n    y = x + {i}\n    return y\n\n" for i in range(500)))
+    spec = importlib.util.spec_from_file_location("long_source", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    parse = ast.parse
+
+    def counted(text: Any, *rest: Any, **more: Any) -> Any:
+        read[str(text)] += len(str(text)) > 10_000
+        return parse(text, *rest, **more)
+
+    monkeypatch.setattr(ast, "parse", counted)
+    report = tpushape.trace(module.build, np.zeros((8, 8, 8, 1), "float32"), tpu=None)
+    assert any(fix.proof == "source" for fix in report.findings[0].fixes)
+    assert 1 <= max(read.values()) <= 2
 
 
 def test_an_edit_of_twenty_thousand_lines(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import itertools
 import linecache
 import types
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from ..trace.locations import STANDS_FOR, Variables
@@ -287,12 +288,17 @@ def _globals_of(code: types.CodeType) -> set[str]:
     return {name for item in _codes(code) for name in item.co_names}
 
 
+@lru_cache(maxsize=16)
+def _compiled(text: str, file: str) -> types.CodeType:
+    return compile(text, file, "exec")
+
+
 def code_of(code: types.CodeType, source: Source, alias: str) -> types.CodeType:
     """The code of a function in the text as it stands now; of several of one name, the one at the same place in their order."""
 
     def alike(text: str, file: str) -> list[types.CodeType]:
         name = getattr(code, "co_qualname", code.co_name)
-        return [item for item in _codes(compile(text, file, "exec")) if getattr(item, "co_qualname", item.co_name) == name]
+        return [item for item in _codes(_compiled(text, file)) if getattr(item, "co_qualname", item.co_name) == name]
 
     try:
         old, new = alike(source.original, source.file), alike(source.text, alias)

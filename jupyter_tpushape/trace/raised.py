@@ -7,6 +7,7 @@ import inspect
 import linecache
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -173,16 +174,19 @@ def _running(files: list[str], file: str, line: int) -> str:
 
 def scope_of(place: Place) -> ast.AST | None:
     """The function that a line stands in, or the file's whole text."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(place[0])))
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-    around = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and node.lineno <= place[1] <= (node.end_lineno or 0)
-    ]
+    tree, functions = _scopes("".join(linecache.getlines(place[0])))
+    around = [node for node in functions if node.lineno <= place[1] <= (node.end_lineno or 0)]
     return max(around, key=lambda node: node.lineno, default=tree)
+
+
+@lru_cache(maxsize=8)
+def _scopes(text: str) -> tuple[ast.AST | None, list[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda]]:
+    """The tree of a text and the functions in it."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None, []
+    return tree, [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))]
 
 
 class _Values:

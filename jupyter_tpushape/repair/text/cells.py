@@ -10,6 +10,7 @@ from typing import Any
 
 from .source import Source, parsed
 
+_USED = "_tpushape_used"
 _TRAINING = frozenset(
     {"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "fit_generator", "summary", "save"}
 )
@@ -66,8 +67,13 @@ def touched(statement: ast.AST) -> list[str]:
 
 def used(statement: ast.AST) -> list[str]:
     """The names that a statement reads, functions inside it included; ``x += 1`` reads ``x``."""
-    found = [node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
-    return [*found, *(node.target.id for node in own(statement) if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name))]
+    # Trees are shared and stay as they are: the names are looked for once in each statement.
+    known: list[str] | None = statement.__dict__.get(_USED)
+    if known is None:
+        known = [node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+        known += [node.target.id for node in own(statement) if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)]
+        statement.__dict__[_USED] = known
+    return list(known)
 
 
 def _root(node: ast.AST) -> str:
