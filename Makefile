@@ -20,7 +20,7 @@ BROWSER_SOURCES := $(shell find src style schema/lab scripts -type f 2>/dev/null
 PYTHON_SOURCES := $(shell find jupyter_tpushape -name '*.py' 2>/dev/null)
 STATIC := jupyter_tpushape/static/view.js
 
-.PHONY: help demo check test lint format typecheck types docs test-ts test-py test-python test-browser test-beside test-jax jax-environment test-matrix test-binder soak audit agree bench tpu-layers tpu-constants dist install build browser compiler clean
+.PHONY: help demo check test lint format typecheck types docs test-ts test-py test-python test-browser test-beside test-jax soak-jax jax-environment test-matrix test-binder soak audit agree bench tpu-layers tpu-constants dist install build browser compiler clean
 
 help:
 	@echo "make demo     diagnose a broken training script, then open the quickstart notebook in JupyterLab"
@@ -34,6 +34,7 @@ help:
 	@echo "make tpu-constants   which operands XLA takes as constants only, asked one by one"
 	@echo "make test-matrix, make test-binder   the oldest and newest of everything; what Binder installs"
 	@echo "make test-jax the tests of Keras on JAX, in an environment without TensorFlow"
+	@echo "make soak-jax the same with all of keras.applications and more programs and mutants"
 	@echo "make format   bring Python and TypeScript into the project's format"
 	@echo "make types    regenerate the wire document's schema and TypeScript types"
 
@@ -125,6 +126,10 @@ jax-environment: dist
 
 test-jax: jax-environment compiler
 	bash scripts/jax.sh tests
+
+# All of keras.applications, and more programs and mutants against real steps of Keras on JAX.
+soak-jax: jax-environment compiler
+	TPUSHAPE_SOAK=1 bash scripts/jax.sh tests
 
 # For make test, which has made all that they need: one after the other, each told when it has ended.
 test-beside:
