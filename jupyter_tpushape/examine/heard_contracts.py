@@ -246,6 +246,24 @@ def _never_called(text: str) -> Iterator[Heard]:
         yield HeardNeverCalled(found[1], found[2])
 
 
+class HeardReturned(Heard, frozen=True):
+    """A Python function in a pipeline gave ``given`` for its ``index``-th value, where ``wanted`` was declared."""
+
+    index: int
+    given: str
+    wanted: str
+
+
+_RETURNED = re.compile(r"(\d+)-th value returned by \w+ is (\w+), but expects (\w+)")
+_C_NAMES = {"double": "float64", "float": "float32", "half": "float16"}
+
+
+@reads
+def _returned(text: str) -> Iterator[Heard]:
+    if found := _RETURNED.search(text):
+        yield HeardReturned(int(found[1]), _C_NAMES.get(found[2], found[2]), _C_NAMES.get(found[3], found[3]))
+
+
 class HeardNoAxis(Heard, frozen=True):
     """An operation works along ``axis``, which a tensor of ``rank`` dimensions does not have."""
 

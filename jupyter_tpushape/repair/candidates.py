@@ -130,7 +130,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         data.transpose_rows,
         data.shared_rows,
     ),
-    "data-raises": (data.yielded_axis, data.recount, data.whole_windows),
+    "data-raises": (data.yielded_axis, data.returned_dtype, data.recount, data.whole_windows),
     "dynamic-unsupported": (batching.static_batch, batching.static_lengths, batching.static_both, operations.static_mask),
     "dynamic-axis": (batching.static_lengths, batching.static_both),
     "batchnorm-empty-replica": (batching.static_batch,),

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardReshape, HeardUnlike, hear
-from ..examine.heard_contracts import HeardYielded
+from ..examine.heard_contracts import HeardReturned, HeardYielded
 from ..flow import Finding
 from ..trace.assemble import failure
-from .facts.data import ClassesAsWeights, DataRaised, PipelineShapes, Refused, Sampled, TooManyParts, Unfilled, YieldedShape
+from .facts.data import ClassesAsWeights, DataRaised, PipelineShapes, Refused, ReturnedDtype, Sampled, TooManyParts, Unfilled, YieldedShape
 from .registry import check, rule
 
 DATA_RAISES = rule(
@@ -71,6 +71,10 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
     yielded = hear(said, HeardYielded)
     if yielded is not None:
         yield Finding.of(DATA_RAISES.id, "error", YieldedShape(yielded.given, yielded.wanted), nodes, location=where)
+        return
+    returned = hear(said, HeardReturned)
+    if returned is not None:
+        yield Finding.of(DATA_RAISES.id, "error", ReturnedDtype(returned.index, returned.given, returned.wanted), nodes, location=where)
         return
     fact = Unfilled(reshape.have, reshape.wanted, "data") if reshape is not None and reshape.by == "numpy" else DataRaised(said)
     yield Finding.of(DATA_RAISES.id, "error", fact, nodes, location=where)

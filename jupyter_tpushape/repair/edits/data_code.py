@@ -204,6 +204,41 @@ class YieldIndexed(DataCode):
         yield f"+x[{self.index}]"
 
 
+@kind
+@dataclass(frozen=True)
+class ReturnedDtype(DataCode):
+    """``dtype`` for one part of what a function gives that ``numpy_function`` or ``py_function`` runs."""
+
+    op = "returned-dtype"
+
+    index: int = field(default=0, metadata={"needed": True})
+    dtype: str = ""
+
+    def changes(self, source: Source, scope: ast.AST) -> list[Change]:
+        run = [call.args[0] for call in nodes(source.tree, ast.Call) if called(call) in _PYTHON and call.args]
+        names = {item.id for item in run if isinstance(item, ast.Name)}
+        given = [item.body for item in run if isinstance(item, ast.Lambda)]
+        for function in nodes(source.tree, ast.FunctionDef):
+            if function.name in names:
+                given += [each.value for each in nodes(function, ast.Return) if each.value is not None]
+        found = []
+        for value in given:
+            parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]
+            item = parts[self.index] if self.index < len(parts) else None
+            if item is None:
+                raise NoPlace
+            written = source.of(item) if is_atom(item) else f"({source.of(item)})"
+            found.append((source.start(item), source.end(item), f'{written}.astype("{self.dtype}")'))
+        return found
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# in the function that runs in Python:"
+        yield f'+x.astype("{self.dtype}")'
+
+
+_PYTHON = ("numpy_function", "py_function", "py_func")
+
+
 def _brackets(source: Source, node: ast.List) -> Iterator[Change]:
     start, end = source.start(node), source.end(node)
     yield start, start + 1, "("

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...examine.evidence import Evidence
 from ...flow import Edit, EditKind, Finding, elements, show_shape
 from ...rules.entry import matched
-from ...rules.facts.data import Refused, Unfilled, YieldedShape
+from ...rules.facts.data import Refused, ReturnedDtype, Unfilled, YieldedShape
 from .edits import Made, where
 from .entry import declaration
 
@@ -50,6 +50,17 @@ def yielded_axis(evidence: Evidence, finding: Finding) -> Made:
             f"Yield {show_shape(fact.wanted)} in {stages[0].function}: [{index}]",
             [Edit("data-transform", "data", {"op": "yield_indexed", "function": stages[0].function, "part": part, "index": index})],
             "Keeps every value.",
+        )
+
+
+def returned_dtype(evidence: Evidence, finding: Finding) -> Made:
+    """The declared dtype for what a Python function of the pipeline returns."""
+    fact = finding.fact
+    if isinstance(fact, ReturnedDtype):
+        yield (
+            f"Return value {fact.index} as {fact.wanted}",
+            [Edit("data-transform", "data", {"op": "returned-dtype", "index": fact.index, "dtype": fact.wanted})],
+            "The function then returns what Tout declares.",
         )
 
 

@@ -42,6 +42,23 @@ class DataRaised(Fact, frozen=True):
         return f"The error: {self.said}"
 
 
+class ReturnedDtype(Fact, frozen=True):
+    """A function that runs in Python returns ``given`` for its ``index``-th value, where its call declares ``wanted``."""
+
+    index: int
+    given: str
+    wanted: str
+
+    def message(self) -> str:
+        return f"The function that the pipeline runs in Python returns {self.given} as value {self.index}, but its Tout declares {self.wanted}."
+
+    def why(self) -> str:
+        return "Tout must name the dtypes that the function returns. NumPy computes in float64 and int64 unless told otherwise."
+
+    def sides(self) -> Sides:
+        return Side(self.wanted), Side(self.given)
+
+
 class YieldedShape(Fact, frozen=True):
     """A generator yields ``given`` where its output signature says ``wanted``."""
 
