@@ -178,6 +178,19 @@ def _folded(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]
         )
 
 
+def _imaged(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """Channels that a pooling left, made an image again."""
+    if not isinstance(edit, InsertLayer) or edit.layer_class != "Reshape" or len(edit.config.get("target_shape", ())) < 3:
+        return
+    node = next((item for item in before.flow.nodes if item.name == edit.target), None)
+    for edge in before.flow.into(node.id) if node is not None else ():
+        giver = before.flow.node(edge.source)
+        while keeps(before.flow, giver) and not giver.weights:
+            giver = before.flow.node(before.flow.into(giver.id)[0].source)
+        if "Pooling" in giver.op and edge.spec.shape and len(edge.spec.shape) == 2:
+            yield f"Are the {edge.spec.shape[-1]} values of {giver.name} the pixels of an image? It returns one value per channel, without positions."
+
+
 def _pooled(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
     """A mean over axes whose meaning no layer indicates."""
     if not isinstance(edit, ReplaceLayer) or "GlobalAveragePooling" not in edit.layer_class or "1D" in edit.layer_class:
@@ -240,4 +253,4 @@ def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questio
         yield f"Do you need {edit.target}? The program runs without it, but its computation is lost."
 
 
-_CHECKS: tuple[Check, ...] = (_classes, _numbers, _merges, _scrambled, _projected, _folded, _pooled, _rows, _taken, _left_out)
+_CHECKS: tuple[Check, ...] = (_classes, _numbers, _merges, _scrambled, _projected, _folded, _imaged, _pooled, _rows, _taken, _left_out)

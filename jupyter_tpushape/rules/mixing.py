@@ -15,6 +15,7 @@ from .facts.mixing import (
     AttentionOverBatch,
     BatchLost,
     BatchMerged,
+    EveryIndex,
     EveryPair,
     FixedBatch,
     Interleaved,
@@ -132,6 +133,19 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
         if place not in seen or node.called is None:
             seen.add(place)
             yield Finding.of(PAIRWISE.id, "silent", fact, (node.id,), tuple(edge.id for edge in edges), node.called)
+
+
+@check(order=41)
+def gathered_across(evidence: Evidence) -> Iterator[Finding]:
+    """Lookups along an inner axis with one index per sample, which return the values at the indices of all samples for each."""
+    for node in evidence.flow.nodes:
+        edges = evidence.flow.into(node.id)
+        if not node.op.startswith("Gather") or len(edges) < 2 or any((_axes(evidence, edge) or {}).get(0) != 1 for edge in edges[:2]):
+            continue
+        made = next(iter(evidence.flow.out_of(node.id)), None)
+        if made is not None and len(_axes(evidence, made) or {}) == 2:
+            fact = EveryIndex(Who.of(node), edges[0].spec.shape or (), edges[1].spec.shape or (), made.spec.shape or ())
+            yield Finding.of(PAIRWISE.id, "silent", fact, (node.id,), tuple(edge.id for edge in edges[:2]), node.called)
 
 
 def paired_before(evidence: Evidence, node: Node) -> tuple[Node, EveryPair] | None:

@@ -16,6 +16,7 @@ from .facts.loss import (
     Crosswise,
     LogitsMissing,
     LogitsTwice,
+    NoPath,
     RowsConvolvedAlone,
     SingleUnit,
     SingleValues,
@@ -59,6 +60,13 @@ LABEL_SCALE = rule(
     "label-scale", "Labels outside 0 to 1 under a binary cross-entropy", severity="silent", source="the formula of the loss",
     fails=sequential("L.Dense(1, activation='sigmoid')", y="np.full((8, 1), 255)", loss="'binary_crossentropy'"),
     passes=sequential("L.Dense(1, activation='sigmoid')", y="np.full((8, 1), 1)", loss="'binary_crossentropy'"),
+)  # fmt: skip
+_STEPS = "lambda t, p: tf.reduce_mean(tf.square(tf.reshape(t, (-1,)) - %s))"
+NO_GRADIENT = rule(
+    "no-gradient", "No gradient reaches the model from its loss", severity="error", source="keras/src/optimizers/base_optimizer.py: No gradients provided for any variable",
+    fails=sequential("L.Dense(4)", loss=_STEPS % "tf.cast(tf.argmax(p, -1), 'float32')"), passes=sequential("L.Dense(4)", loss=_STEPS % "tf.reduce_max(p, -1)"),
+    doc="""Reported if every way from the predictions to the loss goes through an operation without a gradient, such as argmax, a comparison, round, or a cast
+to integers. TensorFlow raises an error; JAX trains with gradients of zero.""",
 )  # fmt: skip
 ID_RANGE = rule(
     "embedding-range", "Id out of range of the embedding", severity="error", source="tpu-rules O10",
@@ -234,6 +242,45 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
             yield from _label_range(evidence, node, giver, last, labels)
         if kind == "binary" and labels is not None and "crossentropy" in node.op.lower().replace("_", ""):
             yield from _label_scale(evidence, node, labels)
+
+
+# What returns numbers of a kind that a small change of its input does not change.
+_STEPPED = frozenset({"ArgMax", "ArgMin", "Round", "Rint", "Floor", "Ceil", "StopGradient"})
+
+
+@check(order=45)
+def gradient_lost(evidence: Evidence) -> Iterator[Finding]:
+    """Losses of the user's own that no gradient leaves."""
+    losses = evidence.losses()
+    for node in losses if not evidence.where else []:
+        _, predictions = ends(evidence, node)
+        inside = {item.id for item in evidence.flow.nodes if item.parent == node.id}
+        if predictions is None or not inside:
+            continue
+        pending = [edge for edge in evidence.flow.out_of(predictions.source) if edge.target in inside]
+        cut: list[Node] = []
+        seen: set[str] = set()
+        while pending:
+            edge = pending.pop()
+            op, made = evidence.flow.node(edge.target), [one for one in evidence.flow.out_of(edge.target) if one.target in inside]
+            floats = [one for one in made if one.spec.dtype.startswith(("float", "bfloat"))]
+            if op.op in _STEPPED or (made and not floats):
+                cut.append(op)
+            elif not made:
+                break  # the end of the loss
+            elif op.id not in seen:
+                seen.add(op.id)
+                pending += floats
+        else:
+            if cut:
+                alone = len(losses) == 1 and evidence.backend == "tensorflow" and not _regularized(evidence)
+                fact = NoPath(node.name, Who.of(cut[0]), alone)
+                yield Finding.of(NO_GRADIENT.id, "error" if alone else "silent", fact, (cut[0].id, node.id), location=cut[0].called)
+
+
+def _regularized(evidence: Evidence) -> bool:
+    """Whether weights have losses of their own."""
+    return any("regularizer" in key and value for node in evidence.flow.nodes for key, value in node.config.items())
 
 
 def _label_scale(evidence: Evidence, node: Node, labels: Edge) -> Iterator[Finding]:

@@ -71,6 +71,21 @@ def last_frame(evidence: Evidence, finding: Finding) -> Made:
             return
 
 
+def pooled_head(evidence: Evidence, finding: Finding) -> Made:
+    """The positions of a convolution at the end averaged, where a label has one value for each of its channels."""
+    labels, predictions = ends_of(evidence, finding)
+    if labels is None or predictions is None or not labels.spec.shape or not predictions.spec.shape:
+        return
+    head, shape = head_of(evidence, evidence.flow.node(predictions.source)), predictions.spec.shape
+    single = len(labels.spec.shape) == 2 and labels.spec.shape[-1] == shape[-1]
+    if head is not None and len(shape) in (3, 4, 5) and single and len(axes_of(head.op)) == len(shape):
+        yield (
+            f"Average over the positions: GlobalAveragePooling{len(shape) - 2}D after {head.name}",
+            [append(head.name, f"GlobalAveragePooling{len(shape) - 2}D")],
+            "There is one label per sample. To judge each position instead, use labels of the output's shape.",
+        )
+
+
 def unfolded(evidence: Evidence, finding: Finding) -> Made:
     """Without the layer that folds the steps, where the labels have one for each."""
     fact = finding.fact

@@ -175,7 +175,7 @@ def other_order(evidence: Evidence, finding: Finding) -> Made:
         return
     above = next((evidence.flow.node(edge.source) for edge in evidence.flow.into(node.id) if edge.label != "mask"), None)
     below = next((evidence.flow.node(edge.target) for edge in evidence.flow.out_of(node.id)), None)
-    early = above is not None and above.op == "Flatten" and len(axes_of(node.op)) > 2
+    early = above is not None and (above.op == "Flatten" or above.op.startswith("Global")) and len(axes_of(node.op)) > 2
     for first, second in ((above if early else None, node), (node, below if below is not None and below.op == "Embedding" else None)):
         if first is not None and second is not None:
             yield (

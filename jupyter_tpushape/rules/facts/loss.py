@@ -362,6 +362,25 @@ class Crosswise(Fact, frozen=True):
         return pair(self.predictions, self.labels, names=False)
 
 
+class NoPath(Fact, frozen=True):
+    """No gradient leaves ``loss``: ``step`` is in its only way to the predictions. ``alone``: nothing else trains the model."""
+
+    loss: str
+    step: Who
+    alone: bool
+
+    def message(self) -> str:
+        return f"{self.loss} has no gradient: {self.step.op}{placed(self.step)} does not change when its input changes a little."
+
+    def why(self) -> str:
+        follows = (
+            "fit raises `No gradients provided for any variable`."
+            if self.alone
+            else "The weights are not trained by it, and no error is raised."
+        )
+        return f"{follows} Compute the loss from the probabilities or scores themselves; indices and comparisons belong in a metric."
+
+
 class LogitsTwice(Fact, frozen=True):
     """``head`` ends in an activation that the loss applies again."""
 

@@ -40,6 +40,27 @@ class EveryPair(Fact, frozen=True):
         return pair(long, short, names=False)
 
 
+class EveryIndex(Fact, frozen=True):
+    """A lookup in ``values`` with one of the ``indices`` per sample that returns ``made``: each sample at the indices of all."""
+
+    operation: Who
+    values: Shape
+    indices: Shape
+    made: Shape
+
+    def message(self) -> str:
+        return (
+            f"{self.operation.op}{placed(self.operation)} looks up the indices of all samples in each sample: "
+            f"{show_shape(self.values)} at {show_shape(self.indices)} gives {show_shape(self.made)}."
+        )
+
+    def why(self) -> str:
+        return "A gather along an inner axis applies every index to every row. With batch_dims=1 each row is read at its own index."
+
+    def sides(self) -> Sides:
+        return pair(self.values[:1], self.made, names=False)
+
+
 class SamplesSummed(Fact, frozen=True):
     """``total`` adds up all values of ``whole``, those of every sample; ``reader`` compares it with ``each``, one value per sample."""
 

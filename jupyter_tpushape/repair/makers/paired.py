@@ -1,0 +1,88 @@
+"""Candidates where samples meet other samples: an operand with an axis more or less, a sum or a lookup over all of them."""
+
+from __future__ import annotations
+
+import ast
+
+from ...examine.evidence import Evidence
+from ...flow import Finding, elements, show_shape
+from ...rules.facts.mixing import EveryIndex, EveryPair, SamplesSummed
+from ..edits import Removed
+from ..edits.expression import IT, MODULE
+from ..text.source import nodes
+from .edits import Made
+from .line import called, lines_at, short, span_of
+
+
+def summed_inside(evidence: Evidence, finding: Finding) -> Made:
+    """A sum over the axes of a sample, not over the samples."""
+    fact = finding.fact
+    if not isinstance(fact, SamplesSummed):
+        return
+    for line in lines_at(evidence, finding.location):
+        call = line.node
+        if isinstance(call, ast.Call) and called(call) in ("reduce_sum", "sum") and line.keyword("axis") is None and len(call.args) == 1:
+            axes = "-1" if len(fact.whole) == 2 else str(tuple(range(1, len(fact.whole))))
+            yield (
+                f"Sum over axis {axes} at {line.at}" if axes == "-1" else f"Sum over the axes {axes} at {line.at}",
+                [line.edit(call, f"{ast.unparse(call)[:-1]}, axis={axes})").value],
+                "Each sample then has a separate sum.",
+            )
+
+
+def unpaired_axis(evidence: Evidence, finding: Finding) -> Made:
+    """An operand without the axis of size 1 for which each sample met every other one."""
+    fact = finding.fact
+    if not isinstance(fact, EveryPair):
+        return
+    for line in lines_at(evidence, finding.location):
+        if not isinstance(line.node, ast.BinOp):
+            continue
+        pair = list(zip(line.operands(), (fact.left, fact.right), strict=True))
+        (_, few), (node, many) = sorted(pair, key=lambda item: len(item[1]))
+        axes = [axis for axis in range(1, len(many)) if many[axis] == 1 and (*many[:axis], *many[axis + 1 :]) == few]
+        if len(axes) == 1:
+            yield (
+                f"Squeeze axis {axes[0]} of {short(node)} at {line.at}",
+                [line.edit(node, f"{MODULE}.squeeze({IT}, {axes[0]})", line.module()).value],
+                "Each sample is then combined with its own value.",
+            )
+
+
+def own_index(evidence: Evidence, finding: Finding) -> Made:
+    """One index for each row of a gather."""
+    if not isinstance(finding.fact, EveryIndex):
+        return
+    for line in lines_at(evidence, finding.location):
+        call = line.node
+        if isinstance(call, ast.Call) and called(call) == "gather" and line.keyword("batch_dims") is None:
+            yield (
+                f"Look up each row at its own index at {line.at}: batch_dims=1",
+                [line.edit(call, f"{ast.unparse(call)[:-1]}, batch_dims=1)").value],
+                "Each sample then has one value.",
+            )
+
+
+def unflattened(evidence: Evidence, finding: Finding) -> Made:
+    """An operand as it was before it alone was flattened."""
+    fact = finding.fact
+    if not isinstance(fact, EveryPair):
+        return
+    few, many = sorted((fact.left, fact.right), key=len)
+    if len(few) != 1 or few[0] != elements(many):
+        return
+    for line in lines_at(evidence, finding.location):
+        used = {item.id for item in nodes(line.node or line.scope, ast.Name)}
+        for statement in nodes(line.scope, ast.Assign):
+            made, names = statement.value, [item.id for item in statement.targets if isinstance(item, ast.Name)]
+            flat = isinstance(made, ast.Call) and called(made) in ("reshape", "flatten", "ravel") and statement.lineno < line.raised.line
+            if not flat or not isinstance(made, ast.Call) or not made.args or not used & set(names):
+                continue
+            if called(made) != "reshape" or ast.unparse(made.args[-1]).strip("[](),") == "-1":
+                before = ast.unparse(made.args[0])
+                removed = Removed("model", line.raised.file, span_of(statement), ast.unparse(statement))
+                yield (
+                    f"Do not flatten {names[0]} at line {statement.lineno}",
+                    [removed.value if before == names[0] else line.edit(made, before).value],
+                    f"The other operand keeps its shape, {show_shape(many)}.",
+                )
