@@ -7,12 +7,13 @@ import linecache
 import pytest
 from broken import HEAD, fit, load
 from written_blocks import BLOCKS
+from written_older import OLDER
 from written_programs import WRITTEN
 from written_roles import ROLES
 
 import jupyter_tpushape as tpushape
 
-PROGRAMS = {**WRITTEN, **BLOCKS, **ROLES}
+PROGRAMS = {**WRITTEN, **BLOCKS, **ROLES, **OLDER}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

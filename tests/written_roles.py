@@ -210,4 +210,48 @@ model = keras.Model(base.input, x)
 """, f"{rows(8, 4)}, {rows(8, 1)}"), (
         ("    x = L.Dense(1)(base.output)", "    x = L.Dense(1)(base.outputs[0])"),
         ("    model = keras.Model(base.input, x)", "    model = keras.Model(base.inputs[0], x)")))),
+    "the action of each sample": ("batch-broadcast", Own(_STEP.format(units=4, data=_CHOSEN, body="""\
+        state, action, gain = data
+        with tf.GradientTape() as tape:
+            chosen = tf.gather(tf.nn.softmax(self(state)), action, axis=1)
+            loss = -tf.reduce_mean(tf.math.log(chosen) * gain)"""), (
+        ("            chosen = tf.gather(tf.nn.softmax(self(state)), action, axis=1)",
+         "            chosen = tf.gather(tf.nn.softmax(self(state)), action, axis=1, batch_dims=1)"),))),
+    "a convolution behind a global pooling": ("layer-rank", Own(model_of("""
+i = keras.Input((8, 8, 3))
+x = L.GlobalAveragePooling2D()(i)
+x = L.Conv2D(16, 3)(x)
+model = keras.Model(i, L.Dense(1)(x))
+""", f"{rows(8, 8, 8, 3)}, {rows(8, 1)}"), (
+        ("    x = L.GlobalAveragePooling2D()(i)", "    x = L.Conv2D(16, 3)(i)"), ("    x = L.Conv2D(16, 3)(x)", "    x = L.GlobalAveragePooling2D()(x)")))),
+    "one label for a map": ("missing-flatten", Own(model_of("""
+i = keras.Input((8, 8, 3))
+x = L.Conv2D(1, 3)(L.Conv2D(4, 3)(i))
+model = keras.Model(i, x)
+""", f"{rows(8, 8, 8, 3)}, {rows(8, 1)}"), (
+        ("    x = L.Conv2D(1, 3)(L.Conv2D(4, 3)(i))", "    x = L.GlobalAveragePooling2D()(L.Conv2D(1, 3)(L.Conv2D(4, 3)(i)))"),))),
+    "heads that do not divide": ("op-shapes", Own(model_of("""
+i = keras.Input((5, 12))
+x = Heads(12, 5)(i)
+model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
+""", f"{rows(8, 5, 12)}, {rows(8, 1)}", head="""
+class Heads(L.Layer):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.width, self.heads = width, heads
+    def call(self, x):
+        x = tf.reshape(x, (-1, 5, self.heads, self.width // self.heads))
+        return tf.reduce_sum(x, axis=2)
+"""), (("    x = Heads(12, 5)(i)", "    x = Heads(12, 4)(i)"),))),
+    "one of two weights as long as the steps": ("op-shapes", Own(model_of("""
+i = keras.Input((6, 4))
+model = keras.Model(i, L.Dense(1)(L.Flatten()(Waves()(i))))
+""", f"{rows(8, 6, 4)}, {rows(8, 1)}", head="""
+class Waves(L.Layer):
+    def build(self, shape):
+        self.w = self.add_weight(shape=(shape[1], 3))
+        self.b = self.add_weight(shape=(shape[1], 3))
+    def call(self, x):
+        return tf.sin(tf.matmul(x, self.w) + self.b)
+"""), (("        self.w = self.add_weight(shape=(shape[1], 3))", "        self.w = self.add_weight(shape=(shape[-1], 3))"),))),
 }  # fmt: skip

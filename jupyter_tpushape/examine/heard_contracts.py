@@ -214,6 +214,22 @@ def _positions(text: str) -> Iterator[Heard]:
         yield HeardPositions(_shape(found[1] or found[3]), _shape(found[2] or found[4]))
 
 
+class HeardSlices(Heard, frozen=True):
+    """Arrays that are to be sliced together have ``first`` and ``second`` rows."""
+
+    first: int
+    second: int
+
+
+_SLICES = re.compile(r"^Dimensions (\d+) and (\d+) are not compatible")
+
+
+@reads
+def _slices(text: str) -> Iterator[Heard]:
+    if found := _SLICES.search(text):
+        yield HeardSlices(int(found[1]), int(found[2]))
+
+
 class HeardYielded(Heard, frozen=True):
     """A generator gave an element of another shape than its signature says."""
 
@@ -262,6 +278,33 @@ _C_NAMES = {"double": "float64", "float": "float32", "half": "float16"}
 def _returned(text: str) -> Iterator[Heard]:
     if found := _RETURNED.search(text):
         yield HeardReturned(int(found[1]), _C_NAMES.get(found[2], found[2]), _C_NAMES.get(found[3], found[3]))
+
+
+class HeardUnknownArguments(Heard, frozen=True):
+    """A constructor was given arguments that it does not have."""
+
+    names: tuple[str, ...]
+
+
+class HeardNoAttribute(Heard, frozen=True):
+    """A module has no such name."""
+
+    module: str
+    name: str
+
+
+_UNKNOWN_ARGUMENTS = re.compile(
+    r"(?:Argument\(s\) not recognized|Unrecognized keyword arguments passed to \w+): \{(.*?)\}(?:$|[\s.])", re.DOTALL
+)
+_NO_ATTRIBUTE = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
+
+
+@reads
+def _older(text: str) -> Iterator[Heard]:
+    if found := _UNKNOWN_ARGUMENTS.search(text):
+        yield HeardUnknownArguments(tuple(re.findall(r"'(\w+)':", found[1])))
+    if found := _NO_ATTRIBUTE.search(text):
+        yield HeardNoAttribute(found[1], found[2])
 
 
 class HeardNoAxis(Heard, frozen=True):

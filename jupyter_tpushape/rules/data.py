@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..examine.heard import HeardReshape, HeardUnlike, hear
-from ..examine.heard_contracts import HeardReturned, HeardYielded
+from ..examine.heard import HeardOperation, HeardReshape, HeardUnequal, HeardUnlike, hear
+from ..examine.heard_contracts import HeardReturned, HeardSlices, HeardYielded
 from ..flow import Finding
 from ..trace.assemble import failure
-from .facts.data import ClassesAsWeights, DataRaised, PipelineShapes, Refused, ReturnedDtype, Sampled, TooManyParts, Unfilled, YieldedShape
+from .facts.data import (
+    ClassesAsWeights,
+    DataRaised,
+    PipelineShapes,
+    Refused,
+    ReturnedDtype,
+    Sampled,
+    SlicedApart,
+    TooManyParts,
+    Unfilled,
+    YieldedShape,
+)
 from .registry import check, rule
 
 DATA_RAISES = rule(
@@ -64,13 +75,18 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
     else:
         return
     reshape = hear(said, HeardReshape)
-    unlike = hear(said, HeardUnlike)
-    if unlike is not None:
-        yield Finding.of(DATA_RAISES.id, "error", PipelineShapes(unlike.first, unlike.second), nodes, location=where)
+    unlike, operation = hear(said, HeardUnlike), hear(said, HeardOperation)
+    pair = (unlike.first, unlike.second) if unlike is not None else operation.shapes if operation is not None else ()
+    if len(pair) == 2 and (unlike is not None or hear(said, HeardUnequal) is not None):
+        yield Finding.of(DATA_RAISES.id, "error", PipelineShapes(*pair), nodes, location=where)
         return
     yielded = hear(said, HeardYielded)
     if yielded is not None:
         yield Finding.of(DATA_RAISES.id, "error", YieldedShape(yielded.given, yielded.wanted), nodes, location=where)
+        return
+    slices = hear(said, HeardSlices)
+    if slices is not None:
+        yield Finding.of(DATA_RAISES.id, "error", SlicedApart(slices.first, slices.second), nodes, location=where)
         return
     returned = hear(said, HeardReturned)
     if returned is not None:

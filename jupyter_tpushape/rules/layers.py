@@ -20,7 +20,7 @@ from ..examine.heard import (
     HeardWindow,
     hear,
 )
-from ..examine.heard_contracts import HeardArrays, HeardNeverCalled
+from ..examine.heard_contracts import HeardArrays, HeardNeverCalled, HeardNoAttribute, HeardUnknownArguments
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..graph import resized, written
 from ..trace.axes import recurs
@@ -37,9 +37,11 @@ from .facts.layers import (
     LayerRaised,
     LineRaised,
     NeverCalled,
+    NoAttribute,
     NoGradient,
     OperationRaised,
     TooDeep,
+    UnknownArguments,
     UnknownAxis,
     WindowTooLarge,
     WrongCount,
@@ -259,10 +261,15 @@ def _line(evidence: Evidence, node: Node) -> Fact:
     uncalled = hear(node.failure, HeardNeverCalled)
     if uncalled is not None:
         return NeverCalled(uncalled.layer, uncalled.what)
+    short = raised.text if raised is not None and len(raised.text) < 60 and "\n" not in raised.text else ""
+    older, absent = hear(node.failure, HeardUnknownArguments), hear(node.failure, HeardNoAttribute)
+    if older is not None and older.names:
+        return UnknownArguments(older.names, short)
+    if absent is not None:
+        return NoAttribute(absent.module, absent.name)
     if hear(node.failure, HeardDepth) is not None:
         known = next(meanings(node.failure.message))
         return TooDeep(known.means, known.todo)
-    short = raised.text if raised is not None and len(raised.text) < 60 and "\n" not in raised.text else ""
     return LineRaised(node.failure.said, short)
 
 

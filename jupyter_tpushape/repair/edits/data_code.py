@@ -236,6 +236,36 @@ class ReturnedDtype(DataCode):
         yield f'+x.astype("{self.dtype}")'
 
 
+@kind
+@dataclass(frozen=True)
+class SlicedTuple(DataCode):
+    """A tuple for a list of ``count`` arrays that ``from_tensor_slices`` would stack."""
+
+    op = "sliced-tuple"
+
+    count: int = field(default=0, metadata={"needed": True})
+
+    def changes(self, source: Source, scope: ast.AST) -> list[Change]:
+        found: list[Change] = []
+        for call in nodes(scope, ast.Call):
+            given = call.args[0] if called(call) == "from_tensor_slices" and call.args else None
+            for item in given.elts if isinstance(given, ast.Tuple) else [given]:
+                if isinstance(item, ast.List) and len(item.elts) == self.count:
+                    found += _brackets(source, item)
+                elif isinstance(item, ast.Name) and any(self._holds(made, item.id) for made in nodes(scope, ast.Assign)):
+                    found.append((source.start(item), source.end(item), f"tuple({item.id})"))
+        return found
+
+    def _holds(self, made: ast.Assign, name: str) -> bool:
+        """Whether a name is given a list of that many."""
+        listed = isinstance(made.value, ast.List) and len(made.value.elts) == self.count
+        return listed and any(isinstance(item, ast.Name) and item.id == name for item in made.targets)
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "-from_tensor_slices(([a, b], y))"
+        yield "+from_tensor_slices(((a, b), y))"
+
+
 _PYTHON = ("numpy_function", "py_function", "py_func")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...examine.evidence import Evidence
 from ...flow import Edit, EditKind, Finding, elements, show_shape
 from ...rules.entry import matched
-from ...rules.facts.data import Refused, ReturnedDtype, Unfilled, YieldedShape
+from ...rules.facts.data import Refused, ReturnedDtype, SlicedApart, Unfilled, YieldedShape
 from .edits import Made, where
 from .entry import declaration
 
@@ -50,6 +50,17 @@ def yielded_axis(evidence: Evidence, finding: Finding) -> Made:
             f"Yield {show_shape(fact.wanted)} in {stages[0].function}: [{index}]",
             [Edit("data-transform", "data", {"op": "yield_indexed", "function": stages[0].function, "part": part, "index": index})],
             "Keeps every value.",
+        )
+
+
+def sliced_tuple(evidence: Evidence, finding: Finding) -> Made:
+    """Inputs in a tuple, of which each is sliced, and not in a list, which becomes one array."""
+    fact = finding.fact
+    for count in {min(fact.first, fact.second)} if isinstance(fact, SlicedApart) else ():
+        yield (
+            f"Put the {count} arrays of the list into a tuple",
+            [Edit("data-transform", "data", {"op": "sliced-tuple", "count": count})],
+            "Each array is then sliced by rows.",
         )
 
 

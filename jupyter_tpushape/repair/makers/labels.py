@@ -13,7 +13,7 @@ from ...flow import Edit, Finding, Node, elements, show_shape
 from ...flow.paths import flatten, show
 from ...rules.compared import class_labels, kind_of
 from ...rules.entry import matched
-from ...rules.facts.compiled import WrongNumber
+from ...rules.facts.compiled import MetricReads, WrongNumber
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import GridApart, LabelRank, RowsOfValues, SingleValues
 from ...rules.facts.ranges import LabelScale
@@ -136,6 +136,23 @@ def one_hot_labels(evidence: Evidence, finding: Finding) -> Made:
             f"Convert the labels to one-hot vectors of size {depth}",
             [Edit("label-transform", "y", {"op": "one_hot", "depth": depth, **label_key(evidence, labels)})],
             "Keeps the loss unchanged.",
+        )
+
+
+def one_hot_for_metric(evidence: Evidence, finding: Finding) -> Made:
+    """One-hot labels, and the loss for them, where a metric compares vectors."""
+    fact = finding.fact
+    if not isinstance(fact, MetricReads) or fact.classes or several(evidence) or len(evidence.y) != 1:
+        return
+    for name, options, node in _twin(evidence, finding, dict.fromkeys(_SPARSE, "categorical_crossentropy")):
+        depth = fact.predictions[-1]
+        yield (
+            f"Convert the labels to one-hot vectors of size {depth}, and use {name}",
+            [
+                Edit("label-transform", "y", {"op": "one_hot", "depth": depth, **where(evidence.y[0][0])}),
+                Edit("loss", node.id, {"loss": name, "options": options, "was": snake(node.op)}),
+            ],
+            "The loss is the same, and the metric compares vectors with vectors.",
         )
 
 

@@ -138,6 +138,10 @@ def shape_index(evidence: Evidence, finding: Finding) -> Made:
             read = [
                 node for node in nodes(build, ast.Subscript) if ast.unparse(node.value) in shapes and _index_of(node) in _places(shape, old)
             ]
+            if len(read) > 1:  # those of the weight that the expression works on
+                used = {ast.unparse(node) for node in nodes(line.node or line.scope, ast.Attribute)}
+                made = [item for item in nodes(build, ast.Assign) if ast.unparse(item.targets[0]) in used]
+                read = [node for node in read if any(node in nodes(item, ast.Subscript) for item in made)]
             if len(read) == 1:
                 yield (
                     f"Use the last axis in {owner.op}.build: {ast.unparse(read[0].value)}[-1] instead of {ast.unparse(read[0])}",

@@ -6,10 +6,12 @@ import math
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardDivisor, hear
-from ...flow import Edit, Finding, elements
-from ...rules.facts.layers import WrongRank
+from ...flow import Edit, Finding, Shape, elements
+from ...rules.facts.layers import OperationRaised, WrongCount, WrongRank
+from ...rules.facts.reasons import Uneven
 from ...rules.words import axes_of
 from .edits import Made, configure, failing, given, images, insert, known, upstream
+from .line import own_layer
 
 
 def reshape_before(evidence: Evidence, finding: Finding) -> Made:
@@ -148,6 +150,32 @@ def divided(evidence: Evidence, finding: Finding) -> Made:
         [configure(giver.name, filters=wanted)],
         f"{said.given} channels cannot be divided into {said.divisor} groups.",
     )
+
+
+def even_heads(evidence: Evidence, finding: Finding) -> Made:
+    """As many heads as divide the width of a layer of the user's own, which was created with another number of them."""
+    fact, owner = finding.fact, own_layer(evidence)
+    shape: Shape
+    target: Shape
+    if isinstance(fact, WrongCount):
+        shape, target = fact.given, fact.target
+    elif isinstance(fact, OperationRaised) and isinstance(fact.reason, Uneven):
+        shape, target = fact.reason.shape, fact.reason.target
+    else:
+        return
+    if owner is None or len(target) < 2 or not shape:
+        return
+    width, heads = shape[-1] or 0, target[-2]
+    arguments = [key for key, value in owner.config.items() if type(value) is int and value == heads]
+    divisors = [n for n in range(2, width) if width % n == 0]
+    if heads is None or len(arguments) != 1 or not divisors or width % heads == 0:
+        return
+    for n in sorted(divisors, key=lambda n: abs(n - heads))[:2]:
+        yield (
+            f"Create {owner.name} with {arguments[0]}={n}: {width} is a multiple of {n}",
+            [configure(owner.name, **{arguments[0]: n})],
+            f"{width} cannot be divided by {heads}.",
+        )
 
 
 def permute(evidence: Evidence, finding: Finding) -> Made:

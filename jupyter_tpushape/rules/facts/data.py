@@ -42,6 +42,22 @@ class DataRaised(Fact, frozen=True):
         return f"The error: {self.said}"
 
 
+class SlicedApart(Fact, frozen=True):
+    """``from_tensor_slices`` receives parts of ``first`` and ``second`` rows."""
+
+    first: int
+    second: int
+
+    def message(self) -> str:
+        return f"from_tensor_slices receives parts with {self.first:,} and {self.second:,} rows, and slices them together."
+
+    def why(self) -> str:
+        return "A list of arrays becomes one array: a list of 2 inputs has 2 rows. Put the inputs in a tuple or a dict; otherwise give each part the same rows."
+
+    def sides(self) -> Sides:
+        return Side(f"{self.second:,} rows"), Side(f"{self.first:,} rows")
+
+
 class ReturnedDtype(Fact, frozen=True):
     """A function that runs in Python returns ``given`` for its ``index``-th value, where its call declares ``wanted``."""
 

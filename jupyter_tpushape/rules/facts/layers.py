@@ -429,6 +429,33 @@ class NeverCalled(Fact, frozen=True):
         )
 
 
+class UnknownArguments(Fact, frozen=True):
+    """A line gives ``names`` to a constructor that has no such arguments. ``text``: the line, or ``""``."""
+
+    names: tuple[str, ...]
+    text: str
+
+    def message(self) -> str:
+        which = f"argument {self.names[0]}" if len(self.names) == 1 else f"arguments {listed(self.names)}"
+        return f"{f'`{self.text}`' if self.text else 'A line'} passes the {which}, which this version of Keras does not have."
+
+    def why(self) -> str:
+        return "Its name may have changed between versions of Keras, or be misspelled."
+
+
+class NoAttribute(Fact, frozen=True):
+    """A line asks ``module`` for ``name``, which it does not have."""
+
+    module: str
+    name: str
+
+    def message(self) -> str:
+        return f"{self.module} has no {self.name} in this version."
+
+    def why(self) -> str:
+        return "It may have moved between versions, or be misspelled."
+
+
 class TooDeep(Fact, frozen=True):
     """A line nests calls deeper than Python allows; ``means`` and ``todo`` are the catalog's texts for that message."""
 
