@@ -37,6 +37,7 @@ from .makers import (
     reshapes,
     scope,
     states,
+    tables,
     transforms,
     transposed,
     widths,
@@ -77,7 +78,8 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
             numbers.shape_index,
             numbers.read_axis,
             numbers.row_size,
-            operands.table_start,
+            tables.table_start,
+            tables.joined_along,
             *makers,
         )
     found: list[Candidate] = []

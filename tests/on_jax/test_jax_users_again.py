@@ -152,6 +152,35 @@ def test_an_einsums_sizes_come_from_the_layers_that_set_them(tmp_path):
     assert "Concat" not in finding.why
 
 
+GAN = """
+class Pairs(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.judge = keras.Sequential([layers.Dense(8), layers.Dense(1)])
+        self.bce = keras.losses.BinaryCrossentropy(from_logits=True)
+    def call(self, x):
+        return self.judge(x)
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        both = ops.concatenate([x, -x], axis=0)
+        labels = ops.concatenate([ops.ones_like(y_pred), ops.zeros_like(y_pred)], axis={axis})
+        scores = self.judge(both)
+        return self.bce(labels, scores)
+def build():
+    model = Pairs()
+    model.compile("adam")
+    return model
+def data():
+    return (np.zeros((64, 8), "float32"),)
+"""
+
+
+def test_labels_of_two_halves_stand_below_each_other_as_the_samples_do(tmp_path):
+    fix = only(tmp_path, GAN.format(axis=1)).fixes[0]
+    assert fix.proof == "source"
+    assert "ops.zeros_like(y_pred)], axis=0)" in fix.patch
+    assert traced(tmp_path, GAN.format(axis=0)).ok
+
+
 def test_a_second_edit_of_what_did_not_run_again_stands_in_the_text_with_the_first(tmp_path):
     code = """
 def build():

@@ -122,35 +122,6 @@ def repeated(evidence: Evidence, finding: Finding) -> Made:
             )
 
 
-def table_start(evidence: Evidence, finding: Finding) -> Made:
-    """The first rows of a table that the program holds for the longest sequence: a mask, positions."""
-    for line in lines_of(evidence):
-        operands = [(item, spec.shape) for item in line.operands() if (spec := line.spec(item)) is not None and spec.shape]
-        for (table, larger), (other, shape) in itertools.permutations(operands, 2):
-            names = [item for item in nodes(table, (ast.Name, ast.Attribute)) if _held(line, ast.unparse(item), larger)]
-            if not names or not isinstance(other, (ast.Name, ast.Attribute)) or len(larger) > len(shape):
-                continue
-            few = shape[len(shape) - len(larger) :]
-            differ = [axis for axis, (a, b) in enumerate(zip(larger, few, strict=True)) if a != b and 1 not in (a, b)]
-            # Each of these is longer in the table, and what is cut off is what the sequence does not reach.
-            # The last axis alone holds features, of which none is too many.
-            if not set(differ) - {len(larger) - 1} or any(few[axis] is None or (larger[axis] or 0) < (few[axis] or 0) for axis in differ):
-                continue
-            size = [f"{ast.unparse(other)}.shape[{axis - len(larger)}]" for axis in range(len(larger))]
-            cut = [f":{size[axis]}" if axis in differ else ":" for axis in range(differ[-1] + 1)]
-            yield (
-                f"Use only the first {' by '.join(str(few[axis]) for axis in differ)} of {short(names[0])} at {line.at}",
-                [line.edit(names[0], f"{IT}[{', '.join(cut)}]").value],
-                "The table is made for the longest input, and this one is shorter.",
-            )
-
-
-def _held(line: Line, name: str, shape: Shape) -> bool:
-    """Whether an attribute or global of the program holds a table of this shape: it is no result of the data."""
-    spec = line.specs.get(name)
-    return spec is not None and spec.shape == shape and ("." in name or name.isupper())
-
-
 def resized(evidence: Evidence, finding: Finding) -> Made:
     """Maps that came back a little smaller than those of the way down, brought to their size before they are joined."""
     node = evidence.failed
@@ -270,7 +241,7 @@ def axes_there(evidence: Evidence, finding: Finding) -> Made:
 
 
 _SIZED = frozenset({"tile", "reshape", "broadcast_to", "zeros", "ones", "full", "normal", "uniform"})
-_JOINS = frozenset({"concat", "concatenate"})
+JOINS = frozenset({"concat", "concatenate"})
 _PACKS = frozenset({"stack", "array", "asarray", "convert_to_tensor", "constant"})
 
 
@@ -303,7 +274,7 @@ def _sizes_of(node: ast.expr) -> list[ast.expr] | None:
     first, name = node.args[0], called(node)
     if name in _PACKS:
         return _sizes_of(first)
-    if name in _JOINS and isinstance(first, (ast.List, ast.Tuple)):
+    if name in JOINS and isinstance(first, (ast.List, ast.Tuple)):
         parts = [_sizes_of(item) for item in first.elts]
         return None if None in parts else [size for part in parts for size in part or ()]
     return [first] if name == "expand_dims" else None

@@ -1,0 +1,76 @@
+"""Candidates for tables that the program holds, and for parts that it joins: the size that the other operand has."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+
+from ...examine.evidence import Evidence
+from ...flow import Finding, Shape
+from ..edits.expression import IT
+from ..text.source import nodes
+from .edits import Made
+from .line import Line, assigned_to, called, lines_of, short
+from .operands import JOINS
+
+
+def table_start(evidence: Evidence, finding: Finding) -> Made:
+    """The first rows of a table that the program holds for the longest sequence: a mask, positions."""
+    for line in lines_of(evidence):
+        operands = [(item, spec.shape) for item in line.operands() if (spec := line.spec(item)) is not None and spec.shape]
+        for (table, larger), (other, shape) in itertools.permutations(operands, 2):
+            names = [item for item in nodes(table, (ast.Name, ast.Attribute)) if _held(line, ast.unparse(item), larger)]
+            if not names or not isinstance(other, (ast.Name, ast.Attribute)) or len(larger) > len(shape):
+                continue
+            few = shape[len(shape) - len(larger) :]
+            differ = [axis for axis, (a, b) in enumerate(zip(larger, few, strict=True)) if a != b and 1 not in (a, b)]
+            # Each of these is longer in the table, and what is cut off is what the sequence does not reach.
+            # The last axis alone holds features, of which none is too many.
+            if not set(differ) - {len(larger) - 1} or any(few[axis] is None or (larger[axis] or 0) < (few[axis] or 0) for axis in differ):
+                continue
+            size = [f"{ast.unparse(other)}.shape[{axis - len(larger)}]" for axis in range(len(larger))]
+            cut = [f":{size[axis]}" if axis in differ else ":" for axis in range(differ[-1] + 1)]
+            yield (
+                f"Use only the first {' by '.join(str(few[axis]) for axis in differ)} of {short(names[0])} at {line.at}",
+                [line.edit(names[0], f"{IT}[{', '.join(cut)}]").value],
+                "The table is made for the longest input, and this one is shorter.",
+            )
+
+
+def _held(line: Line, name: str, shape: Shape) -> bool:
+    """Whether an attribute or global of the program holds a table of this shape: it is no result of the data."""
+    spec = line.specs.get(name)
+    return spec is not None and spec.shape == shape and ("." in name or name.isupper())
+
+
+def joined_along(evidence: Evidence, finding: Finding) -> Made:
+    """Parts joined along the axis that gives them the shape of the tensor that they meet: real and fake samples one below the other."""
+    for line in lines_of(evidence):
+        operands = [(item, spec.shape) for item in line.operands() if (spec := line.spec(item)) is not None and spec.shape]
+        for (node, shape), (other, wanted) in itertools.permutations(operands, 2):
+            made = assigned_to(line, node)
+            parts = made.args[0] if isinstance(made, ast.Call) and called(made) in JOINS and made.args else None
+            axis = next((word.value for word in made.keywords if word.arg == "axis"), None) if isinstance(made, ast.Call) else None
+            if not isinstance(parts, (ast.List, ast.Tuple)) or not isinstance(axis, ast.Constant) or not isinstance(axis.value, int):
+                continue
+            new = _turned(shape, axis.value, len(parts.elts), wanted)
+            if new is not None:
+                yield (
+                    f"Concatenate along axis {new} at line {axis.lineno}: {short(node)} then has the shape of {short(other)}",
+                    [line.edit(axis, str(new)).value],
+                    "",
+                )
+
+
+def _turned(shape: Shape, axis: int, parts: int, wanted: Shape) -> int | None:
+    """The other axis along which this many equal parts have the wanted shape."""
+    if len(shape) != len(wanted) or None in (*shape, *wanted) or not -len(shape) <= axis < len(shape) or (shape[axis] or 0) % parts:
+        return None
+    one = [size or 0 for size in shape]
+    one[axis] //= parts
+    fits = [
+        k
+        for k in range(len(one))
+        if k != axis % len(one) and tuple(size * parts if i == k else size for i, size in enumerate(one)) == wanted
+    ]
+    return fits[0] if fits else None
