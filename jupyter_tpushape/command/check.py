@@ -33,7 +33,7 @@ def check(options: Any) -> int:
         if options.format != "text":
             said(f"{report.summary}. Report written to {options.output}")
     else:
-        written(text, options.format)
+        written(text, options.format, todo="use --output with a path")
     return 0 if report.ok else 1
 
 

@@ -61,7 +61,7 @@ def harmless(text: str, form: str) -> str:
     return uncommanding(clean(text))
 
 
-def written(text: str, form: str = "text") -> None:
+def written(text: str, form: str = "text", todo: str = "use another place") -> None:
     """Writes a report to stdout, whatever its encoding. A closed pipe is not an error.
 
     Raises:
@@ -86,7 +86,7 @@ def written(text: str, form: str = "text") -> None:
         hang_up()
     except (OSError, ValueError) as error:
         hang_up()
-        raise UsageError(f"Cannot write to stdout ({getattr(error, 'strerror', None) or error}): use another place.") from None
+        raise UsageError(f"Cannot write to stdout ({getattr(error, 'strerror', None) or error}): {todo}.") from None
 
 
 def hang_up() -> None:

@@ -65,8 +65,9 @@ class Extension:
     def after(self, result: Any) -> None:
         """After a cell: the hint below the traceback, or the watched trace."""
         error = getattr(result, "error_in_exec", None)
-        # A mistake in the line of a magic is no failure of the program: the one before it stays the last.
-        if error is not None and not isinstance(error, (KeyboardInterrupt, SystemExit, UsageError)):
+        if isinstance(error, UsageError):
+            return  # a mistake in the line of a magic is no failure of the program: the one before it stays the last
+        if error is not None and not isinstance(error, (KeyboardInterrupt, SystemExit)):
             with _reported():
                 self._hint(error, getattr(getattr(result, "info", None), "raw_cell", "") or "")
         elif self.watched is not None:
