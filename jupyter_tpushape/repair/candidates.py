@@ -304,6 +304,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         heads.grid_sizes,
         labels.label_numbers_binary,
         labels.label_axes,
+        heads.width_of_table,
         heads.units,
         heads.flatten_cause,
         labels.one_hot_labels,

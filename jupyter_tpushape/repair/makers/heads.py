@@ -8,6 +8,7 @@ from ...examine.evidence import Evidence
 from ...flow import Edge, Edit, Finding, Node, Shape, elements
 from ...flow.observed import keeps
 from ...rules.compared import kind_of
+from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import Crosswise, LabelRank
 from ...rules.facts.ranges import OutOfRange
 from ...rules.upstream import cause_of_axes
@@ -83,6 +84,24 @@ def pooled_head(evidence: Evidence, finding: Finding) -> Made:
             f"Average over the positions: GlobalAveragePooling{len(shape) - 2}D after {head.name}",
             [append(head.name, f"GlobalAveragePooling{len(shape) - 2}D")],
             "There is one label per sample. To judge each position instead, use labels of the output's shape.",
+        )
+
+
+def width_of_table(evidence: Evidence, finding: Finding) -> Made:
+    """As many units as a table of the loss has values, such as one for each quantile."""
+    fact, (_, predictions) = finding.fact, ends_of(evidence, finding)
+    tables = [
+        one.spec.shape[0] for one in evidence.given if one.giver is None and one.spec.shape and len(one.spec.shape) == 1 and not one.grows
+    ]
+    if not isinstance(fact, OperationRaised) or predictions is None or len(tables) != 1 or not tables[0]:
+        return
+    head = head_of(evidence, evidence.flow.node(predictions.source))
+    key = "units" if head is not None and isinstance(head.config.get("units"), int) else "filters"
+    if head is not None and predictions.spec.shape and head.config.get(key) == predictions.spec.shape[-1]:
+        yield (
+            f"Set {key}={tables[0]} on {head.name}, one for each value of the table",
+            [configure(head.name, **{key: tables[0]})],
+            f"The loss has a table of {tables[0]} values.",
         )
 
 

@@ -82,7 +82,7 @@ def unflattened(evidence: Evidence, finding: Finding) -> Made:
                 before = ast.unparse(made.args[0])
                 removed = Removed("model", line.raised.file, span_of(statement), ast.unparse(statement))
                 yield (
-                    f"Do not flatten {names[0]} at line {statement.lineno}",
+                    f"Keep the shape of {names[0]}: remove the reshape at line {statement.lineno}",
                     [removed.value if before == names[0] else line.edit(made, before).value],
                     f"The other operand keeps its shape, {show_shape(many)}.",
                 )
