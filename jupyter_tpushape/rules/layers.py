@@ -35,13 +35,7 @@ from .facts.data import Unfilled
 from .facts.layers import (
     ArraysApart,
     LayerRaised,
-    LineRaised,
-    NeverCalled,
-    NoAttribute,
-    NoGradient,
     OperationRaised,
-    TooDeep,
-    UnknownArguments,
     UnknownAxis,
     WindowTooLarge,
     WrongCount,
@@ -50,6 +44,7 @@ from .facts.layers import (
     WrongRank,
     WrongWidth,
 )
+from .facts.lines import LineRaised, NeverCalled, NoAttribute, NoGradient, TooDeep, UnknownArguments
 from .facts.reasons import NoAxis
 from .mesh import texts as texts_on_jax
 from .mesh import told as compiled_step_finding

@@ -12,17 +12,9 @@ from .compared import class_labels, cut_sequence, ends, kind_of
 from .compiled import METRIC_LABELS
 from .examples import sequential
 from .facts.compiled import MetricReads
-from .facts.loss import (
-    Crosswise,
-    LogitsMissing,
-    LogitsTwice,
-    NoPath,
-    RowsConvolvedAlone,
-    SingleUnit,
-    SingleValues,
-    Through,
-)
+from .facts.loss import Crosswise, RowsConvolvedAlone, SingleValues, Through
 from .facts.ranges import IdOutOfRange, LabelOutOfRange, LabelScale, MadeOutOfRange
+from .facts.scores import LogitsMissing, LogitsTwice, NoPath, SingleUnit
 from .loss import INT_LABELS
 from .registry import check, rule
 from .upstream import cause_of_axes

@@ -120,6 +120,17 @@ class Edit:
         return data
 
 
+@dataclass(frozen=True)
+class TextEdit(Edit):
+    """An edit that has a place in text alone: without source there is nothing to change."""
+
+    def builder(self, run: Run, build: Any, strategy: Any) -> Any:
+        raise NotThere
+
+    def data(self, run: Run, data: Any) -> Any:
+        raise NotThere
+
+
 KINDS: list[type[Edit]] = []
 
 
@@ -154,4 +165,4 @@ def written(package: Any, prefix: str, name: str, config: dict[str, Any]) -> str
     return constructor(f"{prefix}{name}", getattr(package.layers, name), config)
 
 
-__all__ = ["Arguments", "Edit", "NotThere", "Value", "arguments", "kind", "literal", "made", "written"]
+__all__ = ["Arguments", "Edit", "NotThere", "TextEdit", "Value", "arguments", "kind", "literal", "made", "written"]

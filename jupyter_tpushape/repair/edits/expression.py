@@ -11,8 +11,7 @@ from typing import Any
 from ..text.arguments import Change
 from ..text.program import Text
 from ..text.source import is_atom
-from .base import Edit, NotThere, kind
-from .run import Run
+from .base import TextEdit, kind
 
 # Stand for the expression itself, and for the module that the new text calls, however it is imported there.
 IT, MODULE = "{it}", "{module}"
@@ -20,7 +19,7 @@ IT, MODULE = "{it}", "{module}"
 
 @kind
 @dataclass(frozen=True)
-class Expression(Edit):
+class Expression(TextEdit):
     """``replace`` for the expression ``find`` that ran at ``span``: line, end line, column and end column, in bytes of UTF-8.
 
     ``{it}`` in ``replace`` is the expression as written; ``{module}`` the name that ``module`` has there. Where several edits
@@ -66,11 +65,3 @@ class Expression(Edit):
         yield f"# line {self.span[0]}, in {self.target}:"
         yield f"-{self.find}"
         yield f"+{self.replace.replace(IT, self.find).replace(MODULE, self.module)}"
-
-    # Only the text can be changed: without it there is no expression.
-
-    def builder(self, run: Run, build: Any, strategy: Any) -> Any:
-        raise NotThere
-
-    def data(self, run: Run, data: Any) -> Any:
-        raise NotThere

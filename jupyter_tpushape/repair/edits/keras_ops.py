@@ -6,19 +6,17 @@ import ast
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from ..text import keras_ops
 from ..text.arguments import Change, appended
 from ..text.program import Text
 from ..text.source import NoPlace, enclosing, nodes, parents
-from .base import Edit, NotThere, kind
-from .run import Run
+from .base import TextEdit, kind
 
 
 @kind
 @dataclass(frozen=True)
-class KerasOps(Edit):
+class KerasOps(TextEdit):
     """``keras.ops`` at the calls that stand at ``spans``: line, end line, column and end column each; ``names``: what is called, as written."""
 
     kind = "replace-op"
@@ -40,18 +38,10 @@ class KerasOps(Edit):
         yield f"# in {self.file.rsplit('/', 1)[-1]}, with keras.ops:"
         yield from (f"# line {span[0]}: {name}" for span, name in zip(self.spans, self.names, strict=True))
 
-    # Only the text can be changed: without it there is no call.
-
-    def builder(self, run: Run, build: Any, strategy: Any) -> Any:
-        raise NotThere
-
-    def data(self, run: Run, data: Any) -> Any:
-        raise NotThere
-
 
 @kind
 @dataclass(frozen=True)
-class Seeded(Edit):
+class Seeded(TextEdit):
     """The random functions that methods of a class call on a line get a ``seed`` of the object's own, made in ``__init__``."""
 
     kind = "replace-op"
@@ -97,9 +87,3 @@ class Seeded(Edit):
     def shown(self, dataset: bool) -> Iterator[str]:
         yield "# in __init__, and seed=self.seed_generator where the random function is called:"
         yield "+self.seed_generator = keras.random.SeedGenerator()"
-
-    def builder(self, run: Run, build: Any, strategy: Any) -> Any:
-        raise NotThere
-
-    def data(self, run: Run, data: Any) -> Any:
-        raise NotThere

@@ -5,28 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from ..text.program import Text
 from ..text.source import NoPlace, Source
-from .base import Edit, NotThere, kind
-from .run import Run
-
-
-@dataclass(frozen=True)
-class _InText(Edit):
-    """Only the text can be changed: without it there is no statement."""
-
-    def builder(self, run: Run, build: Any, strategy: Any) -> Any:
-        raise NotThere
-
-    def data(self, run: Run, data: Any) -> Any:
-        raise NotThere
+from .base import TextEdit, kind
 
 
 @kind
 @dataclass(frozen=True)
-class Statement(_InText):
+class Statement(TextEdit):
     """``text`` as a statement in front of the one that ran at ``span``: line, end line, column and end column, in bytes of UTF-8."""
 
     kind = "replace-op"
@@ -49,7 +36,7 @@ class Statement(_InText):
 
 @kind
 @dataclass(frozen=True)
-class Removed(_InText):
+class Removed(TextEdit):
     """Without the statement that ran at ``span``, which is a line of its own; ``find`` is its text."""
 
     kind = "replace-op"
@@ -76,7 +63,7 @@ class Removed(_InText):
 
 @kind
 @dataclass(frozen=True)
-class OneParameter(_InText):
+class OneParameter(TextEdit):
     """The parameters of a method, which fit passes as one, become one that its first line unpacks; ``span`` is that of the method."""
 
     kind = "replace-op"

@@ -8,7 +8,8 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.calls import NotCalled
 from ...rules.facts.contracts import CallArguments, CallMisfit, KeysUnpacked
-from ...rules.facts.layers import NeverCalled, NoGradient, WrongWidth
+from ...rules.facts.layers import WrongWidth
+from ...rules.facts.lines import NeverCalled, NoGradient
 from ..edits import OneParameter, Statement
 from ..text.source import nodes
 from .edits import Made

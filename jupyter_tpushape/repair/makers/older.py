@@ -7,7 +7,7 @@ import sys
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
-from ...rules.facts.layers import NoAttribute, UnknownArguments
+from ...rules.facts.lines import NoAttribute, UnknownArguments
 from ..edits.expression import MODULE
 from ..text.source import nodes
 from .edits import Made

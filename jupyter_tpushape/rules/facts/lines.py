@@ -1,0 +1,92 @@
+"""Facts about lines of the program that raise outside of any layer."""
+
+from __future__ import annotations
+
+from ...flow import Fact
+from ..words import listed
+
+
+class LineRaised(Fact, frozen=True):
+    """An expression of the program, ``text``, raises an error outside any layer."""
+
+    said: str
+    text: str = ""
+
+    def message(self) -> str:
+        return f"{f'`{self.text}`' if self.text else 'A line'} raises an error outside any layer."
+
+    def why(self) -> str:
+        return f"The error: {self.said}"
+
+
+class NoGradient(Fact, frozen=True):
+    """``name`` is None: the gradient of ``target`` by ``source``, which is no variable and which ``tape`` was not told to watch."""
+
+    name: str
+    tape: str
+    target: str
+    source: str
+
+    def message(self) -> str:
+        return (
+            f"{self.name}, the gradient of {self.target} with respect to {self.source}, is None: {self.tape} does not watch {self.source}."
+        )
+
+    def why(self) -> str:
+        return f"A GradientTape records only what is computed from trainable variables and from tensors that it watches. Call {self.tape}.watch({self.source}) first."
+
+
+class NeverCalled(Fact, frozen=True):
+    """``layer`` was never called, so it has no ``what``: ``output`` or ``input``."""
+
+    layer: str
+    what: str
+
+    def message(self) -> str:
+        return f"{self.layer} was never called, so it has no .{self.what}."
+
+    def why(self) -> str:
+        return (
+            f"In Keras 3 a Sequential model that declares its input has .{self.what}s, a list, and .{self.what} only after it was called. "
+            f"Use .{self.what}s[0], or call the model on an Input."
+        )
+
+
+class UnknownArguments(Fact, frozen=True):
+    """A line gives ``names`` to a constructor that has no such arguments. ``text``: the line, or ``""``."""
+
+    names: tuple[str, ...]
+    text: str
+
+    def message(self) -> str:
+        which = f"argument {self.names[0]}" if len(self.names) == 1 else f"arguments {listed(self.names)}"
+        return f"{f'`{self.text}`' if self.text else 'A line'} passes the {which}, which this version of Keras does not have."
+
+    def why(self) -> str:
+        return "Its name may have changed between versions of Keras, or be misspelled."
+
+
+class NoAttribute(Fact, frozen=True):
+    """A line asks ``module`` for ``name``, which it does not have."""
+
+    module: str
+    name: str
+
+    def message(self) -> str:
+        return f"{self.module} has no {self.name} in this version."
+
+    def why(self) -> str:
+        return "It may have moved between versions, or be misspelled."
+
+
+class TooDeep(Fact, frozen=True):
+    """A line nests calls deeper than Python allows; ``means`` and ``todo`` are the catalog's texts for that message."""
+
+    means: str
+    todo: str
+
+    def message(self) -> str:
+        return "A line exceeds Python's recursion limit."
+
+    def why(self) -> str:
+        return f"{self.means} {self.todo}"

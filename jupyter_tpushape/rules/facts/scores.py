@@ -1,0 +1,72 @@
+"""Facts about what the last layer returns, and whether a loss can learn from it."""
+
+from __future__ import annotations
+
+from ...flow import Fact, Side, Sides, Who
+from ..words import named, placed
+
+
+class NoPath(Fact, frozen=True):
+    """No gradient leaves ``loss``: ``step`` is in its only way to the predictions. ``alone``: nothing else trains the model."""
+
+    loss: str
+    step: Who
+    alone: bool
+
+    def message(self) -> str:
+        return f"{self.loss} has no gradient: {self.step.op}{placed(self.step)} does not change when its input changes a little."
+
+    def why(self) -> str:
+        follows = (
+            "fit raises `No gradients provided for any variable`."
+            if self.alone
+            else "The weights are not trained by it, and no error is raised."
+        )
+        return f"{follows} Compute the loss from the probabilities or scores themselves; indices and comparisons belong in a metric."
+
+
+class LogitsTwice(Fact, frozen=True):
+    """``head`` ends in an activation that the loss applies again."""
+
+    head: Who
+    loss: str
+    activation: str
+
+    def message(self) -> str:
+        return f"{named(self.head)} already applies {self.activation}, and {self.loss} with from_logits=True applies it again."
+
+    def why(self) -> str:
+        return "from_logits=True expects raw values (logits). Applied twice, the activation shrinks the gradients, and the model hardly learns."
+
+    def sides(self) -> Sides:
+        return Side("raw values (no activation)"), Side(self.activation)
+
+
+class LogitsMissing(Fact, frozen=True):
+    """``head`` has no activation, but the loss expects probabilities."""
+
+    head: Who
+    loss: str
+
+    def message(self) -> str:
+        return f"{named(self.head)} has no activation, but {self.loss} expects probabilities."
+
+    def why(self) -> str:
+        return "Values outside 0 to 1 are clipped. Add a softmax or sigmoid activation, or set from_logits=True on the loss."
+
+
+class SingleUnit(Fact, frozen=True):
+    """A softmax over a single unit, which is always 1, or a categorical loss over one, which is always 0."""
+
+    head: Who
+    softmax: bool
+
+    def message(self) -> str:
+        always = "softmax over one value is always 1" if self.softmax else "categorical cross-entropy over one value is always 0"
+        return f"{named(self.head)} has a single unit, and {always}."
+
+    def why(self) -> str:
+        return "No error is raised, but nothing is learned. For two classes, use a sigmoid and binary_crossentropy; for more, use one unit per class."
+
+    def sides(self) -> Sides:
+        return Side("one unit per class, or a sigmoid"), Side("one unit")
