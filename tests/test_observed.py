@@ -97,7 +97,7 @@ def data():
         ("sparse_categorical_crossentropy", "np.eye(3)[[0, 1, 2, 0, 1, 2]]", "one-hot", ["loss", "label-transform"]),
         ("sparse_categorical_crossentropy", "np.full((6, 3), 1 / 3, 'float32')", "shares", ["loss"]),
         ("sparse_categorical_crossentropy", "np.zeros((6, 3), 'float32')", "zeros", ["loss"]),
-        ("sparse_categorical_crossentropy", "np.ones((6, 3), 'int32')", "marks", []),
+        ("sparse_categorical_crossentropy", "np.ones((6, 3), 'int32')", "marks", ["loss"]),
         ("sparse_categorical_crossentropy", "np.arange(18.0).reshape(6, 3)", "numbers", []),
         ("categorical_crossentropy", "np.arange(6) % 3", "classes", ["loss", "label-transform"]),
         ("categorical_crossentropy", "np.arange(6) / 7", "numbers", []),

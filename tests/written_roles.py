@@ -230,7 +230,7 @@ x = L.Conv2D(1, 3)(L.Conv2D(4, 3)(i))
 model = keras.Model(i, x)
 """, f"{rows(8, 8, 8, 3)}, {rows(8, 1)}"), (
         ("    x = L.Conv2D(1, 3)(L.Conv2D(4, 3)(i))", "    x = L.GlobalAveragePooling2D()(L.Conv2D(1, 3)(L.Conv2D(4, 3)(i)))"),))),
-    "heads that do not divide": ("op-shapes", Own(model_of("""
+    "heads that do not divide": ("reshape-size", Own(model_of("""
 i = keras.Input((5, 12))
 x = Heads(12, 5)(i)
 model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
