@@ -35,4 +35,14 @@ def load(i):
     row = np.ones((3,), "float32") * i
     return row, np.ones((1,), "float32")
 """), (('    return row, np.ones((1,), "float32")', '    return row.astype("float32"), np.ones((1,), "float32")'),))),
+    "masks that are not resized": ("output-size", Own(model_of("""
+model = keras.Sequential([keras.Input((6, 6, 3)), L.Conv2D(1, 1, activation='sigmoid')])
+""", "pipeline()", "'binary_crossentropy'", head="""
+def smaller(image, mask):
+    return tf.image.resize(image, (6, 6)), mask
+
+def pipeline():
+    masks = (np.arange(4 * 64).reshape(4, 8, 8, 1) % 2).astype("float32")
+    return tf.data.Dataset.from_tensor_slices((np.zeros((4, 8, 8, 3), "float32"), masks)).map(smaller).batch(2)
+"""), (("    return pipeline()", '    return pipeline().map(lambda x, y: (x, tf.image.resize(y, (6, 6), method="nearest")))'),))),
 }  # fmt: skip

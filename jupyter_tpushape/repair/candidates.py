@@ -284,6 +284,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         heads.whole_rows,
     ),
     "output-size": (
+        labels.resized_too,
         labels.next_steps,
         labels.last_step_unfed,
         merging.padded_throughout,

@@ -276,8 +276,18 @@ def _grid(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, predic
     made = written(sizes[axis]) if len(sizes) == len(p) and why is None else ""
     known = [spec.shape[axis] for _, spec in evidence.x if spec.shape and len(spec.shape) == len(p)]
     whole = next((n for n in known if n and not (p[axis] or 1) % n and not (y[axis] or 1) % n), None)
-    fact = GridApart(Who.of(head), loss.name, y, p, axis, why, made, whole)
+    fact = GridApart(Who.of(head), loss.name, y, p, axis, why, made, whole, _resized(evidence, y, p))
     return SIZE.id, fact, (head.id, loss.id, *blamed(evidence.flow, fact))
+
+
+def _resized(evidence: Evidence, y: Shape, p: Shape) -> str:
+    """The stage that changes the inputs, maps of one size with the labels until then, to the size of the predictions."""
+    stages = getattr(evidence.sample, "stages", ())
+    shapes = [getattr(stage.spec[0], "shape", None) if isinstance(stage.spec, tuple) and stage.spec else None for stage in stages]
+    for before, after, stage in zip(shapes, shapes[1:], stages[1:], strict=False):
+        if before and after and len(before) == len(after) > 2 and before[-3:-1] == y[1:3] != after[-3:-1] == p[1:3]:
+            return str(stage.function or stage.name)
+    return ""
 
 
 def _weights(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape) -> Explained | None:

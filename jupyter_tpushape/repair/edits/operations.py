@@ -172,6 +172,7 @@ operation("repeat_last", "np.repeat({x}, {times}, axis=-1)", "tf.repeat({x}, {ti
 operation("column", "{a}[..., :1]", "{a}[..., :1]")
 operation("shift", _by, _by)
 operation("is_value", '({a} == {value}).astype("float32")', 'tf.cast({a} == {value}, "float32")')
+operation("resize", _none, 'tf.image.resize({x}, {size}, method="nearest")')
 operation("scale", 'np.asarray({x}, "float32") / {by}', 'tf.cast({x}, "float32") / {by}')
 operation("parse", '{a}.astype("{dtype}")', 'tf.strings.to_number({x}, tf.as_dtype("{dtype}"))')
 operation("pad_axis", _pad, _tensor_pad)

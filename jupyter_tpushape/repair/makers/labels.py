@@ -224,6 +224,20 @@ def label_numbers(evidence: Evidence, finding: Finding) -> Made:
     )
 
 
+def resized_too(evidence: Evidence, finding: Finding) -> Made:
+    """Labels of the size to which the pipeline brings the inputs."""
+    fact = finding.fact
+    stats = (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.y[0][0]) if len(evidence.y) == 1 else None
+    # Labels that are pictures themselves may be what a small input is to become.
+    if isinstance(fact, GridApart) and fact.resized and len(fact.labels) == 4 and stats is not None and stats.whole:
+        size = list(fact.predictions[1:3])
+        yield (
+            f"Resize the labels to {show_shape(tuple(size))} as well, by the nearest pixel",
+            [Edit("label-transform", "y", {"op": "resize", "size": size, **where(evidence.y[0][0])})],
+            f"{fact.resized} resizes the inputs alone. The nearest pixel keeps the classes of a mask.",
+        )
+
+
 def between_0_and_1(evidence: Evidence, finding: Finding) -> Made:
     """Labels of two values as 0 and 1; bytes as shares of 255."""
     fact = finding.fact

@@ -212,7 +212,8 @@ class GridApart(Fact, frozen=True):
     """Predictions and labels of the same rank whose inner sizes differ, first at ``axis``.
 
     ``cause``: where the predictions' size comes from; ``made``: otherwise, the argument that sets it. ``data``: the size of that axis in the
-    data, where both are multiples of it.
+    data, where both are multiples of it. ``resized``: the stage of the pipeline that brought the inputs alone from the size of the labels to
+    that of the predictions.
     """
 
     head: Who
@@ -223,6 +224,7 @@ class GridApart(Fact, frozen=True):
     cause: Cause | None
     made: str = ""
     data: int | None = None
+    resized: str = ""
 
     @property
     def factors(self) -> tuple[int, int] | None:
@@ -238,6 +240,8 @@ class GridApart(Fact, frozen=True):
 
     def why(self) -> str:
         rule = f"{self.loss} compares them position by position, so both must have the same size."
+        if self.resized:
+            return f"{self.resized} resizes the inputs from {self.labels[self.axis]} to {self.predictions[self.axis]}, but not the labels. {rule}"
         if self.factors is not None and self.cause is None and not self.made:
             return f"The data has {self.data} there: the model makes {self.factors[0]} times as many, but the labels have {self.factors[1]} times as many."
         return because(self.cause) or (f"{self.made}. {rule}" if self.made else rule)
