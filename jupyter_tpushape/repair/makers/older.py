@@ -14,8 +14,8 @@ from .edits import Made
 from .line import called, lines_of
 
 # None: nothing takes its place.
-_TODAY = {"lr": "learning_rate", "decay": None, "epsilon_decay": None, "nb_filter": "filters", "border_mode": "padding", "subsample": "strides",
-          "output_dim": "units", "init": "kernel_initializer", "W_regularizer": "kernel_regularizer", "nb_epoch": "epochs"}  # fmt: skip
+_TODAY = {"lr": "learning_rate", "decay": None, "nb_filter": "filters", "border_mode": "padding", "subsample": "strides",
+          "output_dim": "units", "init": "kernel_initializer", "W_regularizer": "kernel_regularizer"}  # fmt: skip
 
 
 def arguments_of_today(evidence: Evidence, finding: Finding) -> Made:

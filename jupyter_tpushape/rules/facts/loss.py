@@ -243,7 +243,8 @@ class GridApart(Fact, frozen=True):
         if self.resized:
             return f"{self.resized} resizes the inputs from {self.labels[self.axis]} to {self.predictions[self.axis]}, but not the labels. {rule}"
         if self.factors is not None and self.cause is None and not self.made:
-            return f"The data has {self.data} there: the model makes {self.factors[0]} times as many, but the labels have {self.factors[1]} times as many."
+            made, wanted = ("as many" if factor == 1 else f"{factor} times as many" for factor in self.factors)
+            return f"The data has {self.data} there: the model returns {made}, but the labels have {wanted}."
         return because(self.cause) or (f"{self.made}. {rule}" if self.made else rule)
 
     def sides(self) -> Sides:
