@@ -11,6 +11,16 @@ import keras
 import numpy as np
 from keras import layers, ops
 """
+# A model around a layer Own, and data of a shape.
+AROUND = """
+def build():
+    model = keras.Sequential([keras.Input({shape}), layers.Dense(6), Own(), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+def data():
+    return np.zeros((64, *{shape}), "float32"), np.zeros((64, {rows}1), "float32")
+"""
 
 
 def traced(tmp_path, code):

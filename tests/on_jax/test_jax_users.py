@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from strangers import AROUND
 
 import jupyter_tpushape as tpushape
 
@@ -12,16 +13,6 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 from keras import layers
-"""
-AROUND = """
-
-def build():
-    model = keras.Sequential([keras.Input({shape}), layers.Dense(6), Own(), layers.Dense(1)])
-    model.compile("sgd", "mse")
-    return model
-
-def data():
-    return np.zeros((64, *{shape}), "float32"), np.zeros((64, {rows}1), "float32")
 """
 
 

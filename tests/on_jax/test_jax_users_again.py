@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from strangers import traced
+from strangers import AROUND, traced
 
 import jupyter_tpushape as tpushape
-
-AROUND = """
-def build():
-    model = keras.Sequential([keras.Input({shape}), layers.Dense(6), Own(), layers.Dense(1)])
-    model.compile("sgd", "mse")
-    return model
-
-def data():
-    return np.zeros((64, *{shape}), "float32"), np.zeros((64, {rows}1), "float32")
-"""
 
 
 def own(call, shape=(4,), init="pass"):

@@ -187,17 +187,9 @@ class YieldIndexed(DataCode):
 
     def write(self, text: Text) -> None:
         source, given = elements_of(text, self.function)
-        changes = []
-        for value in given:
-            parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]
-            if self.part >= len(parts):
-                raise NoPlace
-            item = parts[self.part]
-            written = source.of(item) if is_atom(item) else f"({source.of(item)})"
-            changes.append((source.start(item), source.end(item), f"{written}[{self.index}]"))
-        if not changes:
+        if not given:
             raise NoPlace
-        source.splice(changes)
+        source.splice([_behind_part(source, value, self.part, f"[{self.index}]") for value in given])
 
     def shown(self, dataset: bool) -> Iterator[str]:
         yield f"# in {self.function}:"
@@ -221,15 +213,7 @@ class ReturnedDtype(DataCode):
         for function in nodes(source.tree, ast.FunctionDef):
             if function.name in names:
                 given += [each.value for each in nodes(function, ast.Return) if each.value is not None]
-        found = []
-        for value in given:
-            parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]
-            item = parts[self.index] if self.index < len(parts) else None
-            if item is None:
-                raise NoPlace
-            written = source.of(item) if is_atom(item) else f"({source.of(item)})"
-            found.append((source.start(item), source.end(item), f'{written}.astype("{self.dtype}")'))
-        return found
+        return [_behind_part(source, value, self.index, f'.astype("{self.dtype}")') for value in given]
 
     def shown(self, dataset: bool) -> Iterator[str]:
         yield "# in the function that runs in Python:"
@@ -267,6 +251,16 @@ class SlicedTuple(DataCode):
 
 
 _PYTHON = ("numpy_function", "py_function", "py_func")
+
+
+def _behind_part(source: Source, value: ast.expr, part: int, text: str) -> Change:
+    """A text behind one part of what a function gives; behind all of it where it has no parts."""
+    parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]
+    if part >= len(parts):
+        raise NoPlace
+    item = parts[part]
+    written = source.of(item) if is_atom(item) else f"({source.of(item)})"
+    return source.start(item), source.end(item), f"{written}{text}"
 
 
 def _brackets(source: Source, node: ast.List) -> Iterator[Change]:
