@@ -275,12 +275,13 @@ export function way(line: Line, short = 6): string {
 
 /** Where the sign of a line stands: the middle of its last bend. */
 export function middleOf(line: Line): [number, number] {
-  const { parts, corners } = line;
+  const { parts, corners, flat } = line;
   if (corners.length) {
     return [(corners[0]![0] + corners[1]![0]) / 2, (corners[0]![1] + corners[1]![1]) / 2];
   }
   const n = parts.length;
-  return [(parts[n - 3]! + parts[n - 6]!) / 2, (parts[n - 2]! + parts[n - 4]!) / 2];
+  const [x, y] = [(parts[n - 3]! + parts[n - 6]!) / 2, (parts[n - 2]! + parts[n - 4]!) / 2];
+  return flat ? [y, x] : [x, y];
 }
 
 function arrow(line: Line): string {
@@ -310,12 +311,15 @@ export function lineClass(doc: FlowDoc, line: Line): string {
 export function drawLine(doc: FlowDoc, line: Line): SVGGElement {
   const d = way(line);
   const g = s("g", { class: lineClass(doc, line), "data-line": line.key });
-  g.append(s("path", { class: "hit", d }));
-  g.append(s("path", { class: "stroke", d }));
+  const path = (kind: string, d: string): void => {
+    g.append(s("path", { class: kind, d, transform: line.flat && "matrix(0 1 1 0 0 0)" }));
+  };
+  path("hit", d);
+  path("stroke", d);
   if (line.severity === "silent" && line.status !== "failed") {
-    g.append(s("path", { class: "core", d }));
+    path("core", d);
   }
-  g.append(s("path", { class: "arrow", d: arrow(line) }));
+  path("arrow", arrow(line));
   const severity = line.severity ?? (line.status === "failed" ? "error" : undefined);
   if (severity) {
     const [x, y] = middleOf(line);

@@ -103,7 +103,14 @@ test("a search between slashes is a regular expression", () => {
 
 test("the keys are shown by a button and by their own key, and hidden again", () => {
   const viewport = new Viewport(new FlowDoc(report([node("a")], [])));
-  const canvas = frameOf(viewport, new Minimap(viewport), "a flow", null, () => undefined);
+  const canvas = frameOf(
+    viewport,
+    new Minimap(viewport),
+    "a flow",
+    null,
+    () => undefined,
+    () => undefined,
+  );
   const keys = canvas.querySelector<HTMLElement>(".keys")!;
   expect(keys.hidden).toBe(true);
   [...canvas.querySelectorAll("button")].find((one) => one.textContent === "?")!.click();

@@ -19,6 +19,7 @@ function keyHelp(): HTMLElement {
     ["n p", trans.__("next and previous finding")],
     ["/", trans.__("search by name, type, ?x128, bf16, /conv\\d/")],
     ["f + -", trans.__("fit, zoom in, zoom out")],
+    ["h", trans.__("left to right, or top to bottom")],
     [trans.__("Esc"), trans.__("back")],
     ["?", trans.__("show these keys")],
   ];
@@ -41,6 +42,7 @@ export function frameOf(
   title: string,
   legend: HTMLElement | null,
   openAll: (open: boolean) => void,
+  lie: () => void,
 ): HTMLElement {
   const { svg } = viewport;
   svg.setAttribute("tabindex", "0");
@@ -65,6 +67,7 @@ export function frameOf(
         openAll(false);
       },
     ],
+    ["⇄", trans.__("Left to right, or top to bottom (h)"), lie],
   ];
   const keys = keyHelp();
   tools.push(["?", trans.__("Keys (?)"), () => turn(keys)]);

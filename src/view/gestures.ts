@@ -1,7 +1,7 @@
 /** Hands on the graph: drag and pinch, wheel, clicks; and the keys that walk along the flow. */
 
 import type { Item } from "./groups";
-import type { Scene } from "./layout/scene";
+import { turned, type Box, type Scene } from "./layout/scene";
 import type { Viewport } from "./viewport";
 
 export interface Touch {
@@ -107,18 +107,27 @@ export function handle(viewport: Viewport, touch: Touch): void {
   );
 }
 
-/** The next item in a direction: along the flow up and down, among neighbours left and right. */
+/** Keys of a picture from left to right, as they are in one from top to bottom. */
+const TURNED: Record<string, string> = { ArrowRight: "ArrowDown", ArrowLeft: "ArrowUp", ArrowDown: "ArrowRight", ArrowUp: "ArrowLeft" };
+
+/** The next item in a direction: along the flow, and among neighbours across it. */
 export function step(scene: Scene, from: Item, key: string): Item | null {
-  const box = scene.byItem.get(from);
+  const { flat } = scene;
+  const place = (item: Item): Box | undefined => {
+    const found = scene.byItem.get(item);
+    return found && turned(found, flat);
+  };
+  const box = place(from);
   if (!box) {
     return scene.boxes[0]?.item ?? null;
   }
+  const way = flat ? (TURNED[key] ?? key) : key;
   const middle = box.x + box.w / 2;
   const nearest = (items: readonly Item[]): Item | null => {
     let best: Item | null = null;
     let least = Infinity;
     for (const item of items) {
-      const other = scene.byItem.get(item);
+      const other = place(item);
       if (!other) {
         continue;
       }
@@ -129,18 +138,19 @@ export function step(scene: Scene, from: Item, key: string): Item | null {
     }
     return best;
   };
-  if (key === "ArrowDown") {
+  if (way === "ArrowDown") {
     const readers = scene.lines.filter((line) => line.source === from).map((line) => line.target);
     return nearest(readers) ?? (box.open ? nearest(from.children) : null);
   }
-  if (key === "ArrowUp") {
+  if (way === "ArrowUp") {
     return (
       nearest(scene.lines.filter((line) => line.target === from).map((line) => line.source)) ?? (from.parent?.parent ? from.parent : null)
     );
   }
-  const right = key === "ArrowRight";
-  const beside = scene.boxes.filter((other) => {
-    if (other === box || other.depth !== box.depth || other.y > box.y + box.h || other.y + other.h < box.y) {
+  const right = way === "ArrowRight";
+  const beside = scene.boxes.filter((one) => {
+    const other = turned(one, flat);
+    if (one.item === from || other.depth !== box.depth || other.y > box.y + box.h || other.y + other.h < box.y) {
       return false;
     }
     return right ? other.x > box.x : other.x < box.x;

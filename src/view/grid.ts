@@ -13,11 +13,13 @@ class Bands<T> {
   constructor(
     all: readonly T[],
     private readonly extent: (one: T) => readonly [number, number, number, number],
+    /** Along which side the bands lie: 1 from top to bottom, 0 from left to right. */
+    private readonly side: 0 | 1,
   ) {
     for (const one of all) {
-      const [, top, , bottom] = extent(one);
-      const from = Math.floor(top / BAND);
-      const to = Math.floor(bottom / BAND);
+      const sides = extent(one);
+      const from = Math.floor(sides[side] / BAND);
+      const to = Math.floor(sides[side === 1 ? 3 : 2] / BAND);
       if (to - from > TALL) {
         this.tall.push(one);
       } else {
@@ -37,7 +39,8 @@ class Bands<T> {
       }
     };
     this.tall.forEach(offer);
-    for (let band = Math.floor(top / BAND); band <= Math.floor(bottom / BAND); band++) {
+    const [first, last] = this.side ? [top, bottom] : [left, right];
+    for (let band = Math.floor(first / BAND); band <= Math.floor(last / BAND); band++) {
       this.bands.get(band)?.forEach(offer);
       if (found.size > most) {
         return null;
@@ -56,8 +59,10 @@ export class Grid {
     readonly scene: Scene,
     labels: readonly Label[],
   ) {
-    this.boxes = new Bands(scene.boxes, (box) => [box.x, box.y, box.x + box.w, box.y + box.h]);
-    this.lines = new Bands(scene.lines, (line) => [line.left - 12, line.top, line.right + 12, line.bottom]);
-    this.labels = new Bands(labels, (label) => [label.x, label.y, label.x + label.w, label.y + label.h]);
+    const side = scene.flat ? 0 : 1;
+    const extent = ({ x, y, w, h }: Box | Label): [number, number, number, number] => [x, y, x + w, y + h];
+    this.boxes = new Bands(scene.boxes, extent, side);
+    this.lines = new Bands(scene.lines, (line) => [line.left - 12, line.top - 12, line.right + 12, line.bottom + 12], side);
+    this.labels = new Bands(labels, extent, side);
   }
 }

@@ -15,6 +15,7 @@ export interface Keys {
   zoom(factor: number): void;
   back(): void;
   help(): void;
+  lie(): void;
 }
 
 const PAN: Record<string, readonly [number, number]> = { ArrowDown: [0, -60], ArrowUp: [0, 60], ArrowLeft: [60, 0], ArrowRight: [-60, 0] };
@@ -43,6 +44,7 @@ export function onKey(event: KeyboardEvent, act: Keys): void {
       "-": () => act.zoom(0.8),
       Escape: () => act.back(),
       "?": () => act.help(),
+      h: () => act.lie(),
     };
     const deed = deeds[event.key];
     if (!deed) {
@@ -62,6 +64,7 @@ export interface KeyHost {
   search(): void;
   closeMenu(): boolean;
   help(): void;
+  lie(): void;
 }
 
 /** What the keys do to a picture. */
@@ -86,6 +89,7 @@ export function graphKeys(viewport: Viewport, tree: Tree, host: KeyHost): Keys {
     fit: () => viewport.fit(),
     zoom: (factor) => viewport.zoom(factor),
     help: () => host.help(),
+    lie: () => host.lie(),
     back: () => {
       if (!host.closeMenu()) {
         host.select(null);

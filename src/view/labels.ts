@@ -4,7 +4,7 @@ import { push, type FlowDoc } from "./doc";
 import { middleOf, sideSpans } from "./draw";
 import { s } from "./dom";
 import { SIDE_ROOM } from "./layout/sizes";
-import type { Line, Scene } from "./layout/scene";
+import { turned, type Line, type Scene } from "./layout/scene";
 import { branchesOf, impartial, sidesAt } from "./merges";
 import { Ways } from "./ways";
 import type { WireEdge } from "./wire";
@@ -20,7 +20,7 @@ export interface Label {
   draw(): SVGGElement;
 }
 
-type Taken = Omit<Label, "draw">;
+type Taken = Pick<Label, "x" | "y" | "w" | "h">;
 
 const GLYPH = 6.7;
 const WRONG_GLYPH = 7.3;
@@ -30,15 +30,19 @@ export function labelsOf(doc: FlowDoc, scene: Scene, was: ReadonlyMap<string, st
   const rows = new Map<number, Taken[]>();
   const ways = new Ways(scene);
   const kept: Label[] = [];
+  const rowsOf = (one: Taken): [number, number] => {
+    const { y, h } = turned(one, scene.flat);
+    return [Math.floor(y / 40), Math.floor((y + h) / 40)];
+  };
   const keep = (one: Taken): void => {
-    for (let r = Math.floor(one.y / 40); r <= Math.floor((one.y + one.h) / 40); r++) {
+    const [from, to] = rowsOf(one);
+    for (let r = from; r <= to; r++) {
       push(rows, r, one);
     }
   };
   /** Keeps a label where it has room; whether it had. */
   const offer = (label: Label): boolean => {
-    const from = Math.floor(label.y / 40);
-    const to = Math.floor((label.y + label.h) / 40);
+    const [from, to] = rowsOf(label);
     for (let r = from; r <= to; r++) {
       for (const other of rows.get(r) ?? []) {
         if (label.x < other.x + other.w && other.x < label.x + label.w && label.y < other.y + other.h && other.y < label.y + label.h) {
@@ -53,7 +57,7 @@ export function labelsOf(doc: FlowDoc, scene: Scene, was: ReadonlyMap<string, st
   const broken = scene.lines.filter((line) => line.severity ?? line.status === "failed");
   for (const line of broken) {
     const [x, y] = middleOf(line);
-    keep({ line, x: x - 11, y: y - 11, w: 22, h: 22 });
+    keep({ x: x - 11, y: y - 11, w: 22, h: 22 });
   }
   // Where two lines break at one node, the one that says what was wanted speaks first.
   const says = (line: Line): number => (line.edges.some((e) => doc.disagreement(e)) ? 0 : 1);
@@ -63,18 +67,15 @@ export function labelsOf(doc: FlowDoc, scene: Scene, was: ReadonlyMap<string, st
     const free = places.filter((label) => !ways.cross(label));
     [...free, ...places.filter((label) => !free.includes(label))].some(offer);
   }
+  for (const box of scene.boxes) {
+    if (!box.open) {
+      keep(box);
+    }
+  }
   for (const line of scene.lines) {
     if (line.labelled && known(doc, line) && !line.corners.length && !line.severity && line.status !== "failed") {
-      const label = tensor(doc, line, was, 1);
-      if (!ways.cross(label)) {
-        offer(label);
-        continue;
-      }
       // Struck through it could not be read; the details and the line's own title say it, too.
-      const other = tensor(doc, line, was, -1);
-      if (!ways.cross(other)) {
-        offer(other);
-      }
+      [tensor(doc, line, was, 1), tensor(doc, line, was, -1)].some((label) => !ways.cross(label) && offer(label));
     }
   }
   return kept;
@@ -101,7 +102,9 @@ function placesOf(doc: FlowDoc, line: Line): [side: 1 | -1, atStart: boolean][] 
 }
 
 function wrong(doc: FlowDoc, line: Line, side: 1 | -1, atStart: boolean): Label {
-  const [mx, my] = atStart ? [line.parts[0]!, line.parts[line.out ? 1 : 2]! + 15] : middleOf(line);
+  const { parts, flat } = line;
+  const start: [number, number] = [parts[0]!, parts[line.out ? 1 : 2]! + 15];
+  const [mx, my] = !atStart ? middleOf(line) : flat ? [start[1], start[0]] : start;
   const e = line.edges.find((edge) => doc.edgeSeverity[edge]) ?? line.edges[0]!;
   const rows: [string, string, SVGTSpanElement[]][] = [];
   const room = SIDE_ROOM;
@@ -118,14 +121,15 @@ function wrong(doc: FlowDoc, line: Line, side: 1 | -1, atStart: boolean): Label 
   const longest = Math.max(...rows.map(([word, , spans]) => (word ? 6 : 0) + spans.map((span) => span.textContent).join("").length));
   const w = longest * WRONG_GLYPH + 4;
   const aside = atStart ? 9 : 17;
-  const x = side > 0 ? mx + aside : mx - aside - w;
-  const y = my - 9 * rows.length;
+  const h = 19 * rows.length;
+  const x = flat ? mx - (atStart ? 0 : w / 2) : side > 0 ? mx + aside : mx - aside - w;
+  const y = !flat ? my - 9 * rows.length : side > 0 ? my + aside : my - aside - h;
   return {
     line,
     x,
     y,
     w,
-    h: 19 * rows.length,
+    h,
     draw: () =>
       s(
         "g",
@@ -149,9 +153,10 @@ function shared(doc: FlowDoc, edge: WireEdge): boolean {
 
 function tensor(doc: FlowDoc, line: Line, was: ReadonlyMap<string, string>, side: 1 | -1): Label {
   // Where a long edge leaves aside, its words stand where it runs alone.
-  const aside = !line.out && line.parts.length > 6 && line.parts[5]! > line.parts[4]! && Math.abs(line.parts[3]! - line.parts[0]!) > 30;
-  const from = aside ? line.parts[3]! : line.parts[0]!;
-  const y = aside ? line.parts[4]! - 2 : line.parts[2]! + 3;
+  const { parts, flat } = line;
+  const aside = !line.out && parts.length > 6 && parts[5]! > parts[4]! && Math.abs(parts[3]! - parts[0]!) > 30;
+  const from = aside ? parts[3]! : parts[0]!;
+  const down = aside ? parts[4]! - 2 : parts[2]! + 3;
   const edge = doc.edges[line.edges[0]!]!;
   const spec = doc.spec(edge);
   const differ = new Set(line.edges.map((e) => doc.edges[e]!.spec)).size;
@@ -167,7 +172,8 @@ function tensor(doc: FlowDoc, line: Line, was: ReadonlyMap<string, string>, side
   const first = differ > 1 || unreached ? "" : dtype;
   const axes = differ > 1 ? "" : axesText(spec);
   const w = (first.length + 1 + shape.length + (old ? old.length + 2 : 0)) * GLYPH + 6;
-  const x = side > 0 ? from + 9 : from - 7 - w;
+  const x = flat ? down + 3 : side > 0 ? from + 9 : from - 7 - w;
+  const y = !flat ? down : side > 0 ? from - 20 : from + 3;
   return {
     line,
     x,

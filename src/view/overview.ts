@@ -175,10 +175,11 @@ function trace(context: CanvasRenderingContext2D, line: Line, at: (x: number, y:
     }
   }
   points.forEach(([x, y], i) => {
+    const there = line.flat ? at(y, x) : at(x, y);
     if (i) {
-      context.lineTo(...at(x, y));
+      context.lineTo(...there);
     } else {
-      context.moveTo(...at(x, y));
+      context.moveTo(...there);
     }
   });
 }

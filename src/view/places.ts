@@ -12,6 +12,8 @@ export interface Place {
   y: number;
   k: number;
   only: Subset | null;
+  /** Whether the picture runs from left to right. */
+  flat: boolean;
 }
 
 /** A place as it stands in an address. */
@@ -36,7 +38,7 @@ export function read(text: string): Place | null {
       return null;
     }
     const only = value.only && typeof value.only.words === "string" && names(value.only.ids) ? value.only : null;
-    return { open: value.open, selected: value.selected, x: value.x!, y: value.y!, k: value.k!, only };
+    return { open: value.open, selected: value.selected, x: value.x!, y: value.y!, k: value.k!, only, flat: value.flat === true };
   } catch {
     return null;
   }

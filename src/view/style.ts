@@ -218,7 +218,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .menu li button{width:100%;text-align:left;border:0;padding:6px 8px}
 .body{flex:1 1 auto;display:flex;min-height:0}
 .canvas{position:relative;flex:1 1 0;min-width:0;overflow:hidden;display:flex;flex-direction:column}
-.ground{position:relative;flex:1 1 0;min-height:0;display:flex}.far{position:absolute;left:0;top:0;width:100%;height:100%}.far[hidden]{display:none}
+.ground{position:relative;flex:1 1 0;min-height:0;display:flex}.far{position:absolute;left:0;top:0;width:100%;height:100%}
 .graph{position:relative;display:block;width:100%;flex:1 1 0;min-height:0;cursor:grab;touch-action:none;user-select:none;outline-offset:-3px!important}
 .graph.dragging{cursor:grabbing}
 .node,.line,.label.tensor,.pill,.toggle{cursor:pointer}
@@ -232,7 +232,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .line.lit .stroke{stroke-width:3}.line.lit.failed .stroke,.line.lit.error .stroke{stroke-width:3.5}
 .node.lit:not(.open,.error,.tpu,.failed,.silent)>.body{stroke:var(--wrong);stroke-width:1.3}
 .node.changed>.body{fill:var(--good-soft);stroke:var(--good);stroke-width:2.4}.node.changed .note-text{fill:var(--good-text);font-weight:700}
-.banner{position:relative;z-index:1;flex:none;display:flex;gap:10px;align-items:center;padding:5px 52px 5px 12px;border-bottom:2px solid var(--good);background:var(--good-soft);font-weight:600}.banner[hidden]{display:none}.tps:not(.narrow) .banner:not([hidden])~.tools{top:52px}.tps:not(.narrow) .banner:not([hidden])~.banner:not([hidden])~.tools{top:92px}
+.banner{position:relative;z-index:1;flex:none;display:flex;gap:10px;align-items:center;padding:5px 52px 5px 12px;border-bottom:2px solid var(--good);background:var(--good-soft);font-weight:600}.tps:not(.narrow) .banner:not([hidden])~.tools{top:52px}.tps:not(.narrow) .banner:not([hidden])~.banner:not([hidden])~.tools{top:92px}
 .banner.compared{border-color:var(--strong);background:var(--bg);flex-wrap:wrap;overflow-wrap:anywhere}.tps .state{border:1.5px solid var(--fg);font-weight:700}.tps .state.diff-added{border-color:var(--good);background:var(--good-soft)}
 .tps .state.diff-removed{border-color:var(--wrong);border-style:dashed;background:var(--wrong-soft)}.list .state{flex:none;width:20px;height:20px;border-radius:4px;display:grid;place-items:center}.changes{font-size:11.5px;overflow-wrap:anywhere;padding:2px 10px 0 38px}
 .tps button[aria-pressed=true]{border-color:var(--good);box-shadow:inset 0 0 0 1px var(--good)}
@@ -251,7 +251,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .scale{display:flex;gap:2px;align-items:center;padding:0 10px 4px;font-size:11px}.scale .cell{width:22px;height:10px;border:1px solid var(--line)}
 .wide{overflow:auto;margin-top:8px}.wide td,.wide th{overflow-wrap:normal;white-space:nowrap}.tps .wide th button{border:0;padding:0;background:none;color:var(--muted);font-weight:600}
 .wide [aria-sort=ascending] button::after{content:" ▴"}.wide [aria-sort=descending] button::after{content:" ▾"}
-.keys{position:absolute;right:48px;top:10px;z-index:2;background:var(--bg);border:1px solid var(--strong);border-radius:8px;padding:8px 14px;max-width:330px}.keys[hidden]{display:none}
+.keys{position:absolute;right:48px;top:10px;z-index:2;background:var(--bg);border:1px solid var(--strong);border-radius:8px;padding:8px 14px;max-width:330px}
 .keys dl{display:grid;grid-template-columns:auto 1fr;gap:2px 12px}.keys kbd{font-family:${MONO};font-size:11px;border:1px solid var(--line);border-radius:4px;padding:0 4px;white-space:nowrap}
 .map{position:absolute;right:10px;bottom:10px;border:1px solid var(--line);border-radius:8px;background:var(--bg);cursor:pointer}
 .side{flex:0 0 400px;min-width:0;max-width:46%;border-left:1px solid var(--line);display:flex;flex-direction:column;min-height:0}
@@ -259,7 +259,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .tps .tabs button{border:0;border-bottom:3px solid transparent;border-radius:0;padding:4px 9px 6px;color:var(--muted)}
 .tps .tabs button[aria-selected=true]{color:var(--fg);border-color:var(--blue);font-weight:600}
 .pane{flex:1 1 auto;overflow:auto;padding:12px 16px 20px;min-height:0}
-.pane[hidden]{display:none}.tps .pane:focus-visible{outline-offset:-3px}
+.tps .pane:focus-visible{outline-offset:-3px}
 .eyebrow{font-size:11px;letter-spacing:.07em;font-weight:700;color:var(--muted);text-transform:uppercase;display:flex;align-items:center;gap:6px;margin-bottom:6px}
 .eyebrow .grow{flex:1}.eyebrow .row{flex-wrap:nowrap}
 .title{font-size:15.5px;line-height:1.35;font-weight:700;margin-bottom:10px;overflow-wrap:anywhere}
@@ -307,7 +307,7 @@ th{color:var(--muted);font-weight:600;white-space:nowrap}tr.odd td{color:var(--w
 .chips{display:flex;flex-wrap:wrap;gap:6px}
 .about{color:var(--muted);font-size:12px;overflow-wrap:anywhere}
 .aged{display:flex;flex-wrap:wrap;gap:6px 10px;align-items:center;padding:6px 14px;background:var(--soft);border-bottom:2px solid var(--strong);font-weight:600;overflow-wrap:anywhere}
-.aged[hidden],.lead:empty{display:none}
+.tps [hidden],.lead:empty{display:none}
 .tps.narrow{height:auto;overflow:visible}
 .narrow>.body,.narrow>.head{display:contents}
 .narrow .verdict{order:1;padding:8px 12px 2px}.narrow .about{order:2;padding:0 12px 6px}.narrow .aged{order:3;padding:6px 12px}
@@ -322,6 +322,5 @@ th{color:var(--muted);font-weight:600;white-space:nowrap}tr.odd td{color:var(--w
 .narrow .search{flex:1 1 120px}.narrow .search input{width:100%;min-width:60px}
 .narrow .legend[open]{bottom:52px;max-height:calc(100% - 60px)}
 .narrow .map{display:none}.narrow .tools{position:static;flex-direction:row;justify-content:flex-end;padding:6px;gap:2px;border-top:1px solid var(--line)}.tps.narrow .tools button{width:26px}.narrow .legend{left:4px;bottom:6px}.narrow .legend summary{padding:3px 5px}
-.tps.short .pane{max-height:none}
 @media print{.tools,.map,.search,.menu{display:none}}
 ${DRAWING}`;

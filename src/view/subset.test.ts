@@ -85,7 +85,7 @@ describe("an axis", () => {
 });
 
 describe("a place", () => {
-  const place: Place = { open: ["a b", "c&d"], selected: "ü#", x: 1.5, y: -2, k: 0.5, only: { words: "w", ids: ["a"] } };
+  const place: Place = { open: ["a b", "c&d"], selected: "ü#", x: 1.5, y: -2, k: 0.5, only: { words: "w", ids: ["a"] }, flat: true };
 
   it("comes back from an address, whatever its names are", () => {
     expect(read(`#${written(place)}`)).toEqual(place);

@@ -1,14 +1,13 @@
 /** The graph on the screen: only what is in sight has elements; pan, zoom and fit move one transform. */
 
 import type { FlowDoc } from "./doc";
-import { drawBox, drawLine } from "./draw";
 import { s } from "./dom";
+import { Elements, NOTHING } from "./elements";
 import { Grid } from "./grid";
 import type { Item } from "./groups";
 import { labelsOf, type Label } from "./labels";
-import type { Box, Line, Scene } from "./layout/scene";
+import type { Box, Scene } from "./layout/scene";
 import { Overview } from "./overview";
-import { trans } from "./words";
 
 export interface View {
   x: number;
@@ -21,7 +20,6 @@ const WORDS = 0.42;
 /** Below this a box is a speck: the whole picture is one image. */
 const SPECK = 0.11;
 const LEAST = 0.0004;
-const NOTHING: ReadonlySet<never> = new Set();
 
 export class Viewport {
   readonly svg: SVGSVGElement;
@@ -33,7 +31,7 @@ export class Viewport {
   selectedLine: string | null = null;
   lit: { items: Set<Item>; lines: Set<string> } | null = null;
   matches = new Set<Item>();
-  private followed: ReadonlySet<number> | null = null;
+  followed: ReadonlySet<number> | null = null;
   /** Ids of what a fix adds or changes, while the flow after it is shown. */
   changed = new Set<string>();
   was: ReadonlyMap<string, string> = new Map();
@@ -41,17 +39,7 @@ export class Viewport {
   flowing = false;
   private words: Label[] = [];
   private grid: Grid | null = null;
-  private readonly world = s("g", { class: "world" });
-  private readonly layers = {
-    frames: s("g"),
-    lines: s("g"),
-    nodes: s("g"),
-    labels: s("g"),
-    lane: s("g"),
-  };
-  private readonly boxes = new Map<string, { box: Box; full: boolean; element: SVGGElement }>();
-  private readonly lines = new Map<string, { line: Line; element: SVGGElement }>();
-  private readonly labels = new Map<Label, SVGGElement>();
+  private readonly elements: Elements;
   private frame = 0;
   /** Whether somebody has moved the picture: until then it keeps fitting its frame. */
   held = false;
@@ -63,9 +51,8 @@ export class Viewport {
 
   constructor(readonly doc: FlowDoc) {
     this.far = new Overview(doc, () => this.schedule());
-    this.svg = s("svg", { class: "graph" }, hatch());
-    this.world.append(...Object.values(this.layers));
-    this.svg.append(this.world);
+    this.elements = new Elements(doc, this);
+    this.svg = s("svg", { class: "graph" }, hatch(), this.elements.world);
   }
 
   setScene(scene: Scene, keep?: Item): void {
@@ -80,21 +67,11 @@ export class Viewport {
     this.words = labels;
     if (before && after) {
       // What was opened or closed stays under the pointer.
-      this.view.x += (before.x + before.w / 2 - after.x - after.w / 2) * this.view.k;
+      const along = scene.flat ? 0 : 0.5;
+      this.view.x += (before.x + before.w * along - after.x - after.w * along) * this.view.k;
       this.view.y += (before.y - after.y) * this.view.k;
     }
-    for (const { element } of this.lines.values()) {
-      element.remove();
-    }
-    this.lines.clear();
-    for (const element of this.labels.values()) {
-      element.remove();
-    }
-    this.labels.clear();
-    this.layers.lane.replaceChildren();
-    if (scene.lane) {
-      this.layers.lane.append(s("text", { class: "lane-title", x: scene.lane.x, y: 14 }, trans.__("PIPELINE")));
-    }
+    this.elements.begin(scene);
     this.render();
   }
 
@@ -137,8 +114,10 @@ export class Viewport {
       return;
     }
     const first = this.scene?.boxes.find((box) => box.item.parent?.parent === null && box.y > 0) ?? this.scene?.boxes[0];
-    const middle = this.width / 2 - (first ? first.x + first.w / 2 : 0) * least;
-    this.view = { k: least, x: held(middle, this.width, (this.scene?.width ?? 0) * least), y: 20 };
+    const { width, height, flat } = this.scene ?? { width: 0, height: 0, flat: false };
+    const x = this.width / 2 - (first ? first.x + first.w / 2 : 0) * least;
+    const y = flat ? this.height / 2 - (first ? first.y + first.h / 2 : 0) * least : 20;
+    this.view = { k: least, x: held(flat ? 28 : x, this.width, width * least), y: flat ? held(y, this.height, height * least) : y };
     const box = focus && this.scene?.byItem.get(focus);
     if (box) {
       this.center(box, 0.5);
@@ -267,10 +246,7 @@ export class Viewport {
 
   /** Draws every box anew at the next frame. */
   forget(): void {
-    this.boxes.forEach(({ element }) => {
-      element.remove();
-    });
-    this.boxes.clear();
+    this.elements.forget();
     this.far.forget();
   }
 
@@ -285,7 +261,7 @@ export class Viewport {
       return;
     }
     const { x, y, k } = this.view;
-    this.world.setAttribute("transform", `translate(${x} ${y}) scale(${k})`);
+    this.elements.world.setAttribute("transform", `translate(${x} ${y}) scale(${k})`);
     const margin = 120 / k;
     const window: [number, number, number, number] = [
       -x / k - margin,
@@ -296,119 +272,23 @@ export class Viewport {
     const boxes = grid.boxes.within(...window, MOST);
     const lines = boxes && k > SPECK ? grid.lines.within(...window, MOST * 2) : null;
     if (!boxes || !lines) {
-      this.overview(true);
+      this.far.draw(scene, this.view, this.width, this.height);
+      // What is hidden costs, too.
+      this.elements.draw(NOTHING, NOTHING, NOTHING, false);
     } else {
-      this.overview(false);
-      this.drawBoxes(boxes, k > WORDS);
-      this.drawLines(lines);
-      this.drawLabels(k > WORDS ? (grid.labels.within(...window, MOST) ?? new Set()) : new Set());
+      this.far.hide();
+      const full = k > WORDS;
+      const labels = full ? grid.labels.within(...window, MOST) : null;
+      this.elements.draw(boxes, lines, labels ?? NOTHING, full);
     }
-    this.point();
-    this.moved?.();
-  }
-
-  /** Names the selected box to who cannot see it, as long as it is drawn. */
-  private point(): void {
-    const element = this.selected && this.boxes.get(this.selected.id)?.element;
-    if (element) {
-      this.svg.setAttribute("aria-activedescendant", element.id);
+    const shown = this.selected && this.elements.idOf(this.selected);
+    // Names the selected box to who cannot see it, as long as it is drawn.
+    if (shown) {
+      this.svg.setAttribute("aria-activedescendant", shown);
     } else {
       this.svg.removeAttribute("aria-activedescendant");
     }
-  }
-
-  private overview(shown: boolean): void {
-    if (!shown) {
-      this.far.hide();
-      return;
-    }
-    this.far.draw(this.scene!, this.view, this.width, this.height);
-    // What is hidden costs, too.
-    this.drawBoxes(NOTHING, false);
-    this.drawLines(NOTHING);
-    this.drawLabels(NOTHING);
-  }
-
-  private drawBoxes(boxes: ReadonlySet<Box>, full: boolean): void {
-    const kept = new Set<string>();
-    for (const box of boxes) {
-      const id = box.item.id;
-      kept.add(id);
-      let entry = this.boxes.get(id);
-      if (entry?.full !== full || entry.box !== box) {
-        const old = entry;
-        if (entry?.full === full && alike(entry.box, box)) {
-          entry.box = box;
-        } else {
-          entry = { box, full, element: drawBox(this.doc, box, full) };
-          entry.element.id = `n${this.doc.report.version}-${idOf(id)}`;
-          entry.element.setAttribute("role", "img");
-          entry.element.setAttribute("aria-label", entry.element.querySelector("title")?.textContent ?? box.item.label);
-          this.boxes.set(id, entry);
-          (box.open ? this.layers.frames : this.layers.nodes).append(entry.element);
-          if (old) {
-            entry.element.style.transform = old.element.style.transform;
-            old.element.remove();
-            void entry.element.getBoundingClientRect();
-          }
-        }
-        entry.element.style.transform = `translate(${box.x}px, ${box.y}px)`;
-      }
-      const { classList } = entry.element;
-      classList.toggle("selected", this.selected === box.item);
-      classList.toggle("changed", this.changed.has(box.item.id));
-      classList.toggle("match", this.matches.has(box.item));
-      classList.toggle("lit", Boolean(this.lit?.items.has(box.item)));
-    }
-    for (const [id, { element }] of this.boxes) {
-      if (kept.has(id)) {
-        continue;
-      }
-      element.remove();
-      this.boxes.delete(id);
-    }
-  }
-
-  private drawLines(lines: ReadonlySet<Line>): void {
-    const kept = new Set<string>();
-    for (const line of lines) {
-      kept.add(line.key);
-      let entry = this.lines.get(line.key);
-      if (!entry) {
-        entry = { line, element: drawLine(this.doc, line) };
-        this.lines.set(line.key, entry);
-        this.layers.lines.append(entry.element);
-      }
-      entry.element.classList.toggle("lit", Boolean(this.lit?.lines.has(line.key)));
-      entry.element.classList.toggle("changed", this.changed.size > 0 && line.edges.some((e) => this.changed.has(this.doc.edges[e]!.id)));
-      entry.element.classList.toggle("followed", Boolean(this.followed && line.edges.some((e) => this.followed!.has(e))));
-      entry.element.classList.toggle("selected", this.selectedLine === line.key);
-    }
-    for (const [key, { element }] of this.lines) {
-      if (kept.has(key)) {
-        continue;
-      }
-      element.remove();
-      this.lines.delete(key);
-    }
-  }
-
-  private drawLabels(labels: ReadonlySet<Label>): void {
-    for (const label of labels) {
-      let element = this.labels.get(label);
-      if (!element) {
-        element = label.draw();
-        this.labels.set(label, element);
-        this.layers.labels.append(element);
-      }
-    }
-    for (const [label, element] of this.labels) {
-      if (labels.has(label)) {
-        continue;
-      }
-      element.remove();
-      this.labels.delete(label);
-    }
+    this.moved?.();
   }
 }
 
@@ -425,13 +305,4 @@ export function hatch(): SVGDefsElement {
       s("line", { class: "hatch-line", x1: 0, y1: 0, x2: 0, y2: 9 }),
     );
   return s("defs", {}, stripes("hatch"));
-}
-
-/** An id that an attribute may hold, whatever the model's names are. */
-export function idOf(id: string): string {
-  return encodeURIComponent(id).replace(/[^\w-]/g, "_");
-}
-
-function alike(a: Box, b: Box): boolean {
-  return a.open === b.open && a.w === b.w && a.h === b.h && a.pills.join() === b.pills.join();
 }

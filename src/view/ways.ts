@@ -1,7 +1,7 @@
 /** Where lines run, so that no words are put under one. */
 
 import type { Label } from "./labels";
-import type { Line, Scene } from "./layout/scene";
+import { turned, type Line, type Scene } from "./layout/scene";
 
 interface Piece {
   line: Line;
@@ -78,7 +78,9 @@ export class Ways {
   }
 
   /** Whether another line runs through a label. */
-  cross({ line, x, y, w, h }: Label): boolean {
+  cross(label: Label): boolean {
+    const { line } = label;
+    const { x, y, w, h } = turned(label, line.flat);
     const hit = (one: Piece): boolean =>
       one.line !== line && one.right > x - 3 && one.left < x + w && one.bottom > y + 2 && one.top < y + h - 2;
     for (let b = Math.floor(y / BAND); b <= Math.floor((y + h) / BAND); b++) {

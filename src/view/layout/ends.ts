@@ -18,6 +18,8 @@ export interface Line {
   /** Where a line leaves its source, or meets its target, at a side rather than below and above. */
   out: readonly [number, number] | null;
   into: readonly [number, number] | null;
+  /** Whether it is drawn from left to right: all but its frame is then x for y. */
+  flat: boolean;
   /** Whether its one bend has right angles. */
   elbow: boolean;
   /** A line of the pipeline's lane: its corners. */
@@ -43,13 +45,15 @@ export interface LevelLayout {
   sides: Sides;
   /** Edges that turn at right angles, as nothing else runs at the height where they do. */
   elbows: Uint8Array;
+  /** Where it begins within its frame, of this width, along a row. */
+  inset(width: number): number;
 }
 
 export function portX(inner: LevelLayout, port: number | undefined, width: number): number {
   if (port === undefined) {
     return 0;
   }
-  return Math.round((width - inner.width) / 2) + inner.placed.x[port]! - width / 2;
+  return inner.inset(width) + inner.placed.x[port]! - width / 2;
 }
 
 /** For each edge 1 or -1 where it leaves, or meets, a node at its right or left side. */

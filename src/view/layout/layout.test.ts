@@ -2,14 +2,16 @@ import { describe, expect, test } from "vitest";
 
 import { FlowDoc } from "../doc";
 import { buildTree, type Item } from "../groups";
+import { labelsOf } from "../labels";
 import { broken, chain, edge, node, report, seeded, wild } from "../testing/flows";
 import type { WireReport } from "../wire";
 import { Levels } from "./levels";
-import { SceneBuilder, type Box, type Scene } from "./scene";
+import { SceneBuilder, turned, type Box, type Scene } from "./scene";
+import { tensorWidth } from "./sizes";
 
-function builder(report: WireReport): SceneBuilder {
+function builder(report: WireReport, flat = false): SceneBuilder {
   const doc = new FlowDoc(report);
-  return new SceneBuilder(doc, new Levels(doc, buildTree(doc)));
+  return new SceneBuilder(doc, new Levels(doc, buildTree(doc), flat));
 }
 
 /** Some composites open, chosen by a seed. */
@@ -41,9 +43,10 @@ function overlaps(a: Box, b: Box): boolean {
   return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 }
 
-/** What is wrong with a picture, in words. */
-function faults({ boxes, lines }: Scene): string[] {
+/** What is wrong with a picture, in words; one from left to right is read as it was laid out. */
+function faults({ boxes: drawn, lines, flat }: Scene): string[] {
   const found: string[] = [];
+  const boxes = drawn.map((box) => turned(box, flat));
   boxes.forEach((a, i) => {
     for (const b of boxes.slice(i + 1)) {
       if (within(b.item, a.item)) {
@@ -88,12 +91,34 @@ function faults({ boxes, lines }: Scene): string[] {
 describe("for every flow and whatever is open", () => {
   for (let seed = 1; seed <= 40; seed++) {
     test(`no overlap, no upward edge, no edge through a box (seed ${seed})`, () => {
-      const made = builder(wild(seed, 20 + seed * 2));
-      for (const open of [someOpen(made, seed), new Set<string>(), new Set(made.levels.tree.items.keys())]) {
-        expect(faults(made.build(open, 800))).toEqual([]);
+      for (const made of [builder(wild(seed, 20 + seed * 2)), builder(wild(seed, 20 + seed * 2), true)]) {
+        for (const open of [someOpen(made, seed), new Set<string>(), new Set(made.levels.tree.items.keys())]) {
+          expect(faults(made.build(open, 800))).toEqual([]);
+        }
       }
     });
   }
+});
+
+test("from left to right every reader stands beside what it reads, and the words have their room between", () => {
+  const made = builder(chain(12), true);
+  const scene = made.build(new Set(made.levels.tree.items.keys()), 800);
+  expect(scene.width).toBeGreaterThan(3 * scene.height);
+  for (const { source, target, edges } of scene.lines) {
+    const [from, to] = [scene.byItem.get(source)!, scene.byItem.get(target)!];
+    expect(to.x - from.x - from.w).toBeGreaterThanOrEqual(tensorWidth(made.doc, edges[0]!));
+  }
+  const labels = labelsOf(made.doc, scene);
+  expect(labels.length).toBeGreaterThan(8);
+  expect(labels.flatMap((label) => scene.boxes.filter((box) => !box.open && overlaps({ ...box, ...label }, box)))).toEqual([]);
+});
+
+test("the pipeline's stages stand in the row of a picture from left to right", () => {
+  const made = builder(broken(), true);
+  const scene = made.build(new Set(["model"]), 800);
+  const places = ["slices", "batch", "split", "conv2d", "lstm"].map((id) => scene.byItem.get(made.levels.tree.items.get(id)!)!);
+  expect(places.map(({ x }) => x)).toEqual(places.map(({ x }) => x).sort((a, b) => a - b));
+  expect(scene.lane).toBeNull();
 });
 
 test("the same flow gives the same picture", () => {

@@ -28,6 +28,8 @@ export class Levels {
   constructor(
     readonly doc: FlowDoc,
     readonly tree: Tree,
+    /** Whether the picture runs from left to right: it is laid out from top to bottom all the same, and turned at the end. */
+    readonly flat = false,
   ) {
     const { edges } = doc;
     this.pilled = new Uint8Array(edges.length);
@@ -162,7 +164,8 @@ export class Levels {
     return level;
   }
 
+  /** Whether a part stands in the pipeline's lane; a picture from left to right is one row anyway. */
   isStage(one: Item): boolean {
-    return one.node >= 0 && one.parent === this.tree.root && this.doc.node(one.node).kind === "stage";
+    return !this.flat && one.node >= 0 && one.parent === this.tree.root && this.doc.node(one.node).kind === "stage";
   }
 }

@@ -58,6 +58,7 @@ export class Lines {
           source,
           target,
           edges: [],
+          flat: this.levels.flat,
           status: "ok",
           severity: undefined,
           ...way,

@@ -8,7 +8,7 @@ import { elbowsOf, meet, portX, sidesOf, type LevelLayout, type Line } from "./e
 import { laneOf, type Lane } from "./lane";
 import { Lines } from "./lines";
 import type { Levels } from "./levels";
-import { boxSize, columnWidth, FRAME, GAP, headWidth, wordsWidth } from "./sizes";
+import { boxSize, columnWidth, FRAME, GAP, headWidth, tensorWidth, wordsWidth } from "./sizes";
 
 export interface Box {
   item: Item;
@@ -31,6 +31,13 @@ export interface Scene {
   width: number;
   height: number;
   lane: Lane | null;
+  /** Whether it runs from left to right. */
+  flat: boolean;
+}
+
+/** A place with x for y, where a picture from left to right is read as one from top to bottom, or the other way round. */
+export function turned<T extends Pick<Box, "x" | "y" | "w" | "h">>(one: T, flat: boolean): T {
+  return flat ? { ...one, x: one.y, y: one.x, w: one.h, h: one.w } : one;
 }
 
 const APART = 30;
@@ -44,10 +51,11 @@ export class SceneBuilder {
   ) {}
 
   build(open: ReadonlySet<string>, laneWidth: number): Scene {
-    const root = this.levels.tree.root;
+    const { flat, tree } = this.levels;
+    const { root } = tree;
     const pills = this.pills(open);
     const layout = this.layout(root, open, pills);
-    const scene: Scene = { boxes: [], byItem: new Map(), lines: [], width: 0, height: 0, lane: null };
+    const scene: Scene = { boxes: [], byItem: new Map(), lines: [], width: 0, height: 0, lane: null, flat };
     const lane = laneOf(this.doc, this.levels, laneWidth);
     // The lane stands over the part that it feeds.
     const over = lane ? this.entryX(layout) - lane.width / 2 : 0;
@@ -65,11 +73,20 @@ export class SceneBuilder {
       }
       scene.lane = lane;
     }
-    new Lines(this.doc, this.levels, scene, at).draw(this.levels.tree.of.map((one) => this.visible(one, open)));
+    new Lines(this.doc, this.levels, scene, at).draw(tree.of.map((one) => this.visible(one, open)));
     scene.width = Math.max(dx + layout.width, lane ? lane.x + lane.width : 0);
     scene.height = dy + layout.height;
     for (const line of scene.lines) {
       scene.width = Math.max(scene.width, line.right);
+    }
+    if (flat) {
+      scene.boxes.forEach((box) => {
+        [box.x, box.y, box.w, box.h] = [box.y, box.x, box.h, box.w];
+      });
+      scene.lines.forEach((line) => {
+        [line.left, line.top, line.right, line.bottom] = [line.top, line.left, line.bottom, line.right];
+      });
+      [scene.width, scene.height] = [scene.height, scene.width];
     }
     return scene;
   }
@@ -135,7 +152,9 @@ export class SceneBuilder {
   }
 
   private layout(owner: Item, open: ReadonlySet<string>, pills: ReadonlyMap<Item, Set<number>>): LevelLayout {
-    const level = this.levels.of(owner);
+    const { doc, levels } = this;
+    const { flat } = levels;
+    const level = levels.of(owner);
     const { graph, children } = level;
     level.ordered ??= order(graph);
     const inner = children.map((child) => (child.children.length && open.has(child.id) ? this.layout(child, open, pills) : null));
@@ -146,9 +165,11 @@ export class SceneBuilder {
       const within = inner[i];
       if (!within) {
         const { w, h } = plain[i]!;
-        return { w: alone[i] ? Math.max(w, column) : w, h };
+        return flat ? { w: h, h: w } : { w: alone[i] ? Math.max(w, column) : w, h };
       }
-      return { w: Math.max(within.width + 2 * FRAME.side, headWidth(this.doc, child)), h: within.height + FRAME.head + FRAME.foot };
+      const [across, along] = flat ? [within.height, within.width] : [within.width, within.height];
+      const [w, h] = [Math.max(across + 2 * FRAME.side, headWidth(doc, child)), along + FRAME.head + FRAME.foot];
+      return flat ? { w: h, h: w } : { w, h };
     });
     const width = new Float64Array(graph.count).fill(16);
     const height = new Float64Array(graph.count);
@@ -171,12 +192,16 @@ export class SceneBuilder {
       laneWidth: 14,
     };
     this.touchedEdges(owner).forEach((e) => {
-      const ends = this.levels.ends(level, owner, e);
+      const ends = levels.ends(level, owner, e);
       if (!ends) {
         return;
       }
       const p = level.pair.get(ends[0] * graph.count + ends[1])!;
-      const source = this.doc.byId.get(this.doc.edges[e]!.source)!;
+      if (flat) {
+        // The words stand along the line.
+        sizes.room[p] = Math.max(sizes.room[p]!, tensorWidth(doc, e));
+      }
+      const source = doc.byId.get(doc.edges[e]!.source)!;
       const out = ends[0] < children.length ? inner[ends[0]] : null;
       const into = ends[1] < children.length ? inner[ends[1]] : null;
       if (out) {
@@ -185,21 +210,23 @@ export class SceneBuilder {
       if (into) {
         sizes.toOffset[p] = portX(into, into.level.entry.get(source), size[ends[1]]!.w);
       }
-      if (this.doc.edgeSeverity[e] || this.doc.edges[e]!.status === "failed") {
+      if (doc.edgeSeverity[e] || doc.edges[e]!.status === "failed") {
         sizes.pull[p] = 60;
         // What was wanted and what came stand beside the edge's end, where nothing else may pass.
         if (ends[1] >= children.length || into) {
           return;
         }
-        sizes.room[p] = 92;
-        width[ends[1]] = Math.max(width[ends[1]]!, 2 * wordsWidth(this.doc, e));
+        const [room, wide] = flat ? [wordsWidth(doc, e), 116] : [92, 2 * wordsWidth(doc, e)];
+        sizes.room[p] = room;
+        width[ends[1]] = Math.max(width[ends[1]]!, wide);
       }
     });
     const placed = place(graph, level.ordered, sizes);
     const sides = sidesOf(level, placed, inner, size);
     const spread = meet(level, placed, inner, size, sides);
     const elbows = elbowsOf(level, placed, sides);
-    return { owner, level, placed, width: placed.width, height: placed.height, size, inner, spread, sides, elbows };
+    const inset = (w: number): number => (flat ? FRAME.head : Math.round((w - placed.width) / 2));
+    return { owner, level, placed, width: placed.width, height: placed.height, size, inner, spread, sides, elbows, inset };
   }
 
   private touchedEdges(owner: Item): readonly number[] {
@@ -226,7 +253,8 @@ export class SceneBuilder {
       scene.boxes.push(box);
       scene.byItem.set(child, box);
       if (inner) {
-        this.spreadOut(scene, inner, x + Math.round((w - inner.width) / 2), y + FRAME.head, depth + 1, pills, at);
+        const down = scene.flat ? Math.round((h - inner.height) / 2) : FRAME.head;
+        this.spreadOut(scene, inner, x + inner.inset(w), y + down, depth + 1, pills, at);
       }
     });
   }

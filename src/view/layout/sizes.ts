@@ -4,7 +4,7 @@ import { tally } from "../differences";
 import type { FlowDoc } from "../doc";
 import type { Item } from "../groups";
 import { cannot } from "../merges";
-import { brief, count, placeText, shortDtype } from "../text";
+import { brief, count, placeText, shapeText, shortDtype } from "../text";
 import { around } from "../sinking";
 import { trans } from "../words";
 
@@ -116,6 +116,14 @@ export function boxSize(doc: FlowDoc, item: Item, pills: number): { w: number; h
   const lower = Math.max(item.children.length ? second + indent : second, third + indent);
   const w = Math.max(150, Math.min(WIDEST, Math.max(first, lower) + (node?.kind === "split" ? 52 : 32)));
   return { w: Math.round(w / 2) * 2, h: 50 + 17 * (pills + (note ? 1 : 0)) };
+}
+
+/** Room for the words of a tensor along its line. */
+export function tensorWidth(doc: FlowDoc, e: number): number {
+  const edge = doc.edges[e]!;
+  const { shape, dtype } = doc.spec(edge);
+  const words = [shortDtype(dtype), doc.laid(edge) || shapeText(shape), edge.label ?? ""].join(" ");
+  return Math.max(100, Math.min(240, words.length * WORD_GLYPH + 30));
 }
 
 export const MONO_GLYPH = 7.3;
