@@ -76,7 +76,7 @@ test: build
 	$(MAKE) --jobs 2 test-python test-beside
 
 # For every save: what needs neither a browser nor real training, nor minutes.
-LONG := agreement as_fit attacks_data attacks_files attacks_said attacks_terminal builders catalogue catalogue_compiled catalogue_evidence catalogue_programs cli_places compilers compilers_charts \
+LONG := agreement as_fit attacks_archives attacks_data attacks_files attacks_said attacks_terminal builders catalogue catalogue_compiled catalogue_evidence catalogue_programs cli_places compilers compilers_charts \
 	compilers_memory compilers_process compilers_remedies compilers_topologies examples_colab examples_tpu facts forms ideas left_as_found mutants nested_inputs notebook \
 	observed own_code packaging patch patch_fit pytest_plugin repair repair_after replicas rules_examples rules_tpu rules_tpu_evidence saved_models security smoke \
 	steps steps_evidence weather written

@@ -110,8 +110,11 @@ def write_bytes(path: Path, data: bytes, *, instead_of: bytes | None = None) -> 
     if known is not None and stat.S_ISDIR(known.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if known is not None and not stat.S_ISREG(known.st_mode):
-        # A terminal, a pipe, /dev/null: there is nothing to lose, and nothing to put in its place.
-        with path.open("wb") as file:
+        # A terminal, a pipe, /dev/null: there is nothing to lose, and nothing to put in its place. A pipe that nobody reads is not waited for.
+        handle = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+        if hasattr(os, "set_blocking"):
+            os.set_blocking(handle, True)
+        with os.fdopen(handle, "wb") as file:
             file.write(data)
         return
     # The administrator may write what is marked as not to be written. A whole file is not put over it by accident; a patch,

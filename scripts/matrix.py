@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "compatibility.md"
-TESTS = ("test_smoke.py", "test_attacks_files.py", "conftest.py")
+TESTS = ("test_smoke.py", "test_attacks_files.py", "test_attacks_archives.py", "conftest.py")
 TOOLS = ("pytest>=8.2", "ipykernel>=6.29")
 
 

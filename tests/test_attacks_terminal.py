@@ -210,6 +210,64 @@ def test_streams_that_the_program_replaces_are_not_ours(check: Check) -> None:
     assert done.returncode == 1 and "1 problem" in done.stdout.decode()
 
 
+LATE = {
+    "an exit function": "import atexit, os\natexit.register(lambda: os._exit(0))\n",
+    "a name of its own": "from os import _exit\nimport atexit\natexit.register(lambda: _exit(0))\n",
+    "a thread": "import atexit, os, threading\nthread = threading.Thread(target=lambda: os._exit(0))\natexit.register(lambda: (thread.start(), thread.join()))\n",
+    "an error": "import atexit\natexit.register(lambda: 1 / 0)\n",
+}
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_the_verdict_stays_whatever_the_program_does_at_its_end(name: str, check: Check) -> None:
+    done = check(LATE[name] + BROKEN)
+    assert done.returncode == 1 and "1 problem" in done.stdout.decode()
+    assert b"jupyter_tpushape" not in done.stderr
+
+
+WAYS = {
+    "Python's own settings": "import decimal, gc, locale, sys, threading, time, warnings\nwarnings.simplefilter('error')\ngc.disable()\n"
+    "locale.setlocale(locale.LC_ALL, 'C')\ndecimal.getcontext().prec = 1\nsys.excepthook = threading.excepthook = lambda *a: 1 / 0\n"
+    "threading.stack_size(32768)\nsys.exit = lambda *a: None\n",
+    "an empty environment": "import os\nos.environ.clear()\nos.umask(0o777)\n",
+    "TensorFlow's own settings": "import tensorflow as tf\ntf.config.run_functions_eagerly(True)\ntf.data.experimental.enable_debug_mode()\n",
+    "Keras' own settings": "import keras\nkeras.config.set_floatx('float16')\nkeras.config.disable_traceback_filtering()\n"
+    "keras.mixed_precision.set_global_policy('mixed_bfloat16')\n",
+    "logs on stdout": "import logging, sys\nlogging.basicConfig(stream=sys.stdout, level=0, force=True)\nlogging.info('x')\n",
+    "signals that are ignored": "import signal\n[signal.signal(one, signal.SIG_IGN) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE)]\n",
+    "names of Python's": "class str: pass\nclass int: pass\n__file__ = __loader__ = None\n",
+}
+
+
+def test_a_program_that_closes_all_descriptors_gets_a_sentence(check: Check) -> None:
+    done = check("import os\nos.closerange(3, 64)\n" + BROKEN)
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1), done.stderr
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_a_program_that_sets_up_its_process_gets_its_verdict(name: str, check: Check) -> None:
+    done = check(WAYS[name] + BROKEN, "--format", "json")
+    assert done.returncode == 1, done.stderr
+    json.loads(done.stdout)
+
+
+def test_a_report_is_where_it_was_asked_for_wherever_the_program_goes(check: Check, tmp_path: Path) -> None:
+    done = check("import os\nos.mkdir('away')\nos.chdir('away')\n" + BROKEN, "--format", "json", "--output", "r.json")
+    assert done.returncode == 1 and (tmp_path / "r.json").exists() and not list((tmp_path / "away").iterdir())
+
+
+@pytest.mark.parametrize(
+    "output", ["folder/", "folder", "no/such.json", "q" * 300, "loop", "/dev/full", "pipe", "/proc/self/mem", "~nobody/x"]
+)
+def test_a_place_that_takes_no_report(output: str, check: Check, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "loop").symlink_to("loop")
+    os.mkfifo(tmp_path / "pipe")  # nobody reads it, and nobody waits for that
+    done = check(BROKEN, "--format", "json", "--output", output)
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1), done.stderr
+    assert not list((tmp_path / "folder").iterdir())
+
+
 def test_a_process_that_the_program_forked_writes_no_second_report(check: Check) -> None:
     done = check("import os\n" + BROKEN.replace("    return", "    if os.fork():\n        os.wait()\n    return"), "--format", "json")
     assert done.returncode == 1

@@ -95,3 +95,8 @@ def test_a_generator_that_raises_is_said_once(model):
 def test_no_x_at_all(model):
     with pytest.raises(ValueError, match="x is None"):
         tpushape.trace(model, (None, Y), tpu=None)
+
+
+def test_labels_that_are_objects_of_python_end_in_a_finding(model):
+    for labels in (np.array([{"a": 1}] * 8), np.array([[{"a": 1}, None]] * 8), np.array([np.zeros((2, 2)), None] * 4, dtype=object)):
+        assert any(finding.serious for finding in tpushape.trace(model, (ROWS, labels)).findings)

@@ -24,12 +24,14 @@ FOR_TOOLS = ("sarif", "github")
 def check(options: Any) -> int:
     """Returns 0 if there is no serious problem, else 1."""
     _sensible(options)
+    # A program may change the folder.
+    target = os.path.abspath(options.output) if options.output else ""  # noqa: PTH100
     with Aside(), no_way_out():
         report = _report(options)
         text = _rendered(report, options)
         only_one()
     if options.output:
-        _save(options.output, text)
+        _save(options.output, target, text)
         if options.format != "text":
             said(f"{report.summary}. Report written to {options.output}")
     else:
@@ -49,6 +51,8 @@ def _sensible(options: Any) -> None:
                 raise UsageError(f"{typed} contains a null character, which is not allowed in a path.")
         except UnicodeEncodeError:
             raise UsageError(f"{typed} contains an unpaired surrogate, which is not allowed in a path.") from None
+    if options.output and options.output.endswith(("/", os.sep)):
+        raise UsageError(f"{options.output} is a folder: use the path of a file for --output.")
     for typed in (options.model, options.data, options.layout):
         path = (typed or "") if os.path.isfile(typed or "") else (typed or "").rpartition(":")[0]  # noqa: PTH113
         if options.output and os.path.isfile(path) and os.path.exists(options.output) and os.path.samefile(path, options.output):  # noqa: PTH110, PTH113, PTH121
@@ -186,9 +190,9 @@ def _text(report: Any, *, to_file: bool) -> str:
     return to_text(report, width=console.width, color=console.color_system is not None)
 
 
-def _save(output: str, text: str) -> None:
+def _save(output: str, target: str, text: str) -> None:
     try:
-        write_bytes(Path(output), (text + "\n" * (not text.endswith("\n"))).encode("utf-8", "replace"))
+        write_bytes(Path(target), (text + "\n" * (not text.endswith("\n"))).encode("utf-8", "replace"))
     except OSError as error:
         todo = "free some disk space, or use another disk for --output" if error.errno in _FULL else _ELSEWHERE
         raise UsageError(f"Cannot write {output} ({error.strerror}): {todo}.") from None

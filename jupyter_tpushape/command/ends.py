@@ -119,6 +119,8 @@ def no_way_out() -> Iterator[None]:
 
     def _exit(status: Any = 0) -> Any:
         if os.getpid() == own:
+            if _Done.code is not None:
+                real(_Done.code)
             said(f"The program ends the process (os._exit({status})) before tpushape can check it.")
             real(USAGE)
         real(status)
@@ -165,7 +167,11 @@ def answer_soon() -> None:
 
 def _wait(read: int) -> None:
     while True:
-        if signal.SIGINT in os.read(read, 1):
+        try:
+            number = os.read(read, 1)
+        except OSError:  # a program that closes all descriptors: it is interrupted as any other
+            return
+        if signal.SIGINT in number:
             # A limit on time interrupts in the same way; that is no Ctrl-C.
             if sent:
                 sent.pop()
@@ -202,8 +208,15 @@ def _leave_at_once() -> None:
 
 
 def done(code: int) -> None:
-    """The command has its exit code: from here on, an interrupt ends the process with it, silently."""
+    """The command has its exit code: from here on, an interrupt ends the process with it, silently, and so does the program in a thread or an
+    exit function of its own."""
     _Done.code = code
+    own = os.getpid()
+
+    def _exit(status: Any = 0) -> Any:
+        _LEAVE(code if os.getpid() == own else status)
+
+    os._exit = _exit
     if threading.current_thread() is threading.main_thread():
         with contextlib.suppress(ValueError, OSError):
             signal.signal(signal.SIGINT, lambda *_: _LEAVE(code))

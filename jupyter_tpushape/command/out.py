@@ -45,7 +45,8 @@ _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u206
 def said(text: object) -> None:
     """One line on stderr. Names from the program cannot move the cursor or start a new line."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        print(uncommanding(f"tpushape: {line(text)}"), file=sys.stderr, flush=True)
+        sys.stderr.write(uncommanding(f"tpushape: {line(text)}") + "\n")
+        sys.stderr.flush()
 
 
 def harmless(text: str, form: str) -> str:
@@ -137,13 +138,21 @@ class Aside:
     def __exit__(self, *exception: object) -> None:
         stdout = self._stdout
         sys.stdout, sys.stderr = stdout, self._stderr
-        if self._descriptor >= 0:
-            with contextlib.suppress(OSError, ValueError):
-                if stdout is not None:
-                    stdout.flush()
-                os.dup2(self._descriptor, 1)
-                os.close(self._descriptor)
-                self._descriptor = -1
+        if self._descriptor < 0:
+            return
+        with contextlib.suppress(OSError, ValueError):
+            if stdout is not None:
+                stdout.flush()
+        try:
+            os.dup2(self._descriptor, 1)
+            os.close(self._descriptor)
+        except OSError:
+            if exception[0] is None:
+                raise UsageError(
+                    "The program closes the file descriptors of its process, so no report can be written: fix that first."
+                ) from None
+        finally:
+            self._descriptor = -1
 
 
 def for_good() -> None:

@@ -1,51 +1,55 @@
 """State that a trace can change in the user's functions and objects: random generators, iterators, plain objects.
 
 State that can be restored is restored; anything else (a generator that has yielded) is reported. For a function that a trace calls, only
-random generators and iterators are restored. Objects of the user that are part of a model or of data
-get their attributes back too.
+random generators and iterators are restored. All that a model's or a pipeline's own objects and functions reach gets back what it held: attributes,
+containers, names of modules and of enclosing functions, class attributes.
 """
 
 from __future__ import annotations
 
-import builtins
 import contextlib
+import contextvars
 import functools
-import io
-import random
-import sys
+import queue
+import threading
 import types
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .kinds import has_base
 from .others import at_work, is_users
+from .rewinding import (
+    PACKED,
+    Lost,
+    attributes,
+    class_attributes,
+    file_of,
+    in_context,
+    moved,
+    random_state,
+    rebound,
+    refilled,
+    rewound,
+    slots,
+    slotted,
+    written,
+)  # fmt: skip
 
 # A program that holds more than this is looked at in part.
 MOST = 20_000
 # Bytes of an array whose numbers are given back: a layer's own counts and statistics, and no data.
 SMALL = 1 << 16
-# How much of what is reached is looked after: of what a function holds that a trace calls; of what one holds that data calls; of an object.
+# How much of what is reached is looked after: of what a function holds that a trace calls; of what one holds that data calls, which may write
+# down what it gave; of an object, and of what functions of a model hold.
 _CALLED, _HELD, _OWN = range(3)
-_CONTAINERS = (list, dict, set, deque)
+_CONTAINERS = (list, dict, set, deque, *PACKED)
+# Holders whose attributes are the user's, though their classes are not.
+_HOLDERS = (types.SimpleNamespace, queue.Queue, threading.local)
 # Nothing in these moves, and nothing is reached through them.
-_STILL = (str, bytes, int, float, bool, complex, type(None), type, types.ModuleType, np.ndarray, np.generic)
-
-
-@dataclass(frozen=True)
-class Lost:
-    """Something that changed and cannot be restored. ``place``: file and line of a generator's code."""
-
-    what: str
-    place: str = ""
-
-    def __str__(self) -> str:
-        where = f" ({self.place})" if self.place else ""
-        return f"{self.what}{where}, which the program holds, has advanced and cannot be rewound: create it again before you train."
+_STILL = (str, bytes, int, float, bool, complex, type(None), types.ModuleType, np.ndarray, np.generic)
 
 
 class Belongings:
@@ -76,9 +80,9 @@ class Belongings:
     def _take(self, obj: Any, care: int) -> None:
         if care == _OWN and isinstance(obj, np.ndarray) and id(obj) not in self._seen and obj.nbytes <= SMALL:
             self._seen.add(id(obj))
-            self._back.append(_written(obj))
+            self._back.append(written(obj))
             return
-        if isinstance(obj, _STILL) or id(obj) in self._seen:
+        if isinstance(obj, _STILL) or id(obj) in self._seen or (isinstance(obj, type) and not (care and is_users(file_of(obj)))):
             return
         self._seen.add(id(obj))
         self._keep.append(obj)
@@ -86,26 +90,39 @@ class Belongings:
             # They have no place of their own: what they draw from has.
             self._pending += [(value, care) for value in obj.__reduce__()[1]]
             return
-        for kept in (_random, _rewound, _moved):
+        for kept in (random_state, rewound, moved):
             back = kept(obj)
             if back is not None:
                 self._back.append(back)
                 return
         if isinstance(obj, types.FunctionType):
-            self._pending += [(value, min(care, _HELD)) for value in _held_by(obj)]
+            if care == _OWN and is_users(obj.__code__.co_filename):
+                self._back += [attributes(obj), *rebound(obj)]
+                self._pending += [(value, care) for value in vars(obj).values()]
+            self._pending += [(value, care) for value in _held_by(obj)]
         elif isinstance(obj, (types.MethodType, functools.partial)):
             self._pending += [(value, care) for value in _held_by(obj)]
+        elif isinstance(obj, types.BuiltinMethodType):
+            self._pending.append((obj.__self__, care))
+        elif isinstance(obj, type):
+            if care == _OWN:
+                self._back.append(class_attributes(obj))
+            self._pending += [(getattr(value, "__func__", value), care) for value in list(vars(obj).values())]
+        elif care and isinstance(obj, contextvars.ContextVar):
+            self._back.append(in_context(obj))
         elif isinstance(obj, (tuple, *_CONTAINERS)):
             if care and isinstance(obj, _CONTAINERS):
-                self._back.append(_refilled(obj, taken=care == _HELD))
-            self._pending += [(value, care) for value in (list(obj.values()) if isinstance(obj, dict) else list(obj))]
-        elif care and _slots(type(obj)):
-            self._back.append(_slotted(obj))
-            self._pending += [(getattr(obj, name), care) for name in _slots(type(obj)) if hasattr(obj, name)]
+                self._back.append(refilled(obj, taken=care == _HELD))
+            if not isinstance(obj, PACKED):
+                self._pending += [(value, care) for value in (list(obj.values()) if isinstance(obj, dict) else list(obj))]
+        elif care and slots(type(obj)):
+            self._back.append(slotted(obj))
+            self._pending += [(getattr(obj, name), care) for name in slots(type(obj)) if hasattr(obj, name)]
         elif _is_plain(obj) or (care and _is_source(obj)):
             if care:
-                self._back.append(_attributes(obj))
-            self._pending += [(value, _OWN if care else care) for value in list(vars(obj).values())]
+                self._back.append(attributes(obj))
+                self._pending.append((type(obj), _HELD if _is_source(obj) else care))
+            self._pending += [(value, care) for value in list(vars(obj).values())]
 
 
 def _roots(root: Any) -> Iterator[tuple[Any, int]]:
@@ -116,34 +133,43 @@ def _roots(root: Any) -> Iterator[tuple[Any, int]]:
         yield root, _CALLED
         return
     if has_base(root, "DatasetV2", "tensorflow.python.data"):
-        yield from ((function, _OWN) for function in _functions_of(root))
+        yield from ((function, _HELD) for function in _functions_of(root))
         return
     layers = [root]
     if callable(getattr(root, "_flatten_layers", None)):
         layers += list(root._flatten_layers())
-    for layer in layers:
-        if _is_plain(layer) or _is_source(layer):
-            yield layer, _OWN
-        elif is_users(_file_of(type(layer))):
-            # Attributes of a layer are given back elsewhere; here what stands behind them.
-            yield from ((value, _OWN) for value in list(vars(layer).values()) if not isinstance(value, _CONTAINERS))
-            yield from ((method, _HELD) for method in _methods(type(layer)))
-    yield from ((function, _HELD) for function in _each(getattr(root, "loss", None)))
+    for one in (*layers, *_each(getattr(root, "loss", None)), *_metrics(root)):
+        yield from _part(one)
     if isinstance(root, (tuple, list, dict)):
         yield root, _CALLED
 
 
-def _methods(kind: type) -> Iterator[types.FunctionType]:
-    """The functions of a class that the user has written."""
-    for base in kind.__mro__:
-        if is_users(_file_of(base)):
-            yield from (value for value in list(vars(base).values()) if isinstance(value, types.FunctionType))
+def _part(one: Any) -> Iterator[tuple[Any, int]]:
+    """A layer, a loss or a metric."""
+    if isinstance(one, types.FunctionType) or _is_plain(one) or _is_source(one):
+        yield one, _OWN
+    elif is_users(file_of(type(one))):
+        # Attributes of a layer are given back elsewhere; here what stands behind them.
+        yield from ((value, _OWN) for value in list(vars(one).values()) if not isinstance(value, _CONTAINERS))
+        yield type(one), _OWN
+    elif isinstance(getattr(one, "__dict__", None), dict):
+        # Functions of the user's in a layer of Keras: an activation, an initializer.
+        yield from ((value, _OWN) for value in list(vars(one).values()) if isinstance(value, types.FunctionType))
 
 
-def _each(losses: Any) -> Iterator[types.FunctionType]:
-    """The functions among what a model was compiled with."""
-    many = losses.values() if isinstance(losses, dict) else losses if isinstance(losses, (list, tuple)) else (losses,)
-    yield from (one for one in many if isinstance(one, types.FunctionType))
+def _metrics(model: Any) -> Iterator[Any]:
+    """What a model was given to measure, however it is nested."""
+    for name in ("_compile_metrics", "compiled_metrics"):
+        yield from _each(getattr(getattr(model, name, None), "_user_metrics", None))
+
+
+def _each(many: Any) -> Iterator[Any]:
+    """What a model was compiled with, one by one."""
+    if isinstance(many, (dict, list, tuple)):
+        for one in many.values() if isinstance(many, dict) else many:
+            yield from _each(one)
+    elif many is not None and not isinstance(many, str):
+        yield many
 
 
 def _functions_of(dataset: Any) -> Iterator[Any]:
@@ -179,170 +205,17 @@ def _names(code: types.CodeType) -> set[str]:
     return found
 
 
-def _file_of(kind: type) -> str:
-    module = sys.modules.get(kind.__module__)
-    if module is builtins:
-        return "<frozen builtins>"
-    return str(getattr(module, "__file__", None) or ("<string>" if kind.__module__ == "__main__" else "<frozen>"))
-
-
 def _is_plain(obj: Any) -> bool:
     """An object of a class of the user's own that no framework keeps; TensorFlow's own holder of a generator function counts as one."""
     if not isinstance(getattr(obj, "__dict__", None), dict):
         return False
     kind = type(obj)
-    if kind is types.SimpleNamespace or kind.__name__ == "_GeneratorState":
+    if isinstance(obj, _HOLDERS) or kind.__name__ == "_GeneratorState":
         return True
     framework = any(base.__module__.startswith(("keras.", "tf_keras.", "tensorflow.", "jax", "torch.")) for base in kind.__mro__)
-    return not framework and is_users(_file_of(kind))
+    return not framework and is_users(file_of(kind))
 
 
 def _is_source(obj: Any) -> bool:
     """A ``PyDataset`` or ``Sequence`` of the user."""
     return has_base(obj, "PyDataset", "keras.src") or has_base(obj, "Sequence", "tf_keras.src.utils")
-
-
-# -- what moves, and the way back ---------------------------------------------------------------------------------------------------
-
-
-def _random(obj: Any) -> Callable[[], None] | None:
-    """A random number generator of the user."""
-    if isinstance(obj, random.Random):
-        with contextlib.suppress(NotImplementedError):  # the system's has no state
-            held = obj.getstate()
-            return lambda: obj.setstate(held)
-        return lambda: None
-    if isinstance(obj, np.random.Generator):
-        return _random(obj.bit_generator)
-    if isinstance(obj, np.random.BitGenerator):
-        state = obj.state
-
-        def restore() -> None:
-            obj.state = state
-
-        return restore
-    if isinstance(obj, np.random.RandomState):
-        legacy = obj.get_state()
-        return lambda: obj.set_state(legacy)
-    if has_base(obj, "Generator", "torch"):
-        numbers = obj.get_state()
-        return lambda: (obj.set_state(numbers), None)[1]
-    return None
-
-
-def _rewound(obj: Any) -> Callable[[], Lost | None] | None:
-    """A file, or an iterator over something that still exists."""
-    if isinstance(obj, io.IOBase):
-        try:
-            at = obj.tell() if obj.readable() and obj.seekable() else None
-        except (OSError, ValueError):
-            at = None
-        return lambda: (obj.seek(at), None)[1] if at is not None and not obj.closed else None
-    if type(obj).__module__ == "builtins" and hasattr(obj, "__setstate__") and hasattr(obj, "__next__"):
-        held = obj.__reduce__()
-        if len(held) < 3 or held[0] not in (iter, reversed):
-            return (lambda: None) if held[0] is iter else None  # at its end already
-
-        def back() -> Lost | None:
-            now = obj.__reduce__()
-            if len(now) < 3:
-                return Lost(f"An iterator over a {type(held[1][0]).__name__} in the program")
-            obj.__setstate__(held[2])
-            return None
-
-        return back
-    return None
-
-
-def _moved(obj: Any) -> Callable[[], Lost | None] | None:
-    """An iterator that knows no way back: whether it has moved is told by what it holds."""
-    if isinstance(obj, types.GeneratorType):
-        before, code = _state(obj), obj.gi_code
-        name = f"The generator {obj.__name__}"
-        place = f"{code.co_filename}:{code.co_firstlineno}" if is_users(code.co_filename) else ""
-        return lambda: Lost(name, place) if _state(obj) != before else None
-    if type(obj).__module__ in ("builtins", "itertools", "_collections") and hasattr(obj, "__next__"):
-        before = _state(obj)
-        return lambda: Lost(f"The iterator {type(obj).__name__}(...)") if _state(obj) != before else None
-    return None
-
-
-def _state(obj: Any, depth: int = 4) -> Any:
-    """Something that differs where an iterator has moved, as far as can be told without moving it."""
-    if isinstance(obj, types.GeneratorType):
-        frame = obj.gi_frame
-        if frame is None:
-            return None
-        inner = {name: _state(value, depth - 1) for name, value in frame.f_locals.items()} if depth else {}
-        return frame.f_lasti, inner
-    if depth and hasattr(obj, "__next__") and type(obj).__module__ in ("builtins", "itertools"):
-        with warnings.catch_warnings(), contextlib.suppress(Exception):
-            warnings.simplefilter("ignore")
-            return [_state(part, depth - 1) for part in obj.__reduce__()]
-    if isinstance(obj, tuple) and depth:
-        return [_state(part, depth - 1) for part in obj]
-    return obj if isinstance(obj, (int, str, range)) else id(obj)
-
-
-def _refilled(obj: Any, taken: bool) -> Callable[[], None]:
-    """Puts back what a container held; where ``taken``, only if something was taken out: what a program writes down stays."""
-    held: Any = dict(obj) if isinstance(obj, dict) else list(obj)
-
-    def back() -> None:
-        if taken and len(obj) >= len(held):
-            return
-        if isinstance(obj, dict):
-            if list(obj) != list(held) or any(obj[key] is not value for key, value in held.items()):
-                dict.clear(obj)
-                dict.update(obj, held)
-        elif isinstance(obj, set):
-            if len(obj) != len(held) or not obj.issuperset(held):
-                set.clear(obj)
-                set.update(obj, held)
-        elif len(obj) != len(held) or any(one is not other for one, other in zip(obj, held, strict=True)):
-            obj.clear()
-            obj.extend(held)
-
-    return back
-
-
-def _written(array: np.ndarray) -> Callable[[], None]:
-    held = array.copy()
-
-    def back() -> None:
-        if array.flags.writeable and array.tobytes() != held.tobytes():
-            array[...] = held
-
-    return back
-
-
-def _slots(kind: type) -> list[str]:
-    """Attributes of objects of a user's class that has no ``__dict__``."""
-    if kind.__dictoffset__ or not is_users(_file_of(kind)):
-        return []
-    return [name for base in kind.__mro__ for name in vars(base) if isinstance(vars(base)[name], types.MemberDescriptorType)]
-
-
-def _slotted(obj: Any) -> Callable[[], None]:
-    held = {name: getattr(obj, name) for name in _slots(type(obj)) if hasattr(obj, name)}
-
-    def back() -> None:
-        for name in _slots(type(obj)):
-            if name in held:
-                object.__setattr__(obj, name, held[name])
-            elif hasattr(obj, name):
-                object.__delattr__(obj, name)
-
-    return back
-
-
-def _attributes(obj: Any) -> Callable[[], None]:
-    held = dict(vars(obj))
-
-    def back() -> None:
-        now = vars(obj)
-        if len(now) != len(held) or any(now.get(key, held) is not value for key, value in held.items()):
-            now.clear()
-            now.update(held)
-
-    return back

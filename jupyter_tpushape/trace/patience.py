@@ -58,13 +58,32 @@ def patience() -> float:
         return SECONDS
 
 
-def resident() -> int:
-    """Bytes of memory that this process holds; 0 where the system does not say."""
+def resident(column: int = 1) -> int:
+    """Bytes of memory that this process holds, or, with ``column=5``, may write to; 0 where the system does not say."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+            return int(file.read().split()[column]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0
+
+
+@contextlib.contextmanager
+def _room(memory: int) -> Iterator[None]:
+    """Inside, the system gives the process no more than ``memory`` bytes beyond what it has: one call in C can take all that there is before
+    anybody looks."""
+    held = resident(5) if memory else 0
+    if not held:
+        yield
+        return
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    limits = [limit for limit in before if limit != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_DATA, (min([held + memory, *limits]), before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
 @contextlib.contextmanager
@@ -84,9 +103,14 @@ def limited(what: str, seconds: float | None = None, memory: int = 0) -> Iterato
     _finalizers.enter()
     watch.start()
     try:
-        yield
+        with _room(memory):
+            yield
     except _Stopped as error:
         raise TimeUp(watch.message) from error
+    except MemoryError as error:
+        if not memory:
+            raise
+        raise TimeUp(watch.swollen) from error
     finally:
         try:
             watch.stop()
@@ -136,8 +160,9 @@ class _Watch:
     """A timer that interrupts the thread that it was made on."""
 
     def __init__(self, what: str, seconds: float, memory: int) -> None:
-        self.what, self.most = what, memory and resident() + memory
+        self.most = memory and resident() + memory
         self.message = f"{what} was stopped after {seconds:g} seconds. {ADVICE}"
+        self.swollen = f"{what} was stopped because it uses more memory than a model's configuration needs"
         self.seconds = seconds
         self.thread = threading.get_ident()
         self.told = 0
@@ -192,7 +217,7 @@ class _Watch:
         end = time.monotonic() + seconds
         while not self.over.wait(min(LOOK, max(0.0, end - time.monotonic()))):
             if resident() > self.most:
-                self.message = f"{self.what} was stopped because it uses more memory than a model's configuration needs"
+                self.message = self.swollen
                 return False
             if time.monotonic() >= end:
                 return False

@@ -25,6 +25,7 @@ from tf_keras.src.optimizers.legacy.optimizer_v2 import OptimizerV2
 from tf_keras.src.optimizers.optimizer import _BaseOptimizer
 
 from ..flow import Spec
+from ..sources.others import at_work
 from .doors import Door, Feeds, doors, feeds
 from .framework import Framework, GraphNode
 
@@ -89,7 +90,8 @@ class TfKeras(Framework):
         return {"counters": counters, "seed": generator.getstate() if isinstance(generator, random.Random) else None}
 
     def restore_globals(self, saved: dict[str, Any]) -> None:
-        for graph in list(backend.PER_GRAPH_OBJECT_NAME_UIDS):
+        # All threads count together: where another one makes layers, their names must not be given twice.
+        for graph in () if at_work() else list(backend.PER_GRAPH_OBJECT_NAME_UIDS):
             names = backend.PER_GRAPH_OBJECT_NAME_UIDS[graph]
             names.clear()
             names.update(saved["counters"].get(graph, {}))

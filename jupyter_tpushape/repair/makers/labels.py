@@ -278,8 +278,12 @@ def one_channel(evidence: Evidence, finding: Finding) -> Made:
         return
     y, p = labels.spec.shape, predictions.spec.shape
     seen = [value for _, y_of, _ in evidence.sample.sampled for path, value in flatten(y_of, "y") if path == evidence.carried(labels)]
-    alike = bool(seen) and all((value[..., :1] == value).all() and value.min() != value.max() for value in seen)
-    if alike and y[:-1] == p[:-1] and p[-1] == 1 and len(y) > 2:
+    fits = y[:-1] == p[:-1] and p[-1] == 1 and len(y) > 2
+    if (
+        fits
+        and seen
+        and all(value.dtype.kind in "buif" and (value[..., :1] == value).all() and value.min() != value.max() for value in seen)
+    ):
         yield (
             f"Keep one of the {y[-1]} channels of the labels",
             [Edit("label-transform", "y", {"op": "column", **label_key(evidence, labels)})],
