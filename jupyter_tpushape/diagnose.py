@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -93,7 +94,7 @@ def trace(
         strategy = strategy_of_step(model)
     target, live = _target(tpu, strategy)
     handed = HANDED.get() or user_frame(depth=2, outer=True)
-    program = Program(model, data, target, live, batch_size, loss, training, batches, progress, handed=handed)
+    program = Program(model, data, target, live, batch_size, loss, training, batches, progress, handed=handed, assumed=tpu == "auto")
     try:
         with turn(model):
             report = _report(program, fixes, compiler, limits, compile_batches, start)
@@ -120,6 +121,14 @@ def _looked(
     program: Program, belongings: Belongings, fixes: bool, compiler: str | None, limits: Any, compile_batches: bool, start: float
 ) -> Report:
     seen = examine(program)
+    if program.strategy is None and (own := seen.recorder.distribution) is not None:
+        # The mesh that the program itself sets up, unless another number of devices was asked for.
+        from .replicas import of_distribution
+
+        asked = program.target.name if program.target is not None and not program.assumed else None
+        with contextlib.suppress(ValueError):
+            program = program.with_(target=of_distribution(own, asked), strategy=own, data=seen.data, sample=seen.sample)
+            seen = examine(program)
     seen.evidence.facts["lost"] = belongings.give_back()
     name_axes(seen.evidence.flow)
     findings = run_rules(seen.evidence)

@@ -194,6 +194,8 @@ def _trace(seen: Examined) -> None:
     evidence.facts["opened"] = opened(seen)
     evidence.facts["program"] = replica_program(seen)
     evidence.facts["anew"] = anew(seen.recorder)
+    evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]
+    evidence.facts["drawn"] = [(shape, location(place)) for shape, place in seen.recorder.drawn]
     evidence.facts["kept"] = [
         (one.owner, one.attribute, one.random, one.leaked, one.inner, location(one.place)) for one in seen.recorder.kept
     ]

@@ -48,6 +48,8 @@ class Program:
     sample: Any = None
     # The user's line that hands the data over: a call of fit, or of trace.
     handed: tuple[str, int] | None = None
+    # Whether the target is one that nobody asked for.
+    assumed: bool = False
 
     def with_(self, **changes: Any) -> Program:
         return replace(self, **changes)

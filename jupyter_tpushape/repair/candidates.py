@@ -34,6 +34,7 @@ from .makers import (
     operands,
     operations,
     paired,
+    places,
     reshapes,
     scope,
     states,
@@ -80,6 +81,8 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
             numbers.row_size,
             tables.table_start,
             tables.joined_along,
+            places.cell_states,
+            places.exchanged_weights,
             *makers,
         )
     found: list[Candidate] = []
@@ -229,6 +232,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         transforms.aux,
         transforms.whole_size,
         transforms.whole_index,
+        places.same_branch,
         batching.whole_graph,
         layers.flatten_upstream,
         layers.state_units,
@@ -330,9 +334,11 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "embedding-range": (labels.more_rows,),
     "convolution-axes": (layers.other_dimension,),
     "logits-twice": (heads.no_logits,),
-    "reshape-interleaves": (reshapes.permute, operations.transpose_for_reshape),
+    "fixed-random": (places.seeded_anew,),
+    "reshape-interleaves": (places.heads, reshapes.permute, operations.transpose_for_reshape),
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (
+        places.unpacked_state,
         calls.watched,
         older.arguments_of_today,
         older.declared_batch,
@@ -347,7 +353,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "rows-unknown": (numbers.rows_as_it_runs, batching.static_batch),
     "fixed-batch": (numbers.rows, operations.free_batch, batching.declared_rows, batching.static_batch),
     "samples-summed": (paired.summed_inside,),
-    "batch-axis-lost": (operations.other_axis, operations.leave_out),
+    "batch-axis-lost": (places.stacked_behind, operations.other_axis, operations.leave_out),
     "batch-axis-merged": (expressions.stacked, merging.last_axis, operations.whole_rows, operations.other_axis, operations.leave_out),
     "batch-broadcast": (
         expressions.unpaired,

@@ -21,9 +21,12 @@ def mend(seen: Examined, findings: list[Finding]) -> None:
     if held is None:
         return
     others = any(finding.serious and not finding.rule.startswith("layout-") for finding in findings)
+    first = [change for finding in findings if finding.serious for change in list(_changes(finding))[:1]]
+    together = first if len({old for _, old, _ in first}) == len(first) > 1 else []
     for finding in findings:
-        for title, old, new in _changes(finding):
-            fix = _tried(seen, held, finding, title, old, new, others)
+        own = list(_changes(finding))
+        for changes in [*([change] for change in own), *([together] if own and own[0] in together else [])]:
+            fix = _tried(seen, held, finding, changes, others)
             if fix is not None:
                 finding.fixes = [fix, *(one for one in finding.fixes if one.verified)]
 
@@ -41,8 +44,9 @@ def _changes(finding: Finding) -> Iterator[tuple[str, Entry, Entry]]:
         yield f"Remove the axes that {fact.path} does not have: {laid(short)}", Entry(fact.key, fact.axes), Entry(fact.key, short)
 
 
-def _tried(seen: Examined, held: Laid, finding: Finding, title: str, old: Entry, new: Entry, others: bool) -> Fix | None:
-    after = dataclasses.replace(held, entries=tuple(new if entry == old else entry for entry in held.entries))
+def _tried(seen: Examined, held: Laid, finding: Finding, changes: list[tuple[str, Entry, Entry]], others: bool) -> Fix | None:
+    pairs = {old: new for _, old, new in changes}
+    after = dataclasses.replace(held, entries=tuple(pairs.get(entry, entry) for entry in held.entries))
     left = list(judged(dataclasses.replace(seen.evidence, facts={**seen.evidence.facts, "layout": after})))
     if any(one.rule == finding.rule and one.fact == finding.fact for one in left) or not _better(held, after):
         return None
@@ -50,11 +54,15 @@ def _tried(seen: Examined, held: Laid, finding: Finding, title: str, old: Entry,
     text = "; ".join(
         f"{path} {show_shape(shape)} → {show_shape(after.mesh.shard(shape, axes))} on each device" for path, shape, axes in changed[:3]
     )
-    patch, file, cell = _written(seen, old, new)
+    patch, file, cell = _written(seen, pairs)
     whole = not others and not any(one.serious for one in left)
-    edit = Edit("strategy", "layout", {"op": "layout", "key": old.key, "to": new.key, "axes": [axis or None for axis in new.axes]})
+    edits = tuple(
+        Edit("strategy", "layout", {"op": "layout", "key": old.key, "to": new.key, "axes": [axis or None for axis in new.axes]})
+        for old, new in pairs.items()
+    )
+    titles = [title if i == 0 else f"{title[:1].lower()}{title[1:]}" for i, (title, _, _) in enumerate(changes)]
     return Fix(
-        title, (edit,), verified=whole, mends=True, effect=Effect(text=text), patch=patch, file=file, cell=cell, proof="live",
+        "; ".join(titles), edits, verified=whole, mends=True, effect=Effect(text=text), patch=patch, file=file, cell=cell, proof="live",
         reason="Every variable was laid out again with this change.",
     )  # fmt: skip
 
@@ -70,16 +78,18 @@ def _better(before: Laid, after: Laid) -> bool:
     return True
 
 
-def _written(seen: Examined, old: Entry, new: Entry) -> tuple[str, str, str]:
+def _written(seen: Examined, pairs: dict[Entry, Entry]) -> tuple[str, str, str]:
     """``(patch, file, cell)``: the change if the source of the map is known and unambiguous, otherwise the lines to write."""
     for file in _files(seen):
         try:
             source = Source.read(file)
-            _change(source, old, new)
+            for old, new in pairs.items():
+                _change(source, old, new)
             return patch_of({file: source.text})
         except NoPlace:
             continue
-    return f"-layout_map[{old.key!r}] = {laid(old.axes)}\n+layout_map[{new.key!r}] = {laid(new.axes)}", "", ""
+    lines = [f"-layout_map[{old.key!r}] = {laid(old.axes)}\n+layout_map[{new.key!r}] = {laid(new.axes)}" for old, new in pairs.items()]
+    return "\n".join(lines), "", ""
 
 
 def _files(seen: Examined) -> Iterator[str]:

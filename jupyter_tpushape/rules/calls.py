@@ -9,18 +9,54 @@ from ..examine.evidence import Evidence
 from ..flow import Finding, Node, Who
 from ..trace.signature import Refused
 from .examples import sequential
-from .facts.calls import MadeAnew, NotCalled, VectorLoss
+from .facts.calls import Constant, MadeAnew, MetricInCall, NotCalled, VectorLoss
 from .registry import check, rule
 
 MADE = rule(
-    "made-in-call", "A layer, variable, metric or optimizer is created in every call", severity="error", backend="tensorflow", source="calling the program a second time",
+    "made-in-call", "A layer, variable, metric or optimizer is created in every call", severity="error", source="calling the program a second time",
     fails=sequential("Own(), L.Dense(1)", more="class Own(L.Layer):\n    def call(self, x):\n        return L.Dense(4)(x)"),
     passes=sequential(
         "Own(), L.Dense(1)",
         more="class Own(L.Layer):\n    def __init__(self):\n        super().__init__(); self.inner = L.Dense(4)\n    def call(self, x):\n        return self.inner(x)",
     ),
     doc="""Only objects with variables are reported: an Add, a ReLU or a Reshape can be created anywhere. An object that is created once and kept, as with
-`if self.inner is None`, is not reported. Neither is a model that runs eagerly (run_eagerly=True), which raises no error.""",
+`if self.inner is None`, is not reported. Neither is a model that runs eagerly (run_eagerly=True), which raises no error.
+On JAX fit raises no error either, but a layer that is created in call is never trained: that is a silent fault. Metrics there are not reported.""",
+)  # fmt: skip
+_METER = """
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__(); self.dense = L.Dense(1); self.mean = keras.metrics.Mean()
+    def call(self, x):
+        y = self.dense(x)%s
+        return y
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        self.mean.update_state(y_pred)
+        return super().compute_metrics(x, y, y_pred, sample_weight)
+def build():
+    m = Net(); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
+"""
+METERED = rule(
+    "metric-in-call", "A metric is used inside call, where its state is not available", severity="error", backend="jax", frameworks=("keras",),
+    source="keras/src/backend/jax/trainer.py: stateless_call gets no metrics", fails=_METER % "; self.mean.update_state(y)", passes=_METER % "",
+)  # fmt: skip
+_NOISE = """
+class Noise(L.Layer):
+    def __init__(self):
+        super().__init__(); self.seed = keras.random.SeedGenerator(1)
+    def call(self, x):
+        return x + keras.random.normal(keras.ops.shape(x), seed=%s)
+def build():
+    m = keras.Sequential([keras.Input((4,)), Noise(), L.Dense(1)]); m.compile("sgd", "mse"); return m
+def data():
+    return np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
+"""
+DRAWN = rule(
+    "fixed-random", "Every step draws the same random numbers", severity="silent", backend="jax", frameworks=("keras",),
+    source="the traced program: a draw that depends on no variable", fails=_NOISE % "42", passes=_NOISE % "self.seed",
+    doc="Reported for random numbers with one row per sample. A matrix that stays the same on purpose, as in random features, is not reported.",
 )  # fmt: skip
 UNCALLED = rule(
     "layer-uncalled", "A layer is created with a tensor instead of called on it", severity="error", source="the arguments of the layer's constructor",
@@ -42,16 +78,19 @@ VECTOR = rule(
 )  # fmt: skip
 
 
-@check(order=35, backend="tensorflow")
+@check(order=35)
 def made_in_call(evidence: Evidence) -> Iterator[Finding]:
     """Objects that a second call creates again."""
     anew: Any = evidence.facts.get("anew")
     if anew is None or evidence.facts.get("run_eagerly"):
         return
     found, location = anew
+    silent = evidence.backend == "jax"
+    if silent and not found.layer:
+        return
     step = evidence.facts.get("step") is not None
     where: Literal["call", "loss", "step"] = "step" if step else "loss" if found.in_loss else "call"
-    yield Finding.of(MADE.id, "error", MadeAnew(found.cls, where), (), location=location)
+    yield Finding.of(MADE.id, "silent" if silent else "error", MadeAnew(found.cls, where, silent), (), location=location)
 
 
 def not_called(evidence: Evidence) -> tuple[str, NotCalled] | None:
@@ -87,3 +126,21 @@ def vector_loss(evidence: Evidence) -> Iterator[Finding]:
         node = evidence.flow.node(node_id) if node_id else None
         who = Who.of(node) if node is not None else Who(name, name)
         yield Finding.of(VECTOR.id, "silent", VectorLoss(who, shape), (node_id,) if node_id else (), location=place)
+
+
+@check(order=36, backend="jax")
+def metric_in_call(evidence: Evidence) -> Iterator[Finding]:
+    """Metrics that a call asks for their state."""
+    for name, location in list(evidence.facts.get("measured") or ())[:1]:
+        yield Finding.of(METERED.id, "error", MetricInCall(name), (), location=location)
+
+
+@check(order=62, backend="jax")
+def fixed_random(evidence: Evidence) -> Iterator[Finding]:
+    """Random numbers for each sample that are the same in every step."""
+    rows = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
+    # A key that the program means to change, and cannot, is told by itself.
+    for shape, location in (evidence.facts.get("drawn") or ()) if not evidence.facts.get("kept") else ():
+        if location is not None and shape and rows not in (None, 1) and shape[0] == rows:
+            yield Finding.of(DRAWN.id, "silent", Constant(shape), (), location=location)
+            return

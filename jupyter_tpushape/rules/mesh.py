@@ -234,13 +234,13 @@ def told(evidence: Evidence) -> Finding | None:
     asked, step = hear(evidence.failure, HeardTraced), hear(evidence.failure, HeardStepArguments)
     if asked is not None:
         return Finding.of(VALUE.id, "error", ValueAsked(asked.what), nodes, location=where)
+    own = evidence.facts.get("own_step")
+    if step is not None and "train_step" in evidence.facts.get("overrides", ()):
+        return Finding.of(STEP.id, "error", StepWithoutState(), nodes, location=where or own)
     first = evidence.facts.get("first_row")
     if evidence.failure is not None and first and first[0] is not None:
         (name, line), shape = first
         return Finding.of("code-raises", "error", FirstRow(name, tuple(shape)), nodes, location=location(line))
-    own = evidence.facts.get("own_step")
-    if step is not None and "train_step" in evidence.facts.get("overrides", ()):
-        return Finding.of(STEP.id, "error", StepWithoutState(), nodes, location=where or own)
     parts = evidence.facts.get("step_parts", 4)
     if evidence.failure is None and parts != 4:
         return Finding.of(STEP.id, "error", StepReturns(None if parts < 0 else parts), location=own)

@@ -56,7 +56,8 @@ INTERLEAVED = rule(
     fails=sequential("L.Reshape((5, 4, 1)), L.Flatten(), L.Dense(1)", "(8, 4, 5, 1)"), passes=sequential("L.Permute((2, 1, 3)), L.Flatten(), L.Dense(1)", "(8, 4, 5, 1)"),
     doc="""A reshape keeps the order of the values in memory. If its target has exactly the axes of its input in a different order, the sizes look right but
 rows and columns are mixed: use a transpose (Permute). A reshape that moves the batch axis, such as (batch, time) to (time, batch), mixes samples
-in the same way. Reshapes that split or merge axes are not reported, nor those of tensors with only one axis larger than 1.""",
+in the same way. So does one from (batch, steps, features) to (batch, heads, steps, features per head), or back. Other reshapes that split or
+merge axes are not reported, nor those of tensors with only one axis larger than 1.""",
 )  # fmt: skip
 SOFTMAX = rule(
     "softmax-over-batch", "Softmax over the samples of a batch", severity="silent", source=_SOURCE,
@@ -189,7 +190,11 @@ def batch_axis(evidence: Evidence) -> Iterator[Finding]:
     """The batch axis at the outputs, and at built-in layers with weights."""
     if evidence.where or evidence.facts.get("probe") is None:
         return
+    # What a model's own loss makes of its outputs, with no labels beside them, is its own business.
+    own = "compute_loss" in evidence.facts.get("overrides", ()) and not evidence.y and evidence.facts.get("reached_loss")
     for node in evidence.flow.nodes:
+        if own and node.kind == "output":
+            continue
         for edge in evidence.flow.into(node.id):
             grown = _axes(evidence, edge)
             if grown is None or edge.label in ("labels", "weights", "mask") or edge.spec.shape is None:
@@ -237,7 +242,7 @@ def _merged(evidence: Evidence, edge: Edge, source: Node, node: Node) -> Finding
 @check(order=43)
 def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
     """Reshapes whose target has the input's axes in a different order, or that split rows unevenly."""
-    cut = False
+    cut, seen = False, set()
     for node in evidence.flow.nodes:
         if node.op.lower() != "reshape" or node.status != "ok":
             continue
@@ -248,7 +253,8 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
                 continue
             before, then = [n for n in given[1:] if n != 1], [n for n in after[1:] if n != 1]
             batch = _moved(evidence, node, edge, after)
-            block = _block(given, after)
+            heads = heads_apart(given, after) or heads_apart(after, given)
+            block = _block(given, after) if not heads else 0
             if block and not cut and not _shifted(evidence, edge):
                 cut = True  # what comes behind it is cut unevenly for the same reason
                 straddling = Straddling(Who.of(node), given, after, given[-1] or 0, block)
@@ -256,9 +262,22 @@ def reshape_interleaves(evidence: Evidence) -> Iterator[Finding]:
                 continue
             if _shifted(evidence, edge):
                 continue
-            if batch or (before != then and len(before) > 1 and sorted(map(str, before)) == sorted(map(str, then))):
+            moved = before != then and len(before) > 1 and sorted(map(str, before)) == sorted(map(str, then))
+            place = (given, after, node.called and (node.called.file, node.called.line))
+            if heads and place in seen:
+                continue
+            seen.add(place)
+            if batch or moved or heads:
                 fact = Interleaved(Who.of(node), given, after, batch)
                 yield Finding.of(INTERLEAVED.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)
+
+
+def heads_apart(whole: Shape, parts: Shape) -> bool:
+    """Whether the features of (batch, steps, features) stand around the steps in the other shape: (batch, heads, steps, rest)."""
+    if len(whole) != 3 or len(parts) != 4 or None in (*whole[1:], *parts[1:]):
+        return False
+    heads, steps, rest = parts[1] or 0, parts[2] or 0, parts[3] or 0
+    return steps == whole[1] != heads and heads * rest == whole[2] and min(heads, steps, rest) > 1
 
 
 def _block(given: Shape, after: Shape) -> int:

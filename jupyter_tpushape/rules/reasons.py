@@ -60,12 +60,16 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     return Lengths(a[i] or 0, b[j] or 0, _source(evidence, one, i), _source(evidence, other, j))
 
 
-_JOINS = ("concat", "concatv2", "concatenate", "stack", "pack", "append")
+_JOINS = ("concat", "concatv2", "concatenate", "append", "stack", "pack")
 
 
 def one_sample(node: Node, shapes: list[Shape]) -> tuple[Shape, Shape] | None:
-    """The shapes of two tensors that are joined along an inner axis, one of which has a single row where the other has the batch."""
+    """The shapes of two tensors that are joined along an inner axis, one of which has a single row where the other has the batch, or no rows."""
     shapes = [shape for shape in shapes if shape]
+    if node.op.lower() in _JOINS[:3] and len(shapes) == 2:
+        short, long = sorted(shapes, key=len)
+        if len(long) == len(short) + 1 > 2 and short[1:] == long[2:]:
+            return short, long
     if node.op.lower() not in _JOINS or len({len(shape) for shape in shapes}) != 1 or len(shapes[0]) < 2:
         return None
     single = next((shape for shape in shapes if shape[0] == 1), None)

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Anew:
-    """An object with variables that is created in every call."""
+    """An object with variables that is created in every call; ``layer``: it is one."""
 
     cls: str
     place: Place
     in_loss: bool = False
+    layer: bool = False
 
 
 _AUTOGRAPH = f"tensorflow{os.sep}python{os.sep}autograph"
@@ -81,7 +82,7 @@ def made_anew(recorder: Recorder, again: Callable[[], Any], *, in_loss: bool = F
     finally:
         recorder.muted -= 1
     found = next(((obj, place) for obj, place in recorder.inside[mark:] if place in first and _holds(obj)), None)
-    return Anew(type(found[0]).__name__, found[1], in_loss) if found is not None else None
+    return Anew(type(found[0]).__name__, found[1], in_loss, hasattr(found[0], "compute_output_shape")) if found is not None else None
 
 
 def _holds(obj: Any) -> bool:

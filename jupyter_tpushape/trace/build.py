@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..replicas.mesh import live_distribution
 from ..sources.state import kept_random_state
 from .frameworks import adapter_for, loaded
 from .patience import ENDS, limited
@@ -19,7 +20,7 @@ def build(builder: Callable[[], Any], recorder: Recorder, *, hollow: bool = Fals
     Name counters and random states are restored afterwards, so that a traced builder does not change the names and seeds of
     what the user creates next.
     """
-    recorder.hollow = hollow
+    recorder.hollow, before = hollow, live_distribution()
     with watching(recorder):
         try:
             with limited("The function that builds the model"):
@@ -28,6 +29,7 @@ def build(builder: Callable[[], Any], recorder: Recorder, *, hollow: bool = Fals
             return None, unmasked(error)
         finally:
             recorder.hollow = False
+            recorder.distribution = now if (now := live_distribution()) is not before else None
 
 
 Counters = list[tuple[Any, dict[str, Any]]]

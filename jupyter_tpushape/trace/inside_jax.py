@@ -25,6 +25,14 @@ def opens(name: str) -> bool:
     return name in _BODIES
 
 
+def draws(name: str, params: dict[str, Any]) -> bool:
+    """Whether an equation draws random numbers, or a compiled function that does."""
+    program = params.get("jaxpr") if name in ("jit", "pjit") else None
+    if program is None:
+        return name in ("random_bits", "random_gamma")
+    return any(draws(str(one.primitive.name), one.params) for one in getattr(program, "jaxpr", program).eqns)
+
+
 def inside(recorder: Recorder, framework: Any, call: Call, name: str, params: dict[str, Any]) -> None:
     """Adds the operations inside of ``call``, where the user wrote any of them."""
     bodies = list(_bodies(name, params))

@@ -23,7 +23,7 @@ from ..flow import Spec
 from .backend import Backend, Graph
 from .counted_jax import COUNTED, counted
 from .frames_jax import HELPERS, arguments_of, callee_of, equation, made_by, named, operands_of, raised_in
-from .inside_jax import inside, opens
+from .inside_jax import draws, inside, opens
 from .locations import HERE, user_frame
 from .recorder import Call, Port, Recorder, caused, line_running, unmasked
 
@@ -149,6 +149,8 @@ class TraceGraph(Graph):
         self.variables: dict[int, tuple[Any, Any]] = {}
         # Of each tensor that depends on nothing but sizes and numbers of the program: itself, and its values.
         self.counted: dict[int, tuple[Any, Any]] = {}
+        # Tensors that depend on neither data nor variables, by id.
+        self.fixed: dict[int, Any] = {}
         self.results: Any = ()
         self.program: Any = None
         self._frame: FrameType | None = None
@@ -173,6 +175,7 @@ class TraceGraph(Graph):
         self._frame = None
         self.variables.clear()
         self.counted.clear()
+        self.fixed.clear()
 
     def placeholder(self, spec: Spec, name: str) -> Any:
         """A tracer of this spec, which no computation is known of."""
@@ -201,6 +204,10 @@ class TraceGraph(Graph):
         tensors = [_base(value) for value in operands if isinstance(value, jax.core.Tracer)]
         results = [value for value in (made if isinstance(made, (list, tuple)) else [made]) if isinstance(value, jax.core.Tracer)]
         name = str(primitive.name)
+        if results and all(id(one) in self.fixed for one in tensors):
+            self.fixed.update((id(_base(one)), _base(one)) for one in results)
+            if draws(name, params):
+                recorder.drawn.append((tuple(results[0].shape), user_frame()))
         if len(results) == 1 and results[0].size <= COUNTED and all(id(one) in self.counted for one in tensors):
             given = [
                 self.counted[id(_base(one))][1] if isinstance(one, jax.core.Tracer) else one
@@ -251,7 +258,9 @@ class TraceGraph(Graph):
         if function.strip("_") in _CHECKS or str(callee.f_globals.get("__name__", "")).startswith(_DOORS):
             return  # a layer or model that checks what it is given is no operation
         name = named(function)
-        if recorder.inside_opaque:
+        around = recorder.stack[-1] if recorder.stack else None
+        # A line of the program's own that a built-in layer calls, such as a cell's, is the program's business.
+        if around is not None and around.opaque and (line is None or line == tuple(around.called or ())):
             recorder.stack[-1].inner = recorder.stack[-1].inner or name
             return
         tensors = [tensor for _, tensor in self.framework.tensors_of(self._read(arguments_of(callee)), {})]

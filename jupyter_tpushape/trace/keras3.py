@@ -150,6 +150,9 @@ class Keras3(Framework):
         """What a variable holds in a stateless scope: what was written, else its own; regularizers ask the scope and nothing else."""
 
         def current(variable: Any) -> Any:
+            recorder = active()
+            if recorder is not None and id(variable) in recorder.metered and not recorder.muted:
+                recorder.measured.append((recorder.metered[id(variable)], user_frame()))
             value = written(variable)
             return self.backend.read(variable) if value is None else value
 

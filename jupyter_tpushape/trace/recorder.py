@@ -118,6 +118,13 @@ class Recorder:
         self.ends: tuple[Any, Any] | None = None
         # The line that gave an optimizer the weights as their own gradients.
         self.exchanged: Any = None
+        # The metrics by their variables' ids while a model's call runs, and those that it asked for a value, with the line.
+        self.metered: dict[int, str] = {}
+        self.measured: list[tuple[str, Place | None]] = []
+        # The keras.distribution that a builder sets.
+        self.distribution: Any = None
+        # Random numbers that depend on nothing that a step changes: their shape and the line.
+        self.drawn: list[tuple[Any, Place | None]] = []
 
     def drop_calls(self) -> None:
         """Forgets the calls and keeps who made what: what a builder called is not what the data runs through."""

@@ -237,8 +237,10 @@ def _call(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, traini
     adapter, recorder = run.adapter, run.recorder
     x_tensors, y_tensors, w_tensors = _fed(run, x), _fed(run, y), _fed(run, weight)
     if y_pred is _UNKNOWN:
+        recorder.metered = {id(one): str(metric.name) for metric in getattr(model, "metrics", ()) for one in metric.variables}
         with limited("The call of the model"):
             y_pred = adapter.call_model(model, x_tensors, training)
+        recorder.metered = {}
         recorder.anew = made_anew(recorder, lambda: adapter.call_model(model, x_tensors, training))
         run.called = True
         run.outputs = [(path, recorder.port(adapter, tensor)) for path, tensor in flatten(y_pred, "output") if adapter.is_tensor(tensor)]

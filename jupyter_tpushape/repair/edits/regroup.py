@@ -9,7 +9,7 @@ from typing import Any
 
 from ...flow import CannotRebuild
 from ..text.program import Text
-from ..text.source import NoPlace
+from ..text.source import NoPlace, Source
 from ..text.variables import handed
 from .base import Edit, kind
 from .data_code import elements_of
@@ -45,6 +45,9 @@ class Regroup(Edit):
             handed(text).behind(f".map({self._function})")
             return
         source, given = elements_of(text, self.function)
+        if given and self.parts == 1 and all(isinstance(value, ast.Dict) for value in given):
+            source.splice([(source.start(value), source.end(value), _opened(source, value, self.element)) for value in given])  # type: ignore[arg-type]
+            return
         if not given or not all(isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == self.parts for value in given):
             raise NoPlace
         source.splice([(source.start(value), source.end(value), self._written([source.of(one) for one in value.elts])) for value in given])  # type: ignore[attr-defined]
@@ -69,3 +72,14 @@ class Regroup(Edit):
         if not hasattr(data, "element_spec"):
             raise CannotRebuild("Only the elements of a tf.data pipeline can be regrouped.")
         return data.map(eval(self._function))
+
+
+def _opened(source: Source, held: ast.Dict, element: str) -> str:
+    """The new element with the values of a literal dict for their keys."""
+    new = element
+    for key, value in zip(held.keys, held.values, strict=True):
+        if isinstance(key, ast.Constant):
+            new = new.replace(f"{NAMES[0]}[{key.value!r}]", source.of(value))
+    if f"{NAMES[0]}[" in new:
+        raise NoPlace
+    return new[1:-1]

@@ -13,6 +13,7 @@ from ..edits.expression import Expression
 from ..text.source import NoPlace, Source, nodes
 
 _SHORT = 32
+_MODULES = frozenset({"tf", "keras", "ops", "jnp", "np", "jax", "lax", "K", "tensorflow", "numpy"})
 
 
 class Line:
@@ -157,6 +158,20 @@ def span_of(node: ast.expr | ast.stmt) -> list[int]:
 def short(node: ast.AST) -> str:
     text = ast.unparse(node)
     return text if len(text) <= _SHORT else f"{text[: _SHORT - 3]}..."
+
+
+def reshaped(line: Line) -> tuple[ast.expr | None, list[ast.expr]]:
+    """What the expression reshapes, and the sizes that it is given, in whichever way they are written; ``None`` where it does not."""
+    call = line.node
+    if not isinstance(call, ast.Call) or called(call) != "reshape":
+        return None, []
+    root = ast.unparse(call.func).split(".")[0]
+    method = isinstance(call.func, ast.Attribute) and (line.spec(call.func.value) is not None or root not in _MODULES)
+    given = call.func.value if method and isinstance(call.func, ast.Attribute) else call.args[0] if call.args else None
+    sizes = call.args if method else call.args[1:]
+    if len(sizes) == 1 and isinstance(sizes[0], (ast.Tuple, ast.List)):
+        sizes = sizes[0].elts
+    return given, sizes
 
 
 def called(call: ast.Call | None) -> str:

@@ -16,7 +16,7 @@ from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made
 from .entry import declare_known
-from .line import Line, assigned_to, called, lines_at, lines_of, short
+from .line import Line, assigned_to, called, lines_at, lines_of, reshaped, short
 
 
 def letters(evidence: Evidence, finding: Finding) -> Made:
@@ -109,12 +109,17 @@ def repeated(evidence: Evidence, finding: Finding) -> Made:
         single = one_sample(node, [shape for _, shape in operands]) if node is not None else None
         if single is None:
             continue
+        axes = len(single[1]) - len(single[0])
         names = [item for item, shape in operands if shape == single[1] and isinstance(item, (ast.Name, ast.Attribute))]
         for item, shape in operands:
             if shape != single[0] or not names:
                 continue
             rows = f"{MODULE}.shape({ast.unparse(names[0])})[0]"
-            inner = f"*{IT}.shape[1:]" if isinstance(item, (ast.Name, ast.Attribute)) else ", ".join(map(str, shape[1:]))
+            inner = (
+                f"*{IT}.shape{'[1:]' * (not axes)}"
+                if isinstance(item, (ast.Name, ast.Attribute))
+                else ", ".join(map(str, shape[not axes :]))
+            )
             yield (
                 f"Repeat {short(item)} for each sample of {short(names[0])} at {line.at}",
                 [line.edit(item, f"{MODULE}.broadcast_to({IT}, ({rows}, {inner}))", line.module()).value],
@@ -194,14 +199,7 @@ def flat_samples(evidence: Evidence, finding: Finding) -> Made:
     if not isinstance(fact, WrongCount) or len(fact.target) != 2 or fact.target[0] != -1 or len(fact.given) < 2 or not fact.given[0]:
         return
     for line in lines_of(evidence):
-        call = line.node
-        if not isinstance(call, ast.Call) or called(call) != "reshape":
-            continue
-        method = line.spec(call.func.value) if isinstance(call.func, ast.Attribute) else None
-        given = call.func.value if method is not None and isinstance(call.func, ast.Attribute) else call.args[0] if call.args else None
-        sizes = call.args if method is not None else call.args[1:]
-        if len(sizes) == 1 and isinstance(sizes[0], (ast.Tuple, ast.List)):
-            sizes = sizes[0].elts
+        given, sizes = reshaped(line)
         if len(sizes) == 2 and isinstance(given, (ast.Name, ast.Attribute)):
             rows = f"{ast.unparse(given)}.shape[0]"
             yield (

@@ -10,21 +10,65 @@ from ..words import named
 
 
 class MadeAnew(Fact, frozen=True):
-    """Every call creates a ``cls``. ``where``: in the model's call, its loss, or its training step."""
+    """Every call creates a ``cls``. ``where``: in the model's call, its loss, or its training step. ``silent``: nothing raises."""
 
     cls: str
     where: Literal["call", "loss", "step"]
+    silent: bool = False
 
     def message(self) -> str:
         place = {"call": "inside call", "loss": "inside the loss", "step": "inside the training step"}[self.where]
+        if self.silent:
+            return f"A {self.cls} is created {place} on every run: it always starts from its initial values and is never trained."
         return f"A {self.cls} is created {place} on every run: fit fails on the second run, and its variables would never be trained."
 
     def why(self) -> str:
         where = {"call": "in __init__ (or build) of the layer", "loss": "once, outside the loss", "step": "in __init__ of the model"}
-        return f"A compiled step can create variables only on its first run. Create it {where[self.where]} and call it here."
+        known = (
+            "Keras knows only layers that it finds on the model"
+            if self.silent
+            else "A compiled step can create variables only on its first run"
+        )
+        return f"{known}. Create it {where[self.where]} and call it here."
 
     def sides(self) -> Sides:
         return Side("created once"), Side("created on every run")
+
+
+class MetricInCall(Fact, frozen=True):
+    """A call updates or reads the metric ``name``."""
+
+    name: str
+
+    def message(self) -> str:
+        return f"call uses the metric {self.name}, but fit on JAX does not pass the state of metrics to call."
+
+    def why(self) -> str:
+        return (
+            "fit raises TypeError: 'NoneType' object is not callable. Update the metric in compute_loss or compute_metrics, which "
+            "receive the state of metrics, or use add_loss for a value that is part of the loss."
+        )
+
+    def sides(self) -> Sides:
+        return Side("an update in compute_metrics"), Side("an update in call")
+
+
+class Constant(Fact, frozen=True):
+    """Random numbers of ``shape``, one row per sample, that depend on nothing that a step changes."""
+
+    shape: Shape
+
+    def message(self) -> str:
+        return f"The random numbers {show_shape(self.shape)} are the same in every step: their seed is a constant."
+
+    def why(self) -> str:
+        return (
+            "A compiled step computes the same result from the same seed. Create self.seed_generator = keras.random.SeedGenerator(seed) in __init__, "
+            "and pass seed=self.seed_generator to functions of keras.random: its state changes with each step."
+        )
+
+    def sides(self) -> Sides:
+        return Side("seed=self.seed_generator"), Side("a constant seed")
 
 
 class NotCalled(Fact, frozen=True):

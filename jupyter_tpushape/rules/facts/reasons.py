@@ -149,14 +149,14 @@ class Uneven(Reason, frozen=True):
 
 
 class OneSample(Reason, frozen=True):
-    """``single`` has one row, and what it is joined with, ``rows``, has one a sample."""
+    """``single`` has one row, or no axis for rows, and what it is joined with, ``rows``, has one a sample."""
 
     single: Shape
     rows: Shape
 
     def words(self) -> str:
         return (
-            f"{show_shape(self.single)} has a single row, but {show_shape(self.rows)} has one for each sample. Joining does not broadcast: "
+            f"{show_shape(self.single)} has {'a single row' if len(self.single) == len(self.rows) else 'no batch axis'}, but {show_shape(self.rows)} has one for each sample. Joining does not broadcast: "
             f"repeat it for each sample first, with keras.ops.broadcast_to."
         )
 

@@ -1,0 +1,138 @@
+"""Candidates where the right tensors, axes or weights stand in the wrong place."""
+
+from __future__ import annotations
+
+import ast
+
+from ...examine.evidence import Evidence
+from ...flow import Finding
+from ...rules.facts.calls import Constant
+from ...rules.facts.mixing import BatchLost, Interleaved
+from ...rules.facts.transforms import BranchesApart, StatefulPair
+from ...rules.mixing import heads_apart
+from ..edits import Seeded
+from ..edits.expression import IT, MODULE
+from ..text.source import nodes
+from .edits import Made
+from .line import called, lines_at, lines_of, reshaped, short, span_of
+
+_PRODUCTS = frozenset({"matmul", "dot", "tensordot"})
+
+
+def heads(evidence: Evidence, finding: Finding) -> Made:
+    """A transpose of steps and heads behind the reshape that makes heads of features, or in front of the one that takes them together."""
+    fact = finding.fact
+    if not isinstance(fact, Interleaved):
+        return
+    for line in lines_at(evidence, finding.location):
+        given, sizes = reshaped(line)
+        call = line.node
+        if given is None or not isinstance(call, ast.Call):
+            continue
+        if heads_apart(fact.before, fact.after) and len(sizes) == 4:
+            batch, one, steps, rest = map(ast.unparse, sizes)
+            target = f"({batch}, {steps}, {one}, {rest})"
+            method = isinstance(call.func, ast.Attribute) and call.func.value is given
+            new = f"{ast.unparse(call.func)}({target if method else f'{ast.unparse(given)}, {target}'})"
+            edit = line.edit(call, f"{MODULE}.transpose({new}, (0, 2, 1, 3))", line.module())
+        elif heads_apart(fact.after, fact.before):
+            edit = line.edit(given, f"{MODULE}.transpose({IT}, (0, 2, 1, 3))", line.module())
+        else:
+            continue
+        yield f"Transpose steps and heads at line {call.lineno}", [edit.value], "The features of each step stay together."
+
+
+def exchanged_weights(evidence: Evidence, finding: Finding) -> Made:
+    """Two weights of a layer in each other's place, where a product does not fit one of them."""
+    for line in lines_of(evidence):
+        product = (isinstance(line.node, ast.BinOp) and isinstance(line.node.op, ast.MatMult)) or (
+            isinstance(line.node, ast.Call) and called(line.node) in _PRODUCTS
+        )
+        made = {
+            ast.unparse(item.targets[0])
+            for item in nodes(line.owner(), ast.Assign)
+            if isinstance(item.value, ast.Call) and called(item.value) == "add_weight"
+        }
+        used = [node for node in nodes(line.scope, ast.Attribute) if ast.unparse(node) in made] if product else []
+        for mine in (node for node in used if node in line.operands()):
+            for other in used:
+                if ast.unparse(other) != ast.unparse(mine) and all(
+                    [ast.unparse(node) for node in used].count(ast.unparse(one)) == 1 for one in (mine, other)
+                ):
+                    yield (
+                        f"Swap {ast.unparse(mine)} and {ast.unparse(other)} at {line.at}",
+                        [line.edit(mine, ast.unparse(other)).value, line.edit(other, ast.unparse(mine)).value],
+                        "Each product then fits.",
+                    )
+
+
+def stacked_behind(evidence: Evidence, finding: Finding) -> Made:
+    """Tensors of one row a sample stacked behind the batch axis."""
+    for line in lines_at(evidence, finding.location) if isinstance(finding.fact, BatchLost) else []:
+        call = line.node
+        if isinstance(call, ast.Call) and called(call) == "stack" and len(call.args) == 1 and line.keyword("axis") is None:
+            yield (
+                f"Stack along axis 1 at line {call.lineno}: axis 0 is the batch",
+                [line.edit(call.args[0], f"{IT}, axis=1").value],
+                "The first axis stays the batch.",
+            )
+
+
+def unpacked_state(evidence: Evidence, finding: Finding) -> Made:
+    """The predictions and the state that ``stateless_call`` returns, each under its name."""
+    for line in lines_at(evidence, finding.location)[:1] if isinstance(finding.fact, StatefulPair) else []:
+        for item in nodes(line.scope, ast.Assign):
+            call, target = item.value, item.targets[0]
+            if not isinstance(call, ast.Call) or called(call) != "stateless_call" or len(call.args) < 2 or not isinstance(target, ast.Name):
+                continue
+            if isinstance(call.args[1], ast.Name):
+                names = f"{target.id}, {call.args[1].id}"
+                yield f"Unpack {names} at line {item.lineno}", [line.edit(target, names).value], "stateless_call returns both."
+
+
+def same_branch(evidence: Evidence, finding: Finding) -> Made:
+    """Zeros or ones in the shape of what the other branch returns."""
+    fact = finding.fact
+    for line in lines_of(evidence) if isinstance(fact, BranchesApart) and fact.first != fact.second else []:
+        lambdas = [item for item in line.operands() if isinstance(item, ast.Lambda)]
+        for one, other in (lambdas, lambdas[::-1]) if len(lambdas) == 2 else ():
+            made = one.body
+            if isinstance(made, ast.Call) and called(made) in ("zeros", "ones"):
+                like = f"{MODULE}.{called(made)}_like({ast.unparse(other.body)})"
+                yield (
+                    f"Return {called(made)} with the shape of the other branch at line {made.lineno}",
+                    [line.edit(made, like, line.module()).value],
+                    "Both branches return the same shape.",
+                )
+
+
+def cell_states(evidence: Evidence, finding: Finding) -> Made:
+    """The state of a recurrent cell in the size that its weights take."""
+    for line in lines_of(evidence):
+        owner = line.owner()
+        set_ = [item for item in nodes(owner, ast.Assign) if ast.unparse(item.targets[0]) == "self.state_size"]
+        for item in nodes(owner, ast.Assign) if len(set_) == 1 else []:
+            weight = next((one for one in line.operands() if ast.unparse(one) == ast.unparse(item.targets[0])), None)
+            made = item.value
+            if weight is None or not isinstance(made, ast.Call) or called(made) != "add_weight":
+                continue
+            shape = next((word.value for word in made.keywords if word.arg == "shape"), made.args[0] if made.args else None)
+            rows = shape.elts[0] if isinstance(shape, (ast.Tuple, ast.List)) and shape.elts else None
+            if isinstance(rows, ast.Attribute) and ast.unparse(rows) != ast.unparse(set_[0].value):
+                yield (
+                    f"Set self.state_size to {ast.unparse(rows)} at line {set_[0].lineno}",
+                    [line.edit(set_[0].value, ast.unparse(rows)).value],
+                    f"{short(weight)} has that many rows.",
+                )
+
+
+def seeded_anew(evidence: Evidence, finding: Finding) -> Made:
+    """A seed that the layer keeps in place of a number."""
+    for line in lines_at(evidence, finding.location) if isinstance(finding.fact, Constant) else []:
+        call = line.node
+        if isinstance(call, ast.Call) and isinstance(line.keyword("seed"), ast.Constant) and "jax." not in ast.unparse(call.func):
+            yield (
+                f"Store a seed generator in the layer: self.seed_generator, for {ast.unparse(call.func)} at line {call.lineno}",
+                [Seeded(line.raised.function, line.raised.file, span_of(call)).value],
+                "Its state is a variable, so every step draws new values.",
+            )
