@@ -95,6 +95,27 @@ def test_a_long_source_is_parsed_a_few_times(tmp_path: Path, monkeypatch: Any) -
     assert 1 <= max(read.values()) <= 2
 
 
+def test_data_written_as_code_is_not_searched(tmp_path: Path, monkeypatch: Any) -> None:
+    """Its tree would take gigabytes, again for each fix."""
+    path = tmp_path / "written.py"
+    path.write_text(SOURCE + "table = [" + "0, " * 750_000 + "]\n")
+    spec = importlib.util.spec_from_file_location("written", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    read: list[int] = []
+    parse = ast.parse
+
+    def counted(text: Any, *rest: Any, **more: Any) -> Any:
+        read.append(len(str(text)))
+        return parse(text, *rest, **more)
+
+    monkeypatch.setattr(ast, "parse", counted)
+    report = tpushape.trace(module.build, np.zeros((8, 8, 8, 1), "float32"), tpu=None)
+    assert report.findings[0].fixes and not any(fix.proof == "source" for fix in report.findings[0].fixes)
+    assert max(read, default=0) < 100_000
+
+
 def test_an_edit_of_twenty_thousand_lines(tmp_path: Path) -> None:
     small, large = tmp_path / "small.py", tmp_path / "large.py"
     filler = "".join(f"def f{i}(x):\n    y = x + {i}\n    return y\n\n" for i in range(5_000))

@@ -7,6 +7,7 @@ import difflib
 import os
 from pathlib import Path
 
+from ..flow.text import MOST_SOURCE
 from .usage import UsageError
 
 # What may define a name in ways that the text does not show.
@@ -60,7 +61,10 @@ def _near_file(path: Path) -> str:
 def _bound(file: Path) -> dict[str, bool] | None:
     """The names that a file may define, and whether each is a function or class; ``None`` if the text does not tell."""
     try:
-        tree = ast.parse(file.read_bytes())
+        data = file.read_bytes()
+        if len(data) > MOST_SOURCE:
+            return None
+        tree = ast.parse(data)
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None  # running it says what is wrong
     found: dict[str, bool] = {"__name__": False, "__file__": False, "__doc__": False}

@@ -10,6 +10,8 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u202
 _BEGINS = re.compile(r"^(\s*):(?=:)", re.MULTILINE)
 # Longer than what any framework says, and short enough for every pattern that is looked for in it.
 _MOST_WORDS = 100_000
+# Letters of a source that is searched. What is longer holds data written as code, and its tree would take gigabytes.
+MOST_SOURCE = 2 << 20
 _ANYWHERE = re.compile(r"##(?=\w*\[)")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ..flow import Spec
-from ..flow.text import words
+from ..flow.text import MOST_SOURCE, words
 from .framework import Framework
 from .locations import Place, Span, is_user_file
 
@@ -182,6 +182,8 @@ def scope_of(place: Place) -> ast.AST | None:
 @lru_cache(maxsize=8)
 def _scopes(text: str) -> tuple[ast.AST | None, list[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda]]:
     """The tree of a text and the functions in it."""
+    if len(text) > MOST_SOURCE:
+        return None, []
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):

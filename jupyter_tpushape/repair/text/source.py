@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from ...flow import CannotRebuild
+from ...flow.text import MOST_SOURCE
 from ...trace.locations import Span
 
 N = TypeVar("N", bound=ast.AST)
@@ -26,8 +27,10 @@ def parsed(text: str) -> ast.Module:
     """The tree of a source; several fixes change the same one.
 
     Raises:
-        NoPlace: where it is no Python.
+        NoPlace: where it is no Python, or too long to be searched.
     """
+    if len(text) > MOST_SOURCE:
+        raise NoPlace
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:
