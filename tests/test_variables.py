@@ -190,3 +190,19 @@ def test_a_batch_that_was_typed_with_the_magic_is_looked_for_in_no_cell(cells):
     report = traced(cells("keras"), notebook, "model ds.batch(12)", "v5e-8")
     fix = next(one for one in report.findings if one.serious).fixes[0]
     assert fix.verified and fix.proof == "live" and not fix.cell
+
+
+def test_a_magic_beside_the_change_stands_in_the_diff_as_it_was_typed(cells):
+    book = cells("keras")
+    made = (
+        "ds = tf.data.Dataset.from_tensor_slices((np.zeros((64, 4), 'float32'), np.zeros((64, 1), 'float32')))\n"
+        "if True:\n    %precision 3\n"
+        "ds = ds.batch(12)\n"
+        "%tpushape  model ds --tpu v5e-8 # as typed"
+    )
+    assert book.run(TABLE).success
+    assert book.run(made, cell_id="cell-1").success
+    fix = book.shell.user_ns["_tpushape_report"].findings[0].fixes[0]
+    assert fix.cell == "cell-1"
+    assert {"     %precision 3", "-ds = ds.batch(12)", " %tpushape  model ds --tpu v5e-8 # as typed"} <= set(fix.patch.split("\n"))
+    assert patched(made, fix.patch).endswith("\n%tpushape  model ds --tpu v5e-8 # as typed")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..files import read_text, write_text
-from ..trace.locations import MAGIC, location
+from ..trace.locations import MAGIC, location, typed
 from .rerun import origin
 from .text.source import NoPlace
 
@@ -36,7 +36,8 @@ def patch_of(texts: dict[str, str]) -> tuple[str, str, str]:
     label = where.file.rsplit("/", 1)[-1] if where.file else f"In[{where.execution}]"
     lines = difference(before, after, label)
     if not where.file:
-        lines = _without_magic(lines)
+        said = typed(where.execution)
+        lines = _without_magic([line[:1] + said.get(line[1:], line[1:]) for line in lines])
     return "\n".join(lines), where.file, where.cell
 
 

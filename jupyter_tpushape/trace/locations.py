@@ -19,6 +19,8 @@ from typing import Any
 
 from ..flow import Location
 
+# How IPython runs a line that is no Python.
+_CALLED = "get_ipython()."
 # Stands for the line with the cell magic in the source of a cell that is traced; IPython would take an empty one away.
 MAGIC = "# %%tpushape"
 HERE = str(Path(__file__).resolve().parent.parent) + os.sep
@@ -154,8 +156,9 @@ def location(where: tuple[str, int] | None, *, text: bool = True) -> Location | 
     filename, line = where
     text_of = filename
     filename = STANDS_FOR.get(filename, filename)
-    said = linecache.getline(text_of, line).strip()[:160] if text else ""
     cell, execution = _cell_of(filename)
+    said = linecache.getline(text_of, line).rstrip("\n") if text else ""
+    said = (typed(execution).get(said, said) if _CALLED in said else said).strip()[:160]
     shown = "" if execution or cell else filename
     return Location(shown, line, cell, execution, said)
 
@@ -168,6 +171,18 @@ def file_of(where: Location) -> str:
     shell = ipython.get_ipython() if ipython is not None else None
     names = getattr(getattr(shell, "compile", None), "_filename_map", {})
     return next((str(name) for name, execution in names.items() if execution == where.execution), "")
+
+
+def typed(execution: int) -> dict[str, str]:
+    """What was typed for each line of a cell that runs in other words, which are magics and system commands."""
+    ipython = sys.modules.get("IPython")
+    history = getattr(ipython.get_ipython() if ipython is not None else None, "history_manager", None)
+    if history is None or not 0 < execution < len(history.input_hist_parsed):
+        return {}
+    ran, written = (texts[execution].split("\n") for texts in (history.input_hist_parsed, history.input_hist_raw))
+    if len(ran) != len(written):
+        return {}
+    return {line: said for line, said in zip(ran, written, strict=True) if _CALLED in line and line != said}
 
 
 def _cell_of(filename: str) -> tuple[str, int]:
