@@ -1,4 +1,4 @@
-"""Films the story of the README in a real JupyterLab: a cell raises, the fix is read, put in, and the cell runs.
+"""Films the README's first code in a real JupyterLab: a cell raises, the fix is read, put in, and the cell runs.
 
 python docs/images/animate.py    needs Pillow, a Chromium and a built extension; writes story.gif beside this file
 """
@@ -11,22 +11,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+import readme
 from PIL import Image
 from playwright.sync_api import Page, expect, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.ui.server import FLAGS, Window, chromium, serve
 
-SETUP = "%load_ext jupyter_tpushape\nimport keras, numpy as np\nfrom keras import layers\n"
-SETUP += 'x, y = np.zeros((64, 28, 28, 1), "float32"), np.arange(64) % 10'
-BROKEN = """\
-model = keras.Sequential([
-    keras.Input((28, 28, 1)),
-    layers.Conv2D(32, 3, activation="relu"),
-    layers.LSTM(64),
-    layers.Dense(10, activation="softmax"),
-])
-model.compile("adam", "sparse_categorical_crossentropy")"""
 SIZE = {"width": 1180, "height": 760}
 WIDE = 900
 
@@ -44,8 +35,21 @@ class Film:
         self.frames.append((image.resize((WIDE, round(WIDE * image.height / image.width)), Image.Resampling.LANCZOS), ms))
 
     def write(self, path: Path) -> None:
-        flat = [frame.quantize(96, dither=Image.Dither.NONE) for frame, _ in self.frames]
+        flat = [flattened(frame) for frame, _ in self.frames]
         flat[0].save(path, save_all=True, append_images=flat[1:], duration=[ms for _, ms in self.frames], loop=0, optimize=True)
+
+
+def flattened(frame: Image.Image) -> Image.Image:
+    """A frame in few colors: those that cover most, and the bright ones of signs and lines, which cover little and say much."""
+    found = frame.getcolors(frame.width * frame.height) or []
+    kept: list[tuple[int, ...]] = []
+    for room, bright in ((140, 0), (240, 2)):
+        for _, color in sorted(((count * (1 + max(one) - min(one)) ** bright, one) for count, one in found), reverse=True):
+            if len(kept) < room and all(sum(abs(a - b) for a, b in zip(color, other, strict=True)) > 16 for other in kept):
+                kept.append(color)
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([part for color in kept for part in color])
+    return frame.quantize(palette=palette, dither=Image.Dither.NONE)
 
 
 def short_tracebacks(home: Path) -> Path:
@@ -63,7 +67,7 @@ def main() -> None:
         page.set_default_timeout(60_000)
         expect.set_options(timeout=60_000)
         window, film = Window(page, lab), Film(page)
-        window.open(lab.notebook("story.ipynb", SETUP, BROKEN, "%tpushape"))
+        window.open(lab.notebook("story.ipynb", *readme.cells("conv-lstm"), "%tpushape"))
         window.command("application:toggle-left-area")
         window.run_cell(0)
         expect(window.cell(0).locator(".jp-InputPrompt")).to_have_text("[1]:")

@@ -77,27 +77,6 @@ def make():
     return model
 """
 
-UNEVEN = f"""{DIGITS}
-
-def data():
-    ds = tf.data.Dataset.from_tensor_slices((x, y))
-    ds = ds.shuffle(256)
-    ds = ds.batch(12)
-    return ds.prefetch(2)
-
-
-def make():
-    model = keras.Sequential(
-        [
-            keras.Input((28, 28, 1)),
-            layers.Flatten(),
-            layers.Dense(10, activation="softmax"),
-        ]
-    )
-    model.compile("sgd", "sparse_categorical_crossentropy")
-    return model
-"""
-
 BERT = """
 import keras
 import numpy as np
@@ -151,7 +130,6 @@ def traced(text: str, folder: Path, **options: Any) -> Report:
     linecache.checkcache(str(path))
     program: dict[str, Any] = {"__name__": "train", "__file__": str(path)}
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), program)
-    keras.backend.clear_session()
     return tpushape.trace(program["make"], program["data"], **options)
 
 
@@ -193,7 +171,7 @@ PICTURES = {
     "conv-lstm-dark": Still(CONV_LSTM, {"color_scheme": "dark"}),
     "conv-lstm-phone": Still(CONV_LSTM, {"viewport": {"width": 360, "height": 800}}),
     "missing-flatten": Still(MISSING_FLATTEN),
-    "uneven-replicas": Still(UNEVEN),
+    "uneven-replicas": Still(README),
     "bert": Still(BERT, then=fit, options={"batch_size": 64}),
     "efficientnet-closed": Still(EFFICIENTNET, then=blocks),
     "fix-after": Still(MISSING_FLATTEN, then=after),
@@ -210,11 +188,11 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
         for name in wanted:
             still = PICTURES[name]
+            keras.backend.clear_session()
             if still.program not in reports:
-                reports[still.program] = (
-                    traced(still.program, folder, **still.options) if still.program else readme.shown(folder / "readme.json")[0]
-                )
-            path = reports[still.program].save(folder / "report.html")
+                reports[still.program] = traced(still.program, folder, **still.options) if still.program else readme.shown(name)[0]
+            report = reports.pop(README) if still.program == README else reports[still.program]
+            path = report.save(folder / "report.html")
             page = browser.new_page(**{"viewport": {"width": 1180, "height": 760}, **still.page})
             page.goto(path.as_uri())
             page.locator("svg.graph .node").first.wait_for()
@@ -225,7 +203,7 @@ def main() -> None:
             page.wait_for_timeout(500)
             page.screenshot(path=OUT / f"{name}.png")
             if still.program == README:
-                readme.keep(OUT / f"{name}.png", readme.drawn(reports[README]))
+                readme.keep(OUT / f"{name}.png", readme.drawn(report))
             page.close()
         browser.close()
 

@@ -1,6 +1,6 @@
-"""The README's first code, run as a notebook would, and what its picture says of itself.
+"""The README's code, run as a notebook would, and what its pictures say of themselves.
 
-A PNG keeps, in a text chunk, what was drawn: so a test can tell that the README's picture is still of the README's code.
+A PNG keeps, in a text chunk, what was drawn: so a test can tell that a picture of the README is still of the README's code.
 """
 
 from __future__ import annotations
@@ -23,27 +23,32 @@ README = Path(__file__).parents[2] / "README.md"
 KEY = b"tpushape"
 
 
-def cells(text: str) -> list[str]:
-    """The first Python code of the README, a cell for each paragraph."""
-    found = re.search(r"```python\n(.*?)```", text, re.DOTALL)
-    assert found, "the README has no Python code"
-    return found[1].strip().split("\n\n")
+def cells(picture: str) -> list[str]:
+    """The README's code that a picture is of: what stands above it since the last set-up, or the first code where there is none above."""
+    text = README.read_text(encoding="utf-8")
+    codes = list(re.finditer(r"(?ms)^(<!-- setup|```python)\n(.*?)^(?:-->|```)$", text))
+    above = [code for code in codes if code.end() < text.index(f"images/{picture}.png")]
+    begin = max((i for i, code in enumerate(above) if code[1] != "```python"), default=0)
+    return [cell for code in above[begin:] or codes[:1] for cell in code[2].strip().split("\n\n")]
 
 
-def shown(path: Path) -> tuple[Report, str]:
-    """What ``%tpushape`` draws after the README's cells, saved at a path on the way; and the line under the traceback."""
+def shown(picture: str) -> tuple[Report, str]:
+    """What ``%tpushape`` draws last in the cells of a picture, or after them; and the line under the traceback."""
+    found = cells(picture)
     InteractiveShell.clear_instance()
     shell = InteractiveShell.instance(colors="nocolor")
     said = io.StringIO()
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
-            for cell in [*cells(README.read_text(encoding="utf-8")), f"%tpushape --save {path}"]:
+            shell.run_cell("%load_ext jupyter_tpushape", silent=True)
+            for cell in found if "%tpushape" in found[-1] else [*found, "%tpushape"]:
                 shell.run_cell(cell, store_history=True)
+        report: Report = shell.user_ns["_tpushape_report"]
     finally:
         tpushape.unload_ipython_extension(shell)
         InteractiveShell.clear_instance()
     line = next((line for line in said.getvalue().splitlines() if line.startswith("tpushape ▸")), "")
-    return Report.from_json(path.read_text(encoding="utf-8")), line
+    return report, line
 
 
 def drawn(report: Report) -> dict[str, Any]:

@@ -116,7 +116,6 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
     ),
     about ? h("p", { class: "about", title: report.about?.when }, about) : null,
     h("div", { class: "chips" }, ...chips.map((words) => (words ? h("span", { class: "chip" }, words) : null))),
-    h("span", { class: "grow" }),
     h(
       "div",
       { class: "seek" },

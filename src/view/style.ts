@@ -204,9 +204,9 @@ export const STYLE = `
 .verdict{font-size:14px;font-weight:700;display:flex;gap:7px;align-items:baseline;margin:0}
 .verdict:not(.two) .sign,.verdict:not(.ok,.two) .much{color:var(--wrong-text)}.verdict.ok .sign{color:var(--good-text)}
 .chip{border:1px solid var(--line);border-radius:11px;padding:1px 9px;font-size:12px;color:var(--muted);white-space:nowrap}
-.grow{flex:1 1 0}.seek{display:flex;gap:14px;align-items:center}
-.search{position:relative;display:flex;align-items:center}
-.search input{font:inherit;font-size:12px;color:var(--fg);background:var(--bg);border:1px solid var(--strong);border-radius:6px;padding:4px 8px;width:190px}
+.seek{display:flex;gap:14px;align-items:center;flex:1 1 200px;justify-content:flex-end}
+.search{display:flex;align-items:center;min-width:0}
+.search input{font:inherit;font-size:12px;color:var(--fg);background:var(--bg);border:1px solid var(--strong);border-radius:6px;padding:4px 8px;width:190px;min-width:60px}
 .search .hits{font-size:12px;color:var(--muted);padding-left:6px;white-space:nowrap}
 button,summary{font:inherit;font-size:12px;cursor:pointer}
 .tps button{color:var(--fg);background:var(--bg);border:1px solid var(--strong);border-radius:6px;padding:3px 10px}
@@ -214,7 +214,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .tps button.primary{background:var(--blue);border-color:var(--blue);color:var(--on-accent);font-weight:600}
 .tps :focus-visible{outline:2px solid var(--blue);outline-offset:2px}
 .tps button:disabled{opacity:.55;cursor:default}
-.menu{position:relative}.menu>ul{position:absolute;right:0;top:calc(100% + 4px);z-index:9;background:var(--bg);border:1px solid var(--strong);border-radius:8px;padding:4px;list-style:none;min-width:200px;box-shadow:0 6px 22px #0003}
+.menu{position:relative;flex:none}.menu>ul{position:absolute;right:0;top:calc(100% + 4px);z-index:9;background:var(--bg);border:1px solid var(--strong);border-radius:8px;padding:4px;list-style:none;min-width:200px;box-shadow:0 6px 22px #0003}
 .menu li button{width:100%;text-align:left;border:0;padding:6px 8px}
 .body{flex:1 1 auto;display:flex;min-height:0}
 .canvas{position:relative;flex:1 1 0;min-width:0;overflow:hidden;display:flex;flex-direction:column}
@@ -316,10 +316,10 @@ th{color:var(--muted);font-weight:600;white-space:nowrap}tr.odd td{color:var(--w
 .narrow .graph{touch-action:pan-y}
 .narrow .side{order:7;flex:0 0 auto;max-width:none;border-left:0;border-top:1px solid var(--line)}
 .narrow .tabs{flex-wrap:wrap;padding:6px 4px 0}.tps.narrow .tabs button{padding:4px 5px 6px;font-size:12px}.narrow .pane{overflow:visible;padding:12px}
-.narrow .chips{order:8;padding:4px 12px}.narrow .seek{order:9;padding:4px 12px 14px;gap:8px}.narrow .head>.grow{display:none}
+.narrow .chips{order:8;padding:4px 12px}.narrow .seek{order:9;padding:4px 12px 14px;gap:8px}
 .narrow .diff,.narrow .message{max-height:none}.narrow .lead .card{display:flex;flex-direction:column}.narrow .lead .diff{order:1;margin-bottom:0}
 .narrow .chip{font-size:11px;padding:1px 7px}
-.narrow .search{flex:1 1 120px}.narrow .search input{width:100%;min-width:60px}
+.narrow .search{flex:1 1 120px}.narrow .search input{width:100%}
 .narrow .legend[open]{bottom:52px;max-height:calc(100% - 60px)}
 .narrow .map{display:none}.narrow .tools{position:static;flex-direction:row;justify-content:flex-end;padding:6px;gap:2px;border-top:1px solid var(--line)}.tps.narrow .tools button{width:26px}.narrow .legend{left:4px;bottom:6px}.narrow .legend summary{padding:3px 5px}
 @media print{.tools,.map,.search,.menu{display:none}}
