@@ -185,6 +185,23 @@ def paired(error: BaseException) -> bool:
     return False
 
 
+def scanned(error: BaseException | None) -> tuple[Shape, tuple[str, int]] | None:
+    """The shape of what a loop steps through whose body raised, and the user's line that starts the loop."""
+    found, seen = None, set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        line, trace = None, error.__traceback__
+        while trace is not None:
+            code, xs = trace.tb_frame.f_code, trace.tb_frame.f_locals.get("xs")
+            if is_user_file(code.co_filename):
+                line = (code.co_filename, trace.tb_lineno)
+            elif xs is not None and code.co_name == "scan" and line is not None and hasattr(xs, "shape"):
+                found = tuple(n if isinstance(n, int) else None for n in xs.shape), line
+            trace = trace.tb_next
+        error = error.__cause__ or error.__context__
+    return found
+
+
 def breaking_layer(adapter: Framework, error: BaseException) -> Who | None:
     """The innermost layer whose code was running when an error was raised."""
     found, trace = None, error.__traceback__

@@ -29,7 +29,7 @@ from ..trace.remainder import not_reached
 from ..trace.run import run
 from ..trace.signature import refused_call
 from .breaks import anew, assemble_broken, data_failed, entry_failed, given_to, with_growth
-from .broken_lines import first_row, paired, unpacked
+from .broken_lines import first_row, paired, scanned, unpacked
 from .compiled import compiled
 from .evidence import Evidence
 from .fronts import front, place_of
@@ -51,6 +51,7 @@ def examine(program: Program) -> Examined:
             failed = seen.recorder.failed if seen.recorder is not None else None
             made = failed.called if failed is not None and isinstance(failed.called, Place) else None
             seen.evidence.raised = raised_at(error, adapter) or (raised_by(made) if made is not None else None)
+            seen.evidence.facts["scanned"] = scanned(error)
             seen.evidence.facts["unpacked"] = unpacked(adapter, error)
             seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
         # A changed text runs under a name of its own, and lines are counted in it.
@@ -250,11 +251,12 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
         return facts
     compiled = adapter.compiled(model)
     facts["compiled"] = compiled
+    facts["listed"] = adapter.listed_losses(model) if compiled else None
     facts["compares"] = compiled and adapter.has_loss(model)
     facts["overrides"] = [name for name in ("train_step", "compute_loss", "call") if adapter.overrides(model, name)]
     if "train_step" in facts["overrides"]:
         facts["own_step"] = location(_defined(type(model).train_step))
-        facts["step_parts"] = traced.parts
+        facts["step_parts"], facts["misplaced"] = traced.parts, seen.recorder.misplaced
         facts["exchanged"] = location(seen.recorder.exchanged) if seen.recorder.exchanged is not None else None
         bare = (
             seen.sample is not None

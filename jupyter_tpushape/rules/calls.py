@@ -9,7 +9,7 @@ from ..examine.evidence import Evidence
 from ..flow import Finding, Node, Who
 from ..trace.signature import Refused
 from .examples import sequential
-from .facts.calls import Constant, MadeAnew, MetricInCall, NotCalled, VectorLoss
+from .facts.calls import Constant, MadeAnew, MetricInCall, NotCalled, ReadOutside, VectorLoss
 from .registry import check, rule
 
 MADE = rule(
@@ -131,8 +131,10 @@ def vector_loss(evidence: Evidence) -> Iterator[Finding]:
 @check(order=36, backend="jax")
 def metric_in_call(evidence: Evidence) -> Iterator[Finding]:
     """Metrics that a call asks for their state."""
+    stepped = "train_step" in evidence.facts.get("overrides", ())
     for name, location in list(evidence.facts.get("measured") or ())[:1]:
-        yield Finding.of(METERED.id, "error", MetricInCall(name), (), location=location)
+        rule, fact = ("step-without-state", ReadOutside(name)) if stepped else (METERED.id, MetricInCall(name))
+        yield Finding.of(rule, "error", fact, (), location=location)
 
 
 @check(order=62, backend="jax")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..examine.compiled import Compiled, Told
 from ..examine.evidence import Evidence
-from ..flow import Fact, KeyPath, Node, Shape, Spec
+from ..flow import Fact, Finding, KeyPath, Node, Shape, Spec
 from .facts.compiled import MetricReads, NamelessOutputs, UnknownOutputs, What, WrongNumber
-from .registry import rule
+from .registry import check, rule
 
 _TWO = """
 def build():
@@ -50,6 +52,15 @@ def outputs_apart(evidence: Evidence) -> Fact | None:
         if fact is not None:
             return fact
     return None
+
+
+@check(order=47)
+def fewer_losses(evidence: Evidence) -> Iterator[Finding]:
+    """Outputs behind the end of a list of losses, which are never trained."""
+    given, count = evidence.facts.get("listed"), len(evidence.outputs)
+    if given is not None and evidence.failure is None and 0 < given < count == len(evidence.y):
+        names = tuple(node.name for node in evidence.flow.nodes if node.kind == "output")
+        yield Finding.of(OUTPUTS.id, "silent", WrongNumber("loss", given, names, untrained=True))
 
 
 def _apart(what: What, given: Told, outputs: tuple[str, ...], count: int) -> Fact | None:

@@ -220,7 +220,8 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         kind = kind_of(loss) if loss.kind == "loss" else "metric"
         integer = labels.spec.dtype.startswith(("int", "uint"))
         classes = integer or any(kind_of(one) == "sparse" for one in evidence.losses())
-        reads = metric_reads(loss, y, p, classes)
+        # What a metric of the program's own computes is told by its line.
+        reads = metric_reads(loss, y, p, classes) if node.kind != "op" else None
         if reads is not None:
             return METRIC_LABELS.id, reads, ()
         for explain in (_folded, _last_only, _surplus, _encoding, _units):
@@ -233,8 +234,11 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         sized = _grid(evidence, node, loss, y, p, predictions)
         if sized is not None:
             return sized
-        if len(y) != len(p) and not (
-            kind == "custom" and not (y == p[:-1] and p[-1] == 1) and (y == p[:-1] or not as_they_are(evidence, node, y, p))
+        own = loss.kind == "metric" and node.kind == "op"
+        if (
+            len(y) != len(p)
+            and not own
+            and not (kind == "custom" and not (y == p[:-1] and p[-1] == 1) and (y == p[:-1] or not as_they_are(evidence, node, y, p)))
         ):
             folded = folder(evidence, y, p, predictions)
             twice = y[:-1] == p and encoded_twice(evidence, evidence.carried(labels))

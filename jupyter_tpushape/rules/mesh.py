@@ -31,7 +31,7 @@ from .facts.mesh import (
     ValueAsked,
     VariableGiven,
 )
-from .facts.transforms import StepReturns
+from .facts.transforms import GROUPS, StateMisplaced, StepReturns
 from .registry import check, rule
 from .tpu_batch import split_nodes
 from .tpu_types import TEXT_LAYERS
@@ -244,6 +244,8 @@ def told(evidence: Evidence) -> Finding | None:
     parts = evidence.facts.get("step_parts", 4)
     if evidence.failure is None and parts != 4:
         return Finding.of(STEP.id, "error", StepReturns(None if parts < 0 else parts), location=own)
+    if evidence.failure is None and (group := evidence.facts.get("misplaced")) is not None:
+        return Finding.of(STEP.id, "error", StateMisplaced(GROUPS[group]), location=own)
     return None
 
 

@@ -9,7 +9,7 @@ from ..examine.heard import HeardUnequal, hear
 from ..examine.heard_contracts import HeardNoAxis, HeardUneven
 from ..flow import Edge, Node, Shape, show_shape
 from ..graph import Axis, axes, written
-from .facts.reasons import Column, LacksAxis, Lengths, NoAxis, OneSample, PerClass, Reason, Uneven, WholeOnly, WrittenRows
+from .facts.reasons import Column, LacksAxis, Lengths, NoAxis, OneSample, PerClass, Reason, ScanRows, Uneven, WholeOnly, WrittenRows
 from .upstream import ancestors, cause_of_axes, maker_of
 from .words import SLICES, placed
 
@@ -26,6 +26,11 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     axis = hear(node.failure, HeardNoAxis)
     if axis is not None and operands and len(operands[0].spec.shape or ()) == axis.rank:
         return NoAxis(axis.axis, operands[0].spec.shape or ())
+    over = evidence.facts.get("scanned")
+    if over is not None and len(over[0]) > 2 and any(one.spec.shape == over[0][1:] for one in operands):
+        return ScanRows(over[0])
+    if node.op.startswith("Assign"):
+        return None
     single = one_sample(node, [one.spec.shape or () for one in operands])
     if single is not None:
         return OneSample(*single)

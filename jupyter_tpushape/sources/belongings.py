@@ -154,7 +154,18 @@ def _part(one: Any) -> Iterator[tuple[Any, int]]:
         yield type(one), _OWN
     elif isinstance(getattr(one, "__dict__", None), dict):
         # Functions of the user's in a layer of Keras: an activation, an initializer.
-        yield from ((value, _OWN) for value in list(vars(one).values()) if isinstance(value, types.FunctionType))
+        yield from ((value, _OWN) for value in list(vars(one).values()) if isinstance(value, types.FunctionType) and not _of(one, value))
+
+
+def _of(one: Any, function: types.FunctionType) -> bool:
+    """Whether a function leads to the object alone that has it, or to nothing: each layer of Keras wraps methods of its own in one."""
+    if function.__kwdefaults__ or is_users(function.__code__.co_filename):
+        return False
+    try:
+        held = [*(cell.cell_contents for cell in function.__closure__ or ()), *(function.__defaults__ or ())]
+    except ValueError:
+        return False
+    return all(value is one or isinstance(value, _STILL) or getattr(value, "__self__", None) is one for value in held)
 
 
 def _metrics(model: Any) -> Iterator[Any]:

@@ -295,6 +295,10 @@ class Framework(ABC):
     def has_loss(self, model: Any) -> bool:
         """Whether ``compile`` was given a loss."""
 
+    def listed_losses(self, model: Any) -> int | None:
+        """How many losses ``compile`` was given in a list; ``None`` for other forms, or where a list of another length is refused."""
+        return None
+
     @abstractmethod
     def compile_loss(self, loss: Any, model: Any) -> Any:
         """A loss as ``compile`` would take it, as a callable of labels, predictions and weights."""

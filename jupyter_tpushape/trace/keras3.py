@@ -213,10 +213,20 @@ class Keras3(Framework):
         """Runs the model's own step as ``fit`` does on JAX: with its variables' values and a batch."""
         groups = (model.trainable_variables, model.non_trainable_variables, model.optimizer.variables, model.metrics_variables)
         state = tuple([self.backend.read(variable) for variable in group] for group in groups)
+        recorder = active()
+        if recorder is not None:
+            recorder.metered = {id(one): str(one.path) for group in groups for one in group}
         with _asked_of(model.optimizer, {id(one) for one in state[0]}):
             returned = model.train_step(state, batch)
+        if recorder is not None:
+            recorder.metered = {}
         pair = isinstance(returned, (tuple, list)) and len(returned) == 2
-        return len(returned[1]) if pair and isinstance(returned[1], (tuple, list)) else None
+        parts = returned[1] if pair and isinstance(returned[1], (tuple, list)) else None
+        if recorder is not None and parts is not None and len(parts) == len(state):
+            shapes = [[[getattr(one, "shape", None) for one in group] for group in groups] for groups in (state, map(list, parts))]
+            # A step may leave metrics out; every other group has to come back as it went in.
+            recorder.misplaced = next((i for i, (old, new) in enumerate(zip(*shapes, strict=True)) if i < 3 and old != new), None)
+        return len(parts) if parts is not None else None
 
     def compute_loss(self, model: Any, x: Any, y: Any, y_pred: Any, weight: Any) -> Any:
         return model._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=weight, training=True)
@@ -237,6 +247,11 @@ class Keras3(Framework):
 
     def has_loss(self, model: Any) -> bool:
         return getattr(model, "_compile_loss", None) is not None
+
+    def listed_losses(self, model: Any) -> int | None:
+        """Keras 3 goes through the list, and leaves the outputs behind its end without a loss."""
+        held = getattr(getattr(model, "_compile_loss", None), "_user_loss", None)
+        return len(held) if isinstance(held, (list, tuple)) else None
 
     def compile_loss(self, loss: Any, model: Any) -> Any:
         from keras.src.trainers.compile_utils import CompileLoss

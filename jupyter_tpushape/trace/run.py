@@ -320,6 +320,7 @@ def _watched(adapter: Framework, recorder: Recorder, metric: Any, original: Any)
         try:
             result = original(metric, y_true, y_pred, sample_weight=sample_weight, **kwargs)
         except BaseException as error:
+            adapter.backend.explain(recorder, adapter, error)
             recorder.fail(call, error)
             raise
         recorder.leave(adapter, call, [])

@@ -9,7 +9,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, elements, show_shape
 from ...rules.facts.contracts import SymbolicQuestion
 from ...rules.facts.layers import OperationRaised, WrongCount
-from ...rules.facts.mesh import FirstRow, ValueAsked, VariableGiven
+from ...rules.facts.mesh import FirstRow, GradientsSwapped, ValueAsked, VariableGiven
 from ...rules.facts.reasons import NoAxis
 from ...rules.reasons import one_sample
 from ..edits.expression import IT, MODULE
@@ -185,7 +185,13 @@ def gradients_in_order(evidence: Evidence, finding: Finding) -> Made:
     for line in lines_at(evidence, finding.location):
         call = line.node
         if isinstance(call, ast.Call) and called(call) == "stateless_apply" and len(call.args) == 3:
-            _, grads, weights = call.args
+            first, grads, weights = call.args
+            if not isinstance(finding.fact, GradientsSwapped):
+                yield (
+                    f"Swap {short(first)} and {short(grads)} at {line.at}",
+                    [line.edit(first, ast.unparse(grads)).value, line.edit(grads, ast.unparse(first)).value],
+                    "The optimizer's variables come first.",
+                )
             yield (
                 f"Swap {short(grads)} and {short(weights)} at {line.at}",
                 [line.edit(grads, ast.unparse(weights)).value, line.edit(weights, ast.unparse(grads)).value],

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.calls import Constant
+from ...rules.facts.layers import OperationRaised
 from ...rules.facts.mixing import BatchLost, Interleaved
-from ...rules.facts.transforms import BranchesApart, StatefulPair
+from ...rules.facts.reasons import ScanRows
+from ...rules.facts.transforms import BranchesApart, StatefulPair, StateMisplaced
 from ...rules.mixing import heads_apart
-from ..edits import Seeded
+from ...trace.locations import location
+from ..edits import Seeded, Statement
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made
@@ -136,3 +140,65 @@ def seeded_anew(evidence: Evidence, finding: Finding) -> Made:
                 [Seeded(line.raised.function, line.raised.file, span_of(call)).value],
                 "Its state is a variable, so every step draws new values.",
             )
+
+
+def state_in_order(evidence: Evidence, finding: Finding) -> Made:
+    """The groups of a step's state in the order in which they were taken apart."""
+    for line in lines_at(evidence, finding.location)[:1] if isinstance(finding.fact, StateMisplaced) else []:
+        scope = next((item for item in nodes(line.source.tree, ast.FunctionDef) if item.lineno == line.raised.line), line.scope)
+        taken: list[list[str]] = [
+            [ast.unparse(item) for item in target.elts]
+            for statement in nodes(scope, ast.Assign)
+            for target in statement.targets
+            if isinstance(target, ast.Tuple) and len(target.elts) == 4
+        ]
+        for held in nodes(scope, ast.Tuple):
+            names = [ast.unparse(item) for item in held.elts]
+            if isinstance(held.ctx, ast.Load) and taken and names != taken[0] and sorted(names) == sorted(taken[0]):
+                yield (
+                    f"Return the state in the order in which it is unpacked, at line {held.lineno}",
+                    [line.edit(held, f"({', '.join(taken[0])})").value],
+                    "fit expects the same order.",
+                )
+
+
+def steps_first(evidence: Evidence, finding: Finding) -> Made:
+    """Steps before heads for a function that attends along axis 1, and its result as it was."""
+    fact, node = finding.fact, evidence.failed
+    if not isinstance(fact, OperationRaised) or node is None or node.op != "DotProductAttention":
+        return
+    for line in lines_of(evidence):
+        call = line.node
+        if isinstance(call, ast.Call) and len(call.args) == 3 and all(len(one.spec.shape or ()) == 4 for one in evidence.given[:3]):
+            turned = [f"{MODULE}.transpose({ast.unparse(item)}, (0, 2, 1, 3))" for item in call.args]
+            words = [f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords]
+            new = f"{MODULE}.transpose({ast.unparse(call.func)}({', '.join([*turned, *words])}), (0, 2, 1, 3))"
+            yield (
+                f"Pass (batch, steps, heads, features) at {line.at}: transpose steps and heads",
+                [line.edit(call, new, line.module()).value],
+                "The function attends along axis 1.",
+            )
+
+
+def scanned_steps(evidence: Evidence, finding: Finding) -> Made:
+    """Steps before the batch for a loop, and its result as it was."""
+    over = evidence.facts.get("scanned")
+    if not isinstance(finding.fact, OperationRaised) or not isinstance(finding.fact.reason, ScanRows) or over is None:
+        return
+    for line in lines_at(evidence, location(over[1])):
+        call = line.node
+        if not isinstance(call, ast.Call) or called(call) != "scan" or not isinstance(call.func, ast.Attribute):
+            continue
+        given = line.keyword("xs") or next(iter(call.args[2:3]), None)
+        module = ast.unparse(call.func.value).replace("jax.lax", "jnp")
+        if given is None:
+            continue
+        edits = [line.edit(given, f"{module}.swapaxes({IT}, 0, 1)").value]
+        for body in (getattr(item, "body", []) for item in ast.walk(line.source.tree)):
+            for statement, then in itertools.pairwise(body) if isinstance(body, list) else ():
+                held = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is call else None
+                result = held.elts[1] if isinstance(held, ast.Tuple) and len(held.elts) == 2 else None
+                if isinstance(result, ast.Name) and result.id != "_":
+                    text = f"{result.id} = {module}.swapaxes({result.id}, 0, 1)"
+                    edits.append(Statement("model", line.raised.file, span_of(then), text).value)
+        yield f"Swap batch and steps around scan at line {call.lineno}", edits, "scan steps through the first axis."

@@ -53,6 +53,24 @@ class MetricInCall(Fact, frozen=True):
         return Side("an update in compute_metrics"), Side("an update in call")
 
 
+class ReadOutside(Fact, frozen=True):
+    """A training step of the model's own reads or updates the variable ``path``, whose value is in the state that it was given."""
+
+    path: str
+
+    def message(self) -> str:
+        return f"train_step uses the variable {self.path} directly, but on JAX its value is only in the state that fit passes."
+
+    def why(self) -> str:
+        return (
+            "fit raises TypeError: 'NoneType' object is not callable. Use stateless_call, stateless_compute_loss and a metric's stateless_update_state. "
+            "compute_loss reads the weights too if a layer has a regularizer."
+        )
+
+    def sides(self) -> Sides:
+        return Side("values from the state"), Side(self.path)
+
+
 class Constant(Fact, frozen=True):
     """Random numbers of ``shape``, one row per sample, that depend on nothing that a step changes."""
 
@@ -168,7 +186,7 @@ class VectorLoss(Fact, frozen=True):
     def why(self) -> str:
         return (
             "The total loss becomes a vector, and its gradient is the sum over the batch. The sum grows with the batch size and outweighs the mean of "
-            "the compiled loss. Use add_loss(tf.reduce_mean(loss))."
+            "the compiled loss. Pass the mean over the samples to add_loss."
         )
 
     def sides(self) -> Sides:

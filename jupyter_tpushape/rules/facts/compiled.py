@@ -59,11 +59,12 @@ class NamelessOutputs(Fact, frozen=True):
 
 
 class WrongNumber(Fact, frozen=True):
-    """``given`` losses, metrics, labels or weights in a list, for the outputs ``outputs``."""
+    """``given`` losses, metrics, labels or weights in a list, for the outputs ``outputs``; ``untrained``: the other outputs are left out."""
 
     what: What
     given: int
     outputs: tuple[str, ...]
+    untrained: bool = False
 
     def message(self) -> str:
         have = count(len(self.outputs), "output")
@@ -74,6 +75,8 @@ class WrongNumber(Fact, frozen=True):
     def why(self) -> str:
         if self.what == "metrics":
             return "With several outputs, pass one entry per output, [['mae'], ['accuracy']], or a dict keyed by output name."
+        if self.untrained:
+            return f"Keras matches them in order, so nothing trains {listed(self.outputs[self.given :])}. Pass one loss for each output, or None on purpose."
         return "Keras matches a list with the outputs in order, and a dict by output name."
 
     def sides(self) -> Sides:

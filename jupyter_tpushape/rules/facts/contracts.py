@@ -77,7 +77,7 @@ class StateRows(Fact, frozen=True):
         return f"The initial state of {named(self.layer)} is for {count(self.given, 'sample')}, but its input has {self.rows}."
 
     def why(self) -> str:
-        return f"The state has a hard-coded batch size of {self.given}. Take it from the input: tf.zeros((tf.shape(x)[0], units))."
+        return f"The state has a hard-coded batch size of {self.given}. Take the number of rows from the input instead."
 
     def sides(self) -> Sides:
         return Side(count(self.rows, "sample")), Side(count(self.given, "sample"))
@@ -399,14 +399,14 @@ class DtypesApart(Fact, frozen=True):
             low = next(iter(both & {"float16", "bfloat16"}))
             return (
                 f"Under a mixed precision policy (or dtype={low!r}) layers receive {low} tensors, but constants in the code are "
-                f"float32. Cast them to the tensor's dtype: tf.cast(value, x.dtype)."
+                f"float32. Cast them to the tensor's dtype: cast(value, x.dtype)."
             )
         if "float64" in both:
-            return "NumPy creates float64 by default, but Keras computes in float32. Set dtype='float32', or use tf.cast(value, x.dtype)."
+            return "NumPy creates float64 by default, but Keras computes in float32. Set dtype='float32', or use cast(value, x.dtype)."
         if any(name.startswith(("int", "uint")) for name in both) and any(name.startswith("float") for name in both):
-            whose = " For labels: tf.cast(y_true, y_pred.dtype)." if self.labels else ""
-            return f"Integers (ids, ranges, shapes, labels) must be cast to float: tf.cast(value, x.dtype).{whose}"
-        return "Cast both to one dtype: tf.cast(value, x.dtype)."
+            whose = " For labels: cast(y_true, y_pred.dtype)." if self.labels else ""
+            return f"Integers (ids, ranges, shapes, labels) must be cast to float: cast(value, x.dtype).{whose}"
+        return "Cast both to one dtype: cast(value, x.dtype)."
 
     def sides(self) -> Sides:
         return Side(self.first), Side(self.second)
@@ -428,9 +428,9 @@ class DtypeRefused(Fact, frozen=True):
         if self.came:
             return (
                 f"The labels are {self.came} in the data. Keras 3 casts them to {self.dtype} before it calls a custom Loss. Cast them "
-                f"back inside: tf.cast(y_true, '{self.allowed[0]}')."
+                f"back inside: cast(y_true, '{self.allowed[0]}')."
             )
-        return f"Cast it there: tf.cast(value, '{self.allowed[0]}')."
+        return f"Cast it there: cast(value, '{self.allowed[0]}')."
 
     def sides(self) -> Sides:
         return Side(", ".join(self.allowed)), Side(self.dtype)

@@ -273,7 +273,7 @@ class WrongMask(Fact, frozen=True):
         mask, (batch, target, source) = self.shape or (), self.wanted
         says = "For each query step (target), the mask marks the value steps (source) that it may attend to."
         if len(mask) == 2 and mask[-1] == source and mask[0] in (batch, None):
-            return f"{says} A padding mask (batch, source) applies to all query steps: pass mask[:, tf.newaxis, :]."
+            return f"{says} A padding mask (batch, source) applies to all query steps: pass mask[:, None, :]."
         if len(mask) > 3 and mask[-1] == source and set(mask[1:-1]) == {1}:
             return f"{says} The layer adds the axis of the heads itself: pass (batch, 1, source)."
         if mask[-1:] == (target,) and target != source:

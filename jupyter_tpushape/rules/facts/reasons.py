@@ -50,7 +50,16 @@ class WrittenRows(Reason, frozen=True):
 
     def words(self) -> str:
         has = f"this batch has {self.rows}" if self.rows is not None else "a batch may have any number"
-        return f"One operand was created for {self.number} rows, but {has}. Take the number of rows from the tensor: tf.shape(x)[0]."
+        return f"One operand was created for {self.number} rows, but {has}. Take the number of rows from the tensor instead."
+
+
+class ScanRows(Reason, frozen=True):
+    """A loop steps through the batch axis of ``shape``."""
+
+    shape: Shape
+
+    def words(self) -> str:
+        return f"scan steps through the first axis of {show_shape(self.shape)}, which is the batch. Swap batch and steps before scan, and swap them back in its result."
 
 
 class PerClass(Reason, frozen=True):
@@ -109,7 +118,7 @@ class LacksAxis(Reason, frozen=True):
                 f"result per position instead of one per sample. Add Flatten before the first Dense."
             )
         if self.product:
-            add = f"A matrix product requires a column: tf.expand_dims(x, -1) has shape {show_shape((*self.short, 1))}."
+            add = f"A matrix product requires a column: expand_dims(x, -1) has shape {show_shape((*self.short, 1))}."
         else:
             lacks = len(self.long) - len(self.short)
             axes = "an axis" if lacks == 1 else f"{lacks} axes"

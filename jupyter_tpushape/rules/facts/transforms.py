@@ -173,6 +173,27 @@ class StatefulPair(Fact, frozen=True):
         return Side("y_pred"), Side("(y_pred, non_trainable_variables)")
 
 
+GROUPS = ("trainable", "non-trainable", "optimizer")
+
+
+class StateMisplaced(Fact, frozen=True):
+    """A ``train_step`` returns tensors of other shapes in place of one ``group`` of its state."""
+
+    group: str
+
+    def message(self) -> str:
+        return f"train_step returns other tensors in place of the {self.group} variables: their number or shapes differ."
+
+    def why(self) -> str:
+        return (
+            "fit writes them into the variables and passes them to the next step. Return the groups in the order in which the step receives them: "
+            "trainable, non-trainable, optimizer, metrics."
+        )
+
+    def sides(self) -> Sides:
+        return Side(f"the {self.group} variables"), Side("other tensors")
+
+
 class StepReturns(Fact, frozen=True):
     """A ``train_step`` does not return a pair of logs and state, or returns a state of ``parts`` groups of variables."""
 
