@@ -106,7 +106,7 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
   ];
   const about = aboutWords(report);
   const element = h(
-    "header",
+    "div",
     { class: "head" },
     h(
       "h1",

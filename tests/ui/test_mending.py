@@ -68,6 +68,8 @@ def test_two_clicks_from_the_hint_mend_the_cell(window: Window, lab: Lab) -> Non
         right = panel.evaluate("(node) => node.getBoundingClientRect().right")
         label = panel.locator(".label.wrong").bounding_box()
         assert label and label["x"] + label["width"] <= right, "wants and gets beside the edge are whole"
+        legend, tool = panel.locator(".legend").bounding_box(), panel.locator(".tools button").first.bounding_box()
+        assert legend and tool and legend["x"] + legend["width"] <= tool["x"] + 1, "the legend covers no button"
 
 
 def test_a_mended_cell_that_raises_says_so_and_the_fix_can_be_taken_back(window: Window, lab: Lab) -> None:

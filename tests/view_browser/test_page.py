@@ -84,6 +84,50 @@ def test_axe_finds_nothing(page_of: Open, flows: ModuleType, axe: str, name: str
             assert [(one["id"], one["nodes"][0]["target"], one["nodes"][0]["failureSummary"]) for one in found["violations"]] == []
 
 
+def test_axe_finds_nothing_in_what_opens(page_of: Open, flows: ModuleType, axe: str) -> None:
+    """Menu, keys, legend and measures, a search and its part alone, a fix shown, everything open, afar, from left to right, an old report."""
+    page = page_of(flows.missing_flatten(), strict=False)
+    page.add_script_tag(content=axe)
+
+    def clean(state: str) -> None:
+        found = page.evaluate(
+            "(rules) => axe.run(document, {runOnly: rules})", ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]
+        )
+        assert [(state, one["id"], one["nodes"][0]["target"]) for one in found["violations"]] == []
+
+    for width in (1280, 360):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.get_by_role("button", name="export").click()
+        expect(page.get_by_role("menu")).to_be_visible()
+        clean("menu")
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Keys").click()
+        expect(page.locator(".keys")).to_be_visible()
+        clean("keys")
+        page.get_by_role("button", name="Keys").click()
+        page.locator(".legend").evaluate("(node) => { node.open = true; }")
+        for measure in page.locator(".legend option").evaluate_all("(all) => all.map((one) => one.value)"):
+            page.locator(".legend select").select_option(measure)
+            clean(f"colored by {measure}")
+        page.locator(".legend").evaluate("(node) => { node.open = false; }")
+        page.get_by_role("searchbox").fill("conv")
+        clean("search")
+        page.get_by_role("button", name="Only matches").click()
+        clean("matches alone")
+        page.locator(".banner").get_by_role("button").first.click()
+        page.get_by_role("tab", name="Findings").click()
+        page.get_by_role("button", name="Before / after").first.click()
+        clean("after the fix")
+        page.get_by_role("button", name="Before / after").first.click()
+        page.get_by_role("button", name="Expand everything").click()
+        page.get_by_role("button", name="Left to right").click()
+        clean("from left to right")
+        for _ in range(12):
+            page.get_by_role("button", name="Zoom out").click()
+        clean("afar")
+        page.get_by_role("button", name="Left to right").click()
+
+
 def test_two_programs_stand_in_one_picture_with_signs_and_a_list(page_of: Open, flows: ModuleType) -> None:
     page = page_of(flows.compared())
     expect(page.get_by_role("heading", level=1)).to_contain_text("added")
