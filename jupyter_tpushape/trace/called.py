@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..flow import Spec
+from .config import of_the_user
 from .framework import Framework, GraphNode
 from .patience import ENDS, limited
 from .recorder import Recorder, recording
 from .restore import left_as_found
 
-_OWN = ("keras.", "tf_keras.", "tensorflow.", "builtins", "numpy", "jax.")
 _MOST = 4096
 # Calls that went well, by class, configuration and specs. A function of the user's own is never among them.
 _WENT_WELL: set[Any] = set()
@@ -48,14 +48,6 @@ def check_of(node: GraphNode, given: list[Spec], gives: list[Spec]) -> Check | N
     if plain and not own and getattr(layer, "input_spec", None) is not None:
         return None
     return Check(node, given, gives, own)
-
-
-def of_the_user(value: Any) -> bool:
-    """Whether a layer's attribute is a function, or an object that can be called, of the user's own."""
-    if not callable(value) or isinstance(value, type):
-        return False
-    module = getattr(value, "__module__", None) or type(value).__module__ or ""
-    return not str(module).startswith(_OWN)
 
 
 def hold(adapter: Framework, checks: Iterable[Check], training: bool) -> bool:

@@ -1,4 +1,4 @@
-"""The part of a layer's configuration to show: arguments without their default values, as plain values."""
+"""What a layer was made with: the arguments to show, without their default values, and functions of the user's own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,16 @@ import contextlib
 import inspect
 import warnings
 from typing import Any
+
+_OWN = ("keras.", "tf_keras.", "tensorflow.", "builtins", "numpy", "jax.")
+
+
+def of_the_user(value: Any) -> bool:
+    """Whether a layer's attribute is a function, or an object that can be called, of the user's own."""
+    if not callable(value) or isinstance(value, type):
+        return False
+    module = getattr(value, "__module__", None) or type(value).__module__ or ""
+    return not str(module).startswith(_OWN)
 
 
 def _told(obj: Any) -> dict[str, Any]:
@@ -18,11 +28,19 @@ def _told(obj: Any) -> dict[str, Any]:
         return {}
 
 
+def _reserved(config: dict[str, Any]) -> int:
+    """Ids of a lookup that stand for no word: padding and unknown words."""
+    return int(config["num_oov_indices"]) + (config.get("mask_token") is not None) if "num_oov_indices" in config else 2
+
+
 def shown_config(obj: Any) -> dict[str, Any]:
     """The constructor's arguments without default values; ``{}`` if a layer cannot return them."""
     config = _told(obj)
     defaults = _defaults(type(obj))
     plain: dict[str, Any] = {}
+    if callable(getattr(obj, "vocabulary_size", None)) and config.get("output_mode") == "int":
+        with contextlib.suppress(Exception):
+            plain["words"] = int(obj.vocabulary_size()) - _reserved(config)
     for key, value in config.items():
         if key == "axis" and value in (-1, 3, [3], [-1]) and "Normalization" in type(obj).__name__:
             continue

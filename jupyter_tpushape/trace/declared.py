@@ -13,7 +13,8 @@ from typing import Any
 
 from ..flow import Spec
 from ..flow.paths import map_leaves
-from .called import Check, check_of, hold, of_the_user
+from .called import Check, check_of, hold
+from .config import of_the_user
 from .doors import Door
 from .recorder import Call, Port, Recorder
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ..flow import Spec, Weight
 from .backend import Backend
-from .config import shown_config
+from .config import of_the_user, shown_config
 from .doors import Door, Feeds
 from .hooks import Hooks
 
@@ -96,8 +96,8 @@ class Framework(ABC):
         return module.startswith((f"{self.package}.", "tensorflow_hub."))
 
     def opaque(self, obj: Any) -> bool:
-        """Whether to hide everything inside a call of this layer."""
-        return self.builtin(obj) and not self.is_model(obj)
+        """Whether to hide everything inside a call of this layer: one of the framework's own that runs no function of the user's."""
+        return self.builtin(obj) and not self.is_model(obj) and not of_the_user(getattr(obj, "function", None))
 
     def kind(self, obj: Any) -> str:
         """The kind of node for a call of this layer: ``layer``, or ``op`` if a framework wraps operations in layers."""
