@@ -4,6 +4,7 @@ from ..examine.evidence import Evidence
 from . import (
     calls,
     compilers,
+    contracted,
     data,
     entry,
     layers,
@@ -35,6 +36,7 @@ __all__ = [
     "Rule",
     "calls",
     "compilers",
+    "contracted",
     "data",
     "entry",
     "layers",

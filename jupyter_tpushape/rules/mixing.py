@@ -19,12 +19,14 @@ from .facts.mixing import (
     EveryPair,
     FixedBatch,
     Interleaved,
+    SamplesPicked,
     SamplesSummed,
     SoftmaxOverBatch,
     Straddling,
 )
 from .registry import check, rule
 from .upstream import ancestors
+from .words import PAIRING
 
 _SOURCE = "tracing again with one more row shows which axes carry the batch"
 
@@ -71,7 +73,16 @@ SUMMED = rule(
     "samples-summed", "The sum over all samples is compared with each sample", severity="silent", source=_SOURCE,
     fails=sequential("L.Dense(4)", loss=_LOSS % ""), passes=sequential("L.Dense(4)", loss=_LOSS % ", axis=-1"),
     doc="""Reported for a difference between one value per sample and a sum without an axis, which adds up the values of all samples.
-Means and other statistics of a batch, and divisions by a sum, are not reported: they are often intended.""",
+Inside a model, a sum or a matrix product over the samples is also reported if each sample is then combined with its result. Means and other
+statistics of a batch are not reported, nor are divisions by a sum in a loss: they are often intended.""",
+)  # fmt: skip
+_ONE = "lambda t, p: tf.square(t[%s2] - p[%s2])"
+PICKED = rule(
+    "samples-picked", "The loss reads single samples of the batch", severity="silent", source=_SOURCE,
+    fails=sequential("L.Dense(4)", y="np.zeros((8, 4), 'float32')", loss=_ONE % ("", "")),
+    passes=sequential("L.Dense(4)", y="np.zeros((8, 4), 'float32')", loss=_ONE % (":, ", ":, ")),
+    doc="""The first axis of labels and predictions is the batch, so `y_pred[2]` is the third sample and not the third value of each sample. Reported if a
+loss reads the predictions only in this way. Slices that grow with the batch, such as every third sample, are not reported.""",
 )  # fmt: skip
 FIXED = rule(
     "fixed-batch", "Hard-coded batch size", severity="error", source="tracing again with one more row",
@@ -87,30 +98,9 @@ UNKNOWN_ROWS = rule(
     doc="Reported only if the data's batches differ in size; otherwise fit traces the step with the actual number.",
 )  # fmt: skip
 
-_PAIRING = frozenset(
-    {
-        "Sub",
-        "AddV2",
-        "Add",
-        "Mul",
-        "RealDiv",
-        "SquaredDifference",
-        "Maximum",
-        "Minimum",
-        "Equal",
-        "Less",
-        "Greater",
-        "LessEqual",
-        "GreaterEqual",
-        "NotEqual",
-        "Pow",
-        "DivNoNan",
-        "SelectV2",
-    }
-)
 
-
-def _axes(evidence: Evidence, edge: Edge) -> dict[int, float] | None:
+def carried(evidence: Evidence, edge: Edge) -> dict[int, float] | None:
+    """The axes of a tensor that grow with the batch, and by how much a sample; ``None`` if that is unknown."""
     probe: Any = evidence.facts.get("probe")
     return None if probe is None else probe.axes.get(edge.id)
 
@@ -120,13 +110,13 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
     """Element-wise operations that combine every sample with every other; of several alike on a line, the first."""
     seen = set()
     for node in evidence.flow.nodes:
-        if node.kind != "op" or node.op not in _PAIRING:
+        if node.kind != "op" or node.op not in PAIRING:
             continue
         edges = evidence.flow.into(node.id)
         if len(edges) != 2 or not edges[0].spec.shape or not edges[1].spec.shape:
             continue
         a, b = edges[0].spec.shape, edges[1].spec.shape
-        carries = [_axes(evidence, edge) for edge in edges]
+        carries = [carried(evidence, edge) for edge in edges]
         if len(a) == len(b) or any(not found or 0 not in found or len(found) != 1 for found in carries):
             continue
         fact = EveryPair(Who.of(node), a, b)
@@ -141,10 +131,10 @@ def gathered_across(evidence: Evidence) -> Iterator[Finding]:
     """Lookups along an inner axis with one index per sample, which return the values at the indices of all samples for each."""
     for node in evidence.flow.nodes:
         edges = evidence.flow.into(node.id)
-        if not node.op.startswith("Gather") or len(edges) < 2 or any((_axes(evidence, edge) or {}).get(0) != 1 for edge in edges[:2]):
+        if not node.op.startswith("Gather") or len(edges) < 2 or any((carried(evidence, edge) or {}).get(0) != 1 for edge in edges[:2]):
             continue
         made = next(iter(evidence.flow.out_of(node.id)), None)
-        if made is not None and len(_axes(evidence, made) or {}) == 2:
+        if made is not None and len(carried(evidence, made) or {}) == 2:
             fact = EveryIndex(Who.of(node), edges[0].spec.shape or (), edges[1].spec.shape or (), made.spec.shape or ())
             yield Finding.of(PAIRWISE.id, "silent", fact, (node.id,), tuple(edge.id for edge in edges[:2]), node.called)
 
@@ -154,7 +144,7 @@ def paired_before(evidence: Evidence, node: Node) -> tuple[Node, EveryPair] | No
     batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
     for item in ancestors(evidence, node.id) if batch and batch > 1 else ():
         made = next((edge.spec.shape for edge in evidence.flow.out_of(item.id) if edge.spec.shape), None)
-        if item.kind != "op" or item.op not in _PAIRING or not made or made[0] != batch:
+        if item.kind != "op" or item.op not in PAIRING or not made or made[0] != batch:
             continue
         if any(edge.spec.shape == made for edge in evidence.flow.into(item.id)):
             continue  # it came in so
@@ -180,9 +170,37 @@ def samples_summed(evidence: Evidence) -> Iterator[Finding]:
             whole = next(iter(evidence.flow.into(total.id)), None)
             if one.spec.shape != () or total.op != "Sum" or whole is None or len(whole.spec.shape or ()) < 2:
                 continue
-            if (_axes(evidence, each) or {}).get(0) == 1 and (_axes(evidence, whole) or {}).get(0) == 1:
+            if (carried(evidence, each) or {}).get(0) == 1 and (carried(evidence, whole) or {}).get(0) == 1:
                 fact = SamplesSummed(Who.of(total), whole.spec.shape or (), each.spec.shape or (), Who.of(node))
                 yield Finding.of(SUMMED.id, "silent", fact, (total.id, node.id), (one.id,), total.called or node.called)
+
+
+@check(order=41)
+def samples_picked(evidence: Evidence) -> Iterator[Finding]:
+    """Losses that read the predictions of single samples only, by their index."""
+    for loss in evidence.losses():
+        predictions = next((edge for edge in evidence.flow.into(loss.id) if edge.label == "predictions"), None)
+        if predictions is None or len(predictions.spec.shape or ()) < 2:
+            continue
+        reads = [node for edge in evidence.flow.out_of(predictions.source) if (node := evidence.flow.node(edge.target)).parent == loss.id]
+        picks = [(node, out) for node in reads if (out := _picked(evidence, node)) is not None]
+        if picks and len(picks) == len(reads):
+            node, out = picks[0]
+            fact = SamplesPicked(Who.of(loss), predictions.spec.shape or (), out.spec.shape or (), len(picks))
+            yield Finding.of(PICKED.id, "silent", fact, (node.id, loss.id), (out.id,), node.called)
+
+
+def _picked(evidence: Evidence, node: Node) -> Edge | None:
+    """What an operation makes of the samples, if that is one sample of a given index."""
+    given = evidence.flow.into(node.id)[:1]
+    made = next(iter(evidence.flow.out_of(node.id)), None)
+    if not given or made is None or "slice" not in node.op.lower() or (carried(evidence, given[0]) or {}).get(0) != 1:
+        return None
+    return (
+        made
+        if carried(evidence, made) == {} and made.spec.shape in ((given[0].spec.shape or ())[1:], (1, *(given[0].spec.shape or ())[1:]))
+        else None
+    )
 
 
 @check(order=42)
@@ -196,7 +214,7 @@ def batch_axis(evidence: Evidence) -> Iterator[Finding]:
         if own and node.kind == "output":
             continue
         for edge in evidence.flow.into(node.id):
-            grown = _axes(evidence, edge)
+            grown = carried(evidence, edge)
             if grown is None or edge.label in ("labels", "weights", "mask") or edge.spec.shape is None:
                 continue
             # What a step returns are losses and metrics.
@@ -219,7 +237,7 @@ def _maker(evidence: Evidence, start: Node) -> Node:
     """The first operation upstream that changed the batch axis."""
     for node in [start, *ancestors(evidence, start.id)]:
         for edge in evidence.flow.into(node.id):
-            grown = _axes(evidence, edge)
+            grown = carried(evidence, edge)
             if grown is not None and grown.get(0) == 1:
                 return node
     return start
@@ -298,10 +316,10 @@ def _shifted(evidence: Evidence, edge: Edge) -> bool:
 
 def _moved(evidence: Evidence, node: Node, edge: Edge, after: Shape) -> bool:
     """Whether a reshape moves the whole batch from the first axis to one after axes larger than 1."""
-    if _axes(evidence, edge) != {0: 1.0}:
+    if carried(evidence, edge) != {0: 1.0}:
         return False
     for out in evidence.flow.out_of(node.id):
-        grown = _axes(evidence, out)
+        grown = carried(evidence, out)
         if grown and len(grown) == 1 and 0 not in grown and next(iter(grown.values())) == 1:
             return any(n != 1 for n in after[: next(iter(grown))])
     return False
@@ -313,10 +331,10 @@ def softmax_over_batch(evidence: Evidence) -> Iterator[Finding]:
     for node in evidence.flow.nodes:
         if node.kind == "layer" and node.family == "attention" and node.status == "ok":
             yield from _attention(evidence, node)
-        if node.op not in ("Softmax", "LogSoftmax") or node.status != "ok" or _of_a_loss(evidence, node):
+        if node.op not in ("Softmax", "LogSoftmax") or node.status != "ok" or of_a_loss(evidence, node):
             continue
         for edge in evidence.flow.into(node.id)[:1]:
-            grown, shape = _axes(evidence, edge), edge.spec.shape
+            grown, shape = carried(evidence, edge), edge.spec.shape
             if not grown or not shape or len(grown) != 1:
                 continue
             axis = node.config.get("axis", -1) if node.kind == "layer" else -1
@@ -330,7 +348,7 @@ def softmax_over_batch(evidence: Evidence) -> Iterator[Finding]:
 def _attention(evidence: Evidence, node: Node) -> Iterator[Finding]:
     for edge in evidence.flow.into(node.id):
         shape = edge.spec.shape
-        if edge.label in ("", "query", "value", "key") and shape and len(shape) == 2 and _axes(evidence, edge) == {0: 1.0}:
+        if edge.label in ("", "query", "value", "key") and shape and len(shape) == 2 and carried(evidence, edge) == {0: 1.0}:
             fact = AttentionOverBatch(Who.of(node), shape)
             yield Finding.of(SOFTMAX.id, "silent", fact, (node.id,), (edge.id,), node.called or node.location)
             return
@@ -342,7 +360,7 @@ def _above(evidence: Evidence, node: Node) -> Iterator[Node]:
         yield node
 
 
-def _of_a_loss(evidence: Evidence, node: Node) -> bool:
+def of_a_loss(evidence: Evidence, node: Node) -> bool:
     return any(item.kind in ("loss", "metric") for item in _above(evidence, node))
 
 

@@ -12,6 +12,11 @@ _MOVING_PICTURES = ("batch", "time", "height", "width", "channels")
 # Operations that slice a tensor, by their names in lower case.
 SLICES = ("stridedslice", "slice", "getitem")
 ATTENTIONS = frozenset({"MultiHeadAttention", "Attention", "AdditiveAttention", "GroupQueryAttention", "GroupedQueryAttention"})
+# Operations that broadcast two tensors against each other.
+PAIRING = frozenset({
+    "Sub", "AddV2", "Add", "Mul", "RealDiv", "SquaredDifference", "Maximum", "Minimum", "Equal", "Less", "Greater", "LessEqual", "GreaterEqual", "NotEqual",
+    "Pow", "DivNoNan", "SelectV2",
+})  # fmt: skip
 MERGES = frozenset({"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot"})
 
 

@@ -6,7 +6,8 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, elements, show_shape
-from ...rules.facts.mixing import EveryIndex, EveryPair, SamplesSummed
+from ...rules.facts.loss import RowsLost
+from ...rules.facts.mixing import BatchLost, EveryIndex, EveryPair, SamplesPicked, SamplesReturn, SamplesSummed
 from ..edits import Removed
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
@@ -28,6 +29,51 @@ def summed_inside(evidence: Evidence, finding: Finding) -> Made:
                 [line.edit(call, f"{ast.unparse(call)[:-1]}, axis={axes})").value],
                 "Each sample then has a separate sum.",
             )
+
+
+def inner_axis(evidence: Evidence, finding: Finding) -> Made:
+    """A sum over an axis of each sample, where the program names the axis of the samples."""
+    for line in lines_at(evidence, finding.location) if isinstance(finding.fact, SamplesReturn) else ():
+        axis = line.keyword("axis")
+        if isinstance(axis, ast.Constant) and axis.value == 0 and isinstance(line.node, ast.Call):
+            yield (
+                f"Use axis -1 in {called(line.node)} at {line.at}: axis 0 is the batch",
+                [line.edit(axis, "-1").value],
+                "Each sample is then processed separately.",
+            )
+
+
+def inside_samples(evidence: Evidence, finding: Finding) -> Made:
+    """An index of every sample in place of the index of a sample."""
+    if not isinstance(finding.fact, (SamplesPicked, BatchLost, RowsLost)):
+        return
+    for line in lines_at(evidence, finding.location)[:1]:
+        around = [
+            item
+            for item in nodes(line.source.tree, (ast.FunctionDef, ast.Lambda))
+            if item.lineno <= line.raised.line <= (item.end_lineno or 0)
+        ]
+        tensors = {arg.arg for item in around for arg in item.args.args}
+        tensors |= {target.id for item in nodes(line.scope, ast.Assign) for target in item.targets if isinstance(target, ast.Name)}
+        whole = isinstance(finding.fact, SamplesPicked)
+        picks = [
+            item for item in nodes(line.scope if whole else line.source.tree, ast.Subscript) if whole or item.lineno == line.raised.line
+        ]
+        picks = [item for item in picks if isinstance(item.value, ast.Name) and item.value.id in tensors and _is_number(item.slice)]
+        if picks:
+            shown = ", ".join([ast.unparse(item) for item in picks[:2]] + ["..."] * (len(picks) > 2))
+            yield (
+                f"Index every sample instead of one at {line.at}: [:, {ast.unparse(picks[0].slice)}] in {shown}",
+                [line.edit(item, f"{ast.unparse(item.value)}[:, {ast.unparse(item.slice)}]").value for item in picks],
+                "The first axis is the batch; the colon keeps all samples.",
+            )
+
+
+def _is_number(index: ast.expr) -> bool:
+    try:
+        return type(ast.literal_eval(index)) is int
+    except ValueError:
+        return False
 
 
 def unpaired_axis(evidence: Evidence, finding: Finding) -> Made:

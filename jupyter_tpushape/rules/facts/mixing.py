@@ -84,6 +84,52 @@ class SamplesSummed(Fact, frozen=True):
         return pair(self.each, (), names=False)
 
 
+class SamplesReturn(Fact, frozen=True):
+    """``total`` sums over the samples of ``shape``, and ``reader`` combines each sample with the result; the same node if it does both."""
+
+    total: Who
+    shape: Shape
+    reader: Who
+
+    def message(self) -> str:
+        alone = self.total.op.lower().endswith("sum")
+        does = (
+            f"adds up the samples of {show_shape(self.shape)}"
+            if alone
+            else f"multiplies the samples of {show_shape(self.shape)} by each other"
+        )
+        end = (
+            f"and {self.reader.op}{placed(self.reader)} combines every sample with the result"
+            if self.reader != self.total
+            else "for every sample"
+        )
+        return f"{self.total.op}{placed(self.total)} {does}, {end}."
+
+    def why(self) -> str:
+        return "Each prediction then depends on the other samples of its batch and on the batch size. The first axis is the batch; sum over an inner axis."
+
+
+class SamplesPicked(Fact, frozen=True):
+    """``loss`` reads ``count`` samples of ``predictions``, one at a time as ``picked``, and no others."""
+
+    loss: Who
+    predictions: Shape
+    picked: Shape
+    count: int
+
+    def message(self) -> str:
+        samples = "1 sample" if self.count == 1 else f"{self.count} samples"
+        return f"{self.loss.name} reads {samples} of each batch and ignores the others: an index selects rows of the predictions {show_shape(self.predictions)}."
+
+    def why(self) -> str:
+        return (
+            "The first axis of labels and predictions is the batch. To select a value of every sample, index an inner axis: y_pred[:, 2]."
+        )
+
+    def sides(self) -> Sides:
+        return pair(self.predictions[:1], self.picked, names=False)
+
+
 class BatchLost(Fact, frozen=True):
     """``maker`` removed or moved the batch axis. ``axis``: its new position; ``reader``: the layer that receives it, ``None``: the output."""
 

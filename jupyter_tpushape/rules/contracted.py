@@ -1,0 +1,69 @@
+"""Sums and products over the samples of a batch whose result returns to each sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..examine.evidence import Evidence
+from ..flow import Edge, Finding, Node, Who
+from .facts.mixing import SamplesReturn
+from .mixing import SUMMED, carried, of_a_loss
+from .registry import check
+
+_SUMS = frozenset({"Sum", "ReduceSum", "REDUCE_SUM", "SUM"})
+_SCALES = frozenset({"RealDiv", "Mul", "DivNoNan"})
+
+
+@check(order=41)
+def samples_contracted(evidence: Evidence) -> Iterator[Finding]:
+    """Sums and matrix products over the samples, inside a model, with which each sample is then combined."""
+    if evidence.where or "step" in evidence.facts:
+        return
+    told: set[str] = set()
+    for node in evidence.flow.nodes:
+        made = next(iter(evidence.flow.out_of(node.id)), None)
+        place = str(node.called)
+        if node.kind != "op" or made is None or place in told or of_a_loss(evidence, node):
+            continue
+        if not (_sums(evidence, node, made) or _multiplies(evidence, node, made)):
+            continue
+        reader = node if carried(evidence, made) else _met(evidence, node)
+        if reader is not None:
+            given = evidence.flow.into(node.id)[0]
+            told.add(place)
+            fact = SamplesReturn(Who.of(node), given.spec.shape or (), Who.of(reader))
+            yield Finding.of(SUMMED.id, "silent", fact, (node.id, reader.id), (given.id,), node.called)
+
+
+def _sums(evidence: Evidence, node: Node, made: Edge) -> bool:
+    given = evidence.flow.into(node.id)[:1]
+    return bool(given) and node.op in _SUMS and set(carried(evidence, given[0]) or {}) == {0} and carried(evidence, made) == {}
+
+
+def _multiplies(evidence: Evidence, node: Node, made: Edge) -> bool:
+    """Whether a product of two matrices sums over an axis that carries the batch: it has two such axes fewer than its operands."""
+    edges = evidence.flow.into(node.id)
+    edges = edges * 2 if len(edges) == 1 else edges  # a matrix times itself
+    if node.op not in ("MatMul", "Einsum") or len(edges) != 2 or any(len(edge.spec.shape or ()) != 2 for edge in (*edges, made)):
+        return False
+    axes = [carried(evidence, edge) for edge in (*edges, made)]
+    return None not in axes and all(axes[:2]) and len(axes[0] or ()) + len(axes[1] or ()) - len(axes[2] or ()) == 2
+
+
+def _met(evidence: Evidence, node: Node) -> Node | None:
+    """The operation that combines the result with each sample; none if it is divided by a number before, as a mean is."""
+    pending, seen = [node.id], {node.id}
+    while pending:
+        for edge in evidence.flow.out_of(pending.pop()):
+            reader = evidence.flow.node(edge.target)
+            others = [carried(evidence, other) for other in evidence.flow.into(reader.id) if other.id != edge.id]
+            after = next(iter(evidence.flow.out_of(reader.id)), None)
+            if reader.kind != "op" or after is None or reader.id in seen or (reader.op in _SCALES and not others):
+                continue
+            if any(0 in (other or {}) for other in others):
+                if 0 in (carried(evidence, after) or {}):
+                    return reader
+                continue
+            seen.add(reader.id)
+            pending.append(reader.id)
+    return None
