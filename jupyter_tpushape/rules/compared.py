@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..examine.evidence import Evidence
 from ..flow import Edge, KeyPath, Node, Shape, elements
 from ..flow.paths import flatten
 from ..sources.stats import stats_of
 from ..trace.axes import recurs
 from .upstream import ancestors
+from .words import PAIRING
 
 
 def kind_of(node: Node) -> str:
@@ -64,10 +67,24 @@ def cut_sequence(evidence: Evidence, y: Shape, predictions: Edge) -> Node | None
     return None
 
 
+def _observed(evidence: Evidence, path: KeyPath | None) -> list[Any]:
+    sampled = getattr(evidence.sample, "sampled", ())
+    return [value for _, labels, _ in sampled for at, value in flatten(labels, "y") if at == path]
+
+
+def encoded_from_one(evidence: Evidence, path: KeyPath | None) -> bool:
+    """Whether the observed labels are one-hot vectors of every class but class 0, each seen often enough to tell."""
+    seen = _observed(evidence, path)
+    stats = stats_of(seen) if seen else None
+    if stats is None or not stats.one_hot:
+        return False
+    counts = sum(value.reshape(-1, value.shape[-1]).sum(axis=0) for value in seen)
+    return bool(counts[0] == 0 and counts[1:].min() > 2)
+
+
 def encoded_twice(evidence: Evidence, path: KeyPath | None) -> bool:
     """Whether the observed labels are one-hot vectors of the values, 0 and 1, of one-hot vectors."""
-    sampled = getattr(evidence.sample, "sampled", ())
-    seen = [value for _, labels, _ in sampled for at, value in flatten(labels, "y") if at == path]
+    seen = _observed(evidence, path)
     if not seen or any(value.ndim < 3 for value in seen):
         return False
     outer, inner = stats_of(seen), stats_of([value.argmax(-1) for value in seen])
@@ -97,6 +114,8 @@ def sizes_met(evidence: Evidence, node: Node, pairs: list[set[int | None]]) -> b
 def widths_met(evidence: Evidence, node: Node, widths: set[int | None]) -> bool:
     """Whether an operation in custom code received both sizes: a function that only splits the predictions compares no labels."""
     given = {edge.spec.shape[-1] for edge in evidence.failed_inputs() if edge.spec.shape}
+    if node.op in PAIRING and 1 in widths:
+        return False  # an axis of size 1 is broadcast, so another axis raised
     return node.kind != "op" or not given or widths <= given
 
 

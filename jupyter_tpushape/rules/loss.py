@@ -7,7 +7,7 @@ from typing import Literal
 
 from ..examine.evidence import Evidence
 from ..examine.heard import hear
-from ..examine.heard_contracts import HeardPositions
+from ..examine.heard_contracts import HeardAssigned, HeardPositions
 from ..flow import Edge, Fact, Finding, KeyPath, Node, Shape, Spec, Who, elements
 from ..flow.paths import show
 from ..graph import cause, instead, written
@@ -16,6 +16,7 @@ from .compared import (
     as_they_are,
     class_labels,
     cut_sequence,
+    encoded_from_one,
     encoded_twice,
     ends,
     folder,
@@ -30,6 +31,7 @@ from .contracts import dtypes_in_loss
 from .facts.compiled import ColourMasks, TextLabels
 from .facts.data import LabelsAsWeights
 from .facts.entry import BatchElsewhere
+from .facts.held import ScalarSum
 from .facts.layers import OperationRaised
 from .facts.loss import (
     GridApart,
@@ -182,7 +184,9 @@ def loss_failed(evidence: Evidence) -> Iterator[Finding]:
     rule_id, fact, blamed = _explain(evidence, node, loss or node, labels, predictions)
     nodes = tuple(dict.fromkeys((*blamed, node.id)))
     edges = tuple(edge.id for edge in (predictions, labels) if edge is not None)[:1]
-    yield Finding.of(rule_id, "error", fact, nodes, edges, evidence.flow.node(nodes[0]).location or node.called)
+    yield Finding.of(
+        rule_id, "error", fact, nodes, edges, evidence.flow.node(nodes[0]).location or evidence.flow.node(nodes[0]).called or node.called
+    )
 
 
 def _loss_above(evidence: Evidence, node: Node) -> Node | None:
@@ -249,6 +253,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
             )
     name = loss.name if loss.kind in ("loss", "metric") else node.name
     metric = loss.kind == "metric"
+    assigned = hear(node.failure, HeardAssigned)
+    if metric and assigned is not None:
+        return METRIC.id, ScalarSum(name, assigned.wanted, assigned.given), ()
     if node.kind == "op" and len(evidence.given) == 2:
         shapes = tuple(one.spec.shape for one in evidence.given)
         sizes = [elements(shape) if shape else None for shape in (y, p)]
@@ -405,7 +412,8 @@ def _units(
         return MASKS.id, ColourMasks(giver.name, loss.name, y, p), (giver.id,)
     other = evidence.flow.node(labels.source)
     if other.kind in ("input", "stage", "split"):
-        return UNITS.id, WrongUnits(Who.of(giver), loss.name, p, y), (giver.id,)
+        from_one = y[-1] == (p[-1] or 0) + 1 and encoded_from_one(evidence, evidence.carried(labels))
+        return UNITS.id, WrongUnits(Who.of(giver), loss.name, p, y, from_one=from_one), (giver.id,)
     sizes = [evidence.origins.of(edge)[-1] for edge in (labels, predictions)]
     made = tuple(filter(None, map(written, sizes)))
     return UNITS.id, WrongUnits(Who.of(giver), loss.name, p, y, Who.of(other), made), (giver.id, other.id)

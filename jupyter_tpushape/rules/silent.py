@@ -40,7 +40,7 @@ PROBABILITIES = rule(
     passes=sequential("L.Dense(3, activation='softmax')", y="np.arange(8) % 3", loss="'sparse_categorical_crossentropy'"),
 )  # fmt: skip
 ONE_UNIT = rule(
-    "one-unit-softmax", "A softmax or categorical cross-entropy over a single unit", severity="note", source="tpu-rules L8",
+    "one-unit-softmax", "A softmax or categorical cross-entropy over a single unit", severity="silent", source="tpu-rules L8",
     fails=sequential("L.Dense(1, activation='softmax')", loss="'binary_crossentropy'"), passes=sequential("L.Dense(1, activation='sigmoid')", loss="'binary_crossentropy'"),
 )  # fmt: skip
 LABEL_RANGE = rule(
@@ -224,7 +224,7 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
         if last == 1 and (activation == "softmax" or kind == "categorical"):
             yield Finding.of(
                 ONE_UNIT.id,
-                "note",
+                "silent",
                 SingleUnit(Who.of(giver), activation == "softmax"),
                 (giver.id, node.id),
                 (predictions.id,),
@@ -246,6 +246,12 @@ def gradient_lost(evidence: Evidence) -> Iterator[Finding]:
     losses = evidence.losses()
     for node in losses if not evidence.where else []:
         _, predictions = ends(evidence, node)
+        alone = len(losses) == 1 and evidence.backend == "tensorflow" and not _regularized(evidence)
+        if predictions is not None and predictions.spec.dtype.startswith(("int", "uint", "bool")) and _trainable(evidence):
+            giver = evidence.flow.node(predictions.source)
+            fact = NoPath(node.name, Who.of(giver), alone, predictions.spec.dtype)
+            yield Finding.of(NO_GRADIENT.id, "error" if alone else "silent", fact, (giver.id, node.id), location=giver.location)
+            continue
         inside = {item.id for item in evidence.flow.nodes if item.parent == node.id}
         if predictions is None or not inside:
             continue
@@ -265,7 +271,6 @@ def gradient_lost(evidence: Evidence) -> Iterator[Finding]:
                 pending += floats
         else:
             if cut:
-                alone = len(losses) == 1 and evidence.backend == "tensorflow" and not _regularized(evidence)
                 fact = NoPath(node.name, Who.of(cut[0]), alone)
                 yield Finding.of(NO_GRADIENT.id, "error" if alone else "silent", fact, (cut[0].id, node.id), location=cut[0].called)
 
@@ -273,6 +278,10 @@ def gradient_lost(evidence: Evidence) -> Iterator[Finding]:
 def _regularized(evidence: Evidence) -> bool:
     """Whether weights have losses of their own."""
     return any("regularizer" in key and value for node in evidence.flow.nodes for key, value in node.config.items())
+
+
+def _trainable(evidence: Evidence) -> bool:
+    return any(weight.trainable for node in evidence.flow.nodes for weight in node.weights)
 
 
 def _label_scale(evidence: Evidence, node: Node, labels: Edge) -> Iterator[Finding]:
@@ -287,13 +296,17 @@ def _label_scale(evidence: Evidence, node: Node, labels: Edge) -> Iterator[Findi
 def _label_range(evidence: Evidence, node: Node, giver: Node, classes: int, labels: Edge) -> Iterator[Finding]:
     own = evidence.carried(labels)
     for path, stats in (getattr(evidence.sample, "label_stats", None) or {}).items():
-        if path != own or stats is None or not getattr(stats, "integer", False) or stats.maximum is None:
+        if path != own or stats is None or stats.maximum is None or stats.minimum is None:
             continue
-        if stats.maximum >= classes or (stats.minimum is not None and stats.minimum < 0):
-            lowest = int(stats.minimum) if stats.minimum is not None else 0
+        # The loss reads the whole number below.
+        lowest, highest = int(stats.minimum), int(stats.maximum)
+        outside = highest >= classes or lowest < 0
+        if outside or not stats.whole:
             zero = evidence.backend == "jax"
-            fact = LabelOutOfRange(Who.of(giver), classes, lowest, int(stats.maximum), node.name, path, zero)
-            yield Finding.of(LABEL_RANGE.id, "silent" if zero else "error", fact, (giver.id, node.id), location=giver.location)
+            fact = LabelOutOfRange(Who.of(giver), classes, lowest, highest, node.name, path, zero, stats.whole)
+            yield Finding.of(
+                LABEL_RANGE.id, "error" if outside and not zero else "silent", fact, (giver.id, node.id), location=giver.location
+            )
 
 
 @check(order=46)

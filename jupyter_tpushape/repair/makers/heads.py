@@ -10,13 +10,12 @@ from ...flow.observed import keeps
 from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import Crosswise, LabelRank
-from ...rules.facts.ranges import OutOfRange
 from ...rules.upstream import cause_of_axes
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT, recurs
 from ..edits import WrapLayer
 from .edits import Made, append, configure, given, insert, known, upstream
-from .ends import ends_of, head_of, highest_of, loss_node, several, snake
+from .ends import ends_of, head_of, loss_node
 
 
 def _first_dense(evidence: Evidence, cause: Node, predictions: Edge) -> str | None:
@@ -318,40 +317,6 @@ def whole_rows(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
-def more_units(evidence: Evidence, finding: Finding) -> Made:
-    """A unit for every class that was seen; for two classes and one sigmoid, the loss that is made for it."""
-    head = head_of(evidence, evidence.flow.node(finding.nodes[0]))
-    highest = highest_of(finding)
-    if head is not None and highest is not None:
-        key = "units" if isinstance(head.config.get("units"), int) else "filters"
-        loss = loss_node(evidence, finding)
-        if loss is not None and highest == 1 == head.config[key] and head.config.get("activation") == "sigmoid" and not several(evidence):
-            yield (
-                "Use binary_crossentropy, which expects one probability per label",
-                [Edit("loss", loss.id, {"loss": "binary_crossentropy", "options": {}, "was": snake(loss.op)})],
-                "A single sigmoid unit separates two classes.",
-            )
-        more = (
-            f"Set {key}={highest + 1} on {head.name}, for classes 0 to {highest}",
-            [configure(head.name, **{key: highest + 1})],
-            "As many as the sampled labels need.",
-        )
-        from_one = (
-            "Number the classes from 0: labels minus 1",
-            [Edit("label-transform", "y", {"op": "shift", "by": -1})],
-            "Use this if your labels start at 1.",
-        )
-        fits = loss is not None and highest == head.config[key]
-        # As many classes as units, and none of them 0: they are counted from 1.
-        yield from (
-            [from_one, more]
-            if fits and isinstance(finding.fact, OutOfRange) and finding.fact.lowest == 1
-            else [more, from_one]
-            if fits
-            else [more]
-        )
-
-
 def grid_sizes(evidence: Evidence, finding: Finding) -> Made:
     """Predictions on a coarser grid than the labels: the stride that made it coarse, or an upsampling at the end."""
     labels, predictions = ends_of(evidence, finding)
@@ -383,24 +348,4 @@ def grid_sizes(evidence: Evidence, finding: Finding) -> Made:
             f"Upsample the predictions to the size of the labels: add UpSampling{len(p) - 1}D after {start.name}",
             [append(start.name, f"UpSampling{len(p) - 1}D", size=factor if len(factor) > 1 else factor[0])],
             "Adds no weights.",
-        )
-
-
-def no_logits(evidence: Evidence, finding: Finding) -> Made:
-    """from_logits=False behind an activation, or no activation."""
-    giver, loss = evidence.flow.node(finding.nodes[0]), loss_node(evidence, finding)
-    if loss is None:
-        return
-    plain = snake(loss.op)
-    if not several(evidence):
-        yield (
-            "Set from_logits=False: the model already applies the activation",
-            [Edit("loss", loss.id, {"loss": plain, "options": {"from_logits": False}, "was": plain})],
-            "The loss then expects probabilities, which is what it receives.",
-        )
-    if giver.config.get("activation"):
-        yield (
-            f"Remove the activation of {giver.name}",
-            [configure(giver.name, activation=None)],
-            "The loss applies it itself, which is numerically more stable.",
         )

@@ -15,7 +15,7 @@ from ...rules.compared import class_labels, kind_of
 from ...rules.entry import matched
 from ...rules.facts.compiled import MetricReads, WrongNumber
 from ...rules.facts.layers import OperationRaised
-from ...rules.facts.loss import GridApart, LabelRank, RowsOfValues, SingleValues
+from ...rules.facts.loss import GridApart, LabelRank, RowsOfValues, SingleValues, WrongUnits
 from ...rules.facts.ranges import LabelScale
 from ..edits import Listed
 from .edits import Made, configure, where
@@ -167,6 +167,16 @@ def columns(evidence: Evidence, finding: Finding) -> Made:
             f"Split the {wanted} columns of the labels, one for each output: {', '.join(fact.outputs)}",
             [Edit("label-transform", "y", {"op": "unstack", "count": wanted})],
             "Keras matches a list of labels to the outputs in order.",
+        )
+
+
+def from_zero(evidence: Evidence, finding: Finding) -> Made:
+    """One-hot vectors without the value of class 0, which no label is of."""
+    if isinstance(finding.fact, WrongUnits) and finding.fact.from_one:
+        yield (
+            "Remove the unused first value of the labels, that of class 0",
+            [Edit("label-transform", "y", {"op": "without_first", **label_key(evidence, ends_of(evidence, finding)[0])})],
+            "No observed label is of class 0: the classes are numbered from 1.",
         )
 
 

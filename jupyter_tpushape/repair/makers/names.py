@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ast
 import difflib
+import itertools
+from typing import Any
 
 from ...examine.evidence import Evidence
-from ...flow import Edit, Finding, Node
+from ...flow import Edge, Edit, Finding, Node, Spec
+from ...rules.compared import ends, kind_of
 from ...rules.facts.compiled import UnknownOutputs
+from ...rules.facts.ranges import LabelOutOfRange
 from ..edits import RenamedKeys
 from .edits import Made, configure
 from .line import lines_at
@@ -49,6 +53,49 @@ def renamed_keys(evidence: Evidence, finding: Finding) -> Made:
         yield f"Rename the labels: {renamed}", [edit], "Keras matches labels and outputs by name."
     elif fact.what in ("loss", "metrics"):
         yield f"Rename the keys in compile: {renamed}", [RenamedKeys("model", order).value], "Keras matches losses and outputs by name."
+
+
+def exchanged_labels(evidence: Evidence, finding: Finding) -> Made:
+    """The labels of several outputs in the one order in which each loss can read its own."""
+    stats = getattr(evidence.sample, "label_stats", None) or {}
+    pairs = [(node, ends(evidence, node)) for node in evidence.losses()]
+    if (
+        not isinstance(finding.fact, LabelOutOfRange)
+        or not 2 <= len(pairs) == len(evidence.y) <= 4
+        or any(len(path) != 2 for path, _ in evidence.y)
+    ):
+        return
+    given = [(path, spec, stats.get(path)) for path, spec in evidence.y]
+    orders = [
+        order
+        for order in itertools.permutations(range(len(given)))
+        if all(_readable(node, predictions, *given[i][1:]) for (node, (_, predictions)), i in zip(pairs, order, strict=True))
+    ]
+    at = [[i for i, (path, *_) in enumerate(given) if labels is not None and path == evidence.carried(labels)] for _, (labels, _) in pairs]
+    if len(orders) != 1 or not all(len(found) == 1 for found in at):
+        return
+    keys = [given[found[0]][0][1] for found in at]
+    new = {key: given[i][0][1] for key, i in zip(keys, orders[0], strict=True)}
+    changed = [
+        evidence.flow.node(out.source).name for key, (_, (_, out)) in zip(keys, pairs, strict=True) if out is not None and new[key] != key
+    ]
+    order = new if all(isinstance(key, str) for key in keys) else [new[key] for key in sorted(new)]
+    yield (
+        f"Exchange the labels of {' and '.join(changed)}",
+        [Edit("data-transform", "y", {"op": "exchange", "order": order})],
+        "This is the only order in which every loss can read its labels.",
+    )
+
+
+def _readable(node: Node, predictions: Edge | None, labels: Spec, stats: Any) -> bool:
+    """Whether the observed labels are what a loss reads for its predictions."""
+    y, p, kind = labels.shape, predictions.spec.shape if predictions is not None else None, kind_of(node)
+    if not y or not p or stats is None or stats.minimum is None:
+        return False
+    if kind == "sparse":
+        return bool(stats.whole and stats.minimum >= 0 and stats.maximum < (p[-1] or 0) and y in (p[:-1], (*p[:-1], 1)))
+    alike = y == p or (p[-1] == 1 and y == p[:-1])
+    return alike and (kind == "regression" or (0 <= stats.minimum <= stats.maximum <= 1))
 
 
 def _best(unknown: tuple[str, ...], names: list[str]) -> dict[str, str]:

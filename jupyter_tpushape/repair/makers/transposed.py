@@ -5,7 +5,9 @@ from __future__ import annotations
 from ...examine.evidence import Evidence
 from ...flow import Edit, Finding, Shape, show_shape
 from ...rules.facts.entry import BatchElsewhere
+from ...rules.facts.loss import GridApart
 from .edits import Made, where
+from .ends import ends_of, label_key
 from .entry import declaration, declare_rows, misfits
 
 
@@ -71,6 +73,18 @@ def batch_first(evidence: Evidence, finding: Finding) -> Made:
             f"Transpose the data to {show_shape(tuple(fact.shape[i] for i in perm))}",
             [Edit("data-transform", "x", {"op": "transpose", "perm": perm, **where(fact.path)})],
             "The samples are then on the first axis.",
+        )
+
+
+def label_channels(evidence: Evidence, finding: Finding) -> Made:
+    """The labels with their channels or classes last, as the predictions have them."""
+    fact = finding.fact
+    if isinstance(fact, GridApart) and fact.channels_first:
+        perm = [0, *range(2, len(fact.labels)), 1]
+        yield (
+            f"Transpose the labels to {show_shape(fact.predictions)}",
+            [Edit("label-transform", "y", {"op": "transpose", "perm": perm, **label_key(evidence, ends_of(evidence, finding)[0])})],
+            "Keeps every value, in the order of the predictions.",
         )
 
 

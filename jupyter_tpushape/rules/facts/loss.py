@@ -144,6 +144,7 @@ class WrongUnits(Fact, frozen=True):
     """``head`` outputs a different number of values than a label has.
 
     ``giver``: the node that outputs what the loss uses as labels, if that is not the data; ``made``: where the two sizes come from.
+    ``from_one``: the labels are one-hot vectors of classes counted from 1, so that no observed label is of class 0.
     """
 
     head: Who
@@ -152,6 +153,7 @@ class WrongUnits(Fact, frozen=True):
     labels: Shape
     giver: Who | None = None
     made: tuple[str, ...] = ()
+    from_one: bool = False
 
     def message(self) -> str:
         given = self.predictions[-1]
@@ -165,6 +167,11 @@ class WrongUnits(Fact, frozen=True):
     def why(self) -> str:
         if self.giver is not None:
             return " ".join(filter(None, [f"{'; '.join(self.made)}." if self.made else "", "It compares them one by one."]))
+        if self.from_one:
+            return (
+                "The first value of every observed label is 0: the classes are numbered from 1, so the one-hot vectors have a position for class 0 "
+                "that no sample uses. Number them from 0 before they are one-hot encoded."
+            )
         return f"{self.loss} compares them one by one. The last layer needs as many units as a label has values."
 
     def sides(self) -> Sides:
@@ -232,7 +239,17 @@ class GridApart(Fact, frozen=True):
         have, want = self.predictions[self.axis], self.labels[self.axis]
         return None if not self.data or have is None or want is None else (have // self.data, want // self.data)
 
+    @property
+    def channels_first(self) -> bool:
+        """Whether the labels have the last axis of the predictions first."""
+        return len(self.labels) > 2 and self.labels[1:] == (self.predictions[-1], *self.predictions[1:-1])
+
     def message(self) -> str:
+        if self.channels_first:
+            return (
+                f"The labels {show_shape(self.labels)} have the axis of size {self.labels[1]} first, "
+                f"but {named(self.head)} has it last: {show_shape(self.predictions)}."
+            )
         return (
             f"Axis {self.axis} of {named(self.head)} has size {self.predictions[self.axis]}, but in the labels it is {self.labels[self.axis]}: "
             f"{show_shape(self.predictions)} against {show_shape(self.labels)}."
@@ -240,6 +257,8 @@ class GridApart(Fact, frozen=True):
 
     def why(self) -> str:
         rule = f"{self.loss} compares them position by position, so both must have the same size."
+        if self.channels_first:
+            return "The sizes are the same in another order. Transpose the labels; a reshape would mix their values."
         if self.resized:
             return f"{self.resized} resizes the inputs from {self.labels[self.axis]} to {self.predictions[self.axis]}, but not the labels. {rule}"
         if self.factors is not None and self.cause is None and not self.made:

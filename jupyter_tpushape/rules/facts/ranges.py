@@ -20,17 +20,28 @@ class OutOfRange(Fact, frozen=True):
 
 
 class LabelOutOfRange(OutOfRange, frozen=True):
-    """Class indices without a unit in the last layer; ``zero``: the backend makes a one-hot vector of zeros of one, and raises nothing."""
+    """Class indices without a unit in the last layer; ``zero``: the backend makes a one-hot vector of zeros of one, and raises nothing.
+
+    ``whole``: the labels are whole numbers; otherwise they are no class indices at all.
+    """
 
     loss: str = ""
     path: KeyPath = ("y",)
     zero: bool = False
+    whole: bool = True
 
     def message(self) -> str:
+        if not self.whole:
+            return (
+                f"The labels {show(self.path)} are not class indices but numbers with decimals from {self.lowest} to {self.highest + 1}. "
+                f"{self.loss} expects integers from 0 to {self.size - 1} for {named(self.layer)}."
+            )
         bad = self.highest if self.highest >= self.size else self.lowest
         return f"Label {bad} is out of range: {named(self.layer)} has {count(self.size, 'unit')} (valid classes 0-{self.size - 1})."
 
     def why(self) -> str:
+        if not self.whole:
+            return "The loss cuts off the decimals. Check which labels belong to this output; for free numbers use a loss such as mse."
         what = (
             "No error is raised: JAX makes a one-hot vector of zeros of such a label, so the model learns nothing from that sample."
             if self.zero

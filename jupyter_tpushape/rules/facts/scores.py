@@ -7,13 +7,19 @@ from ..words import named, placed
 
 
 class NoPath(Fact, frozen=True):
-    """No gradient leaves ``loss``: ``step`` is in its only way to the predictions. ``alone``: nothing else trains the model."""
+    """No gradient leaves ``loss``: ``step`` is in its only way to the predictions. ``alone``: nothing else trains the model.
+
+    ``dtype``: the integers that the step returns, where it is the model's last layer.
+    """
 
     loss: str
     step: Who
     alone: bool
+    dtype: str = ""
 
     def message(self) -> str:
+        if self.dtype:
+            return f"{self.loss} has no gradient: {named(self.step)} returns {self.dtype}, and integers have no gradient."
         return f"{self.loss} has no gradient: {self.step.op}{placed(self.step)} does not change when its input changes a little."
 
     def why(self) -> str:

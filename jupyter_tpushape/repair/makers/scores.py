@@ -1,0 +1,83 @@
+"""Candidates for what the values of an output mean: a unit for every class, a sigmoid, probabilities instead of logits."""
+
+from __future__ import annotations
+
+from ...examine.evidence import Evidence
+from ...flow import Edit, Finding
+from ...rules.compared import kind_of
+from ...rules.facts.ranges import OutOfRange
+from .edits import Made, configure
+from .ends import ends_of, head_of, highest_of, loss_node, several, snake
+
+
+def more_units(evidence: Evidence, finding: Finding) -> Made:
+    """A unit for every class that was seen; for two classes and one sigmoid, the loss that is made for it."""
+    head = head_of(evidence, evidence.flow.node(finding.nodes[0]))
+    highest = highest_of(finding)
+    if head is not None and highest is not None and getattr(finding.fact, "whole", True):
+        key = "units" if isinstance(head.config.get("units"), int) else "filters"
+        loss = loss_node(evidence, finding)
+        if loss is not None and highest == 1 == head.config[key] and head.config.get("activation") == "sigmoid" and not several(evidence):
+            yield (
+                "Use binary_crossentropy, which expects one probability per label",
+                [Edit("loss", loss.id, {"loss": "binary_crossentropy", "options": {}, "was": snake(loss.op)})],
+                "A single sigmoid unit separates two classes.",
+            )
+        more = (
+            f"Set {key}={highest + 1} on {head.name}, for classes 0 to {highest}",
+            [configure(head.name, **{key: highest + 1})],
+            "As many as the sampled labels need.",
+        )
+        from_one = (
+            "Number the classes from 0: labels minus 1",
+            [Edit("label-transform", "y", {"op": "shift", "by": -1})],
+            "Use this if your labels start at 1.",
+        )
+        fits = loss is not None and highest == head.config[key]
+        # As many classes as units, and none of them 0: they are counted from 1.
+        yield from (
+            [from_one, more]
+            if fits and isinstance(finding.fact, OutOfRange) and finding.fact.lowest == 1
+            else [more, from_one]
+            if fits
+            else [more]
+        )
+
+
+def one_sigmoid(evidence: Evidence, finding: Finding) -> Made:
+    """A sigmoid and the loss of two classes for a head with a single unit."""
+    labels, predictions = ends_of(evidence, finding)
+    loss, stats = loss_node(evidence, finding), (getattr(evidence.sample, "label_stats", None) or {})
+    seen = stats.get(evidence.carried(labels)) if labels is not None else None
+    if predictions is None or loss is None or seen is None or not seen.binary:
+        return
+    head = evidence.flow.node(predictions.source)
+    edits: list[Edit] = []
+    done: list[str] = []
+    if head.op == "Dense" and head.config.get("activation") != "sigmoid" and not loss.config.get("from_logits"):
+        edits, done = [configure(head.name, activation="sigmoid")], [f"activation='sigmoid' on {head.name}"]
+    if kind_of(loss) == "categorical" and not several(evidence):
+        edits.append(Edit("loss", loss.id, {"loss": "binary_crossentropy", "options": {}, "was": snake(loss.op)}))
+        done.append("loss='binary_crossentropy'")
+    if edits:
+        yield f"Set {' and '.join(done)}", edits, "A single sigmoid unit separates two classes."
+
+
+def no_logits(evidence: Evidence, finding: Finding) -> Made:
+    """from_logits=False behind an activation, or no activation."""
+    giver, loss = evidence.flow.node(finding.nodes[0]), loss_node(evidence, finding)
+    if loss is None:
+        return
+    plain = snake(loss.op)
+    if not several(evidence):
+        yield (
+            "Set from_logits=False: the model already applies the activation",
+            [Edit("loss", loss.id, {"loss": plain, "options": {"from_logits": False}, "was": plain})],
+            "The loss then expects probabilities, which is what it receives.",
+        )
+    if giver.config.get("activation"):
+        yield (
+            f"Remove the activation of {giver.name}",
+            [configure(giver.name, activation=None)],
+            "The loss applies it itself, which is numerically more stable.",
+        )
