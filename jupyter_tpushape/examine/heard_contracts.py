@@ -34,6 +34,13 @@ class HeardWeight(Heard, frozen=True):
     given: Shape
 
 
+class HeardAssigned(Heard, frozen=True):
+    """A variable of shape ``wanted`` was assigned a tensor of ``given``."""
+
+    wanted: Shape
+    given: Shape
+
+
 class HeardWeightCount(Heard, frozen=True):
     """A layer keeps ``wanted`` weights and was handed ``given``."""
 
@@ -127,6 +134,18 @@ _COUNT = re.compile(
 )
 
 
+_ASSIGNED = re.compile(
+    r"`variable\.assign\(value\)` must match\. variable\.shape=\(([^)]*)\), Received: value\.shape=\(([^)]*)\)"
+    r"|shape of the (?:variable|'ref') \(\(([^)]*)\)\).{0,60}value \(\(([^)]*)\)\)"
+)
+
+
+@reads
+def _assigned(text: str) -> Iterator[Heard]:
+    if found := _ASSIGNED.search(text):
+        yield HeardAssigned(_shape(found[1] if found[1] is not None else found[3]), _shape(found[2] if found[2] is not None else found[4]))
+
+
 @reads
 def _weights(text: str) -> Iterator[Heard]:
     weight, counted = _WEIGHT.search(text), _COUNT.search(text)
@@ -174,7 +193,7 @@ def _structure(text: str) -> Iterator[Heard]:
         yield HeardBoolean()
     if _NONE.search(text):
         yield HeardNoneNumber()
-    if "on an unknown TensorShape" in text or "unknown rank" in text:
+    if "on an unknown TensorShape" in text or "unknown rank" in text or "contains no shape" in text:
         yield HeardNoRank()
     unpack, argument, door = _UNPACK.search(text), _ARGUMENT.search(text), _INPUT.search(text)
     if unpack:

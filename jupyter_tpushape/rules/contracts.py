@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..examine.broken_lines import KeysTaken, LastCall, Unconnected
 from ..examine.evidence import Evidence, Given
-from ..examine.heard import HeardCall, hear
+from ..examine.heard import HeardCall, HeardOperation, HeardUnlike, hear
 from ..examine.heard_contracts import (
     HeardBoolean,
     HeardClassRows,
@@ -53,6 +53,7 @@ from .facts.contracts import (
     WeightApart,
     WeightCount,
 )
+from .facts.held import AdaptedApart
 from .facts.loss import RowsOfValues
 from .registry import rule
 from .transforms import transformed
@@ -313,6 +314,19 @@ def _weights(at: Break) -> Explained:
     return WEIGHTS.id, WeightApart(owner, said.owner, said.wanted, said.given)
 
 
+def _held(at: Break) -> Explained:
+    """Values that a layer was made with: the table of an embedding, the statistics of a normalization."""
+    said, unlike = hear(at.node.failure, HeardOperation), hear(at.node.failure, HeardUnlike)
+    shapes = said.shapes if said is not None else (unlike.first, unlike.second) if unlike is not None else ()
+    who, table = Who.of(at.node), tuple(at.evidence.arguments(at.node.id).get(key) for key in ("input_dim", "output_dim"))
+    if at.node.op == "Embedding" and len(shapes) == 2 and table in shapes:
+        return WEIGHTS.id, WeightApart(who, at.node.name, table, next(shape for shape in shapes if shape != table))
+    mean = next((weight.shape for weight in at.node.weights if weight.name == "mean"), None)
+    if at.node.op == "Normalization" and mean and at.shape and at.shape[-1] not in (None, 1, mean[-1]):
+        return WEIGHTS.id, AdaptedApart(who, mean[-1] or 0, at.shape)
+    return None
+
+
 def _call(at: Break) -> Explained:
     """A function of the program that an operation calls with arguments that it does not accept."""
     said = hear(at.node.failure, HeardCall) if at.node.kind == "op" and at.node.op != "python" else None
@@ -347,7 +361,7 @@ def _line(at: Break) -> Explained:
 
 
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
-    lambda at: not_called(at.evidence), _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights,
+    lambda at: not_called(at.evidence), _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _held,
     lambda at: transformed(at.evidence, at.node), _call, _class_rows, _refused, _shapes_in_build, _unknown_size, _line,
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The inputs of an embedding: ids of words or classes, not an encoding with one position for each of them."""
+"""Preprocessing layers: what they pass to an embedding, and lookups without a vocabulary."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from ..examine.evidence import Evidence
 from ..flow import Finding, KeyPath, Node, Shape, Who
 from ..sources.stats import stats_at
 from .facts.calls import CodedIds, CodedRows
+from .facts.held import EmptyLookup
 from .registry import check, rule
 from .upstream import ancestors
 
@@ -30,6 +31,24 @@ def data():
 """,
 )  # fmt: skip
 
+EMPTY = rule(
+    "vocabulary-missing", "A lookup layer has no vocabulary", severity="error", source="the vocabulary size of lookup layers, before and after adapt",
+    fails="""
+def build():
+    i = keras.Input((3,), dtype="int64"); x = L.IntegerLookup()(i)
+    m = keras.Model(i, L.Dense(1)(L.Flatten()(L.Embedding(6, 4)(x)))); m.compile("sgd", "mse"); return m
+def data():
+    return np.ones((8, 3), "int64"), np.zeros((8, 1), "float32")
+""",
+    passes="""
+def build():
+    i = keras.Input((3,), dtype="int64"); x = L.IntegerLookup(vocabulary=[1, 2])(i)
+    m = keras.Model(i, L.Dense(1)(L.Flatten()(L.Embedding(6, 4)(x)))); m.compile("sgd", "mse"); return m
+def data():
+    return np.ones((8, 3), "int64"), np.zeros((8, 1), "float32")
+""",
+)  # fmt: skip
+
 _CODES = ("multi_hot", "one_hot", "count", "tf_idf")
 # Layers that do not change values.
 _LIGHT = ("Cast", "Identity", "Dropout", "Reshape", "ExpandDims")
@@ -46,6 +65,14 @@ def coded_ids(evidence: Evidence) -> Iterator[Finding]:
         if coder is not None:
             fact = CodedIds(Who.of(node), Who.of(coder), _mode(coder))
             yield Finding.of(CODED.id, "silent", fact, (coder.id, node.id), location=coder.location)
+
+
+@check(order=15)
+def lookup_empty(evidence: Evidence) -> Iterator[Finding]:
+    """Lookups that no vocabulary was given and that were not adapted."""
+    for node in evidence.flow.nodes:
+        if node.kind == "layer" and node.config.get("words") == 0 and evidence.flow.into(node.id):
+            yield Finding.of(EMPTY.id, "error", EmptyLookup(Who.of(node)), (node.id,), location=node.location)
 
 
 def behind_code(evidence: Evidence, node: Node) -> bool:

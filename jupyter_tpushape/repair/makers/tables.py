@@ -7,9 +7,11 @@ import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape
-from ..edits.expression import IT
+from ...rules.facts.contracts import WeightApart
+from ...rules.facts.held import ScalarSum
+from ..edits.expression import IT, MODULE
 from ..text.source import nodes
-from .edits import Made
+from .edits import Made, configure
 from .line import Line, assigned_to, called, lines_of, short
 from .operands import JOINS
 
@@ -74,3 +76,33 @@ def _turned(shape: Shape, axis: int, parts: int, wanted: Shape) -> int | None:
         if k != axis % len(one) and tuple(size * parts if i == k else size for i, size in enumerate(one)) == wanted
     ]
     return fits[0] if fits else None
+
+
+def size_of_table(evidence: Evidence, finding: Finding) -> Made:
+    """The size of an embedding's table as that of the array that it is given."""
+    fact = finding.fact
+    if not isinstance(fact, WeightApart) or fact.owner is None or fact.owner.op != "Embedding" or len(fact.given) != 2:
+        return
+    for argument, have, wanted in zip(("input_dim", "output_dim"), fact.wanted, fact.given, strict=True):
+        if have != wanted:
+            yield (
+                f"Set {argument}={wanted} on {fact.owner.name}, as the array has",
+                [configure(fact.owner.name, **{argument: wanted})],
+                "The layer then holds the whole array.",
+            )
+
+
+def summed_metric(evidence: Evidence, finding: Finding) -> Made:
+    """One number of all samples for a variable that is a number."""
+    fact = finding.fact
+    if not isinstance(fact, ScalarSum) or fact.wanted or not fact.given:
+        return
+    for line in lines_of(evidence)[:1]:
+        call = line.node
+        if isinstance(call, ast.Call) and called(call) == "assign_add" and len(call.args) == 1:
+            total = "reduce_sum" if line.module() == "tensorflow" else "sum"
+            yield (
+                f"Add the sum over the samples at {line.at}",
+                [line.edit(call.args[0], f"{MODULE}.{total}({IT})", line.module()).value],
+                "The variable is a single number.",
+            )

@@ -1,0 +1,60 @@
+"""Facts about values that a layer or metric holds and that have another size than what it receives."""
+
+from __future__ import annotations
+
+from ...flow import Fact, Shape, Side, Sides, Who, show_shape
+from ..words import count, named
+
+
+class AdaptedApart(Fact, frozen=True):
+    """``layer`` was adapted to data with ``adapted`` features, but receives ``given``."""
+
+    layer: Who
+    adapted: int
+    given: Shape
+
+    def message(self) -> str:
+        return f"{named(self.layer)} was adapted to data with {count(self.adapted, 'feature')}, but receives {show_shape(self.given)}."
+
+    def why(self) -> str:
+        return "adapt() stores one mean and one variance per feature of its data. Call it with the data that the model is trained on."
+
+    def sides(self) -> Sides:
+        return Side(count(self.adapted, "feature")), Side(count(self.given[-1] or 0, "feature"))
+
+
+class EmptyLookup(Fact, frozen=True):
+    """A lookup without a vocabulary."""
+
+    layer: Who
+
+    def message(self) -> str:
+        return f"{named(self.layer)} has no vocabulary, so it cannot look anything up."
+
+    def why(self) -> str:
+        return "fit raises `Table not initialized`. Call adapt() on the training data, or set vocabulary=, before the layer receives data."
+
+    def sides(self) -> Sides:
+        return Side("a vocabulary"), Side("none")
+
+
+class ScalarSum(Fact, frozen=True):
+    """The metric ``name`` assigns a tensor ``given`` to a variable of shape ``wanted``."""
+
+    name: str
+    wanted: Shape
+    given: Shape
+
+    def message(self) -> str:
+        return f"The metric {self.name} adds a tensor {show_shape(self.given)} to a variable of shape {show_shape(self.wanted)}."
+
+    def why(self) -> str:
+        if self.wanted:
+            return "A variable keeps its shape, and assign needs the same shape."
+        return (
+            f"The variable is a single number, but the metric computes {count(self.given[0] or 0, 'value')}, one per sample. "
+            "Reduce them first: reduce_sum for a count, reduce_mean for an average."
+        )
+
+    def sides(self) -> Sides:
+        return Side(show_shape(self.wanted)), Side(show_shape(self.given))
