@@ -295,4 +295,5 @@ def further(trial: Trial) -> bool:
 
 def _same(one: Finding, other: Finding) -> bool:
     """Whether this is the finding to repair, rather than another one after it."""
-    return one.rule == other.rule and (one.fact == other.fact or one.nodes == other.nodes)
+    paths = [getattr(finding.fact, "path", None) for finding in (one, other)]
+    return one.rule == other.rule and (one.fact == other.fact or (one.nodes == other.nodes and paths[0] == paths[1]))

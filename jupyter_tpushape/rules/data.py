@@ -6,13 +6,15 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..examine.heard import HeardOperation, HeardReshape, HeardUnequal, HeardUnlike, hear
-from ..examine.heard_contracts import HeardReturned, HeardSlices, HeardYielded
+from ..examine.heard_contracts import HeardNoRank, HeardReturned, HeardSlices, HeardYielded
 from ..flow import Finding
 from ..trace.assemble import failure
+from .entry import stacked_inputs
 from .facts.data import (
     ClassesAsWeights,
     DataRaised,
     PipelineShapes,
+    RankNeeded,
     Refused,
     ReturnedDtype,
     Sampled,
@@ -92,6 +94,9 @@ def data_raises(evidence: Evidence) -> Iterator[Finding]:
     if returned is not None:
         yield Finding.of(DATA_RAISES.id, "error", ReturnedDtype(returned.index, returned.given, returned.wanted), nodes, location=where)
         return
+    if hear(said, HeardNoRank) is not None:
+        yield Finding.of(DATA_RAISES.id, "error", RankNeeded(said), nodes, location=where)
+        return
     fact = Unfilled(reshape.have, reshape.wanted, "data") if reshape is not None and reshape.by == "numpy" else DataRaised(said)
     yield Finding.of(DATA_RAISES.id, "error", fact, nodes, location=where)
 
@@ -139,11 +144,14 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
             names = tuple(node.name for node in evidence.flow.nodes if node.kind == "output")
             yield Finding.of(DATA_MISFIT.id, "error", TooManyParts(len(element), len(evidence.declared or ()), names))
             continue
+        if problem.code == "cardinality" and stacked_inputs(evidence) is not None:
+            continue  # said of the inputs
         by_class = _by_class(evidence, problem.counts) if problem.code == "cardinality" else None
         if by_class is not None:
             yield Finding.of(DATA_MISFIT.id, "error", by_class)
             continue
-        fact = Refused(problem.code, problem.text, str(problem.expected or ""), str(problem.found or ""), problem.counts, problem.ids)
+        wanted, found = str(problem.expected or ""), str(problem.found or "")
+        fact = Refused(problem.code, problem.text, wanted, found, problem.counts, problem.ids, problem.path, problem.dtype)
         yield Finding.of(DATA_MISFIT.id, "error", fact)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..flow import Fact, Finding, KeyPath, Severity, Shape, Spec, elements
 from ..flow.paths import show, subscript
+from .facts.data import InputsStacked
 from .facts.entry import AxisAdded, CastAtDoor, CutIntoPatches, Door, Fault, Misfit, WrongInputs, WrongNames, ZippedPairs
 from .registry import check, rule
 from .saved_models import finding_of as saved_model_finding
@@ -275,7 +276,7 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
         return
     if len(evidence.declared) != len(evidence.x) and not evidence.feeds:
         if evidence.where == "call":
-            yield Finding.of(STRUCTURE.id, "error", _counts(evidence), tuple(inputs))
+            yield Finding.of(STRUCTURE.id, "error", stacked_inputs(evidence) or _counts(evidence), tuple(inputs))
         return
     for path, rule_id, fault in mismatches(evidence):
         cut = _patches(fault)
@@ -289,6 +290,19 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
         severity: Severity = "error" if evidence.where else "silent" if fault.fault in ("order", "channels") else "note"
         edges = tuple(edge.id for edge in evidence.flow.edges if edge.target in own)
         yield Finding.of(rule_id, severity, fault, tuple(dict.fromkeys(nodes)), edges)
+
+
+def stacked_inputs(evidence: Evidence) -> InputsStacked | None:
+    """The inputs stacked on the axis of the samples: as many rows as inputs, each with as many rows as there are labels."""
+    leaves = [(path, leaf.concrete) for path, leaf in (evidence.sample.leaves() if evidence.sample is not None else ())]
+    x, y = ([shape for path, shape in leaves if path[0] == part and shape] for part in ("x", "y"))
+    declared, problems = evidence.declared or [], getattr(evidence.sample, "problems", ()) or ()
+    counts: list[int] = next((list(problem.counts) for problem in problems if problem.code == "cardinality"), [])
+    if len(x) != 1 or not y or len(declared) < 2 or len(counts) < 2 or counts[0] != len(declared) or len(x[0]) < 2 or x[0][1] != counts[1]:
+        return None
+    inner = x[0][2:]
+    alike = all(spec.shape is not None and fits((None, *inner), (None, *spec.shape[1:])) for _, spec in declared)
+    return InputsStacked(tuple(evidence.doors[path].word for path, _ in declared), (counts[0], *x[0][1:]), counts[1]) if alike else None
 
 
 def _counts(evidence: Evidence) -> Fact:

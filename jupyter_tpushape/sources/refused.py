@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -87,20 +88,22 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
     problems, name = [], show(path)
     if not (getattr(leaf, "shape", ()) or ()):
         problems.append(
-            Problem("scalar-data", f"`{name}` is a single value without a batch axis: use np.asarray([value])", "(rows, ...)", "()")
+            Problem(
+                "scalar-data", f"`{name}` is a single value without a batch axis: use np.asarray([value])", "(rows, ...)", "()", path=path
+            )
         )
     kind = _kind(leaf)
     if kind in _KINDS:
         text = f"`{name}` contains {_KINDS[kind]} ({leaf.dtype}), which tensors do not support: convert it to numbers, such as {name}.astype('int64')"
         if kind == "V":
             text = f"`{name}` contains records ({leaf.dtype}), which tensors do not support: build a numeric array from their fields"
-        problems.append(Problem("no-tensor", text, "numbers", str(leaf.dtype)))
+        problems.append(Problem("no-tensor", text, "numbers", str(leaf.dtype), path=path))
     elif kind in ("S", "U") and framework == "keras":
         text = f"`{name}` contains NumPy strings ({leaf.dtype}), which tensors do not support: convert them to class indices or ids"
-        problems.append(Problem("no-tensor", text, "numbers", str(leaf.dtype)))
+        problems.append(Problem("no-tensor", text, "numbers", str(leaf.dtype), path=path, dtype=numeric(leaf)))
     elif _long(leaf) and framework == "keras":
         text = f"`{name}` contains {leaf.dtype} values, which tensors do not support: use {name}.astype('float32')"
-        problems.append(Problem("no-tensor", text, "float32", str(leaf.dtype)))
+        problems.append(Problem("no-tensor", text, "float32", str(leaf.dtype), path=path, dtype="float32"))
     elif objects(leaf):
         problems.append(
             Problem(
@@ -109,6 +112,8 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
                 "one dtype",
                 "dtype object",
                 ids=_rows_of_ids(leaf),
+                path=path,
+                dtype=numeric(leaf),
             )
         )
     return problems
@@ -127,4 +132,25 @@ def _objects(value: np.ndarray, name: str) -> str:
         return f", although all of them are numbers: use {name}.astype('float32')"
     if any(isinstance(item, (list, tuple, np.ndarray)) for item in items):
         return " because its rows have different lengths: pad them to one length, or use tf.ragged.constant"
-    return " of mixed types, which tensors do not support: convert text and missing values to numbers of one dtype"
+    texts = _text_columns(value)
+    where = f" (text in column{'s' * (len(texts) > 1)} {', '.join(map(str, texts))})" if texts else ""
+    if numeric(value):
+        return f" with numbers written as text{where}: use {name}.astype('float32')"
+    return f" of mixed types{where}, which tensors do not support: convert text and missing values to numbers of one dtype"
+
+
+def _text_columns(value: np.ndarray) -> list[int]:
+    """The columns of a table that hold text."""
+    columns = range(value.shape[1]) if value.ndim == 2 else ()
+    return [column for column in columns if any(isinstance(item, str) for item in value[:1000, column])][:8]
+
+
+def numeric(value: np.ndarray) -> str:
+    """The dtype of numbers that an array of objects or texts can be read as, judged by its first values; ``""`` if it cannot."""
+    for dtype in ("int32", "float32"):
+        some = value.reshape(-1)[:1000]
+        with suppress(TypeError, ValueError, OverflowError), np.errstate(all="ignore"):
+            if dtype == "float32" or not any(isinstance(item, (float, np.floating)) for item in some):
+                some.astype(dtype)
+                return dtype
+    return ""

@@ -126,7 +126,7 @@ class Stats:
 @dataclass(frozen=True)
 class Problem:
     """Something that ``fit`` will refuse, known from the data alone. ``counts``: rows of each array, where those disagree;
-    ``ids``: whether the rows are lists of whole numbers."""
+    ``ids``: whether the rows are lists of whole numbers; ``dtype``: the numbers that the array at ``path`` can be converted to."""
 
     code: str
     text: str
@@ -134,6 +134,8 @@ class Problem:
     found: str = ""
     counts: tuple[int, ...] = ()
     ids: bool = False
+    path: KeyPath = ()
+    dtype: str = ""
 
 
 @dataclass

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+
 from ...examine.evidence import Evidence
 from ...flow import Edit, EditKind, Finding, elements, show_shape
+from ...flow.paths import show
 from ...rules.entry import matched
-from ...rules.facts.data import Refused, ReturnedDtype, SlicedApart, Unfilled, YieldedShape
+from ...rules.facts.data import RankNeeded, Refused, ReturnedDtype, SlicedApart, Unfilled, YieldedShape
+from ..text.source import nodes
 from .edits import Made, where
 from .entry import declaration
+from .line import called, lines_of
 
 
 def recount(evidence: Evidence, finding: Finding) -> Made:
@@ -92,6 +97,40 @@ def pad_rows(evidence: Evidence, finding: Finding) -> Made:
             f"Pad each row to {length} at the start, with zeros",
             [Edit("data-transform", "x", {"op": "pad_rows", "length": length})],
             "Like keras.utils.pad_sequences: longer rows keep their last ids.",
+        )
+
+
+def no_animations(evidence: Evidence, finding: Finding) -> Made:
+    """Images decoded with a known rank, and with as many channels as the model declares."""
+    channels = {spec.shape[-1] for _, spec in evidence.declared or [] if spec.shape is not None and len(spec.shape) == 4} - {None}
+    for line in lines_of(evidence)[:1] if isinstance(finding.fact, RankNeeded) else ():
+        for call in nodes(line.scope, ast.Call):
+            given = {word.arg for word in call.keywords}
+            if called(call) != "decode_image" or "expand_animations" in given:
+                continue
+            more = f", channels={next(iter(channels))}" if len(channels) == 1 and "channels" not in given and len(call.args) == 1 else ""
+            yield (
+                f"Decode images of a known rank at line {call.lineno}: expand_animations=False",
+                [line.edit(call, f"{ast.unparse(call)[:-1]}{more}, expand_animations=False)").value],
+                "An image then has three axes; of an animation, only the first frame is read.",
+            )
+
+
+def as_numbers(evidence: Evidence, finding: Finding) -> Made:
+    """An array of objects, texts or long floats as numbers of one dtype."""
+    fact = finding.fact
+    if isinstance(fact, Refused) and fact.dtype:
+        role = fact.path[0]
+        yield (
+            f"Convert {show(fact.path)} to {fact.dtype}",
+            [
+                Edit(
+                    "label-transform" if role == "y" else "data-transform",
+                    str(role),
+                    {"op": "cast", "dtype": fact.dtype, **where(fact.path)},
+                )
+            ],
+            "Every value can be read as a number.",
         )
 
 

@@ -11,7 +11,7 @@ from ...examine.evidence import Evidence
 from ...flow import Edit, Finding, KeyPath, Shape, Spec, show_shape
 from ...flow.paths import flatten, show, to_wire
 from ...rules.entry import accepted, crossed, matched
-from ...rules.facts.data import LabelsAsWeights
+from ...rules.facts.data import InputsStacked, LabelsAsWeights
 from ..edits.regroup import NAMES, Regroup
 from .edits import Made, where
 from .entry import declaration
@@ -194,6 +194,16 @@ def unstacked(evidence: Evidence, finding: Finding) -> Made:
         yield (
             f"Split the {len(declared)} inputs: x[:, 0], x[:, 1]{', ...' if len(declared) > 2 else ''}",
             [Edit("data-transform", "x", {"op": "unstack", "count": len(declared)})],
+            "Each input is a separate array.",
+        )
+
+
+def stacked(evidence: Evidence, finding: Finding) -> Made:
+    """One array that holds all inputs one after the other on axis 0, taken apart."""
+    if isinstance(finding.fact, InputsStacked):
+        yield (
+            f"Split the array into the {len(finding.fact.inputs)} inputs: a list of its rows",
+            [Edit("data-transform", "x", {"op": "apart"})],
             "Each input is a separate array.",
         )
 

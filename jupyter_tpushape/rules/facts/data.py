@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...flow import Fact, Shape, Side, Sides, elements, show_shape
+from ...flow import Fact, KeyPath, Shape, Side, Sides, elements, show_shape
 from ..words import many
 
 
@@ -40,6 +40,21 @@ class DataRaised(Fact, frozen=True):
 
     def why(self) -> str:
         return f"The error: {self.said}"
+
+
+class RankNeeded(Fact, frozen=True):
+    """A function of the pipeline needs the rank of a tensor that has none; ``said`` is its message."""
+
+    said: str
+
+    def message(self) -> str:
+        return "A function of the pipeline needs the rank of a tensor whose rank is unknown."
+
+    def why(self) -> str:
+        return (
+            "tf.io.decode_image returns an unknown rank unless expand_animations=False, because an animation has one axis more. After tf.py_function "
+            f"or numpy_function, call set_shape. The error: {self.said}"
+        )
 
 
 class SlicedApart(Fact, frozen=True):
@@ -196,8 +211,31 @@ class ClassesAsWeights(Fact, frozen=True):
         return Side(f"{self.rows} weights"), Side(f"{self.count} weights")
 
 
+class InputsStacked(Fact, frozen=True):
+    """The arrays of ``inputs`` are stacked to one array ``shape``, with the inputs on axis 0; there are labels for ``rows`` samples."""
+
+    inputs: tuple[str, ...]
+    shape: Shape
+    rows: int
+
+    def message(self) -> str:
+        return (
+            f"The {len(self.inputs)} inputs are stacked into one array {show_shape(self.shape)}, "
+            f"so fit reads it as one input with {len(self.inputs)} samples; the labels have {self.rows}."
+        )
+
+    def why(self) -> str:
+        return f"Pass a list or tuple with one array per input, in this order: {', '.join(self.inputs)}. np.array([a, b]) joins them into one array."
+
+    def sides(self) -> Sides:
+        return Side(f"{len(self.inputs)} arrays of {self.rows} rows"), Side(f"1 array {show_shape(self.shape)}")
+
+
 class Refused(Fact, frozen=True):
-    """Data that ``fit`` rejects, in the sampler's words. ``ids``: whether the rows are lists of integers."""
+    """Data that ``fit`` rejects, in the sampler's words.
+
+    ``ids``: whether the rows are lists of integers; ``dtype``: the numbers that the array at ``path`` can be converted to.
+    """
 
     code: str
     text: str
@@ -205,6 +243,8 @@ class Refused(Fact, frozen=True):
     given: str = ""
     counts: tuple[int, ...] = ()
     ids: bool = False
+    path: KeyPath = ()
+    dtype: str = ""
 
     def message(self) -> str:
         return self.text.rstrip(".") + "."
