@@ -10,10 +10,11 @@ from written_blocks import BLOCKS
 from written_older import OLDER
 from written_programs import WRITTEN
 from written_roles import ROLES
+from written_samples import SAMPLES
 
 import jupyter_tpushape as tpushape
 
-PROGRAMS = {**WRITTEN, **BLOCKS, **ROLES, **OLDER}
+PROGRAMS = {**WRITTEN, **BLOCKS, **ROLES, **OLDER, **SAMPLES}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..examine.evidence import Evidence
 from ..flow import Edge, Fact, Node, Shape, Who
 from ..graph import Cause, Size, cause, odd, unlike, value, written
+from .facts.branches import DotAxes
 from .facts.layers import Branch, Exchanged, UnlikeBranches
 from .registry import rule
 from .words import MERGES
@@ -26,6 +27,9 @@ def merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], _shape: Shap
     """The finding for a layer that merges branches; ``None`` for any other."""
     if node.op not in MERGES or len(edges) < 2:
         return None
+    dot = _dot(evidence, node, edges)
+    if dot is not None:
+        return MERGE.id, dot
     branches = tuple(Branch(Who.of(evidence.flow.node(edge.source)), edge.spec.shape) for edge in edges)
     axis = int(node.config.get("axis", -1)) if node.op == "Concatenate" else None
     strange, why = _odd_branch(evidence, edges, axis)
@@ -33,6 +37,23 @@ def merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], _shape: Shap
     if asked is not None:
         return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, asked=asked)
     return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, why, _made_of(evidence, edges, axis) if why is None else ())
+
+
+def _dot(evidence: Evidence, node: Node, edges: list[Edge]) -> DotAxes | None:
+    """The axes over which a Dot sums, if their sizes differ."""
+    axes, shapes = node.config.get("axes"), [edge.spec.shape for edge in edges]
+    pair = [axes, axes] if isinstance(axes, int) else list(axes) if isinstance(axes, (list, tuple)) else []
+    if node.op != "Dot" or len(pair) != 2 or len(shapes) != 2 or not all(shapes):
+        return None
+    one, other = shapes[0] or (), shapes[1] or ()
+    if not all(isinstance(axis, int) and -len(shape) <= axis < len(shape) for axis, shape in zip(pair, (one, other), strict=True)):
+        return None
+    first, second = pair[0] % len(one), pair[1] % len(other)
+    if one[first] == other[second]:
+        return None
+    alike = [(i, j) for i in range(1, len(one)) for j in range(1, len(other)) if one[i] == other[j] is not None]
+    givers = [evidence.flow.node(edge.source).name for edge in edges]
+    return DotAxes(Who.of(node), (givers[0], givers[1]), (one, other), (first, second), alike[0] if len(alike) == 1 else None)
 
 
 def size_cause(evidence: Evidence, node: Node, edges: list[Edge]) -> Cause | None:

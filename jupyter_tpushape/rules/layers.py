@@ -376,7 +376,13 @@ def _attention_shapes(evidence: Evidence, node: Node, edges: list[Edge], shape: 
     handed = [one for one in evidence.given if one.label != "mask"] or [Given(edge.label, edge.spec, None) for edge in edges]
     parts = {one.label or f"input {i + 1}": one.spec.shape for i, one in enumerate(handed)}
     given = [found for label, found in parts.items() if label != "attention_mask"]
-    mask = parts.get("attention_mask")
+    mask, said = parts.get("attention_mask"), hear(node.failure, HeardOperation)
+    if mask is None and said is not None and said.operation.startswith(("Logical", "Add", "Select")):
+        # An array of the program is no tensor that the layer was handed; the scores that it meets are (batch, heads, target, source).
+        mask = next(
+            (shape for shape in said.shapes if len(shape) == 4 and given and shape[-1] != (given[min(1, len(given) - 1)] or (0, 0))[1]),
+            None,
+        )
     if mask is not None and given and all(shape is not None and len(shape) > 2 for shape in given[:2]):
         query, source = given[0] or (), given[min(1, len(given) - 1)] or ()
         wanted = (query[0], query[1], source[1])

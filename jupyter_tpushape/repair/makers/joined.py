@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...rules.facts.branches import DotAxes
+from ...rules.facts.contracts import Disconnected
 from ...rules.facts.layers import UnlikeBranches
 from ..text.source import nodes
-from .edits import Made
-from .line import lines_at, short
+from .edits import Made, configure
+from .line import called, lines_at, lines_of, short
 
 
 def exchange_query(evidence: Evidence, finding: Finding) -> Made:
@@ -30,6 +33,48 @@ def exchange_query(evidence: Evidence, finding: Finding) -> Made:
                 [line.edit(one, ast.unparse(two)).value, line.edit(two, ast.unparse(one)).value],
                 "The output has one vector per step of the query, which is the first argument.",
             )
+
+
+def all_inputs(evidence: Evidence, finding: Finding) -> Made:
+    """Every Input of the program from which the outputs of a model come, in its list of inputs."""
+    fact = finding.fact
+    if not isinstance(fact, Disconnected):
+        return
+    for line in lines_of(evidence)[:1]:
+        call = line.node
+        given = line.keyword("inputs") or (call.args[0] if isinstance(call, ast.Call) and call.args else None)
+        if given is None:
+            continue
+        listed = given.elts if isinstance(given, (ast.List, ast.Tuple)) else [given]
+        names = [name for item in nodes(line.scope, ast.Assign) for name in _inputs(item)]
+        known = [ast.unparse(item) for item in listed]
+        more = [name for name in dict.fromkeys(names) if name not in known]
+        if set(known) <= set(names) and len(more) == len(fact.missing):
+            yield (
+                f"Add {' and '.join(more)} to the model's inputs at {line.at}",
+                [line.edit(given, f"[{', '.join([*known, *more])}]").value],
+                "The output is computed from them.",
+            )
+
+
+def _inputs(statement: ast.Assign) -> Iterator[str]:
+    """The names that a statement gives to Inputs."""
+    target, value = statement.targets[0], statement.value
+    both = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+    for name, made in zip(target.elts, value.elts, strict=False) if both else [(target, value)]:  # type: ignore[attr-defined]
+        if isinstance(name, ast.Name) and isinstance(made, ast.Call) and called(made) == "Input":
+            yield name.id
+
+
+def dot_axes(evidence: Evidence, finding: Finding) -> Made:
+    """The axes of a Dot that have the same size."""
+    fact = finding.fact
+    if isinstance(fact, DotAxes) and fact.fitting is not None:
+        yield (
+            f"Set axes={fact.fitting} on {fact.layer.name}",
+            [configure(fact.layer.name, axes=fact.fitting)],
+            f"Both axes then have {fact.shapes[0][fact.fitting[0]]} values.",
+        )
 
 
 def exchange_skips(evidence: Evidence, finding: Finding) -> Made:

@@ -284,6 +284,28 @@ def _sizes_of(node: ast.expr) -> list[ast.expr] | None:
     return [first] if name == "expand_dims" else None
 
 
+def weighted(evidence: Evidence, finding: Finding) -> Made:
+    """Vectors times a matrix of weights: their matrix product, or each value times its row of the weights."""
+    for line in lines_of(evidence)[:1]:
+        node, operands = line.node, line.operands()
+        shapes = [spec.shape if (spec := line.spec(item)) is not None else None for item in operands]
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult) or not all(shapes):
+            continue
+        for (vectors, many), (weights, matrix) in (zip(operands, shapes, strict=True), zip(operands[::-1], shapes[::-1], strict=True)):
+            if not many or not matrix or len(matrix) != 2 or len(many) < 2 or many[-1] != matrix[0] or many[-1] == matrix[-1]:
+                continue
+            yield (
+                f"Multiply {short(vectors)} by the matrix {short(weights)} at {line.at}: matmul",
+                [line.edit(node, f"{MODULE}.matmul({ast.unparse(vectors)}, {ast.unparse(weights)})", line.module()).value],
+                f"{show_shape(many)} times {show_shape(matrix)} gives {show_shape((*many[:-1], matrix[-1]))}.",
+            )
+            yield (
+                f"Add an axis of size 1 to {short(vectors)} at {line.at}: {show_shape((*many, 1))}",
+                [line.edit(vectors, f"{IT}[..., None]").value],
+                f"Each value is then multiplied by its row of {short(weights)}.",
+            )
+
+
 def variables(evidence: Evidence, finding: Finding) -> Made:
     """A variable of Keras as a tensor, wherever the function hands it to one of JAX's or asks it for what a tensor has."""
     fact = finding.fact

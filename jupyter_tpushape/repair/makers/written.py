@@ -40,10 +40,12 @@ def _written(evidence: Evidence, *, features: bool) -> Made:
         if any((maker is not None and "kernel_size" in maker.config) for maker in makers) != features:
             continue
         weighs = any(maker is None or maker.weights for maker in makers)
-        found.append((weighs, -max(_place(evidence, maker) for maker in makers), edits, other))
-    # First where no weights depend on it, then the layer that was made last.
-    for _, _, edits, other in sorted(found, key=lambda item: item[:2]):
-        name = evidence.flow.node(other.source).name
+        counted = value(evidence.origins.of(mine)[-1]) in _classes(evidence)
+        found.append((counted, weighs, -max(_place(evidence, maker) for maker in makers), edits, other))
+    # Never first what has a value for each class of the labels; first where no weights depend on it, then the layer that was made last.
+    for *_, edits, other in sorted(found, key=lambda item: item[:3]):
+        giver = evidence.flow.node(other.source)
+        name = giver.name if giver.kind != "op" else "the other operand"
         said = " and ".join(f"{argument}={n} on {who}" for who, argument, n in edits)
         made: list[Edit] = [configure(who, **{argument: n}) for who, argument, n in edits]
         yield f"Set {said}, the size of {name}", made, "The value is changed where it is set."
@@ -101,7 +103,7 @@ def written_side(evidence: Evidence, finding: Finding) -> Made:
     fact = finding.fact
     if labels is None or predictions is None or not isinstance(fact, WrongUnits) or fact.giver is None:
         return
-    classes = [stats.maximum + 1 for stats in (getattr(evidence.sample, "label_stats", None) or {}).values() if stats and stats.maximum]
+    classes = _classes(evidence)
     sides = [(predictions, labels), (labels, predictions)]
     sides.sort(key=lambda pair: value(evidence.origins.of(pair[0])[-1]) in classes)
     for mine, other in sides:
@@ -111,6 +113,12 @@ def written_side(evidence: Evidence, finding: Finding) -> Made:
             who, argument, n = change
             why = "As many as there are label classes." if wanted in classes else "The same size as the other side."
             yield f"Set {argument}={n} on {who}", [configure(who, **{argument: n})], why
+
+
+def _classes(evidence: Evidence) -> set[float]:
+    """How many classes the observed labels have, if they are class numbers."""
+    stats = (getattr(evidence.sample, "label_stats", None) or {}).values()
+    return {one.maximum + 1 for one in stats if one and one.whole and one.maximum}
 
 
 Change = tuple[str, str, int]

@@ -1,0 +1,127 @@
+"""Samples, inputs, outputs and tables that are taken for one another: the line, and as it should be."""
+
+from __future__ import annotations
+
+from own_code import Own
+from written_programs import model_of, rows
+
+_IDS = "np.random.default_rng(0).integers(0, 6, (8, 5))"
+_MASKS = "np.eye(3, dtype='float32')[np.arange(8 * 36).reshape(8, 6, 6) % 3]"
+_FROM_ONE = "np.eye(4, dtype='float32')[np.arange(24) % 3 + 1]"
+_OBJECTS = "np.array([[1, '2', 0.5]] * 8, dtype=object)"
+
+SAMPLES: dict[str, tuple[str, Own]] = {
+    "values of a sample by its row": ("samples-picked", Own(model_of("""
+model = keras.Sequential([keras.Input((3,)), L.Dense(4)])
+""", f"{rows(8, 3)}, {rows(8, 4)}", "loss", head="""
+def loss(y, p):
+    return (y[1] - p[1]) ** 2 + (y[2] - p[2]) ** 2
+"""), (("    return (y[1] - p[1]) ** 2 + (y[2] - p[2]) ** 2", "    return (y[:, 1] - p[:, 1]) ** 2 + (y[:, 2] - p[:, 2]) ** 2"),))),
+    "the last step by the last sample": ("batch-axis-merged", Own(model_of("""
+i = keras.Input((6, 4))
+x = L.GRU(3, return_sequences=True)(i)
+x = L.Lambda(lambda t: t[-1])(x)
+model = keras.Model(i, L.Dense(1)(x))
+""", f"{rows(8, 6, 4)}, {rows(8, 1)}"), (("    x = L.Lambda(lambda t: t[-1])(x)", "    x = L.Lambda(lambda t: t[:, -1])(x)"),))),
+    "a length over the samples": ("samples-summed", Own(model_of("""
+i = keras.Input((4,))
+x = L.Lambda(lambda t: tf.math.l2_normalize(t, axis=0))(L.Dense(3)(i))
+model = keras.Model(i, L.Dense(1)(x))
+""", f"{rows(8, 4)}, {rows(8, 1)}"), (
+        ("    x = L.Lambda(lambda t: tf.math.l2_normalize(t, axis=0))(L.Dense(3)(i))", "    x = L.Lambda(lambda t: tf.math.l2_normalize(t, axis=-1))(L.Dense(3)(i))"),))),
+    "one softmax for all samples": ("softmax-over-batch", Own(model_of("""
+i = keras.Input((4,))
+x = L.Lambda(lambda t: tf.nn.softmax(t, axis=0))(L.Dense(3)(i))
+model = keras.Model(i, L.Dense(1)(x))
+""", f"{rows(8, 4)}, {rows(8, 1)}"), (
+        ("    x = L.Lambda(lambda t: tf.nn.softmax(t, axis=0))(L.Dense(3)(i))", "    x = L.Lambda(lambda t: tf.nn.softmax(t, axis=1))(L.Dense(3)(i))"),))),
+    "two inputs in one array": ("input-structure", Own(model_of("""
+i, j = keras.Input((3,)), keras.Input((3,))
+model = keras.Model([i, j], L.Dense(1)(L.Concatenate()([i, j])))
+""", f"np.array([{rows(8, 3)}, {rows(8, 3)}]), {rows(8, 1)}"), (
+        (f"    return np.array([{rows(8, 3)}, {rows(8, 3)}]), {rows(8, 1)}", f"    return list(np.array([{rows(8, 3)}, {rows(8, 3)}])), {rows(8, 1)}"),))),
+    "the labels of two outputs": ("label-range", Own(model_of("""
+i = keras.Input((3,))
+model = keras.Model(i, [L.Dense(2, activation='softmax')(i), L.Dense(1)(i)])
+""", f"{rows(8, 3)}, [np.linspace(1, 9, 8), np.arange(8) % 2]", "['sparse_categorical_crossentropy', 'mse']"), (
+        (f"    return {rows(8, 3)}, [np.linspace(1, 9, 8), np.arange(8) % 2]", f"    return {rows(8, 3)}, [np.arange(8) % 2, np.linspace(1, 9, 8)]"),))),
+    "masks with the classes first": ("output-size", Own(model_of("""
+model = keras.Sequential([keras.Input((6, 6, 3)), L.Conv2D(3, 1, activation='softmax')])
+""", f"{rows(8, 6, 6, 3)}, {_MASKS}.transpose(0, 3, 1, 2)", "'categorical_crossentropy'"), (
+        (f"    return {rows(8, 6, 6, 3)}, {_MASKS}.transpose(0, 3, 1, 2)",
+         f"    return {rows(8, 6, 6, 3)}, np.transpose({_MASKS}.transpose(0, 3, 1, 2), (0, 2, 3, 1))"),))),
+    "classes that count from one": ("output-units", Own(model_of("""
+model = keras.Sequential([keras.Input((3,)), L.Dense(3, activation='softmax')])
+""", f"{rows(24, 3)}, {_FROM_ONE}", "'categorical_crossentropy'"), (
+        (f"    return {rows(24, 3)}, {_FROM_ONE}", f"    return {rows(24, 3)}, {_FROM_ONE}[..., 1:]"),))),
+    "one unit and a softmax": ("one-unit-softmax", Own(model_of("""
+model = keras.Sequential([keras.Input((3,)), L.Dense(1, activation='softmax')])
+""", f"{rows(8, 3)}, np.arange(8) % 2", "'binary_crossentropy'"), (
+        ("    model = keras.Sequential([keras.Input((3,)), L.Dense(1, activation='softmax')])",
+         '    model = keras.Sequential([keras.Input((3,)), L.Dense(1, activation="sigmoid")])'),))),
+    "numbers written as text": ("data-misfit", Own(model_of("""
+model = keras.Sequential([keras.Input((3,)), L.Dense(1)])
+""", f"{_OBJECTS}, {rows(8, 1)}"), ((f"    return {_OBJECTS}, {rows(8, 1)}", f'    return np.asarray({_OBJECTS}, "float32"), {rows(8, 1)}'),))),
+    "images of unknown rank": ("data-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((4, 4, 3)), L.Flatten(), L.Dense(1)])
+""", "tf.data.Dataset.from_tensor_slices(([PNG] * 8, np.zeros((8, 1), 'float32'))).map(parse).batch(4)", head="""
+PNG = tf.io.encode_png(tf.zeros((6, 6, 3), tf.uint8)).numpy()
+def parse(text, label):
+    image = tf.cast(tf.io.decode_image(text), tf.float32)
+    return tf.image.resize(image, (4, 4)), label
+"""), (("    image = tf.cast(tf.io.decode_image(text), tf.float32)", "    image = tf.cast(tf.io.decode_image(text, channels=3, expand_animations=False), tf.float32)"),))),
+    "the axes of a product": ("merge-shapes", Own(model_of("""
+i, j = keras.Input((4,)), keras.Input((5, 4))
+x = L.Dot(axes=(1, 1))([i, j])
+model = keras.Model([i, j], L.Dense(1)(x))
+""", f"({rows(8, 4)}, {rows(8, 5, 4)}), {rows(8, 1)}"), (("    x = L.Dot(axes=(1, 1))([i, j])", "    x = L.Dot(axes=(1, 2))([i, j])"),))),
+    "a table of another width": ("weights-apart", Own(model_of("""
+i = keras.Input((5,), dtype="int32")
+x = L.Embedding(6, 3, weights=[np.ones((6, 4))])(i)
+model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
+""", f"{_IDS}, {rows(8, 1)}"), (
+        ("    x = L.Embedding(6, 3, weights=[np.ones((6, 4))])(i)", "    x = L.Embedding(6, 4, weights=[np.ones((6, 4))])(i)"),))),
+    "a table of fewer rows": ("weights-apart", Own(model_of("""
+i = keras.Input((5,), dtype="int32")
+x = L.Embedding(7, 4, embeddings_initializer=keras.initializers.Constant(np.ones((6, 4))))(i)
+model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
+""", f"{_IDS}, {rows(8, 1)}"), (
+        ("    x = L.Embedding(7, 4, embeddings_initializer=keras.initializers.Constant(np.ones((6, 4))))(i)",
+         "    x = L.Embedding(6, 4, embeddings_initializer=keras.initializers.Constant(np.ones((6, 4))))(i)"),))),
+    "an input that the model leaves out": ("graph-disconnected", Own(model_of("""
+i, j = keras.Input((3,)), keras.Input((4,))
+x = L.Concatenate()([L.Dense(2)(i), L.Dense(2)(j)])
+model = keras.Model(i, L.Dense(1)(x))
+""", f"({rows(8, 3)}, {rows(8, 4)}), {rows(8, 1)}"), (("    model = keras.Model(i, L.Dense(1)(x))", "    model = keras.Model([i, j], L.Dense(1)(x))"),))),
+    "a metric of all samples": ("metric-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((3,)), L.Dense(4)])
+""", f"{rows(8, 3)}, {rows(8, 4)}", "'mse', metrics=[Far()]", head="""
+class Far(keras.metrics.Metric):
+    def __init__(self):
+        super().__init__(name="far")
+        self.total = self.add_weight(name="total", shape=(), initializer="zeros")
+    def update_state(self, y, p, sample_weight=None):
+        self.total.assign_add(tf.reduce_max(tf.abs(y - p), axis=-1))
+    def result(self):
+        return self.total
+"""), (("        self.total.assign_add(tf.reduce_max(tf.abs(y - p), axis=-1))", "        self.total.assign_add(tf.reduce_sum(tf.reduce_max(tf.abs(y - p), axis=-1)))"),))),
+    "weights by value": ("op-shapes", Own(model_of("""
+model = keras.Sequential([keras.Input((3,)), Linear(4), L.Dense(1)])
+""", f"{rows(8, 3)}, {rows(8, 1)}", head="""
+class Linear(L.Layer):
+    def __init__(self, units):
+        super().__init__()
+        self.units = units
+    def build(self, shape):
+        self.w = self.add_weight(shape=(shape[-1], self.units))
+    def call(self, x):
+        return x * self.w
+"""), (("        return x * self.w", "        return keras.ops.matmul(x, self.w)"),))),
+    "a loss that stacks where it should join": ("loss-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((3,)), L.Dense(1)])
+""", f"{rows(12, 3)}, np.eye(3, dtype='float32')[np.arange(12) % 3]", "loss", head="""
+def loss(y, p):
+    each = tf.stack((p, 1 - p, p * 0), axis=1)
+    return -tf.reduce_sum(y * each)
+"""), (("    return -tf.reduce_sum(y * each)", "    return -tf.reduce_sum(y * tf.squeeze(each, 2))"),))),
+}  # fmt: skip
