@@ -30,7 +30,7 @@ REASONS = {
     "notebook/": "waits for a framework to be imported, and reads its frames in a traceback",
     "graph/": "a TensorFlow graph, operation by operation, its functions and its gradients",
     "trace/families.py": "which package a layer's class comes from",
-    "trace/called.py": "whose module a function that a layer holds is of",
+    "trace/whose.py": "whose module a function that a layer holds is of",
     "examine/heard.py": "what each framework says when it raises",
     "examine/program.py": "whether a leaf of unknown rank goes through, which Keras 3 alone decides",
     "trace/locations.py": "the user's line behind what autograph generated",

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..flow import Spec
-from .config import of_the_user
 from .framework import Framework, GraphNode
 from .patience import ENDS, limited
 from .recorder import Recorder, recording
 from .restore import left_as_found
+from .whose import of_the_user
 
 _MOST = 4096
 # Calls that went well, by class, configuration and specs. A function of the user's own is never among them.

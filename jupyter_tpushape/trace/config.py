@@ -1,4 +1,4 @@
-"""What a layer was made with: the arguments to show, without their default values, and functions of the user's own."""
+"""The part of a layer's configuration to show: arguments without their default values, as plain values."""
 
 from __future__ import annotations
 
@@ -6,16 +6,6 @@ import contextlib
 import inspect
 import warnings
 from typing import Any
-
-_OWN = ("keras.", "tf_keras.", "tensorflow.", "builtins", "numpy", "jax.")
-
-
-def of_the_user(value: Any) -> bool:
-    """Whether a layer's attribute is a function, or an object that can be called, of the user's own."""
-    if not callable(value) or isinstance(value, type):
-        return False
-    module = getattr(value, "__module__", None) or type(value).__module__ or ""
-    return not str(module).startswith(_OWN)
 
 
 def _told(obj: Any) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from typing import Any
 from ..flow import Spec
 from ..flow.paths import map_leaves
 from .called import Check, check_of, hold
-from .config import of_the_user
 from .doors import Door
 from .recorder import Call, Port, Recorder
+from .whose import of_the_user
 
 # Layers whose behaviour is not settled by their declared shapes.
 _UNSETTLED = frozenset({

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 from ..flow import Spec, Weight
 from .backend import Backend
-from .config import of_the_user, shown_config
+from .config import shown_config
 from .doors import Door, Feeds
 from .hooks import Hooks
+from .whose import of_the_user
 
 # How a variable lies on the mesh of the program that is looked at: a weight's ``layout`` and ``shard``.
 LAID: ContextVar[Callable[[Any], dict[str, Any]] | None] = ContextVar("laid", default=None)

@@ -1,0 +1,15 @@
+"""Whose a function is that a layer holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_OWN = ("keras.", "tf_keras.", "tensorflow.", "builtins", "numpy", "jax.")
+
+
+def of_the_user(value: Any) -> bool:
+    """Whether a layer's attribute is a function, or an object that can be called, of the user's own."""
+    if not callable(value) or isinstance(value, type):
+        return False
+    module = getattr(value, "__module__", None) or type(value).__module__ or ""
+    return not str(module).startswith(_OWN)
