@@ -2,8 +2,8 @@
 
     python benchmarks/lab.py
 
-The time from the end of a cell to the panel's list, with 50 large models alive; from the click on Trace to the first
-picture of ResNet50; the memory of page and kernel after 10 and after 50 traces of a small broken model.
+The time from the end of a cell to the panel's list, with 50 large models alive; from the click on ResNet50 to its first
+picture; the memory of page and kernel after 10 and after 50 traces of a small broken model.
 """
 
 from __future__ import annotations
@@ -40,11 +40,14 @@ LISTED = """async () => {
   watch.disconnect();
   return drawn - ended;
 }"""
-PAINTED = """async () => {
+PAINTED = """async (name) => {
   const panel = document.querySelector('#tpushape-panel');
+  const nodes = () => [...(panel.querySelector('.tpushape-view')?.shadowRoot.querySelectorAll('.node') ?? [])];
+  const before = new Set(nodes());
+  const option = [...panel.querySelectorAll('[role=option]')].find((one) => one.textContent.startsWith(name));
   const start = performance.now();
-  panel.querySelector('.tpushape-Panel-trace').click();
-  while (!panel.querySelector('.tpushape-view')?.shadowRoot.querySelector('.node')) { await new Promise(requestAnimationFrame); }
+  option.click();
+  while (nodes().every((one) => before.has(one))) { await new Promise(requestAnimationFrame); }
   await new Promise(requestAnimationFrame);
   return performance.now() - start;
 }"""
@@ -80,10 +83,10 @@ def main() -> None:
         print("|---|---|")
         said = f"median {statistics.median(times):.0f} ms, most {times[-1]:.0f} ms"
         print(f"| from the end of a cell to the panel's new list, 50 MobileNetV2 alive in the kernel | {said} |")
-        panel.get_by_role("option", name=re.compile("and .* more")).click()
-        panel.get_by_role("option", name=re.compile("^model")).click()
+        panel.get_by_role("option", name=re.compile("and .* more")).first.click()
+        expect(panel.get_by_role("option", name=re.compile("^model"))).to_be_visible()
+        print(f"| from the click on ResNet50 in the list to its first picture | {page.evaluate(PAINTED, 'model'):.0f} ms |", flush=True)
         expect(panel.locator(".tpushape-view .about")).to_contain_text("model · x_img, y_img")
-        print(f"| from the click on Trace to the first picture, ResNet50 | {page.evaluate(PAINTED):.0f} ms |", flush=True)
         window.choices()
         panel.get_by_role("option", name=re.compile("^small")).click()
         expect(panel.locator(".tpushape-view .about")).to_contain_text("small · x, y")
