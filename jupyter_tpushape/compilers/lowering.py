@@ -14,7 +14,7 @@ from typing import Any
 from ..flow import CannotRebuild
 from ..replicas.strategy import live_strategy
 from ..trace.reach import is_step
-from ..trace.restore import left_as_found
+from ..trace.restore import left_as_found, uncollected
 from ..trace.run import Leaf, leaves
 from .programs import CannotLower, Lowered, Parameter, Plan, quiet, raw, variables
 
@@ -65,7 +65,7 @@ def lowered(seen: Any, plan: Plan) -> Lowered:
 
 def _lowered(seen: Any, plan: Plan) -> Lowered:
     adapter, model = seen.adapter, _plain(seen.adapter, seen.model)
-    with left_as_found([adapter], [model]):
+    with left_as_found([adapter], [model]), uncollected():
         if not adapter.backend.replicated:
             return _lower_jax(seen, adapter, model, plan.name, plan.arguments)
         from . import lowering_tf

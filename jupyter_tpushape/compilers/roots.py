@@ -8,10 +8,13 @@ becomes the root again, or a sum as the first one.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+from .shared import Shared, once
 
 _ROOT, _ROOT_OPCODE = "Sqrt", "sqrt"
 _INSTEAD, _INSTEAD_OPCODE = "Rint", "round-nearest-even"
@@ -30,7 +33,7 @@ class Roots:
         self._sums: dict[str, str] = {}
         self._first: dict[Any, str] = {}
         self._static: dict[Any, bool] = {}
-        self._depth = 0
+        self.depth = 0
         self._graph: Any = None
 
     def within(self, optimizer: Any) -> None:
@@ -42,11 +45,11 @@ class Roots:
 
     def _counted(self, call: Any) -> Any:
         def counted(*args: Any, **kwargs: Any) -> Any:
-            self._depth += 1
+            self.depth += 1
             try:
                 return call(*args, **kwargs)
             finally:
-                self._depth -= 1
+                self.depth -= 1
 
         return counted
 
@@ -55,10 +58,13 @@ class Roots:
         # An inner function or loop is lowered under other names.
         return _INSTEAD if self._counts(inputs[0], graph) else kind
 
+    def updating(self, graph: Any) -> bool:
+        """Whether an optimizer of the program is at work in the graph itself, and not in a function or loop of it."""
+        return self.depth > 0 and getattr(graph, "outer_graph", None) is not None and not graph.outer_graph.building_function
+
     def _counts(self, tensor: Any, graph: Any) -> bool:
         """Whether what is computed of a tensor is an optimizer's, and known only when the program runs."""
-        inner = graph.outer_graph is None or graph.outer_graph.building_function
-        if inner or not self._depth or not tensor.dtype.is_floating or self._known(tensor):
+        if not self.updating(graph) or not tensor.dtype.is_floating or self._known(tensor):
             return False
         if graph is not self._graph:
             # A function that makes variables is traced twice: the later trace is the one that is lowered.
@@ -129,20 +135,30 @@ class Roots:
 @contextmanager
 def shortened(roots: Roots) -> Iterator[None]:
     """While this thread traces a function, ``roots`` decides what stands for a root."""
-    from tensorflow.python.framework import func_graph
+    from tensorflow.python.framework import func_graph, ops
 
     graphs, thread = func_graph.FuncGraph, threading.get_ident()
     create = vars(graphs)["_create_op_internal"]
 
+    shared = Shared()
+
+    def graph_of() -> Any:
+        graph = ops.get_default_graph() if roots.depth and threading.get_ident() == thread else None
+        return graph if graph is not None and roots.updating(graph) else None
+
     def created(self: Any, op_type: str, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        if op_type != _ROOT or threading.get_ident() != thread:
+        if threading.get_ident() != thread or not roots.depth:
             return create(self, op_type, inputs, *args, **kwargs)
-        made = create(self, roots.kind(op_type, inputs, self), inputs, *args, **kwargs)
-        roots.noted(op_type, made)
-        return made
+        if op_type == _ROOT:
+            made = create(self, roots.kind(op_type, inputs, self), inputs, *args, **kwargs)
+            roots.noted(op_type, made)
+            return made
+        make = functools.partial(create, self, op_type, inputs, *args, **kwargs)
+        return shared.operation(self, op_type, inputs, make) if roots.updating(self) else make()
 
     graphs._create_op_internal = created
     try:
-        yield
+        with once(graph_of, shared):
+            yield
     finally:
         graphs._create_op_internal = create
