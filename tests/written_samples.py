@@ -54,11 +54,6 @@ model = keras.Sequential([keras.Input((6, 6, 3)), L.Conv2D(3, 1, activation='sof
 model = keras.Sequential([keras.Input((3,)), L.Dense(3, activation='softmax')])
 """, f"{rows(24, 3)}, {_FROM_ONE}", "'categorical_crossentropy'"), (
         (f"    return {rows(24, 3)}, {_FROM_ONE}", f"    return {rows(24, 3)}, {_FROM_ONE}[..., 1:]"),))),
-    "one unit and a softmax": ("one-unit-softmax", Own(model_of("""
-model = keras.Sequential([keras.Input((3,)), L.Dense(1, activation='softmax')])
-""", f"{rows(8, 3)}, np.arange(8) % 2", "'binary_crossentropy'"), (
-        ("    model = keras.Sequential([keras.Input((3,)), L.Dense(1, activation='softmax')])",
-         '    model = keras.Sequential([keras.Input((3,)), L.Dense(1, activation="sigmoid")])'),))),
     "numbers written as text": ("data-misfit", Own(model_of("""
 model = keras.Sequential([keras.Input((3,)), L.Dense(1)])
 """, f"{_OBJECTS}, {rows(8, 1)}"), ((f"    return {_OBJECTS}, {rows(8, 1)}", f'    return np.asarray({_OBJECTS}, "float32"), {rows(8, 1)}'),))),

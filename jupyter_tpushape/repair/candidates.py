@@ -341,7 +341,6 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "label-scale": (labels.between_0_and_1,),
     "embedding-range": (labels.more_rows,),
     "convolution-axes": (layers.other_dimension,),
-    "one-unit-softmax": (scores.one_sigmoid,),
     "logits-twice": (scores.no_logits,),
     "step-without-state": (places.state_in_order,),
     "fixed-random": (places.seeded_anew,),

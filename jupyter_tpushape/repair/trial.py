@@ -21,6 +21,8 @@ from .text.program import Text
 from .text.source import NoPlace, Source
 
 Proof = Literal["source", "live", ""]
+# The shapes agree and it is only a note in a program of the user's; a fix of ours does not end in it.
+_LEARNS_NOTHING = frozenset({"one-unit-softmax"})
 
 
 @dataclass
@@ -118,7 +120,7 @@ def _looked_at(made: Trial, program: Any) -> Trial:
     except Exception as error:
         made.failed = f"{type(error).__name__}: {_last(error)}"
         return made
-    made.left = [finding for finding in run_rules(again.evidence) if finding.serious]
+    made.left = [finding for finding in run_rules(again.evidence) if finding.serious or finding.rule in _LEARNS_NOTHING]
     if again.error is not None and not made.left:
         made.failed = _last(again.error) or type(again.error).__name__
         return made

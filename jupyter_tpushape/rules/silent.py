@@ -40,7 +40,7 @@ PROBABILITIES = rule(
     passes=sequential("L.Dense(3, activation='softmax')", y="np.arange(8) % 3", loss="'sparse_categorical_crossentropy'"),
 )  # fmt: skip
 ONE_UNIT = rule(
-    "one-unit-softmax", "A softmax or categorical cross-entropy over a single unit", severity="silent", source="tpu-rules L8",
+    "one-unit-softmax", "A softmax or categorical cross-entropy over a single unit", severity="note", source="tpu-rules L8",
     fails=sequential("L.Dense(1, activation='softmax')", loss="'binary_crossentropy'"), passes=sequential("L.Dense(1, activation='sigmoid')", loss="'binary_crossentropy'"),
 )  # fmt: skip
 LABEL_RANGE = rule(
@@ -224,7 +224,7 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
         if last == 1 and (activation == "softmax" or kind == "categorical"):
             yield Finding.of(
                 ONE_UNIT.id,
-                "silent",
+                "note",
                 SingleUnit(Who.of(giver), activation == "softmax"),
                 (giver.id, node.id),
                 (predictions.id,),

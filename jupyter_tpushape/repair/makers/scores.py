@@ -1,13 +1,12 @@
-"""Candidates for what the values of an output mean: a unit for every class, a sigmoid, probabilities instead of logits."""
+"""Candidates for what the values of an output mean: a unit for every class, probabilities instead of logits."""
 
 from __future__ import annotations
 
 from ...examine.evidence import Evidence
 from ...flow import Edit, Finding
-from ...rules.compared import kind_of
 from ...rules.facts.ranges import OutOfRange
 from .edits import Made, configure
-from .ends import ends_of, head_of, highest_of, loss_node, several, snake
+from .ends import head_of, highest_of, loss_node, several, snake
 
 
 def more_units(evidence: Evidence, finding: Finding) -> Made:
@@ -42,25 +41,6 @@ def more_units(evidence: Evidence, finding: Finding) -> Made:
             if fits
             else [more]
         )
-
-
-def one_sigmoid(evidence: Evidence, finding: Finding) -> Made:
-    """A sigmoid and the loss of two classes for a head with a single unit."""
-    labels, predictions = ends_of(evidence, finding)
-    loss, stats = loss_node(evidence, finding), (getattr(evidence.sample, "label_stats", None) or {})
-    seen = stats.get(evidence.carried(labels)) if labels is not None else None
-    if predictions is None or loss is None or seen is None or not seen.binary:
-        return
-    head = evidence.flow.node(predictions.source)
-    edits: list[Edit] = []
-    done: list[str] = []
-    if head.op == "Dense" and head.config.get("activation") != "sigmoid" and not loss.config.get("from_logits"):
-        edits, done = [configure(head.name, activation="sigmoid")], [f"activation='sigmoid' on {head.name}"]
-    if kind_of(loss) == "categorical" and not several(evidence):
-        edits.append(Edit("loss", loss.id, {"loss": "binary_crossentropy", "options": {}, "was": snake(loss.op)}))
-        done.append("loss='binary_crossentropy'")
-    if edits:
-        yield f"Set {' and '.join(done)}", edits, "A single sigmoid unit separates two classes."
 
 
 def no_logits(evidence: Evidence, finding: Finding) -> Made:
