@@ -21,10 +21,11 @@ def mend(seen: Examined, findings: list[Finding]) -> None:
     if held is None:
         return
     others = any(finding.serious and not finding.rule.startswith("layout-") for finding in findings)
-    first = [change for finding in findings if finding.serious for change in list(_changes(finding))[:1]]
-    together = first if len({old for _, old, _ in first}) == len(first) > 1 else []
     for finding in findings:
         own = list(_changes(finding))
+        # What is wrong in one way is mended at once.
+        first = [change for one in findings if one.serious and one.rule == finding.rule for change in list(_changes(one))[:1]]
+        together = first if len({old for _, old, _ in first}) == len(first) > 1 else []
         for changes in [*([change] for change in own), *([together] if own and own[0] in together else [])]:
             fix = _tried(seen, held, finding, changes, others)
             if fix is not None:
