@@ -110,7 +110,7 @@ def no_animations(evidence: Evidence, finding: Finding) -> Made:
                 continue
             more = f", channels={next(iter(channels))}" if len(channels) == 1 and "channels" not in given and len(call.args) == 1 else ""
             yield (
-                f"Decode images of a known rank at line {call.lineno}: expand_animations=False",
+                f"Read images of a known rank at line {call.lineno}: expand_animations=False",
                 [line.edit(call, f"{ast.unparse(call)[:-1]}{more}, expand_animations=False)").value],
                 "An image then has three axes; of an animation, only the first frame is read.",
             )

@@ -81,7 +81,7 @@ def exchanged_labels(evidence: Evidence, finding: Finding) -> Made:
     ]
     order = new if all(isinstance(key, str) for key in keys) else [new[key] for key in sorted(new)]
     yield (
-        f"Exchange the labels of {' and '.join(changed)}",
+        f"Swap the labels of {' and '.join(changed)}",
         [Edit("data-transform", "y", {"op": "exchange", "order": order})],
         "This is the only order in which every loss can read its labels.",
     )

@@ -295,7 +295,7 @@ def weighted(evidence: Evidence, finding: Finding) -> Made:
             if not many or not matrix or len(matrix) != 2 or len(many) < 2 or many[-1] != matrix[0] or many[-1] == matrix[-1]:
                 continue
             yield (
-                f"Multiply {short(vectors)} by the matrix {short(weights)} at {line.at}: matmul",
+                f"Use matmul at {line.at}: multiply {short(vectors)} by the matrix {short(weights)}",
                 [line.edit(node, f"{MODULE}.matmul({ast.unparse(vectors)}, {ast.unparse(weights)})", line.module()).value],
                 f"{show_shape(many)} times {show_shape(matrix)} gives {show_shape((*many[:-1], matrix[-1]))}.",
             )

@@ -63,7 +63,7 @@ def inside_samples(evidence: Evidence, finding: Finding) -> Made:
         if picks:
             shown = ", ".join([ast.unparse(item) for item in picks[:2]] + ["..."] * (len(picks) > 2))
             yield (
-                f"Index every sample instead of one at {line.at}: [:, {ast.unparse(picks[0].slice)}] in {shown}",
+                f"Select from every sample instead of one at {line.at}: [:, {ast.unparse(picks[0].slice)}] in {shown}",
                 [line.edit(item, f"{ast.unparse(item.value)}[:, {ast.unparse(item.slice)}]").value for item in picks],
                 "The first axis is the batch; the colon keeps all samples.",
             )
