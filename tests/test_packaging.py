@@ -114,13 +114,14 @@ def test_the_wheel_carries_the_extension_and_the_bundles(dist: Path) -> None:
     for name in (
         "jupyter_tpushape/py.typed",
         "jupyter_tpushape/static/loader.js",
-        "jupyter_tpushape/static/view.js",
+        f"{shared}/static/view.js",
         f"{shared}/package.json",
         f"{shared}/install.json",
         f"{shared}/schemas/jupyter_tpushape/plugin.json",
     ):
         assert name in names
     assert any(name.startswith(f"{shared}/static/remoteEntry.") for name in names)
+    assert [name for name in names if name.endswith("/view.js")] == [f"{shared}/static/view.js"], "once, and the package finds it there"
     assert not any(name.startswith(("tests/", "src/", "node_modules/")) for name in names)
 
 

@@ -6,10 +6,10 @@ import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
 import { ITranslator, nullTranslator, type TranslationBundle } from "@jupyterlab/translation";
 import { Widget } from "@lumino/widgets";
 
-import { mount } from "../view";
-import type { Mounted, WireReport } from "../view";
+import type { Mounted, WireReport, mount } from "../view";
 import { icon } from "./icon";
 import { CommandIDs } from "./plugins";
+import { view as viewScript } from "./script";
 import { ILocator, ITracer, MIME } from "./tokens";
 
 const VERSION = 1;
@@ -73,10 +73,13 @@ class ReportRenderer extends Widget implements IRenderMime.IRenderer {
       await this._live.renderModel(model);
       return;
     }
-    this._draw(model);
+    const mountView = await viewScript();
+    if (!this.isDisposed) {
+      this._draw(model, mountView);
+    }
   }
 
-  private _draw(model: IRenderMime.IMimeModel): void {
+  private _draw(model: IRenderMime.IMimeModel, mountView: typeof mount): void {
     const { locator, trans, again } = this._around;
     const report = model.data[MIME] as unknown as WireReport | undefined;
     this._stopAge();
@@ -87,7 +90,7 @@ class ReportRenderer extends Widget implements IRenderMime.IRenderer {
     } else if (this._view) {
       this._view.update(report);
     } else {
-      this._view = mount(this.node, report, {
+      this._view = mountView(this.node, report, {
         trans,
         fill: this._fill,
         ...(again && {

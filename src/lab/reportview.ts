@@ -2,17 +2,19 @@ import type { TranslationBundle } from "@jupyterlab/translation";
 import { MessageLoop } from "@lumino/messaging";
 import { Widget } from "@lumino/widgets";
 
-import { mount } from "../view";
-import type { Callbacks, Mounted, WireReport } from "../view";
+import type { Callbacks, Mounted, WireReport, mount } from "../view";
+import { view } from "./script";
 import type { ILocator, ITracer } from "./tokens";
 
 /** The view in a widget of its own: keeps its place when the next report comes. */
 export class ReportView extends Widget {
+  private _mount: typeof mount | null = null;
   private _view: Mounted | null = null;
   private _report: WireReport | null = null;
   private _finding = -1;
   private _asked = 0;
   private _again: (() => void) | null = null;
+  private _old: () => string = () => "";
 
   constructor(
     private readonly _locator: ILocator | null,
@@ -21,6 +23,12 @@ export class ReportView extends Widget {
     super();
     this.addClass("tpushape-Report");
     this.addClass("tpushape-mod-fill");
+    void view().then((mountView) => {
+      if (!this.isDisposed) {
+        this._mount = mountView;
+        this._draw();
+      }
+    });
   }
 
   /** Shows a report and one of its problems. */
@@ -28,12 +36,7 @@ export class ReportView extends Widget {
     if (report !== this._report) {
       this._report = report;
       this._finding = 0;
-      if (report && this._view) {
-        this._view.update(report);
-      } else {
-        this._view?.();
-        this._view = report ? mount(this.node, report, this._callbacks()) : null;
-      }
+      this._draw();
     }
     if (report && (finding !== this._finding || asked !== this._asked)) {
       this._finding = finding;
@@ -43,6 +46,22 @@ export class ReportView extends Widget {
     MessageLoop.sendMessage(this, Widget.ResizeMessage.UnknownSize);
   }
 
+  /** Draws the report anew, at the problem that is chosen. */
+  private _draw(): void {
+    if (this._report && this._view) {
+      this._view.update(this._report);
+      return;
+    }
+    this._view?.();
+    this._view = this._report && this._mount ? this._mount(this.node, this._report, this._callbacks()) : null;
+    if (this._view) {
+      this._view.age(this._old());
+      if (this._finding > 0) {
+        this._view.show(this._finding);
+      }
+    }
+  }
+
   /** Follows the tracer's report for as long as this widget lives. */
   follow(tracer: ITracer): this {
     this._again = () => {
@@ -50,6 +69,7 @@ export class ReportView extends Widget {
         void tracer.retrace(this._report);
       }
     };
+    this._old = () => tracer.old;
     const draw = (): void => {
       this.set(tracer.report, tracer.finding, tracer.asked);
       this._view?.age(tracer.old);
