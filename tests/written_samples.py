@@ -112,6 +112,22 @@ class Linear(L.Layer):
     def call(self, x):
         return x * self.w
 """), (("        return x * self.w", "        return keras.ops.matmul(x, self.w)"),))),
+    "noise for a written batch": ("fixed-batch", Own(model_of("""
+model = keras.Sequential([keras.Input((3,)), Noise(), L.Dense(1)])
+""", f"{rows(40, 3)}, {rows(40, 1)}", head="""
+class Noise(L.Layer):
+    def call(self, x): noise = tf.random.normal((32, 3)); return x + noise
+"""), (("    def call(self, x): noise = tf.random.normal((32, 3)); return x + noise",
+        "    def call(self, x): noise = tf.random.normal((tf.shape(x)[0], 3)); return x + noise"),))),
+    "noise for a written batch beside unpacked inputs": ("fixed-batch", Own(model_of("""
+i = keras.Input((3,))
+model = keras.Model(i, L.Dense(1)(Noise()([L.Dense(2)(i), L.Dense(2)(i)])))
+""", f"({rows(40, 3)}, {rows(40, 1)})", head="""
+class Noise(L.Layer):
+    def call(self, inputs):
+        mean, deviation = inputs; return mean + deviation * tf.random.normal((32, 2))
+"""), ((f"    return ({rows(40, 3)}, {rows(40, 1)})",
+        f"    return tf.data.Dataset.from_tensor_slices(({rows(40, 3)}, {rows(40, 1)})).batch(32, drop_remainder=True)"),))),
     "a loss that stacks where it should join": ("loss-raises", Own(model_of("""
 model = keras.Sequential([keras.Input((3,)), L.Dense(1)])
 """, f"{rows(12, 3)}, np.eye(3, dtype='float32')[np.arange(12) % 3]", "loss", head="""

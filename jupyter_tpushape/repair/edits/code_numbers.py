@@ -10,23 +10,33 @@ from ..text.arguments import Change
 from ..text.names import Names
 from ..text.source import Source, nodes
 from .base import kind
-from .code import CodeEdit, numbers
+from .code import CodeEdit, called, numbers
 
 
 @kind
 @dataclass(frozen=True)
 class FirstNumber(CodeEdit):
-    """``replace`` for ``find`` where it leads a tuple or a list; on ``line`` where that is known."""
+    """``replace`` for ``find`` where it leads a tuple or a list; on ``line`` where that is known. -1 only where a function counts for it."""
 
     find: int = field(default=0, metadata={"needed": True})
     replace: int = 0
     line: int = 0
 
     def changes(self, source: Source, names: Names, scope: ast.AST) -> list[Change]:
+        counts = {
+            id(part)
+            for call in nodes(scope, ast.Call)
+            if called(call) == "reshape"
+            for part in (*call.args, *(word.value for word in call.keywords))
+        }
         found = [
             (item.lineno, item.elts[0])
             for item in nodes(scope, (ast.Tuple, ast.List))
-            if item.elts and isinstance(item.elts[0], ast.Constant) and item.elts[0].value == self.find
+            if item.elts
+            and isinstance(item.elts[0], ast.Constant)
+            and item.elts[0].value == self.find
+            # In a shape to draw or to fill, -1 raises when the program runs.
+            and (self.replace != -1 or id(item) in counts)
         ]
         here = [pair for pair in found if pair[0] == self.line]
         return [(source.start(item), source.end(item), str(self.replace)) for _, item in here or found]
