@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Edge, Finding, Node, Who
+from ..flow import Edge, Finding, Node, Who, elements
 from .facts.mixing import SamplesReturn
 from .mixing import SUMMED, carried, of_a_loss
 from .registry import check
@@ -59,6 +59,9 @@ def _met(evidence: Evidence, node: Node) -> Node | None:
             others = [carried(evidence, other) for other in evidence.flow.into(reader.id) if other.id != edge.id]
             after = next(iter(evidence.flow.out_of(reader.id)), None)
             if reader.kind != "op" or after is None or reader.id in seen or (reader.op in _SCALES and not others):
+                continue
+            # A branch that the whole batch takes, or one number of it: statistics, if unusual ones.
+            if edge.spec.dtype == "bool" or elements(edge.spec.shape) == 1:
                 continue
             if any(0 in (other or {}) for other in others):
                 if 0 in (carried(evidence, after) or {}):

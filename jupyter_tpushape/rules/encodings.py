@@ -32,7 +32,7 @@ def data():
 )  # fmt: skip
 
 EMPTY = rule(
-    "vocabulary-missing", "A lookup layer has no vocabulary", severity="error", source="the vocabulary size of lookup layers, before and after adapt",
+    "vocabulary-missing", "A lookup layer has no vocabulary", severity="error", backend="tensorflow", source="the vocabulary size of lookup layers, before and after adapt",
     fails="""
 def build():
     i = keras.Input((3,), dtype="int64"); x = L.IntegerLookup()(i)
@@ -67,7 +67,7 @@ def coded_ids(evidence: Evidence) -> Iterator[Finding]:
             yield Finding.of(CODED.id, "silent", fact, (coder.id, node.id), location=coder.location)
 
 
-@check(order=15)
+@check(order=15, backend="tensorflow")
 def lookup_empty(evidence: Evidence) -> Iterator[Finding]:
     """Lookups that no vocabulary was given and that were not adapted."""
     for node in evidence.flow.nodes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from strangers import serious, traced
 from test_jax_places import first, own
@@ -65,7 +67,8 @@ def test_a_step_reads_no_variable_beside_its_state(tmp_path, more, path):
     code = step(more=more).replace('model.compile("adam")', 'model.compile("adam", "mse")')
     (finding,) = serious(traced(tmp_path, code))
     assert finding.rule == "step-without-state"
-    assert finding.fact.path.endswith(path)
+    # Keras counts layers of one name, and other tests have made some.
+    assert re.sub(r"_\d+/", "/", finding.fact.path).endswith(path)
 
 
 TWO = """
