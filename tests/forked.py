@@ -26,7 +26,9 @@ class Server:
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         command = [sys.executable, __file__, str(theirs.fileno())]
-        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env={**os.environ, "PYTHONPATH": str(ROOT)})
+        # What TensorFlow says of devices that are not there is not what a command says.
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3"}
+        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=env)
         theirs.close()
         self._socket.settimeout(60)
 

@@ -155,7 +155,7 @@ def constant(evidence: Evidence, finding: Finding) -> Made:
         return
     old, new = fact.factors
     head = _node(evidence, fact.head.name)
-    for line in lines_at(evidence, head.location if head is not None else None)[:1]:
+    for line in lines_at(evidence, (head.location or head.called) if head is not None else None)[:1]:
         for statement in line.source.tree.body:
             if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant) and statement.value.value == old:
                 yield (
