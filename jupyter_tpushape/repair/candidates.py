@@ -364,7 +364,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "fixed-batch": (numbers.rows, operations.free_batch, batching.declared_rows, batching.static_batch),
     "samples-summed": (paired.summed_inside, paired.inner_axis),
     "samples-picked": (paired.inside_samples,),
-    "batch-axis-lost": (places.stacked_behind, paired.inside_samples, operations.other_axis, operations.leave_out),
+    "batch-axis-lost": (expressions.stacked, paired.inside_samples, operations.other_axis, operations.leave_out),
     "batch-axis-merged": (
         expressions.stacked,
         paired.inside_samples,

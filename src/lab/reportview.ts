@@ -23,12 +23,17 @@ export class ReportView extends Widget {
     super();
     this.addClass("tpushape-Report");
     this.addClass("tpushape-mod-fill");
-    void view().then((mountView) => {
-      if (!this.isDisposed) {
-        this._mount = mountView;
-        this._draw();
-      }
-    });
+    view()
+      .then((mountView) => {
+        if (!this.isDisposed) {
+          this._mount = mountView;
+          this._draw();
+        }
+      })
+      .catch((error: unknown) => {
+        console.error(error);
+        this.node.textContent = this._trans.__("The view cannot be loaded: reload the page.");
+      });
   }
 
   /** Shows a report and one of its problems. */

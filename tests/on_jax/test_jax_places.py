@@ -176,16 +176,14 @@ def test_the_pair_of_a_stateless_call_is_unpacked(tmp_path):
     assert "+        y_pred, rest = self.stateless_call(trainable, rest, x, training=True)" in fix.patch
 
 
-ALONE = """
+NET = """
 class Net(keras.Model):
     def __init__(self):
         super().__init__()
-        self.dense = layers.Dense(4)
+        self.dense = layers.Dense({units})
     def call(self, x):
-        return self.dense(x)
-    def train_step(self, data):
-        x = data[0]
-        return {"loss": ops.mean(self.dense(x))}
+        return self.dense({given})
+{step}
 def build():
     model = Net()
     model.compile("sgd")
@@ -193,6 +191,16 @@ def build():
 def data():
     return (np.zeros((8, 4), "float32"),)
 """
+
+ALONE = NET.format(
+    units=4,
+    given="x",
+    step="""
+    def train_step(self, data):
+        x = data[0]
+        return {"loss": ops.mean(self.dense(x))}
+""",
+)
 
 
 def test_a_step_without_state_is_told_before_what_it_reads(tmp_path):
@@ -200,23 +208,15 @@ def test_a_step_without_state_is_told_before_what_it_reads(tmp_path):
     assert finding.rule == "step-without-state"
 
 
-PAIRS = """
-class Net(keras.Model):
-    def __init__(self):
-        super().__init__()
-        self.dense = layers.Dense(1)
-    def call(self, x):
-        return self.dense(ops.concatenate([x, -x], axis=0))
+PAIRS = NET.format(
+    units=1,
+    given="ops.concatenate([x, -x], axis=0)",
+    step="""
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         n = ops.shape(x)[0]
         return ops.mean(ops.square(y_pred - ops.concatenate([ops.ones((n, 1)), ops.zeros((n, 1))], axis=0)))
-def build():
-    model = Net()
-    model.compile("sgd")
-    return model
-def data():
-    return (np.zeros((8, 4), "float32"),)
-"""
+""",
+)
 
 
 def test_the_rows_of_an_output_are_the_business_of_the_models_own_loss(tmp_path):

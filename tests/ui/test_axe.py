@@ -29,9 +29,10 @@ def violations(window: Window, where: str) -> list[str]:
 def test_axe_finds_nothing_in_the_panel(window: Window, lab: Lab, theme: str) -> None:
     page = window.page
     page.goto(f"{lab.url}/lab/workspaces/axe{theme}?reset")
+    # The splash is detached before it stands, too: what tells is the application itself.
+    page.wait_for_function("() => window.jupyterapp?.restored.then(() => true)")
     page.wait_for_selector("#jupyterlab-splash", state="detached")
     page.add_script_tag(path=ROOT / "node_modules" / "axe-core" / "axe.min.js")
-    page.evaluate("() => window.jupyterapp.restored")
     page.evaluate("(name) => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})", f"JupyterLab {theme}")
     page.wait_for_selector(f'body[data-jp-theme-name="JupyterLab {theme}"]', state="attached")
     panel = window.panel

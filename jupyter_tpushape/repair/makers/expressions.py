@@ -13,7 +13,7 @@ from ...rules.facts.calls import VectorLoss
 from ...rules.facts.contracts import CellState, SymbolicFunction
 from ...rules.facts.layers import WrongMask
 from ...rules.facts.mesh import ForeignFunction, ValueAsked
-from ...rules.facts.mixing import EveryPair
+from ...rules.facts.mixing import BatchLost, EveryPair
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made
@@ -352,17 +352,17 @@ def scalar_loss(evidence: Evidence, finding: Finding) -> Made:
 
 def stacked(evidence: Evidence, finding: Finding) -> Made:
     """Predictions of several steps stacked behind the batch axis, and not in front of it."""
-    for node in map(evidence.flow.node, finding.nodes):
-        if node.op not in ("Pack", "Stack", "stack"):
-            continue
-        for line in lines_at(evidence, node.called):
-            call = line.node
-            if isinstance(call, ast.Call) and called(call) == "stack" and len(call.args) == 1 and line.keyword("axis") is None:
-                yield (
-                    f"Stack along axis 1 at {line.at}, because axis 0 is the batch",
-                    [line.edit(call.args[0], f"{IT}, axis=1").value],
-                    "Each sample keeps its own steps.",
-                )
+    # An operation of another backend may bear another name: what lost the batch is known by its line.
+    lost = [finding.location] if isinstance(finding.fact, BatchLost) else []
+    packed = [node.called for node in map(evidence.flow.node, finding.nodes) if node.op in ("Pack", "Stack", "stack")]
+    for line in (line for place in dict.fromkeys([*lost, *packed]) for line in lines_at(evidence, place)):
+        call = line.node
+        if isinstance(call, ast.Call) and called(call) == "stack" and len(call.args) == 1 and line.keyword("axis") is None:
+            yield (
+                f"Stack along axis 1 at {line.at}, because axis 0 is the batch",
+                [line.edit(call.args[0], f"{IT}, axis=1").value],
+                "Each sample keeps its own steps.",
+            )
 
 
 # -- symbolic tensors ----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.calls import Constant
 from ...rules.facts.layers import OperationRaised
-from ...rules.facts.mixing import BatchLost, Interleaved
+from ...rules.facts.mixing import Interleaved
 from ...rules.facts.reasons import ScanRows
 from ...rules.facts.transforms import BranchesApart, StatefulPair, StateMisplaced
 from ...rules.mixing import heads_apart
@@ -68,18 +68,6 @@ def exchanged_weights(evidence: Evidence, finding: Finding) -> Made:
                         [line.edit(mine, ast.unparse(other)).value, line.edit(other, ast.unparse(mine)).value],
                         "Each product then fits.",
                     )
-
-
-def stacked_behind(evidence: Evidence, finding: Finding) -> Made:
-    """Tensors of one row a sample stacked behind the batch axis."""
-    for line in lines_at(evidence, finding.location) if isinstance(finding.fact, BatchLost) else []:
-        call = line.node
-        if isinstance(call, ast.Call) and called(call) == "stack" and len(call.args) == 1 and line.keyword("axis") is None:
-            yield (
-                f"Stack along axis 1 at line {call.lineno}: axis 0 is the batch",
-                [line.edit(call.args[0], f"{IT}, axis=1").value],
-                "The first axis stays the batch.",
-            )
 
 
 def unpacked_state(evidence: Evidence, finding: Finding) -> Made:
