@@ -49,6 +49,20 @@ class Echo(Kernel):
 IPKernelApp.launch_instance(kernel_class=Echo)
 """
 
+# Ends when the notebook in front has the name and its kernel has answered. `wait_for_function` awaits no promise between its looks.
+ANSWERED = """async (name) => {
+  const late = new Promise((_, reject) => setTimeout(() => { reject(new Error(`no kernel of ${name} has answered`)); }, 60_000));
+  const answered = async () => {
+    const panel = window.jupyterapp.shell.currentWidget;
+    if (!panel?.sessionContext || !panel.context?.path.endsWith(name)) { return false; }
+    await panel.sessionContext.ready;
+    const kernel = panel.sessionContext.session?.kernel;
+    if (!kernel || !panel.node.querySelector(".jp-CodeCell .cm-content")) { return false; }
+    return kernel.info.then(() => kernel.requestKernelInfo()).then(() => true, () => false);
+  };
+  while (!(await Promise.race([answered(), late]))) { await new Promise(requestAnimationFrame); }
+}"""
+
 
 @dataclass
 class Lab:
@@ -81,22 +95,29 @@ class Window:
 
     def open(self, name: str) -> None:
         """Opens a file and, for a notebook, waits until its kernel has answered: cells sent earlier are dropped."""
-        self.page.goto(f"{self.lab.url}/lab/workspaces/{name.partition('.')[0]}/tree/{name}?reset")
-        self.page.wait_for_selector("#jupyterlab-splash", state="detached")
+        self.goto(f"/lab/workspaces/{name.partition('.')[0]}/tree/{name}?reset")
         if name.endswith(".ipynb"):
-            self.page.wait_for_selector(".jp-Notebook .jp-CodeCell .cm-content")
-            self.page.wait_for_function(
-                """async () => {
-                    const panel = window.jupyterapp.shell.currentWidget;
-                    if (!panel || !panel.sessionContext) { return false; }
-                    await panel.sessionContext.ready;
-                    const kernel = panel.sessionContext.session && panel.sessionContext.session.kernel;
-                    if (!kernel) { return false; }
-                    await kernel.info;
-                    await kernel.requestKernelInfo();
-                    return true;
-                }"""
-            )
+            self.answered(name)
+
+    def goto(self, address: str) -> None:
+        """Opens a page of the server and waits until its plugins have started and what it restores stands."""
+        self.page.goto(self.lab.url + address)
+        self.page.wait_for_function("() => window.jupyterapp !== undefined")
+        self.page.evaluate("async () => { await window.jupyterapp.restored; }")
+
+    def front(self, name: str) -> None:
+        """Brings a notebook to the front, opened where it is not, and waits until its kernel has answered."""
+        self.page.evaluate("async (path) => { await window.jupyterapp.commands.execute('docmanager:open', {path}); }", name)
+        self.answered(name)
+
+    def restart(self) -> None:
+        """Restarts the kernel of the notebook in front, and waits until the new one has answered."""
+        self.page.evaluate("async () => { await window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart(); }")
+        self.answered()
+
+    def answered(self, name: str = "") -> None:
+        """Waits until a notebook is in front, its first cell is drawn and its kernel has answered."""
+        self.page.evaluate(ANSWERED, name)
 
     def command(self, name: str) -> None:
         """Starts a command and does not wait for its end: it may stand in a dialog."""
@@ -106,8 +127,15 @@ class Window:
         """Starts all cells of the notebook."""
         self.command("notebook:run-all-cells")
 
+    def ended(self) -> None:
+        """Waits until no cell of the active notebook runs or waits to: one that raises takes those with it that wait."""
+        self.page.wait_for_function(
+            "() => window.jupyterapp.shell.currentWidget.content.widgets.every((one) => one.model.executionState !== 'running')"
+        )
+
     def run_cell(self, index: int) -> None:
-        """Starts one cell of the active notebook."""
+        """Starts one cell of the active notebook, when those that were started before have ended."""
+        self.ended()
         self.page.evaluate(f"() => {{ window.jupyterapp.shell.currentWidget.content.activeCellIndex = {index}; }}")
         self.command("notebook:run-cell")
 
@@ -120,6 +148,14 @@ class Window:
     def source(self, index: int) -> str:
         """The text of a cell of the active notebook."""
         return str(self.page.evaluate(f"window.jupyterapp.shell.currentWidget.content.widgets[{index}].model.sharedModel.getSource()"))
+
+    def written(self, index: int, part: str) -> str:
+        """Waits until a cell of the active notebook holds a text, as after a fix went into it; gives all of it."""
+        self.page.wait_for_function(
+            "([i, part]) => window.jupyterapp.shell.currentWidget.content.widgets[i].model.sharedModel.getSource().includes(part)",
+            arg=[index, part],
+        )
+        return self.source(index)
 
     def cell(self, index: int) -> Locator:
         """A cell of the notebook in front."""

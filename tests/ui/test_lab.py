@@ -65,9 +65,8 @@ def test_a_file_of_another_version_says_so(window: Window, lab: Lab) -> None:
 
 def test_the_panel_lists_and_traces_and_survives_a_restart(window: Window, lab: Lab) -> None:
     window.open(lab.notebook("panel.ipynb", MODEL, DATA))
-    window.command("tpushape:open-panel")
-    panel = window.page.locator("#tpushape-panel")
-    expect(panel).to_contain_text("no Keras model")
+    panel = window.panel
+    expect(panel.get_by_text("no Keras model")).to_be_visible()
     window.run()
     row = panel.get_by_role("option", name=re.compile("^model"))
     expect(row).to_contain_text("27 parameters")
@@ -79,10 +78,8 @@ def test_the_panel_lists_and_traces_and_survives_a_restart(window: Window, lab: 
     expect(panel.locator(".tpushape-Report")).to_contain_text("dense")
     panel.get_by_role("button", name="Open as tab").click()
     expect(window.page.locator("#tpushape-tab .tpushape-Report")).to_contain_text("dense")
-    window.page.evaluate("window.jupyterapp.shell.activateById(window.jupyterapp.shell.widgets('main').next().value.id)")
-    window.page.evaluate(
-        "[...window.jupyterapp.shell.widgets('main')].find((one) => one.sessionContext).sessionContext.session.kernel.restart()"
-    )
+    window.front("panel.ipynb")
+    window.restart()
     expect(panel).to_contain_text("no Keras model")
     window.run()
     window.choices()
@@ -123,6 +120,7 @@ def test_a_click_leads_to_the_cell_and_a_fix_goes_into_it(window: Window, lab: L
     dialog = window.page.locator(".jp-Dialog")
     expect(dialog.locator(".tpushape-Diff")).to_contain_text("+")
     dialog.get_by_role("button", name="Cancel").click()
+    expect(dialog).to_have_count(0)
     expect(cell.locator(".cm-content")).not_to_contain_text("Flatten")
 
     window.command("tpushape:apply-fix")

@@ -24,10 +24,14 @@ SCROLLERS = """(panel) => {
   walk(panel);
   return found;
 }"""
-WIDE = """(width) => {
+# Gives the panel a width, and ends when the view has been drawn in it.
+WIDE = """async (width) => {
   const split = window.jupyterapp.shell._hsplitPanel;
   const part = width / split.node.clientWidth;
+  const frame = () => new Promise(requestAnimationFrame);
   split.setRelativeSizes([0.15, 0.85 - part, part]);
+  while (Math.abs(document.querySelector("#tpushape-panel").clientWidth - width) > 8) { await frame(); }
+  for (let i = 0; i < 3; i++) { await frame(); }
 }"""
 
 
@@ -103,7 +107,7 @@ def test_an_edit_keeps_line_ends_and_blanks(window: Window, lab: Lab) -> None:
     panel.get_by_role("button", name="Explain").click()
     panel.get_by_role("button", name=re.compile("^Apply: Treat the rows")).click()
     window.page.locator(".jp-Dialog").get_by_role("button", name="Apply", exact=True).click()
-    expect(window.page.locator(".jp-Dialog")).to_have_count(0)
+    window.written(1, "Reshape")
     end = "\r\n" if "\r\n" in kept else "\n"
     assert window.source(1) == kept.replace("    layers.LSTM", f"    layers.Reshape((26, 208)),{end}    layers.LSTM")
 
@@ -113,7 +117,8 @@ def test_an_output_outlives_its_kernel(window: Window, lab: Lab) -> None:
     window.run()
     shown = window.cell(3)
     expect(shown.locator(".about")).to_contain_text("model · (x,y) · v5e-8 · In[4]")
-    window.page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
+    window.ended()
+    window.page.evaluate("async () => { await window.jupyterapp.commands.execute('docmanager:save'); }")
     # The same file in hands that do not trust it, and as a page.
     shutil.copy(lab.folder / "kept.ipynb", lab.folder / "strange.ipynb")
     made = nbformat.read(lab.folder / "strange.ipynb", 4)
@@ -144,6 +149,6 @@ def test_a_restart_makes_outputs_and_the_panel_old(window: Window, lab: Lab) -> 
     shown = window.cell(3)
     fix = shown.get_by_role("button", name=re.compile("^Apply: ")).first
     expect(fix).to_be_visible()
-    window.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+    window.restart()
     expect(shown.get_by_role("note")).to_contain_text("the kernel has restarted")
     expect(fix).to_have_count(0)

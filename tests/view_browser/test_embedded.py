@@ -104,7 +104,7 @@ def test_what_happens_in_colab_s_frame_reaches_python(page: Page, flows: ModuleT
     page.locator('.node[data-id="conv2d"]').click()
     # Python hears of a click when the page has sent it.
     page.expose_function("heard", lambda: widget.selected)
-    page.wait_for_function("async () => await window.heard() === 'conv2d'")
+    page.evaluate("async () => { while (await window.heard() !== 'conv2d') { await new Promise(requestAnimationFrame); } }")
     assert (widget.selected, seen, applied) == ("conv2d", ["conv2d"], [(0, 1)])
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 900
     script = "() => getComputedStyle(document.querySelector('.tpushape-view').shadowRoot.querySelector('.tps')).backgroundColor"
