@@ -154,9 +154,10 @@ audit: install
 
 # Goes on where it was stopped; remove out/agree to begin anew.
 AGREE ?= 2500
+AGREE_SEED ?= 0
 agree: install
 	cd tests && for lib in keras tf_keras; do for kind in layers programs; do \
-		python -m agreement.run ../out/agree/$$lib-$$kind.jsonl --framework $$lib --kind $$kind --count $(AGREE); done; done
+		python -m agreement.run ../out/agree/$$lib-$$kind.jsonl --framework $$lib --kind $$kind --count $(AGREE) --seed $(AGREE_SEED); done; done
 	cd tests && python -m agreement.table ../out/agree/*.jsonl
 
 # Each in environments of its own, made anew under out/; minutes to hours, so not part of make test.

@@ -1,6 +1,6 @@
 """Judges programs and keeps what came of each, so that a run goes on where it was stopped.
 
-``python -m agreement.run OUT --framework keras --kind layers --count 2500`` from the folder of the tests.
+``python -m agreement.run OUT --framework keras --kind layers --count 2500`` from the folder of the tests; another ``--seed`` draws other programs.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Any
 
 
-def cases(lib: Any, kind: str) -> Any:
+def cases(lib: Any, kind: str, seed: int) -> Any:
     """The programs of one kind, without an end."""
     if kind == "layers":
         from .layers import cases as made
     else:
         from .grammar import cases as made
-    return made(lib, range(1_000_000))
+    return made(lib, range(seed, seed + 1_000_000))
 
 
-def work(out: Path, framework: str, kind: str, count: int, only: str) -> int:
+def work(out: Path, framework: str, kind: str, count: int, only: str, seed: int) -> int:
     """Judges the programs that the file has no line for yet."""
     import importlib
 
@@ -33,7 +33,7 @@ def work(out: Path, framework: str, kind: str, count: int, only: str) -> int:
     lib = importlib.import_module(framework)
     done = sum(1 for _ in out.open()) if out.exists() else 0
     with out.open("a") as file:
-        for number, case in enumerate(cases(lib, kind)):
+        for number, case in enumerate(cases(lib, kind, seed)):
             if number >= count:
                 return 0
             if number < done or only not in case.name:
@@ -57,11 +57,12 @@ def main() -> int:
     parser.add_argument("--framework", default="keras", choices=("keras", "tf_keras"))
     parser.add_argument("--kind", default="layers", choices=("layers", "programs"))
     parser.add_argument("--count", type=int, default=2500)
+    parser.add_argument("--seed", type=int, default=0, help="where the seeds begin")
     parser.add_argument("--only", default="", help="judge programs alone whose name has this in it")
     parser.add_argument("--worker", action="store_true")
     given = parser.parse_args()
     if given.worker:
-        return work(given.out, given.framework, given.kind, given.count, given.only)
+        return work(given.out, given.framework, given.kind, given.count, given.only, given.seed)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
     given.out.parent.mkdir(parents=True, exist_ok=True)
