@@ -179,3 +179,74 @@ def test_one_layer_is_shown_with_its_output_and_its_weights(lib):
     assert [report.flow.node(edge.target).kind for edge in report.flow.out_of(node.id)] == ["output"]
     (edge,) = report.flow.into(node.id)
     assert report.flow.node(edge.source).kind == "input"
+
+
+def learner(lib, way):
+    """A model whose gradients arrive at a weight, or do not, for one reason or another."""
+
+    class Held(lib.layers.Layer):
+        def __init__(self, used, regularizer=None):
+            super().__init__()
+            self.used = used
+            self.scale = self.add_weight(name="scale", shape=(3,), initializer="ones", regularizer=regularizer)
+
+        def call(self, x):
+            return x * self.scale if self.used else x
+
+    class Made(lib.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = lib.layers.Dense(3, kernel_initializer="ones", trainable=way == "made")
+            self.other = Held(False)
+
+        def call(self, x):
+            return self.other(self.dense(x))
+
+    layers = lib.layers
+    ways = {
+        "used": [Held(True)], "unused": [Held(False)], "regularized": [Held(False, "l2")], "dense": [layers.Dense(3)],
+        "rounded": [layers.Dense(3), layers.Lambda(tf.round)], "whole": [layers.Dense(3), layers.Lambda(lambda x: tf.cast(tf.cast(x, "int32"), "float32"))],
+        "after": [layers.Lambda(tf.round), layers.Dense(3)], "stopped": [layers.Dense(3), layers.Lambda(tf.stop_gradient)],
+        "frozen": [Held(False), layers.Dense(3, trainable=False)], "normalized": [layers.LayerNormalization()], "looked up": [layers.Embedding(4, 3)],
+        "recurrent": [layers.Reshape((3, 1)), layers.LSTM(3)],
+    }  # fmt: skip
+    if way in ("made", "made frozen"):
+        return Made()
+    whole = way in ("normalized", "looked up")
+    return lib.Sequential([lib.Input((3,), dtype="int32" if whole else "float32"), *ways[way]])
+
+
+@BOTH
+@pytest.mark.parametrize("policy", ["float32", "mixed_float16"])
+@pytest.mark.parametrize(
+    "way",
+    ["used", "unused", "regularized", "dense", "rounded", "whole", "after", "stopped", "frozen", "normalized", "looked up", "recurrent", "made",
+     "made frozen"],
+)  # fmt: skip
+def test_a_loss_whose_gradients_reach_no_weight_is_an_error(lib, way, policy):
+    def build():
+        before = (lib.config.dtype_policy if lib is keras else lib.mixed_precision.global_policy)()
+        lib.mixed_precision.set_global_policy(policy)
+        try:
+            model = learner(lib, way)
+            model.compile("sgd", lambda y, found: tf.reduce_mean((tf.cast(found, "float32") - 0.5) ** 2))
+        finally:
+            lib.mixed_precision.set_global_policy(before)
+        return model
+
+    x = (X * 3).astype("int32") if way in ("normalized", "looked up") else X
+    real = runs(build(), x, ONES)
+    for model in (build, build()):
+        report = tpushape.trace(model, (x, ONES), tpu=None, fixes=False)
+        assert (serious(report) == []) == real
+        assert real or serious(report) == ["no-gradient"]
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("mode", "size", "holds"), [("REFLECT", 2, True), ("REFLECT", 3, False), ("SYMMETRIC", 3, True), ("SYMMETRIC", 4, False)]
+)
+def test_a_mirror_is_no_wider_than_what_it_mirrors(lib, mode, size, holds):
+    model = lib.Sequential([lib.Input((3,)), lib.layers.Lambda(lambda x: tf.pad(x, [[0, 0], [size, 0]], mode)), lib.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    assert tpushape.trace(model, (X, ONES), tpu=None, fixes=False).ok == runs(model, X, ONES) == holds

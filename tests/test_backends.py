@@ -15,7 +15,8 @@ ROOT = Path(jupyter_tpushape.__file__).parent
 NAMES = {"tensorflow", "jax", "keras", "tf_keras", "jaxlib", "torch"}
 # The backends, the frameworks, and who picks them.
 HOMES = {
-    f"trace/{name}.py" for name in ("tensorflow", "strategies", "step", "jax", "frames_jax", "mesh_jax", "keras3", "tfkeras", "frameworks")
+    f"trace/{name}.py"
+    for name in ("tensorflow", "learned", "strategies", "step", "jax", "frames_jax", "mesh_jax", "keras3", "tfkeras", "frameworks")
 }
 # What names one all the same, and why that is honest.
 REASONS = {

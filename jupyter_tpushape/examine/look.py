@@ -195,6 +195,8 @@ def _trace(seen: Examined) -> None:
     evidence.facts["opened"] = opened(seen)
     evidence.facts["program"] = replica_program(seen)
     evidence.facts["anew"] = anew(seen.recorder)
+    if traced.cut is not None and program.training:
+        evidence.facts["cut"] = [(op, seen.call_ids.get(id(call), "")) for op, call in traced.cut]
     evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]
     evidence.facts["drawn"] = [(shape, location(place)) for shape, place in seen.recorder.drawn]
     evidence.facts["kept"] = [

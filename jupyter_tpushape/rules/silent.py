@@ -14,7 +14,7 @@ from .examples import sequential
 from .facts.compiled import MetricReads
 from .facts.loss import Crosswise, RowsConvolvedAlone, SingleValues, Through
 from .facts.ranges import IdOutOfRange, LabelOutOfRange, LabelScale, MadeOutOfRange
-from .facts.scores import LogitsMissing, LogitsTwice, NoPath, SingleUnit
+from .facts.scores import LogitsMissing, LogitsTwice, NoPath, NoWeights, SingleUnit
 from .loss import INT_LABELS
 from .registry import check, rule
 from .upstream import cause_of_axes
@@ -58,7 +58,7 @@ NO_GRADIENT = rule(
     "no-gradient", "No gradient reaches the model from its loss", severity="error", source="keras/src/optimizers/base_optimizer.py: No gradients provided for any variable",
     fails=sequential("L.Dense(4)", loss=_STEPS % "tf.cast(tf.argmax(p, -1), 'float32')"), passes=sequential("L.Dense(4)", loss=_STEPS % "tf.reduce_max(p, -1)"),
     doc="""Reported if every way from the predictions to the loss goes through an operation without a gradient, such as argmax, a comparison, round, or a cast
-to integers. TensorFlow raises an error; JAX trains with gradients of zero.""",
+to integers, also inside a built-in layer. Reported too if the loss uses no trainable weight. TensorFlow raises an error; JAX trains with gradients of zero.""",
 )  # fmt: skip
 ID_RANGE = rule(
     "embedding-range", "Id out of range of the embedding", severity="error", source="tpu-rules O10",
@@ -243,7 +243,7 @@ _STEPPED = frozenset({"ArgMax", "ArgMin", "Round", "Rint", "Floor", "Ceil", "Sto
 @check(order=45)
 def gradient_lost(evidence: Evidence) -> Iterator[Finding]:
     """Losses of the user's own that no gradient leaves."""
-    losses = evidence.losses()
+    losses, said = evidence.losses(), False
     for node in losses if not evidence.where else []:
         _, predictions = ends(evidence, node)
         alone = len(losses) == 1 and evidence.backend == "tensorflow" and not _regularized(evidence)
@@ -251,6 +251,7 @@ def gradient_lost(evidence: Evidence) -> Iterator[Finding]:
             giver = evidence.flow.node(predictions.source)
             fact = NoPath(node.name, Who.of(giver), alone, predictions.spec.dtype)
             yield Finding.of(NO_GRADIENT.id, "error" if alone else "silent", fact, (giver.id, node.id), location=giver.location)
+            said = said or alone
             continue
         inside = {item.id for item in evidence.flow.nodes if item.parent == node.id}
         if predictions is None or not inside:
@@ -273,6 +274,20 @@ def gradient_lost(evidence: Evidence) -> Iterator[Finding]:
             if cut:
                 fact = NoPath(node.name, Who.of(cut[0]), alone)
                 yield Finding.of(NO_GRADIENT.id, "error" if alone else "silent", fact, (cut[0].id, node.id), location=cut[0].called)
+                said = said or alone
+    if losses and not said and not evidence.where and _trainable(evidence):
+        yield from _cut(evidence, losses[0])
+
+
+def _cut(evidence: Evidence, node: Node) -> Iterator[Finding]:
+    """A loss that no weight has a part in, with all that is added to it, as the graph of the operations shows."""
+    found = evidence.facts.get("cut")
+    if found is None or "train_step" in evidence.facts.get("overrides", ()):
+        return
+    op, place = found[0] if found else ("", "")
+    giver = evidence.flow.node(place) if place else node
+    fact = NoPath(node.name, Who.of(giver), True, inside=op) if found else NoWeights(node.name)
+    yield Finding.of(NO_GRADIENT.id, "error", fact, (giver.id, node.id) if place else (node.id,), location=giver.called or giver.location)
 
 
 def _regularized(evidence: Evidence) -> bool:

@@ -89,6 +89,13 @@ class Backend(ABC):
     def explain(self, recorder: Recorder, framework: Framework, error: BaseException) -> None:
         """Records the operation that raised ``error``, if the graph did not record it while it ran."""
 
+    def cut(self, recorder: Recorder, end: Any, frozen: Sequence[Any]) -> list[tuple[str, Any]] | None:
+        """Where every way back from a loss to something trained stops: types of operations, each with the recorder's call that it is in.
+
+        ``[]`` if there is no way at all, ``None`` if a gradient arrives or the backend cannot tell. ``frozen`` are variables that are not trained.
+        """
+        return None
+
     def layouts(self, framework: Framework, model: Any, x: Any, distribution: Any) -> list[tuple[Any, tuple[str, ...] | None]]:
         """The layouts of the tensors of a forward pass on a distribution's mesh: each call's object with the layout of each output, in order.
 

@@ -67,7 +67,7 @@ def hold(adapter: Framework, checks: Iterable[Check], training: bool) -> bool:
     def body(graph: Any) -> None:
         silent.graph = graph
         for check in fresh:
-            _call(adapter, graph, check, training)
+            _call(adapter, silent, check, training)
 
     try:
         with (
@@ -96,11 +96,20 @@ class _OtherThanDeclared(Exception):
     """A call gave another spec than the declaration says."""
 
 
-def _call(adapter: Framework, graph: Any, check: Check, training: bool) -> None:
-    made = {id(tensor): graph.placeholder(spec, "input") for tensor, spec in zip(check.node.inputs, check.given, strict=True)}
+def _call(adapter: Framework, recorder: Recorder, check: Check, training: bool) -> None:
+    made = {id(tensor): recorder.graph.placeholder(spec, "input") for tensor, spec in zip(check.node.inputs, check.given, strict=True)}
     args, kwargs = adapter.node_arguments(check.node.operation, check.node.outputs, made)
     if adapter.takes_training(check.node.operation):
         kwargs = {"training": training, **{key: value for key, value in kwargs.items() if key != "training" or value is not None}}
     outputs = adapter.flatten(check.node.operation(*args, **kwargs))
     if [adapter.spec(tensor) for tensor in outputs] != check.gives:
+        raise _OtherThanDeclared
+    if not training:
+        return
+    # A gradient that gets lost inside, as in integers, is for the whole program's graph to tell.
+    frozen = adapter.variables(check.node.operation, frozen=True)
+    own = len(adapter.variables(check.node.operation)) > len(frozen)
+    inputs = [] if own else [one for one in made.values() if "float" in adapter.spec(one).dtype]
+    recorder.weights.update(map(adapter.key, inputs))
+    if (own or inputs) and all(adapter.backend.cut(recorder, one, frozen) is not None for one in outputs):
         raise _OtherThanDeclared

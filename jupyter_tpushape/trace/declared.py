@@ -132,6 +132,8 @@ def _walk(
         else:
             if strict and not (_settled(adapter, operation) and _aligned(adapter, operation, ports)):
                 raise Unsettled
+            if strict and not adapter.is_layer(operation) and _whole(ports, [adapter.spec(result) for result in node.outputs]):
+                raise Unsettled
             flat = [Made(_with_batch(_dense(adapter.spec(result), sparse), batch, strict), call) for result in node.outputs]
             if checks is not None and adapter.is_layer(operation):
                 check = check_of(node, [port.spec for port in ports], [made.spec for made in flat])
@@ -180,6 +182,11 @@ def _settled(adapter: Any, operation: Any) -> bool:
     if name == "Embedding" and getattr(operation, "mask_zero", False):
         return False
     return adapter.builtin(operation) and name not in _UNSETTLED and not getattr(operation, "stateful", False) and not _batchwise(operation)
+
+
+def _whole(ports: list[Port], made: list[Spec]) -> bool:
+    """Whether numbers with a fraction become whole ones, through which no gradient passes."""
+    return any("float" in port.spec.dtype for port in ports) and not any("float" in spec.dtype for spec in made)
 
 
 def _aligned(adapter: Any, operation: Any, ports: list[Port]) -> bool:

@@ -173,10 +173,10 @@ class Framework(ABC):
         """Whether this is a variable that is not a tensor of the backend by itself."""
         return False
 
-    def variables(self, model: Any) -> list[Any]:
-        """The model's variables; none where it is not built, which tf_keras says by raising."""
+    def variables(self, model: Any, *, frozen: bool = False) -> list[Any]:
+        """The model's variables, or those that are not trained; none where it is not built, which tf_keras says by raising."""
         try:
-            return list(getattr(model, "variables", None) or [])
+            return list(getattr(model, "non_trainable_variables" if frozen else "variables", None) or [])
         except ValueError:
             return []
 

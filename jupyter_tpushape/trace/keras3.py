@@ -154,7 +154,12 @@ class Keras3(Framework):
             if recorder is not None and id(variable) in recorder.metered and not recorder.muted:
                 recorder.measured.append((recorder.metered[id(variable)], user_frame()))
             value = written(variable)
-            return self.backend.read(variable) if value is None else value
+            if value is not None:
+                return value
+            value = self.backend.read(variable)
+            if recorder is not None and variable._value is None and variable.trainable:
+                recorder.weights.add(self.key(value))
+            return value
 
         return current
 

@@ -127,6 +127,8 @@ class Recorder:
         self.distribution: Any = None
         # Random numbers that depend on nothing that a step changes: their shape and the line.
         self.drawn: list[tuple[Any, Place | None]] = []
+        # Tensors, by key, that stand for something trained: the first value of a weight, the output of layers that were not called.
+        self.weights: set[int] = set()
 
     def drop_calls(self) -> None:
         """Forgets the calls and keeps who made what: what a builder called is not what the data runs through."""

@@ -60,6 +60,8 @@ class Run:
     step: bool = False
     # The parts of the state that a training step of the model's own gave back; -1 where it gave no state.
     parts: int = 4
+    # What keeps every gradient of the loss from the weights: types of operations and the calls they are in. ``None``: one arrives, or nobody knows.
+    cut: list[tuple[str, Any]] | None = None
 
 
 # What a source is called by its role in the data.
@@ -249,6 +251,7 @@ def _call(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, traini
         def stand_in(made: Made) -> Any:
             tensor = run.graph.placeholder(made.spec, "y_pred")
             recorder.produce(adapter.key(tensor), made.producer, tensor)
+            recorder.weights.add(adapter.key(tensor))
             return tensor
 
         y_pred = adapter.map_structure(stand_in, y_pred)
@@ -274,14 +277,14 @@ def _loss(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any, loss: 
     try:
         recorder.inside.clear()
 
-        def compute() -> None:
+        def compute() -> Any:
             if loss is not None:
-                adapter.compile_loss(loss, model)(y, y_pred, weight)
-            else:
-                adapter.compute_loss(model, x, y, y_pred, weight)
+                return adapter.compile_loss(loss, model)(y, y_pred, weight)
+            return adapter.compute_loss(model, x, y, y_pred, weight)
 
         with limited("The loss"):
-            compute()
+            total = compute()
+        run.cut = adapter.backend.cut(recorder, total, adapter.variables(model, frozen=True))
         recorder.anew = recorder.anew or made_anew(recorder, compute, in_loss=True)
         run.reached_loss = True
     except ENDS as error:

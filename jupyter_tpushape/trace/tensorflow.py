@@ -15,6 +15,7 @@ from tensorflow.python.framework.func_graph import FuncGraph
 from ..flow import Spec
 from .anew import note
 from .backend import Backend, Graph
+from .learned import cuts
 from .recorder import Call, Port, Recorder, line_running
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 # Operations that only rename, guard or copy a tensor: the data goes straight through.
 _TRANSPARENT = frozenset({"Identity", "IdentityN", "StopGradient", "PreventGradient", "EnsureShape", "Snapshot", "CheckNumerics"})
 # Operations whose result describes a tensor and does not carry its data.
+# Up to how many axes the kernels mirror.
+_MIRRORED = 5
 _META = frozenset({"Shape", "ShapeN", "Rank", "Size", "NoOp", "Assert", "Const", "Placeholder"})
 
 
@@ -59,7 +62,7 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
         recorder = self.recorder
         hidden = recorder.muted or recorder.inside_opaque
         try:
-            _refuse_text(op_type, inputs, kwargs)
+            _refuse(op_type, inputs, kwargs)
             operation = super()._create_op_internal(op_type, inputs, *args, **kwargs)
         except (ValueError, TypeError) as error:
             if hidden:
@@ -120,14 +123,34 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
         return call
 
 
-def _refuse_text(op_type: str, inputs: Any, given: dict[str, Any]) -> None:
-    """What only the run itself would say: no kernel casts text to numbers, nor numbers to text.
+def _refuse(op_type: str, inputs: Any, given: dict[str, Any]) -> None:
+    """What only the run itself would say: of text that is cast, and of padding that mirrors more than there is.
 
     Raises:
-        TypeError: in the runtime's own words.
+        TypeError, ValueError: in the runtime's own words.
     """
-    if op_type != "Cast":
+    if op_type == "Cast":
+        _refuse_text(inputs, given)
+    elif op_type == "MirrorPad":
+        _refuse_padding(inputs, given)
+
+
+def _refuse_padding(inputs: Any, given: dict[str, Any]) -> None:
+    shape, sizes = inputs[0].shape, tf.get_static_value(inputs[1])
+    if sizes is None or shape.rank is None:
         return
+    if shape.rank > _MIRRORED:
+        raise ValueError(f"inputs rank not in [0,{_MIRRORED}]: {shape.rank}")
+    # REFLECT leaves the edge itself out.
+    less = getattr((given.get("attrs") or {}).get("mode"), "s", b"") == b"REFLECT"
+    for size, pair in zip(shape, sizes.tolist(), strict=True):
+        if size is not None and max(pair) > size - less:
+            raise ValueError(
+                f"paddings must be {'less than' if less else 'no greater than'} the dimension size: {pair[0]}, {pair[1]} with {size}"
+            )
+
+
+def _refuse_text(inputs: Any, given: dict[str, Any]) -> None:
     source = getattr(inputs[0], "dtype", None)
     to = next((tf.as_dtype(attr.type) for name, attr in (given.get("attrs") or {}).items() if name == "DstT"), None)
     if source is not None and to is not None and source != to and tf.string in (source, to):
@@ -221,6 +244,14 @@ class TensorFlow(Backend):
         with graph_for(recorder, framework) as graph:
             body(graph)
         return graph
+
+    def cut(self, recorder: Recorder, end: Any, frozen: Sequence[Any]) -> list[tuple[str, Any]] | None:
+        """Reads the graph back from the loss."""
+        if not isinstance(getattr(end, "graph", None), FuncGraph):
+            return None
+        fixed = {id(getattr(getattr(one, "_value", one), "handle", None)) for one in frozen}
+        found = cuts(end, recorder.weights, fixed, recorder.producers)
+        return None if found is None else [(cut.operation.type, cut.call) for cut in found]
 
     def explain(self, recorder: Recorder, framework: Framework, error: BaseException) -> None:
         """There is nothing to add: TensorFlow checks shapes where it makes an operation, and the graph notes what fails."""

@@ -9,17 +9,20 @@ from ..words import named, placed
 class NoPath(Fact, frozen=True):
     """No gradient leaves ``loss``: ``step`` is in its only way to the predictions. ``alone``: nothing else trains the model.
 
-    ``dtype``: the integers that the step returns, where it is the model's last layer.
+    ``dtype``: the integers that the step returns, where it is the model's last layer. ``inside``: the operation inside the step.
     """
 
     loss: str
     step: Who
     alone: bool
     dtype: str = ""
+    inside: str = ""
 
     def message(self) -> str:
         if self.dtype:
             return f"{self.loss} has no gradient: {named(self.step)} returns {self.dtype}, and integers have no gradient."
+        if self.inside and self.inside != self.step.op:
+            return f"{self.loss} has no gradient: {named(self.step)} uses {self.inside} on its way to the weights, and no gradient passes through it."
         return f"{self.loss} has no gradient: {self.step.op}{placed(self.step)} does not change when its input changes a little."
 
     def why(self) -> str:
@@ -29,6 +32,18 @@ class NoPath(Fact, frozen=True):
             else "The weights are not trained by it, and no error is raised."
         )
         return f"{follows} Compute the loss from the probabilities or scores themselves; indices and comparisons belong in a metric."
+
+
+class NoWeights(Fact, frozen=True):
+    """``loss`` is computed without any of the weights that are trained."""
+
+    loss: str
+
+    def message(self) -> str:
+        return f"{self.loss} does not depend on any trainable weight."
+
+    def why(self) -> str:
+        return "fit raises `No gradients provided for any variable`. Call the layers with trainable weights on the way from the inputs to the outputs."
 
 
 class LogitsTwice(Fact, frozen=True):

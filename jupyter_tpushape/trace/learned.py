@@ -1,0 +1,82 @@
+"""Whether a gradient finds a way from a loss to a weight, read off the traced graph of TensorFlow; nothing is differentiated."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework import ops
+
+# Their gradients are registered, and are ``None``.
+_NONE = frozenset({"Floor", "Ceil", "Round", "Rint", "FloorDiv", "TruncateDiv"})
+
+
+@dataclass(frozen=True)
+class Cut:
+    """An operation that lets no gradient through: the operation, and the call of the recorder's that it is in or is."""
+
+    operation: Any
+    call: Any
+
+
+def cuts(end: Any, weights: Collection[int], fixed: Collection[int], producers: dict[int, Any]) -> list[Cut] | None:
+    """Where all ways from a loss to a weight stop; ``[]`` where there is none at all, ``None`` where a gradient arrives.
+
+    Args:
+        end: the loss. weights: ids of tensors that stand for something trained. fixed: ids of the handles of variables that are not trained.
+        producers: who made a tensor, by its id.
+    """
+    held = {id(inner): id(outer) for outer, inner in end.graph.captures}
+    found: list[Cut] = []
+    seen: set[int] = set()
+    pending = [(end, None)]
+    while pending:
+        tensor, call = pending.pop()
+        if id(tensor) in seen:
+            continue
+        seen.add(id(tensor))
+        call = producers.get(id(tensor), call)
+        if _weight(tensor, weights, fixed, held):
+            return None
+        operation = tensor.op
+        if not _passes(operation):
+            found.append(Cut(operation, call))
+            continue
+        for one in operation.inputs:
+            if _carries(one):
+                pending.append((one, call))
+            elif operation.type == "Cast":
+                found.append(Cut(operation, call))
+    return [cut for cut in found if _behind(cut.operation, weights, fixed, held)]
+
+
+def _carries(tensor: Any) -> bool:
+    dtype = tensor.dtype
+    return bool(dtype.is_floating or dtype.is_complex or dtype in (tf.resource, tf.variant))
+
+
+def _weight(tensor: Any, weights: Collection[int], fixed: Collection[int], held: dict[int, int]) -> bool:
+    return id(tensor) in weights or (tensor.dtype == tf.resource and id(tensor) in held and held[id(tensor)] not in fixed)
+
+
+def _passes(operation: Any) -> bool:
+    """Whether an operation has a gradient; one without an entry raises by itself when it is asked for one."""
+    try:
+        return operation.type not in _NONE and (not operation.inputs or ops.get_gradient_function(operation) is not None)
+    except LookupError:
+        return True
+
+
+def _behind(operation: Any, weights: Collection[int], fixed: Collection[int], held: dict[int, int]) -> bool:
+    """Whether a weight is among what an operation is computed from."""
+    pending, seen = list(operation.inputs), set()
+    while pending:
+        tensor = pending.pop()
+        if _weight(tensor, weights, fixed, held):
+            return True
+        if id(tensor.op) not in seen:
+            seen.add(id(tensor.op))
+            pending += tensor.op.inputs
+    return False
