@@ -78,3 +78,19 @@ def test_the_text_of_every_verified_fix_runs(framework, fault, tmp_path):
             except Exception as error:
                 wrong.append(f"{form.id}: {fix.title}: {type(error).__name__}: {str(error)[:150]}\n{fix.patch}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+def test_two_programs_of_one_file_name_keep_their_own_source(framework, tmp_path):
+    # Their methods are the same line by line, so that autograph takes one for the other.
+    for fault in ("flatten", "last-step"):
+        form = next(form for form in programs(framework).values() if (form.fault, form.way) == (fault, "subclass"))
+        path = tmp_path / fault / "subclass.py"
+        path.parent.mkdir()
+        path.write_text(form.text)
+        program = load(path)
+        fixes = [fix for fix in tpushape.trace(program["build"], program["data"], tpu=None).findings[0].fixes if fix.verified]
+        assert len(fixes) > 1
+        assert [fix.proof for fix in fixes] == ["source"] * len(fixes)
+        tpushape.apply(fixes[-1], path)
+        assert path.read_text() != form.text

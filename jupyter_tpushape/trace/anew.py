@@ -54,7 +54,7 @@ def note(recorder: Recorder, obj: Any) -> None:
     while frame is not None:
         code = frame.f_code
         if "__autograph_generated_file" in code.co_filename:
-            place = converted()
+            place = converted(frame)
             if place is not None and code.co_name not in ("tf__build", "tf____init__"):
                 recorder.inside.append((obj, place))
             return

@@ -6,6 +6,7 @@ never guessed: where no user frame is on the stack, the answer is ``None``.
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import os
 import sys
@@ -122,7 +123,7 @@ def user_frame(skip: Any = None, depth: int = 2, *, outer: bool = False) -> Plac
                 place.outer = tuple(islice(_outer(frame.f_back), 3))
             return place
         if "__autograph_generated_file" in code.co_filename:
-            return converted()
+            return converted(frame)
         direct = direct and is_ours(code.co_filename)
         frame = frame.f_back
     return None
@@ -135,18 +136,41 @@ def _outer(frame: FrameType | None) -> Iterator[Place]:
         frame = frame.f_back
 
 
-def converted() -> Place | None:
-    """The user's line behind one that autograph generated; TensorFlow keeps the map."""
+def converted(frame: FrameType | None) -> Place | None:
+    """The user's line behind one that autograph generated and that this frame runs; TensorFlow keeps the map."""
     module = sys.modules.get("tensorflow.python.util.tf_stack")
     if module is None:
         return None
-    for frame in reversed(module.extract_stack()):
-        if is_user_file(frame.filename):
-            place = Place(frame.filename, int(frame.lineno))
+    for found in reversed(module.extract_stack()):
+        if is_user_file(found.filename):
+            line = int(found.lineno)
+            place = Place(_behind(frame, line) or found.filename, line)
             # The call that autograph wrote stands for the user's own.
             place.direct = True
             return place
     return None
+
+
+def _behind(frame: FrameType | None, line: int) -> str:
+    """The file of the function that a generated frame runs: autograph itself names the first that had this very code."""
+    while frame is not None and frame.f_code.co_filename not in _DOORS:
+        # Branches and loops are functions of their own inside the one that has the user's name.
+        if "__autograph_generated_file" in frame.f_code.co_filename and frame.f_code.co_name.startswith("tf__"):
+            return own_file(frame, line)
+        frame = frame.f_back
+    return ""
+
+
+def own_file(frame: FrameType, line: int) -> str:
+    """Where the function that autograph runs in this frame is written: its class, or its module, has it under its own name."""
+    name = frame.f_code.co_name.removeprefix("tf__")
+    holder = frame.f_locals.get("self")
+    function = frame.f_globals.get(name) if holder is None else inspect.getattr_static(type(holder), name, None)
+    code = getattr(function, "__code__", None)
+    if code is None or not is_user_file(code.co_filename):
+        return ""
+    lines = [at for *_, at in code.co_lines() if at is not None]
+    return code.co_filename if lines and min(lines) <= line <= max(lines) else ""
 
 
 def location(where: tuple[str, int] | None, *, text: bool = True) -> Location | None:

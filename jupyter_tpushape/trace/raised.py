@@ -16,7 +16,7 @@ import msgspec
 from ..flow import Spec
 from ..flow.text import MOST_SOURCE, words
 from .framework import Framework
-from .locations import Place, Span, is_user_file
+from .locations import Place, Span, is_user_file, own_file
 
 _MISSING = object()
 # What autograph writes in front of the line behind one that it generated.
@@ -145,21 +145,9 @@ def _innermost(error: BaseException) -> tuple[FrameType, Place] | None:
             lines = [match for match in _CONVERTED.findall(words(error)) if is_user_file(match[0])]
             if lines:
                 file, line = lines[-1][0], int(lines[-1][1])
-                found = frame, Place(_own_file(frame, line) or _running(outer, file, line), line)
+                found = frame, Place(own_file(frame, line) or _running(outer, file, line), line)
         trace = trace.tb_next
     return found
-
-
-def _own_file(frame: FrameType, line: int) -> str:
-    """Where the function that autograph runs in this frame is written: its class, or its module, has it under its own name."""
-    name = frame.f_code.co_name.removeprefix("tf__")
-    holder = frame.f_locals.get("self")
-    function = frame.f_globals.get(name) if holder is None else inspect.getattr_static(type(holder), name, None)
-    code = getattr(function, "__code__", None)
-    if code is None or not is_user_file(code.co_filename):
-        return ""
-    lines = [at for *_, at in code.co_lines() if at is not None]
-    return code.co_filename if lines and min(lines) <= line <= max(lines) else ""
 
 
 def _running(files: list[str], file: str, line: int) -> str:
