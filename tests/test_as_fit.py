@@ -243,6 +243,15 @@ def test_a_loss_whose_gradients_reach_no_weight_is_an_error(lib, way, policy):
 
 
 @BOTH
+@pytest.mark.parametrize(("axes", "holds"), [(8, True), (9, False)])
+def test_values_of_different_shapes_are_chosen_along_eight_axes(lib, axes, holds):
+    chosen = lib.layers.Lambda(lambda x: tf.where(tf.reshape(x, (-1, 3) + (1,) * (axes - 2)) > 0.5, 1.0, 0.0))
+    model = lib.Sequential([lib.Input((3,)), chosen, lib.layers.Flatten(), lib.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    assert tpushape.trace(model, (X, ONES), tpu=None, fixes=False).ok == runs(model, X, ONES) == holds
+
+
+@BOTH
 @pytest.mark.parametrize(
     ("mode", "size", "holds"), [("REFLECT", 2, True), ("REFLECT", 3, False), ("SYMMETRIC", 3, True), ("SYMMETRIC", 4, False)]
 )

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 # Operations that only rename, guard or copy a tensor: the data goes straight through.
 _TRANSPARENT = frozenset({"Identity", "IdentityN", "StopGradient", "PreventGradient", "EnsureShape", "Snapshot", "CheckNumerics"})
 # Operations whose result describes a tensor and does not carry its data.
-# Up to how many axes the kernels mirror.
-_MIRRORED = 5
+# Up to how many axes the kernels mirror, and choose between values of different shapes.
+_MIRRORED, _CHOSEN = 5, 8
 _META = frozenset({"Shape", "ShapeN", "Rank", "Size", "NoOp", "Assert", "Const", "Placeholder"})
 
 
@@ -124,7 +124,7 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
 
 
 def _refuse(op_type: str, inputs: Any, given: dict[str, Any]) -> None:
-    """What only the run itself would say: of text that is cast, and of padding that mirrors more than there is.
+    """What only the run itself would say: of text that is cast, of padding that mirrors more than there is, of too many axes.
 
     Raises:
         TypeError, ValueError: in the runtime's own words.
@@ -133,6 +133,10 @@ def _refuse(op_type: str, inputs: Any, given: dict[str, Any]) -> None:
         _refuse_text(inputs, given)
     elif op_type == "MirrorPad":
         _refuse_padding(inputs, given)
+    elif op_type == "SelectV2":
+        shapes = [tuple(one.shape) for one in inputs if one.shape.rank is not None]
+        if len(set(shapes)) > 1 and max(map(len, shapes)) > _CHOSEN:
+            raise ValueError(f"Broadcast between {shapes[0]} and {shapes[1]} is not supported yet.")
 
 
 def _refuse_padding(inputs: Any, given: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ import tensorflow as tf
 from .program import Case, rows
 
 ROWS = 4
-SHAPES = ((), (6,), (6, 4), (6, 6, 3), (2, 6, 6, 3), (2, 6, 6, 6, 2))
+SHAPES = ((), (1,), (6,), (6, 4), (6, 6, 3), (2, 6, 6, 3), (2, 6, 6, 6, 2))
 DTYPES = ("float32", "float32", "float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8", "bool", "string")
 POLICIES = (None, None, None, "mixed_float16", "mixed_bfloat16", "float64", "float16")
 
@@ -22,18 +22,19 @@ REQUIRED: dict[str, tuple[Any, ...]] = {
     "units": (1, 3), "filters": (2, 4), "kernel_size": (1, 2, 3), "pool_size": (2, 3), "rate": (0.0, 0.5), "stddev": (0.1,), "size": (2,),
     "target_shape": ((-1,), (3, 2), (24,), (2, 12)), "dims": ((1,), (2, 1), (1, 2)), "n": (3,), "axes": (1, -1, (1, 2)), "input_dim": (4, 10),
     "output_dim": (3,), "num_heads": (1, 2), "key_dim": (2,), "head_dim": (2,), "num_query_heads": (2,), "num_key_value_heads": (1,),
-    "factor": (0.2,), "height": (4,), "width": (4,), "num_bins": (8,), "num_tokens": (4,), "max_tokens": (5,), "theta": (0.5,), "padding": (1,),
+    "factor": (0.2, 4), "height": (4,), "width": (4,), "num_bins": (8,), "num_tokens": (4,), "max_tokens": (5,), "theta": (0.5,), "padding": (1,),
     "cropping": (1,), "scale": (2.0, 1 / 255), "groups": (1,), "activation": ("relu",), "bin_boundaries": ((0.0, 1.0),), "value_range": ((0, 1),),
     "height_factor": (0.2,), "width_factor": (0.2,), "equation": ("ab,bc->ac", "abc,cd->abd"), "output_shape": (3, (None, 3)), "l1": (0.1,),
-    "num_outputs": (3,), "sequence_length": (3,), "num_classes": (4,), "target_size": (4,), "bounding_box_format": ("xyxy",),
+    "num_outputs": (3,), "sequence_length": (3,), "num_classes": (4,), "target_size": (4,), "output_size": (2,), "max_number": (4,), "bounding_box_format": ("xyxy",),
 }  # fmt: skip
 OPTIONAL: dict[str, tuple[Any, ...]] = {
     "padding": ("same", "valid", "causal"), "strides": (1, 2), "dilation_rate": (1, 2), "use_bias": (False,), "return_sequences": (True,),
     "go_backwards": (True,), "activation": ("relu", "softmax"), "axis": (0, 1, -1, 2), "keepdims": (True,), "mask_zero": (True,),
     "data_format": ("channels_last", "channels_first"), "groups": (2,), "output_padding": (1,), "stateful": (True,), "unroll": (True,),
     "center": (False,), "normalize": (True,), "depth_multiplier": (2,), "value_dim": (3,), "interpolation": ("nearest",), "mask_value": (0.0, 1.0),
-    "output_mode": ("int", "one_hot", "multi_hot", "count"), "vocabulary": (["a", "b"],), "use_scale": (True,), "noise_shape": ((None, 1),),
+    "output_mode": ("int", "one_hot", "multi_hot", "count"), "vocabulary": (["a", "b"], [1, 2]), "use_scale": (True,), "noise_shape": ((None, 1),),
     "dropout": (0.3,), "recurrent_dropout": (0.3,), "reset_after": (False,), "merge_mode": ("sum", "concat"), "rms_scaling": (True,),
+    "num_tokens": (4,), "bin_boundaries": ((0.0, 1.0),), "fft_length": (4,),
 }  # fmt: skip
 
 
@@ -58,7 +59,7 @@ def arguments(lib: Any, cls: Any, dice: random.Random) -> dict[str, Any] | None:
             if value is None:
                 return None
             made[name] = value
-        elif name in OPTIONAL and dice.random() < 0.25:
+        elif name in OPTIONAL and dice.random() < (0.75 if name == "vocabulary" else 0.25):
             made[name] = dice.choice(OPTIONAL[name])
         elif name in ("activation", "kernel_initializer", "kernel_regularizer", "kernel_constraint") and dice.random() < 0.15:
             made[name] = _callable(lib, name)
@@ -120,7 +121,10 @@ def _drawn(lib: Any, name: str, cls: Any, seed: str) -> Case | None:
         return None
     policy = dice.choice(POLICIES)
     shape, dtype = dice.choice(SHAPES[1:] if dice.random() < 0.95 else SHAPES), dice.choice(DTYPES)
-    arity = dice.choice((1, 1, 2)) if not _merges(cls) else dice.choice((2, 2, 2, 3, 1))
+    if "vocabulary" in given and dice.random() < 0.7:
+        dtype = "string" if isinstance(given["vocabulary"][0], str) else "int64"
+    apart = _apart(cls)
+    arity = apart or (dice.choice((1, 1, 2)) if not _merges(cls) else dice.choice((2, 2, 2, 3, 1)))
     declared = dtype if dice.random() < 0.8 else dice.choice(("float32", "int32"))
     shown = {key: value if not callable(value) else "function" for key, value in given.items()}
     label = f"{name}({shown}) policy={policy} {arity}x{shape} {declared} <- {dtype} #{seed}"
@@ -136,7 +140,7 @@ def _drawn(lib: Any, name: str, cls: Any, seed: str) -> Case | None:
                 setter(policy)
             layer = cls(**again)
             doors = [lib.Input(shape, dtype=declared) for _ in range(arity)]
-            out = layer(doors[0] if arity == 1 else doors)
+            out = layer(*doors) if apart else layer(doors[0] if arity == 1 else doors)
             model = lib.Model(doors, out)
             if trains:
                 model.compile("sgd", lambda _, found: tf.reduce_mean(tf.cast(found, "float32")))
@@ -151,6 +155,13 @@ def _drawn(lib: Any, name: str, cls: Any, seed: str) -> Case | None:
 
 def _text(array: Any) -> Any:
     return tf.constant(array) if array.dtype == object else array
+
+
+def _apart(cls: Any) -> int:
+    """How many tensors a call asks for one by one, as attention does; 0 where it takes one, or a list."""
+    given = list(inspect.signature(cls.call).parameters.values())[1:]
+    needed = sum(item.default is item.empty and item.kind is item.POSITIONAL_OR_KEYWORD for item in given)
+    return needed if needed > 1 else 0
 
 
 def _merges(cls: Any) -> bool:
