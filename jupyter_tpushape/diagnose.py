@@ -127,8 +127,11 @@ def _looked(
 
         asked = program.target.name if program.target is not None and not program.assumed else None
         with contextlib.suppress(ValueError):
+            handed = program.data
             program = program.with_(target=of_distribution(own, asked), strategy=own, data=seen.data, sample=seen.sample)
             seen = examine(program)
+            # A fix changes the function that makes the data.
+            seen.program = program.with_(data=handed)
     seen.evidence.facts["lost"] = belongings.give_back()
     name_axes(seen.evidence.flow)
     findings = run_rules(seen.evidence)

@@ -16,7 +16,19 @@ NAMES = {"tensorflow", "jax", "keras", "tf_keras", "jaxlib", "torch"}
 # The backends, the frameworks, and who picks them.
 HOMES = {
     f"trace/{name}.py"
-    for name in ("tensorflow", "learned", "strategies", "step", "jax", "frames_jax", "mesh_jax", "keras3", "tfkeras", "frameworks")
+    for name in (
+        "tensorflow",
+        "learned",
+        "strategies",
+        "step",
+        "jax",
+        "frames_jax",
+        "gradients_jax",
+        "mesh_jax",
+        "keras3",
+        "tfkeras",
+        "frameworks",
+    )
 }
 # What names one all the same, and why that is honest.
 REASONS = {

@@ -199,6 +199,7 @@ def _trace(seen: Examined) -> None:
         evidence.facts["cut"] = [(op, seen.call_ids.get(id(call), "")) for op, call in traced.cut]
     evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]
     evidence.facts["drawn"] = [(shape, location(place)) for shape, place in seen.recorder.drawn]
+    evidence.facts["underived"] = seen.call_ids.get(id(seen.recorder.endless))
     evidence.facts["kept"] = [
         (one.owner, one.attribute, one.random, one.leaked, one.inner, location(one.place)) for one in seen.recorder.kept
     ]
@@ -252,7 +253,7 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
     if adapter is None or traced is None or not adapter.is_model(model):
         return facts
     compiled = adapter.compiled(model)
-    facts["compiled"] = compiled
+    facts["compiled"], facts["model_class"] = compiled, type(model).__name__
     facts["listed"] = adapter.listed_losses(model) if compiled else None
     facts["compares"] = compiled and adapter.has_loss(model)
     facts["overrides"] = [name for name in ("train_step", "compute_loss", "call") if adapter.overrides(model, name)]

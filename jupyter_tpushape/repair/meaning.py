@@ -15,9 +15,10 @@ from ..examine.evidence import Evidence
 from ..flow import Flow, KeyPath, Node, Shape, elements, show_shape
 from ..flow.observed import around, keeps, passes
 from ..rules.compared import kind_of
+from ..rules.entry import batched_twice
 from ..rules.upstream import takes_one
 from ..rules.words import axes_of
-from .edits import Edit, InsertLayer, LayerConfig, ReplaceLayer, Transform
+from .edits import Edit, InputShape, InsertLayer, LayerConfig, ReplaceLayer, Transform
 
 Question = str
 Check = Callable[[Evidence, Evidence, Edit], Iterator[Question]]
@@ -232,6 +233,12 @@ def _rows(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
         yield "Is row i of each array the same sample? Only then is it safe to drop the rows after the end of the shortest array."
 
 
+def _batched(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """A batch inside a batch, declared as one sample."""
+    if isinstance(edit, InputShape) and edit.shape and batched_twice(before):
+        yield f"Is each batch one sample of {edit.shape[0]} rows? Without its first axis, it is a batch of {edit.shape[0]} samples that the model accepts."
+
+
 def _taken(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
     """One value of many, made a vector of one."""
     if not isinstance(edit, InsertLayer) or edit.layer_class != "Reshape" or set(edit.config.get("target_shape", ())) != {1}:
@@ -253,4 +260,17 @@ def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Questio
         yield f"Do you need {edit.target}? The program runs without it, but its computation is lost."
 
 
-_CHECKS: tuple[Check, ...] = (_classes, _numbers, _merges, _scrambled, _projected, _folded, _imaged, _pooled, _rows, _taken, _left_out)
+_CHECKS: tuple[Check, ...] = (
+    _classes,
+    _numbers,
+    _merges,
+    _scrambled,
+    _projected,
+    _folded,
+    _imaged,
+    _pooled,
+    _rows,
+    _batched,
+    _taken,
+    _left_out,
+)

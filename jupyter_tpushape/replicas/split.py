@@ -216,7 +216,9 @@ def partial_rows(sample: Sample) -> int | None:
     if sample.kind == "dataset" and sample.rows and sample.batch and sample.rows > sample.batch:
         return sample.rows % sample.batch or None
     complete = sample.cardinality is not None and 0 < sample.cardinality == len(sample.sampled)
-    if complete and sample.kind == "dataset" and len(sample.batch_sizes) > 1 and sample.batch and sample.batch_sizes[-1] < sample.batch:
+    # Of a PyDataset that knows its length, the last batch is drawn too.
+    complete = (complete and sample.kind == "dataset") or (sample.kind == "pydataset" and (sample.cardinality or 0) > 0)
+    if complete and len(sample.batch_sizes) > 1 and sample.batch and sample.batch_sizes[-1] < sample.batch:
         return sample.batch_sizes[-1]
     return None
 

@@ -259,6 +259,19 @@ def matched(evidence: Evidence) -> list[tuple[tuple[KeyPath, Spec], tuple[KeyPat
     return [((door, declared[door]), (path, x[path])) for door, path in evidence.feeds]
 
 
+def batched_twice(evidence: Evidence) -> tuple[int, ...]:
+    """Which of x (0) and y (1) have one row in each batch, which is by itself a batch that the model accepts; empty if it is not so for both."""
+    pairs, rows = matched(evidence), set(getattr(evidence.sample, "batch_sizes", ()))
+    if rows != {1} or len(pairs) != 1 or len(evidence.y) > 1:
+        return ()
+    (_, want), (_, got) = pairs[0]
+    inner = (got.shape or ())[1:]
+    apart = any((spec.shape or ())[1:2] != inner[:1] for _, spec in evidence.y)
+    if want.shape is None or inner[:1] in ((), (1,)) or not fits((None, *want.shape[1:]), inner) or apart:
+        return ()
+    return tuple(range(1 + len(evidence.y)))
+
+
 @check(order=10)
 def entry(evidence: Evidence) -> Iterator[Finding]:
     """Compares the inputs with the data; serious only if the program really failed because of them."""

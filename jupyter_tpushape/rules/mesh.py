@@ -9,7 +9,7 @@ from ..examine.evidence import Evidence
 from ..examine.heard import hear
 from ..examine.heard_jax import HeardItem, HeardStepArguments, HeardTraced, HeardUnseeded, HeardVariable
 from ..examine.layout_facts import Laid
-from ..flow import Finding, KeyPath, Severity
+from ..flow import Finding, KeyPath, Severity, Who
 from ..flow.paths import flatten, show
 from ..sources.datasets import PARTS
 from ..trace.locations import is_user_file, location
@@ -31,7 +31,7 @@ from .facts.mesh import (
     ValueAsked,
     VariableGiven,
 )
-from .facts.transforms import GROUPS, StateMisplaced, StepReturns
+from .facts.transforms import GROUPS, StateMisplaced, StepReturns, Underived
 from .registry import check, rule
 from .tpu_batch import split_nodes
 from .tpu_types import TEXT_LAYERS
@@ -213,6 +213,16 @@ SWAPPED = rule(
     "gradients-swapped", "An optimizer receives the weights as gradients", severity="silent", source="keras/src/optimizers/base_optimizer.py: stateless_apply",
     backend="jax", frameworks=("keras",), fails=_OWN_STEP.format("trainable, grads"), passes=_OWN_STEP.format("grads, trainable"),
 )  # fmt: skip
+_LOOP = """class Halve(L.Layer):
+    def call(self, x):
+        return keras.ops.{}"""
+UNDERIVED = rule(
+    "loop-gradient", "A loop that JAX cannot differentiate", severity="error", source="jax 0.10: lax.while_loop has no reverse-mode derivative",
+    backend="jax", frameworks=("keras",),
+    fails=sequential("L.Dense(2), Halve(), L.Dense(1)", more=_LOOP.format("while_loop(lambda y: keras.ops.max(y) > 1, lambda y: (y / 2,), (x,))[0]")),
+    passes=sequential("L.Dense(2), Halve(), L.Dense(1)", more=_LOOP.format("fori_loop(0, 3, lambda i, y: y / 2, x)")),
+    doc="""Found by deriving the traced loss by the trainable weights. A loop whose input depends on no weight, or goes through `stop_gradient`, is not reported.""",
+)  # fmt: skip
 
 
 def told(evidence: Evidence) -> Finding | None:
@@ -305,6 +315,15 @@ def swapped(evidence: Evidence) -> Iterator[Finding]:
     where = evidence.facts.get("exchanged")
     if where is not None and evidence.failure is None:
         yield Finding.of(SWAPPED.id, "silent", GradientsSwapped(), location=where)
+
+
+@check(order=17, backend="jax")
+def underived(evidence: Evidence) -> Iterator[Finding]:
+    """A loop without a gradient between trained weights and the loss."""
+    found = evidence.facts.get("underived")
+    if found is not None and evidence.failure is None:
+        node = evidence.flow.node(found)
+        yield Finding.of(UNDERIVED.id, "error", Underived(Who.of(node)), (found,), location=node.called or node.location)
 
 
 @check(order=61, backend="jax")

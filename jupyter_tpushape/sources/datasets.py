@@ -313,9 +313,11 @@ def sample_pydataset(data: Any, *, framework: str, batches: int, seconds: float,
         Stage("fit", "fit", {"batch axis": "?"}, inputs=("pydataset",)),
     ]
     sample = Sample("pydataset", cardinality=-1 if count is None else int(count), stages=stages)
-    wanted = batches if count is None else min(batches, int(count))
+    wanted = list(range(batches if count is None else min(batches, int(count))))
+    if count is not None and count > batches:
+        wanted.append(int(count) - 1)  # the last batch is often a smaller one
     with kept_random_state():
-        drawn = draw((data[index] for index in range(wanted)), wanted, seconds, progress, first_seconds)
+        drawn = draw((data[index] for index in wanted), len(wanted), seconds, progress, first_seconds)
     elements = [(tuple(item) if isinstance(item, list) else item) for item in drawn.elements]
     first = elements[0] if elements else None
     if first is not None and framework == "keras" and not isinstance(first, (tuple, dict, np.ndarray)):

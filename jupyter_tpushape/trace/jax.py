@@ -23,6 +23,7 @@ from ..flow import Spec
 from .backend import Backend, Graph
 from .counted_jax import COUNTED, counted
 from .frames_jax import HELPERS, arguments_of, callee_of, equation, made_by, named, operands_of, raised_in
+from .gradients_jax import differentiates
 from .inside_jax import draws, inside, opens
 from .locations import HERE, user_frame
 from .recorder import Call, Port, Recorder, caused, line_running, unmasked
@@ -126,6 +127,9 @@ class Jax(Backend):
             jax.config.update("jax_traceback_filtering", filtering)
             self._here.graph = before
             graph.close()
+        trained = [bool(one.trainable) for one in variables]
+        if graph.loop is not None and graph.results is not None and any(trained) and not differentiates(graph.program, trained):
+            recorder.endless = graph.loop
         return graph
 
     def layouts(self, framework: Framework, model: Any, x: Any, distribution: Any) -> list[tuple[Any, tuple[str, ...] | None]]:
@@ -151,7 +155,9 @@ class TraceGraph(Graph):
         self.counted: dict[int, tuple[Any, Any]] = {}
         # Tensors that depend on neither data nor variables, by id.
         self.fixed: dict[int, Any] = {}
-        self.results: Any = ()
+        self.results: Any = None
+        # The first loop that JAX derives only forward, as far as the program's own lines run one.
+        self.loop: Call | None = None
         self.program: Any = None
         self._frame: FrameType | None = None
         self._call: Call | None = None
@@ -244,6 +250,8 @@ class TraceGraph(Graph):
         call.outputs = [Port(self.framework.spec(one), call, "", id(one)) for one in results]
         for result in results:
             recorder.produce(id(result), call, result)
+        if name == "while":
+            self.loop = self.loop or call
         if opens(name):
             inside(recorder, self.framework, call, name, params)
 

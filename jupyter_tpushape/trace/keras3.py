@@ -151,7 +151,7 @@ class Keras3(Framework):
 
         def current(variable: Any) -> Any:
             recorder = active()
-            if recorder is not None and id(variable) in recorder.metered and not recorder.muted:
+            if recorder is not None and id(variable) in recorder.metered:
                 recorder.measured.append((recorder.metered[id(variable)], user_frame()))
             value = written(variable)
             if value is not None:

@@ -125,6 +125,8 @@ class Recorder:
         self.misplaced: int | None = None
         # The keras.distribution that a builder sets.
         self.distribution: Any = None
+        # The loop of which JAX has no gradient, where the loss depends on trained weights through it.
+        self.endless: Call | None = None
         # Random numbers that depend on nothing that a step changes: their shape and the line.
         self.drawn: list[tuple[Any, Place | None]] = []
         # Tensors, by key, that stand for something trained: the first value of a weight, the output of layers that were not called.

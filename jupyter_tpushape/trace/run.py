@@ -239,9 +239,14 @@ def _call(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, traini
     adapter, recorder = run.adapter, run.recorder
     x_tensors, y_tensors, w_tensors = _fed(run, x), _fed(run, y), _fed(run, weight)
     if y_pred is _UNKNOWN:
-        recorder.metered = {id(one): str(metric.name) for metric in getattr(model, "metrics", ()) for one in metric.variables}
+        recorder.metered = known = _metered(model)
         with limited("The call of the model"):
             y_pred = adapter.call_model(model, x_tensors, training)
+        if _metered(model).keys() > known.keys():
+            # Metrics that the call has built are known only now.
+            recorder.metered = _metered(model)
+            with muted(recorder):
+                adapter.call_model(model, x_tensors, training)
         recorder.metered = {}
         recorder.anew = made_anew(recorder, lambda: adapter.call_model(model, x_tensors, training))
         run.called = True
@@ -258,6 +263,11 @@ def _call(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, traini
     if not run.has_loss:
         return
     _loss(run, model, x_tensors, y_tensors, y_pred, w_tensors, loss)
+
+
+def _metered(model: Any) -> dict[int, str]:
+    """The metric of each variable that belongs to one, by the variable's identity."""
+    return {id(one): str(metric.name) for metric in getattr(model, "metrics", ()) for one in metric.variables}
 
 
 def _entry(run: Run) -> Callable[[Any, Any], Any]:
@@ -283,7 +293,7 @@ def _loss(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any, loss: 
             return adapter.compute_loss(model, x, y, y_pred, weight)
 
         with limited("The loss"):
-            total = compute()
+            run.graph.results = total = compute()
         run.cut = adapter.backend.cut(recorder, total, adapter.variables(model, frozen=True))
         recorder.anew = recorder.anew or made_anew(recorder, compute, in_loss=True)
         run.reached_loss = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from ...examine.evidence import Evidence
@@ -9,8 +10,10 @@ from ...flow import Edit, Finding, KeyPath, show_shape
 from ...flow.paths import flatten, show
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import WholeOnly
+from ..text.source import nodes
 from .edits import Made, where
 from .entry import declaration
+from .line import called, lines_at
 
 _DEFAULT = 32
 
@@ -113,6 +116,19 @@ def static_batch(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def whole_batches(evidence: Evidence, finding: Finding) -> Made:
+    """As many batches of a PyDataset as are full ones: a division rounded down in its ``__len__``."""
+    stages = getattr(evidence.sample, "stages", ())
+    for line in lines_at(evidence, stages[0].location) if stages and stages[0].op == "pydataset" else []:
+        for method in (item for item in nodes(line.owner(), ast.FunctionDef) if item.name == "__len__"):
+            for value in (item.value for item in nodes(method, ast.Return)):
+                up = next((item for item in nodes(value, ast.Call) if called(item) == "ceil"), None) if value is not None else None
+                ratio = up.args[0] if up is not None and up.args else None
+                if isinstance(ratio, ast.BinOp) and isinstance(ratio.op, ast.Div) and value is not None:
+                    whole = f"{ast.unparse(ratio.left)} // {ast.unparse(ratio.right)}"
+                    yield f"Leave out the last batch: {whole} in __len__", [line.edit(value, whole).value], "All other batches are full."
+
+
 def _drawn(sample: Any) -> list[int]:
     return [int(next(iter(flatten(x, "x")))[1].shape[0]) for x, _, _ in sample.sampled]
 
@@ -194,4 +210,5 @@ __all__ = [
     "static_both",
     "static_lengths",
     "unbatched",
+    "whole_batches",
 ]

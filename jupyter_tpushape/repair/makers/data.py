@@ -7,7 +7,7 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Edit, EditKind, Finding, elements, show_shape
 from ...flow.paths import show
-from ...rules.entry import matched
+from ...rules.entry import batched_twice, matched
 from ...rules.facts.data import RankNeeded, Refused, ReturnedDtype, SlicedApart, Unfilled, YieldedShape
 from ..text.source import nodes
 from .edits import Made, where
@@ -55,6 +55,20 @@ def yielded_axis(evidence: Evidence, finding: Finding) -> Made:
             f"Yield {show_shape(fact.wanted)} in {stages[0].function}: [{index}]",
             [Edit("data-transform", "data", {"op": "yield_indexed", "function": stages[0].function, "part": part, "index": index})],
             "Keeps every value.",
+        )
+
+
+def batched_once(evidence: Evidence, finding: Finding) -> Made:
+    """The batch itself, where a generator or PyDataset gives it as one row of a larger batch."""
+    stages, parts = getattr(evidence.sample, "stages", ()), batched_twice(evidence)
+    if parts and stages and stages[0].op in ("generator", "pydataset"):
+        yield (
+            f"Remove the first axis, of size 1, in {stages[0].function}: [0]",
+            [
+                Edit("data-transform", "data", {"op": "yield_indexed", "function": stages[0].function, "part": i, "index": "0"})
+                for i in parts
+            ],
+            "Each element is already a batch.",
         )
 
 

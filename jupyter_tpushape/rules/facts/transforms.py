@@ -160,6 +160,21 @@ class PutApart(Fact, frozen=True):
         return Side(show_shape(self.place)), Side(show_shape(self.value))
 
 
+class Underived(Fact, frozen=True):
+    """The gradient of the loss passes through a loop (``operation``) whose number of steps JAX does not know."""
+
+    operation: Who
+
+    def message(self) -> str:
+        return f"The gradient of the loss passes through {self.operation.op}{placed(self.operation)}, which JAX cannot differentiate."
+
+    def why(self) -> str:
+        return (
+            "JAX raises ValueError: Reverse-mode differentiation does not work for lax.while_loop. Use a loop with a fixed number of steps: "
+            "ops.fori_loop with Python integers as bounds, or ops.scan. If no gradient is needed, pass ops.stop_gradient(...) to the loop."
+        )
+
+
 class StatefulPair(Fact, frozen=True):
     """The pair that ``stateless_call`` returns, predictions and new state, is used as the predictions."""
 

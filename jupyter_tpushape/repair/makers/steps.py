@@ -1,0 +1,223 @@
+"""Candidates for training steps and metrics on JAX, where a step is a function of its state."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ...examine.evidence import Evidence
+from ...flow import Finding
+from ...rules.facts.calls import MetricInCall, ReadOutside
+from ...rules.facts.mesh import StepWithoutState
+from ...rules.facts.transforms import StepReturns
+from ..edits.expression import MODULE
+from ..text.arguments import Change
+from ..text.source import Source, nodes
+from .edits import Made
+from .line import Line, called, lines_at
+
+_STATEFUL = frozenset({"update_state", "result", "reset_state"})
+_UNPACK = "unpack_x_y_sample_weight"
+_HANDED = "x, y, y_pred, sample_weight"
+
+
+def _steps(evidence: Evidence, finding: Finding, kind: type, parameters: int = 3) -> Iterator[tuple[Line, ast.FunctionDef]]:
+    """The method with so many parameters around the line of a fact of a ``kind``."""
+    for line in lines_at(evidence, finding.location)[:1] if isinstance(finding.fact, kind) else []:
+        if isinstance(line.scope, ast.FunctionDef) and len(line.scope.args.args) == parameters:
+            yield line, line.scope
+
+
+def _own(node: ast.AST) -> Iterator[ast.AST]:
+    """What a function holds, without the functions in it."""
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if not isinstance(child, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
+            yield from _own(child)
+
+
+def _returned(step: ast.FunctionDef) -> list[ast.expr]:
+    return [item.value for item in _own(step) if isinstance(item, ast.Return) and item.value is not None]
+
+
+def _unpacked(step: ast.FunctionDef) -> list[tuple[ast.expr, list[str]]]:
+    """Each value that a step unpacks, with the names."""
+    pairs = [(item.value, item.targets[0]) for item in _own(step) if isinstance(item, ast.Assign)]
+    return [(value, [name.id for name in nodes(target, ast.Name)]) for value, target in pairs if isinstance(target, ast.Tuple)]
+
+
+def _groups(step: ast.FunctionDef) -> list[str]:
+    """The names under which a step unpacks the four groups of its state."""
+    state = step.args.args[1].arg
+    return next((names for value, names in _unpacked(step) if ast.unparse(value) == state and len(names) == 4), [])
+
+
+def _used(step: ast.AST, name: str, way: type[ast.expr_context]) -> int:
+    """How often a name is stored or loaded."""
+    return sum(item.id == name and isinstance(item.ctx, way) for item in nodes(step, ast.Name))
+
+
+def _rewritten(source: Source, node: ast.AST, changes: list[Change]) -> str:
+    """A node as it is written, with changes inside it."""
+    start, text = source.start(node), source.of(node)
+    for at, until, new in sorted(changes, reverse=True):
+        text = text[: at - start] + new + text[until - start :]
+    return text
+
+
+def whole_state(evidence: Evidence, finding: Finding) -> Made:
+    """The four groups of a step's state given back, with what the optimizer made of them."""
+    for line, step in _steps(evidence, finding, StepReturns):
+        names, values, unpacked = _groups(step), _returned(step), _unpacked(step)
+        calls = [called(call) for call in nodes(step, ast.Call)]
+        made = [given for value, given in unpacked if isinstance(value, ast.Call) and called(value) == "stateless_apply"]
+        if not names or len(values) != 1 or [len(given) for given in made] != [2]:
+            continue
+        # New values that nothing reads are those of a group under another name, unless there are several.
+        every = {name for value, given in unpacked if isinstance(value, ast.Call) for name in given}
+        unread = sorted(name for name in every - {*names, *made[0], "_"} if not _used(step, name, ast.Load))
+        old = [_used(step, name, ast.Store) < 2 for name in names]
+        if ("stateless_update_state" in calls and old[3]) or (old[1] and len(unread) > 1):
+            continue
+        names = [made[0][0], unread[0] if old[1] and unread else names[1], made[0][1], names[3]]
+        logs = values[0].elts[0] if isinstance(values[0], ast.Tuple) and values[0].elts else values[0]
+        state = f"({', '.join(names)})"
+        yield (
+            f"Return the state after the logs: {state}",
+            [line.edit(values[0], f"{line.source.of(logs)}, {state}").value],
+            "fit stores what the step returns in the variables.",
+        )
+
+
+def metrics_in_scope(evidence: Evidence, finding: Finding) -> Made:
+    """Metrics that a step updates, in a scope that holds their state."""
+    for line, step in _steps(evidence, finding, ReadOutside):
+        names, source = _groups(step), line.source
+        used = [
+            i
+            for i, item in enumerate(step.body)
+            if any(called(call) in _STATEFUL for call in nodes(item, ast.Call)) and not isinstance(item, ast.FunctionDef)
+        ]
+        if not used or not names or not all(map(source.first_in_line, step.body)):
+            continue
+        inside = step.body[used[0] : used[-1] + 1]
+        pad = source.indent(inside[0])
+        after = f"\n{pad}{names[3]} = [scope.get_current_value(one) for one in self.metrics_variables]"
+        texts = [source.of(item) for item in inside]
+        if isinstance(inside[-1], ast.Return):
+            value = inside[-1].value
+            if not isinstance(value, ast.Tuple) or len(value.elts) != 2:
+                continue
+            texts[-1] = f"logs = {source.of(value.elts[0])}"
+            after += f"\n{pad}return logs, {source.of(value.elts[1])}"
+        new = [f"    {text}".replace("\n", "\n    ") for text in texts]
+        new[0] = f"with {MODULE}.StatelessScope(list(zip(self.metrics_variables, {names[3]}))) as scope:\n{pad}{new[0]}"
+        new[-1] += after
+        yield (
+            f"Update the metrics at line {inside[0].lineno} in a keras.StatelessScope with their state",
+            [line.edit(item, text, "keras").value for item, text in zip(inside, new, strict=True)],
+            "The scope holds the values of the metrics, and the step returns them.",
+        )
+
+
+def state_to_super(evidence: Evidence, finding: Finding) -> Made:
+    """The state handed to the step of Keras, which a step of one's own calls, and given back."""
+    for line, step in _steps(evidence, finding, StepWithoutState, 2):
+        calls = [item for item in nodes(step, ast.Call) if ast.unparse(item.func) == "super().train_step" and item.args]
+        if len(calls) == 1:
+            before = [line.source.start(item) for item in (step.args.args[1], calls[0].args[0])]
+            held = [item.targets[0] for item in nodes(step, ast.Assign) if item.value is calls[0]]
+            after = [line.source.end(item) for item in (*held, *_returned(step))] if held else []
+            changes = [*((at, at, "state, ") for at in before), *((at, at, ", state") for at in after)]
+            yield (
+                "Pass the state to super().train_step, and return it",
+                [line.edit(step, _rewritten(line.source, step, changes)).value],
+                "On JAX, it is train_step(self, state, data).",
+            )
+
+
+def as_compute_loss(evidence: Evidence, finding: Finding) -> Made:
+    """The loss of a step with a gradient tape as ``compute_loss``, which is the same on every backend."""
+    for line, step in _steps(evidence, finding, StepWithoutState, 2):
+        if text := _loss_of(line.source, step, bool(evidence.y)):
+            yield (
+                "Override compute_loss with the loss of this step, instead of train_step",
+                [line.edit(step, text).value],
+                "Keras takes the gradient and updates the weights.",
+            )
+
+
+def _loss_of(source: Source, step: ast.FunctionDef, labeled: bool) -> str:
+    """``compute_loss`` made of a step that unpacks its data, computes a loss under one tape, and updates weights and metrics; ``""`` if it does more."""
+    me, data = (item.arg for item in step.args.args)
+    weights = [f"{me}.trainable_{what}" for what in ("variables", "weights")]
+    weights += [ast.unparse(item.targets[0]) for item in nodes(step, ast.Assign) if ast.unparse(item.value) in weights]
+    taken = [call for call in nodes(step, ast.Call) if called(call) == "gradient"]
+    if len(taken) != 1 or len(taken[0].args) != 2 or ast.unparse(taken[0].args[1]) not in weights:
+        return ""
+    loss, lines, names, taped = ast.unparse(taken[0].args[0]), list[str](), list[str](), False
+    for item in step.body:
+        value, text = getattr(item, "value", None), source.of(item)
+        calls = {called(call) for call in nodes(item, ast.Call)}
+        if isinstance(item, ast.With) and "GradientTape" in calls and not taped:
+            taped = True
+            lines += [_inside(source, inner, step, names) for inner in item.body]
+        elif isinstance(item, ast.Assign) and not taped and text.rpartition("= ")[2].rpartition(".")[2] in (data, f"{_UNPACK}({data})"):
+            target = item.targets[0]
+            names = [ast.unparse(one) for one in getattr(target, "elts", [target])]
+            pairs = list(zip(names, ("x", "y", "sample_weight"), strict=False))
+            # A name for all of the data is that of x where there are no labels.
+            if isinstance(target, ast.Tuple) != labeled or any(name in _HANDED.split(", ") and name != own for name, own in pairs):
+                return ""
+            lines += [f"{name} = {own}" for name, own in pairs]
+        elif taped and isinstance(item, ast.Expr) and "update_state" in calls:
+            lines += [text] if "compiled_metrics" not in text else []
+        elif isinstance(item, ast.For) and ast.unparse(item.iter) == f"{me}.metrics":
+            if {one.value for one in nodes(item, ast.Constant) if isinstance(one.value, str)} - {"loss"}:
+                return ""  # which of the metrics are compiled is not known
+        elif isinstance(item, ast.Return) or value is taken[0] or isinstance(value, ast.Constant) or ast.unparse(value or item) in weights:
+            continue
+        elif not isinstance(item, ast.Expr) or not calls <= {"apply_gradients", "apply", "zip"}:
+            return ""  # what else the step does has no place in a loss
+    pad = f"\n{source.indent(step)}    "
+    body = pad.join(text for text in lines if text.partition(" = ")[0] != text.partition(" = ")[2])
+    return (
+        f"def compute_loss(self, {_HANDED.replace(',', '=None,')}=None, training=True):{pad}{body}{pad}return {loss}"
+        if taped and names
+        else ""
+    )
+
+
+def _inside(source: Source, inner: ast.stmt, step: ast.FunctionDef, names: list[str]) -> str:
+    """A statement under the tape as one of a loss, which is given the prediction for x."""
+    me, text = step.args.args[0].arg, source.of(inner)
+    made = inner.value if isinstance(inner, ast.Assign) else None
+    given = [ast.unparse(one) for one in made.args] if isinstance(made, ast.Call) else []
+    if isinstance(inner, ast.Assign) and isinstance(made, ast.Call) and ast.unparse(made.func) == me and given == names[:1]:
+        return f"{ast.unparse(inner.targets[0])} = y_pred"
+    text = text.replace(f"{me}.compute_loss(", "super().compute_loss(").replace(f"{me}.compiled_loss(", "super().compute_loss(None, ")
+    return text.replace(f"\n{source.indent(inner)}", f"\n{source.indent(step)}    ")
+
+
+def metric_after_call(evidence: Evidence, finding: Finding) -> Made:
+    """A metric that ``call`` updates, updated in ``compute_metrics``: where it takes only the input or the output of the model."""
+    for line, call in [pair for n in (2, 3) for pair in _steps(evidence, finding, MetricInCall, n)]:
+        owner, given, source = line.owner(), [item.arg for item in call.args.args], line.source
+        methods = {item.name for item in nodes(owner, ast.FunctionDef)}
+        at = next((i for i, item in enumerate(call.body) if isinstance(item, ast.Expr) and item.lineno == line.raised.line), len(call.body))
+        if getattr(owner, "name", "") != evidence.facts.get("model_class") or methods & {"compute_metrics", "train_step"}:
+            continue
+        known = {given[1]: "x"} if not _used(call, given[1], ast.Store) else {}
+        known |= {one.id: "y_pred" for one in _returned(call) if isinstance(one, ast.Name) and _used(call, one.id, ast.Store) == 1}
+        for item, then in zip(call.body[at : at + 1], call.body[at + 1 :], strict=False):
+            names = [name for name in nodes(item, ast.Name) if name.id in given[1:] or _used(call, name.id, ast.Store)]
+            if called(getattr(item, "value", None)) != "update_state" or any(name.id not in known for name in names):
+                continue
+            update = _rewritten(source, item, [(source.start(name), source.end(name), known[name.id]) for name in names])
+            rest, pad = _rewritten(source, call, [(source.start(item), source.start(then), "")]), source.indent(call)
+            method = f"\n\n{pad}def compute_metrics(self, {_HANDED}=None):\n{pad}    {update}\n{pad}    return super().compute_metrics({_HANDED})"
+            yield (
+                f"Update the metric in compute_metrics instead of call: {ast.unparse(item)}",
+                [line.edit(call, f"{rest}{method}").value],
+                "compute_metrics receives the state of the metrics.",
+            )

@@ -1,0 +1,253 @@
+"""Training steps and metrics on JAX that lose or lack their state: the fix is in the user's own text, and one real fit runs with it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from strangers import serious, traced
+from test_jax_places import own
+
+import jupyter_tpushape as tpushape
+
+
+def repaired(tmp_path, code, rule):
+    """The patch of the first fix, after one real epoch of the patched program that trained it."""
+    finding = serious(traced(tmp_path, code))[0]
+    assert finding.rule == rule
+    assert finding.fixes[0].proof == "source"
+    path = tmp_path / "program.py"
+    tpushape.apply(finding.fixes[0], path)
+    scope = {"__name__": "program"}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), scope)
+    model, data = scope["build"](), scope["data"]()
+    model.build(data[0].shape) if not model.built else None
+    before = [one.numpy() for one in model.trainable_variables]
+    history = model.fit(*data, epochs=1, verbose=0).history
+    assert all(not np.array_equal(one, two.numpy()) for one, two in zip(before, model.trainable_variables, strict=True))
+    assert all(np.isfinite(values[-1]) for values in history.values())
+    assert tpushape.trace(scope["build"], scope["data"], tpu=None).ok
+    return finding.fixes[0].patch, history
+
+
+STEP = """
+class Net(keras.Model):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.size = keras.metrics.Mean(name="size")
+    def loss_of(self, tv, ntv, x, y):
+        y_pred, ntv = self.stateless_call(tv, ntv, x, training=True)
+        return ops.mean(ops.square(y - y_pred)), (y_pred, ntv)
+    def train_step(self, {arguments}):
+        {step}
+def build():
+    inputs = keras.Input((8,))
+    model = Net(inputs, layers.Dense(3)(layers.BatchNormalization()(inputs)))
+    model.compile("sgd", "mse")
+    return model
+def data():
+    return np.random.rand(64, 8).astype("float32"), np.random.rand(64, 3).astype("float32")
+"""
+
+
+def step(*lines, arguments="state, data"):
+    return STEP.format(arguments=arguments, step="\n        ".join(lines))
+
+
+GRADIENT = [
+    "tv, ntv, ov, mv = state",
+    "(loss, (y_pred, {})), grads = jax.value_and_grad(self.loss_of, has_aux=True)(tv, ntv, *data)",
+    "{}, ov = self.optimizer.stateless_apply(ov, grads, tv)",
+]
+
+
+def derived(ntv="ntv", tv="tv"):
+    return [GRADIENT[0], GRADIENT[1].format(ntv), GRADIENT[2].format(tv)]
+
+
+RETURNED = {
+    "no state": ([*derived(), 'return {"loss": loss, "mae": ops.mean(ops.abs(data[1] - y_pred))}'], "(tv, ntv, ov, mv)"),
+    "new names": ([*derived("fresh", "after"), 'return {"loss": loss, "mean": ops.mean(y_pred)}'], "(after, fresh, ov, mv)"),
+    "three groups": ([*derived(), 'return {"loss": loss}, (tv, ntv, ov)'], '{"loss": loss}, (tv, ntv, ov, mv)'),
+}
+
+
+@pytest.mark.parametrize(("lines", "returned"), RETURNED.values(), ids=RETURNED)
+def test_a_step_returns_the_whole_state(tmp_path, lines, returned):
+    patch, _ = repaired(tmp_path, step(*lines), "step-without-state")
+    assert returned in patch
+
+
+def test_a_state_whose_new_names_are_not_known_is_left_to_the_user(tmp_path):
+    lines = [*derived("fresh"), 'return {"loss": loss}']
+    (finding,) = serious(traced(tmp_path, step(*lines)))
+    assert not any(fix.verified for fix in finding.fixes)
+
+
+METRICS = [
+    ["self.size.update_state(loss)", 'return {"loss": loss, "size": self.size.result()}, (tv, ntv, ov, mv)'],
+    ["logs = {}", "for one in self.metrics:", "    if one.name == 'size':", "        one.update_state(loss)", "    logs[one.name] = one.result()",
+     "return logs, (tv, ntv, ov, mv)"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", METRICS, ids=["returned", "in a loop"])
+def test_metrics_of_a_step_are_updated_in_a_scope_with_their_state(tmp_path, lines):
+    patch, history = repaired(tmp_path, step(*derived(), *lines), "step-without-state")
+    assert "keras.StatelessScope(list(zip(self.metrics_variables, mv)))" in patch
+    assert history["size"][-1] > 0
+
+
+SUPER = {
+    "called": (["return super().train_step((data[0] + 1.0, data[1]))"], "return super().train_step(state, (data[0] + 1.0, data[1]))"),
+    "kept": (["logs = super().train_step(data)", 'logs["one"] = 1.0', "return logs"], "return logs, state"),
+}
+
+
+@pytest.mark.parametrize(("lines", "line"), SUPER.values(), ids=SUPER)
+def test_the_state_is_handed_to_the_step_of_keras(tmp_path, lines, line):
+    patch, _ = repaired(tmp_path, step(*lines, arguments="data"), "step-without-state")
+    assert "+    def train_step(self, state, data):" in patch
+    assert f"+        {line}" in patch
+
+
+TAPE = [
+    "x, target = data",
+    "with tf.GradientTape() as tape:",
+    "    out = self(x, training=True)",
+    "    # far from the target, and large",
+    "    loss = ops.mean(ops.square(target - out))",
+    "    for one in (0.1, 0.2):",
+    "        loss = loss + one * ops.mean(ops.abs(out))",
+    "grads = tape.gradient(loss, self.trainable_variables)",
+    "self.optimizer.apply_gradients(zip(grads, self.trainable_variables))",
+    "self.size.update_state(loss)",
+    "return {one.name: one.result() for one in self.metrics}",
+]
+
+
+def test_a_step_with_a_tape_becomes_a_loss(tmp_path):
+    patch, history = repaired(tmp_path, "tf = None\n" + step(*TAPE, arguments="data"), "step-without-state")
+    assert "+        target = y\n" in patch and "+        out = y_pred\n" in patch
+    assert history["size"][-1] == pytest.approx(history["loss"][-1], rel=1e-3)
+
+
+def changed(old, *new):
+    at = TAPE.index(old)
+    return [*TAPE[:at], *new, *TAPE[at + 1 :]]
+
+
+OTHER = ["with tf.GradientTape() as other:", "    more = ops.mean(self(x))", "other.gradient(more, self.weights)"]
+MORE = {
+    "two tapes": changed(TAPE[-1], *OTHER, TAPE[-1]),
+    "some weights": changed(TAPE[7], "grads = tape.gradient(loss, self.layers[-1].trainable_variables)"),
+    "clipped": changed(TAPE[8], "grads = [ops.clip(one, -1, 1) for one in grads]", TAPE[8]),
+    "clipped at once": changed(TAPE[7], "grads = [one * 2 for one in tape.gradient(loss, self.trainable_variables)]"),
+    "first row": changed(TAPE[0], "x = data[0]", "target = data[1]"),
+    "exchanged": changed(TAPE[0], "y, x = data", "target = y"),
+    "a metric by name": changed(TAPE[9], "for one in self.metrics:", "    if one.name == 'size':", "        one.update_state(loss)"),
+}
+
+
+@pytest.mark.parametrize("lines", MORE.values(), ids=MORE)
+def test_a_step_that_does_more_than_a_loss_is_left_to_the_user(tmp_path, lines):
+    (finding,) = serious(traced(tmp_path, "tf = None\n" + step(*lines, arguments="data")))
+    assert not any(fix.verified for fix in finding.fixes)
+
+
+def test_what_a_step_feeds_to_the_model_besides_x_is_fed_in_the_loss(tmp_path):
+    lines = changed(TAPE[2], "    out = self(x * 2.0, training=True)")
+    patch, _ = repaired(tmp_path, "tf = None\n" + step(*lines, arguments="data"), "step-without-state")
+    assert "+        out = self(x * 2.0, training=True)" in patch
+
+
+METER = """
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.hidden, self.out = layers.Dense(4), layers.Dense(2)
+    def build(self, shape):
+        self.seen = keras.metrics.Mean(name="seen")
+        self.hidden.build(shape)
+        self.out.build((None, 4))
+    def call(self, inputs):
+        h = self.hidden(inputs)
+        self.seen.update_state({})
+        y = self.out(h)
+        return y
+def build():
+    model = Net()
+    model.compile("sgd", "mse")
+    return model
+def data():
+    return np.random.rand(64, 8).astype("float32"), np.random.rand(64, 2).astype("float32")
+"""
+
+
+def test_a_metric_of_the_inputs_is_updated_after_the_call(tmp_path):
+    patch, history = repaired(tmp_path, METER.format("ops.mean(inputs, axis=1)"), "metric-in-call")
+    assert "+        self.seen.update_state(ops.mean(x, axis=1))" in patch
+    assert 0 < history["seen"][-1] < 1
+
+
+def test_a_metric_of_what_only_the_call_knows_is_left_to_the_user(tmp_path):
+    (finding,) = serious(traced(tmp_path, METER.format("ops.mean(h)")))
+    assert finding.rule == "metric-in-call"
+    assert not finding.fixes
+
+
+LOOP = ["i = ops.zeros((), 'int32')", "grow = lambda i, y: (i + 1, y * 0.5)", "return ops.while_loop(lambda i, y: i < 3, grow, (i, {}))[1]"]
+
+
+def test_a_loop_that_jax_cannot_derive_is_told_at_its_line(tmp_path):
+    (finding,) = serious(traced(tmp_path, own([*LOOP[:2], LOOP[2].format("x")])))
+    assert (finding.rule, finding.severity) == ("loop-gradient", "error")
+    assert "while_loop" in finding.location.text
+
+
+DERIVED = [
+    [*LOOP[:2], LOOP[2].format("ops.stop_gradient(x)")],
+    [*LOOP[:2], "return x + " + LOOP[2].format("ops.ones((6,))")[7:]],
+    ["return ops.fori_loop(0, 3, lambda i, y: y * 0.5, x)"],
+]
+
+
+@pytest.mark.parametrize("call", DERIVED, ids=["no gradient", "no data", "counted"])
+def test_a_loop_that_needs_no_gradient_is_ok(tmp_path, call):
+    assert traced(tmp_path, own(call)).ok
+
+
+ROWS = """
+class Rows(keras.utils.PyDataset):
+    def __init__(self):
+        super().__init__()
+        self.x, self.y = np.random.rand(100, 8).astype("float32"), np.random.rand(100, 3).astype("float32")
+    def __len__(self):
+        return int(np.ceil(len(self.x) / 24))
+    def __getitem__(self, index):
+        at = slice(index * 24, index * 24 + 24)
+        return {}
+def build():
+    model = keras.Sequential([keras.Input((8,)), layers.Dense(3)])
+    model.compile("sgd", "mse")
+    return model
+def data():
+    return Rows()
+"""
+
+
+def test_the_last_batch_of_a_dataset_with_a_length_is_left_out_where_it_does_not_divide(tmp_path):
+    traced(tmp_path, ROWS.format("self.x[at], self.y[at]"))
+    scope = {"__name__": "program"}
+    exec(compile((tmp_path / "program.py").read_text(encoding="utf-8"), str(tmp_path / "program.py"), "exec"), scope)
+    finding = serious(tpushape.trace(scope["build"], scope["data"], tpu="v5e-8"))[0]
+    assert (finding.rule, finding.fact.rows, finding.fact.last) == ("mesh-batch", 4, True)
+    assert finding.fixes[0].proof == "source"
+    assert "+        return len(self.x) // 24" in finding.fixes[0].patch
+
+
+def test_a_batch_of_one_batch_is_the_batch(tmp_path):
+    (finding,) = serious(traced(tmp_path, ROWS.format("np.array([self.x[at]]), np.array([self.y[at]])")))
+    assert finding.rule == "input-rank"
+    fixes = {fix.title: fix for fix in finding.fixes if fix.verified}
+    assert not any(edit.kind == "input-shape" for fix in fixes.values() for edit in fix.edits)
+    assert "+        return np.array([self.x[at]])[0], np.array([self.y[at]])[0]" in finding.fixes[0].patch
