@@ -11,8 +11,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 BUILT = (
     "jupyter_tpushape/static/loader.js",
-    "jupyter_tpushape/static/view.js",
     "jupyter_tpushape/labextension/package.json",
+    "jupyter_tpushape/labextension/static/view.js",
 )
 
 
