@@ -17,6 +17,7 @@ import keras
 import numpy as np
 import pytest
 import tf_keras
+from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 
 import jupyter_tpushape as tpushape
@@ -96,6 +97,7 @@ GOOD = TRAIN.replace("L.Dense(3", "L.Flatten(), L.Dense(3")
 def test_loading_imports_no_framework():
     program = """
 import sys
+from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
 shell.run_line_magic("load_ext", "jupyter_tpushape")
@@ -118,6 +120,7 @@ def test_loading_twice_changes_nothing(notebook):
 @pytest.mark.parametrize("framework", ["keras", "tf_keras"])
 def test_a_cell_that_imports_and_breaks_is_watched_from_the_import_on(framework):
     program = f"""
+from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
 shell.run_cell('''%load_ext jupyter_tpushape
@@ -142,6 +145,7 @@ shell.run_cell("%tpushape", store_history=True)
 def test_a_framework_that_is_imported_after_us_is_watched_all_the_same(framework):
     program = f"""
 import sys
+from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
 shell.run_line_magic("load_ext", "jupyter_tpushape")
@@ -263,6 +267,7 @@ Broken()(np.zeros((2, 2)))
 
 SHELL = """
 import contextlib, io, json, sys
+from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance(colors="nocolor")
 if sys.argv[1] == "loaded":
@@ -418,7 +423,7 @@ def test_a_model_whose_cell_raised_is_told_of(loaded):
 def test_help_and_layers_are_offered(loaded):
     book = loaded("keras")
     book.run("%tpushape --help")
-    assert "%tpushape model data" in book.out and "--batch-size" in book.out
+    assert "%tpushape model data" in book.out and "--batch-size" in book.out and "::" not in book.out
     book.run(
         "class Net(keras.Model):\n    def __init__(self):\n        super().__init__()\n        self.head = L.Dense(2, name='top')\nnet = Net()"
     )
@@ -476,6 +481,15 @@ def test_variables_options_and_targets_are_completed(loaded):
     assert {"LAYOUT", "by_mesh"} <= set(after("%tpushape my_model --layout ")) and "my_data" not in after("%tpushape my_model --layout ")
     assert after("%tpushape wat") == ["watch"]
     assert "v5e-8" in after("%%tpushape --tpu ")
+    # A front end asks in this way, which Jedi answers, too.
+    with provisionalcompleter():
+        for text, wanted in (
+            ("%tpushape --compile-e", ["--compile-effort"]),
+            ("%%tpushape --tp", ["--tpu"]),
+            ("%tpushape --compile ", ["xla", "tpu"]),
+        ):
+            assert [one.text for one in book.shell.Completer.completions(text, len(text))] == wanted
+        assert "my_data" in [one.text for one in book.shell.Completer.completions("my_", 3)]
 
 
 # -- which cell ------------------------------------------------------------------------------------
@@ -598,7 +612,7 @@ def test_unloading_takes_everything_away(notebook):
     assert not [finder for finder in sys.meta_path if type(finder).__module__.startswith("jupyter_tpushape")]
     assert "tpushape" not in shell.magics_manager.magics["line"]
     assert "tpushape" not in shell.magics_manager.magics["cell"]
-    assert "%tpushape" not in shell.strdispatchers["complete_command"].strs
+    assert shell.Completer.custom_matchers == []
     notebook.run(BUILD)
     assert "ValueError: Input 0" in notebook.out
     assert notebook.err == ""

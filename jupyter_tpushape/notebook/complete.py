@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from difflib import get_close_matches
+from types import SimpleNamespace
 from typing import Any
 
 OPTIONS = (
@@ -15,18 +16,28 @@ _EFFORTS = ("quick", "full")
 MESHES = ("batch=8", "batch=2,model=4", "batch=4,model=2", "batch=1,model=8")
 
 
+_MATCHER = "tpushape"
+
+
 def register(shell: Any) -> None:
     """Adds the completer to a shell."""
-    shell.set_hook("complete_command", complete, str_key="%tpushape")
-    shell.set_hook("complete_command", complete, str_key="%%tpushape")
+    from IPython.core.completer import SimpleCompletion, context_matcher
+
+    # A hook of "complete_command" would leave the names that Jedi finds after a dash among the options.
+    def matcher(context: Any) -> Any:
+        words = context.text_until_cursor.split(None, 1)
+        inside = len(words) > 0 and words[0] in ("%tpushape", "%%tpushape") and context.text_until_cursor.strip() != context.token
+        event = SimpleNamespace(line=context.text_until_cursor, symbol=context.token)
+        found = [word for word in complete(shell, event) if word.startswith(context.token)] if inside else []
+        return {"completions": [SimpleCompletion(word) for word in found], "suppress": bool(found), "ordered": True}
+
+    shell.Completer.custom_matchers.append(context_matcher(identifier=_MATCHER)(matcher))
 
 
 def unregister(shell: Any) -> None:
     """Removes the completer."""
-    table = shell.strdispatchers.get("complete_command")
-    for key in ("%tpushape", "%%tpushape"):
-        if table is not None:
-            table.strs.pop(key, None)
+    matchers = shell.Completer.custom_matchers
+    matchers[:] = [one for one in matchers if getattr(one, "matcher_identifier", "") != _MATCHER]
 
 
 def complete(shell: Any, event: Any) -> list[str]:

@@ -71,7 +71,7 @@ class TpuShapeMagics(Magics):
             %tpushape
         """
         if {"--help", "-h"} & set(line.split()):
-            print(type(self).tpushape.__doc__)
+            print((type(self).tpushape.__doc__ or "").removeprefix("::").replace("Examples::", "Examples:").strip())
             return
         try:
             options = parse_argstring(type(self).tpushape, _quote(line))
