@@ -80,16 +80,15 @@ export class App {
       link: callbacks.link,
       say: (words) => void this.say(words),
     });
+    if (typeof ResizeObserver !== "undefined") {
+      this.watch = new ResizeObserver(() => this.measure());
+    }
     this.load(report, null);
     this.stopTheme = followTheme((theme) => {
       this.theme = theme;
       this.root.dataset.theme = theme;
       this.picture.recolour();
     });
-    if (typeof ResizeObserver !== "undefined") {
-      this.watch = new ResizeObserver(() => this.measure());
-      this.watch.observe(this.host);
-    }
     this.measure();
     const at = callbacks.at && read(callbacks.at);
     if (at) {
@@ -248,6 +247,9 @@ export class App {
       h("div", { class: "body" }, canvas, this.side.element),
       this.live,
     );
+    // What stands above the picture takes of its room, too.
+    this.watch?.disconnect();
+    [this.host, svg].forEach((one) => this.watch?.observe(one));
   }
 
   /** Lays out what is open and draws it. */
@@ -279,8 +281,10 @@ export class App {
       }
       return;
     }
+    this.root.style.setProperty("--above", `${shown.top - this.viewport.svg.closest(".canvas")!.getBoundingClientRect().top}px`);
     const lane = this.viewport.laneWidth();
-    const again = !this.begun || !this.touched;
+    // The height of a narrow picture is its own doing.
+    const again = !this.begun || !(this.touched || (this.fitting.narrow && shown.width === this.viewport.width));
     this.begun &&= !again;
     this.viewport.resize(shown.width, shown.height);
     if (again || !this.viewport.scene || (lane !== this.viewport.laneWidth() && this.viewport.scene.lane)) {

@@ -147,11 +147,12 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
     );
     right -= wide + 6;
   }
-  g.append(s("text", { class: "name", x: left, y: 22 }, clip(item.label, right - left, NAME_GLYPH)));
+  // What comes into an open part comes in at the middle: the words stand on either side of it.
+  const room = (box.open ? w / 2 - 4 : right) - left;
+  g.append(s("text", { class: "name", x: left, y: 22 }, clip(item.label, room, NAME_GLYPH)));
   const sub = box.open ? "" : subtitle(doc, item);
   if (box.open) {
-    let after = left + Math.min(item.label.length, (right - left) / NAME_GLYPH) * NAME_GLYPH + 12;
-    // What comes in comes in at the middle: the words stand on either side of it.
+    let after = left + Math.min(item.label.length * NAME_GLYPH, room) + 12;
     const reach = after + subtitle(doc, item).length * WORD_GLYPH;
     if (after < w / 2 + 12 && reach > w / 2 - 6) {
       after = w / 2 + 12;

@@ -204,10 +204,10 @@ export const STYLE = `
 .verdict{font-size:14px;font-weight:700;display:flex;gap:7px;align-items:baseline;margin:0}
 .verdict:not(.two) .sign,.verdict:not(.ok,.two) .much{color:var(--wrong-text)}.verdict.ok .sign{color:var(--good-text)}
 .chip{border:1px solid var(--line);border-radius:11px;padding:1px 9px;font-size:12px;color:var(--muted);white-space:nowrap}
-.seek{display:flex;gap:14px;align-items:center;flex:1 1 200px;justify-content:flex-end}
-.search{display:flex;align-items:center;min-width:0}
-.search input{font:inherit;font-size:12px;color:var(--fg);background:var(--bg);border:1px solid var(--strong);border-radius:6px;padding:4px 8px;width:190px;min-width:60px}
-.search .hits{font-size:12px;color:var(--muted);padding-left:6px;white-space:nowrap}
+.seek{display:flex;gap:14px;align-items:center;flex:1 1 200px;min-width:200px;justify-content:flex-end}
+.search{display:flex;align-items:center;gap:6px;min-width:0}.seek button{white-space:nowrap}
+.search input{font:inherit;font-size:12px;color:var(--fg);background:var(--bg);border:1px solid var(--strong);border-radius:6px;padding:4px 8px;width:190px;min-width:60px;text-overflow:ellipsis}
+.search .hits{font-size:12px;color:var(--muted);white-space:nowrap}
 button,summary{font:inherit;font-size:12px;cursor:pointer}
 .tps button{color:var(--fg);background:var(--bg);border:1px solid var(--strong);border-radius:6px;padding:3px 10px}
 .tps button:hover{background:var(--soft)}
@@ -232,12 +232,12 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .line.lit .stroke{stroke-width:3}.line.lit.failed .stroke,.line.lit.error .stroke{stroke-width:3.5}
 .node.lit:not(.open,.error,.tpu,.failed,.silent)>.body{stroke:var(--wrong);stroke-width:1.3}
 .node.changed>.body{fill:var(--good-soft);stroke:var(--good);stroke-width:2.4}.node.changed .note-text{fill:var(--good-text);font-weight:700}
-.banner{position:relative;z-index:1;flex:none;display:flex;gap:10px;align-items:center;padding:5px 52px 5px 12px;border-bottom:2px solid var(--good);background:var(--good-soft);font-weight:600}.tps:not(.narrow) .banner:not([hidden])~.tools{top:52px}.tps:not(.narrow) .banner:not([hidden])~.banner:not([hidden])~.tools{top:92px}
+.banner{position:relative;z-index:1;flex:none;display:flex;gap:10px;align-items:center;padding:5px 52px 5px 12px;border-bottom:2px solid var(--good);background:var(--good-soft);font-weight:600}
 .banner.compared{border-color:var(--strong);background:var(--bg);flex-wrap:wrap;overflow-wrap:anywhere}.tps .state{border:1.5px solid var(--fg);font-weight:700}.tps .state.diff-added{border-color:var(--good);background:var(--good-soft)}
 .tps .state.diff-removed{border-color:var(--wrong);border-style:dashed;background:var(--wrong-soft)}.list .state{flex:none;width:20px;height:20px;border-radius:4px;display:grid;place-items:center}.changes{font-size:11.5px;overflow-wrap:anywhere;padding:2px 10px 0 38px}
 .tps button[aria-pressed=true]{border-color:var(--good);box-shadow:inset 0 0 0 1px var(--good)}
 .node.match>.body{fill:var(--good-soft);stroke:var(--good);stroke-width:2}
-.tools{position:absolute;right:10px;top:10px;display:flex;flex-direction:column;gap:4px}
+.tools{position:absolute;right:10px;top:calc(10px + var(--above,0px));display:flex;flex-direction:column;gap:4px}
 .tps .tools button{width:30px;height:28px;padding:0;font-size:15px;line-height:1}
 .canvas::before{content:"";position:absolute;inset:0 0 auto;height:14px;background:linear-gradient(var(--bg),transparent);pointer-events:none}
 .legend{position:absolute;left:10px;bottom:10px;background:var(--bg);border:1px solid var(--line);border-radius:8px;max-height:calc(100% - 20px);overflow:auto}
@@ -249,14 +249,14 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .legend ol{list-style:none;padding:0 4px 4px;max-height:230px;overflow:auto}.legend p{padding:0 10px 3px;font-size:11px}
 .legend .who{flex:1;text-align:left;max-width:130px;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 .scale{display:flex;gap:2px;align-items:center;padding:0 10px 4px;font-size:11px}.scale .cell{width:22px;height:10px;border:1px solid var(--line)}
-.wide{overflow:auto;margin-top:8px}.wide td,.wide th{overflow-wrap:normal;white-space:nowrap}.tps .wide th button{border:0;padding:0;background:none;color:var(--muted);font-weight:600}
+.wide{overflow:auto;margin-top:8px}.wide tr>:first-child{position:sticky;left:0;background:var(--bg)}.wide td,.wide th{overflow-wrap:normal;white-space:nowrap}.tps .wide th button{border:0;padding:0;background:none;color:var(--muted);font-weight:600}
 .wide [aria-sort=ascending] button::after{content:" ▴"}.wide [aria-sort=descending] button::after{content:" ▾"}
 .keys{position:absolute;right:48px;top:10px;z-index:2;background:var(--bg);border:1px solid var(--strong);border-radius:8px;padding:8px 14px;max-width:330px}
 .keys dl{display:grid;grid-template-columns:auto 1fr;gap:2px 12px}.keys kbd{font-family:${MONO};font-size:11px;border:1px solid var(--line);border-radius:4px;padding:0 4px;white-space:nowrap}
 .map{position:absolute;right:10px;bottom:10px;border:1px solid var(--line);border-radius:8px;background:var(--bg);cursor:pointer}
 .side{flex:0 0 400px;min-width:0;max-width:46%;border-left:1px solid var(--line);display:flex;flex-direction:column;min-height:0}
-.tabs{display:flex;gap:2px;border-bottom:1px solid var(--line);padding:6px 10px 0}
-.tps .tabs button{border:0;border-bottom:3px solid transparent;border-radius:0;padding:4px 9px 6px;color:var(--muted)}
+.tabs{display:flex;flex-wrap:wrap;gap:2px;border-bottom:1px solid var(--line);padding:6px 10px 0}
+.tps .tabs button{border:0;border-bottom:3px solid transparent;border-radius:0;padding:4px 7px 6px;color:var(--muted);white-space:nowrap}
 .tps .tabs button[aria-selected=true]{color:var(--fg);border-color:var(--blue);font-weight:600}
 .pane{flex:1 1 auto;overflow:auto;padding:12px 16px 20px;min-height:0}
 .tps .pane:focus-visible{outline-offset:-3px}
@@ -289,7 +289,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .sev{flex:none;width:20px;height:20px;border-radius:50%;display:grid;place-items:center;font-size:12px;font-weight:800;border:2px solid var(--strong)}
 .sev.error,.sev.tpu{background:var(--badge);border-color:var(--badge);color:var(--on-accent)}.sev.silent{border-color:var(--wrong);color:var(--wrong-text)}
 table{color:inherit;border-collapse:collapse;width:100%;font-size:12px;margin-top:6px}
-th,td{text-align:left;padding:3px 8px 3px 0;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
+th,td{text-align:left;padding:3px 8px 3px 0;border-bottom:1px solid var(--line);vertical-align:baseline;overflow-wrap:anywhere}
 th{color:var(--muted);font-weight:600;white-space:nowrap}tr.odd td{color:var(--wrong-text);font-weight:700}
 .message{white-space:pre-wrap;overflow-wrap:anywhere;font-family:${MONO};font-size:11.5px;background:var(--soft);border:1px solid var(--line);border-radius:6px;padding:8px;margin-top:6px;max-height:240px;overflow:auto}
 .bar{display:grid;grid-template-columns:112px 1fr 118px;gap:8px;align-items:center;font-size:12px;margin-top:4px;min-height:21px}
@@ -315,8 +315,8 @@ th{color:var(--muted);font-weight:600;white-space:nowrap}tr.odd td{color:var(--w
 .narrow .canvas{order:5;flex:0 0 auto;height:var(--tall,min(420px,58vh));border-top:1px solid var(--line)}
 .narrow .graph{touch-action:pan-y}
 .narrow .side{order:7;flex:0 0 auto;max-width:none;border-left:0;border-top:1px solid var(--line)}
-.narrow .tabs{flex-wrap:wrap;padding:6px 4px 0}.tps.narrow .tabs button{padding:4px 5px 6px;font-size:12px}.narrow .pane{overflow:visible;padding:12px}
-.narrow .chips{order:8;padding:4px 12px}.narrow .seek{order:9;padding:4px 12px 14px;gap:8px}
+.narrow .tabs{padding:6px 4px 0}.tps.narrow .tabs button{padding:4px 5px 6px;font-size:12px}.narrow .pane{overflow:visible;padding:12px}
+.narrow .chips{order:8;padding:4px 12px}.narrow .seek{order:9;flex:none;padding:4px 12px 14px;gap:8px}
 .narrow .diff,.narrow .message{max-height:none}.narrow .lead .card{display:flex;flex-direction:column}.narrow .lead .diff{order:1;margin-bottom:0}
 .narrow .chip{font-size:11px;padding:1px 7px}
 .narrow .search{flex:1 1 120px}.narrow .search input{width:100%}

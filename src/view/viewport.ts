@@ -108,7 +108,7 @@ export class Viewport {
   begin(focus: Item | undefined): void {
     const fit = this.fitView();
     const least = Math.min(0.8, Math.max(0.66, (this.width - 80) / (this.scene?.width ?? 1)));
-    if (fit.k >= least) {
+    if (fit.k >= 0.9 * least) {
       this.view = fit;
       this.schedule();
       return;
@@ -121,8 +121,30 @@ export class Viewport {
     const box = focus && this.scene?.byItem.get(focus);
     if (box) {
       this.center(box, 0.5);
-    } else {
-      this.schedule();
+      return;
+    }
+    if (!flat) {
+      this.across(0, this.height / least, this.flowing ? 0.5 : least);
+    }
+    this.schedule();
+  }
+
+  /** Moves and shrinks the picture until the rows between two heights are whole from side to side, with lines and words where these fit. */
+  private across(top: number, bottom: number, least: number): void {
+    const { boxes, lines } = this.scene!;
+    const ways = lines.map((one) => ({ x: one.left, y: one.top, w: one.right - one.left, h: one.bottom - one.top }));
+    for (const parts of [[...boxes, ...this.words, ...ways], boxes]) {
+      const seen = parts.filter((one) => one.y < bottom && one.y + one.h > top);
+      const left = Math.min(...seen.map((one) => one.x));
+      const right = Math.max(...seen.map((one) => one.x + one.w));
+      const { x, k: was } = this.view;
+      const k = Math.min(was, (this.width - 24) / (right - left));
+      if (k >= least) {
+        const wish = this.width / 2 - ((this.width / 2 - x) * k) / was;
+        this.view.k = k;
+        this.view.x = Math.max(12 - left * k, Math.min(this.width - 12 - right * k, wish));
+        return;
+      }
     }
   }
 
@@ -137,6 +159,9 @@ export class Viewport {
     const around = near.flatMap((line) => [scene.byItem.get(line.source), scene.byItem.get(line.target)]);
     const parts: { x: number; y: number; w: number; h: number }[] = [box, ...around.filter((one) => one !== undefined)];
     parts.push(...this.words.filter((label) => near.includes(label.line)));
+    parts.push(
+      ...near.filter((line) => line.severity ?? line.status === "failed").map(({ left, right }) => ({ ...box, x: left, w: right - left })),
+    );
     const left = Math.min(...parts.map((one) => one.x));
     const top = Math.min(...parts.map((one) => one.y));
     const right = Math.max(...parts.map((one) => one.x + one.w));
@@ -146,9 +171,11 @@ export class Viewport {
     const spare = this.width - (right - left) * k;
     // Where not all of it fits, the broken box stands in the middle.
     const x = spare >= 2 * pad - 1 ? spare / 2 - left * k : this.width / 2 - (box.x + box.w / 2) * k;
-    this.view = { k, x, y: pad - top * k };
+    this.view = { k, x, y: 0 };
+    this.across(top, Math.min(bottom, top + 420 / k), 0.8 * k);
+    this.view.y = pad - top * this.view.k;
     this.schedule();
-    return (bottom - top) * k + 2 * pad;
+    return (bottom - top) * this.view.k + 2 * pad;
   }
 
   /** What is in the middle, in the picture's own measure, and the scale. */

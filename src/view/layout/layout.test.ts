@@ -113,6 +113,25 @@ test("from left to right every reader stands beside what it reads, and the words
   expect(labels.flatMap((label) => scene.boxes.filter((box) => !box.open && overlaps({ ...box, ...label }, box)))).toEqual([]);
 });
 
+test("where two tensors leave at one place, each is written on the side that its line turns to", () => {
+  for (const flat of [false, true]) {
+    const parts = [node("x", "Fork"), node("a"), node("b"), node("c", "Add")];
+    const made = builder(report(parts, [edge("x", "a"), edge("x", "b", { spec: 1 }), edge("a", "c"), edge("b", "c")]), flat);
+    made.doc.report.flow.specs = [
+      { shape: [4, 1], dtype: "float32" },
+      { shape: [4, 2], dtype: "int32" },
+    ];
+    const scene = made.build(new Set(), 800);
+    const labels = labelsOf(made.doc, scene).filter(({ line }) => line.source.id === "x");
+    expect(labels).toHaveLength(2);
+    const middle = (one: Pick<Box, "x" | "y" | "w" | "h">): number => (flat ? one.y + one.h / 2 : one.x + one.w / 2);
+    const from = middle(scene.byItem.get(labels[0]!.line.source)!);
+    for (const label of labels) {
+      expect(Math.sign(middle(label) - from)).toBe(Math.sign(middle(scene.byItem.get(label.line.target)!) - from));
+    }
+  }
+});
+
 test("the pipeline's stages stand in the row of a picture from left to right", () => {
   const made = builder(broken(), true);
   const scene = made.build(new Set(["model"]), 800);
