@@ -5,8 +5,9 @@ import { PromiseDelegate } from "@lumino/coreutils";
 import { Signal } from "@lumino/signaling";
 
 import type { WireReport } from "../view";
-import { Cancelled, KernelClient, MissingPackage } from "./kernel";
-import type { Ported, Traced } from "./kernel";
+import { Connection } from "./connection";
+import { Cancelled } from "./kernel";
+import type { KernelClient, Ported, Traced } from "./kernel";
 import type { Alarm, Inventory, ILocator, ITracer, KernelState, Mended, TraceRequest } from "./tokens";
 
 /** What the sidebar remembers of each notebook and console. */
@@ -19,8 +20,6 @@ interface Memory {
   data: string;
 }
 
-/** After so long a kernel that says nothing is told of. */
-const PATIENCE_MS = 10_000;
 const NOTHING: Inventory = { models: [], data: [], pairs: {}, targets: [] };
 
 /** Follows one session at a time: the active notebook's or console's. */
@@ -28,7 +27,6 @@ export class Tracer implements ITracer {
   readonly changed = new Signal<this, void>(this);
   readonly reported = new Signal<this, WireReport>(this);
   readonly noticed = new Signal<this, string>(this);
-  state: KernelState = "none";
   place = "";
   inventory = NOTHING;
   request: TraceRequest = { model: "", data: "", tpu: "v5e-8", compile: "", batches: 3, effort: "" };
@@ -48,10 +46,10 @@ export class Tracer implements ITracer {
   private readonly _views = new Set<object>();
   private readonly _memory = new WeakMap<ISessionContext, Memory>();
   private _session: ISessionContext | null = null;
-  private _client: KernelClient | null = null;
-  private _connecting: Promise<void> | null = null;
+  private readonly _kernel = new Connection(() => {
+    this.changed.emit();
+  });
   private _queued = false;
-  private _late: ReturnType<typeof setTimeout> | undefined;
   /** Ends the wait for a kernel that has not answered. */
   private _stop: PromiseDelegate<null> | null = null;
   /** Whether a watched trace runs, and whether one has made way and is owed. */
@@ -61,6 +59,10 @@ export class Tracer implements ITracer {
   private _age: ILocator["age"] | null = null;
 
   constructor(private readonly _trans: TranslationBundle) {}
+
+  get state(): KernelState {
+    return this._kernel.state;
+  }
 
   ageBy(age: ILocator["age"]): void {
     this._age = age;
@@ -124,7 +126,7 @@ export class Tracer implements ITracer {
       return;
     }
     try {
-      const client = await this._connected();
+      const client = await this._kernel.client(this.hints);
       if (client) {
         this._take(await client.list());
       }
@@ -160,7 +162,7 @@ export class Tracer implements ITracer {
   makeWay(): void {
     if (this._watched && !this._due) {
       this._due = true;
-      this._client?.makeWay();
+      this._kernel.asked?.makeWay();
     }
   }
 
@@ -256,7 +258,7 @@ export class Tracer implements ITracer {
     this.changed.emit();
     this._stop = new PromiseDelegate<null>();
     try {
-      const client = await Promise.race([this._connected(), this._stop.promise]);
+      const client = await Promise.race([this._kernel.client(this.hints), this._stop.promise]);
       if (client) {
         const traced = await ask(client, (text) => {
           say(text);
@@ -311,7 +313,7 @@ export class Tracer implements ITracer {
 
   async cancel(): Promise<void> {
     this._stop?.reject(new Cancelled());
-    await this._client?.cancel();
+    await this._kernel.asked?.cancel();
   }
 
   private _keys(): string {
@@ -334,13 +336,10 @@ export class Tracer implements ITracer {
   }
 
   private _onKernel(): void {
-    this._client?.drop();
-    this._client = null;
-    this._connecting = null;
+    this._kernel.follow(this._session);
     this.inventory = NOTHING;
     this.message = "";
     this.alarm = null;
-    this.state = this._session ? "connecting" : "none";
     this.changed.emit();
     void this.refresh();
   }
@@ -349,70 +348,7 @@ export class Tracer implements ITracer {
     if (status === "restarting" || status === "autorestarting") {
       this._onKernel();
     } else if (status === "dead") {
-      this.state = "dead";
-      this.changed.emit();
-    }
-  }
-
-  /** The connected client of the followed kernel, or null with the reason in `state`. */
-  private async _connected(): Promise<KernelClient | null> {
-    const session = this._session;
-    if (!session) {
-      return null;
-    }
-    if (!this._client?.connected) {
-      clearTimeout(this._late);
-      this._late = setTimeout(() => {
-        if (this.state === "connecting") {
-          this.state = "silent";
-          this.changed.emit();
-        }
-      }, PATIENCE_MS);
-    }
-    await session.ready;
-    const kernel = session.session?.kernel;
-    if (!kernel || session !== this._session) {
-      this.state = session === this._session ? "dead" : this.state;
-      return null;
-    }
-    if (this._client?.kernel !== kernel) {
-      this._client?.drop();
-      this._client = new KernelClient(kernel);
-      this._connecting = null;
-    }
-    const client = this._client;
-    if (!client.connected) {
-      this._connecting ??= this._connect(client, kernel);
-      await this._connecting;
-      if (client === this._client) {
-        this._connecting = null;
-      }
-    }
-    return client.connected && client === this._client ? client : null;
-  }
-
-  private async _connect(client: KernelClient, kernel: Kernel.IKernelConnection): Promise<void> {
-    const to = (state: KernelState): void => {
-      if (client === this._client) {
-        this.state = state;
-        this.changed.emit();
-      }
-    };
-    to("connecting");
-    try {
-      const { language_info: language } = await kernel.info;
-      if (language.name !== "python") {
-        to("other-language");
-        return;
-      }
-      to(kernel.status === "busy" ? "waiting" : "connecting");
-      await client.connect(this.hints);
-      to("ready");
-    } catch (error) {
-      to(error instanceof MissingPackage ? "missing" : "refused");
-      if (!(error instanceof MissingPackage)) {
-        throw error;
-      }
+      this._kernel.died();
     }
   }
 }
