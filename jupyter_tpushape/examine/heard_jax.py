@@ -14,7 +14,7 @@ from .heard_contracts import HeardUneven
 class HeardTraced(Heard, frozen=True):
     """A value was asked of a tensor of JAX, in a program that is still to be compiled."""
 
-    what: Literal["bool", "number", "index", "array", "mask", "size"]
+    what: Literal["bool", "number", "index", "array", "mask", "size", "rows"]
 
 
 class HeardItem(Heard, frozen=True):
@@ -93,7 +93,9 @@ class HeardLeaves(Heard, frozen=True):
     """Structures of tensors do not match: one holds more than the other."""
 
 
-_TRACED: tuple[tuple[str, Literal["bool", "number", "index", "array", "mask", "size"]], ...] = (
+_TRACED: tuple[tuple[str, Literal["bool", "number", "index", "array", "mask", "size", "rows"]], ...] = (
+    ("'_DimExpr' object cannot be interpreted as an integer", "rows"),
+    ("Tracer has no attribute numpy", "array"),
     ("you can specify a concrete value for the size argument", "size"),
     ("The size argument of jnp.nonzero must be statically specified", "size"),
     ("Attempted boolean conversion of traced array", "bool"),

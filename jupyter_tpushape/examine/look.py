@@ -257,6 +257,8 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
     facts["listed"] = adapter.listed_losses(model) if compiled else None
     facts["compares"] = compiled and adapter.has_loss(model)
     facts["overrides"] = [name for name in ("train_step", "compute_loss", "call") if adapter.overrides(model, name)]
+    if "compute_loss" in facts["overrides"]:
+        facts["own_loss"] = location(_defined(type(model).compute_loss))
     if "train_step" in facts["overrides"]:
         facts["own_step"] = location(_defined(type(model).train_step))
         facts["step_parts"], facts["misplaced"] = traced.parts, seen.recorder.misplaced

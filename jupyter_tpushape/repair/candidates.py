@@ -259,7 +259,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "weights-apart": (tables.size_of_table,),
     "graph-disconnected": (joined.all_inputs,),
     "symbolic-tensor": (expressions.keras_functions, operands.counted_by_reshape, entry.declare_known),
-    "value-asked": (expressions.keras_functions, operands.plain_sizes, jax_arrays.chosen),
+    "value-asked": (jax_arrays.without_numpy, expressions.keras_functions, operands.plain_sizes, operands.python_sizes, jax_arrays.chosen),
     "tensorflow-on-jax": (foreign.in_keras_ops, expressions.keras_functions),
     "unseeded-random": (foreign.seeded,),
     "item-assigned": (jax_arrays.item_set,),
@@ -311,6 +311,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     ),
     "loss-raises": (
         foreign.in_keras_ops,
+        steps.whole_signature,
         classes.of_its_own,
         labels.class_numbers,
         labels.listed_losses,

@@ -251,3 +251,43 @@ def test_a_batch_of_one_batch_is_the_batch(tmp_path):
     fixes = {fix.title: fix for fix in finding.fixes if fix.verified}
     assert not any(edit.kind == "input-shape" for fix in fixes.values() for edit in fix.edits)
     assert "+        return np.array([self.x[at]])[0], np.array([self.y[at]])[0]" in finding.fixes[0].patch
+
+
+SIZES = {
+    "a root": (["b, t, f = ops.shape(x)", "side = ops.sqrt(t)", "y = ops.reshape(x, (b, side, side, f))", "return ops.mean(y, axis=(1, 2))"], "int(t ** 0.5)"),
+    "a quotient": (["b, t, f = ops.shape(x)", "n = ops.floor_divide(t, self.n)", "return ops.mean(ops.reshape(x, (b, n, 2, f)), axis=(1, 2))"], "t // self.n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "size"), SIZES.values(), ids=SIZES)
+def test_sizes_are_computed_in_python(tmp_path, call, size):
+    code = own(call, init=["self.n = ops.cast(2, 'int32')"], shape=(16, 4))
+    patch, _ = repaired(tmp_path, code.replace("np.zeros((64, 16, 1)", "np.zeros((64, 1)").replace("np.zeros", "np.ones"), "value-asked")
+    assert f"= {size}" in patch
+
+
+def test_a_loss_that_asks_for_values_uses_the_tensors(tmp_path):
+    code = STEP.format(arguments="data", step="pass").replace("train_step(self, data)", "unused(self)").replace('"mse")', "far)")
+    far = "\ndef far(y_true, y_pred):\n    true, guess = y_true.numpy(), y_pred.numpy()\n    return ((true - guess) ** 2).mean()\n"
+    patch, _ = repaired(tmp_path, code + far, "value-asked")
+    assert "+    true, guess = y_true, y_pred" in patch
+
+
+OWN_LOSS = STEP.format(arguments="data", step="pass").replace("train_step(self, data)", "unused(self)") + (
+    "\nclass Loss(Net):\n    def compute_loss(self, {}):\n        return ops.mean(ops.square(y - y_pred))\nNet = Loss\n"
+)
+
+
+def test_a_loss_of_the_models_own_takes_all_that_keras_passes(tmp_path):
+    patch, _ = repaired(tmp_path, OWN_LOSS.format("x, y, y_pred"), "loss-raises")
+    assert "+    def compute_loss(self, x, y, y_pred, sample_weight=None, training=True):" in patch
+
+
+def test_a_loss_with_other_parameters_is_left_to_the_user(tmp_path):
+    assert not any(fix.verified for fix in serious(traced(tmp_path, OWN_LOSS.format("y, y_pred")))[0].fixes)
+
+
+def test_a_loop_over_the_samples_is_told(tmp_path):
+    call = ["out = []", "for i in range(ops.shape(x)[0]):", "    out.append(x[i] / ops.max(x[i]))", "return ops.stack(out)"]
+    (finding,) = serious(traced(tmp_path, own(call)))
+    assert (finding.rule, finding.fact.asked) == ("value-asked", "rows")

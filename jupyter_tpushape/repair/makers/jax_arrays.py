@@ -37,6 +37,15 @@ def item_set(evidence: Evidence, finding: Finding) -> Made:
             return
 
 
+def without_numpy(evidence: Evidence, finding: Finding) -> Made:
+    """Tensors as they are, where the code asks for their values."""
+    for line in lines_of(evidence)[:1] if isinstance(finding.fact, ValueAsked) and finding.fact.asked == "array" else []:
+        calls = [call for call in nodes(line.scope, ast.Call) if called(call) == "numpy" and isinstance(call.func, ast.Attribute)]
+        edits = [line.edit(call, ast.unparse(call.func.value)).value for call in calls if isinstance(call.func, ast.Attribute)]
+        if edits:
+            yield "Use the tensors without .numpy()", edits, "A compiled step has no values."
+
+
 def chosen(evidence: Evidence, finding: Finding) -> Made:
     """``where`` for a branch that depends on a tensor: both values are computed, and one is chosen."""
     if not isinstance(finding.fact, ValueAsked) or finding.fact.asked != "bool":

@@ -199,6 +199,24 @@ def _inside(source: Source, inner: ast.stmt, step: ast.FunctionDef, names: list[
     return text.replace(f"\n{source.indent(inner)}", f"\n{source.indent(step)}    ")
 
 
+def whole_signature(evidence: Evidence, finding: Finding) -> Made:
+    """The parameters that ``compute_loss`` lacks."""
+    weights = getattr(evidence.sample, "weight", None)
+    for line in (
+        lines_at(evidence, evidence.facts.get("own_loss"))[:1] if "compute_loss() " in str(evidence.failure) and weights is None else []
+    ):
+        method, every = line.scope, [*_HANDED.split(", "), "training"]
+        given = method.args.args[1:] if isinstance(method, ast.FunctionDef) else []
+        if isinstance(method, ast.FunctionDef) and len(given) > 2 and [item.arg for item in given] == every[: len(given)]:
+            more = ", ".join(f"{name}={name == 'training' or None}" for name in every[len(given) :])
+            end = line.source.end(given[-1])
+            yield (
+                f"Accept every argument in compute_loss: {more}",
+                [line.edit(method, _rewritten(line.source, method, [(end, end, f", {more}")])).value],
+                "Keras passes all of them.",
+            )
+
+
 def metric_after_call(evidence: Evidence, finding: Finding) -> Made:
     """A metric that ``call`` updates, updated in ``compute_metrics``: where it takes only the input or the output of the model."""
     for line, call in [pair for n in (2, 3) for pair in _steps(evidence, finding, MetricInCall, n)]:

@@ -311,7 +311,7 @@ class SymbolicQuestion(Fact, frozen=True):
     def why(self) -> str:
         if self.of == "truth":
             return "Python's if, while, and, or and not need a value. Use keras.ops.where for each element, or keras.ops.cond for a whole branch."
-        return "The batch axis of an Input has no fixed size. Use another axis, -1 in a reshape, or ops.shape(x)[0] inside a layer's call."
+        return "The batch axis of an Input has no fixed size, and neither has an axis that is declared as None. Declare its size, use -1 in a reshape, or ops.shape(x) inside a layer's call."
 
 
 class Unpacked(Fact, frozen=True):

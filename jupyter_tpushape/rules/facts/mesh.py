@@ -8,7 +8,7 @@ from ...flow import Fact, KeyPath, Shape, Side, Sides, show_shape
 from ...flow.paths import show
 from ..words import count
 
-Asked = Literal["bool", "number", "index", "array", "mask", "size"]
+Asked = Literal["bool", "number", "index", "array", "mask", "size", "rows"]
 _ASKED: dict[Asked, str] = {
     "bool": "uses a tensor as a Python condition",
     "number": "converts a tensor to a Python number",
@@ -16,6 +16,7 @@ _ASKED: dict[Asked, str] = {
     "array": "converts a tensor to a NumPy array",
     "mask": "selects elements with a boolean mask, so the size of the result depends on values",
     "size": "calls a function whose result has as many elements as the values say",
+    "rows": "counts to the batch size in Python",
 }
 _INSTEAD: dict[Asked, str] = {
     "bool": "Use ops.where or ops.cond.",
@@ -24,6 +25,7 @@ _INSTEAD: dict[Asked, str] = {
     "array": "Use keras.ops or jax.numpy instead of NumPy.",
     "mask": "Keep the shape: use ops.where(mask, x, 0), and divide a sum by the number of selected elements.",
     "size": "Pass the largest size that can occur as size=, and fill_value= for the rest, or keep the shape with ops.where.",
+    "rows": "Compute with the whole batch at once, or apply a function to each sample with ops.vectorized_map(function, x).",
 }
 
 
