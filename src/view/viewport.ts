@@ -15,6 +15,8 @@ export interface View {
   k: number;
 }
 
+type Part = Pick<Box, "x" | "y" | "w" | "h">;
+
 const MOST = 420;
 const WORDS = 0.42;
 /** Below this a box is a speck: the whole picture is one image. */
@@ -130,10 +132,13 @@ export class Viewport {
   }
 
   /** Moves and shrinks the picture until the rows between two heights are whole from side to side, with lines and words where these fit. */
-  private across(top: number, bottom: number, least: number): void {
+  private across(top: number, bottom: number, least: number, must: readonly Part[] = []): void {
     const { boxes, lines } = this.scene!;
     const ways = lines.map((one) => ({ x: one.left, y: one.top, w: one.right - one.left, h: one.bottom - one.top }));
-    for (const parts of [[...boxes, ...this.words, ...ways], boxes]) {
+    for (const parts of [
+      [...boxes, ...this.words, ...ways],
+      [...boxes, ...must],
+    ]) {
       const seen = parts.filter((one) => one.y < bottom && one.y + one.h > top);
       const left = Math.min(...seen.map((one) => one.x));
       const right = Math.max(...seen.map((one) => one.x + one.w));
@@ -157,7 +162,7 @@ export class Viewport {
     }
     const near = scene.lines.filter((line) => line.source === focus || line.target === focus);
     const around = near.flatMap((line) => [scene.byItem.get(line.source), scene.byItem.get(line.target)]);
-    const parts: { x: number; y: number; w: number; h: number }[] = [box, ...around.filter((one) => one !== undefined)];
+    const parts: Part[] = [box, ...around.filter((one) => one !== undefined)];
     parts.push(...this.words.filter((label) => near.includes(label.line)));
     parts.push(
       ...near.filter((line) => line.severity ?? line.status === "failed").map(({ left, right }) => ({ ...box, x: left, w: right - left })),
@@ -172,7 +177,7 @@ export class Viewport {
     // Where not all of it fits, the broken box stands in the middle.
     const x = spare >= 2 * pad - 1 ? spare / 2 - left * k : this.width / 2 - (box.x + box.w / 2) * k;
     this.view = { k, x, y: 0 };
-    this.across(top, Math.min(bottom, top + 420 / k), 0.8 * k);
+    this.across(top, Math.min(bottom, top + 420 / k), 0.7 * k, parts);
     this.view.y = pad - top * this.view.k;
     this.schedule();
     return (bottom - top) * this.view.k + 2 * pad;
