@@ -31,7 +31,7 @@ from .facts.mesh import (
     ValueAsked,
     VariableGiven,
 )
-from .facts.transforms import GROUPS, StateMisplaced, StepReturns, Underived
+from .facts.transforms import GROUPS, StateMisplaced, StateUnchanged, StepReturns, Underived
 from .registry import check, rule
 from .tpu_batch import split_nodes
 from .tpu_types import TEXT_LAYERS
@@ -255,7 +255,8 @@ def told(evidence: Evidence) -> Finding | None:
     if evidence.failure is None and parts != 4:
         return Finding.of(STEP.id, "error", StepReturns(None if parts < 0 else parts), location=own)
     if evidence.failure is None and (group := evidence.facts.get("misplaced")) is not None:
-        return Finding.of(STEP.id, "error", StateMisplaced(GROUPS[group]), location=own)
+        misplaced = StateMisplaced(GROUPS[group]) if group >= 0 else StateUnchanged()
+        return Finding.of(STEP.id, "error" if group >= 0 else "silent", misplaced, location=own)
     return None
 
 

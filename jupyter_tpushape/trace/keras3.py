@@ -231,6 +231,8 @@ class Keras3(Framework):
             shapes = [[[getattr(one, "shape", None) for one in group] for group in groups] for groups in (state, map(list, parts))]
             # A step may leave metrics out; every other group has to come back as it went in.
             recorder.misplaced = next((i for i, (old, new) in enumerate(zip(*shapes, strict=True)) if i < 3 and old != new), None)
+            if recorder.misplaced is None and state[0] and all(new is old for old, new in zip(state[0], parts[0], strict=True)):
+                recorder.misplaced = -1
         return len(parts) if parts is not None else None
 
     def compute_loss(self, model: Any, x: Any, y: Any, y_pred: Any, weight: Any) -> Any:

@@ -121,7 +121,7 @@ class Recorder:
         # The metrics by their variables' ids while a model's call runs, and those that it asked for a value, with the line.
         self.metered: dict[int, str] = {}
         self.measured: list[tuple[str, Place | None]] = []
-        # Which group of its state a training step gave back with other shapes.
+        # Which group of its state a training step gave back with other shapes; -1 where all weights are as they were.
         self.misplaced: int | None = None
         # The keras.distribution that a builder sets.
         self.distribution: Any = None

@@ -176,7 +176,7 @@ def test_the_pair_of_a_stateless_call_is_unpacked(tmp_path):
     assert "+        y_pred, rest = self.stateless_call(trainable, rest, x, training=True)" in fix.patch
 
 
-NET = """
+OWN_NET = """
 class Net(keras.Model):
     def __init__(self):
         super().__init__()
@@ -192,7 +192,7 @@ def data():
     return (np.zeros((8, 4), "float32"),)
 """
 
-ALONE = NET.format(
+ALONE = OWN_NET.format(
     units=4,
     given="x",
     step="""
@@ -208,7 +208,7 @@ def test_a_step_without_state_is_told_before_what_it_reads(tmp_path):
     assert finding.rule == "step-without-state"
 
 
-PAIRS = NET.format(
+PAIRS = OWN_NET.format(
     units=1,
     given="ops.concatenate([x, -x], axis=0)",
     step="""

@@ -83,6 +83,20 @@ def test_a_state_whose_new_names_are_not_known_is_left_to_the_user(tmp_path):
     assert not any(fix.verified for fix in finding.fixes)
 
 
+IGNORED = {
+    "dropped": (GRADIENT[2].format("tv").partition(" = ")[2], "        tv, ov = self.optimizer.stateless_apply(ov, grads, tv)"),
+    "kept elsewhere": (GRADIENT[2].format("after"), '        return {"loss": loss}, (after, ntv, ov, mv)'),
+}
+
+
+@pytest.mark.parametrize(("line", "new"), IGNORED.values(), ids=IGNORED)
+def test_weights_that_come_back_as_they_were_are_told(tmp_path, line, new):
+    code = step(*derived()[:2], line, 'return {"loss": loss}, (tv, ntv, ov, mv)')
+    assert serious(traced(tmp_path, code))[0].severity == "silent"
+    patch, _ = repaired(tmp_path, code, "step-without-state")
+    assert f"+{new}" in patch
+
+
 METRICS = [
     ["self.size.update_state(loss)", 'return {"loss": loss, "size": self.size.result()}, (tv, ntv, ov, mv)'],
     ["logs = {}", "for one in self.metrics:", "    if one.name == 'size':", "        one.update_state(loss)", "    logs[one.name] = one.result()",

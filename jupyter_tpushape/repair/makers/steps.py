@@ -9,7 +9,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.calls import MetricInCall, ReadOutside
 from ...rules.facts.mesh import StepWithoutState
-from ...rules.facts.transforms import StepReturns
+from ...rules.facts.transforms import StateUnchanged, StepReturns
 from ..edits.expression import MODULE
 from ..text.arguments import Change
 from ..text.source import Source, nodes
@@ -21,7 +21,9 @@ _UNPACK = "unpack_x_y_sample_weight"
 _HANDED = "x, y, y_pred, sample_weight"
 
 
-def _steps(evidence: Evidence, finding: Finding, kind: type, parameters: int = 3) -> Iterator[tuple[Line, ast.FunctionDef]]:
+def _steps(
+    evidence: Evidence, finding: Finding, kind: type | tuple[type, ...], parameters: int = 3
+) -> Iterator[tuple[Line, ast.FunctionDef]]:
     """The method with so many parameters around the line of a fact of a ``kind``."""
     for line in lines_at(evidence, finding.location)[:1] if isinstance(finding.fact, kind) else []:
         if isinstance(line.scope, ast.FunctionDef) and len(line.scope.args.args) == parameters:
@@ -67,7 +69,7 @@ def _rewritten(source: Source, node: ast.AST, changes: list[Change]) -> str:
 
 def whole_state(evidence: Evidence, finding: Finding) -> Made:
     """The four groups of a step's state given back, with what the optimizer made of them."""
-    for line, step in _steps(evidence, finding, StepReturns):
+    for line, step in _steps(evidence, finding, (StepReturns, StateUnchanged)):
         names, values, unpacked = _groups(step), _returned(step), _unpacked(step)
         calls = [called(call) for call in nodes(step, ast.Call)]
         made = [given for value, given in unpacked if isinstance(value, ast.Call) and called(value) == "stateless_apply"]
@@ -87,6 +89,20 @@ def whole_state(evidence: Evidence, finding: Finding) -> Made:
             [line.edit(values[0], f"{line.source.of(logs)}, {state}").value],
             "fit stores what the step returns in the variables.",
         )
+
+
+def applied(evidence: Evidence, finding: Finding) -> Made:
+    """What the optimizer makes of the weights and its own state, kept under their names."""
+    for line, step in _steps(evidence, finding, StateUnchanged):
+        names = _groups(step)
+        for item in _own(step):
+            if names and isinstance(item, ast.Expr) and isinstance(item.value, ast.Call) and called(item.value) == "stateless_apply":
+                kept = f"{names[0]}, {names[2]}"
+                yield (
+                    f"Assign what stateless_apply returns: {kept}",
+                    [line.edit(item, f"{kept} = {line.source.of(item)}").value],
+                    "It changes nothing in place.",
+                )
 
 
 def metrics_in_scope(evidence: Evidence, finding: Finding) -> Made:

@@ -209,6 +209,19 @@ class StateMisplaced(Fact, frozen=True):
         return Side(f"the {self.group} variables"), Side("other tensors")
 
 
+class StateUnchanged(Fact, frozen=True):
+    """A ``train_step`` returns the trainable variables that it received."""
+
+    def message(self) -> str:
+        return "train_step returns the trainable variables unchanged, so the model does not learn."
+
+    def why(self) -> str:
+        return "stateless_apply changes nothing in place. It returns new values, which the step must return: trainable, optimizer = stateless_apply(...)."
+
+    def sides(self) -> Sides:
+        return Side("new trainable variables"), Side("the same trainable variables")
+
+
 class StepReturns(Fact, frozen=True):
     """A ``train_step`` does not return a pair of logs and state, or returns a state of ``parts`` groups of variables."""
 
