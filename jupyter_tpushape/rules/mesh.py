@@ -243,6 +243,9 @@ def told(evidence: Evidence) -> Finding | None:
         return Finding.of(VARIABLE.id, "error", VariableGiven(names, variable.attribute), nodes, location=where)
     asked, step = hear(evidence.failure, HeardTraced), hear(evidence.failure, HeardStepArguments)
     if asked is not None:
+        raised = evidence.raised
+        if asked.what == "rows" and raised is not None:
+            where = location((raised.file, raised.line))
         return Finding.of(VALUE.id, "error", ValueAsked(asked.what), nodes, location=where)
     own = evidence.facts.get("own_step")
     if step is not None and "train_step" in evidence.facts.get("overrides", ()):

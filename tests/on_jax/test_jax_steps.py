@@ -305,3 +305,4 @@ def test_a_loop_over_the_samples_is_told(tmp_path):
     call = ["out = []", "for i in range(ops.shape(x)[0]):", "    out.append(x[i] / ops.max(x[i]))", "return ops.stack(out)"]
     (finding,) = serious(traced(tmp_path, own(call)))
     assert (finding.rule, finding.fact.asked) == ("value-asked", "rows")
+    assert "range" in finding.location.text
