@@ -135,4 +135,77 @@ def loss(y, p):
     each = tf.stack((p, 1 - p, p * 0), axis=1)
     return -tf.reduce_sum(y * each)
 """), (("    return -tf.reduce_sum(y * each)", "    return -tf.reduce_sum(y * tf.squeeze(each, 2))"),))),
+    "weights of classes for each pixel": ("loss-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((6, 6, 2)), L.Conv2D(3, 1, activation='softmax')])
+""", f"{rows(8, 6, 6, 2)}, {_MASKS}", "loss", head="""
+WEIGHTS = np.array([0.2, 1, 2], "float32")
+def loss(y, p):
+    each = keras.losses.categorical_crossentropy(y, p)
+    return tf.reduce_mean(each * WEIGHTS)
+"""), (("    return tf.reduce_mean(each * WEIGHTS)", "    return tf.reduce_mean(each * tf.reduce_sum(y * WEIGHTS, axis=-1))"),))),
+    "weights of the classes of pixels": ("loss-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((6, 6, 2)), L.Conv2D(3, 1, activation='softmax')])
+""", f"{rows(8, 6, 6, 2)}, np.argmax({_MASKS}, -1)", "loss", head="""
+WEIGHTS = np.array([0.2, 1, 2], "float32")
+def loss(y, p):
+    each = keras.losses.sparse_categorical_crossentropy(y, p)
+    return tf.reduce_mean(each * WEIGHTS)
+"""), (("    return tf.reduce_mean(each * WEIGHTS)", '    return tf.reduce_mean(each * tf.gather(WEIGHTS, tf.cast(y, "int32")))'),))),
+    "the shape that a Lambda declares": ("declared-shape", Own(model_of("""
+i, j = keras.Input((4,)), keras.Input((4,))
+far = L.Lambda(lambda t: keras.ops.sum(keras.ops.abs(t[0] - t[1]), axis=1, keepdims=True), output_shape=lambda t: t[0])([i, j])
+model = keras.Model([i, j], L.Dense(1)(far))
+""", f"[{rows(8, 4)}, {rows(8, 4)}], {rows(8, 1)}"), ((
+        "    far = L.Lambda(lambda t: keras.ops.sum(keras.ops.abs(t[0] - t[1]), axis=1, keepdims=True), output_shape=lambda t: t[0])([i, j])",
+        "    far = L.Lambda(lambda t: keras.ops.sum(keras.ops.abs(t[0] - t[1]), axis=1, keepdims=True), output_shape=(1,))([i, j])"),))),
+    "the shape that a layer declares": ("declared-shape", Own(model_of("""
+i = keras.Input((4,))
+model = keras.Model(i, L.Dense(1)(Twice()(i)))
+""", f"{rows(8, 4)}, {rows(8, 1)}", head="""
+class Twice(L.Layer):
+    def compute_output_shape(self, shape): return shape
+
+    def call(self, x): return keras.ops.concatenate([x, x], axis=-1)
+"""), (("    def compute_output_shape(self, shape): return shape", "class Twice(L.Layer):"),))),
+    "a sum of all samples behind a declared shape": ("declared-shape", Own(model_of("""
+i = keras.Input((4,))
+total = L.Lambda(lambda t: keras.ops.sum(t * t), output_shape=(1,))(i)
+model = keras.Model(i, L.Activation('sigmoid')(total))
+""", f"{rows(8, 4)}, {rows(8, 1)}", "'binary_crossentropy'"), ((
+        "    total = L.Lambda(lambda t: keras.ops.sum(t * t), output_shape=(1,))(i)",
+        "    total = L.Lambda(lambda t: keras.ops.sum(t * t, axis=-1, keepdims=True), output_shape=(1,))(i)"),))),
+    "a mean of all samples": ("batch-axis-lost", Own(model_of("""
+i = keras.Input((3, 4))
+model = keras.Model(i, L.Activation('sigmoid')(Twice()(i)))
+""", f"{rows(8, 3, 4)}, {rows(8)}", "'binary_crossentropy'", head="""
+class Twice(L.Layer):
+    def call(self, x):
+        return keras.ops.mean(2 * x)
+"""), (("        return keras.ops.mean(2 * x)", "        return keras.ops.mean(2 * x, axis=(1, 2))"),))),
+    "one channel in front": ("window-too-large", Own(model_of("""
+model = keras.Sequential([
+    keras.Input((1, 30)),
+    L.Conv1D(4, 5), L.Flatten(), L.Dense(1)])
+""", f"{rows(8, 1, 30)}, {rows(8, 1)}"), (("        L.Conv1D(4, 5), L.Flatten(), L.Dense(1)])", "        L.Permute((2, 1)), L.Conv1D(4, 5), L.Flatten(), L.Dense(1)])"),))),
+    "one number in two axes": ("loss-broadcast", Own(model_of("""
+i, j = keras.Input((1, 4)), keras.Input((1, 4))
+near = L.Dot(axes=2)([i, j])
+model = keras.Model([i, j], near)
+""", f"[{rows(8, 1, 4)}, {rows(8, 1, 4)}], {rows(8)}"), (("    near = L.Dot(axes=2)([i, j])", "    near = L.Flatten()(L.Dot(axes=2)([i, j]))"),))),
+    "masks of another size": ("output-size", Own(model_of("""
+model = keras.Sequential([keras.Input((6, 6, 2)), L.Conv2D(1, 1, activation='sigmoid')])
+""", f"tf.data.Dataset.from_tensor_slices(({rows(8, 9, 9, 2)}, np.arange(8 * 81).reshape(8, 9, 9, 1) % 2)).map(prepare).batch(4)",
+        "'binary_crossentropy'", head="""
+def prepare(image, mask):
+    image = tf.image.resize(image, (6, 6))
+    mask = tf.image.resize(mask, (12, 12), method="nearest")
+    return image, mask
+"""), (('    mask = tf.image.resize(mask, (12, 12), method="nearest")', '    mask = tf.image.resize(mask, (6, 6), method="nearest")'),))),
+    "a side that is mistyped": ("input-axis", Own(model_of("""
+model = keras.Sequential([keras.Input((9, 9, 2)), L.Flatten(), L.Dense(1)])
+""", f"tf.data.Dataset.from_tensor_slices(({rows(8, 12, 12, 2)}, {rows(8, 1)})).map(prepare).batch(4)", head="""
+SIDE = 9
+def prepare(image, label):
+    return tf.image.resize(image, (SIDE, 6)), label
+"""), (("    return tf.image.resize(image, (SIDE, 6)), label", "    return tf.image.resize(image, (SIDE, 9)), label"),))),
 }  # fmt: skip

@@ -30,6 +30,7 @@ from ..trace.run import run
 from ..trace.signature import refused_call
 from .breaks import anew, assemble_broken, data_failed, entry_failed, given_to, with_growth
 from .broken_lines import first_row, paired, scanned, unpacked
+from .claims import claims
 from .compiled import compiled
 from .evidence import Evidence
 from .fronts import front, place_of
@@ -218,6 +219,7 @@ def _look_at_break(seen: Examined) -> None:
         (seen.call_ids.get(id(call), "") if call is not None else "", str(getattr(layer, "name", "")), spec.shape, location(place))
         for call, layer, spec, place in seen.recorder.added
     ]
+    evidence.facts["claims"] = claims(seen)
     if evidence.where in ("loss", "metric") and adapter.is_model(seen.model):
         evidence.facts["compile"] = compiled(adapter, seen.model, [path for path, _ in evidence.outputs])
 

@@ -34,6 +34,7 @@ from .makers import (
     operands,
     operations,
     paired,
+    pictures,
     places,
     reshapes,
     scope,
@@ -44,6 +45,7 @@ from .makers import (
     transforms,
     transposed,
     widths,
+    windows,
     written,
 )
 
@@ -128,6 +130,8 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "flattened-input": (entry.reshape_data, entry.declare_and_reshape, entry.declare_rows),
     "input-rank": (batching.batch_once, data.batched_once, entry.rank_data, entry.declare_rows),
     "input-axis": (entry.grey_for_backbone, entry.declare_rows, entry.resize_axis),
+    "input-rank": (batching.batch_once, entry.rank_data, entry.declare_rows),
+    "input-axis": (pictures.resized_oddly, entry.grey_for_backbone, entry.declare_rows, pictures.resized_as_declared, entry.resize_axis),
     "input-dtype": (entry.declare_text,),
     "input-patches": (),
     "input-structure": (inputs.stacked, inputs.unstacked),
@@ -209,7 +213,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         operands.resized,
     ),
     "reshape-size": (reshapes.reshape_target, reshapes.even_heads, operands.flat_samples),
-    "window-too-large": (layers.keep_size, entry.declare_rows),
+    "window-too-large": (windows.swapped_axes, windows.keep_size, entry.declare_rows),
     "axis-unknown": (layers.pool_unknown, batching.declared_lengths, entry.declare_known, entry.declare_rows, operations.leave_out),
     "attention-shapes": (expressions.axes, expressions.itself, layers.embed_ids, layers.attention_width, operations.mask_shape),
     "layer-raises": (
@@ -255,6 +259,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "made-in-call": (layers.made_once,),
     "embedding-coded": (layers.word_numbers, entry.ids_of_rows),
     "layer-uncalled": (calls.call_layer,),
+    "declared-shape": (paired.reduced_whole, calls.declared_as_returned, calls.undeclared),
     "stateful-batch": (batching.declared_rows,),
     "weights-apart": (tables.size_of_table,),
     "graph-disconnected": (joined.all_inputs,),
@@ -298,6 +303,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "output-size": (
         transposed.label_channels,
         labels.resized_too,
+        pictures.masks_resized_alike,
         labels.next_steps,
         labels.last_step_unfed,
         merging.padded_throughout,
@@ -326,6 +332,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     ),
     "metric-raises": (tables.summed_metric, foreign.in_keras_ops, heads.units, heads.flatten_cause, labels.label_axes),
     "loss-broadcast": (
+        heads.one_number,
         labels.one_channel,
         heads.last_frame,
         heads.pooled_head,
@@ -374,7 +381,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "fixed-batch": (numbers.rows, operations.free_batch, batching.declared_rows, batching.static_batch),
     "samples-summed": (paired.summed_inside, paired.inner_axis),
     "samples-picked": (paired.inside_samples,),
-    "batch-axis-lost": (expressions.stacked, paired.inside_samples, operations.other_axis, operations.leave_out),
+    "batch-axis-lost": (expressions.stacked, paired.reduced_whole, paired.inside_samples, operations.other_axis, operations.leave_out),
     "batch-axis-merged": (
         expressions.stacked,
         paired.inside_samples,

@@ -21,6 +21,7 @@ from . import (
     tpu_setup,
     tpu_steps,
     tpu_types,
+    unlabeled,
 )
 from .registry import RULES, Rule, rule, run_rules
 
@@ -56,4 +57,5 @@ __all__ = [
     "tpu_setup",
     "tpu_steps",
     "tpu_types",
+    "unlabeled",
 ]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from ..examine.claims import Claim
 from ..examine.evidence import Evidence
 from ..flow import Finding, Node, Who
 from ..trace.signature import Refused
 from .examples import sequential
-from .facts.calls import Constant, MadeAnew, MetricInCall, NotCalled, ReadOutside, VectorLoss
+from .facts.calls import Constant, MadeAnew, MetricInCall, Misdeclared, NotCalled, ReadOutside, VectorLoss
 from .registry import check, rule
+from .upstream import ancestors
 
 MADE = rule(
     "made-in-call", "A layer, variable, metric or optimizer is created in every call", severity="error", source="calling the program a second time",
@@ -71,6 +73,13 @@ def build():
     return keras.Model(i, L.Dense(1)(x))
 """,
 )  # fmt: skip
+_TWICE = "class Twice(L.Layer):\n    def call(self, x):\n        return tf.concat([x, x], axis=-1)\n    def compute_output_shape(self, shape):\n        return (*shape[:-1], %s)"
+DECLARED = rule(
+    "declared-shape", "A layer declares another output shape than it returns", severity="error", source="Keras calls compute_output_shape instead of the layer",
+    fails=sequential("Twice(), L.Dense(1)", more=_TWICE % "shape[-1]"), passes=sequential("Twice(), L.Dense(1)", more=_TWICE % "2 * shape[-1]"),
+    frameworks=("keras",),
+    doc="A Lambda declares its shape with `output_shape`, other layers with `compute_output_shape`. Reported only if a layer or a loss after it raises an error.",
+)  # fmt: skip
 VECTOR = rule(
     "add-loss-vector", "A layer adds one loss value per sample instead of a scalar", severity="silent", source="the shape passed to add_loss, traced again with one more row",
     fails=sequential("Own(), L.Dense(1)", more="class Own(L.Layer):\n    def call(self, x):\n        self.add_loss(tf.reduce_sum(tf.square(x), axis=-1))\n        return x"),
@@ -114,6 +123,22 @@ def vector_added(evidence: Evidence, node: Node) -> tuple[VectorLoss, tuple[str,
             layer = evidence.flow.node(node_id) if node_id else None
             return VectorLoss(Who.of(layer) if layer is not None else Who(name, name), shape), (node_id,) if node_id else ()
     return None
+
+
+def misdeclared(evidence: Evidence) -> Claim | None:
+    """The first layer above the break that does not return what it declares."""
+    failed = evidence.failed
+    above = {name for node in ancestors(evidence, failed.id) for name in (node.id, node.parent)} if failed is not None else set()
+    return next((claim for claim in evidence.facts.get("claims", ()) if claim.node.id in above), None)
+
+
+@check(order=15)
+def declared_shape(evidence: Evidence) -> Iterator[Finding]:
+    """A break behind a layer that declares another shape than it returns."""
+    claim = misdeclared(evidence)
+    if claim is not None:
+        fact = Misdeclared(Who.of(claim.node), claim.by, claim.declared, claim.returned)
+        yield Finding.of(DECLARED.id, "error", fact, (claim.node.id,), location=claim.node.location or claim.node.called)
 
 
 @check(order=46)

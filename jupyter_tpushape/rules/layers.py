@@ -27,6 +27,7 @@ from ..trace.axes import recurs
 from ..trace.locations import location
 from ..trace.raised import Raised
 from .branches import merge_shapes, size_cause
+from .calls import misdeclared
 from .contracts import CONTRACTS, Break
 from .encodings import behind_code
 from .entry import entry
@@ -178,7 +179,7 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
         return
     if texts_on_jax(evidence) or any(told(evidence) is not None for told in (saved_model_finding, set_up_finding, compiled_step_finding)):
         return
-    if any(True for _ in entry(evidence)) or behind_code(evidence, node):
+    if any(True for _ in entry(evidence)) or behind_code(evidence, node) or misdeclared(evidence):
         return
     crossed = paired_before(evidence, node) if node.kind == "layer" else None
     if crossed is not None:
@@ -357,7 +358,13 @@ def _window_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape
         return None
     size = node.config.get("pool_size") or node.config.get("kernel_size") or ()
     window = tuple(size) if isinstance(size, (list, tuple)) else (size,)
-    return WINDOW.id, WindowTooLarge(Who.of(node), window, shape, givers(evidence.flow, edges))
+    narrow = (
+        shape is not None
+        and len(shape) > 2
+        and shape[1] == 1 < (shape[-1] or 0)
+        and any(spec.shape and spec.shape[1:] == shape[1:] for _, spec in evidence.x)
+    )
+    return WINDOW.id, WindowTooLarge(Who.of(node), window, shape, givers(evidence.flow, edges), narrow)
 
 
 def _unknown_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:

@@ -8,10 +8,10 @@ from typing import Literal
 from ..examine.evidence import Evidence
 from ..examine.heard import hear
 from ..examine.heard_contracts import HeardAssigned, HeardPositions
-from ..flow import Edge, Fact, Finding, KeyPath, Node, Shape, Spec, Who, elements
+from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..flow.paths import show
 from ..graph import cause, instead, written
-from .calls import VECTOR, vector_added
+from .calls import VECTOR, misdeclared, vector_added
 from .compared import (
     as_they_are,
     class_labels,
@@ -38,8 +38,6 @@ from .facts.loss import (
     LabelRank,
     LastStepOnly,
     LossRaised,
-    NoLabels,
-    NoLoss,
     RowsLost,
     RowsOfValues,
     SingleValues,
@@ -47,6 +45,7 @@ from .facts.loss import (
     WrongUnits,
     WrongWeights,
 )
+from .facts.mixing import BatchLost
 from .facts.reasons import Flattened
 from .mesh import told as compiled_step_finding
 from .reasons import reason
@@ -135,33 +134,6 @@ METRIC = rule(
     fails=_case("L.Dense(3)", "'mse', metrics=[lambda t, p: tf.reduce_mean(t[:, :2] - p)]", "np.zeros((8, 3), 'float32')"),
     passes=_case("L.Dense(3)", "'mse', metrics=[lambda t, p: tf.reduce_mean(t - p)]", "np.zeros((8, 3), 'float32')"),
 )  # fmt: skip
-NO_LOSS = rule(
-    "no-loss", "There are labels but no loss", severity="note", source="Keras: fit needs compile(loss=...)",
-    fails="""
-def build():
-    return keras.Sequential([keras.Input((6,)), L.Dense(3)])
-def data():
-    return np.zeros((8, 6), "float32"), np.zeros((8, 3), "float32")
-""",
-    passes=_case("L.Dense(3)", "'mse'", "np.zeros((8, 3), 'float32')"),
-)  # fmt: skip
-
-NO_LABELS = rule(
-    "no-labels", "The loss has no labels", severity="error", source="the compiled loss of both Keras versions, called with None",
-    fails="""
-def build():
-    m = keras.Sequential([keras.Input((6,)), L.Dense(6)]); m.compile("sgd", "mse"); return m
-def data():
-    return tf.data.Dataset.from_tensor_slices(np.zeros((8, 6), "float32")).batch(4)
-""",
-    passes="""
-def build():
-    m = keras.Sequential([keras.Input((6,)), L.Dense(6)]); m.compile("sgd", "mse"); return m
-def data():
-    return tf.data.Dataset.from_tensor_slices(np.zeros((8, 6), "float32")).map(lambda x: (x, x)).batch(4)
-""",
-    doc="A single array is treated as shapes only; a dataset or a generator is treated as the data for `fit`.",
-)  # fmt: skip
 
 REGRESSION = frozenset({
     "mean_squared_error", "mse", "mean_absolute_error", "mae", "mean_absolute_percentage_error", "mean_squared_logarithmic_error", "huber",
@@ -174,6 +146,8 @@ def loss_failed(evidence: Evidence) -> Iterator[Finding]:
     """The loss or a metric raised."""
     node = evidence.failed
     if node is None or node.failure is None or evidence.where not in ("loss", "metric") or of_scopes(evidence.failure):
+        return
+    if misdeclared(evidence) is not None:
         return
     if evidence.backend == "jax" and compiled_step_finding(evidence) is not None:
         return
@@ -217,6 +191,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     if len(evidence.outputs) > 1 and len(evidence.y) == len(evidence.weight) == 1:
         names = tuple(node.name for node in evidence.flow.nodes if node.kind == "output")
         return "data-misfit", LabelsAsWeights(evidence.y[0][1].shape, evidence.weight[0][1].shape, names), ()
+    if predictions is not None and p == () != y:
+        maker = _reducer(evidence, predictions)
+        return "batch-axis-lost", BatchLost(Who.of(maker), (), None), (maker.id,)
     apart = outputs_apart(evidence)
     if apart is not None:
         return OUTPUTS.id, apart, ()
@@ -289,6 +266,13 @@ def _grid(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, predic
     whole = next((n for n in known if n and not (p[axis] or 1) % n and not (y[axis] or 1) % n), None)
     fact = GridApart(Who.of(head), loss.name, y, p, axis, why, made, whole, _resized(evidence, y, p))
     return SIZE.id, fact, (head.id, loss.id, *blamed(evidence.flow, fact))
+
+
+def _reducer(evidence: Evidence, predictions: Edge) -> Node:
+    """The operation that leaves a single number of all samples."""
+    source = evidence.flow.node(predictions.source)
+    above = (node for node in [source, *ancestors(evidence, source.id)] if any(edge.spec.shape for edge in evidence.flow.into(node.id)))
+    return next(above, source)
 
 
 def _resized(evidence: Evidence, y: Shape, p: Shape) -> str:
@@ -417,37 +401,3 @@ def _units(
     sizes = [evidence.origins.of(edge)[-1] for edge in (labels, predictions)]
     made = tuple(filter(None, map(written, sizes)))
     return UNITS.id, WrongUnits(Who.of(giver), loss.name, p, y, Who.of(other), made), (giver.id, other.id)
-
-
-@check(order=70)
-def no_loss(evidence: Evidence) -> Iterator[Finding]:
-    """There are labels, but no loss."""
-    if (
-        evidence.y
-        and not evidence.where
-        and not evidence.losses()
-        and evidence.facts
-        and not evidence.facts.get("has_loss")
-        and not evidence.facts.get("overrides")
-    ):
-        yield Finding.of(NO_LOSS.id, "note", NoLoss())
-
-
-@check(order=70)
-def no_labels(evidence: Evidence) -> Iterator[Finding]:
-    """Batches without labels, but a compiled loss that needs them."""
-    sample, facts = evidence.sample, evidence.facts or {}
-    if (
-        sample is None
-        or evidence.where
-        or sample.y is not None
-        or not sample.sampled
-        or sample.kind not in ("dataset", "generator", "pydataset")
-    ):
-        return
-    if facts.get("compares") and not set(facts.get("overrides") or ()) & {"train_step", "compute_loss"}:
-        yield Finding.of(NO_LABELS.id, "error", NoLabels(_sizes(evidence.x) == _sizes(evidence.outputs)))
-
-
-def _sizes(leaves: list[tuple[KeyPath, Spec]]) -> list[Shape | None]:
-    return [spec.shape and spec.shape[1:] for _, spec in leaves]

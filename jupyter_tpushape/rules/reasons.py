@@ -58,8 +58,17 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         if len(fixed) > 1 and m == 0 and number > 1 and all(n == 1 for n in fixed[1:]) and shape[-1] == number:
             return Column(fixed, shape)
         if len(shape) == len(fixed) == 1 and number > 1 and any(out.shape and out.shape[-1] == number for _, out in evidence.outputs):
-            return PerClass(number, shape[k])
+            return PerClass(number)
         return WrittenRows(number, shape[k]) if batch_axis(its) is None and its.giver is None else None
+    for fixed, maps, given in ((a, b, one), (b, a, other)):
+        outputs = [out.shape for _, out in evidence.outputs if out.shape]
+        if (
+            given.giver is None
+            and evidence.where == "loss"
+            and any((*maps, *fixed) == shape for shape in outputs)
+            and len(fixed) == 1 < len(maps)
+        ):
+            return PerClass(fixed[0] or 0, positions=True)
     if batch_axis(one) == i or batch_axis(other) == j or a[i] is None or b[j] is None:
         return None
     return Lengths(a[i] or 0, b[j] or 0, _source(evidence, one, i), _source(evidence, other, j))

@@ -71,6 +71,10 @@ class Framework(ABC):
         """Whether this is a model."""
         return isinstance(obj, self.Model)
 
+    def declared_by(self, layer: Any) -> str:
+        """The argument or method of the user's own from which a symbolic call takes the output's shape; ``""``: it runs the layer."""
+        return ""
+
     @abstractmethod
     def is_symbolic(self, obj: Any) -> bool:
         """Whether this is the framework's own placeholder, as returned by ``Input``."""

@@ -51,6 +51,12 @@ class Keras3(Framework):
     def is_variable(self, obj: Any) -> bool:
         return isinstance(obj, Variable)
 
+    def declared_by(self, layer: Any) -> str:
+        if isinstance(layer, keras.layers.Lambda):
+            return "output_shape" if getattr(layer, "_output_shape", None) is not None else ""
+        own = (cls for cls in type(layer).__mro__ if not cls.__module__.startswith("keras."))
+        return "compute_output_shape" if any("compute_output_shape" in vars(cls) for cls in own) else ""
+
     def spec(self, tensor: Any) -> Spec:
         if isinstance(tensor, KerasTensor):
             kind = "sparse" if getattr(tensor, "sparse", False) else "ragged" if getattr(tensor, "ragged", False) else "dense"

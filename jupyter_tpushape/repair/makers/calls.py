@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
-from ...rules.facts.calls import NotCalled
+from ...flow import Finding, show_shape
+from ...rules.facts.calls import Misdeclared, NotCalled
 from ...rules.facts.contracts import CallArguments, CallMisfit, KeysUnpacked
 from ...rules.facts.layers import WrongWidth
 from ...rules.facts.lines import NeverCalled, NoGradient
-from ..edits import OneParameter, Statement
-from ..text.source import nodes
-from .edits import Made
+from ...trace.locations import file_of
+from ..edits import OneParameter, Removed, Statement
+from ..text.source import Source, nodes
+from .edits import Made, configure
 from .line import called, lines_at, lines_of, span_of
 
 
@@ -154,3 +155,31 @@ def missing_axis(evidence: Evidence, finding: Finding) -> Made:
 def _names(node: ast.expr) -> set[str]:
     """The expressions that an argument is, or that a list of them holds."""
     return {ast.unparse(item) for item in node.elts} if isinstance(node, (ast.List, ast.Tuple)) else {ast.unparse(node)}
+
+
+def declared_as_returned(evidence: Evidence, finding: Finding) -> Made:
+    """The shape that a layer returns as its argument."""
+    fact = finding.fact
+    if isinstance(fact, Misdeclared) and fact.by == "output_shape" and len(fact.returned) > 1:
+        row = list(fact.returned[1:])
+        yield (
+            f"Set output_shape={show_shape(tuple(row))} on {fact.layer.name}, the shape that it returns",
+            [configure(fact.layer.name, output_shape=row)],
+            "The layers after it are then built for that shape.",
+        )
+
+
+def undeclared(evidence: Evidence, finding: Finding) -> Made:
+    """Without a method that declares another shape: Keras then runs the layer to learn it."""
+    node = evidence.flow.node(finding.nodes[0])
+    file = file_of(node.location) if node.location is not None else ""
+    if not isinstance(finding.fact, Misdeclared) or finding.fact.by == "output_shape" or not file:
+        return
+    source = Source.read(file)
+    for item in (item for cls in nodes(source.tree, ast.ClassDef) if cls.name == node.op for item in cls.body):
+        if isinstance(item, ast.FunctionDef) and item.name == "compute_output_shape":
+            yield (
+                f"Remove {node.op}.compute_output_shape",
+                [Removed("model", file, span_of(item), ast.unparse(item)).value],
+                "Keras then takes the shape from call.",
+            )

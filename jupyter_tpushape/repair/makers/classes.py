@@ -20,22 +20,24 @@ def of_its_own(evidence: Evidence, finding: Finding) -> Made:
         return
     for line in lines_of(evidence):
         arguments = line.scope.args.args if isinstance(line.scope, (ast.FunctionDef, ast.Lambda)) else []
-        labels = next((one.arg for one in arguments if one.arg in line.specs), "")
-        shape = line.specs[labels].shape if labels else None
+        names = [one.arg for one in arguments if one.arg not in ("self", "cls")]
+        labels = next((name for name in names if name in line.specs), names[0] if len(names) == 2 and len(evidence.y) == 1 else "")
+        # The name of the labels may stand above the line.
+        shape = (line.specs[labels] if labels in line.specs else evidence.y[0][1]).shape if labels else None
         weights = [node for node in line.operands() if (spec := line.spec(node)) is not None and spec.shape == (reason.classes,)]
         if not shape or len(weights) != 1:
             continue
         module = line.module()
         total, take = ("reduce_sum", "gather") if module == "tensorflow" else ("sum", "take")
-        if shape[-1] == reason.classes and len(shape) == 2:
+        if shape[-1] == reason.classes and len(shape) > 1:
             new = f"{MODULE}.{total}({labels} * {IT}, axis=-1)"
-        elif len(shape) == 1 or (len(shape) == 2 and shape[-1] == 1):
-            flat = labels if len(shape) == 1 else f"{MODULE}.reshape({labels}, (-1,))"
+        elif reason.positions or len(shape) == 1 or (len(shape) == 2 and shape[-1] == 1):
+            flat = f"{labels}[..., 0]" if shape[-1] == 1 and len(shape) > 1 else labels
             new = f'{MODULE}.{take}({IT}, {MODULE}.cast({flat}, "int32"))'
         else:
             continue
         yield (
-            f"Use the entry of {short(weights[0])} for each sample's class at {line.at}",
+            f"Use the entry of {short(weights[0])} for each label's class at {line.at}",
             [line.edit(weights[0], new, module).value],
             f"{short(weights[0])} has one value for each of {reason.classes} classes.",
         )

@@ -294,6 +294,15 @@ def flat_head(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def one_number(evidence: Evidence, finding: Finding) -> Made:
+    """Without inner axes of size 1, where the model gives one number a sample."""
+    labels, predictions = ends_of(evidence, finding)
+    y, p = (edge.spec.shape if edge is not None else None for edge in (labels, predictions))
+    last = evidence.flow.node(predictions.source) if predictions is not None else None
+    if y and p and len(y) < len(p) > 2 and set(p[1:]) == {1} and set(y[1:]) <= {1} and last is not None and last.kind == "layer":
+        yield f"Add Flatten after {last.name}: (?, 1)", [append(last.name, "Flatten")], "Keeps every value: one per sample."
+
+
 def one_unit(evidence: Evidence, finding: Finding) -> Made:
     """A single unit for labels of one value."""
     loss = loss_node(evidence, finding)

@@ -305,35 +305,6 @@ def flatten_upstream(evidence: Evidence, finding: Finding) -> Made:
             )
 
 
-def keep_size(evidence: Evidence, finding: Finding) -> Made:
-    """padding="same" where the window ran out of room, and above it."""
-    node, shape = failing(evidence)
-    yield (
-        f'Keep the spatial size in {node.name}: padding="same"',
-        [configure(node.name, padding="same")],
-        "The window may extend past the border.",
-    )
-    above = [
-        item
-        for item in evidence.flow.nodes
-        if item.kind == "layer"
-        and item.id != node.id
-        and item.op.startswith(("Conv", "MaxPooling", "AveragePooling", "SeparableConv"))
-        and item.config.get("padding", "valid") == "valid"
-    ]
-    if above:
-        edits = [configure(item.name, padding="same") for item in [node, *above]]
-        yield f'Keep the spatial size: padding="same" in {len(edits)} layers', edits, "Fewer positions are lost at each border."
-    size = node.config.get("pool_size")
-    if isinstance(size, (list, int)) and shape:
-        rank = len(shape) - 2
-        yield (
-            f"Set pool_size=1 and strides=1 on {node.name}",
-            [configure(node.name, pool_size=[1] * rank, strides=[1] * rank)],
-            "There is only one position left to pool.",
-        )
-
-
 def pool_unknown(evidence: Evidence, finding: Finding) -> Made:
     """A global pooling in place of a Flatten over unknown axes."""
     node, _ = failing(evidence)

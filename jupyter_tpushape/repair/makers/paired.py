@@ -6,12 +6,13 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, elements, show_shape
+from ...rules.facts.calls import Misdeclared
 from ...rules.facts.loss import RowsLost
 from ...rules.facts.mixing import BatchLost, EveryIndex, EveryPair, SamplesPicked, SamplesReturn, SamplesSummed
 from ..edits import Removed
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
-from .edits import Made
+from .edits import Made, given
 from .line import called, lines_at, short, span_of
 
 
@@ -29,6 +30,35 @@ def summed_inside(evidence: Evidence, finding: Finding) -> Made:
                 [line.edit(call, f"{ast.unparse(call)[:-1]}, axis={axes})").value],
                 "Each sample then has a separate sum.",
             )
+
+
+def reduced_whole(evidence: Evidence, finding: Finding) -> Made:
+    """A reduction over the axes of a sample, where the program gives none and a single number is left of the batch."""
+    fact = finding.fact
+    if isinstance(fact, Misdeclared) and not fact.returned:
+        rank = len(fact.declared)
+    elif isinstance(fact, BatchLost) and not fact.shape and evidence.y:
+        rank = len(evidence.y[0][1].shape or ())
+    else:
+        return
+    start = finding.nodes[0]
+    inside = [node for node in evidence.flow.nodes if start in (node.id, node.parent) and node.called is not None]
+    for node in inside:
+        shape = given(evidence, node) or ()
+        made = {edge.spec.shape for edge in evidence.flow.out_of(node.id)}
+        for line in lines_at(evidence, node.called) if len(shape) > 1 and made == {()} else ():
+            call = line.node
+            if isinstance(call, ast.Call) and line.keyword("axis") is None and len(call.args) == 1 and called(call) in _REDUCTIONS:
+                axes = "-1" if len(shape) == 2 else str(tuple(range(1, len(shape))))
+                keep = ", keepdims=True" if len(shape) == rank else ""
+                yield (
+                    f"Reduce each sample on its own at {line.at}: axis={axes}{keep}",
+                    [line.edit(call, f"{ast.unparse(call)[:-1]}, axis={axes}{keep})").value],
+                    "Without an axis, all samples become one number.",
+                )
+
+
+_REDUCTIONS = frozenset(name for one in ("sum", "mean", "max", "min", "prod") for name in (one, f"reduce_{one}"))
 
 
 def inner_axis(evidence: Evidence, finding: Finding) -> Made:

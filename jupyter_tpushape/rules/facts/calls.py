@@ -6,7 +6,7 @@ from typing import Literal
 
 from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, show_shape
 from ...flow.paths import show
-from ..words import named
+from ..words import named, pair
 
 
 class MadeAnew(Fact, frozen=True):
@@ -191,3 +191,21 @@ class VectorLoss(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("()"), Side(show_shape(self.shape))
+
+
+class Misdeclared(Fact, frozen=True):
+    """``layer`` was taken to return ``declared``, by an argument or a method ``by``, and returns ``returned``."""
+
+    layer: Who
+    by: str
+    declared: Shape
+    returned: Shape
+
+    def message(self) -> str:
+        return f"{named(self.layer)} declares the output {show_shape(self.declared)}, but returns {show_shape(self.returned)}."
+
+    def why(self) -> str:
+        return f"Keras builds the layers after it for the shape from {self.by}, without running the layer."
+
+    def sides(self) -> Sides:
+        return pair(self.declared, self.returned)

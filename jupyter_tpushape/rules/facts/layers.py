@@ -213,12 +213,13 @@ class WrongCount(Fact, frozen=True):
 
 
 class WindowTooLarge(Fact, frozen=True):
-    """A window is larger than its input. ``window``: empty if it is unknown."""
+    """A window is larger than its input. ``window``: empty if it is unknown; ``narrow``: the data has size 1 there already."""
 
     layer: Who
     window: tuple[int, ...]
     shape: Shape | None
     givers: tuple[str, ...]
+    narrow: bool = False
 
     def message(self) -> str:
         shown = self.window[0] if len(self.window) == 1 else self.window
@@ -227,6 +228,9 @@ class WindowTooLarge(Fact, frozen=True):
         return f"{named(self.layer)} applies {window} to {show_shape(self.shape)}{source}, which is smaller than the window."
 
     def why(self) -> str:
+        if self.narrow and self.shape:
+            last = self.shape[-1]
+            return f"Axis 1 has size 1 in the data already. The {last} values are on the last axis, which this layer takes for {last} channels."
         return (
             "Every convolution without padding and every pooling layer shrinks the height and width; here too little is left. "
             'Use padding="same", a smaller window or fewer pooling layers.'

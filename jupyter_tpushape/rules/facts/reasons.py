@@ -63,15 +63,16 @@ class ScanRows(Reason, frozen=True):
 
 
 class PerClass(Reason, frozen=True):
-    """``classes`` values, one per class, are combined with one value for each of ``rows`` samples."""
+    """``classes`` values, one per class, are combined with one value for each sample, or for each position of it (``positions``)."""
 
     classes: int
-    rows: int | None
+    positions: bool = False
 
     def words(self) -> str:
+        each = "position" if self.positions else "sample"
         return (
-            f"({self.classes},) has one value for each of {self.classes} classes, but the other operand has one per sample: "
-            "the cross-entropy has already summed over the class axis. Select each sample's class weight first. For one-hot labels, "
+            f"({self.classes},) has one value for each of {self.classes} classes, but the other operand has one per {each}: "
+            "the cross-entropy has already summed over the class axis. Select the weight of each label's class first. For one-hot labels, "
             "sum y_true times the weights over the last axis; for integer labels, use gather."
         )
 

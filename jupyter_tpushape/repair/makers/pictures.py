@@ -1,0 +1,71 @@
+"""Candidates at the line of the pipeline that resizes pictures or masks."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import msgspec
+
+from ...examine.evidence import Evidence
+from ...flow import Finding, Shape
+from ...rules.facts.loss import GridApart
+from ..text.source import nodes
+from .edits import Made
+from .entry import misfits
+from .line import Line, called, lines_at, span_of
+
+
+def resized_oddly(evidence: Evidence, finding: Finding) -> Made:
+    """The declared size in a resize, where the model declares a square and the pipeline makes none."""
+    for _, _, want, got in misfits(evidence):
+        if len(want.shape) == len(got.shape) == 4 and want.shape[1] == want.shape[2] and got.shape[1] != got.shape[2]:
+            yield from _resized(evidence, got.shape, want.shape, "The model declares a square.")
+
+
+def resized_as_declared(evidence: Evidence, finding: Finding) -> Made:
+    """The declared size in a resize."""
+    for _, _, want, got in misfits(evidence):
+        if len(want.shape) == len(got.shape) == 4 and None not in want.shape[1:3]:
+            yield from _resized(evidence, got.shape, want.shape, "The model keeps its size.")
+
+
+def masks_resized_alike(evidence: Evidence, finding: Finding) -> Made:
+    """The size of the predictions in the resize of masks, whose values are classes."""
+    fact = finding.fact
+    stats = (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.y[0][0]) if len(evidence.y) == 1 else None
+    if isinstance(fact, GridApart) and len(fact.labels) == len(fact.predictions) == 4 and stats is not None and stats.whole:
+        yield from _resized(evidence, fact.labels, fact.predictions, "The masks then have the size of the predictions.")
+
+
+def _resized(evidence: Evidence, got: Shape, wanted: Shape, why: str) -> Made:
+    size = (wanted[1], wanted[2])
+    for line, call in _resizes(evidence):
+        written = call.args[1] if len(call.args) > 1 else line.keyword("size")
+        if isinstance(written, (ast.Tuple, ast.List)) and len(written.elts) == 2:
+            pairs: list[tuple[ast.expr, object]] = [
+                (item, new) for item, old, new in zip(written.elts, got[1:3], size, strict=True) if old != new
+            ]
+        else:
+            pairs = [(written, size)] if written is not None else []
+        if pairs:
+            yield (
+                f"Resize to {size[0]} × {size[1]} at {line.at}",
+                [line.edit(item, str(new)).value for item, new in pairs],
+                why,
+            )
+
+
+def _resizes(evidence: Evidence) -> Iterator[tuple[Line, ast.Call]]:
+    """The calls in the functions of the pipeline that bring pictures to a size."""
+    for stage in getattr(evidence.sample, "stages", ()):
+        for scope in lines_at(evidence, stage.location)[:1] if stage.function else ():
+            for call in nodes(scope.scope, ast.Call):
+                if called(call) in ("resize", "smart_resize"):
+                    place = msgspec.structs.replace(stage.location, line=call.lineno)
+                    found = [line for line in lines_at(evidence, place) if line.node is not None and _same(line.node, call)]
+                    yield from ((line, call) for line in found[:1])
+
+
+def _same(node: ast.AST, call: ast.Call) -> bool:
+    return isinstance(node, ast.expr) and span_of(node) == span_of(call)

@@ -1,0 +1,51 @@
+"""Candidates where a window is larger than what it slides over."""
+
+from __future__ import annotations
+
+from ...examine.evidence import Evidence
+from ...flow import Finding, show_shape
+from ...rules.facts.layers import WindowTooLarge
+from .edits import Made, configure, failing, insert
+
+
+def swapped_axes(evidence: Evidence, finding: Finding) -> Made:
+    """An axis of size 1 as the channels, behind the axes that the window slides over."""
+    node, shape = failing(evidence)
+    if shape and isinstance(finding.fact, WindowTooLarge) and finding.fact.narrow:
+        order = [*range(2, len(shape)), 1]
+        yield (
+            f"Move the axis of size 1 to the end before {node.name}: add Permute({tuple(order)})",
+            [insert(node.name, "Permute", dims=order)],
+            f"{node.name} then slides over {show_shape((None, *shape[2:], 1))}, which has one channel.",
+        )
+
+
+def keep_size(evidence: Evidence, finding: Finding) -> Made:
+    """padding="same" where the window ran out of room, and above it."""
+    node, shape = failing(evidence)
+    if isinstance(finding.fact, WindowTooLarge) and finding.fact.narrow:
+        return  # it would read nothing but padding
+    yield (
+        f'Keep the spatial size in {node.name}: padding="same"',
+        [configure(node.name, padding="same")],
+        "The window may extend past the border.",
+    )
+    above = [
+        item
+        for item in evidence.flow.nodes
+        if item.kind == "layer"
+        and item.id != node.id
+        and item.op.startswith(("Conv", "MaxPooling", "AveragePooling", "SeparableConv"))
+        and item.config.get("padding", "valid") == "valid"
+    ]
+    if above:
+        edits = [configure(item.name, padding="same") for item in [node, *above]]
+        yield f'Keep the spatial size: padding="same" in {len(edits)} layers', edits, "Fewer positions are lost at each border."
+    size = node.config.get("pool_size")
+    if isinstance(size, (list, int)) and shape:
+        rank = len(shape) - 2
+        yield (
+            f"Set pool_size=1 and strides=1 on {node.name}",
+            [configure(node.name, pool_size=[1] * rank, strides=[1] * rank)],
+            "There is only one position left to pool.",
+        )
