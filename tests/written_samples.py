@@ -186,7 +186,7 @@ class Twice(L.Layer):
 model = keras.Sequential([
     keras.Input((1, 30)),
     L.Conv1D(4, 5), L.Flatten(), L.Dense(1)])
-""", f"{rows(8, 1, 30)}, {rows(8, 1)}"), (("        L.Conv1D(4, 5), L.Flatten(), L.Dense(1)])", "        L.Permute((2, 1)), L.Conv1D(4, 5), L.Flatten(), L.Dense(1)])"),))),
+""", f"{rows(8, 1, 30)}, {rows(8, 1)}"), (("        L.Conv1D(4, 5), L.Flatten(), L.Dense(1)])", "        L.Permute((2, 1)),"),))),
     "one number in two axes": ("loss-broadcast", Own(model_of("""
 i, j = keras.Input((1, 4)), keras.Input((1, 4))
 near = L.Dot(axes=2)([i, j])
@@ -208,4 +208,24 @@ SIDE = 9
 def prepare(image, label):
     return tf.image.resize(image, (SIDE, 6)), label
 """), (("    return tf.image.resize(image, (SIDE, 6)), label", "    return tf.image.resize(image, (SIDE, 9)), label"),))),
+    "a summary for other steps": ("merge-shapes", Own(model_of("""
+i, j = keras.Input((9, 2)), keras.Input((4, 3))
+h = L.LSTM(5, return_sequences=True)(i)
+model = keras.Model([i, j], L.Dense(1)(L.GRU(3, return_sequences=True)(L.Concatenate()([h, j]))))
+""", f"[{rows(8, 9, 2)}, {rows(8, 4, 3)}], {rows(8, 4, 1)}"), (
+        ("    h = L.LSTM(5, return_sequences=True)(i)", "    h = L.RepeatVector(4)(L.LSTM(5, return_sequences=False)(i))"),))),
+    "as many steps as the labels": ("output-size", Own(model_of("""
+i = keras.Input((9, 2))
+h = L.LSTM(5, return_sequences=True)(i)
+h = L.LSTM(5, return_sequences=True)(h)
+model = keras.Model(i, L.Dense(1)(h))
+""", f"{rows(8, 9, 2)}, {rows(8, 4, 1)}"), (
+        ("    h = L.LSTM(5, return_sequences=True)(i)", "    h = L.RepeatVector(4)(L.LSTM(5, return_sequences=False)(i))"),))),
+    "all classes of all steps in one vector": ("last-step-only", Own(model_of("""
+i = keras.Input((6, 2))
+h = L.LSTM(5)(i)
+model = keras.Model(i, L.Dense(6 * 3, activation='softmax')(h))
+""", f"{rows(8, 6, 2)}, np.arange(48).reshape(8, 6) % 3", "'sparse_categorical_crossentropy'"), (
+        ("    h = L.LSTM(5)(i)", "    h = L.LSTM(5, return_sequences=True)(i)"),
+        ("    model = keras.Model(i, L.Dense(6 * 3, activation='softmax')(h))", "    model = keras.Model(i, L.Dense(3, activation='softmax')(h))")))),
 }  # fmt: skip

@@ -120,12 +120,18 @@ def whole_sequence(evidence: Evidence, finding: Finding) -> Made:
     node = evidence.flow.node(finding.nodes[0])
     if node.config.get("return_sequences") or not recurs(node):
         return
+    labels, predictions = ends_of(evidence, finding)
+    y, p = (edge.spec.shape if edge is not None else None for edge in (labels, predictions))
+    head = head_of(evidence, evidence.flow.node(predictions.source)) if predictions is not None else None
+    each = (p[-1] or 0) // (y[1] or 1) if y and p and len(p) == 2 <= len(y) and not (p[-1] or 1) % (y[1] or 1) else 0
+    wide = [configure(head.name, units=each)] if head is not None and head.config.get("units") == (p or (0,))[-1] and each > 1 else []
     reached = _below(evidence, node)
     frames = [item.name for item in evidence.flow.nodes if item.id in reached and item.kind == "layer" and len(axes_of(item.op)) > 3]
     yield (
         f"Return the whole sequence: set return_sequences=True on {node.name}"
-        + (f", and apply {' and '.join(frames)} to each frame with TimeDistributed" if frames else ""),
-        [configure(node.name, return_sequences=True), *(WrapLayer(name, "TimeDistributed").value for name in frames)],
+        + (f", and apply {' and '.join(frames)} to each frame with TimeDistributed" if frames else "")
+        + (f", and units={each} on {head.name}" if head is not None and wide else ""),
+        [configure(node.name, return_sequences=True), *wide, *(WrapLayer(name, "TimeDistributed").value for name in frames)],
         "Per-step labels need per-step outputs.",
     )
 

@@ -52,7 +52,7 @@ def reduced_whole(evidence: Evidence, finding: Finding) -> Made:
                 axes = "-1" if len(shape) == 2 else str(tuple(range(1, len(shape))))
                 keep = ", keepdims=True" if len(shape) == rank else ""
                 yield (
-                    f"Reduce each sample on its own at {line.at}: axis={axes}{keep}",
+                    f"Keep the samples apart at {line.at}: axis={axes}{keep}",
                     [line.edit(call, f"{ast.unparse(call)[:-1]}, axis={axes}{keep})").value],
                     "Without an axis, all samples become one number.",
                 )

@@ -1,0 +1,51 @@
+"""Candidates for sequences of other lengths: one vector of a sequence, repeated for each step of another."""
+
+from __future__ import annotations
+
+from ...examine.evidence import Evidence
+from ...flow import Finding, Node
+from ...rules.facts.layers import UnlikeBranches
+from ...rules.facts.loss import GridApart
+from .edits import Made, append, configure, upstream
+from .ends import ends_of
+
+
+def repeated_summary(evidence: Evidence, finding: Finding) -> Made:
+    """The last output of a recurrent layer for each step of the branch that it is joined with."""
+    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" and edge.spec.shape]
+    shapes = [edge.spec.shape or () for edge in edges]
+    if (
+        not isinstance(finding.fact, UnlikeBranches)
+        or len(edges) != 2
+        or any(len(shape) != 3 for shape in shapes)
+        or shapes[0][1] == shapes[1][1]
+    ):
+        return
+    for edge, other in zip(edges, reversed(shapes), strict=True):
+        node = evidence.flow.node(edge.source)
+        if _all_steps(node) and other[1]:
+            yield from _repeated(node, other[1], "The branches have sequences of different lengths.")
+
+
+def decoded(evidence: Evidence, finding: Finding) -> Made:
+    """An encoder and a decoder, where recurrent layers in a row return a step for each input and the labels have other steps."""
+    fact = finding.fact
+    _, predictions = ends_of(evidence, finding)
+    if not isinstance(fact, GridApart) or predictions is None or len(fact.predictions) != 3 or fact.axis != 1 or not fact.labels[1]:
+        return
+    last = evidence.flow.node(predictions.source)
+    recurrent = [node for node in [last, *upstream(evidence, last)] if _all_steps(node)]
+    if len(recurrent) > 1:
+        yield from _repeated(recurrent[1], fact.labels[1], f"{recurrent[0].name} then has one step for each label.")
+
+
+def _all_steps(node: Node) -> bool:
+    return node.kind == "layer" and bool(node.config.get("return_sequences"))
+
+
+def _repeated(node: Node, steps: int, why: str) -> Made:
+    yield (
+        f"Repeat the last output of {node.name} {steps} times: return_sequences=False and RepeatVector({steps})",
+        [configure(node.name, return_sequences=False), append(node.name, "RepeatVector", n=steps)],
+        why,
+    )
