@@ -28,10 +28,7 @@ def violations(window: Window, where: str) -> list[str]:
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
 def test_axe_finds_nothing_in_the_panel(window: Window, lab: Lab, theme: str) -> None:
     page = window.page
-    page.goto(f"{lab.url}/lab/workspaces/axe{theme}?reset")
-    # The splash is detached before it stands, too: what tells is the application itself.
-    page.wait_for_function("() => window.jupyterapp?.restored.then(() => true)")
-    page.wait_for_selector("#jupyterlab-splash", state="detached")
+    window.goto(f"/lab/workspaces/axe{theme}?reset")
     page.add_script_tag(path=ROOT / "node_modules" / "axe-core" / "axe.min.js")
     page.evaluate("(name) => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})", f"JupyterLab {theme}")
     page.wait_for_selector(f'body[data-jp-theme-name="JupyterLab {theme}"]', state="attached")
@@ -40,7 +37,7 @@ def test_axe_finds_nothing_in_the_panel(window: Window, lab: Lab, theme: str) ->
     assert violations(window, "#tpushape-panel") == []
 
     name = lab.notebook(f"axe{theme}.ipynb", SETUP, f"{SMALL}\n{ROWS}", BROKEN)
-    page.evaluate("(path) => window.jupyterapp.commands.execute('docmanager:open', {path})", name)
+    window.front(name)
     expect(panel).to_contain_text("no Keras model")
     assert violations(window, "#tpushape-panel") == []
 

@@ -99,7 +99,7 @@ def applied(evidence: Evidence, finding: Finding) -> Made:
             if names and isinstance(item, ast.Expr) and isinstance(item.value, ast.Call) and called(item.value) == "stateless_apply":
                 kept = f"{names[0]}, {names[2]}"
                 yield (
-                    f"Assign what stateless_apply returns: {kept}",
+                    f"Store what stateless_apply returns: {kept}",
                     [line.edit(item, f"{kept} = {line.source.of(item)}").value],
                     "It changes nothing in place.",
                 )
@@ -130,7 +130,7 @@ def metrics_in_scope(evidence: Evidence, finding: Finding) -> Made:
         new[0] = f"with {MODULE}.StatelessScope(list(zip(self.metrics_variables, {names[3]}))) as scope:\n{pad}{new[0]}"
         new[-1] += after
         yield (
-            f"Update the metrics at line {inside[0].lineno} in a keras.StatelessScope with their state",
+            f"Wrap the metrics' update at line {inside[0].lineno} in a keras.StatelessScope with their state",
             [line.edit(item, text, "keras").value for item, text in zip(inside, new, strict=True)],
             "The scope holds the values of the metrics, and the step returns them.",
         )
@@ -157,7 +157,7 @@ def as_compute_loss(evidence: Evidence, finding: Finding) -> Made:
     for line, step in _steps(evidence, finding, StepWithoutState, 2):
         if text := _loss_of(line.source, step, bool(evidence.y)):
             yield (
-                "Override compute_loss with the loss of this step, instead of train_step",
+                "Write the loss of this step as compute_loss, instead of train_step",
                 [line.edit(step, text).value],
                 "Keras takes the gradient and updates the weights.",
             )
@@ -251,7 +251,7 @@ def metric_after_call(evidence: Evidence, finding: Finding) -> Made:
             rest, pad = _rewritten(source, call, [(source.start(item), source.start(then), "")]), source.indent(call)
             method = f"\n\n{pad}def compute_metrics(self, {_HANDED}=None):\n{pad}    {update}\n{pad}    return super().compute_metrics({_HANDED})"
             yield (
-                f"Update the metric in compute_metrics instead of call: {ast.unparse(item)}",
+                f"Move the metric's update from call to compute_metrics: {ast.unparse(item)}",
                 [line.edit(call, f"{rest}{method}").value],
                 "compute_metrics receives the state of the metrics.",
             )
