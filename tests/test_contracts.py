@@ -9,7 +9,7 @@ import pytest
 from programs import example
 
 import jupyter_tpushape as tpushape
-from jupyter_tpushape.rules.facts import calls, compiled, contracts, layers, mixing, reasons
+from jupyter_tpushape.rules.facts import calls, compiled, contracts, layers, mixing, reasons, states
 
 BOTH = ("keras", "tf_keras")
 
@@ -77,17 +77,17 @@ def data():
 CASES = [
     Case("states of both directions for a layer of one", _SEQUENCES, "_, *s = L.Bidirectional(L.LSTM(4, return_state=True))(e); y = L.LSTM(8, return_sequences=True)(d, initial_state=s)",
          "_, f, c, b, k = L.Bidirectional(L.LSTM(4, return_state=True))(e); y = L.LSTM(8, return_sequences=True)(d, initial_state=[L.Concatenate()([f, b]), L.Concatenate()([c, k])])",
-         contracts.States, {"keeps": (8, 8), "joined": True}, ("keras",)),
+         states.States, {"keeps": (8, 8), "joined": True}, ("keras",)),
     Case("states of one direction for both", _SEQUENCES, "_, *s = L.LSTM(4, return_state=True)(e); y = L.Bidirectional(L.LSTM(4, return_sequences=True))(d, initial_state=s)",
          "_, *s = L.LSTM(4, return_state=True)(e); y = L.Bidirectional(L.LSTM(4, return_sequences=True))(d, initial_state=s + s)",
-         contracts.States, {"keeps": (4, 4, 4, 4), "both": True}, ("keras",)),
+         states.States, {"keeps": (4, 4, 4, 4), "both": True}, ("keras",)),
     Case("narrow states", _SEQUENCES, "_, s = L.GRU(4, return_state=True)(e); y = L.GRU(8, return_sequences=True)(d, initial_state=s)",
-         "_, s = L.GRU(8, return_state=True)(e); y = L.GRU(8, return_sequences=True)(d, initial_state=s)", contracts.States, {"keeps": (8,)}),
+         "_, s = L.GRU(8, return_state=True)(e); y = L.GRU(8, return_sequences=True)(d, initial_state=s)", states.States, {"keeps": (8,)}),
     Case("what a layer returns", _SEQUENCES, "x, h = L.LSTM(4, return_state=True)(e); y = L.LSTM(4, return_sequences=True)(d, initial_state=[x, h])",
          "x, h, c = L.LSTM(4, return_state=True)(e); y = L.LSTM(4, return_sequences=True)(d, initial_state=[h, c])", contracts.Unpacked, {"wanted": 2}),
     Case("an undeclared batch", _ROWS, "def build():\n    m = keras.Sequential([keras.Input((6,)), L.Reshape((6, 1)), L.LSTM(4, stateful=True), L.Dense(1)]); m.compile('sgd', 'mse'); return m",
          "def build():\n    m = keras.Sequential([keras.Input((6,)), L.Reshape((6, 1)), L.LSTM(4), L.Dense(1)]); m.compile('sgd', 'mse'); return m",
-         contracts.StatefulRows, {"rows": None}),
+         states.StatefulRows, {"rows": None}),
     Case("another Input", _ROWS, "def build():\n    i = keras.Input((6,)); x = L.Dense(1)(i); m = keras.Model(keras.Input((6,)), x); m.compile('sgd', 'mse'); return m",
          "def build():\n    i = keras.Input((6,)); x = L.Dense(1)(i); m = keras.Model(i, x); m.compile('sgd', 'mse'); return m", contracts.Disconnected, {}),
     Case("a function of TensorFlow", _ROWS, "def build():\n    i = keras.Input((6,)); x = L.Dense(1)(i); x = tf.reduce_max(x, axis=-1, keepdims=True); m = keras.Model(i, x); m.compile('sgd', 'mse'); return m",

@@ -35,7 +35,6 @@ from .facts.contracts import (
     CallArguments,
     CallMisfit,
     CallRefused,
-    CellState,
     Disconnected,
     DtypeRefused,
     DtypesApart,
@@ -43,10 +42,6 @@ from .facts.contracts import (
     KeysUnpacked,
     NoRank,
     ShapesInBuild,
-    StatefulRows,
-    StateRows,
-    States,
-    StatesToo,
     SymbolicFunction,
     SymbolicQuestion,
     Unpacked,
@@ -55,6 +50,7 @@ from .facts.contracts import (
 )
 from .facts.held import AdaptedApart
 from .facts.loss import RowsOfValues
+from .facts.states import CellState, StatefulRows, StateRows, States, StatesToo
 from .registry import rule
 from .transforms import transformed
 from .words import givers

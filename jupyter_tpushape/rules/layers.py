@@ -31,7 +31,6 @@ from .calls import misdeclared
 from .contracts import CONTRACTS, Break
 from .encodings import behind_code
 from .entry import entry
-from .facts.contracts import States
 from .facts.data import Unfilled
 from .facts.layers import (
     ArraysApart,
@@ -47,6 +46,7 @@ from .facts.layers import (
 )
 from .facts.lines import LineRaised, NeverCalled, NoAttribute, NoGradient, TooDeep, UnknownArguments
 from .facts.reasons import NoAxis
+from .facts.states import States
 from .mesh import texts as texts_on_jax
 from .mesh import told as compiled_step_finding
 from .messages import meanings

@@ -6,7 +6,7 @@ from ..examine.evidence import Evidence
 from ..examine.heard import hear
 from ..examine.heard_jax import HeardBranches, HeardCarry, HeardFraction, HeardGradient, HeardIndex, HeardLeaves, HeardMapped, HeardPut
 from ..flow import Fact, Node, Who
-from .facts.contracts import CellState
+from .facts.states import CellState
 from .facts.transforms import BranchesApart, CarryApart, FractionalIndex, FractionalSize, GradientOf, MappedApart, PutApart, StatefulPair
 
 _WHOLE = ("int", "uint", "bool")

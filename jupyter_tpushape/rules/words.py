@@ -146,3 +146,8 @@ def called(program: str) -> str:
     name, _, rows = program.partition("-")
     step = {"forward": "forward pass", "train": "train step", "predict": "predict step"}.get(name, name)
     return step + {"last": " of the last batch", "open": " with an unknown batch size"}.get(rows, "")
+
+
+def shapes_listed(shapes: tuple[Shape | None, ...]) -> str:
+    """Shapes one after the other; ``"nothing"`` where there are none."""
+    return listed(tuple(map(show_shape, shapes))) or "nothing"

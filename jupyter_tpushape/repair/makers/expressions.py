@@ -10,10 +10,11 @@ from ...examine.evidence import Evidence
 from ...examine.heard import HeardDtype, hear
 from ...flow import Finding, Shape, Spec
 from ...rules.facts.calls import VectorLoss
-from ...rules.facts.contracts import CellState, SymbolicFunction
+from ...rules.facts.contracts import SymbolicFunction
 from ...rules.facts.layers import WrongMask
 from ...rules.facts.mesh import ForeignFunction, ValueAsked
 from ...rules.facts.mixing import BatchLost, EveryPair
+from ...rules.facts.states import CellState
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made

@@ -6,7 +6,7 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
-from ...rules.facts.contracts import States
+from ...rules.facts.states import States
 from ..edits.expression import MODULE
 from .edits import Made, configure
 from .line import lines_at

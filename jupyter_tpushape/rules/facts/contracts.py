@@ -5,127 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ...flow import Fact, Shape, Side, Sides, Who, show_shape
-from ..words import count, listed, named, pair
-
-
-def _shapes(shapes: tuple[Shape | None, ...]) -> str:
-    return listed(tuple(map(show_shape, shapes))) or "nothing"
-
-
-class States(Fact, frozen=True):
-    """A recurrent layer has states of the sizes ``keeps``, but its initial state has the shapes ``given``.
-
-    ``both``: it is bidirectional; ``encoders``: the layers that the states come from; ``joined``: one of them is bidirectional.
-    """
-
-    layer: Who
-    keeps: tuple[int, ...]
-    given: tuple[Shape | None, ...]
-    both: bool = False
-    encoders: tuple[str, ...] = ()
-    joined: bool = False
-
-    @property
-    def counted(self) -> bool:
-        """Whether the number of states is right."""
-        return len(self.keeps) == len(self.given)
-
-    def message(self) -> str:
-        wide = listed(tuple(dict.fromkeys(map(str, self.keeps))))
-        keeps = f"{count(len(self.keeps), 'state')} of size {wide}"
-        source = f" from {listed(self.encoders)}" if self.encoders else ""
-        return f"{named(self.layer)} has {keeps}, but its initial state{source} is {_shapes(self.given)}."
-
-    def why(self) -> str:
-        half = len(self.keeps) // 2 if self.both else len(self.keeps)
-        if self.both and not self.counted:
-            return (
-                f"Each direction has {'its own h and c' if half == 2 else 'one state'}, so the layer expects {len(self.keeps)} states: those of the "
-                f"forward layer, then those of the backward layer. It receives {count(len(self.given), 'state')}."
-            )
-        if self.joined and not self.both:
-            size = next((shape[-1] for shape in self.given if shape), None)
-            wide = f" ({size} + {size} = {2 * size} values)" if size else ""
-            return (
-                "The encoder is bidirectional and returns the states of both directions: forward h and c, then backward h and c. For a "
-                f"unidirectional layer, concatenate the two h and the two c{wide}, and set its units to that size."
-            )
-        if not self.counted:
-            has = {1: "a GRU or SimpleRNN has one", 2: "an LSTM has two, h and c"}.get(len(self.keeps), "this layer has one set per cell")
-            return (
-                f"The layer receives {count(len(self.given), 'state')}, but {has}. "
-                "A layer with return_state=True returns its output first; that is not a state."
-            )
-        if any(shape is not None and len(shape) != 2 for shape in self.given):
-            return "A state is (batch, units): one vector per sample, without a time axis."
-        return "A state has one value per unit, so encoder and decoder need the same number of units, or a Dense layer in between."
-
-    def sides(self) -> Sides:
-        alike = self.counted and len(self.keeps) > 1 and len(set(self.keeps)) == 1
-        wanted = f"(batch, {self.keeps[0]}) each" if alike else ", ".join(f"(batch, {n})" for n in self.keeps)
-        return Side(wanted), Side(", ".join(map(show_shape, self.given)))
-
-
-class StateRows(Fact, frozen=True):
-    """The initial state of ``layer`` is for ``given`` samples, but its input has ``rows``."""
-
-    layer: Who
-    rows: int
-    given: int
-
-    def message(self) -> str:
-        return f"The initial state of {named(self.layer)} is for {count(self.given, 'sample')}, but its input has {self.rows}."
-
-    def why(self) -> str:
-        return f"The state has a hard-coded batch size of {self.given}. Take the number of rows from the input instead."
-
-    def sides(self) -> Sides:
-        return Side(count(self.rows, "sample")), Side(count(self.given, "sample"))
-
-
-class StatefulRows(Fact, frozen=True):
-    """A stateful layer keeps its state for ``rows`` samples (``None``: none declared), but receives batches of ``given``."""
-
-    layer: Who
-    rows: int | None
-    given: int | None
-
-    def message(self) -> str:
-        if self.rows is None:
-            return f"{named(self.layer)} is stateful, but the batch size is not declared."
-        return f"{named(self.layer)} keeps the state of {count(self.rows, 'sample')}, but a batch has {self.given}."
-
-    def why(self) -> str:
-        if self.rows is None:
-            return "It keeps one state per sample from batch to batch. Declare the batch size, keras.Input(batch_shape=(rows, ...)), and feed batches of that size."
-        return (
-            f"A stateful layer keeps each sample's state for the next batch, so every batch must have {count(self.rows, 'sample')}. "
-            f"Set batch_size={self.rows} in fit, and use a number of samples that is a multiple of it."
-        )
-
-    def sides(self) -> Sides:
-        return Side("a declared batch size" if self.rows is None else f"{self.rows} samples"), Side(
-            "any" if self.given is None else f"{self.given} samples"
-        )
-
-
-class CellState(Fact, frozen=True):
-    """The cell of a recurrent layer returns a state whose shape differs from the one that it received."""
-
-    layer: Who
-    before: Shape
-    after: Shape
-
-    def message(self) -> str:
-        return f"The cell of {named(self.layer)} receives a state of shape {show_shape(self.before)}, but returns one of shape {show_shape(self.after)}."
-
-    def why(self) -> str:
-        more = len(self.after) - len(self.before)
-        lists = " A cell receives its states as a list: the first one is states[0]." if more == 1 else ""
-        return f"Each step passes its state to the next. A cell must return (output, states) with the states' shapes unchanged.{lists}"
-
-    def sides(self) -> Sides:
-        return pair(self.before, self.after, names=False)
+from ..words import count, listed, named, pair, shapes_listed
 
 
 class WeightApart(Fact, frozen=True):
@@ -322,7 +202,7 @@ class Unpacked(Fact, frozen=True):
     outputs: tuple[Shape | None, ...]
 
     def message(self) -> str:
-        return f"{named(self.layer)} returns {count(len(self.outputs), 'tensor')}, {_shapes(self.outputs)}, but the line unpacks {self.wanted}."
+        return f"{named(self.layer)} returns {count(len(self.outputs), 'tensor')}, {shapes_listed(self.outputs)}, but the line unpacks {self.wanted}."
 
     def why(self) -> str:
         if self.layer.op == "Bidirectional":
@@ -345,20 +225,6 @@ class CallArguments(Fact, frozen=True):
 
     def why(self) -> str:
         return f"fit passes all of x as the first argument. Unpack it in call(self, inputs): a, {self.missing} = inputs."
-
-
-class StatesToo(Fact, frozen=True):
-    """``layer`` expects one tensor, but ``giver`` returns its output and its states, ``given`` tensors in total."""
-
-    layer: Who
-    giver: Who
-    given: int
-
-    def message(self) -> str:
-        return f"{named(self.layer)} expects one tensor, but {self.giver.name} returns {self.given}: its output and {count(self.given - 1, 'state')}."
-
-    def why(self) -> str:
-        return "With return_state=True a recurrent layer returns a list. Unpack it, output, *states = layer(x), or remove return_state."
 
 
 class NoRank(Fact, frozen=True):
