@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..flow import KeyPath
+from ..flow.paths import flatten
 from ..trace.framework import Framework
 
 
@@ -20,19 +21,35 @@ class Told:
 
 @dataclass(frozen=True)
 class Compiled:
-    """The given loss and metrics, and the names of the outputs; ``()`` if they have none."""
+    """The given loss and metrics, and the names of the outputs; ``()`` if they have none.
+
+    ``enclosed``: a function among them and the name of a symbolic tensor that it closes over.
+    """
 
     loss: Told
     metrics: Told
     outputs: tuple[str, ...]
+    enclosed: tuple[str, str] = ("", "")
 
 
 def compiled(adapter: Framework, model: Any, outputs: list[KeyPath]) -> Compiled | None:
     """How ``model`` was compiled; ``None`` if unknown."""
     with contextlib.suppress(Exception):
         arguments = adapter.compile_arguments(model)
-        return Compiled(_told(arguments.get("loss")), _told(arguments.get("metrics")), _names(adapter, model, outputs))
+        given = arguments.get("loss"), arguments.get("metrics")
+        return Compiled(_told(given[0]), _told(given[1]), _names(adapter, model, outputs), _enclosed(adapter, given))
     return None
+
+
+def _enclosed(adapter: Framework, given: Any) -> tuple[str, str]:
+    for _, one in flatten(given):
+        function = getattr(one, "fn", one)
+        code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None)
+        for name, cell in zip(code.co_freevars, cells, strict=True) if code is not None and cells else ():
+            with contextlib.suppress(ValueError):  # a cell that was never filled
+                if adapter.is_symbolic(cell.cell_contents):
+                    return str(function.__name__), str(name)
+    return "", ""
 
 
 def _names(adapter: Framework, model: Any, outputs: list[KeyPath]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from ..examine.compiled import Compiled
 from ..examine.evidence import Evidence
 from ..examine.heard import hear
 from ..examine.heard_contracts import HeardAssigned, HeardPositions
@@ -29,6 +30,7 @@ from .compared import (
 from .compiled import METRIC_LABELS, OUTPUTS, metric_reads, outputs_apart
 from .contracts import dtypes_in_loss
 from .facts.compiled import ColourMasks, TextLabels
+from .facts.contracts import Enclosed
 from .facts.data import LabelsAsWeights
 from .facts.entry import BatchElsewhere
 from .facts.held import ScalarSum
@@ -182,6 +184,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     if labels is not None and labels.spec.dtype == "string":
         path = evidence.carried(labels)
         return TEXT.id, TextLabels(show(path) if path is not None else "", loss.name), ()
+    known: Compiled | None = evidence.facts.get("compile")
+    if known is not None and all(known.enclosed):
+        return "symbolic-tensor", Enclosed(*known.enclosed), ()
     vector = vector_added(evidence, node)
     if vector is not None:
         return VECTOR.id, *vector

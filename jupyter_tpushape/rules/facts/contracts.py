@@ -194,6 +194,22 @@ class SymbolicQuestion(Fact, frozen=True):
         return "The batch axis of an Input has no fixed size, and neither has an axis that is declared as None. Declare its size, use -1 in a reshape, or ops.shape(x) inside a layer's call."
 
 
+class Enclosed(Fact, frozen=True):
+    """A loss or a metric uses the symbolic tensor ``name`` of the model, which it is not called with."""
+
+    loss: str
+    name: str
+
+    def message(self) -> str:
+        return f"{self.loss} uses {self.name}, a symbolic tensor of the model, which has no values while the model trains."
+
+    def why(self) -> str:
+        return f"A loss is called with labels and predictions only. Pass {self.name} in the labels or as sample weights, or compute the loss in a layer, with add_loss."
+
+    def sides(self) -> Sides:
+        return Side("labels and predictions"), Side(self.name)
+
+
 class Unpacked(Fact, frozen=True):
     """A line unpacks ``wanted`` values, but ``layer`` returns ``outputs``: shapes."""
 
