@@ -228,4 +228,20 @@ model = keras.Model(i, L.Dense(6 * 3, activation='softmax')(h))
 """, f"{rows(8, 6, 2)}, np.arange(48).reshape(8, 6) % 3", "'sparse_categorical_crossentropy'"), (
         ("    h = L.LSTM(5)(i)", "    h = L.LSTM(5, return_sequences=True)(i)"),
         ("    model = keras.Model(i, L.Dense(6 * 3, activation='softmax')(h))", "    model = keras.Model(i, L.Dense(3, activation='softmax')(h))")))),
+    "columns of a map as steps": ("reshape-size", Own(model_of("""
+i = keras.Input((4, 6, 3))
+x = L.Reshape((6, 8))(i)
+model = keras.Model(i, L.Dense(2)(L.LSTM(5, return_sequences=True)(x)))
+""", f"{rows(8, 4, 6, 3)}, {rows(8, 6, 2)}"), (("    x = L.Reshape((6, 8))(i)", "    x = L.Reshape((6, 12))(L.Permute((2, 1, 3))(i))"),))),
+    "a window and an odd size": ("output-size", Own(model_of("""
+i = keras.Input((10, 10, 1))
+x = L.MaxPooling2D(2, padding='same')(L.MaxPooling2D(2, padding='same')(i))
+x = L.UpSampling2D(2)(x)
+x = L.Conv2D(4, 3)(x)
+x = L.UpSampling2D(2)(x)
+x = L.Conv2D(1, 1, activation='sigmoid')(x)
+model = keras.Model(i, x)
+""", f"{rows(8, 10, 10, 1)}, {rows(8, 10, 10, 1)}", "'binary_crossentropy'"), (
+        ("    x = L.Conv2D(4, 3)(x)", '    x = L.Conv2D(4, 3, padding="same")(x)'),
+        ("    x = L.Conv2D(1, 1, activation='sigmoid')(x)", "    x = L.Cropping2D(((1, 1), (1, 1)))(L.Conv2D(1, 1, activation='sigmoid')(x))")))),
 }  # fmt: skip

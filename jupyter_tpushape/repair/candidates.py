@@ -314,6 +314,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         merging.at_cause,
         merging.crop_output,
         merging.pad_and_crop,
+        windows.padded_and_cropped,
         heads.grid_sizes,
     ),
     "loss-raises": (

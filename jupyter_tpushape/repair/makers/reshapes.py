@@ -6,7 +6,7 @@ import math
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardDivisor, hear
-from ...flow import Edit, Finding, Shape, elements
+from ...flow import Edit, Finding, Node, Shape, elements
 from ...rules.facts.layers import OperationRaised, WrongCount, WrongRank
 from ...rules.facts.reasons import Uneven
 from ...rules.words import axes_of
@@ -96,6 +96,7 @@ def reshape_target(evidence: Evidence, finding: Finding) -> Made:
     if not target or size is None:
         return
     wanted = [int(n) for n in target]
+    yield from _first_again(node, shape, wanted, size)
     kept = [i for i, n in enumerate(wanted) if shape is not None and i + 1 < len(shape) and n == shape[i + 1] and n > 1]
     for folded in foldings([int(n or 0) for n in shape[1:]], len(wanted)) if shape and not kept else ():
         yield (
@@ -119,6 +120,21 @@ def reshape_target(evidence: Evidence, finding: Finding) -> Made:
             [configure(giver.name, units=math.prod(wanted))],
             "Adds weights.",
         )
+
+
+def _first_again(node: Node, shape: Shape | None, wanted: list[int], size: int) -> Made:
+    """An inner axis as the first one, in front of all others in one: a reshape alone would mix it with them."""
+    row = [int(n or 0) for n in (shape or ())[1:]]
+    if len(wanted) != 2 or len(row) < 3 or row.count(wanted[0]) != 1 or row[0] == wanted[0]:
+        return
+    place = row.index(wanted[0])
+    order = [place + 1, *(i + 1 for i in range(len(row)) if i != place)]
+    made = (wanted[0], size // wanted[0])
+    yield (
+        f"Move axis {place + 1} to the front with Permute({tuple(order)}), and reshape to {made}",
+        [insert(node.name, "Permute", dims=order), configure(node.name, target_shape=list(made))],
+        f"Each of the {made[0]} steps then has the {made[1]} values of its own.",
+    )
 
 
 def foldings(row: list[int], rank: int) -> list[tuple[int, ...]]:

@@ -84,7 +84,9 @@ def size_of_table(evidence: Evidence, finding: Finding) -> Made:
     if not isinstance(fact, WeightApart) or fact.owner is None or fact.owner.op != "Embedding" or len(fact.given) != 2:
         return
     for argument, have, wanted in zip(("input_dim", "output_dim"), fact.wanted, fact.given, strict=True):
-        if have != wanted:
+        # An id without a row is no better than an array that does not fit.
+        ids = [one.maximum or 0 for one in (getattr(evidence.sample, "stats", None) or {}).values() if one is not None and one.whole]
+        if have != wanted and not (argument == "input_dim" and any((wanted or 0) <= highest < (have or 0) for highest in ids)):
             yield (
                 f"Set {argument}={wanted} on {fact.owner.name}, as the array has",
                 [configure(fact.owner.name, **{argument: wanted})],

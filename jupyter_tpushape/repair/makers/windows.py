@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, show_shape
+from ...graph import padded, unpadded
 from ...rules.facts.layers import WindowTooLarge
-from .edits import Made, configure, failing, insert
+from ...rules.facts.loss import GridApart
+from ...rules.words import listed
+from .edits import Made, append, configure, failing, insert
+from .ends import ends_of
 
 
 def swapped_axes(evidence: Evidence, finding: Finding) -> Made:
@@ -49,3 +53,31 @@ def keep_size(evidence: Evidence, finding: Finding) -> Made:
             [configure(node.name, pool_size=[1] * rank, strides=[1] * rank)],
             "There is only one position left to pool.",
         )
+
+
+def padded_and_cropped(evidence: Evidence, finding: Finding) -> Made:
+    """padding="same" in every window without it, and the output cut to the labels, where strides rounded it up as well."""
+    _, predictions = ends_of(evidence, finding)
+    fact = finding.fact
+    if not isinstance(fact, GridApart) or predictions is None or len(fact.labels) != len(fact.predictions):
+        return
+    last = evidence.flow.node(predictions.source)
+    sizes, wanted = evidence.origins.of(predictions)[1:-1], [n or 0 for n in fact.labels[1:-1]]
+    names = list(dict.fromkeys(step.who for size in sizes for step in unpadded(size)))
+    kept = [padded(size) or 0 for size in sizes]
+    if (
+        not names
+        or last.kind != "layer"
+        or len(kept) != len(wanted)
+        or any(not b <= a <= 1.5 * b for a, b in zip(kept, wanted, strict=True))
+    ):
+        return
+    crop = [[(a - b) // 2, (a - b) - (a - b) // 2] for a, b in zip(kept, wanted, strict=True)]
+    rank = len(crop)
+    cut = [append(last.name, f"Cropping{rank}D", cropping=crop if rank > 1 else crop[0])] if kept != wanted else []
+    yield (
+        f"Keep the spatial size in {listed(tuple(names))}: padding='same'"
+        + (f", and add Cropping{rank}D after {last.name}" if cut else ""),
+        [*(configure(name, padding="same") for name in names), *cut],
+        "Windows without padding and odd sizes that are halved change the size of the output.",
+    )
