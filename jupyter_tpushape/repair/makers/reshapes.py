@@ -133,7 +133,7 @@ def _first_again(node: Node, shape: Shape | None, wanted: list[int], size: int) 
     yield (
         f"Move axis {place + 1} to the front with Permute({tuple(order)}), and reshape to {made}",
         [insert(node.name, "Permute", dims=order), configure(node.name, target_shape=list(made))],
-        f"Each of the {made[0]} steps then has the {made[1]} values of its own.",
+        f"Each of the {made[0]} steps then keeps its {made[1]} values together.",
     )
 
 
