@@ -178,7 +178,7 @@ def masks():
         with tf.GradientTape() as tape:
             loss = tf.reduce_mean(tf.square(self(x) - self(tf.random.normal((4, 5)))))"""), (
         ("            loss = tf.reduce_mean(tf.square(self(x) - self(tf.random.normal((4, 5)))))",
-         "            loss = tf.reduce_mean(tf.square(self(x) - self(tf.random.normal((4, 3)))))"),))),
+         "            loss = tf.reduce_mean(tf.square(self(x) - self(tf.random.normal((tf.shape(data)[0], 3)))))"),))),
     "time before samples": ("swapped-axes", Own(model_of("""
 model = keras.Sequential([keras.Input((None, 4)), L.GRU(3), L.Dense(1)])
 """, f"tf.data.Dataset.from_tensors(({rows(6, 8, 4)}, {rows(8, 1)}))"), (

@@ -244,4 +244,30 @@ model = keras.Model(i, x)
 """, f"{rows(8, 10, 10, 1)}, {rows(8, 10, 10, 1)}", "'binary_crossentropy'"), (
         ("    x = L.Conv2D(4, 3)(x)", '    x = L.Conv2D(4, 3, padding="same")(x)'),
         ("    x = L.Conv2D(1, 1, activation='sigmoid')(x)", "    x = L.Cropping2D(((1, 1), (1, 1)))(L.Conv2D(1, 1, activation='sigmoid')(x))")))),
+    "a vector as long as a map": ("merge-shapes", Own(model_of("""
+i, j = keras.Input((3, 4, 2)), keras.Input((5,))
+v = L.Dense(12)(j)
+x = L.Concatenate()([i, v])
+model = keras.Model([i, j], L.Dense(1)(L.Flatten()(x)))
+""", f"[{rows(8, 3, 4, 2)}, {rows(8, 5)}], {rows(8, 1)}"), (("    x = L.Concatenate()([i, v])", "    x = L.Concatenate()([i, L.Reshape((3, 4, 1))(v)])"),))),
+    "a product of the right size by chance": ("op-shapes", Own("""
+class Rank(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = L.Embedding(9, 8), L.Embedding(9, 6)
+        self.head = L.Dense(1)
+
+    def call(self, inputs):
+        return self.head(self.one(inputs[:, 0]) * self.two(inputs[:, 1]))
+
+
+def build():
+    model = Rank()
+    model.compile("adam", "mse")
+    return model
+
+
+def data():
+    return np.arange(16).reshape(8, 2) % 9, np.ones((8, 1), "float32")
+""", (("        self.one, self.two = L.Embedding(9, 8), L.Embedding(9, 6)", "        self.one, self.two = L.Embedding(9, 8), L.Embedding(9, 8)"),))),
 }  # fmt: skip

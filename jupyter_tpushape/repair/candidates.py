@@ -197,6 +197,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         joined.dot_axes,
         joined.exchange_query,
         joined.exchange_skips,
+        joined.as_map,
         embedded.one_width,
         merging.ended_sequence,
         sequences.repeated_summary,

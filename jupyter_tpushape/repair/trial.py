@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -31,6 +32,7 @@ class Trial:
 
     ``texts``: the text that ran, by file or cell; empty without source. ``left``: the serious findings that are left.
     ``failed``: why the program could not be examined, or ``""``; ``by_hand``: only because it cannot be tried here.
+    ``fresh``: the lines that the edits wrote.
     """
 
     seen: Examined | None
@@ -45,6 +47,7 @@ class Trial:
     aliases: tuple[str, ...] = ()
     root: Examined | None = None
     whole: Trial | None = None
+    fresh: frozenset[str] = frozenset()
 
     @property
     def holds(self) -> bool:
@@ -99,8 +102,20 @@ def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
         texts=texts,
         remarks=(*start.remarks, *text.remarks),
         aliases=tuple(rerun.aliases.values()),
+        fresh=start.fresh
+        | _lines(source.text for source in text.sources.values()) - _lines(source.original for source in text.sources.values()),
     )
     return _looked_at(made, rerun.program)
+
+
+def _lines(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(line.strip() for text in texts for line in text.splitlines())
+
+
+def _is_left(made: Trial, finding: Finding) -> bool:
+    """Whether a finding speaks against a fix: a line that works only for this number of rows is none that a fix may write."""
+    line = finding.location.text.strip() if finding.location is not None else ""
+    return finding.serious or finding.rule in _LEARNS_NOTHING or (finding.rule == "fixed-batch" and line in made.fresh)
 
 
 def _looked_at(made: Trial, program: Any) -> Trial:
@@ -120,7 +135,7 @@ def _looked_at(made: Trial, program: Any) -> Trial:
     except Exception as error:
         made.failed = f"{type(error).__name__}: {_last(error)}"
         return made
-    made.left = [finding for finding in run_rules(again.evidence) if finding.serious or finding.rule in _LEARNS_NOTHING]
+    made.left = [finding for finding in run_rules(again.evidence) if _is_left(made, finding)]
     if again.error is not None and not made.left:
         made.failed = _last(again.error) or type(again.error).__name__
         return made

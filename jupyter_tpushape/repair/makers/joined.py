@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Finding
+from ...flow import Finding, elements
 from ...rules.facts.branches import DotAxes
 from ...rules.facts.contracts import Disconnected
 from ...rules.facts.layers import UnlikeBranches
 from ..text.source import nodes
-from .edits import Made, configure
+from .edits import Made, at, configure
 from .line import called, lines_at, lines_of, short
 
 
@@ -112,3 +112,20 @@ def _made_before(scope: ast.AST, name: str, line: int) -> bool:
     """Whether a name gets its only value above a line."""
     stored = [item.lineno for item in nodes(scope, ast.Name) if item.id == name and isinstance(item.ctx, ast.Store)]
     return len(stored) == 1 and stored[0] < line
+
+
+def as_map(evidence: Evidence, finding: Finding) -> Made:
+    """A vector that has a value for each position of the map that it is joined with, in the form of that map."""
+    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" and edge.spec.shape]
+    if evidence.failed is None or len(edges) != 2:
+        return
+    for index, (mine, other) in enumerate((edges, edges[::-1])):
+        row, grid = (mine.spec.shape or ())[1:], (other.spec.shape or ())[1:]
+        size, places = elements(row), elements(grid[:-1])
+        if len(grid) == 3 > len(row) and size and places and places > 1 and size % places == 0 and {*row[:-1]} <= {1}:
+            shape = [n or 0 for n in (*grid[:-1], size // places)]
+            yield (
+                f"Reshape {evidence.flow.node(mine.source).name} to {tuple(shape)}, a map like the other branch",
+                [at(evidence.failed, index, "Reshape", target_shape=shape)],
+                f"It has {size} values for {places} positions.",
+            )
