@@ -234,12 +234,16 @@ def label_numbers(evidence: Evidence, finding: Finding) -> Made:
     )
 
 
+def are_whole(evidence: Evidence) -> bool:
+    """Whether the labels are whole numbers: those that are pictures themselves may be what a small input is to become."""
+    stats = (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.y[0][0]) if len(evidence.y) == 1 else None
+    return stats is not None and stats.whole
+
+
 def resized_too(evidence: Evidence, finding: Finding) -> Made:
     """Labels of the size to which the pipeline brings the inputs."""
     fact = finding.fact
-    stats = (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.y[0][0]) if len(evidence.y) == 1 else None
-    # Labels that are pictures themselves may be what a small input is to become.
-    if isinstance(fact, GridApart) and fact.resized and len(fact.labels) == 4 and stats is not None and stats.whole:
+    if isinstance(fact, GridApart) and fact.resized and len(fact.labels) == 4 and are_whole(evidence):
         size = list(fact.predictions[1:3])
         yield (
             f"Resize the labels to {show_shape(tuple(size))} as well, by the nearest pixel",

@@ -13,6 +13,7 @@ from ...rules.facts.loss import GridApart
 from ..text.source import nodes
 from .edits import Made
 from .entry import misfits
+from .labels import are_whole
 from .line import Line, called, lines_at, span_of
 
 
@@ -33,8 +34,7 @@ def resized_as_declared(evidence: Evidence, finding: Finding) -> Made:
 def masks_resized_alike(evidence: Evidence, finding: Finding) -> Made:
     """The size of the predictions in the resize of masks, whose values are classes."""
     fact = finding.fact
-    stats = (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.y[0][0]) if len(evidence.y) == 1 else None
-    if isinstance(fact, GridApart) and len(fact.labels) == len(fact.predictions) == 4 and stats is not None and stats.whole:
+    if isinstance(fact, GridApart) and len(fact.labels) == len(fact.predictions) == 4 and are_whole(evidence):
         yield from _resized(evidence, fact.labels, fact.predictions, "The masks then have the size of the predictions.")
 
 
