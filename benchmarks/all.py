@@ -22,6 +22,7 @@ PARTS: dict[str, list[str]] = {
     "repair": ["repair.py"],
     "lab": ["lab.py"],
     "compilers": ["compilers.py"],
+    "verdicts": ["verdicts.py"],
     "reported": ["reported.py"],
     "layout": ["view/layout.py"],
     "paint": ["view/paint.py", "--real"],
