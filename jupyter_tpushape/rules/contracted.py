@@ -20,11 +20,11 @@ def samples_contracted(evidence: Evidence) -> Iterator[Finding]:
         return
     told: set[str] = set()
     for node in evidence.flow.nodes:
-        made = next(iter(evidence.flow.out_of(node.id)), None)
         place = str(node.called)
-        if node.kind != "op" or made is None or place in told or of_a_loss(evidence, node):
+        if node.kind != "op" or place in told or of_a_loss(evidence, node):
             continue
-        if not (_sums(evidence, node, made) or _multiplies(evidence, node, made)):
+        made = next(iter(evidence.flow.out_of(node.id)), None)
+        if made is None or not (_sums(evidence, node, made) or _multiplies(evidence, node, made)):
             continue
         reader = node if carried(evidence, made) else _met(evidence, node)
         if reader is not None:

@@ -130,8 +130,8 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
 def gathered_across(evidence: Evidence) -> Iterator[Finding]:
     """Lookups along an inner axis with one index per sample, which return the values at the indices of all samples for each."""
     for node in evidence.flow.nodes:
-        edges = evidence.flow.into(node.id)
-        if not node.op.startswith("Gather") or len(edges) < 2 or any((carried(evidence, edge) or {}).get(0) != 1 for edge in edges[:2]):
+        edges = evidence.flow.into(node.id) if node.op.startswith("Gather") else []
+        if len(edges) < 2 or any((carried(evidence, edge) or {}).get(0) != 1 for edge in edges[:2]):
             continue
         made = next(iter(evidence.flow.out_of(node.id)), None)
         if made is not None and len(carried(evidence, made) or {}) == 2:
@@ -162,8 +162,8 @@ def paired_before(evidence: Evidence, node: Node) -> tuple[Node, EveryPair] | No
 def samples_summed(evidence: Evidence) -> Iterator[Finding]:
     """Differences of one value per sample and the sum over all samples."""
     for node in evidence.flow.nodes:
-        edges = evidence.flow.into(node.id)
-        if node.op not in ("Sub", "SquaredDifference") or len(edges) != 2:
+        edges = evidence.flow.into(node.id) if node.op in ("Sub", "SquaredDifference") else []
+        if len(edges) != 2:
             continue
         for one, each in (edges, edges[::-1]):
             total = evidence.flow.node(one.source)
