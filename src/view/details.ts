@@ -171,9 +171,9 @@ function places(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions):
 }
 
 function tensors(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions): void {
-  for (const [title, list, other] of [
-    [trans.__("Inputs"), doc.into[i]!, "source"],
-    [trans.__("Outputs"), doc.outOf[i]!, "target"],
+  for (const [title, list, far, head] of [
+    [trans.__("Inputs"), doc.into[i]!, doc.sourceOf, trans.__("from")],
+    [trans.__("Outputs"), doc.outOf[i]!, doc.targetOf, trans.__("to")],
   ] as const) {
     if (!list.length) {
       continue;
@@ -181,7 +181,7 @@ function tensors(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions)
     const rows = list.slice(0, 60).map((e) => {
       const edge = doc.edges[e]!;
       const spec = doc.spec(edge);
-      const far = doc.byId.get(edge[other])!;
+      const i = far[e]!;
       const sign = doc.edgeSeverity[e]
         ? ` ${SEVERITY_SIGN[doc.edgeSeverity[e]]}`
         : edge.status === "not-reached"
@@ -192,14 +192,14 @@ function tensors(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions)
       if (axes) {
         words.append(h("br"), h("span", { class: "muted" }, axes));
       }
-      return [button(doc.node(far).name, { class: "link mono" }, () => act.goTo(far)), words, edge.label ?? ""];
+      return [button(doc.node(i).name, { class: "link mono" }, () => act.goTo(i)), words, edge.label ?? ""];
     });
     const named = rows.some(([, , as]) => as);
     section(
       pane,
       title,
       table(
-        [other === "source" ? trans.__("from") : trans.__("to"), trans.__("tensor"), ...(named ? [trans.__("as")] : [])],
+        [head, trans.__("tensor"), ...(named ? [trans.__("as")] : [])],
         rows.map((row) => (named ? row : row.slice(0, 2))),
       ),
     );

@@ -64,7 +64,9 @@ export class FlowDoc {
   readonly nodes: readonly WireNode[];
   readonly edges: readonly WireEdge[];
   readonly byId = new Map<string, number>();
-  readonly edgeById = new Map<string, number>();
+  /** The node that each edge comes from, and the one that it goes to. */
+  readonly sourceOf: readonly number[];
+  readonly targetOf: readonly number[];
   /** Edges into and out of each node, by index. */
   readonly into: number[][];
   readonly outOf: number[][];
@@ -84,18 +86,18 @@ export class FlowDoc {
   /** What the picture is coloured by, where that is not the family. */
   heat: Heat | null = null;
 
+  private edgeIndex: Map<string, number> | undefined;
+  private times: Map<number, number> | undefined;
+
   constructor(readonly report: WireReport) {
     const flow = report.flow;
     this.nodes = flow.nodes;
     flow.nodes.forEach((node, i) => this.byId.set(node.id, i));
     this.edges = flow.edges.filter((edge) => this.byId.has(edge.source) && this.byId.has(edge.target));
-    this.into = flow.nodes.map(() => []);
-    this.outOf = flow.nodes.map(() => []);
-    this.edges.forEach((edge, i) => {
-      this.edgeById.set(edge.id, i);
-      this.outOf[this.byId.get(edge.source)!]!.push(i);
-      this.into[this.byId.get(edge.target)!]!.push(i);
-    });
+    this.sourceOf = this.edges.map((edge) => this.byId.get(edge.source)!);
+    this.targetOf = this.edges.map((edge) => this.byId.get(edge.target)!);
+    this.into = listed(this.targetOf, this.nodes.length);
+    this.outOf = listed(this.sourceOf, this.nodes.length);
     this.nodeSeverity = new Array<Severity | undefined>(this.nodes.length);
     this.edgeSeverity = new Array<Severity | undefined>(this.edges.length);
     const first = new Map<string, number>();
@@ -104,8 +106,9 @@ export class FlowDoc {
       first.set(words, first.get(words) ?? i);
       return first.get(words)!;
     });
-    this.marks = this.nodes.map((node) => report.difference?.nodes?.[node.id]);
-    this.edgeMarks = this.edges.map((edge) => report.difference?.edges?.[edge.id]);
+    const { difference } = report;
+    this.marks = difference ? this.nodes.map((node) => difference.nodes?.[node.id]) : [];
+    this.edgeMarks = difference ? this.edges.map((edge) => difference.edges?.[edge.id]) : [];
     report.findings.forEach((finding, f) => this.attach(finding, f));
     for (const verdict of report.verdicts ?? []) {
       for (const layer of verdict.layers ?? []) {
@@ -142,6 +145,22 @@ export class FlowDoc {
     return this.report.findings;
   }
 
+  get edgeById(): ReadonlyMap<string, number> {
+    return (this.edgeIndex ??= new Map(this.edges.map((edge, i) => [edge.id, i])));
+  }
+
+  /** Whether no other node can be like this one: what is alike has the same rough number, and few others have it. */
+  lonely(i: number): boolean {
+    const rough = ({ op, params }: WireNode): number => (params ?? 0) * 64 + op.length;
+    if (!this.times) {
+      this.times = new Map<number, number>();
+      for (const node of this.nodes) {
+        this.times.set(rough(node), (this.times.get(rough(node)) ?? 0) + 1);
+      }
+    }
+    return this.times.get(rough(this.nodes[i]!)) === 1;
+  }
+
   node(i: number): WireNode {
     return this.nodes[i]!;
   }
@@ -161,7 +180,7 @@ export class FlowDoc {
 
   weights(i: number): Weight[] {
     const table = this.report.flow.weights ?? [];
-    return (this.nodes[i]!.weights ?? []).flatMap((w) => (table[w] ? [table[w]] : []));
+    return this.nodes[i]!.weights?.flatMap((w) => table[w] ?? []) ?? [];
   }
 
   /** The line that made a node; the line that called it. */
@@ -241,12 +260,37 @@ export class FlowDoc {
     for (const id of finding.edges ?? []) {
       const e = this.edgeById.get(id);
       if (e !== undefined) {
-        return this.byId.get(this.edges[e]!.target);
+        return this.targetOf[e];
       }
     }
     const named = (finding.nodes ?? []).flatMap((id) => this.byId.get(id) ?? []);
     return named.find((i) => this.status(i) === "failed") ?? named[0];
   }
+}
+
+const NOTHING: number[] = [];
+
+/** Adds to one of many lists: a list of one number, as most are, takes little room. */
+export function put(lists: number[][], at: number, value: number): void {
+  if (lists[at]!.length) {
+    lists[at]!.push(value);
+  } else {
+    lists[at] = [value];
+  }
+}
+
+/** As many lists without anything in them. */
+export function lists(length: number): number[][] {
+  return new Array<number[]>(length).fill(NOTHING);
+}
+
+/** For each number up to a limit the places where it stands. */
+function listed(numbers: readonly number[], limit: number): number[][] {
+  const found = lists(limit);
+  numbers.forEach((n, i) => {
+    put(found, n, i);
+  });
+  return found;
 }
 
 export function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {

@@ -1,6 +1,6 @@
 /** Families of layers: a colour, a letter that says the same without colour, a word, and the legend of those that are there. */
 
-import type { FlowDoc } from "./doc";
+import { push, type FlowDoc } from "./doc";
 import { h } from "./dom";
 import type { Item } from "./groups";
 import type { Family } from "./wire";
@@ -71,7 +71,7 @@ export function familyList(doc: FlowDoc, show: (nodes: readonly number[]) => voi
   doc.nodes.forEach((node, i) => {
     const family = lookOf(doc.family(i));
     if (family && !parents.has(node.id)) {
-      nodes.set(family, [...(nodes.get(family) ?? []), i]);
+      push(nodes, family, i);
     }
   });
   const buttons: HTMLButtonElement[] = [];

@@ -2,7 +2,7 @@
 
 import { changeText } from "./differences";
 import type { FlowDoc } from "./doc";
-import { item, LONG, type Item } from "./groups";
+import { item, LONG, wired, type Item, type Pair } from "./groups";
 import { about, titleOf } from "./titles";
 
 /** The longest block that is looked for, in nodes. */
@@ -14,27 +14,42 @@ const REACH = 12;
 /** From how many readers on a source belongs to no block. */
 const SHARED = 6;
 
+/** A list of units and what each of them reads. */
+interface Wiring {
+  of: readonly Item[];
+  before: readonly (readonly number[])[];
+  far(i: number): boolean;
+}
+
+export function distinct(list: readonly number[]): readonly number[] {
+  return list.length > 1 ? [...new Set(list)] : list;
+}
+
+/** By how many units each unit is read. */
+export function timesRead(before: readonly (readonly number[])[]): Int32Array {
+  const times = new Int32Array(before.length);
+  before.forEach((sources) => {
+    distinct(sources).forEach((i) => times[i]!++);
+  });
+  return times;
+}
+
+/** The repetition that covers most from a place on. */
 interface Run {
   period: number;
   times: number;
 }
 
-export function fold(
-  doc: FlowDoc,
-  list: Item[],
-  position: ReadonlyMap<Item, number>,
-  before: readonly (readonly number[])[],
-  path: string,
-): Item[] {
+const NONE: Run = { period: 0, times: 0 };
+
+export function fold(doc: FlowDoc, list: Item[], of: readonly Item[], pairs: readonly Pair[], path: string): Item[] {
+  const before = wired(of, pairs);
+  const times = timesRead(before);
+  const wiring: Wiring = { of, before, far: (i) => times[i]! >= SHARED };
   // Numbers compare faster than the words they stand for; 0: like no other.
   const numbers = new Map([["", 0]]);
-  const readers = new Map<number, number>();
-  before.forEach((sources) => {
-    new Set(sources).forEach((i) => readers.set(i, (readers.get(i) ?? 0) + 1));
-  });
-  const far = (i: number): boolean => (readers.get(i) ?? 0) >= SHARED;
   const sign = Int32Array.from(list, (one) => {
-    const words = signature(doc, one, position, before, far);
+    const words = alone(doc, one) ? "" : signature(doc, one, wiring);
     let number = numbers.get(words);
     if (number === undefined) {
       numbers.set(words, (number = numbers.size));
@@ -83,55 +98,83 @@ export function fold(
 function runs(list: readonly Item[], sign: Int32Array): (i: number) => Run {
   const n = sign.length;
   const longest = Math.min(LONGEST, Math.floor(n / 2));
-  const found: Run[] = Array.from({ length: n }, () => ({ period: 0, times: 0 }));
-  for (let period = 1; period <= longest; period++) {
+  const found = new Map<number, Run>();
+  const best = (i: number): Run => found.get(i) ?? NONE;
+  for (let period = nearest(sign); period <= longest; period++) {
     const least = period === 1 ? 2 : n <= LONG ? Infinity : period < 6 ? 3 : 2;
     // How many in a row are as the ones a block further on.
     let alike = 0;
     for (let i = n - period - 1; i >= 0; i--) {
-      alike = sign[i] && sign[i] === sign[i + period] ? alike + 1 : 0;
-      const times = Math.floor(alike / period) + 1;
+      if (!sign[i] || sign[i] !== sign[i + period]) {
+        alike = 0;
+        continue;
+      }
+      const times = Math.floor(++alike / period) + 1;
       const whole = period > 1 || (list[i]!.children.length > 0 && !list[i]!.wraps);
-      if (whole && times >= least && times * period > found[i]!.times * found[i]!.period) {
-        found[i] = { period, times };
+      if (whole && times >= least && times * period > best(i).times * best(i).period) {
+        found.set(i, { period, times });
       }
     }
   }
-  return (i) => found[i] ?? { period: 0, times: 0 };
+  return best;
+}
+
+/** How far the nearest two of one kind are from each other. */
+function nearest(sign: Int32Array): number {
+  const last = new Map<number, number>();
+  let least = Infinity;
+  sign.forEach((kind, i) => {
+    if (kind) {
+      least = Math.min(least, i - (last.get(kind) ?? -Infinity));
+      last.set(kind, i);
+    }
+  });
+  return least;
 }
 
 /** What makes two blocks identical; empty where a problem makes a block worth its own place. */
-function signature(
-  doc: FlowDoc,
-  one: Item,
-  position: ReadonlyMap<Item, number>,
-  before: readonly (readonly number[])[],
-  far: (i: number) => boolean,
-  first = -1,
-): string {
+function signature(doc: FlowDoc, one: Item, wiring: Wiring, first = -1): string {
   if (one.node >= 0) {
     const node = doc.node(one.node);
     if (doc.nodeSeverity[one.node] || doc.status(one.node) === "failed") {
       return "";
     }
     const out = doc.outOf[one.node]![0];
-    const at = position.get(one) ?? -1;
+    const { before, far } = wiring;
+    const at = placeOf(wiring, one);
     const least = first < 0 ? at - REACH : first;
     const spec = out === undefined ? "" : doc.alike[doc.edges[out]!.spec];
     let words = `${node.op}/${node.params ?? 0}/${node.status ?? ""}/${spec}/${changeText(doc.marks[one.node])}/`;
     if (one.children.length && !one.wraps) {
-      return `${words}in[${one.children.map((child) => signature(doc, child, position, before, far)).join(";")}]`;
+      return `${words}in[${one.children.map((child) => signature(doc, child, wiring)).join(";")}]`;
     }
     for (const i of at < 0 ? [] : before[at]!) {
       words += i < least || far(i) ? "outside," : `${at - i},`;
     }
     return words;
   }
-  const start = first < 0 ? firstOf(one, position) : first;
-  const inner = one.children.map((child) => signature(doc, child, position, before, far, start));
-  return inner.includes("") ? "" : `group[${inner.join(";")}]`;
+  const start = first < 0 ? firstOf(one, wiring) : first;
+  const inner: string[] = [];
+  for (const child of one.children) {
+    const words = alone(doc, child) ? "" : signature(doc, child, wiring, start);
+    if (!words) {
+      return "";
+    }
+    inner.push(words);
+  }
+  return `group[${inner.join(";")}]`;
 }
 
-function firstOf(one: Item, position: ReadonlyMap<Item, number>): number {
-  return position.get(one) ?? firstOf(one.children[0]!, position);
+/** Whether nothing can be like it. */
+function alone(doc: FlowDoc, one: Item): boolean {
+  return one.node >= 0 && doc.lonely(one.node);
+}
+
+function placeOf({ of }: Wiring, one: Item): number {
+  return of[one.at] === one ? one.at : -1;
+}
+
+function firstOf(one: Item, wiring: Wiring): number {
+  const at = placeOf(wiring, one);
+  return at < 0 ? firstOf(one.children[0]!, wiring) : at;
 }

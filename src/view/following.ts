@@ -9,9 +9,7 @@ import { trans } from "./words";
 export function alongAxis(doc: FlowDoc, edge: number, axis: string): Set<number> {
   const found = new Set([edge]);
   for (const e of found) {
-    const { source, target } = doc.edges[e]!;
-    for (const id of [source, target]) {
-      const i = doc.byId.get(id)!;
+    for (const i of [doc.sourceOf[e]!, doc.targetOf[e]!]) {
       for (const next of [...doc.into[i]!, ...doc.outOf[i]!]) {
         if (sizeOf(doc, next, axis)) {
           found.add(next);

@@ -5,9 +5,9 @@
  */
 
 import { apart, byEnding, byName, made, shared } from "./bynames";
-import type { FlowDoc } from "./doc";
-import { fold } from "./folding";
-import { LONG, topological, type Item, type Pair } from "./groups";
+import { push, type FlowDoc } from "./doc";
+import { distinct, fold, timesRead } from "./folding";
+import { LONG, readers, topological, wired, type Item, type Pair } from "./groups";
 import { about, chosen, titleOf } from "./titles";
 
 const WIDEST = 60;
@@ -18,25 +18,26 @@ export function regroup(doc: FlowDoc, pairs: readonly Pair[], path: string, chil
     return children;
   }
   const list = sorted.length > LONG ? sideBySide(doc, sorted, pairs, path) : sorted;
-  let best = folded(doc, list, list.length > LONG ? byName(doc, list, 0, path) : list, pairs, path);
-  if (best.groups.length > READABLE) {
+  const named = list.length > LONG ? byName(doc, list, 0, path) : list;
+  let of = list;
+  let groups = fold(doc, named, list, pairs, path);
+  if (groups.length > READABLE) {
     // Where names say little, what repeats says more; and some names tell their block at the end.
-    const others = [folded(doc, list, list, pairs, path)];
     const branches = branchwise(list, pairs);
     const ends = byEnding(doc, branches, path);
-    if (ends) {
-      others.push(folded(doc, branches, ends, pairs, path));
-    }
-    for (const other of others) {
-      if (other.groups.length < best.groups.length) {
-        best = other;
+    for (const [base, units] of [
+      [list, named.length < list.length && list],
+      [branches, ends],
+    ] as const) {
+      const other = units && fold(doc, units, base, pairs, path);
+      if (other && other.length < groups.length) {
+        [of, groups] = [base, other];
       }
     }
   }
-  let { groups } = best;
   if (groups.length > LONG) {
-    groups = byBranches(doc, groups, wired(groups, pairs), path);
-    groups = folded(doc, best.list, groups, pairs, path).groups;
+    const branched = byBranches(doc, groups, wired(groups, pairs), path);
+    groups = fold(doc, branched, of, pairs, path);
   }
   if (groups.length > LONG) {
     groups = bySize(doc, groups, path);
@@ -47,41 +48,13 @@ export function regroup(doc: FlowDoc, pairs: readonly Pair[], path: string, chil
 /** How many boxes of a level can be taken in. */
 const READABLE = 30;
 
-function folded(doc: FlowDoc, list: Item[], groups: Item[], pairs: readonly Pair[], path: string): { list: Item[]; groups: Item[] } {
-  const position = new Map(list.map((one, i) => [one, i]));
-  return { list, groups: fold(doc, groups, position, wired(list, pairs), path) };
-}
-
-/** For each unit of a list the places of what it reads. */
-function wired(list: readonly Item[], pairs: readonly Pair[]): number[][] {
-  const place = new Map<Item, number>();
-  const put = (one: Item, i: number): void => {
-    place.set(one, i);
-    one.children.forEach((child) => {
-      put(child, i);
-    });
-  };
-  list.forEach(put);
-  const before: number[][] = list.map(() => []);
-  for (const [a, b] of pairs) {
-    const [i, j] = [place.get(a), place.get(b)];
-    if (i !== undefined && j !== undefined && i !== j) {
-      before[j]!.push(i);
-    }
-  }
-  return before;
-}
-
 /** From how many alike ways into one node on they are drawn once. */
 const MANY = 6;
 
 /** Ways of the same kind from one source into one reader, such as the columns of a table. */
 function sideBySide(doc: FlowDoc, list: Item[], pairs: readonly Pair[], path: string): Item[] {
-  const before = wired(list, pairs);
-  const after: number[][] = list.map(() => []);
-  before.forEach((sources, j) => {
-    new Set(sources).forEach((i) => after[i]!.push(j));
-  });
+  const before = wired(list, pairs).map(distinct);
+  const after = readers(before);
   const taken = new Map<number, Item>();
   const sign = (i: number): string => {
     const one = list[i]!;
@@ -96,20 +69,19 @@ function sideBySide(doc: FlowDoc, list: Item[], pairs: readonly Pair[], path: st
   };
   before.forEach((sources, join) => {
     const ways = new Map<string, number[][]>();
-    for (const end of new Set(sources)) {
+    for (const end of sources.length < MANY ? [] : sources) {
       const way: number[] = [];
       let at = end;
       while (own(at) && after[at]!.length === 1 && doc.outOf[list[at]!.node]!.length === 1) {
         way.unshift(at);
-        const above = [...new Set(before[at])];
-        if (above.length !== 1 || after[above[0]!]!.length !== 1) {
+        const [above, other] = before[at]!;
+        if (above === undefined || other !== undefined || after[above]!.length !== 1) {
           break;
         }
-        at = above[0]!;
+        at = above;
       }
       if (way.length) {
-        const key = `${way.map(sign).join(";")}<${[...new Set(before[way[0]!])].join()}`;
-        ways.set(key, [...(ways.get(key) ?? []), way]);
+        push(ways, `${way.map(sign).join(";")}<${before[way[0]!]!.join()}`, way);
       }
     }
     for (const alike of ways.values()) {
@@ -173,14 +145,11 @@ function branchwise(list: readonly Item[], pairs: readonly Pair[]): Item[] {
 /** What lies between a fork and its join. */
 function byBranches(doc: FlowDoc, list: Item[], before: readonly (readonly number[])[], path: string): Item[] {
   // A place in the order is a cut where one tensor alone crosses it; labels and masks go past everything.
-  const readers = list.map(() => 0);
-  before.forEach((sources) => {
-    new Set(sources).forEach((i) => readers[i]!++);
-  });
+  const readBy = timesRead(before);
   const last = list.map(() => -1);
   before.forEach((edges, j) => {
     for (const i of edges) {
-      if (!apart(doc, list[i]!) && readers[i]! < MANY) {
+      if (!apart(doc, list[i]!) && readBy[i]! < MANY) {
         last[i] = Math.max(last[i]!, j);
       }
     }

@@ -2,7 +2,7 @@
 
 import type { FlowDoc } from "./doc";
 import { STATES } from "./differences";
-import { push, worse } from "./doc";
+import { lists, push, put, worse } from "./doc";
 import { regroup } from "./grouping";
 import { sink } from "./sinking";
 import type { Severity, Status } from "./wire";
@@ -29,6 +29,8 @@ export interface Item {
   marked: [number, number, number];
   /** Only raw operations within: opened by hand, or by a problem. */
   raw: boolean;
+  /** The place in the list that was wired last. */
+  at: number;
 }
 
 export interface Tree {
@@ -42,6 +44,8 @@ export type Pair = readonly [Item, Item, number];
 
 /** From how many children on a level is grouped. */
 export const LONG = 22;
+
+const UNMARKED: Item["marked"] = [0, 0, 0];
 
 export function item(id: string, node: number, label: string): Item {
   return {
@@ -58,8 +62,9 @@ export function item(id: string, node: number, label: string): Item {
     problems: 0,
     about: "",
     wraps: false,
-    marked: [0, 0, 0],
+    marked: UNMARKED,
     raw: false,
+    at: -1,
   };
 }
 
@@ -87,9 +92,13 @@ export function buildTree(doc: FlowDoc): Tree {
   deepen(root);
   const links = between(doc, of);
   const shape = (level: Item): void => {
-    const inner = [...level.children];
-    const lane = level === root ? level.children.filter((c) => doc.node(c.node).kind === "stage") : [];
-    const rest = level.children.filter((child) => !lane.includes(child));
+    const inner = level.children;
+    if (!inner.length) {
+      return;
+    }
+    const stage = (one: Item): boolean => level === root && doc.node(one.node).kind === "stage";
+    const lane = inner.filter(stage);
+    const rest = lane.length ? inner.filter((one) => !stage(one)) : inner;
     const sunk = sink(doc, rest, links.get(level) ?? []);
     if (sunk.children.length > LONG || sunk.children.some((child) => child.children.length)) {
       sunk.children = regroup(doc, sunk.pairs, level.id, sunk.children);
@@ -120,13 +129,17 @@ function summarise(doc: FlowDoc, one: Item): void {
   one.status = own ? doc.status(one.node) : "ok";
   one.leaves = one.children.length ? 0 : 1;
   const state = own && !one.wraps ? doc.marks[one.node]?.state : undefined;
-  one.marked = STATES.map((s) => Number(s === state)) as Item["marked"];
+  if (doc.report.difference) {
+    one.marked = STATES.map((s) => Number(s === state)) as Item["marked"];
+  }
   let unreached = one.children.length > 0;
   for (const child of one.children) {
     one.severity = worse(one.severity, child.severity);
     one.problems += one.wraps && child.node === one.node ? 0 : child.problems;
     one.leaves += child.leaves;
-    child.marked.forEach((n, s) => (one.marked[s]! += n));
+    if (doc.report.difference) {
+      child.marked.forEach((n, s) => (one.marked[s]! += n));
+    }
     if (child.status === "failed") {
       one.status = "failed";
     }
@@ -146,9 +159,9 @@ function summarise(doc: FlowDoc, one: Item): void {
 /** Edges of the flow between the children of each level, by the level that both ends share. */
 function between(doc: FlowDoc, of: readonly Item[]): Map<Item, Pair[]> {
   const pairs = new Map<Item, Pair[]>();
-  doc.edges.forEach((edge, e) => {
-    let a = of[doc.byId.get(edge.source)!]!;
-    let b = of[doc.byId.get(edge.target)!]!;
+  doc.edges.forEach((_, e) => {
+    let a = of[doc.sourceOf[e]!]!;
+    let b = of[doc.targetOf[e]!]!;
     while (a.depth > b.depth) {
       a = a.parent!;
     }
@@ -166,27 +179,45 @@ function between(doc: FlowDoc, of: readonly Item[]): Map<Item, Pair[]> {
   return pairs;
 }
 
+/** For each unit of a list the places of what it reads, one for each edge; what is in a group of the picture stands where the group does. */
+export function wired(list: readonly Item[], pairs: readonly Pair[]): number[][] {
+  const stand = (one: Item, i: number): void => {
+    one.at = i;
+    if (one.node < 0) {
+      one.children.forEach((child) => {
+        stand(child, i);
+      });
+    }
+  };
+  list.forEach(stand);
+  const before = lists(list.length);
+  for (const [{ at: i }, { at: j }] of pairs) {
+    if (i >= 0 && j >= 0 && i !== j) {
+      put(before, j, i);
+    }
+  }
+  return before;
+}
+
+/** For each unit the places of what reads it. */
+export function readers(before: readonly (readonly number[])[]): number[][] {
+  const after = lists(before.length);
+  before.forEach((sources, j) => {
+    for (const i of sources) {
+      put(after, i, j);
+    }
+  });
+  return after;
+}
+
 /** Children in a topological order that keeps the document's where it can; null on a cycle. */
 export function topological(children: readonly Item[], pairs: readonly Pair[]): Item[] | null {
-  const index = new Map(children.map((one, i) => [one, i]));
-  const waiting = new Int32Array(children.length);
-  const out: number[][] = children.map(() => []);
-  let ordered = true;
-  for (const [a, b] of pairs) {
-    const i = index.get(a);
-    const j = index.get(b);
-    if (i === undefined || j === undefined) {
-      continue;
-    }
-    out[i]!.push(j);
-    waiting[j]!++;
-    if (i > j) {
-      ordered = false;
-    }
-  }
-  if (ordered) {
+  const before = wired(children, pairs);
+  if (before.every((sources, j) => sources.every((i) => i < j))) {
     return [...children];
   }
+  const out = readers(before);
+  const waiting = before.map((sources) => sources.length);
   const ready = children.map((_, i) => i).filter((i) => !waiting[i]);
   const done: Item[] = [];
   while (ready.length) {

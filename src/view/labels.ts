@@ -7,7 +7,6 @@ import { SIDE_ROOM } from "./layout/sizes";
 import { turned, type Line, type Scene } from "./layout/scene";
 import { branchesOf, impartial, sidesAt } from "./merges";
 import { Ways } from "./ways";
-import type { WireEdge } from "./wire";
 import { axesText, count, shortDtype, shapeText } from "./text";
 import { trans } from "./words";
 
@@ -156,8 +155,9 @@ function wrong(doc: FlowDoc, line: Line, side: 1 | -1, atStart: boolean): Label 
 }
 
 /** Whether its source gives another tensor of the same spec under another name: then the words stand for both. */
-function shared(doc: FlowDoc, edge: WireEdge): boolean {
-  return doc.outOf[doc.byId.get(edge.source)!]!.some((e) => doc.edges[e]!.spec === edge.spec && doc.edges[e]!.label !== edge.label);
+function shared(doc: FlowDoc, e: number): boolean {
+  const { spec, label } = doc.edges[e]!;
+  return doc.outOf[doc.sourceOf[e]!]!.some((one) => doc.edges[one]!.spec === spec && doc.edges[one]!.label !== label);
 }
 
 function tensor(doc: FlowDoc, line: Line, was: ReadonlyMap<string, string>, side: 1 | -1): Label {
@@ -175,7 +175,7 @@ function tensor(doc: FlowDoc, line: Line, was: ReadonlyMap<string, string>, side
     ? trans.__("not reached")
     : differ > 1
       ? count(differ, "tensor")
-      : (doc.laid(edge) || shapeText(spec.shape)) + (edge.label && !shared(doc, edge) ? ` ${edge.label}` : "");
+      : (doc.laid(edge) || shapeText(spec.shape)) + (edge.label && !shared(doc, line.edges[0]!) ? ` ${edge.label}` : "");
   const before = differ > 1 ? undefined : was.get(edge.id);
   const old = before && before !== shapeText(spec.shape) ? trans.__("was %1", before) : "";
   const first = differ > 1 || unreached ? "" : dtype;

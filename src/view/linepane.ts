@@ -17,8 +17,8 @@ export function linePane(doc: FlowDoc, line: Line, act: DetailActions): HTMLElem
   for (const e of line.edges.slice(0, 40)) {
     const edge = doc.edges[e]!;
     const spec = doc.spec(edge);
-    const from = doc.byId.get(edge.source)!;
-    const to = doc.byId.get(edge.target)!;
+    const from = doc.sourceOf[e]!;
+    const to = doc.targetOf[e]!;
     const status =
       edge.status === "failed" ? ` · ${trans.__("✖ fails here")}` : edge.status === "not-reached" ? ` · ${trans.__("not reached")}` : "";
     pane.append(

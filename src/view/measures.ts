@@ -3,7 +3,7 @@
 import type { FlowDoc } from "./doc";
 import type { Item } from "./groups";
 import { bytesText, numberText } from "./text";
-import type { Shape } from "./wire";
+import type { Shape, WireNode } from "./wire";
 import { trans } from "./words";
 
 export interface Measure {
@@ -59,9 +59,13 @@ function activation(doc: FlowDoc, i: number): number | undefined {
 
 /** Two operations for each element of a kernel at each place where it is applied: what matrices and windows cost, and nothing else. */
 function kernelFlops(doc: FlowDoc, i: number): number | undefined {
+  const weights = doc.weights(i);
+  if (!weights.length || doc.family(i) === "embedding") {
+    return undefined;
+  }
   const out = given(doc, i)[0]?.shape;
   let total: number | undefined;
-  for (const { shape } of doc.family(i) === "embedding" ? [] : doc.weights(i)) {
+  for (const { shape } of weights) {
     const size = elements(shape);
     const last = shape?.[shape.length - 1];
     const gives = elements(out);
@@ -88,13 +92,26 @@ function weightBytes(doc: FlowDoc, i: number, copies: boolean): number | undefin
 export function measuresOf(doc: FlowDoc): Measure[] {
   const { report, nodes } = doc;
   const parents = new Set(nodes.map((node) => node.parent ?? ""));
-  const by = (id: string, name: string, value: (i: number) => number | undefined, say: (value: number) => string): Measure => ({
-    id,
-    name,
-    of: nodes.map((node, i) => (parents.has(node.id) || !MEASURED.has(node.kind) ? undefined : value(i))),
-    say,
-  });
   const plain = (node: string): boolean => !parents.has(node);
+  const measured = nodes.map(({ id, kind }) => MEASURED.has(kind) && plain(id));
+  const by = (id: string, name: string, value: (i: number) => number | undefined, say: (value: number) => string): Measure[] => {
+    const at = (_: WireNode, i: number): number | undefined => (measured[i] ? value(i) : undefined);
+    let all: (number | undefined)[] | undefined;
+    // One number tells that there are some; the others wait until they are asked for.
+    const some = nodes.some(at);
+    return some
+      ? [
+          {
+            id,
+            name,
+            say,
+            get of() {
+              return (all ??= nodes.map(at));
+            },
+          },
+        ]
+      : [];
+  };
   const largest = new Map<string, { bytes: number; logical: number }>();
   for (const [node, list] of doc.memory) {
     const most = list.reduce((a, b) => (b.bytes > a.bytes ? b : a));
@@ -115,18 +132,17 @@ export function measuresOf(doc: FlowDoc): Measure[] {
       say: (value) => `${Number(value.toPrecision(4)).toLocaleString("en")}${unit}`,
     };
   });
-  const all = [
-    ...own,
-    by("parameters", trans.__("parameters"), (i) => doc.node(i).params ?? 0, numberText),
-    by("shard", trans.__("weights of one device"), (i) => (report.target?.mesh ? weightBytes(doc, i, false) : undefined), bytesText),
-    by("output", trans.__("output bytes per replica"), (i) => activation(doc, i), bytesText),
-    by("flops", trans.__("kernel FLOPs per replica"), (i) => kernelFlops(doc, i), numberText),
-    by("copies", trans.__("weights, all replicas"), (i) => weightBytes(doc, i, true), bytesText),
-    by("compiled", trans.__("compiled memory"), (i) => largest.get(doc.node(i).id)?.bytes, bytesText),
-    by("padding", trans.__("padding, compiled"), (i) => padding(largest.get(doc.node(i).id)), bytesText),
-    by("traffic", trans.__("bytes sent per step"), (i) => sent.get(doc.node(i).id), bytesText),
+  return [
+    ...own.filter((one) => one.of.some(Boolean)),
+    ...by("parameters", trans.__("parameters"), (i) => doc.node(i).params ?? 0, numberText),
+    ...by("shard", trans.__("weights of one device"), (i) => (report.target?.mesh ? weightBytes(doc, i, false) : undefined), bytesText),
+    ...by("output", trans.__("output bytes per replica"), (i) => activation(doc, i), bytesText),
+    ...by("flops", trans.__("kernel FLOPs per replica"), (i) => kernelFlops(doc, i), numberText),
+    ...by("copies", trans.__("weights, all replicas"), (i) => weightBytes(doc, i, true), bytesText),
+    ...by("compiled", trans.__("compiled memory"), (i) => largest.get(doc.node(i).id)?.bytes, bytesText),
+    ...by("padding", trans.__("padding, compiled"), (i) => padding(largest.get(doc.node(i).id)), bytesText),
+    ...by("traffic", trans.__("bytes sent per step"), (i) => sent.get(doc.node(i).id), bytesText),
   ];
-  return all.filter((one) => one.of.some((value) => value));
 }
 
 function padding(one: { bytes: number; logical: number } | undefined): number | undefined {

@@ -50,7 +50,7 @@ export function brings(doc: FlowDoc, e: number, others: readonly number[]): Side
     return there.some((one) => one !== axis) ? [i] : [];
   });
   // Along the axis that they are joined at they may differ.
-  const target = doc.byId.get(doc.edges[e]!.target)!;
+  const target = doc.targetOf[e]!;
   const axis = joins(doc, target) ? Number(doc.node(target).config?.axis ?? -1) : NaN;
   const at = axis < 0 ? axes.length + axis : axis;
   return { text: shapeText(doc.spec(doc.edges[e]!).shape), axes, differs: differs.filter((i) => i !== at) };

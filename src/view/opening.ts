@@ -87,8 +87,8 @@ export function pathOf(doc: FlowDoc, index: number): { nodes: Set<number>; edges
       continue;
     }
     edges.add(e);
-    nodes.add(doc.byId.get(doc.edges[e]!.source)!);
-    nodes.add(doc.byId.get(doc.edges[e]!.target)!);
+    nodes.add(doc.sourceOf[e]!);
+    nodes.add(doc.targetOf[e]!);
   }
   const end = doc.focusOf(finding);
   if (end === undefined || nodes.size < 2) {
@@ -99,7 +99,7 @@ export function pathOf(doc: FlowDoc, index: number): { nodes: Set<number>; edges
   const queue = [end];
   for (let at = 0; at < queue.length && at < 20_000; at++) {
     for (const e of doc.into[queue[at]!]!) {
-      const before = doc.byId.get(doc.edges[e]!.source)!;
+      const before = doc.sourceOf[e]!;
       if (before === end || from.has(before)) {
         continue;
       }
@@ -112,7 +112,7 @@ export function pathOf(doc: FlowDoc, index: number): { nodes: Set<number>; edges
     for (let e = from.get(at); e !== undefined && at !== end; e = from.get(at)) {
       edges.add(e);
       nodes.add(at);
-      at = doc.byId.get(doc.edges[e]!.target)!;
+      at = doc.targetOf[e]!;
     }
   }
   return { nodes, edges };

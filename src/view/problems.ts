@@ -128,7 +128,7 @@ export function sidesOf(doc: FlowDoc, finding: Finding): HTMLElement | null {
     const branches = branchesOf(doc, finding);
     for (const e of branches.slice(0, 8)) {
       const own = brings(doc, e, branches);
-      list.append(h("dt", {}, doc.node(doc.byId.get(doc.edges[e]!.source)!).name), own ? side("gets", own) : h("dd", {}, "?"));
+      list.append(h("dt", {}, doc.node(doc.sourceOf[e]!).name), own ? side("gets", own) : h("dd", {}, "?"));
     }
     list.append(h("dt", {}, ""), h("dd", {}, cannot(doc, doc.byId.get(doc.edges[branches[0]!]!.target)!)));
     return list;

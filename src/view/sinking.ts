@@ -1,11 +1,11 @@
 /** Operations that compute nothing stand with the node that reads them, or with the one they read: one box, which opens. */
 
-import type { FlowDoc } from "./doc";
-import { item, topological, type Item, type Pair } from "./groups";
+import { push, type FlowDoc } from "./doc";
+import { item, readers, topological, wired, type Item, type Pair } from "./groups";
 
 export interface Sunk {
   children: Item[];
-  pairs: Pair[];
+  pairs: readonly Pair[];
 }
 
 /** Whether nothing is wrong with a node or with its tensors. */
@@ -28,7 +28,7 @@ function host(doc: FlowDoc, one: Item): boolean {
 }
 
 export function sink(doc: FlowDoc, children: Item[], pairs: readonly Pair[]): Sunk {
-  const unchanged = { children, pairs: [...pairs] };
+  const unchanged = { children, pairs };
   if (children.length < 3 || !children.some((one) => light(doc, one))) {
     return unchanged;
   }
@@ -36,16 +36,8 @@ export function sink(doc: FlowDoc, children: Item[], pairs: readonly Pair[]): Su
   if (!list) {
     return unchanged;
   }
-  const index = new Map(list.map((one, i) => [one, i]));
-  const readers: number[][] = list.map(() => []);
-  const sources: number[][] = list.map(() => []);
-  for (const [a, b] of pairs) {
-    const [i, j] = [index.get(a), index.get(b)];
-    if (i !== undefined && j !== undefined) {
-      readers[i]!.push(j);
-      sources[j]!.push(i);
-    }
-  }
+  const sources = wired(list, pairs);
+  const after = readers(sources);
   const home = list.map((_, i) => i);
   const find = (i: number): number => (home[i] === i ? i : (home[i] = find(home[i]!)));
   /** The one host of a node's neighbours; -1 where there are several, or some on another level. */
@@ -56,7 +48,7 @@ export function sink(doc: FlowDoc, children: Item[], pairs: readonly Pair[]): Su
   };
   // To where all its readers are, else to where all it reads comes from: neither can close a cycle.
   for (let i = list.length - 1; i >= 0; i--) {
-    const to = light(doc, list[i]!) ? only(readers[i]!, doc.outOf[list[i]!.node]!.length) : -1;
+    const to = light(doc, list[i]!) ? only(after[i]!, doc.outOf[list[i]!.node]!.length) : -1;
     if (to >= 0) {
       home[i] = to;
     }
@@ -72,8 +64,7 @@ export function sink(doc: FlowDoc, children: Item[], pairs: readonly Pair[]): Su
   });
   const members = new Map<number, Item[]>();
   list.forEach((one, i) => {
-    const at = find(i);
-    members.set(at, [...(members.get(at) ?? []), one]);
+    push(members, find(i), one);
   });
   const shown = new Map<Item, Item>();
   for (const [at, inside] of members) {

@@ -38,13 +38,13 @@ export function withNeighbours(doc: FlowDoc, nodes: readonly number[]): string[]
   });
   const near = new Set(inner);
   for (const i of inner) {
-    doc.into[i]!.forEach((e) => near.add(doc.byId.get(doc.edges[e]!.source)!));
-    doc.outOf[i]!.forEach((e) => near.add(doc.byId.get(doc.edges[e]!.target)!));
+    doc.into[i]!.forEach((e) => near.add(doc.sourceOf[e]!));
+    doc.outOf[i]!.forEach((e) => near.add(doc.targetOf[e]!));
   }
   // What raises stands with all that it was given.
   for (const i of [...near]) {
     if (doc.status(i) === "failed") {
-      doc.into[i]!.forEach((e) => near.add(doc.byId.get(doc.edges[e]!.source)!));
+      doc.into[i]!.forEach((e) => near.add(doc.sourceOf[e]!));
     }
   }
   return [...near].map((i) => doc.node(i).id);
@@ -60,7 +60,7 @@ export function upstream(doc: FlowDoc, node: number): string[] {
     }
   });
   for (const i of seen) {
-    doc.into[i]!.forEach((e) => seen.add(doc.byId.get(doc.edges[e]!.source)!));
+    doc.into[i]!.forEach((e) => seen.add(doc.sourceOf[e]!));
   }
   return [...seen].map((i) => doc.node(i).id);
 }

@@ -3,18 +3,17 @@
 import type { FlowDoc } from "./doc";
 import type { Item } from "./groups";
 
-const plain = (text: string): string => text.replace(/[_\d]/g, "");
+/** For each operation the names that a framework gives by itself: its letters, whatever numbers and underscores stand between. */
+const given = new Map<string, RegExp>();
 
-/** For each operation the letters of the name that a framework gives by itself. */
-const given = new Map<string, string>();
-
-function givenBy(op: string): string {
-  let letters = given.get(op);
-  if (letters === undefined) {
-    letters = plain(op.replace(/([a-z0-9])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, "$1$3_$2").toLowerCase());
-    given.set(op, letters);
+function givenBy(op: string): RegExp {
+  let names = given.get(op);
+  if (!names) {
+    const letters = op.toLowerCase().replace(/[_\d]/g, "");
+    names = new RegExp(`^${letters.replace(/./gs, (c) => `[_\\d]*\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)}[_\\d]*$`);
+    given.set(op, names);
   }
-  return letters;
+  return names;
 }
 
 /** Whether somebody chose a node's name: what the framework gives by itself says nothing of the structure. */
@@ -23,17 +22,24 @@ export function chosen(doc: FlowDoc, one: Item): boolean {
     return false;
   }
   const { name, op } = doc.node(one.node);
-  return plain(name) !== givenBy(op) && name !== op;
+  return name !== op && !givenBy(op).test(name);
 }
 
-function leaves(one: Item): Item[] {
-  return one.children.length && !one.wraps ? one.children.flatMap(leaves) : [one];
+function leaves(list: readonly Item[], found: Item[] = []): Item[] {
+  for (const one of list) {
+    if (one.children.length && !one.wraps) {
+      leaves(one.children, found);
+    } else {
+      found.push(one);
+    }
+  }
+  return found;
 }
 
 /** The kinds of operation within, in the order in which they come first. */
 export function about(doc: FlowDoc, list: readonly Item[], most = 3): string {
   const ops = new Set(
-    list.flatMap(leaves).map((one) => {
+    leaves(list).map((one) => {
       const node = doc.node(one.node);
       return node.op || node.kind;
     }),
@@ -44,7 +50,7 @@ export function about(doc: FlowDoc, list: readonly Item[], most = 3): string {
 
 /** `first … last` by the names that somebody chose, or what they share; without such, what the group is made of. */
 export function titleOf(doc: FlowDoc, list: readonly Item[]): string {
-  const inner = list.flatMap(leaves);
+  const inner = leaves(list);
   const composites = list.every((one) => one.node >= 0 && one.children.length > 0);
   if (
     !composites &&

@@ -26,9 +26,9 @@ export function laneOf(doc: FlowDoc, levels: Levels, widest: number): Lane | nul
     return null;
   }
   const number = new Map(stages.map((one, i) => [one, i]));
-  const pairs = doc.edges.flatMap((edge, e): (readonly [Item, Item, number])[] => {
-    const a = levels.item(edge.source);
-    const b = levels.item(edge.target);
+  const pairs = doc.edges.flatMap((_, e): (readonly [Item, Item, number])[] => {
+    const a = levels.source(e);
+    const b = levels.target(e);
     return number.has(a) && number.has(b) && a !== b ? [[a, b, e] as const] : [];
   });
   const sorted = topological(stages, pairs) ?? stages;

@@ -37,7 +37,7 @@ export class Levels {
       if (doc.node(i).kind === "split" || doc.node(i).kind === "stage") {
         return;
       }
-      if (new Set(out.map((e) => edges[e]!.target)).size < MANY) {
+      if (new Set(out.map((e) => doc.targetOf[e])).size < MANY) {
         return;
       }
       for (const e of out) {
@@ -47,12 +47,12 @@ export class Levels {
       }
     });
     // Every level up to the one that both ends share draws a part of the edge.
-    edges.forEach((edge, e) => {
+    edges.forEach((_, e) => {
       if (this.pilled[e]) {
         return;
       }
-      let a = this.item(edge.source);
-      let b = this.item(edge.target);
+      let a = this.source(e);
+      let b = this.target(e);
       while (a.depth > b.depth) {
         a = a.parent!;
         push(this.touched, a, e);
@@ -76,8 +76,12 @@ export class Levels {
     });
   }
 
-  item(id: string): Item {
-    return this.tree.of[this.doc.byId.get(id)!]!;
+  source(e: number): Item {
+    return this.tree.of[this.doc.sourceOf[e]!]!;
+  }
+
+  target(e: number): Item {
+    return this.tree.of[this.doc.targetOf[e]!]!;
   }
 
   edgesOf(owner: Item): readonly number[] {
@@ -94,12 +98,9 @@ export class Levels {
 
   /** Both ends of an edge as numbers of the level's graph. */
   ends(level: Level, owner: Item, e: number): [number, number] | null {
-    const edge = this.doc.edges[e]!;
-    const s = this.doc.byId.get(edge.source)!;
-    const source = this.tree.of[s]!;
-    const a = source === owner ? null : this.within(source, owner);
-    const target = this.item(edge.target);
-    const b = target === owner ? null : this.within(target, owner);
+    const s = this.doc.sourceOf[e]!;
+    const a = this.within(this.source(e), owner);
+    const b = this.within(this.target(e), owner);
     if (a === b) {
       return null;
     }
@@ -128,12 +129,9 @@ export class Levels {
     let count = children.length;
     const pins: number[] = [];
     for (const e of touched) {
-      const edge = this.doc.edges[e]!;
-      const s = this.doc.byId.get(edge.source)!;
-      const source = this.tree.of[s]!;
-      const target = this.item(edge.target);
-      const a = source === owner ? null : this.within(source, owner);
-      const b = target === owner ? null : this.within(target, owner);
+      const s = this.doc.sourceOf[e]!;
+      const a = this.within(this.source(e), owner);
+      const b = this.within(this.target(e), owner);
       if (!a && b && index.has(b) && !level.entry.has(s)) {
         level.entry.set(s, count++);
         pins.push(-1);

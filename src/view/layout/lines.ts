@@ -35,8 +35,8 @@ export class Lines {
       if (this.levels.pilled[e]) {
         return;
       }
-      const s = this.doc.byId.get(edge.source)!;
-      const t = this.doc.byId.get(edge.target)!;
+      const s = this.doc.sourceOf[e]!;
+      const t = this.doc.targetOf[e]!;
       const source = shown[s]!;
       const target = shown[t]!;
       if (source === target) {

@@ -105,11 +105,12 @@ export class SceneBuilder {
 
   /** The middle of the box that the pipeline feeds first. */
   private entryX(root: LevelLayout): number {
-    for (const edge of this.doc.edges) {
-      if (!this.levels.isStage(this.levels.item(edge.source)) || this.levels.isStage(this.levels.item(edge.target))) {
+    const { levels } = this;
+    for (const e of this.doc.edges.keys()) {
+      let top = levels.target(e);
+      if (!levels.isStage(levels.source(e)) || levels.isStage(top)) {
         continue;
       }
-      let top = this.levels.item(edge.target);
       while (top.depth > 1) {
         top = top.parent!;
       }
@@ -130,13 +131,13 @@ export class SceneBuilder {
 
   private pills(open: ReadonlySet<string>): Map<Item, Set<number>> {
     const pills = new Map<Item, Set<number>>();
-    this.doc.edges.forEach((edge, e) => {
+    this.doc.edges.forEach((_, e) => {
       if (!this.levels.pilled[e]) {
         return;
       }
-      const target = this.visible(this.levels.item(edge.target), open);
-      const source = this.doc.byId.get(edge.source)!;
-      if (this.visible(this.levels.tree.of[source]!, open) === target) {
+      const target = this.visible(this.levels.target(e), open);
+      const source = this.doc.sourceOf[e]!;
+      if (this.visible(this.levels.source(e), open) === target) {
         return;
       }
       if (open.has(target.id) && target.children.length) {
@@ -201,7 +202,7 @@ export class SceneBuilder {
         // The words stand along the line.
         sizes.room[p] = Math.max(sizes.room[p]!, tensorWidth(doc, e));
       }
-      const source = doc.byId.get(doc.edges[e]!.source)!;
+      const source = doc.sourceOf[e]!;
       const out = ends[0] < children.length ? inner[ends[0]] : null;
       const into = ends[1] < children.length ? inner[ends[1]] : null;
       if (out) {
