@@ -200,6 +200,7 @@ def _trace(seen: Examined) -> None:
         evidence.facts["cut"] = [(op, seen.call_ids.get(id(call), "")) for op, call in traced.cut]
     evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]
     evidence.facts["drawn"] = [(shape, location(place)) for shape, place in seen.recorder.drawn]
+    evidence.facts["host_drawn"] = location(seen.recorder.host_drawn)
     evidence.facts["underived"] = seen.call_ids.get(id(seen.recorder.endless))
     evidence.facts["kept"] = [
         (one.owner, one.attribute, one.random, one.leaked, one.inner, location(one.place)) for one in seen.recorder.kept

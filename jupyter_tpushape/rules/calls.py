@@ -10,7 +10,7 @@ from ..examine.evidence import Evidence
 from ..flow import Finding, Node, Who
 from ..trace.signature import Refused
 from .examples import sequential
-from .facts.calls import Constant, MadeAnew, MetricInCall, Misdeclared, NotCalled, ReadOutside, VectorLoss
+from .facts.calls import Constant, HostDrawn, MadeAnew, MetricInCall, Misdeclared, NotCalled, ReadOutside, VectorLoss
 from .registry import check, rule
 from .upstream import ancestors
 
@@ -58,7 +58,9 @@ def data():
 DRAWN = rule(
     "fixed-random", "Every step draws the same random numbers", severity="silent", backend="jax", frameworks=("keras",),
     source="the traced program: a draw that depends on no variable", fails=_NOISE % "42", passes=_NOISE % "self.seed",
-    doc="Reported for random numbers with one row per sample. A matrix that stays the same on purpose, as in random features, is not reported.",
+    doc="""Reported for random numbers with one row per sample. A matrix that stays the same on purpose, as in random features, is not reported.
+Numbers that Python's random or NumPy draws in call or in the training step are constants of the compiled step, too. They are reported unless the
+code sets the seed itself, or the model runs eagerly.""",
 )  # fmt: skip
 UNCALLED = rule(
     "layer-uncalled", "A layer is created with a tensor instead of called on it", severity="error", source="the arguments of the layer's constructor",
@@ -164,7 +166,10 @@ def metric_in_call(evidence: Evidence) -> Iterator[Finding]:
 
 @check(order=62, backend="jax")
 def fixed_random(evidence: Evidence) -> Iterator[Finding]:
-    """Random numbers for each sample that are the same in every step."""
+    """Random numbers that are the same in every step: drawn on the host, or for each sample from a constant seed."""
+    hosted = evidence.facts.get("host_drawn")
+    if hosted is not None and evidence.failure is None and not evidence.facts.get("run_eagerly"):
+        yield Finding.of(DRAWN.id, "silent", HostDrawn(), (), location=hosted)
     rows = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
     # A key that the program means to change, and cannot, is told by itself.
     for shape, location in (evidence.facts.get("drawn") or ()) if not evidence.facts.get("kept") else ():

@@ -119,6 +119,9 @@ def batch_broadcast(evidence: Evidence) -> Iterator[Finding]:
         carries = [carried(evidence, edge) for edge in edges]
         if len(a) == len(b) or any(not found or 0 not in found or len(found) != 1 for found in carries):
             continue
+        # In a function that is mapped over the samples, each tensor has an axis more than the code sees.
+        if a[-1] != b[-1] and any(edge.spec.shape in (a, b) for edge in evidence.flow.out_of(node.id)):
+            continue
         fact = EveryPair(Who.of(node), a, b)
         place = (node.op, a, b, node.called and (node.called.file, node.called.line))
         if place not in seen or node.called is None:

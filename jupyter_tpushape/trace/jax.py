@@ -210,7 +210,7 @@ class TraceGraph(Graph):
         tensors = [_base(value) for value in operands if isinstance(value, jax.core.Tracer)]
         results = [value for value in (made if isinstance(made, (list, tuple)) else [made]) if isinstance(value, jax.core.Tracer)]
         name = str(primitive.name)
-        if results and all(id(one) in self.fixed for one in tensors):
+        if results and all(id(one) in self.fixed or _is_constant(one) for one in tensors):
             self.fixed.update((id(_base(one)), _base(one)) for one in results)
             if draws(name, params):
                 recorder.drawn.append((tuple(results[0].shape), user_frame()))
@@ -338,6 +338,12 @@ def _base(value: Any) -> Any:
             break
         value = inner
     return value
+
+
+def _is_constant(tracer: Any) -> bool:
+    """Whether a tracer stands for a value that the program has as it is."""
+    ask = getattr(tracer, "get_const", None)
+    return ask is not None and ask() is not None
 
 
 def _is_sparse(value: Any) -> bool:

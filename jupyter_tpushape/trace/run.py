@@ -16,6 +16,7 @@ from .backend import Graph
 from .declared import Made, Unsettled, declared
 from .doors import Door, Feeds
 from .framework import Framework
+from .host_random import Generators
 from .kept import kept
 from .patience import ENDS, limited
 from .recorder import Call, Port, Recorder, Source, recording, unmasked
@@ -228,8 +229,12 @@ def _built(run: Run, model: Any, batch: tuple[Any, ...]) -> bool:
 
 def _step(run: Run, model: Any, handed: Callable[..., Any], x: Any, y: Any, weight: Any) -> None:
     """The model's own training step, with its state."""
+    adapter, recorder, generators = run.adapter, run.recorder, _generators(model)
+    batch = handed(*(_fed(run, nest) for nest in (x, y, weight)))
     with limited("The training step"):
-        parts = run.adapter.train_step(model, handed(*(_fed(run, nest) for nest in (x, y, weight))))
+        parts = adapter.train_step(model, batch)
+    with muted(recorder):
+        recorder.host_drawn = generators.drawn(lambda: adapter.train_step(model, batch))
     run.parts = -1 if parts is None else parts
     run.called = run.reached_loss = True
 
@@ -239,7 +244,8 @@ def _call(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, traini
     adapter, recorder = run.adapter, run.recorder
     x_tensors, y_tensors, w_tensors = _fed(run, x), _fed(run, y), _fed(run, weight)
     if y_pred is _UNKNOWN:
-        recorder.metered = known = _metered(model)
+        recorder.metered, generators = _metered(model), _generators(model)
+        known = recorder.metered
         with limited("The call of the model"):
             y_pred = adapter.call_model(model, x_tensors, training)
         if _metered(model).keys() > known.keys():
@@ -249,6 +255,8 @@ def _call(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, traini
                 adapter.call_model(model, x_tensors, training)
         recorder.metered = {}
         recorder.anew = made_anew(recorder, lambda: adapter.call_model(model, x_tensors, training))
+        with muted(recorder):
+            recorder.host_drawn = generators.drawn(lambda: adapter.call_model(model, x_tensors, training))
         run.called = True
         run.outputs = [(path, recorder.port(adapter, tensor)) for path, tensor in flatten(y_pred, "output") if adapter.is_tensor(tensor)]
     else:
@@ -263,6 +271,10 @@ def _call(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, traini
     if not run.has_loss:
         return
     _loss(run, model, x_tensors, y_tensors, y_pred, w_tensors, loss)
+
+
+def _generators(model: Any) -> Generators:
+    return Generators([model, *getattr(model, "_flatten_layers", lambda **_: ())(include_self=False)])
 
 
 def _metered(model: Any) -> dict[int, str]:

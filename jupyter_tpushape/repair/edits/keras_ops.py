@@ -6,12 +6,14 @@ import ast
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import cast
 
 from ..text import keras_ops
 from ..text.arguments import Change, appended
 from ..text.program import Text
 from ..text.source import NoPlace, enclosing, nodes, parents
 from .base import TextEdit, kind
+from .expression import MODULE
 
 
 @kind
@@ -42,18 +44,26 @@ class KerasOps(TextEdit):
 @kind
 @dataclass(frozen=True)
 class Seeded(TextEdit):
-    """The random functions that methods of a class call on a line get a ``seed`` of the object's own, made in ``__init__``."""
+    """The random functions that methods of a class call on a line get a ``seed`` of the object's own, made in ``__init__``.
+
+    With ``replace``, the expression or statement at ``span`` becomes that text, with ``{seed}``, ``{random}`` (``keras.random``) and
+    ``{module}`` (``module``) in it.
+    """
 
     kind = "replace-op"
     op = "seeded"
 
     file: str = field(default="", metadata={"needed": True})
     span: list[int] = field(default_factory=list)
+    replace: str = ""
+    statement: bool = False
+    module: str = "keras.ops"
 
     def write(self, text: Text) -> None:
         source, names = text.source(self.file), text.names(self.file)
         line, end_line, column, end_column = self.span
-        call = source.node_at((line, end_line, column, end_column), ast.Call)
+        kind: type[ast.AST] = ast.stmt if self.statement else ast.expr
+        call = source.node_at((line, end_line, column, end_column), kind)
         above = parents(source.tree)
         method = enclosing(above, call)
         owner = above.get(method)
@@ -77,11 +87,18 @@ class Seeded(TextEdit):
             me, last = maker.args.args[0].arg, maker.body[-1]
             imports.append((source.end(last), source.end(last), f"\n{source.indent(last)}{me}.{name} = {module}.SeedGenerator()"))
         own = method.args.args[0].arg
-        known = next((word for word in call.keywords if word.arg == "seed"), None)
-        if known is not None:
+        known = next((word for word in getattr(call, "keywords", ()) if word.arg == "seed"), None)
+        if self.replace:
+            new = self.replace.replace("{seed}", f"{own}.{name}").replace("{random}", module)
+            if MODULE in new:
+                there, more = names.spell(sys.modules[self.module], call)
+                new = new.replace(MODULE, there)
+                imports += [one for one in more if one not in imports]
+            imports.append((source.start(call), source.end(call), new))
+        elif known is not None:
             imports.append((source.start(known.value), source.end(known.value), f"{own}.{name}"))
         else:
-            imports.append(appended(source, call, f"seed={own}.{name}"))
+            imports.append(appended(source, cast("ast.Call", call), f"seed={own}.{name}"))
         source.splice(imports)
 
     def shown(self, dataset: bool) -> Iterator[str]:

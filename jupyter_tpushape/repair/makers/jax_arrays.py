@@ -59,7 +59,7 @@ def chosen(evidence: Evidence, finding: Finding) -> Made:
             if isinstance(branch, ast.IfExp):
                 values = f"{MODULE}.where({test}, {ast.unparse(branch.body)}, {ast.unparse(branch.orelse)})"
                 edit = line.edit(branch, values, "keras.ops")
-            elif (new := _branches(branch, test)) is not None:
+            elif (new := branches(branch, test)) is not None:
                 edit = line.edit(branch, new, "keras.ops")
             else:
                 continue
@@ -75,7 +75,7 @@ def _covers(node: ast.expr, line: int) -> bool:
     return node.lineno <= line <= (node.end_lineno or 0)
 
 
-def _branches(branch: ast.If, test: str) -> str | None:
+def branches(branch: ast.If, test: str) -> str | None:
     """An ``if`` as one assignment or one return; ``None`` where its branches do more than that."""
     first = branch.body[0] if len(branch.body) == 1 else None
     second = branch.orelse[0] if len(branch.orelse) == 1 else None

@@ -7,14 +7,13 @@ import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
-from ...rules.facts.calls import Constant
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.mixing import Interleaved
 from ...rules.facts.reasons import ScanRows
 from ...rules.facts.transforms import BranchesApart, StatefulPair, StateMisplaced
 from ...rules.mixing import heads_apart
 from ...trace.locations import location
-from ..edits import Seeded, Statement
+from ..edits import Statement
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made
@@ -83,19 +82,42 @@ def unpacked_state(evidence: Evidence, finding: Finding) -> Made:
 
 
 def same_branch(evidence: Evidence, finding: Finding) -> Made:
-    """Zeros or ones in the shape of what the other branch returns."""
+    """Zeros or ones in the shape of what the other branch returns, its dtype, or a crop in the size of the whole picture."""
     fact = finding.fact
-    for line in lines_of(evidence) if isinstance(fact, BranchesApart) and fact.first != fact.second else []:
+    for line in lines_of(evidence) if isinstance(fact, BranchesApart) else []:
         lambdas = [item for item in line.operands() if isinstance(item, ast.Lambda)]
-        for one, other in (lambdas, lambdas[::-1]) if len(lambdas) == 2 else ():
-            made = one.body
-            if isinstance(made, ast.Call) and called(made) in ("zeros", "ones"):
-                like = f"{MODULE}.{called(made)}_like({ast.unparse(other.body)})"
+        for one, other in ((0, 1), (1, 0)) if len(lambdas) == 2 else ():
+            assert isinstance(fact, BranchesApart)
+            shapes, dtypes = (fact.first, fact.second), fact.dtypes
+            made, want, got = lambdas[one].body, shapes[other], shapes[one]
+            if isinstance(made, ast.Call) and called(made) in ("zeros", "ones") and got != want:
+                like = f"{MODULE}.{called(made)}_like({ast.unparse(lambdas[other].body)})"
                 yield (
                     f"Return {called(made)} with the shape of the other branch at line {made.lineno}",
                     [line.edit(made, like, line.module()).value],
                     "Both branches return the same shape.",
                 )
+            elif got == want and "float" in dtypes[other] and "int" in dtypes[one]:
+                cast = f'{MODULE}.cast({IT}, "{dtypes[other]}")'
+                yield (
+                    f"Cast to {dtypes[other]} at line {made.lineno}",
+                    [line.edit(made, cast, "keras.ops").value],
+                    "Both branches return the same dtype.",
+                )
+            elif len(want) == len(got) == 4 and (want[0], want[3]) == (got[0], got[3]):
+                size = f"({want[1]}, {want[2]})"
+                rest = [(large or 0) - (small or 0) for large, small in zip(want[1:3], got[1:3], strict=True)]
+                edges = ", ".join(f"({one // 2}, {one - one // 2})" for one in rest)
+                for what, new in (
+                    ("Resize", f"{MODULE}.image.resize({IT}, {size})"),
+                    ("Pad", f"{MODULE}.pad({IT}, ((0, 0), {edges}, (0, 0)))"),
+                ):
+                    if min(rest) >= 0:
+                        yield (
+                            f"{what} the crop to {size} at line {made.lineno}",
+                            [line.edit(made, new, "keras.ops", choice="crop").value],
+                            "Both branches return pictures of the same size.",
+                        )
 
 
 def cell_states(evidence: Evidence, finding: Finding) -> Made:
@@ -116,18 +138,6 @@ def cell_states(evidence: Evidence, finding: Finding) -> Made:
                     [line.edit(set_[0].value, ast.unparse(rows)).value],
                     f"{short(weight)} has that many rows.",
                 )
-
-
-def seeded_anew(evidence: Evidence, finding: Finding) -> Made:
-    """A seed that the layer keeps in place of a number."""
-    for line in lines_at(evidence, finding.location) if isinstance(finding.fact, Constant) else []:
-        call = line.node
-        if isinstance(call, ast.Call) and isinstance(line.keyword("seed"), ast.Constant) and "jax." not in ast.unparse(call.func):
-            yield (
-                f"Store a seed generator in the layer: self.seed_generator, for {ast.unparse(call.func)} at line {call.lineno}",
-                [Seeded(line.raised.function, line.raised.file, span_of(call)).value],
-                "Its state is a variable, so every step draws new values.",
-            )
 
 
 def state_in_order(evidence: Evidence, finding: Finding) -> Made:

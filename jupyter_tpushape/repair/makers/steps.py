@@ -48,7 +48,7 @@ def _unpacked(step: ast.FunctionDef) -> list[tuple[ast.expr, list[str]]]:
     return [(value, [name.id for name in nodes(target, ast.Name)]) for value, target in pairs if isinstance(target, ast.Tuple)]
 
 
-def _groups(step: ast.FunctionDef) -> list[str]:
+def groups(step: ast.FunctionDef) -> list[str]:
     """The names under which a step unpacks the four groups of its state."""
     state = step.args.args[1].arg
     return next((names for value, names in _unpacked(step) if ast.unparse(value) == state and len(names) == 4), [])
@@ -70,7 +70,7 @@ def _rewritten(source: Source, node: ast.AST, changes: list[Change]) -> str:
 def whole_state(evidence: Evidence, finding: Finding) -> Made:
     """The four groups of a step's state given back, with what the optimizer made of them."""
     for line, step in _steps(evidence, finding, (StepReturns, StateUnchanged)):
-        names, values, unpacked = _groups(step), _returned(step), _unpacked(step)
+        names, values, unpacked = groups(step), _returned(step), _unpacked(step)
         calls = [called(call) for call in nodes(step, ast.Call)]
         made = [given for value, given in unpacked if isinstance(value, ast.Call) and called(value) == "stateless_apply"]
         if not names or len(values) != 1 or [len(given) for given in made] != [2]:
@@ -94,7 +94,7 @@ def whole_state(evidence: Evidence, finding: Finding) -> Made:
 def applied(evidence: Evidence, finding: Finding) -> Made:
     """What the optimizer makes of the weights and its own state, kept under their names."""
     for line, step in _steps(evidence, finding, StateUnchanged):
-        names = _groups(step)
+        names = groups(step)
         for item in _own(step):
             if names and isinstance(item, ast.Expr) and isinstance(item.value, ast.Call) and called(item.value) == "stateless_apply":
                 kept = f"{names[0]}, {names[2]}"
@@ -108,7 +108,7 @@ def applied(evidence: Evidence, finding: Finding) -> Made:
 def metrics_in_scope(evidence: Evidence, finding: Finding) -> Made:
     """Metrics that a step updates, in a scope that holds their state."""
     for line, step in _steps(evidence, finding, ReadOutside):
-        names, source = _groups(step), line.source
+        names, source = groups(step), line.source
         used = [
             i
             for i, item in enumerate(step.body)

@@ -89,6 +89,22 @@ class Constant(Fact, frozen=True):
         return Side("seed=self.seed_generator"), Side("a constant seed")
 
 
+class HostDrawn(Fact, frozen=True):
+    """Python or NumPy draws random numbers while the step is compiled."""
+
+    def message(self) -> str:
+        return "This line draws random numbers with Python or NumPy while the step is compiled: every step then uses the same numbers."
+
+    def why(self) -> str:
+        return (
+            "The program runs once in Python, and its numbers become constants of the compiled step. Create "
+            "self.seed_generator = keras.random.SeedGenerator() in __init__, and draw with keras.random and seed=self.seed_generator."
+        )
+
+    def sides(self) -> Sides:
+        return Side("keras.random with seed=self.seed_generator"), Side("numbers drawn once")
+
+
 class NotCalled(Fact, frozen=True):
     """A layer of class ``cls`` is created with tensors as its arguments. ``later``: noticed where it was used as a tensor."""
 

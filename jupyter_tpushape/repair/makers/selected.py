@@ -1,0 +1,163 @@
+"""Candidates for what a compiled step cannot ask of a tensor: one number, or as many elements as a mask selects."""
+
+from __future__ import annotations
+
+import ast
+
+from ...examine.evidence import Evidence
+from ...flow import Finding
+from ...rules.facts.mesh import ValueAsked
+from ..edits.expression import MODULE
+from ..text.source import nodes, parents
+from .edits import Made
+from .line import Line, called, lines_of, short
+
+# What computes each element, or each row, by itself: it gives the same for those that are selected later.
+_EACH = frozenset({
+    "square", "abs", "absolute", "log", "log1p", "exp", "sqrt", "subtract", "add", "multiply", "divide", "maximum", "minimum", "power", "cast", "sigmoid",
+})  # fmt: skip
+_ROWS = frozenset({"sparse_categorical_crossentropy", "categorical_crossentropy"})
+_ASKS = frozenset({"nonzero", "where", "argwhere", "flatnonzero"})
+
+
+def as_tensor(evidence: Evidence, finding: Finding) -> Made:
+    """The tensor itself, in place of the Python number that it holds."""
+    for line in lines_of(evidence) if isinstance(finding.fact, ValueAsked) and finding.fact.asked == "number" else []:
+        call = line.node
+        if not isinstance(call, ast.Call) or call.keywords or len(call.args) != (0 if called(call) == "item" else 1):
+            continue
+        whole = called(call) == "int"
+        if called(call) == "item" and isinstance(call.func, ast.Attribute):
+            it = call.func.value
+        elif isinstance(call.func, ast.Name) and (whole or call.func.id == "float"):
+            it = call.args[0]
+        else:
+            continue
+        new = f'{MODULE}.cast({line.source.of(it)}, "int32")' if whole else line.source.of(it)
+        yield (
+            f"Keep {short(it)} as a tensor at {line.at}",
+            [line.edit(call, new, "keras.ops" * whole).value],
+            "A compiled step has no values.",
+        )
+        return
+
+
+def by_where(evidence: Evidence, finding: Finding) -> Made:
+    """A mean or sum over all elements with 0 for those that are not selected, in place of one over a selection."""
+    for line in lines_of(evidence)[:1] if isinstance(finding.fact, ValueAsked) and finding.fact.asked in ("mask", "size") else []:
+        found = _Selection(line)
+        if found.holds():
+            yield (
+                f"Keep the shape at {line.at}: where({short(ast.parse(found.mask, mode='eval').body)}, ..., 0), and divide by the number of selected elements",
+                [line.edit(node, new, "keras.ops" if MODULE in new else "").value for node, new in found.edits()],
+                "The result is the same for every number of selected elements, and its shape does not depend on values.",
+            )
+
+
+class _Selection:
+    """A mask, what a function selects by it, and the means and sums of that."""
+
+    def __init__(self, line: Line) -> None:
+        self._line, self._above = line, parents(line.source.tree)
+        self.mask, self._key = "", ""
+        self._made: tuple[ast.expr, str] | None = None
+        node = line.node
+        if isinstance(node, ast.Subscript):
+            self.mask = self._key = ast.unparse(node.slice)
+        elif isinstance(node, ast.Call) and called(node) in _ASKS and len(node.args) == 1:
+            whole = above if isinstance(above := self._above.get(node), ast.Subscript) else node
+            kept = self._above.get(whole)
+            target = kept.targets[0] if isinstance(kept, ast.Assign) else None
+            self._made = (whole, ast.unparse(node.args[0]))
+            if isinstance(target, ast.Tuple) and len(target.elts) == 1:
+                target = None
+            self.mask = self._key = target.id if isinstance(target, ast.Name) else ""
+        every = sorted(nodes(line.scope, (ast.Subscript, ast.Call)), key=lambda one: (one.lineno, one.col_offset))
+        self._selects = [one for one in every if self._key and self._picked(one) is not None]
+        self._means = [
+            one for one in every
+            if isinstance(one, ast.Call) and called(one) in ("mean", "sum") and len(one.args) == 1 and not one.keywords and self._depends(one.args[0])
+        ]  # fmt: skip
+
+    def _picked(self, node: ast.AST) -> ast.expr | None:
+        """What a selection by the mask takes from."""
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            return node.value if ast.unparse(node.slice) in (self._key, f"{self._key}[0]") else None
+        taken = isinstance(node, ast.Call) and called(node) == "take" and len(node.args) > 1 and ast.unparse(node.args[1]) == self._key
+        return node.args[0] if taken and isinstance(node, ast.Call) else None
+
+    def _names(self) -> dict[str, int]:
+        """The names that hold selected elements, and from which line on."""
+        names: dict[str, int] = {}
+        for item in nodes(self._line.scope, ast.Assign):
+            if isinstance(item.targets[0], ast.Name) and self._depends(item.value, names):
+                names.setdefault(item.targets[0].id, item.end_lineno or item.lineno)
+        return names
+
+    def _depends(self, node: ast.AST, names: dict[str, int] | None = None) -> bool:
+        """Whether an expression holds selected elements, those in a mean or a sum aside."""
+        if isinstance(node, ast.Call) and called(node) in ("mean", "sum"):
+            return False
+        names = self._names() if names is None else names
+        if self._picked(node) is not None or (isinstance(node, ast.Name) and names.get(node.id, node.lineno) < node.lineno):
+            return True
+        return any(self._depends(child, names) for child in ast.iter_child_nodes(node))
+
+    def holds(self) -> bool:
+        """Whether everything selected ends in a mean or a sum, and each element is computed by itself on the way."""
+        line = self._line
+        stored = {one.id for one in nodes(line.scope, ast.Name) if isinstance(one.ctx, ast.Store)}
+        steady = self.mask.isidentifier() or not stored & {
+            one.id for one in ast.walk(ast.parse(self.mask or "0")) if isinstance(one, ast.Name)
+        }
+        if not self._selects or not self._means or not steady or not isinstance(line.scope, ast.FunctionDef):
+            return False
+        for item in nodes(line.scope, (ast.Return, ast.Expr, ast.If, ast.For, ast.While, ast.AugAssign)):
+            if any(self._depends(child) for child in ast.iter_child_nodes(item) if isinstance(child, ast.expr)):
+                return False
+        kept = [item.value for item in nodes(line.scope, ast.Assign) if self._depends(item.value)] + [one.args[0] for one in self._means]
+        return all(self._each(one) for one in kept)
+
+    def _each(self, node: ast.expr) -> bool:
+        if self._picked(node) is not None or not self._depends(node):
+            return True
+        if isinstance(node, ast.Call) and called(node) not in _EACH | _ROWS:
+            return False
+        children = [one for one in ast.iter_child_nodes(node) if isinstance(one, (ast.expr, ast.keyword))]
+        return isinstance(node, (ast.Call, ast.BinOp, ast.UnaryOp, ast.Name)) and all(
+            self._each(one.value if isinstance(one, ast.keyword) else one) for one in children
+        )
+
+    def edits(self) -> list[tuple[ast.expr, str]]:
+        """The expressions and their new texts; a selection inside of a mean is part of the mean's."""
+        of = self._line.source.of
+        inside = {id(one) for mean in self._means for one in ast.walk(mean)}
+
+        def bare(node: ast.expr) -> str:
+            text = of(node)
+            for one in self._selects:
+                picked = self._picked(one)
+                if picked is not None and any(item is one for item in ast.walk(node)):
+                    text = text.replace(of(one), of(picked))
+            return text
+
+        found = [(one, bare(one)) for one in self._selects if id(one) not in inside and not self._nested(one)]
+        for mean in self._means:
+            what, rows = bare(mean.args[0]), any(called(one) in _ROWS for one in nodes(self._line.scope, ast.Call))
+            apart = 0 if rows else self._apart()
+            mask = f"{self.mask}[{'..., ' + ', '.join(['None'] * apart)}]" if apart else self.mask
+            mask = f"({self.mask}){mask[len(self.mask) :]}" if apart and not self.mask.isidentifier() else mask
+            total = f"{MODULE}.sum({MODULE}.where({mask}, {what}, 0.0))"
+            ones = f'{MODULE}.cast({mask}, "float32")' if not apart else f"{MODULE}.where({mask}, {MODULE}.ones_like({what}), 0.0)"
+            found.append((mean, total if called(mean) == "sum" else f"{total} / {MODULE}.maximum({MODULE}.sum({ones}), 1.0)"))
+        return found + ([self._made] if self._made is not None else [])
+
+    def _nested(self, node: ast.expr) -> bool:
+        return any(one is not node and any(item is node for item in ast.walk(one)) for one in self._selects)
+
+    def _apart(self) -> int:
+        """By how many axes what is selected from has more than the mask."""
+        specs = self._line.specs
+        mask = specs.get(self.mask)
+        base = next((spec for one in self._selects if (spec := specs.get(ast.unparse(self._picked(one) or one))) is not None), None)
+        return max(0, len(base.shape) - len(mask.shape)) if base is not None and mask is not None and base.shape and mask.shape else 0
