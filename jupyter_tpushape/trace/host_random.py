@@ -10,8 +10,8 @@ import contextlib
 import pickle
 import random
 import sys
-from collections.abc import Callable, Iterator
-from types import FrameType
+from collections.abc import Callable
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -23,20 +23,20 @@ _KINDS = (random.Random, np.random.RandomState, np.random.Generator)
 
 
 class Generators:
-    """The generators of random numbers that a program can draw from without its backend."""
+    """The generators of random numbers that the user's code can draw from without its backend; none, where no line of it names any."""
 
     def __init__(self, objects: list[Any]) -> None:
-        found = {id(one): one for one in self._of(objects)}
-        self._global: list[Any] = [random, np.random]
-        self._own = list(found.values())
+        own = list(filter(of_the_user, objects))
+        methods = [value for cls in {type(obj) for obj in own} for value in vars(cls).values() if hasattr(value, "__code__")]
+        around = {id(one.__globals__): one.__globals__ for one in methods}.values()
+        held = [value for names in (*map(vars, own), *around) for value in list(names.values())]
+        self._own = list({id(one): one for one in held if isinstance(one, _KINDS)}.values())
+        named = self._own or _named(
+            [*methods, *(one for one in held if isinstance(one, FunctionType) and is_user_file(one.__code__.co_filename))]
+        )
+        self._global: list[Any] = [random, np.random] if named else []
         self._saved = [_state(one) for one in self._own]
         self.before = self.states()
-
-    @staticmethod
-    def _of(objects: list[Any]) -> Iterator[Any]:
-        for obj in filter(of_the_user, objects):
-            around = getattr(type(obj).call, "__globals__", {})
-            yield from (one for one in (*vars(obj).values(), *around.values()) if isinstance(one, _KINDS))
 
     def states(self) -> list[bytes]:
         """The state of each, to compare."""
@@ -60,6 +60,17 @@ class Generators:
         finally:
             for one, state in zip(self._own, self._saved, strict=True):
                 _restore(one, state)
+
+
+def _named(functions: list[Any]) -> bool:
+    """Whether one of these reads the name ``random``."""
+    pending = [one.__code__ for one in functions]
+    while pending:
+        code = pending.pop()
+        if "random" in code.co_names:
+            return True
+        pending += [one for one in code.co_consts if isinstance(one, CodeType)]
+    return False
 
 
 def _state(generator: Any) -> Any:

@@ -229,7 +229,7 @@ def _built(run: Run, model: Any, batch: tuple[Any, ...]) -> bool:
 
 def _step(run: Run, model: Any, handed: Callable[..., Any], x: Any, y: Any, weight: Any) -> None:
     """The model's own training step, with its state."""
-    adapter, recorder, generators = run.adapter, run.recorder, _generators(model)
+    adapter, recorder, generators = run.adapter, run.recorder, _generators(run, model)
     batch = handed(*(_fed(run, nest) for nest in (x, y, weight)))
     with limited("The training step"):
         parts = adapter.train_step(model, batch)
@@ -244,7 +244,7 @@ def _call(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, traini
     adapter, recorder = run.adapter, run.recorder
     x_tensors, y_tensors, w_tensors = _fed(run, x), _fed(run, y), _fed(run, weight)
     if y_pred is _UNKNOWN:
-        recorder.metered, generators = _metered(model), _generators(model)
+        recorder.metered, generators = _metered(model), _generators(run, model)
         known = recorder.metered
         with limited("The call of the model"):
             y_pred = adapter.call_model(model, x_tensors, training)
@@ -273,8 +273,10 @@ def _call(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, traini
     _loss(run, model, x_tensors, y_tensors, y_pred, w_tensors, loss)
 
 
-def _generators(model: Any) -> Generators:
-    return Generators([model, *getattr(model, "_flatten_layers", lambda **_: ())(include_self=False)])
+def _generators(run: Run, model: Any) -> Generators:
+    # Where a replica is what is traced, nothing reports them.
+    every = [] if run.adapter.backend.replicated else [model, *getattr(model, "_flatten_layers", lambda **_: ())(include_self=False)]
+    return Generators(every)
 
 
 def _metered(model: Any) -> dict[int, str]:
