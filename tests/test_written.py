@@ -8,13 +8,14 @@ import pytest
 from broken import HEAD, fit, load
 from written_blocks import BLOCKS
 from written_older import OLDER
+from written_operations import OPERATIONS
 from written_programs import WRITTEN
 from written_roles import ROLES
 from written_samples import SAMPLES
 
 import jupyter_tpushape as tpushape
 
-PROGRAMS = {**WRITTEN, **BLOCKS, **ROLES, **OLDER, **SAMPLES}
+PROGRAMS = {**WRITTEN, **BLOCKS, **ROLES, **OLDER, **SAMPLES, **OPERATIONS}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

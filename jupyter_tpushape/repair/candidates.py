@@ -237,6 +237,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         entry.declare_rows,
     ),
     "op-shapes": (
+        joined.exchange_query,
         reshapes.divided,
         reshapes.even_heads,
         jax_arrays.carried,
@@ -283,7 +284,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "item-assigned": (jax_arrays.item_set,),
     "variable-as-tensor": (operands.variables,),
     "gradients-swapped": (operands.gradients_in_order,),
-    "dtype-mix": (operations.own_weights, entry.cast_data),
+    "dtype-mix": (calls.magnitude, operations.own_weights, entry.cast_data),
     "output-names": (names.named_outputs, names.renamed_keys, labels.listed_losses, labels.columns),
     "add-loss-vector": (expressions.scalar_loss,),
     "metric-labels": (labels.one_hot_for_metric,),
@@ -293,7 +294,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "return-sequences": (heads.last_step, heads.pool_steps, heads.flatten_cause),
     "missing-flatten": (embedded.flat_factors, heads.pooled_head, heads.last_frame, heads.flatten_cause, heads.flat_head),
     "integer-labels": (labels.sparse_loss, labels.one_hot_labels),
-    "one-hot-labels": (labels.dense_loss, labels.marked_loss, labels.label_numbers),
+    "one-hot-labels": (classes.index_of_class, labels.dense_loss, labels.marked_loss, labels.label_numbers),
     "output-units": (
         labels.from_zero,
         labels.one_channel,
@@ -347,6 +348,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     ),
     "metric-raises": (tables.summed_metric, foreign.in_keras_ops, heads.units, heads.flatten_cause, labels.label_axes),
     "loss-broadcast": (
+        embedded.flat_factors,
         heads.one_number,
         labels.one_channel,
         heads.last_frame,
@@ -379,6 +381,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "reshape-interleaves": (places.heads, reshapes.permute, operations.transpose_for_reshape),
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (
+        states.every_state,
         places.unpacked_state,
         operands.gradients_in_order,
         calls.watched,
@@ -411,6 +414,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         paired.own_index,
         paired.unflattened,
         paired.unpaired_axis,
+        paired.axes_after_batch,
         labels.rows_of_one,
         operations.other_axis,
         operations.leave_out,

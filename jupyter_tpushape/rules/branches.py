@@ -6,7 +6,8 @@ from ..examine.evidence import Evidence
 from ..flow import Edge, Fact, Node, Shape, Who
 from ..graph import Cause, Size, cause, odd, unlike, value, written
 from .facts.branches import DotAxes
-from .facts.layers import Branch, Exchanged, UnlikeBranches
+from .facts.layers import Branch, UnlikeBranches
+from .reasons import exchanged
 from .registry import rule
 from .words import MERGES
 
@@ -33,7 +34,7 @@ def merge_shapes(evidence: Evidence, node: Node, edges: list[Edge], _shape: Shap
     branches = tuple(Branch(Who.of(evidence.flow.node(edge.source)), edge.spec.shape) for edge in edges)
     axis = int(node.config.get("axis", -1)) if node.op == "Concatenate" else None
     strange, why = _odd_branch(evidence, edges, axis)
-    asked = _asked(evidence, edges)
+    asked = exchanged(evidence, edges)
     if asked is not None:
         return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, asked=asked)
     return MERGE.id, UnlikeBranches(Who.of(node), branches, strange, axis, why, _made_of(evidence, edges, axis) if why is None else ())
@@ -97,19 +98,6 @@ def _compared(here: list[Size], axis: int, joined: int | None, rank: int) -> boo
     if joined is not None:
         return axis != joined % rank
     return len({value(size) for size in here} - {1}) > 1
-
-
-def _asked(evidence: Evidence, edges: list[Edge]) -> Exchanged | None:
-    """An attention whose output has the steps of its query, if the other branch has the steps of its value."""
-    for here, other in (edges, edges[::-1]) if len(edges) == 2 else ():
-        node, shape, its = evidence.flow.node(here.source), here.spec.shape or (), other.spec.shape or ()
-        parts = [edge for edge in evidence.flow.into(node.id) if edge.label in ("", "query", "value", "key") and edge.spec.shape]
-        if node.family != "attention" or len(parts) < 2 or len(shape) < 3 or len(its) < 3 or shape[1] == its[1]:
-            continue
-        (query, steps), (source, theirs) = ((evidence.flow.node(one.source).name, (one.spec.shape or ())[1:2]) for one in parts[:2])
-        if shape[1] is not None and its[1] is not None and steps == shape[1:2] and theirs == its[1:2]:
-            return Exchanged(Who.of(node), query, source, shape[1], its[1])
-    return None
 
 
 def _made_of(evidence: Evidence, edges: list[Edge], joined: int | None) -> tuple[str, ...]:

@@ -119,6 +119,19 @@ def widths_met(evidence: Evidence, node: Node, widths: set[int | None]) -> bool:
     return node.kind != "op" or not given or widths <= given
 
 
+# What leaves a label the number that it is, up to its sign.
+_AS_IT_IS = frozenset({
+    "Cast", "Identity", "Reshape", "ExpandDims", "Squeeze", "Neg", "convert_element_type", "reshape", "squeeze", "broadcast_in_dim", "neg",
+})  # fmt: skip
+
+
+def as_it_came(evidence: Evidence, edge: Edge) -> Edge:
+    """The edge upstream with the same numbers: what is only cast, reshaped or negated is still what it was."""
+    while evidence.flow.node(edge.source).op in _AS_IT_IS and evidence.flow.into(edge.source):
+        edge = evidence.flow.into(edge.source)[0]
+    return edge
+
+
 def class_labels(evidence: Evidence, labels: Edge, predictions: Edge) -> bool:
     """Whether each label is the index of one of the predicted classes, judged by the observed values."""
     y, p = labels.spec.shape, predictions.spec.shape

@@ -49,6 +49,7 @@ from .facts.loss import (
 )
 from .facts.mixing import BatchLost
 from .facts.reasons import Flattened
+from .looked_up import rows_as_indices
 from .mesh import told as compiled_step_finding
 from .reasons import reason
 from .registry import check, rule
@@ -187,6 +188,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     known: Compiled | None = evidence.facts.get("compile")
     if known is not None and all(known.enclosed):
         return "symbolic-tensor", Enclosed(*known.enclosed), ()
+    rows = rows_as_indices(evidence, loss, labels)
+    if rows is not None:
+        return ONE_HOT.id, rows, ()
     vector = vector_added(evidence, node)
     if vector is not None:
         return VECTOR.id, *vector

@@ -376,8 +376,25 @@ def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
     node = evidence.flow.node(probe.failure[0])
     batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
     others = _other_batches(evidence, batch)
+    meeting = _met_by_chance(evidence, node, batch)
+    if meeting is not None:
+        yield meeting
+        return
     fact = FixedBatch(Who.of(node), batch, probe.rows, probe.failure[1].splitlines()[-1][:200], others[0] if others else None)
     yield Finding.of(FIXED.id, "error" if others else "note", fact, (node.id,), location=node.called or node.location)
+
+
+def _met_by_chance(evidence: Evidence, node: Node, batch: int | None) -> Finding | None:
+    """The finding for an operation that one row more makes fail because the batch axis of one operand meets an inner axis of the other."""
+    edges = evidence.flow.into(node.id)
+    if node.kind != "op" or node.op not in PAIRING or len(edges) != 2 or not batch or batch == 1:
+        return None
+    a, b = (edge.spec.shape or () for edge in edges)
+    short, long = sorted((a, b), key=len)
+    if not short or len(short) == len(long) or {short[0], long[0], long[len(long) - len(short)]} != {batch}:
+        return None
+    fact = EveryPair(Who.of(node), a, b, chance=True)
+    return Finding.of(PAIRWISE.id, "silent", fact, (node.id,), tuple(edge.id for edge in edges), node.called)
 
 
 @check(order=45, backend="tensorflow")

@@ -7,9 +7,22 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence, Given
 from ..examine.heard import HeardUnequal, hear
 from ..examine.heard_contracts import HeardNoAxis, HeardUneven
-from ..flow import Edge, Node, Shape, show_shape
+from ..flow import Edge, Node, Shape, Who, show_shape
 from ..graph import Axis, axes, written
-from .facts.reasons import Column, LacksAxis, Lengths, NoAxis, OneSample, PerClass, Reason, ScanRows, Uneven, WholeOnly, WrittenRows
+from .facts.reasons import (
+    Column,
+    Exchanged,
+    LacksAxis,
+    Lengths,
+    NoAxis,
+    OneSample,
+    PerClass,
+    Reason,
+    ScanRows,
+    Uneven,
+    WholeOnly,
+    WrittenRows,
+)
 from .upstream import ancestors, cause_of_axes, maker_of
 from .words import SLICES, placed
 
@@ -71,7 +84,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
             return PerClass(fixed[0] or 0, positions=True)
     if batch_axis(one) == i or batch_axis(other) == j or a[i] is None or b[j] is None:
         return None
-    return Lengths(a[i] or 0, b[j] or 0, _source(evidence, one, i), _source(evidence, other, j))
+    return exchanged(evidence, evidence.failed_inputs()) or Lengths(
+        a[i] or 0, b[j] or 0, _source(evidence, one, i), _source(evidence, other, j)
+    )
 
 
 _JOINS = ("concat", "concatv2", "concatenate", "append", "stack", "pack")
@@ -99,6 +114,19 @@ def batch_axis(given: Given) -> int | None:
         return min(given.grows)
     shape = given.spec.shape
     return 0 if shape and shape[0] is None else None
+
+
+def exchanged(evidence: Evidence, edges: list[Edge]) -> Exchanged | None:
+    """An attention whose output has the steps of its query, if the other branch has the steps of its value."""
+    for here, other in (edges, edges[::-1]) if len(edges) == 2 else ():
+        node, shape, its = evidence.flow.node(here.source), here.spec.shape or (), other.spec.shape or ()
+        parts = [edge for edge in evidence.flow.into(node.id) if edge.label in ("", "query", "value", "key") and edge.spec.shape]
+        if node.family != "attention" or len(parts) < 2 or len(shape) < 3 or len(its) < 3 or shape[1] == its[1]:
+            continue
+        (query, steps), (source, theirs) = ((evidence.flow.node(one.source).name, (one.spec.shape or ())[1:2]) for one in parts[:2])
+        if shape[1] is not None and its[1] is not None and steps == shape[1:2] and theirs == its[1:2]:
+            return Exchanged(Who.of(node), query, source, shape[1], its[1])
+    return None
 
 
 def _places(a: Shape, b: Shape, left: int | None, right: int | None, product: bool) -> Iterator[tuple[int, int]]:

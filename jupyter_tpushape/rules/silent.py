@@ -8,7 +8,7 @@ from typing import Literal
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who
 from ..trace.axes import RECURRENT
-from .compared import class_labels, cut_sequence, ends, kind_of
+from .compared import as_it_came, class_labels, cut_sequence, ends, kind_of
 from .compiled import METRIC_LABELS
 from .examples import sequential
 from .facts.compiled import MetricReads
@@ -141,10 +141,6 @@ def loss_broadcast(evidence: Evidence) -> Iterator[Finding]:
         yield Finding.of(BROADCAST.id, "silent", fact, (blamed.id, node.id), (predictions.id, labels.id), blamed.location or blamed.called)
 
 
-# What leaves a label the number that it is.
-_AS_IT_IS = ("Cast", "Identity", "Reshape", "ExpandDims", "Squeeze", "convert_element_type", "reshape", "squeeze", "broadcast_in_dim")
-
-
 @check(order=41)
 def classes_as_numbers(evidence: Evidence) -> Iterator[Finding]:
     """A loss or metric of the user's own that calculates with the number of a class as if it were a row of the classes' values."""
@@ -171,9 +167,7 @@ def _multiplies(evidence: Evidence, op: Node, labels: Edge, predictions: Edge) -
     if op.op.lower() not in ("mul", "multiply") or len(edges) != 2:
         return False
     for mine, other in (edges, edges[::-1]):
-        start = mine
-        while evidence.flow.node(start.source).op in _AS_IT_IS and evidence.flow.into(start.source):
-            start = evidence.flow.into(start.source)[0]
+        start = as_it_came(evidence, mine)
         if start.source == labels.source and start.spec == labels.spec and other.spec.shape == predictions.spec.shape:
             return mine.spec.shape != other.spec.shape
     return False

@@ -106,7 +106,6 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
         data = [tensor for tensor in inputs if getattr(tensor, "dtype", None) not in (None, tf.resource, tf.variant)]
         call = self._call(op_type, [Port(spec_of(tensor), producers.get(id(tensor)), "", id(tensor)) for tensor in data])
         call.values = _operands(inputs)
-        call.called = call.called or line_running()
         call.failure = error
         self.recorder.failed = call
 
@@ -116,7 +115,7 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
         recorder = self.recorder
         parent = recorder.stack[-1] if recorder.stack else None
         call = Call(len(recorder.calls), "op", op_type, op_type, None, parent, True, ports, framework=self.adapter.name)
-        call.called = user_frame(depth=4)
+        call.called = user_frame(depth=4) or line_running()
         if parent is not None:
             parent.children += 1
         recorder.calls.append(call)

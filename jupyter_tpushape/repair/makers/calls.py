@@ -7,14 +7,16 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding, show_shape
 from ...rules.facts.calls import Misdeclared, NotCalled
-from ...rules.facts.contracts import CallArguments, CallMisfit, KeysUnpacked
+from ...rules.facts.contracts import CallArguments, CallMisfit, DtypeRefused, KeysUnpacked
 from ...rules.facts.layers import WrongWidth
 from ...rules.facts.lines import NeverCalled, NoGradient
+from ...rules.upstream import ancestors
 from ...trace.locations import file_of
 from ..edits import OneParameter, Removed, Statement
+from ..edits.expression import IT, MODULE
 from ..text.source import Source, nodes
 from .edits import Made, configure
-from .line import called, lines_at, lines_of, span_of
+from .line import called, lines_at, lines_of, short, span_of
 
 
 def call_layer(evidence: Evidence, finding: Finding) -> Made:
@@ -183,3 +185,21 @@ def undeclared(evidence: Evidence, finding: Finding) -> Made:
                 [Removed("model", file, span_of(item), ast.unparse(item)).value],
                 "Keras then takes the shape from call.",
             )
+
+
+def magnitude(evidence: Evidence, finding: Finding) -> Made:
+    """The magnitude of complex values, taken where the program makes them of real ones."""
+    failed = evidence.failed
+    if not isinstance(finding.fact, DtypeRefused) or not finding.fact.dtype.startswith("complex") or failed is None:
+        return
+    for node in ancestors(evidence, failed.id):
+        made = any(edge.spec.dtype.startswith("complex") for edge in evidence.flow.out_of(node.id))
+        if not made or any(edge.spec.dtype.startswith("complex") for edge in evidence.flow.into(node.id)):
+            continue
+        for line in reversed(lines_at(evidence, node.called)):
+            if isinstance(line.node, ast.Call):
+                yield (
+                    f"Take the magnitude of {short(line.node)} at {line.at}: abs",
+                    [line.edit(line.node, f"{MODULE}.abs({IT})", line.module()).value],
+                    "Spectrograms usually contain magnitudes; the phase is discarded.",
+                )

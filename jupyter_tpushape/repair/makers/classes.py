@@ -7,10 +7,11 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.layers import OperationRaised
+from ...rules.facts.looked_up import RowsAsIndices
 from ...rules.facts.reasons import PerClass
 from ..edits.expression import IT, MODULE
 from .edits import Made
-from .line import lines_of, short
+from .line import called, lines_at, lines_of, short
 
 
 def of_its_own(evidence: Evidence, finding: Finding) -> Made:
@@ -41,3 +42,17 @@ def of_its_own(evidence: Evidence, finding: Finding) -> Made:
             [line.edit(weights[0], new, module).value],
             f"{short(weights[0])} has one value for each of {reason.classes} classes.",
         )
+
+
+def index_of_class(evidence: Evidence, finding: Finding) -> Made:
+    """The index of the class in place of its one-hot vector, where a lookup wants it."""
+    if not isinstance(finding.fact, RowsAsIndices):
+        return
+    for line in lines_at(evidence, finding.fact.operation.called):
+        call = line.node
+        if isinstance(call, ast.Call) and called(call) in ("gather", "take", "embedding_lookup") and len(call.args) > 1:
+            yield (
+                f"Use the class index of {short(call.args[1])} at {line.at}: argmax over the last axis",
+                [line.edit(call.args[1], f"{MODULE}.argmax({IT}, -1)", line.module()).value],
+                "The lookup then returns one entry per label.",
+            )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node
-from ...rules.facts.loss import SurplusAxes
+from ...rules.facts.loss import Crosswise, SurplusAxes
 from .edits import Made, append, configure, failing
 
 
@@ -46,12 +46,14 @@ def flat_embeddings(evidence: Evidence, finding: Finding) -> Made:
 def flat_factors(evidence: Evidence, finding: Finding) -> Made:
     """Vectors in place of the operands of a product that sums over axes of size 1."""
     fact = finding.fact
-    if isinstance(fact, SurplusAxes) and fact.cause == "product":
-        givers = [evidence.flow.node(edge.source) for edge in evidence.flow.into(finding.nodes[0])]
+    if isinstance(fact, SurplusAxes | Crosswise) and fact.cause == "product":
+        product = fact.through if isinstance(fact, SurplusAxes) else fact.blamed
+        node = next(node for node in evidence.flow.nodes if node.name == product.name)
+        givers = [evidence.flow.node(edge.source) for edge in evidence.flow.into(node.id)]
         names = list(dict.fromkeys(node.name for node in givers))
         if all(node.kind == "layer" for node in givers):
             yield (
-                f"Add Flatten after {' and '.join(names)}: {fact.through.name} then multiplies vectors",
+                f"Add Flatten after {' and '.join(names)}: {product.name} then multiplies vectors",
                 [append(name, "Flatten") for name in names],
                 "The result is one value per sample.",
             )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, elements
 from ...rules.facts.branches import DotAxes
 from ...rules.facts.contracts import Disconnected
-from ...rules.facts.layers import UnlikeBranches
+from ...rules.facts.layers import OperationRaised, UnlikeBranches
 from ..text.source import nodes
 from .edits import Made, at, configure
 from .line import called, lines_at, lines_of, short
@@ -18,9 +19,14 @@ from .line import called, lines_at, lines_of, short
 def exchange_query(evidence: Evidence, finding: Finding) -> Made:
     """Query and value of an attention exchanged, where its output has the steps of what the other branch does not have."""
     fact = finding.fact
-    if not isinstance(fact, UnlikeBranches) or fact.asked is None:
+    if isinstance(fact, UnlikeBranches) and fact.asked is not None:
+        asked = [fact.asked.attention.called]
+    elif isinstance(fact, OperationRaised):
+        before = [evidence.flow.node(edge.source) for edge in evidence.failed_inputs()]
+        asked = [node.called for node in before if node.family == "attention"]
+    else:
         return
-    for line in lines_at(evidence, fact.asked.attention.called):
+    for line in itertools.chain.from_iterable(lines_at(evidence, place) for place in asked):
         call = line.node
         if not isinstance(call, ast.Call) or not call.args:
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardOperation, hear
@@ -142,6 +143,16 @@ def own_layer(evidence: Evidence) -> Node | None:
             around.append(node)
         node = evidence.flow.node(node.parent) if node.parent else None
     return next((item for item in around if is_own(evidence, item)), around[-1] if around else None)
+
+
+def defaults(line: Line) -> dict[str, Any]:
+    """The constants that ``__init__`` of the class around the line takes where it is given nothing else."""
+    init = next((item for item in nodes(line.owner(), ast.FunctionDef) if item.name == "__init__"), None)
+    if init is None:
+        return {}
+    pairs = [*zip(reversed(init.args.args), reversed(init.args.defaults), strict=False)]
+    pairs += [(name, value) for name, value in zip(init.args.kwonlyargs, init.args.kw_defaults, strict=True) if value is not None]
+    return {name.arg: value.value for name, value in pairs if isinstance(value, ast.Constant)}
 
 
 def makers_of(line: Line, node: Node) -> list[ast.Call]:

@@ -15,7 +15,7 @@ from ...rules.words import SLICES
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made, configure
-from .line import Line, called, lines_at, lines_of, own_layer, short
+from .line import Line, called, defaults, lines_at, lines_of, own_layer, short
 
 _COUNTS = frozenset({"range", "arange"})
 _ROWS_IN = frozenset({"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "full", "tile", "range", "eye"})
@@ -46,7 +46,8 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
             )
         yield from _named_size(evidence, line, old, new)
         owner = own_layer(evidence)
-        arguments = [key for key, value in owner.config.items() if type(value) is int and value == old] if owner is not None else []
+        set_to = defaults(line) | (owner.config if owner is not None else {})
+        arguments = [key for key, value in set_to.items() if type(value) is int and value == old]
         if owner is not None and len(arguments) == 1:
             yield (
                 f"Create {owner.name} with {arguments[0]}={new}",

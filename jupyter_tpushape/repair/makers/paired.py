@@ -125,6 +125,24 @@ def unpaired_axis(evidence: Evidence, finding: Finding) -> Made:
             )
 
 
+def axes_after_batch(evidence: Evidence, finding: Finding) -> Made:
+    """An operand with axes of size 1 after its batch axis, which met an inner axis of the same size by chance."""
+    fact = finding.fact
+    if not isinstance(fact, EveryPair) or not fact.chance:
+        return
+    for line in lines_at(evidence, finding.location):
+        if isinstance(line.node, ast.BinOp):
+            pair = list(zip(line.operands(), (fact.left, fact.right), strict=True))
+            (node, few), (_, many) = sorted(pair, key=lambda item: len(item[1]))
+            index = ", ".join([":", *["None"] * (len(many) - len(few)), *[":"] * (len(few) - 1)])
+            gap = len(many) - len(few)
+            yield (
+                f"Add {gap} {'axis' if gap == 1 else 'axes'} of size 1 to {short(node)} after its batch axis at {line.at}",
+                [line.edit(node, f"{IT}[{index}]").value],
+                "Each sample is then combined with its own values.",
+            )
+
+
 def own_index(evidence: Evidence, finding: Finding) -> Made:
     """One index for each row of a gather."""
     if not isinstance(finding.fact, EveryIndex):

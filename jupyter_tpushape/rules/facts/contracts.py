@@ -312,7 +312,10 @@ class DtypeRefused(Fact, frozen=True):
                 f"The labels are {self.came} in the data. Keras 3 casts them to {self.dtype} before it calls a custom Loss. Cast them "
                 f"back inside: cast(y_true, '{self.allowed[0]}')."
             )
-        return f"Cast it there: cast(value, '{self.allowed[0]}')."
+        if self.dtype.startswith("complex") and not any(one.startswith("complex") for one in self.allowed):
+            return "abs gives the magnitude of complex values; a cast would discard their imaginary part."
+        floats = [one for one in ("float32", *self.allowed) if one in self.allowed]
+        return f"Cast it there: cast(value, '{floats[0]}')."
 
     def sides(self) -> Sides:
         return Side(", ".join(self.allowed)), Side(self.dtype)

@@ -11,7 +11,7 @@ from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
 from ...graph import Cause
 from ...trace.axes import RECURRENT
 from ..words import axes_of, because, count, differing, listed, many, named, pair, placed, side
-from .reasons import Reason
+from .reasons import Exchanged, Reason
 
 
 class WrongRank(Fact, frozen=True):
@@ -114,16 +114,6 @@ class Branch(msgspec.Struct, frozen=True):
     shape: Shape | None
 
 
-class Exchanged(msgspec.Struct, frozen=True):
-    """``attention`` returns one vector for each of the ``steps`` of its ``query``; the ``other`` branch has the steps of its ``value``."""
-
-    attention: Who
-    query: str
-    value: str
-    steps: int
-    other: int
-
-
 class UnlikeBranches(Fact, frozen=True):
     """``layer`` merges branches with incompatible shapes. ``axis``: the axis of a Concatenate; ``odd``: the branch that differs.
 
@@ -168,15 +158,7 @@ class UnlikeBranches(Fact, frozen=True):
             adds = " An Embedding returns a vector for each id, which adds an axis." if embeds else ""
             has, each = ("has", "it") if len(longer) == 1 else ("have", "each")
             return f"{names} {has} more dimensions than the other branches.{adds} Add Flatten or a pooling layer after {each}. {rule}"
-        return " ".join(filter(None, [because(self.cause), self._asked(), sizes, rule]))
-
-    def _asked(self) -> str:
-        if self.asked is None:
-            return ""
-        return (
-            f"{self.asked.attention.name} returns one vector for each step of its query, the first argument: {self.asked.query}, "
-            f"with {count(self.asked.steps, 'step')}. The other branch has the {count(self.asked.other, 'step')} of {self.asked.value}."
-        )
+        return " ".join(filter(None, [because(self.cause), self.asked.words() if self.asked is not None else "", sizes, rule]))
 
     def sides(self) -> Sides:
         one, other = self.two

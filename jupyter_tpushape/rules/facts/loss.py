@@ -375,6 +375,7 @@ class Crosswise(Fact, frozen=True):
             "": "",
             "sequences": f" {named(self.blamed)} returns one vector per time step.",
             "tokens": f" {named(self.blamed)} returns one vector per token.",
+            "product": f" {named(self.blamed)} multiplies every value with every other, because it sums over an axis of size 1.",
             "last": f" {named(self.blamed)} returns only its last step, but there is one label per step.",
             "grid": f" The inner axes of {named(self.blamed)} are never flattened or pooled.",
             "input": " The inner axes of the input are never flattened.",

@@ -7,11 +7,15 @@ from ..words import named, pair, placed
 
 
 class EveryPair(Fact, frozen=True):
-    """An element-wise operation that combines every sample with every other."""
+    """An element-wise operation that combines every sample with every other.
+
+    ``chance``: the batch axis of one has by chance the size of the inner axis of the other with which it is aligned.
+    """
 
     operation: Who
     left: Shape
     right: Shape
+    chance: bool = False
 
     @property
     def _sorted(self) -> tuple[Shape, Shape]:
@@ -24,6 +28,12 @@ class EveryPair(Fact, frozen=True):
         return (*long[:gap], *(max(x or 1, y or 1) for x, y in zip(long[gap:], short, strict=True)))
 
     def message(self) -> str:
+        if self.chance:
+            short, long = self._sorted
+            return (
+                f"{self.operation.op}{placed(self.operation)} aligns the batch axis of {show_shape(short)} with axis {len(long) - len(short)} "
+                f"of {show_shape(long)}. It runs only because both have size {short[0]}."
+            )
         return (
             f"{self.operation.op}{placed(self.operation)} broadcasts {show_shape(self.left)} and {show_shape(self.right)} "
             f"to {show_shape(self.result)}: every sample is combined with every other."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from ...flow import Shape, elements, show_shape
-from ..words import many
+from ...flow import Shape, Who, elements, show_shape
+from ..words import count, many
 
 
 class Reason(msgspec.Struct, frozen=True):
@@ -184,3 +184,19 @@ class Lengths(Reason, frozen=True):
             return f"{number} comes from {source}" if source else f"{number} is a fixed size in the program (a table or a constant)"
 
         return f"{told(self.left, self.first)}, and {told(self.right, self.second)}. They must be equal, or one of them must be 1."
+
+
+class Exchanged(Reason, frozen=True):
+    """``attention`` returns one vector for each of the ``steps`` of its ``query``; the ``other`` branch has the steps of its ``value``."""
+
+    attention: Who
+    query: str
+    value: str
+    steps: int
+    other: int
+
+    def words(self) -> str:
+        return (
+            f"{self.attention.name} returns one vector for each step of its query, the first argument: {self.query}, "
+            f"with {count(self.steps, 'step')}. The other branch has the {count(self.other, 'step')} of {self.value}."
+        )

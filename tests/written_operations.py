@@ -1,0 +1,86 @@
+"""Operands and results of single operations that are taken for something else: the line, and as it should be."""
+
+from __future__ import annotations
+
+from own_code import Own
+from written_programs import model_of, rows
+
+_CLASSES = "np.arange(32) % 4"
+_HOT = f"np.eye(4, dtype='float32')[{_CLASSES}]"
+_ATTEND = """
+class Decoder(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.cross = L.MultiHeadAttention(2, 4)
+    def call(self, x, memory):
+        return x + self.cross(memory, x)
+"""
+_PLACES = """
+class Places(L.Layer):
+    def __init__(self, width, longest=5):
+        super().__init__()
+        self.table = tf.ones((longest, width))
+    def call(self, x):
+        return x + self.table
+"""
+_CENTERS = """
+CENTERS = tf.ones((4, 6))
+def loss(y, p):
+    centers = tf.gather(CENTERS, tf.cast(y, tf.int32))
+    return tf.reduce_sum((p - centers) ** 2, axis=-1)
+"""
+_FOCAL = """
+def loss(y, p):
+    return tf.reduce_sum(-tf.cast(y, tf.float32) * tf.math.log(p + 1e-6), axis=-1)
+"""
+_SPECTRUM = """
+class Spectrum(L.Layer):
+    def call(self, x):
+        s = tf.signal.stft(x, 16, 8)
+        return s[..., None]
+"""
+
+OPERATIONS: dict[str, tuple[str, Own]] = {
+    "a gate that meets the width by chance": ("batch-broadcast", Own(model_of("""
+i = keras.Input((8, 8, 3))
+s = L.Dense(3)(L.GlobalAveragePooling2D()(i))
+x = i * s
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
+""", f"{rows(8, 8, 8, 3)}, {rows(8, 1)}"), (("    x = i * s", "    x = i * s[:, None, None, :]"),))),
+    "two vectors multiplied over an axis of one": ("loss-broadcast", Own(model_of("""
+i, j = keras.Input((1,), dtype='int32'), keras.Input((1,), dtype='int32')
+a = L.Embedding(9, 4)(i)
+b = L.Embedding(9, 4)(j)
+model = keras.Model([i, j], L.Dense(1)(L.Dot(axes=1)([a, b])))
+""", f"[np.arange(8).reshape(8, 1)] * 2, {rows(8)}"), (("    a = L.Embedding(9, 4)(i)", "    a = L.Flatten()(L.Embedding(9, 4)(i))"),))),
+    "the memory as the query": ("op-shapes", Own(model_of("""
+i, j = keras.Input((6, 8)), keras.Input((9, 8))
+x = Decoder()(i, j)
+model = keras.Model([i, j], L.Dense(1)(L.Flatten()(x)))
+""", f"[{rows(8, 6, 8)}, {rows(8, 9, 8)}], {rows(8, 1)}", head=_ATTEND), (
+        ("        return x + self.cross(memory, x)", "        return x + self.cross(x, memory)"),))),
+    "a length that is a default": ("op-shapes", Own(model_of("""
+i = keras.Input((7, 4))
+x = Places(4)(i)
+model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
+""", f"{rows(8, 7, 4)}, {rows(8, 1)}", head=_PLACES), (("    x = Places(4)(i)", "    x = Places(4, longest=7)(i)"),))),
+    "one-hot labels as indices": ("one-hot-labels", Own(model_of("""
+model = keras.Sequential([keras.Input((3,)), L.Dense(6)])
+""", f"{rows(32, 3)}, {_HOT}", "loss", head=_CENTERS), (
+        ("    centers = tf.gather(CENTERS, tf.cast(y, tf.int32))", "    centers = tf.gather(CENTERS, tf.argmax(tf.cast(y, tf.int32), -1))"),))),
+    "class indices as factors": ("integer-labels", Own(model_of("""
+model = keras.Sequential([keras.Input((3,)), L.Dense(4, activation='softmax')])
+""", f"{rows(32, 3)}, ({_CLASSES})[:, None]", "loss", head=_FOCAL), ())),
+    "a spectrum of complex values": ("dtype-mix", Own(model_of("""
+i = keras.Input((64,))
+x = Spectrum()(i)
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(L.Conv2D(2, 3)(x))))
+""", f"{rows(8, 64)}, {rows(8, 1)}", head=_SPECTRUM), (("        s = tf.signal.stft(x, 16, 8)", "        s = tf.abs(tf.signal.stft(x, 16, 8))"),))),
+    "states of both directions": ("code-raises", Own(model_of("""
+i, j = keras.Input((5, 3)), keras.Input((4, 3))
+x, h, c = L.Bidirectional(L.LSTM(3, return_state=True))(i)
+y = L.LSTM(6)(j, initial_state=[h, c])
+model = keras.Model([i, j], L.Dense(1)(L.Concatenate()([x, y])))
+""", f"[{rows(8, 5, 3)}, {rows(8, 4, 3)}], {rows(8, 1)}"), (
+        ("    x, h, c = L.Bidirectional(L.LSTM(3, return_state=True))(i)", "    x, h, c, h_backward, c_backward = L.Bidirectional(L.LSTM(3, return_state=True))(i)"),))),
+}  # fmt: skip
