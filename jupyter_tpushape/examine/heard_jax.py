@@ -89,6 +89,14 @@ class HeardVariable(Heard, frozen=True):
     attribute: str = ""
 
 
+class HeardScoped(Heard, frozen=True):
+    """A stateless call was given a value of another shape for a variable."""
+
+    path: str
+    want: Shape
+    got: Shape
+
+
 class HeardLeaves(Heard, frozen=True):
     """Structures of tensors do not match: one holds more than the other."""
 
@@ -110,6 +118,9 @@ _CARRY = re.compile(
 )
 _GONE = re.compile(r"module 'keras[\w.]*\.backend' has no attribute '(\w+)'")
 _BRANCHES = re.compile(r"output of \S+ has type (\w+)\[([\w,]*)\]\S* but the corresponding output of \S+ has type (\w+)\[([\w,]*)\]")
+_SCOPED = re.compile(
+    r"For variable <Variable path=([^,]*), shape=\(([\d, ]*)\).*received invalid value .* with shape \(([\d, ]*)\)", re.DOTALL
+)
 _SHAPE = re.compile(r"Shapes must be 1D sequences of concrete values of integer type, got (\(.*\))")
 _MAPPED = re.compile(r"\* (?:one|some|most) ax[ei]s (?:\(\d+ of them\) )?had size (\w+)(?:: axis (\d+) of (?:argument )?([\w.\[\]']+))?")
 _SCALAR = re.compile(r"Gradient only defined for scalar-output functions\. Output (?:had shape: \(([\d, ]*)\)|was)")
@@ -134,6 +145,8 @@ def _jax(text: str) -> Iterator[Heard]:
         yield HeardItem()
     if "you should only use seeded random ops" in text:
         yield HeardUnseeded()
+    if scoped := _SCOPED.search(text):
+        yield HeardScoped(scoped[1], _sizes(scoped[2]), _sizes(scoped[3]))
     if gone := _GONE.search(text):
         yield HeardGone(gone[1])
     if "train_step() takes 2 positional arguments but 3 were given" in text:

@@ -266,6 +266,8 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
         facts["own_step"] = location(_defined(type(model).train_step))
         facts["step_parts"], facts["misplaced"] = traced.parts, seen.recorder.misplaced
         facts["exchanged"] = location(seen.recorder.exchanged) if seen.recorder.exchanged is not None else None
+        beside = seen.recorder.beside
+        facts["beside"] = (beside[0], location(beside[1])) if beside is not None else None
         bare = (
             seen.sample is not None
             and seen.sample.y is None

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..examine.evidence import Evidence
 from ..examine.heard import hear
-from ..examine.heard_jax import HeardItem, HeardStepArguments, HeardTraced, HeardUnseeded, HeardVariable
+from ..examine.heard_jax import HeardItem, HeardScoped, HeardStepArguments, HeardTraced, HeardUnseeded, HeardVariable
 from ..examine.layout_facts import Laid
 from ..flow import Finding, KeyPath, Severity, Who
 from ..flow.paths import flatten, show
@@ -31,7 +31,7 @@ from .facts.mesh import (
     ValueAsked,
     VariableGiven,
 )
-from .facts.transforms import GROUPS, StateMisplaced, StateUnchanged, StepReturns, Underived
+from .facts.transforms import GROUPS, OptimizerBeside, OtherVariables, StateMisplaced, StateUnchanged, StepReturns, Underived
 from .registry import check, rule
 from .tpu_batch import split_nodes
 from .tpu_types import TEXT_LAYERS
@@ -248,6 +248,8 @@ def told(evidence: Evidence) -> Finding | None:
             where = location((raised.file, raised.line))
         return Finding.of(VALUE.id, "error", ValueAsked(asked.what), nodes, location=where)
     own = evidence.facts.get("own_step")
+    if (scoped := hear(evidence.failure, HeardScoped)) is not None and own is not None:
+        return Finding.of(STEP.id, "error", OtherVariables(scoped.path, scoped.want, scoped.got), nodes, location=where or own)
     if step is not None and "train_step" in evidence.facts.get("overrides", ()):
         return Finding.of(STEP.id, "error", StepWithoutState(), nodes, location=where or own)
     first = evidence.facts.get("first_row")
@@ -260,6 +262,8 @@ def told(evidence: Evidence) -> Finding | None:
     if evidence.failure is None and (group := evidence.facts.get("misplaced")) is not None:
         misplaced = StateMisplaced(GROUPS[group]) if group >= 0 else StateUnchanged()
         return Finding.of(STEP.id, "error" if group >= 0 else "silent", misplaced, location=own)
+    if evidence.failure is None and (beside := evidence.facts.get("beside")) is not None:
+        return Finding.of(STEP.id, "silent", OptimizerBeside(beside[0]), location=beside[1])
     return None
 
 

@@ -1,13 +1,30 @@
-"""Whether a traced program can be differentiated: JAX raises for some loops only when a step asks for the gradient."""
+"""What a traced program tells without being run: whether JAX derives it, and the positions that it counts out by itself."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.extend.core import jaxpr_as_fun
+
+# As far as this.
+COUNTED = 1 << 16
+# Functions of so many equations are worked out.
+_SHORT = 16
+_COUNTS: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "squeeze": lambda x, p: np.squeeze(x, tuple(p["dimensions"])),
+    "reshape": lambda x, p: np.reshape(x, p["new_sizes"]) if p.get("dimensions") is None else None,
+    "convert_element_type": lambda x, p: np.asarray(x).astype(p["new_dtype"]),
+    "slice": lambda x, p: x[tuple(map(slice, p["start_indices"], p["limit_indices"], p["strides"] or [None] * np.ndim(x)))],
+}
 
 
 def differentiates(program: Any, trained: Sequence[bool]) -> bool:
@@ -27,3 +44,40 @@ def differentiates(program: Any, trained: Sequence[bool]) -> bool:
     except ValueError as error:
         return "differentiation does not work" not in str(error)
     return True
+
+
+def counted(name: str, operands: list[Any], params: dict[str, Any]) -> Any:
+    """What an equation gives, where its operands are numbers of the program; ``None`` where that is not known."""
+    try:
+        if name == "iota" and not operands:
+            shape, axis = params["shape"], params["dimension"]
+            counted = np.arange(shape[axis], dtype=params["dtype"])
+            return np.broadcast_to(counted.reshape([-1 if i == axis else 1 for i in range(len(shape))]), shape)
+        if name == "broadcast_in_dim" and len(operands) == 1:
+            shape, axes = params["shape"], params["broadcast_dimensions"]
+            sizes = [np.shape(operands[0])[axes.index(i)] if i in axes else 1 for i in range(len(shape))]
+            return np.broadcast_to(np.reshape(operands[0], sizes), shape)
+        if name in ("jit", "pjit"):
+            return _inside(params["jaxpr"], operands)
+        count = _COUNTS.get(name)
+        if count is None or not operands:
+            return None
+        values = [np.asarray(one) for one in operands]
+        return count(*values) if isinstance(count, np.ufunc) else count(*values, params)
+    except Exception:  # what is not worked out here is not known
+        return None
+
+
+def _inside(program: Any, operands: list[Any]) -> Any:
+    """What a compiled function of one result gives, where it is short."""
+    inner = program.jaxpr
+    if len(inner.eqns) > _SHORT or len(inner.outvars) != 1:
+        return None
+    values = dict(zip([*inner.invars, *inner.constvars], [*operands, *program.consts], strict=True))
+    for equation in inner.eqns:
+        given = [one.val if hasattr(one, "val") else values.get(one) for one in equation.invars]
+        found = counted(equation.primitive.name, given, equation.params)
+        if found is None or len(equation.outvars) != 1:
+            return None
+        values[equation.outvars[0]] = found
+    return values.get(inner.outvars[0])

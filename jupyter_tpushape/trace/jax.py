@@ -21,9 +21,8 @@ import numpy as np
 
 from ..flow import Spec
 from .backend import Backend, Graph
-from .counted_jax import COUNTED, counted
 from .frames_jax import HELPERS, arguments_of, callee_of, equation, made_by, named, operands_of, raised_in
-from .gradients_jax import differentiates
+from .gradients_jax import COUNTED, counted, differentiates
 from .inside_jax import draws, inside, opens
 from .locations import HERE, user_frame
 from .recorder import Call, Port, Recorder, caused, line_running, unmasked

@@ -26,6 +26,7 @@ from keras.src.optimizers.base_optimizer import BaseOptimizer
 from ..flow import Spec
 from .doors import Door, Feeds, Refused, doors, feeds
 from .framework import Framework, GraphNode
+from .kept import asked
 from .locations import user_frame
 from .recorder import active, remember_line
 
@@ -227,7 +228,7 @@ class Keras3(Framework):
         recorder = active()
         if recorder is not None:
             recorder.metered = {id(one): str(one.path) for group in groups for one in group}
-        with _asked_of(model.optimizer, {id(one) for one in state[0]}):
+        with asked(model, BaseOptimizer, {id(one) for one in state[0]}, self.backend.is_traced):
             returned = model.train_step(state, batch)
         if recorder is not None:
             recorder.metered = {}
@@ -392,23 +393,6 @@ def _as_it_lies(
     trainable_variables: Any = None, non_trainable_variables: Any = None, optimizer_variables: Any = None, metrics_variables: Any = None
 ) -> tuple[Any, ...]:
     return tuple(group or [] for group in (trainable_variables, non_trainable_variables, optimizer_variables, metrics_variables))
-
-
-@contextlib.contextmanager
-def _asked_of(optimizer: Any, trainable: set[int]) -> Iterator[None]:
-    """Notes where an optimizer is given the weights themselves as gradients, which have the same shapes."""
-    original, recorder = optimizer.stateless_apply, active()
-
-    def stateless_apply(optimizer_variables: Any, grads: Any, trainable_variables: Any) -> Any:
-        if recorder is not None and grads and all(id(one) in trainable for one in grads):
-            recorder.exchanged = user_frame(depth=2)
-        return original(optimizer_variables, grads, trainable_variables)
-
-    vars(optimizer)["stateless_apply"] = stateless_apply
-    try:
-        yield
-    finally:
-        vars(optimizer).pop("stateless_apply", None)
 
 
 def _copy(value: Any) -> Any:

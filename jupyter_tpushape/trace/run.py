@@ -16,8 +16,7 @@ from .backend import Graph
 from .declared import Made, Unsettled, declared
 from .doors import Door, Feeds
 from .framework import Framework
-from .host_random import Generators
-from .kept import kept
+from .kept import Generators, kept
 from .patience import ENDS, limited
 from .recorder import Call, Port, Recorder, Source, recording, unmasked
 from .restore import left_as_found, uncollected

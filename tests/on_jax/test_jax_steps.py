@@ -306,3 +306,66 @@ def test_a_loop_over_the_samples_is_told(tmp_path):
     (finding,) = serious(traced(tmp_path, own(call)))
     assert (finding.rule, finding.fact.asked) == ("value-asked", "rows")
     assert "range" in finding.location.text
+
+
+GAN = """
+class Gan(keras.Model):
+    def __init__(self, one, other):
+        super().__init__()
+        self.one = one
+        self.other = other
+        self.built = True
+    def call(self, x):
+        return self.one(x)
+    def loss_of(self, tv, x, noise):
+        n = len(self.other.trainable_variables)
+        other, one = tv[:n], tv[n:]
+        made, _ = self.other.stateless_call(other, [], noise)
+        judged, _ = self.one.stateless_call(one, [], made + x)
+        return ops.mean(ops.square(judged))
+    def train_step(self, state, data):
+        tv, ntv, ov, mv = state
+        noise = ops.ones((data.shape[0], 3))
+        loss, grads = jax.value_and_grad(self.loss_of)(tv, data, noise)
+        tv, ov = self.optimizer.stateless_apply(ov, grads, tv)
+        return {"loss": loss}, (tv, ntv, ov, mv)
+def build():
+    one = keras.Sequential([keras.Input((8,)), layers.Dense(5), layers.Dense(1)])
+    other = keras.Sequential([keras.Input((3,)), layers.Dense(8)])
+    gan = Gan(one, other)
+    gan.compile("adam")
+    return gan
+def data():
+    return np.ones((64, 8), "float32"),
+"""
+
+
+def test_a_list_of_variables_is_split_in_the_order_of_the_layers(tmp_path):
+    patch, _ = repaired(tmp_path, GAN, "step-without-state")
+    assert "other, one = tv[-n:], tv[:-n]" in patch
+
+
+@pytest.mark.parametrize(
+    ("drawn", "line"),
+    [
+        ("keras.random.normal((data.shape[0], 3), seed=3)", "keras.random.normal((data.shape[0], 3), seed=self.seed_generator)"),
+        ("keras.random.normal((data.shape[0], 3))", "keras.random.normal((data.shape[0], 3), seed=self.seed_generator)"),
+        ("jax.random.normal(jax.random.PRNGKey(0), (data.shape[0], 3))", "self.seed_generator.next(), (data.shape[0], 3))"),
+        ("np.random.normal(size=(data.shape[0], 3))", "keras.random.normal((data.shape[0], 3), seed=self.seed_generator)"),
+    ],
+)
+def test_a_step_gives_the_state_of_its_seed_back(tmp_path, drawn, line):
+    code = GAN.replace("tv[:n], tv[n:]", "tv[-n:], tv[:-n]").replace("ops.ones((data.shape[0], 3))", drawn)
+    patch, _ = repaired(tmp_path, code, "unseeded-random" if drawn.endswith("3))") and drawn.startswith("keras") else "fixed-random")
+    assert line in patch
+    assert "ntv = [scope.get_current_value(one) for one in self.non_trainable_variables]" in patch
+
+
+def test_an_optimizer_beside_the_state_is_told(tmp_path):
+    code = GAN.replace("tv[:n], tv[n:]", "tv[-n:], tv[:-n]").replace("self.built = True", "self.second = keras.optimizers.Adam()")
+    code = code.replace("tv, ov = self.optimizer.stateless_apply(ov,", "tv, _ = self.second.stateless_apply(self.second.variables,")
+    code = code.replace(
+        '    gan.compile("adam")', '    gan.built = True\n    gan.second.build(gan.trainable_variables)\n    gan.compile("adam")'
+    )
+    (finding,) = serious(traced(tmp_path, code))
+    assert (finding.rule, finding.severity, finding.fact.attribute) == ("step-without-state", "silent", "second")

@@ -9,9 +9,8 @@ from ...examine.evidence import Evidence
 from ...examine.heard import hear
 from ...examine.heard_jax import HeardGone
 from ...flow import Edit, Finding
-from ...rules.facts.mesh import ForeignFunction, Unseeded
+from ...rules.facts.mesh import ForeignFunction
 from ...trace.raised import innermost
-from ..edits import Seeded
 from ..text import keras_ops
 from ..text.names import Names
 from ..text.source import Function, enclosing, nodes, parents
@@ -41,20 +40,6 @@ def in_keras_ops(evidence: Evidence, finding: Finding) -> Made:
             [Edit("replace-op", line.raised.function, edit)],
             "keras.ops works on every backend.",
         )
-
-
-def seeded(evidence: Evidence, finding: Finding) -> Made:
-    """A seed that the layer keeps, for the random functions that its methods call."""
-    line = next(iter(lines_of(evidence)), None)
-    if not isinstance(finding.fact, Unseeded) or line is None or not isinstance(line.node, ast.Call):
-        return
-    call = line.node
-    span = [call.lineno, call.end_lineno or call.lineno, call.col_offset, call.end_col_offset or 0]
-    yield (
-        f"Store a seed generator in the layer: self.seed_generator, for {ast.unparse(call.func)} at {line.at}",
-        [Seeded(line.raised.function, line.raised.file, span).value],
-        "Its state is a variable, so every step draws new values.",
-    )
 
 
 def _calls(line: Line) -> list[ast.Call]:

@@ -9,7 +9,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.calls import MetricInCall, ReadOutside
 from ...rules.facts.mesh import StepWithoutState
-from ...rules.facts.transforms import StateUnchanged, StepReturns
+from ...rules.facts.transforms import OtherVariables, StateUnchanged, StepReturns
 from ..edits.expression import MODULE
 from ..text.arguments import Change
 from ..text.source import Source, nodes
@@ -89,6 +89,23 @@ def whole_state(evidence: Evidence, finding: Finding) -> Made:
             [line.edit(values[0], f"{line.source.of(logs)}, {state}").value],
             "fit stores what the step returns in the variables.",
         )
+
+
+def split_as_held(evidence: Evidence, finding: Finding) -> Made:
+    """The last variables for the model that is given the first, where a list holds those of two models."""
+    for line in lines_at(evidence, finding.location)[:1] if isinstance(finding.fact, OtherVariables) else []:
+        for item in nodes(line.owner(), ast.Assign):
+            pair = item.value.elts if isinstance(item.value, ast.Tuple) else []
+            cuts = [one.slice for one in pair if isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Slice)]
+            if len(pair) != 2 or len(cuts) != 2 or cuts[0].upper is None or cuts[1].lower is None or cuts[0].lower or cuts[1].upper:
+                continue
+            size, of = ast.unparse(cuts[0].upper), [ast.unparse(one.value) for one in pair if isinstance(one, ast.Subscript)]
+            if ast.unparse(cuts[1].lower) == size and size.isidentifier() and of[0] == of[1]:
+                yield (
+                    f"Take the last {size} variables first at line {item.lineno}",
+                    [line.edit(item.value, f"{of[0]}[-{size}:], {of[0]}[:-{size}]").value],
+                    "The other model comes first in the list.",
+                )
 
 
 def applied(evidence: Evidence, finding: Finding) -> Made:

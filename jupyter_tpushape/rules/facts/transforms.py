@@ -222,6 +222,42 @@ class StateUnchanged(Fact, frozen=True):
         return Side("new trainable variables"), Side("the same trainable variables")
 
 
+class OptimizerBeside(Fact, frozen=True):
+    """A ``train_step`` gives the optimizer in ``attribute`` variables that are not in the state of the step."""
+
+    attribute: str
+
+    def message(self) -> str:
+        return f"self.{self.attribute} starts from the same state in every step: its variables are not in the state that fit passes."
+
+    def why(self) -> str:
+        return (
+            "Momentum and the step count are constants of the compiled step. Only the variables of self.optimizer are in the state by themselves. "
+            f"Assign the others to the model after build, self.slots = [*self.{self.attribute}.variables]: they are then part of the non-trainable "
+            "variables. Pass and return their values there."
+        )
+
+    def sides(self) -> Sides:
+        return Side("values from the state"), Side(f"self.{self.attribute}.variables")
+
+
+class OtherVariables(Fact, frozen=True):
+    """``stateless_call`` receives a value of shape ``got`` for the variable ``path``, which has another."""
+
+    path: str
+    want: Shape
+    got: Shape
+
+    def message(self) -> str:
+        return f"stateless_call receives a value {show_shape(self.got)} for the variable {self.path} {show_shape(self.want)}: the list holds other variables."
+
+    def why(self) -> str:
+        return "trainable_variables follow the order in which the layers were assigned to the model. Split the list in that order."
+
+    def sides(self) -> Sides:
+        return Side(show_shape(self.want)), Side(show_shape(self.got))
+
+
 class StepReturns(Fact, frozen=True):
     """A ``train_step`` does not return a pair of logs and state, or returns a state of ``parts`` groups of variables."""
 
