@@ -13,6 +13,7 @@ import argparse
 import importlib
 import os
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -27,11 +28,14 @@ Make = Callable[[], tuple[Any, Any]]
 
 
 def mutated(keras: Any, seed: int, each: int) -> Iterator[tuple[str, Make]]:
-    """Mutants, as functions that give fresh ``(build, data)``."""
-    from mutants.mutations import mutants
+    """Mutants, as functions that give fresh ``(build, data)`` of a file."""
+    from mutants.mutations import mutants, program
 
-    for mutant in mutants(seed, each):
-        yield mutant.id, lambda mutant=mutant: mutant.program(keras)
+    with tempfile.TemporaryDirectory() as folder:
+        for number, mutant in enumerate(mutants(seed, each)):
+            path = Path(folder) / f"mutant_{number}.py"
+            mutant.write(path)
+            yield mutant.id, lambda path=path, mutant=mutant: program(path, mutant.architecture, keras)
 
 
 def examples(keras: Any) -> Iterator[tuple[str, Make]]:

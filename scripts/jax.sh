@@ -21,7 +21,7 @@ tests() {
   mkdir -p out/jax-tests
   rm -rf out/jax-tests/*
   cp -r tests/on_jax/. out/jax-tests/
-  cp -r examples/decoder_lora_jax.py examples/quickstart_jax.ipynb tests/strangers.py tests/agreement tests/mutants tests/nested_programs.py out/jax-tests/
+  cp -r examples/decoder_lora_jax.py examples/quickstart_jax.ipynb tests/strangers.py tests/agreement tests/mutants tests/nested_programs.py tests/computed_programs.py out/jax-tests/
   cd out/jax-tests
   KERAS_BACKEND=jax JAX_PLATFORMS=cpu "../../$venv/bin/python" -m pytest -q -p no:cacheprovider .
 }

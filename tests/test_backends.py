@@ -25,6 +25,8 @@ HOMES = {
         "frames_jax",
         "gradients_jax",
         "mesh_jax",
+        "values_tensorflow",
+        "values_jax",
         "keras3",
         "tfkeras",
         "frameworks",

@@ -15,6 +15,7 @@ from ..flow import Edit as Value
 from ..flow import Finding, Fix
 from .after import after_of
 from .candidates import Candidate, candidates
+from .computed import asked_of, facts
 from .edits import Edit, Expression, edit_of
 from .effect import effect_of
 from .ideas import ideas
@@ -79,6 +80,8 @@ class Search:
         self._met: list[tuple[Finding, str]] = []
         self._aliases: list[str] = []
         self._told = 0.0
+        # Where each program is compiled before it is computed, the first fix is.
+        self._compared = False
 
     def end(self) -> None:
         forget(self._aliases)
@@ -119,10 +122,22 @@ class Search:
     def _asks(self, finding: Finding, candidate: Candidate, trial: Trial) -> bool:
         """Whether the edit may change the meaning of the program; then it becomes an idea with a question."""
         assert trial.seen is not None
-        asked = questions(self.seen.evidence, trial.seen.evidence, trial.edits)
+        asked = questions(self.seen.evidence, trial.seen.evidence, trial.edits) or (self._computed(trial.seen) if trial.holds else [])
         if asked:
             self.asked.setdefault(id(finding), []).append(Fix(candidate.title, tuple(edit.value for edit in trial.edits), reason=asked[0]))
         return bool(asked)
+
+    def _computed(self, after: Examined) -> list[str]:
+        """What the fixed program computes and the program did not compute before."""
+        adapter = after.adapter
+        if adapter is None or (adapter.backend.slow_values and self._compared):
+            return []
+        self._compared = True
+        found = facts(after) or frozenset()
+        if found and self.seen.error is None:
+            before = facts(self.seen)
+            found = found - before if before is not None else frozenset()
+        return [*map(asked_of, sorted(found))]
 
     def _certain(self, finding: Finding, held: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:
         """Removes alternatives that all work at one place: shapes do not tell which one is meant."""

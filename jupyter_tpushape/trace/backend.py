@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..flow import Spec
 from .recorder import Recorder
 
@@ -14,11 +16,36 @@ if TYPE_CHECKING:
 
 
 class Graph(ABC):
-    """A symbolic run: code called inside it creates operations without values, and the recorder receives each of them."""
+    """A symbolic run: code called inside it creates operations without values, and the recorder receives each of them.
+
+    ``ends``: the tensors that the program is run for, its outputs and its loss.
+    """
+
+    ends: list[Any]
 
     @abstractmethod
     def placeholder(self, spec: Spec, name: str) -> Any:
         """A tensor of this spec that represents data."""
+
+
+class Values(ABC):
+    """A traced program whose tensors can be computed from drawn weights and given data; no variable of the user's is read or written.
+
+    ``operations``: what the computed ends need, in order: the type, the keys of the inputs, the keys of the outputs.
+    """
+
+    operations: list[tuple[str, list[int], list[int]]]
+
+    @abstractmethod
+    def compute(self, fed: dict[int, Any], seed: int) -> dict[int, Any]:
+        """Every tensor's values by its key, for data by the placeholders' keys and weights drawn with ``seed``; raises what cannot be computed."""
+
+
+def drawn(draw: Any, shape: Sequence[int], dtype: str, trained: bool) -> Any:
+    """Values for a variable: of both signs where it is trained, else such as statistics and counters may have."""
+    if not dtype.startswith(("float", "bfloat")):
+        return np.zeros(shape, np.int64)
+    return draw.normal(size=shape) / max(1.0, float(np.prod(shape[:-1]))) ** 0.5 if trained else draw.uniform(0.5, 1.5, size=shape)
 
 
 class Backend(ABC):
@@ -88,6 +115,10 @@ class Backend(ABC):
     @abstractmethod
     def explain(self, recorder: Recorder, framework: Framework, error: BaseException) -> None:
         """Records the operation that raised ``error``, if the graph did not record it while it ran."""
+
+    @abstractmethod
+    def values(self, recorder: Recorder, graph: Any, ends: Sequence[Any], variables: Sequence[Any]) -> Values:
+        """The program of a graph that :meth:`trace` returned, as far as the tensors ``ends`` need it, ready to be computed."""
 
     def cut(self, recorder: Recorder, end: Any, frozen: Sequence[Any]) -> list[tuple[str, Any]] | None:
         """Where every way back from a loss to something trained stops: types of operations, each with the recorder's call that it is in.

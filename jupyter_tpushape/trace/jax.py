@@ -18,14 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
+from jax.ad_checkpoint import checkpoint_name
 
 from ..flow import Spec
-from .backend import Backend, Graph
+from .backend import Backend, Graph, Values
 from .frames_jax import HELPERS, arguments_of, callee_of, equation, made_by, named, operands_of, raised_in
 from .gradients_jax import COUNTED, counted, differentiates
 from .inside_jax import draws, inside, opens
 from .locations import HERE, user_frame
 from .recorder import Call, Port, Recorder, caused, line_running, unmasked
+from .values_jax import GIVEN, ProgramValues
 
 if TYPE_CHECKING:
     from .framework import Framework
@@ -103,6 +105,7 @@ class Jax(Backend):
         if key not in graph.variables:
             made = graph.placeholder(Spec(tuple(variable._shape), str(variable._dtype)), "")
             graph.variables[key] = (made, variable)
+            graph.asked.append((made, variable))
         return graph.variables[key][0]
 
     def trace(self, recorder: Recorder, framework: Framework, body: Callable[[Any], None], variables: Sequence[Any] = ()) -> Any:
@@ -115,7 +118,7 @@ class Jax(Backend):
             graph.open()
             graph.variables.update((id(variable), (value, variable)) for value, variable in zip(values, variables, strict=True))
             body(graph)
-            return graph.results
+            return graph.results, getattr(graph, "ends", [])
 
         self._here.graph = graph
         # The frames between the user's line and the error hold what the failing operation was given.
@@ -130,6 +133,10 @@ class Jax(Backend):
         if graph.loop is not None and graph.results is not None and any(trained) and not differentiates(graph.program, trained):
             recorder.endless = graph.loop
         return graph
+
+    def values(self, recorder: Recorder, graph: Any, ends: Sequence[Any], variables: Sequence[Any]) -> Values:
+        """The graph's program, compiled as one."""
+        return ProgramValues(graph, variables)
 
     def layouts(self, framework: Framework, model: Any, x: Any, distribution: Any) -> list[tuple[Any, tuple[str, ...] | None]]:
         """Asks Shardy, which follows layouts through a program."""
@@ -155,6 +162,10 @@ class TraceGraph(Graph):
         # Tensors that depend on neither data nor variables, by id.
         self.fixed: dict[int, Any] = {}
         self.results: Any = None
+        # The placeholders, in order.
+        self.given: list[Any] = []
+        # Placeholders that stand for variables which nobody had named before.
+        self.asked: list[tuple[Any, Any]] = []
         # The first loop that JAX derives only forward, as far as the program's own lines run one.
         self.loop: Call | None = None
         self.program: Any = None
@@ -192,7 +203,8 @@ class TraceGraph(Graph):
             return sparse.empty(spec.shape, dtype=spec.dtype)
         self._hidden += 1
         try:
-            made = jax.lax.full(spec.shape, 0, spec.dtype)
+            made = checkpoint_name(jax.lax.full(spec.shape, 0, spec.dtype), GIVEN)
+            self.given.append(made)
         finally:
             self._hidden -= 1
         return made

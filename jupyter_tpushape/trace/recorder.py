@@ -135,6 +135,8 @@ class Recorder:
         self.host_drawn: Place | None = None
         # Tensors, by key, that stand for something trained: the first value of a weight, the output of layers that were not called.
         self.weights: set[int] = set()
+        # Variables that were created while the program was traced.
+        self.variables: list[Any] = []
 
     def drop_calls(self) -> None:
         """Forgets the calls and keeps who made what: what a builder called is not what the data runs through."""

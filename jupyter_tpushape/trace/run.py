@@ -60,6 +60,8 @@ class Run:
     step: bool = False
     # The parts of the state that a training step of the model's own gave back; -1 where it gave no state.
     parts: int = 4
+    # The placeholders, by the key paths of their leaves.
+    fed: dict[KeyPath, Any] = field(default_factory=dict)
     # What keeps every gradient of the loss from the weights: types of operations and the calls they are in. ``None``: one arrives, or nobody knows.
     cut: list[tuple[str, Any]] | None = None
 
@@ -190,6 +192,7 @@ def _trace(run: Run, program: Callable[..., None], *arguments: Any) -> None:
 
     def body(graph: Graph) -> None:
         run.graph = recorder.graph = graph
+        graph.ends = []
         recorder.walk = _entry(run)
         try:
             program(run, *arguments)
@@ -207,6 +210,7 @@ def _fed(run: Run, nest: Any) -> Any:
     def feed(leaf: Leaf) -> Any:
         tensor = run.graph.placeholder(leaf.spec, leaf.name)
         run.recorder.produce(run.adapter.key(tensor), leaf.source, tensor)
+        run.fed[leaf.path] = tensor
         return tensor
 
     return map_leaves(feed, nest)
@@ -257,7 +261,9 @@ def _call(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, traini
         with muted(recorder):
             recorder.host_drawn = generators.drawn(lambda: adapter.call_model(model, x_tensors, training))
         run.called = True
-        run.outputs = [(path, recorder.port(adapter, tensor)) for path, tensor in flatten(y_pred, "output") if adapter.is_tensor(tensor)]
+        tensors = [(path, tensor) for path, tensor in flatten(y_pred, "output") if adapter.is_tensor(tensor)]
+        run.outputs = [(path, recorder.port(adapter, tensor)) for path, tensor in tensors]
+        run.graph.ends = [tensor for _, tensor in tensors]
     else:
 
         def stand_in(made: Made) -> Any:
@@ -307,6 +313,7 @@ def _loss(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any, loss: 
 
         with limited("The loss"):
             run.graph.results = total = compute()
+        run.graph.ends.append(total)
         run.cut = adapter.backend.cut(recorder, total, adapter.variables(model, frozen=True))
         recorder.anew = recorder.anew or made_anew(recorder, compute, in_loss=True)
         run.reached_loss = True

@@ -14,9 +14,10 @@ from tensorflow.python.framework.func_graph import FuncGraph
 
 from ..flow import Spec
 from .anew import note
-from .backend import Backend, Graph
+from .backend import Backend, Graph, Values
 from .learned import cuts
 from .recorder import Call, Port, Recorder, line_running
+from .values_tensorflow import GraphValues
 
 if TYPE_CHECKING:
     from .framework import Framework
@@ -185,6 +186,7 @@ def _made(recorder: Recorder, next_creator: Any, **kwargs: Any) -> Any:
     """Creates a variable, and notes it where the user's own line asks for it."""
     variable = hollow_variable(next_creator, **kwargs)
     note(recorder, variable)
+    recorder.variables.append(variable)
     return variable
 
 
@@ -255,6 +257,10 @@ class TensorFlow(Backend):
         fixed = {id(getattr(getattr(one, "_value", one), "handle", None)) for one in frozen}
         found = cuts(end, recorder.weights, fixed, recorder.producers)
         return None if found is None else [(cut.operation.type, cut.call) for cut in found]
+
+    def values(self, recorder: Recorder, graph: Any, ends: Sequence[Any], variables: Sequence[Any]) -> Values:
+        """The graph's operations."""
+        return GraphValues(graph, ends, [*variables, *recorder.variables], recorder.weights)
 
     def explain(self, recorder: Recorder, framework: Framework, error: BaseException) -> None:
         """There is nothing to add: TensorFlow checks shapes where it makes an operation, and the graph notes what fails."""

@@ -1,0 +1,197 @@
+"""What a small program with a fix computes: each input and label counts, samples stay apart, nothing becomes a constant.
+
+The program is traced once more, for a few rows and in inference mode, and computed from drawn weights and drawn data of both signs.
+Nothing is trained, and no variable of the user's is read or written. What cannot be computed is left to the graph's verdict.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..examine import Examined
+from ..flow import elements
+from ..flow.paths import flatten, show
+from ..trace.recorder import Recorder
+from ..trace.run import Run, run
+
+# Up to how many weights and values between layers, and how many nodes, a program is small.
+VALUES, NODES = 500_000, 80
+ROWS = 3
+# Weights are drawn anew as long as something seems not to count.
+DRAWS = 4
+
+Fact = tuple[str, str]
+
+
+def facts(seen: Examined) -> frozenset[Fact] | None:
+    """What does not count in a program; ``None`` where it is too large or cannot be computed."""
+    if not _small(seen):
+        return None
+    # What the program or a backend cannot do is no verdict.
+    with contextlib.suppress(Exception):
+        for rows in (ROWS, None):
+            traced = _traced(seen, rows)
+            if traced.error is None and traced.graph is not None and traced.graph.ends:
+                return frozenset(_Computed(seen, traced).facts())
+    return None
+
+
+_ASKED = {
+    "input": "May the model ignore {name}? With this edit, no output changes with it.",
+    "label": "May the loss ignore {name}? With this edit, the loss does not change with it.",
+    "mixed": "Should the prediction for a sample depend on the other samples of its batch? With this edit, it does.",
+    "constant": "Is a constant meant at {name}? With this edit, a value computed there is the same for all data.",
+}
+
+
+def asked_of(fact: Fact) -> str:
+    """The question that decides whether a fix may do this."""
+    return _ASKED[fact[0]].format(name=fact[1] or "this place")
+
+
+def _small(seen: Examined) -> bool:
+    flow = seen.evidence.flow
+    held = [elements(edge.spec.shape[1:]) if edge.spec.shape else None for edge in flow.edges]
+    weights = sum(node.params or 0 for node in flow.nodes)
+    own_step = "train_step" in (seen.evidence.facts.get("overrides") or ())
+    return seen.run is not None and not own_step and len(flow.nodes) <= NODES and weights + ROWS * sum(size or 0 for size in held) <= VALUES
+
+
+def _traced(seen: Examined, rows: int | None) -> Run:
+    """The program on a few rows; on its own where it takes no others."""
+    own = seen.shape_of()
+    assert seen.adapter is not None
+    counts = {shape[0] for leaf in _leaves(seen.sample) if (shape := own(leaf))}
+
+    def few(leaf: Any) -> Any:
+        shape = own(leaf)
+        return (rows, *shape[1:]) if rows and shape and len(counts) == 1 else shape
+
+    return run(seen.adapter, seen.model, seen.sample, shape=few, training=False, loss=seen.program.loss, recorder=Recorder(), fast=False)
+
+
+def _leaves(sample: Any) -> list[Any]:
+    return [leaf for part in (sample.x, sample.y, sample.weight) for _, leaf in flatten(part)]
+
+
+class _Computed:
+    """One program, computed several times."""
+
+    def __init__(self, seen: Examined, traced: Run) -> None:
+        assert seen.adapter is not None
+        backend = seen.adapter.backend
+        self.traced = traced
+        self.values = backend.values(traced.recorder, traced.graph, traced.graph.ends, seen.adapter.variables(seen.model))
+        self.keys = {path: id(tensor) for path, tensor in traced.fed.items()}
+        self.specs = {leaf.path: leaf.spec for leaf in (*traced.x, *traced.y, *traced.weight)}
+        self.ends = [id(tensor) for tensor in traced.graph.ends]
+        self.loss = self.ends[-1] if traced.reached_loss else None
+        self.outputs = self.ends[:-1] if traced.reached_loss else self.ends
+        sampled = getattr(seen.sample, "sampled", None) or [(None, None, None)]
+        self.known = {
+            path: value
+            for part, name in zip(sampled[0], ("x", "y", "weight"), strict=True)
+            if part is not None
+            for path, value in flatten(part, name)
+        }
+
+    def facts(self) -> Iterator[Fact]:
+        """What never counted in any of several draws, and whether samples met."""
+        # What no operation leads on from is the graph's business: a loss may be written without its labels.
+        names = {leaf.path: show(leaf.path) for leaf in self.traced.x if self.keys[leaf.path] in self._leading(self.ends)}
+        labels = {
+            leaf.path: show(leaf.path) for leaf in self.traced.y if self.keys[leaf.path] in self._leading(self.ends[len(self.outputs) :])
+        }
+        silent = names | labels
+        moved: set[int] = set()
+        for seed in range(DRAWS):
+            draw = np.random.default_rng(seed)
+            data = {path: self._drawn(path, draw) for path in self.keys}
+            base = self._run(data, seed)
+            for path in names | labels:
+                other = self._drawn(path, draw)
+                if path in names and len(other) > 1:
+                    other = np.concatenate([data[path][:1], other[1:]])
+                made = self._run(data | {path: other}, seed)
+                changed = {key for key in made if _differ(base[key], made[key])}
+                moved |= changed if path in names else set()
+                if changed & set(self.ends if path in names else [self.loss]):
+                    silent.pop(path, None)
+                if path in names and any(self._first_differs(base[key], made[key]) for key in self.outputs):
+                    yield "mixed", ""
+                    return
+            still = self._still(moved) & set(base)
+            if not silent and not still:
+                return
+        yield from (("input" if path in names else "label", name) for path, name in silent.items())
+        if not silent:
+            yield from (("constant", name) for name in sorted(set(map(self._named, still))))
+
+    def _run(self, data: Any, seed: int) -> dict[int, Any]:
+        made = self.values.compute({self.keys[path]: value for path, value in data.items()}, seed)
+        if not all(np.isfinite(made[key]).all() for key in self.ends):
+            raise ArithmeticError
+        return made
+
+    def _drawn(self, path: Any, draw: Any) -> Any:
+        """Rows of the data as it was sampled for labels and whole numbers, numbers of both signs otherwise."""
+        spec, known = self.specs[path], np.asarray(self.known.get(path, 0))
+        if spec.shape is None or spec.kind != "dense" or None in spec.shape:
+            raise ValueError(path)
+        if path[0] == "weight":
+            return np.ones(spec.shape, spec.dtype)
+        whole = known.dtype.kind in "bui" or not (known % 1).any()
+        if path[0] == "x" and spec.dtype.startswith("float") and not (whole and known.any()):
+            return draw.normal(size=spec.shape).astype(spec.dtype)
+        if known.shape[1:] == spec.shape[1:] and known.ndim and (known != known[:1]).any():
+            return known[draw.integers(len(known), size=spec.shape[0])].astype(spec.dtype)
+        top = max(1, int(known.max())) if whole else 1
+        return (draw.integers(top + 1, size=spec.shape) if whole else draw.uniform(size=spec.shape)).astype(spec.dtype)
+
+    def _first_differs(self, one: Any, other: Any) -> bool:
+        rows = {spec.shape[0] for spec in self.specs.values() if spec.shape}
+        return one.ndim > 0 and rows == {len(one)} and len(one) > 1 and _differ(one[0], other[0])
+
+    def _leading(self, ends: list[int]) -> set[int]:
+        """The tensors that some are computed from, and these themselves."""
+        needed = set(ends)
+        for _, inputs, outputs in reversed(self.values.operations):
+            if needed & set(outputs):
+                needed |= set(inputs)
+        return needed
+
+    def _still(self, moved: set[int]) -> set[int]:
+        """Tensors on the way to an output that did not change with what they are computed from."""
+        needed = self._leading(self.outputs)
+        data = {self.keys[path] for path in self.keys if path[0] == "x"}
+        return {
+            key
+            for kind, inputs, outputs in self.values.operations
+            if kind not in _SHAPED and (moved | data) & set(inputs)
+            for key in outputs
+            if key in needed and key not in moved
+        }
+
+    def _named(self, key: int) -> str:
+        """The call that a tensor is in, as far as the recorder knows."""
+        reached, producers = {key}, self.traced.recorder.producers
+        for _, inputs, outputs in self.values.operations:
+            if reached & set(inputs) or reached & set(outputs):
+                reached |= set(outputs)
+                call = next((producers[one] for one in outputs if one in producers and one not in self.ends), None)
+                if call is not None:
+                    return str(call.name)
+        return ""
+
+
+_SHAPED = frozenset({"OnesLike", "ZerosLike", "Shape"})
+
+
+def _differ(one: Any, other: Any) -> bool:
+    one, other = np.asarray(one, "float64"), np.asarray(other, "float64")
+    size = max(np.abs(one).max(initial=0), np.abs(other).max(initial=0))
+    return bool(np.abs(one - other).max(initial=0) > 1e-4 * size + 1e-6)

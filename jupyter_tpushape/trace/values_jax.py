@@ -1,0 +1,70 @@
+"""Computing a traced program of JAX, with weights of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .backend import Values, drawn
+
+# The name of a placeholder's equation in a program.
+GIVEN = "tpushape placeholder"
+# A program that runs a few times is not worth optimizing.
+_QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+
+
+class ProgramValues(Values):
+    """All equations of a program, compiled together."""
+
+    def __init__(self, graph: Any, variables: Sequence[Any]) -> None:
+        self._program, self._constants = graph.program.jaxpr, graph.program.consts
+        self._given = [id(one) for one in graph.given]
+        self._variables = [(tuple(one._shape), str(one._dtype), bool(one.trainable)) for one in variables]
+        # A variable that the program asked for by itself is a placeholder as well.
+        self._asked = {id(made): (tuple(one._shape), str(one._dtype), bool(one.trainable)) for made, one in graph.asked}
+        marked = [equation.outvars[0] for equation in self._program.eqns if _placed(equation)]
+        ends = self._program.outvars[len(self._program.outvars) - len(graph.ends) :]
+        # The keys of the tensors that the trace knew; others go by themselves.
+        self._keys = dict(zip(map(id, (*marked, *ends)), (*self._given, *map(id, graph.ends)), strict=True))
+        self.operations = [(one.primitive.name, self._of(one.invars), self._of(one.outvars)) for one in self._program.eqns]
+        self._run: Any = None
+
+    def compute(self, fed: dict[int, Any], seed: int) -> dict[int, Any]:
+        """Runs the program's equations."""
+        draw = np.random.default_rng(seed)
+        weights = [drawn(draw, *one) for one in self._variables]
+        asked = {key: drawn(draw, *one) for key, one in self._asked.items()}
+        given = [np.asarray((fed | asked)[key]) for key in self._given]
+        if self._run is None:
+            self._run = jax.jit(self._replayed).lower(weights, given).compile(compiler_options=_QUICK)
+        found = self._run(weights, given)
+        return {key: np.asarray(value) for key, value in found.items()}
+
+    def _replayed(self, weights: list[Any], given: list[Any]) -> dict[int, Any]:
+        program, left = self._program, iter(given)
+        values: dict[Any, Any] = {}
+        values.update((variable, value) for variable, value in zip(program.constvars, self._constants, strict=True))
+        values.update((variable, jnp.asarray(value, variable.aval.dtype)) for variable, value in zip(program.invars, weights, strict=True))
+        for equation in program.eqns:
+            if _placed(equation):
+                made: Any = [jnp.asarray(next(left), equation.outvars[0].aval.dtype)]
+            else:
+                inputs = [one.val if hasattr(one, "val") else values[one] for one in equation.invars]
+                bound = equation.primitive.get_bind_params(equation.params)
+                # Before 0.8 the functions come apart from the rest.
+                functions, parameters = bound if isinstance(bound, tuple) else ((), bound)
+                made = equation.primitive.bind(*functions, *inputs, **parameters)
+            values.update(zip(equation.outvars, made if isinstance(made, (list, tuple)) else [made], strict=True))
+        return {self._of([one])[0]: value for one, value in values.items() if jnp.issubdtype(value.dtype, jnp.floating)}
+
+    def _of(self, variables: Sequence[Any]) -> list[int]:
+        return [self._keys.get(id(one), id(one)) for one in variables]
+
+
+def _placed(equation: Any) -> bool:
+    """Whether an equation stands for data."""
+    return bool(equation.primitive.name == "name" and equation.params["name"] == GIVEN)
