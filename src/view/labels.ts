@@ -79,11 +79,12 @@ export function labelsOf(doc: FlowDoc, scene: Scene, was: ReadonlyMap<string, st
   for (const line of scene.lines) {
     if (line.labelled && known(doc, line) && !line.corners.length && !line.severity && line.status !== "failed") {
       // Struck through it could not be read; the details and the line's own title say it, too.
-      const places = [tensor(doc, line, was, 1), tensor(doc, line, was, -1)];
       // Where other tensors leave at the same place, each stands on the side that its line turns to.
       const turn = starts.get(start(line))! > 1 && !line.out ? (line.parts[3]! - line.parts[0]!) * (line.flat ? -1 : 1) : 0;
-      const sides = turn > 2 ? places.slice(0, 1) : turn < -2 ? places.slice(1) : places;
-      sides.some((label) => !ways.cross(label) && offer(label));
+      ([1, -1] as const).some((side) => {
+        const label = turn * side < -2 ? null : tensor(doc, line, was, side);
+        return label && !ways.cross(label) && offer(label);
+      });
     }
   }
   return kept;

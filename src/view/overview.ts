@@ -1,5 +1,5 @@
 /**
- * The picture from afar, where no box can be read: painted once, larger than what is in sight, and moved as an image. What is too small
+ * The picture from afar, where no box can be read: painted once, larger than what is in sight, and moved as a whole. What is too small
  * to read is told by what is not: boxes by the colour of their family, parts by their names where these have room.
  */
 
@@ -14,12 +14,13 @@ interface View {
   k: number;
 }
 
-/** What was painted: a window of the scene at a scale. */
+/** What was painted: a window of the scene at a scale, and how large it is there. */
 interface Painted {
   scene: Scene;
-  image: HTMLCanvasElement;
   left: number;
   top: number;
+  wide: number;
+  tall: number;
   k: number;
   dots: number;
 }
@@ -57,15 +58,10 @@ export class Overview {
       return;
     }
     const dots = Math.min(2, globalThis.devicePixelRatio || 1);
-    const [wide, tall] = [Math.round(width * dots), Math.round(height * dots)];
-    if (this.canvas.width !== wide || this.canvas.height !== tall) {
-      this.canvas.width = wide;
-      this.canvas.height = tall;
-    }
     this.canvas.hidden = false;
     let held = this.painted;
     if (held?.scene !== scene || held.dots !== dots || !covers(held, view, width, height)) {
-      held = this.painted = this.paint(scene, view, width, height, dots);
+      held = this.painted = this.paint(context, scene, view, width, height, dots);
     } else if (held.k !== view.k) {
       clearTimeout(this.resting);
       this.resting = window.setTimeout(() => {
@@ -73,30 +69,21 @@ export class Overview {
         this.again();
       }, REST);
     }
-    const stretch = view.k / held.k;
-    context.clearRect(0, 0, wide, tall);
-    context.drawImage(
-      held.image,
-      (view.x + held.left * view.k) * dots,
-      (view.y + held.top * view.k) * dots,
-      held.image.width * stretch,
-      held.image.height * stretch,
-    );
+    this.canvas.style.transform = `translate(${view.x + held.left * view.k}px,${view.y + held.top * view.k}px) scale(${view.k / held.k / dots})`;
   }
 
-  private paint(scene: Scene, view: View, width: number, height: number, dots: number): Painted {
+  private paint(context: CanvasRenderingContext2D, scene: Scene, view: View, width: number, height: number, dots: number): Painted {
     const { k } = view;
-    const [w, t] = [width * (1 + 2 * BEYOND), height * (1 + 2 * BEYOND)];
     const left = (-view.x - width * BEYOND) / k;
     const top = (-view.y - height * BEYOND) / k;
-    const image = document.createElement("canvas");
-    image.width = Math.ceil(w * dots);
-    image.height = Math.ceil(t * dots);
-    const context = image.getContext("2d")!;
+    const wide = (width * (1 + 2 * BEYOND)) / k;
+    const tall = (height * (1 + 2 * BEYOND)) / k;
+    this.canvas.width = wide * k * dots;
+    this.canvas.height = tall * k * dots;
     const style = getComputedStyle(this.canvas);
     const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim() || "#8c959f";
-    const right = left + w / k;
-    const bottom = top + t / k;
+    const right = left + wide;
+    const bottom = top + tall;
     const meets = (x1: number, y1: number, x2: number, y2: number): boolean => x1 < right && x2 > left && y1 < bottom && y2 > top;
     context.scale(dots, dots);
     const at = (x: number, y: number): [number, number] => [(x - left) * k, (y - top) * k];
@@ -129,7 +116,7 @@ export class Overview {
     context.strokeStyle = colour("bg");
     context.fillStyle = colour("fg");
     name(context, open.concat(boxes.filter((box) => !box.open && box.h * k > WORDS)), at, k);
-    return { scene, image, left, top, k, dots };
+    return { scene, left, top, wide, tall, k, dots };
   }
 
   private lookOf({ item }: Box): string {
@@ -151,13 +138,7 @@ function covers(held: Painted, view: View, width: number, height: number): boole
   const x = view.x + held.left * view.k;
   const y = view.y + held.top * view.k;
   const sharp = stretch < STRETCH && stretch > 1 / STRETCH;
-  return (
-    sharp &&
-    x <= 0 &&
-    y <= 0 &&
-    x + (held.image.width / held.dots) * stretch >= width &&
-    y + (held.image.height / held.dots) * stretch >= height
-  );
+  return sharp && x <= 0 && y <= 0 && x + held.wide * view.k >= width && y + held.tall * view.k >= height;
 }
 
 function trace(context: CanvasRenderingContext2D, line: Line, at: (x: number, y: number) => [number, number]): void {

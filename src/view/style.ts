@@ -218,7 +218,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .menu li button{width:100%;text-align:left;border:0;padding:6px 8px}
 .body{flex:1 1 auto;display:flex;min-height:0}
 .canvas{position:relative;flex:1 1 0;min-width:0;overflow:hidden;display:flex;flex-direction:column}
-.ground{position:relative;flex:1 1 0;min-height:0;display:flex}.far{position:absolute;left:0;top:0;width:100%;height:100%}
+.ground{position:relative;flex:1 1 0;min-height:0;display:flex;overflow:hidden}.far{position:absolute;left:0;top:0;transform-origin:0 0;will-change:transform}
 .graph{position:relative;display:block;width:100%;flex:1 1 0;min-height:0;cursor:grab;touch-action:none;user-select:none;outline-offset:-3px!important}
 .graph.dragging{cursor:grabbing}
 .node,.line,.label.tensor,.pill,.toggle{cursor:pointer}

@@ -1,5 +1,6 @@
 /** Where lines run, so that no words are put under one. */
 
+import { push } from "./doc";
 import type { Label } from "./labels";
 import { turned, type Line, type Scene } from "./layout/scene";
 
@@ -34,12 +35,7 @@ export class Ways {
       return;
     }
     for (let b = from; b <= to; b++) {
-      const band = this.bands.get(b);
-      if (band) {
-        band.push(piece);
-      } else {
-        this.bands.set(b, [piece]);
-      }
+      push(this.bands, b, piece);
     }
   }
 
@@ -66,8 +62,9 @@ export class Ways {
         continue;
       }
       let [lastX, lastY] = [px, py];
-      for (let k = 1; k <= STEPS; k++) {
-        const t = k / STEPS;
+      const steps = px === x ? 1 : STEPS;
+      for (let k = 1; k <= steps; k++) {
+        const t = k / steps;
         const aside = t * t * (3 - 2 * t);
         const down = 1.5 * t * (1 - t) + t * t * t;
         const [atX, atY] = [px + (x - px) * aside, py + (top - py) * down];

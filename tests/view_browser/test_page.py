@@ -345,7 +345,7 @@ def test_from_afar_it_is_one_image_that_moves_with_the_hand(page_of: Open, flows
     far = page.locator("canvas.far")
     expect(far).to_be_visible()
     expect(page.locator(".node, .line, .label")).to_have_count(0)
-    # The rows of the image that something is painted in, the topmost first.
+    # The rows of the image that something is painted in, the topmost first, as they stand on the page.
     rows = """(canvas) => {
       const copy = document.createElement('canvas');
       [copy.width, copy.height] = [canvas.width, canvas.height];
@@ -354,7 +354,8 @@ def test_from_afar_it_is_one_image_that_moves_with_the_hand(page_of: Open, flows
       const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
       const rows = new Set();
       for (let i = 3; i < data.length; i += 4) if (data[i]) rows.add(Math.floor(i / 4 / canvas.width));
-      return [...rows];
+      const { top, height } = canvas.getBoundingClientRect();
+      return [...rows].map((row) => top + (row * height) / canvas.height);
     }"""
     before = far.evaluate(rows)
     assert len(before) > 200
@@ -367,7 +368,7 @@ def test_from_afar_it_is_one_image_that_moves_with_the_hand(page_of: Open, flows
     page.mouse.up()
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     after = far.evaluate(rows)
-    assert after[0] > before[0]
+    assert [round(now - then) for now, then in zip(after, before, strict=True)] == [50] * len(before)
     page.locator("svg.graph").focus()
     page.keyboard.press("ArrowDown")
     expect(page.locator(".node.selected")).to_be_visible()
