@@ -37,6 +37,8 @@ export function ownNames(folder, open) {
     }
   };
   const loose = (type) => !type || type.getStringIndexType() || type.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown);
+  // A place in a list is no name.
+  const numeric = (place) => Boolean(checker.getTypeAtLocation(place).flags & ts.TypeFlags.NumberLike);
   const uses = (name, symbol) => from(symbol) || known.add(name.text);
 
   function look(node, file) {
@@ -51,7 +53,7 @@ export function ownNames(folder, open) {
     } else if (ts.isBindingElement(node) && ts.isObjectBindingPattern(node.parent)) {
       const name = node.propertyName ?? node.name;
       uses(name, checker.getTypeAtLocation(node.parent).getProperty(name.text));
-    } else if (ts.isElementAccessExpression(node)) {
+    } else if (ts.isElementAccessExpression(node) && !numeric(node.argumentExpression)) {
       every(checker.getTypeAtLocation(node.expression));
     } else if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.InKeyword) {
       every(checker.getTypeAtLocation(node.right));

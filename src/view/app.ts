@@ -83,6 +83,7 @@ export class App {
     if (typeof ResizeObserver !== "undefined") {
       this.watch = new ResizeObserver(() => this.measure());
     }
+    this.fitting.look();
     this.load(report, null);
     this.stopTheme = followTheme((theme) => {
       this.theme = theme;
@@ -160,7 +161,7 @@ export class App {
   }
 
   private load(report: WireReport, before: { picture: Picture; tab: Tab; current: number } | null): void {
-    this.picture = new Picture(report, before?.picture);
+    this.picture = new Picture(report, this.fitting.narrow, before?.picture);
     this.hits = new Hits(this.doc, this.tree);
     this.outline = new Outline(this.doc, this.tree.root, {
       select: (item) => this.select(item),
@@ -270,7 +271,9 @@ export class App {
   }
 
   private measure(): void {
-    if (this.fitting.look(this.viewport)) {
+    const turned = this.fitting.look();
+    this.viewport.flowing = this.fitting.narrow;
+    if (turned) {
       this.turn.fill();
     }
     const shown = this.viewport.svg.getBoundingClientRect();

@@ -219,6 +219,15 @@ export class FlowDoc {
     return [];
   }
 
+  /** The mesh's axes, and whether the tensor of a node's strip is cut along them; none where its layout is not known. */
+  meshAt(i: number): { name: string; size: number; cut: boolean }[] {
+    const { flow, target } = this.report;
+    const layouts = this.outOf[i]!.concat(this.into[i]!).map((e) => flow.placements?.[this.edges[e]!.placement ?? -1]?.layout ?? []);
+    const layout = layouts.find((one) => one.length);
+    const along = layout?.flatMap((axes) => axes.split("+"));
+    return along ? (target?.mesh ?? []).map(({ name, size }) => ({ name, size, cut: along.includes(name) })) : [];
+  }
+
   /** Which replicas differ from what most hold. */
   odd(held: readonly Held[]): Set<number> {
     const groups = new Map<string, number[]>();

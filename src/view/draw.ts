@@ -30,12 +30,32 @@ function sign(state: State, x: number, y: number): SVGGElement {
   );
 }
 
+/** A strip for each axis of a mesh: a part of the tensor, or a copy of it, in each cell. */
+function meshStrip(mesh: ReturnType<FlowDoc["meshAt"]>, right: number, y: number): SVGGElement {
+  const group = s("g", { class: "strip" });
+  let x = right + 4;
+  for (const { size, cut } of [...mesh].reverse()) {
+    x -= 4;
+    for (let c = Math.min(size, Math.floor(8 / mesh.length) || 1); c; c--) {
+      x -= 9;
+      group.append(s("rect", { x, y, width: 7, height: 8, rx: 1, class: cut ? "cell" : "cell copied" }));
+    }
+  }
+  const words = mesh.map(({ name, size, cut }) => (cut ? trans.__("%1: %2 parts", name, size) : trans.__("%1: %2 copies", name, size)));
+  group.append(s("title", {}, words.join(", ")));
+  return group;
+}
+
 function strip(doc: FlowDoc, node: number, right: number, y: number): SVGGElement | null {
   const held = doc.strip(node);
   if (held.length < 2) {
     return null;
   }
   const odd = doc.odd(held);
+  const mesh = odd.size ? [] : doc.meshAt(node);
+  if (mesh.length) {
+    return meshStrip(mesh, right, y);
+  }
   const cells = Math.min(8, held.length);
   // The numbers of those that differ stand below and want the room.
   const top = odd.size ? y - (y > 20 ? 3 : 5) : y;

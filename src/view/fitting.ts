@@ -15,12 +15,11 @@ export class Fitting {
   ) {}
 
   /** Looks at the width; whether the view has become narrow, or wide. */
-  look(viewport: Viewport): boolean {
+  look(): boolean {
     const { width } = this.host.getBoundingClientRect();
     const narrow = width > 0 && width < NARROW;
     this.root.classList.toggle("narrow", narrow);
     this.host.style.height = narrow ? "auto" : this.fill ? "100%" : "620px";
-    viewport.flowing = narrow;
     const turned = narrow !== this.narrow;
     this.narrow = narrow;
     return turned;

@@ -67,17 +67,21 @@ export function layerTable(doc: FlowDoc, act: TableActions): HTMLElement {
       head.setAttribute("aria-sort", c === by ? (down ? "descending" : "ascending") : "none");
     });
     body.replaceChildren(
-      ...order
-        .slice(0, SHOWN)
-        .map((i) =>
-          h(
-            "tr",
-            {},
-            ...columns.map((column, c) =>
-              h("td", { class: "mono" }, c ? column.words(i) : button(column.words(i) || "·", { class: "link mono" }, () => act.goTo(i))),
-            ),
+      ...order.slice(0, SHOWN).map((i) =>
+        h(
+          "tr",
+          {},
+          ...columns.map(({ name, words }, c) =>
+            c
+              ? h("td", { class: "mono", "data-of": name }, words(i))
+              : h(
+                  "td",
+                  { class: "mono" },
+                  button(words(i) || "·", { class: "link mono" }, () => act.goTo(i)),
+                ),
           ),
         ),
+      ),
     );
     more.textContent = order.length > SHOWN ? trans.__("and %1 more", order.length - SHOWN) : "";
   };

@@ -2,7 +2,9 @@ import { afterEach, expect, test } from "vitest";
 
 import { detailsPane, type DetailActions } from "./details";
 import { FlowDoc } from "./doc";
+import { drawBox } from "./draw";
 import { buildTree } from "./groups";
+import type { Box } from "./layout/scene";
 import { mount, type Mounted } from "./index";
 import { edge, node, report } from "./testing/flows";
 import type { WireReport } from "./wire";
@@ -33,12 +35,39 @@ function sharded(): WireReport {
   return wire;
 }
 
+function boxOf(id: string): Box {
+  const item = buildTree(new FlowDoc(sharded())).items.get(id)!;
+  return { item, x: 0, y: 0, w: 240, h: 50, open: false, depth: 1, pills: [] };
+}
+
 test("an edge of a mesh is labelled with the mesh's axes", () => {
   const el = document.createElement("div");
   document.body.append(el);
   view = mount(el, sharded());
   const labels = [...el.firstElementChild!.shadowRoot!.querySelectorAll(".label.tensor text")].map((one) => one.textContent);
   expect(labels).toEqual(["f32 (batch/2, 28, 28, 1)"]);
+});
+
+test("a node has a strip for each axis of the mesh: parts along one, copies along the other", () => {
+  const strip = drawBox(new FlowDoc(sharded()), boxOf("up"), true).querySelector(".strip")!;
+  expect([...strip.querySelectorAll("rect")].map((one) => one.classList.contains("copied"))).toEqual([
+    true,
+    true,
+    true,
+    true,
+    false,
+    false,
+  ]);
+  expect(strip.textContent).toBe("batch: 2 parts, model: 4 copies");
+});
+
+test("where replicas hold different shapes the strip is of these, and without a layout it is of the devices", () => {
+  const uneven = sharded();
+  uneven.flow.placements![0]!.shapes = [...Array<number[]>(7).fill([4, 28, 28, 1]), [2, 28, 28, 1]];
+  expect(drawBox(new FlowDoc(uneven), boxOf("up"), true).querySelectorAll(".strip .odd")).toHaveLength(1);
+  const unknown = sharded();
+  delete unknown.flow.placements![0]!.layout;
+  expect(drawBox(new FlowDoc(unknown), boxOf("up"), true).querySelectorAll(".strip rect")).toHaveLength(8);
 });
 
 test("a node tells the collectives that it causes, with what each device sends in a step", () => {

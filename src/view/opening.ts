@@ -5,8 +5,6 @@ import type { FlowDoc } from "./doc";
 import type { Item, Tree } from "./groups";
 import type { Scene } from "./layout/scene";
 
-const READABLE = 30;
-
 export function ancestors(item: Item): Item[] {
   const up: Item[] = [];
   for (let at = item.parent; at?.parent; at = at.parent) {
@@ -30,7 +28,8 @@ export function groupsOf(tree: Tree): string[] {
   return [...tree.items.values()].flatMap((item) => (item.children.length ? [item.id] : []));
 }
 
-export function openingOf(doc: FlowDoc, tree: Tree): Set<string> {
+/** `most`: how many boxes can be read at once. */
+export function openingOf(doc: FlowDoc, tree: Tree, most = 30): Set<string> {
   const open = new Set<string>();
   const first = doc.findings.map((finding) => doc.focusOf(finding)).find((i) => i !== undefined);
   if (first !== undefined) {
@@ -39,12 +38,12 @@ export function openingOf(doc: FlowDoc, tree: Tree): Set<string> {
     }
   }
   const mixed = new Set(doc.marks.flatMap((mark, i) => (mark ? ancestors(tree.of[i]!).filter((up) => !wholly(up)) : [])));
-  if (mixed.size <= READABLE) {
+  if (mixed.size <= most) {
     mixed.forEach((up) => open.add(up.id));
   }
   let level = tree.root.children;
   const only = level.filter((item) => item.node >= 0 && item.children.length);
-  if (only.length === 1 && !only[0]!.raw && !only[0]!.wraps && only[0]!.children.length <= 2 * READABLE) {
+  if (only.length === 1 && !only[0]!.raw && !only[0]!.wraps && only[0]!.children.length <= 2 * most) {
     open.add(only[0]!.id);
   }
   const seen = (items: readonly Item[]): number => items.reduce((sum, item) => sum + (open.has(item.id) ? 1 + seen(item.children) : 1), 0);
@@ -56,7 +55,7 @@ export function openingOf(doc: FlowDoc, tree: Tree): Set<string> {
       if (!item.children.length) {
         continue;
       }
-      const wanted = item.node >= 0 && main.children.length > 0 && !main.raw && seen(tree.root.children) + item.children.length <= READABLE;
+      const wanted = item.node >= 0 && main.children.length > 0 && !main.raw && seen(tree.root.children) + item.children.length <= most;
       if (wanted || open.has(item.id)) {
         open.add(item.id);
         next.push(...item.children);

@@ -4,6 +4,7 @@ import { FlowDoc } from "./doc";
 import { drawBox } from "./draw";
 import { buildTree } from "./groups";
 import { layerTable } from "./layertable";
+import { mount } from "./index";
 import { measuresOf, valueOf } from "./measures";
 import { Heat, legendOf } from "./overlay";
 import { edge, node, report } from "./testing/flows";
@@ -129,4 +130,20 @@ test("the table is sorted by a click, and copied whole as Markdown", async () =>
   await Promise.resolve();
   expect(copied[0]!.split("\n")).toHaveLength(6);
   expect(copied[0]).toContain("| head\\|x | Dense |");
+});
+
+test("a view opens on the numbers that were added last, with their scale", () => {
+  const overlays = [
+    { name: "first", values: { conv: 1 } },
+    { name: "last", values: { conv: 4 }, unit: "ms" },
+  ];
+  const el = document.createElement("div");
+  document.body.append(el);
+  const view = mount(el, { ...made().report, overlays });
+  const { shadowRoot } = el.firstElementChild!;
+  expect(shadowRoot!.querySelector<HTMLSelectElement>(".legend select")!.selectedOptions[0]!.textContent).toBe("last");
+  expect(shadowRoot!.querySelector('[data-id="conv"] .place')?.textContent).toBe("4 ms");
+  expect(shadowRoot!.querySelector(".most")?.textContent).toBe("4 ms");
+  view();
+  el.remove();
 });

@@ -72,6 +72,12 @@ function overlayPane(doc: FlowDoc, measures: readonly Measure[], families: HTMLE
     below.replaceChildren(measure ? scale(doc, measure, act) : families);
     act.choose(measure);
   });
+  // Numbers that somebody has added are what they want to see.
+  const own = doc.report.overlays?.at(-1);
+  if (own) {
+    choice.value = `own ${own.name}`;
+    choice.dispatchEvent(new Event("change"));
+  }
   return h("div", {}, measures.length ? choice : null, below);
 }
 

@@ -11,6 +11,10 @@ import type { Place } from "./places";
 import { Viewport } from "./viewport";
 import type { WireReport } from "./wire";
 
+/** How many boxes can be read at once where there is room, and where there is little. */
+const MANY = 30;
+const FEW = 14;
+
 export class Picture {
   readonly doc: FlowDoc;
   readonly tree: Tree;
@@ -22,13 +26,13 @@ export class Picture {
   private gone = false;
 
   /** `before`: what was shown until now of the same program; what is open in it and in sight stays so. */
-  constructor(report: WireReport, before?: Picture) {
+  constructor(report: WireReport, narrow: boolean, before?: Picture) {
     this.doc = new FlowDoc(report);
     this.tree = buildTree(this.doc);
     const viewport = (this.viewport = new Viewport(this.doc));
     const minimap = (this.minimap = new Minimap(viewport));
     viewport.moved = () => minimap.draw();
-    this.open = openingOf(this.doc, this.tree);
+    this.open = openingOf(this.doc, this.tree, narrow ? FEW : MANY);
     this.lie(before?.flat);
     if (before) {
       for (const id of before.tree.items.keys()) {

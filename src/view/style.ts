@@ -159,7 +159,7 @@ ${HEATS}
 .node.open.failed>.body,.node.open.error>.body,.node.open.tpu>.body{stroke-width:1.5;fill:var(--soft)}
 .toggle rect{fill:transparent}.toggle path{fill:none;stroke:var(--muted);stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
 .times{fill:var(--bg);stroke:var(--blue)}.times-text{fill:var(--blue-text)!important;font-weight:600}
-.cell{fill:var(--blue);fill-opacity:.42}.cell.odd{fill:var(--bg);fill-opacity:1;stroke:var(--wrong);stroke-width:2}
+.cell{fill:var(--blue);fill-opacity:.42}.cell.copied{fill:none;stroke:var(--blue);stroke-opacity:.6}.cell.odd{fill:var(--bg);fill-opacity:1;stroke:var(--wrong);stroke-width:2}
 .graph .cell-index{fill:var(--wrong-text);font-size:9px;font-weight:700}
 .pill rect{fill:var(--bg);stroke:var(--strong)}.pill text{fill:var(--muted);font-size:10.5px}
 .badge circle{fill:var(--badge);stroke:var(--bg);stroke-width:2}
@@ -313,6 +313,8 @@ th{color:var(--muted);font-weight:600;white-space:nowrap}tr.odd td{color:var(--w
 .narrow .verdict{order:1;padding:8px 12px 2px}.narrow .about{order:2;padding:0 12px 6px}.narrow .aged{order:3;padding:6px 12px}
 .narrow .lead{order:4;padding:8px 12px 12px;border-top:1px solid var(--line)}.narrow .title{font-size:14px}
 .narrow .canvas{order:5;flex:0 0 auto;height:var(--tall,min(420px,58vh));border-top:1px solid var(--line)}
+.narrow .wide tr{display:flex;flex-wrap:wrap;gap:0 10px;border-bottom:1px solid var(--line)}.narrow .wide :is(td,th){border:0;padding:2px 0;overflow-wrap:anywhere;white-space:normal}.narrow .wide td:empty{display:none}
+.narrow .wide tr>:first-child{position:static;width:100%}.narrow .wide td[data-of]::before{content:attr(data-of) " ";color:var(--muted);font-family:${SANS}}
 .narrow .graph{touch-action:pan-y}
 .narrow .side{order:7;flex:0 0 auto;max-width:none;border-left:0;border-top:1px solid var(--line)}
 .narrow .tabs{padding:6px 4px 0}.tps.narrow .tabs button{padding:4px 5px 6px;font-size:12px}.narrow .pane{overflow:visible;padding:12px}
