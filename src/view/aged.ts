@@ -4,7 +4,7 @@ import { button, h } from "./dom";
 import { trans } from "./words";
 
 export class Aged {
-  readonly element = h("div", { class: "aged", role: "note", hidden: true });
+  readonly element = h("div.aged", { role: "note", hidden: true });
   /** Why the report is old; `""`: it is not. */
   reason = "";
 

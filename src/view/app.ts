@@ -35,8 +35,8 @@ let views = 0;
 
 export class App {
   private readonly host = document.createElement("div");
-  private readonly root = h("div", { class: "tps" });
-  private readonly live = h("div", { class: "spoken offscreen", "aria-live": "polite" });
+  private readonly root = h("div.tps", {});
+  private readonly live = h("div.spoken offscreen", { "aria-live": "polite" });
   private readonly uid = `tps${++views}`;
   private readonly stopTheme: () => void;
   private readonly watch: ResizeObserver | null = null;
@@ -245,7 +245,7 @@ export class App {
       this.header.element,
       this.aged.element,
       this.turn.lead,
-      h("div", { class: "body" }, canvas, this.side.element),
+      h("div.body", {}, canvas, this.side.element),
       this.live,
     );
     // What stands above the picture takes of its room, too.

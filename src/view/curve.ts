@@ -31,8 +31,7 @@ export function curve(tried: readonly Tried[], limit: number): SVGSVGElement {
   const x = (rows: number): number => LEFT + ((WIDE - LEFT - RIGHT) * rows) / most;
   const y = (bytes: number): number => HIGH - LOW - ((HIGH - LOW - TOP) * bytes) / top;
   const unit = 1024 ** Math.floor(Math.log2(top) / 10);
-  const svg = s("svg", {
-    class: "curve",
+  const svg = s("svg.curve", {
     viewBox: `0 0 ${WIDE} ${HIGH}`,
     role: "img",
     "aria-label": trans.__("Memory of one core by rows on one core; the table below has the same values"),
@@ -40,7 +39,7 @@ export function curve(tried: readonly Tried[], limit: number): SVGSVGElement {
   for (const step of steps(top / unit, 4)) {
     const at = y(step * unit);
     svg.append(
-      s("line", { class: "grid", x1: LEFT, x2: WIDE - RIGHT, y1: at, y2: at }),
+      s("line.grid", { x1: LEFT, x2: WIDE - RIGHT, y1: at, y2: at }),
       s("text", { x: LEFT - 6, y: at + 4, "text-anchor": "end" }, step ? bytesText(step * unit) : "0"),
     );
   }
@@ -51,16 +50,12 @@ export function curve(tried: readonly Tried[], limit: number): SVGSVGElement {
   if (limit && near) {
     const at = y(limit);
     svg.append(
-      s("line", { class: "limit", x1: LEFT, x2: WIDE - RIGHT, y1: at, y2: at }),
-      s("text", { class: "limit-text", x: LEFT + 4, y: at - 5 }, trans.__("memory of one core, %1", bytesText(limit))),
+      s("line.limit", { x1: LEFT, x2: WIDE - RIGHT, y1: at, y2: at }),
+      s("text.limit-text", { x: LEFT + 4, y: at - 5 }, trans.__("memory of one core, %1", bytesText(limit))),
     );
   } else if (limit) {
     svg.append(
-      s(
-        "text",
-        { class: "limit-text", x: LEFT + 4, y: TOP - 5 },
-        trans.__("memory of one core: %1, above the plotted range", bytesText(limit)),
-      ),
+      s("text.limit-text", { x: LEFT + 4, y: TOP - 5 }, trans.__("memory of one core: %1, above the plotted range", bytesText(limit))),
     );
   }
   // Both efforts in one line would bend where nothing but the effort changes.
@@ -82,8 +77,8 @@ export function curve(tried: readonly Tried[], limit: number): SVGSVGElement {
     const [cx, cy] = [x(one.rows), y(limit)];
     svg.append(
       s(
-        "path",
-        { class: "refused", d: `M${cx - 4},${cy - 4}l8,8m0,-8l-8,8` },
+        "path.refused",
+        { d: `M${cx - 4},${cy - 4}l8,8m0,-8l-8,8` },
         s("title", {}, trans.__("%1 rows do not fit", one.rows.toLocaleString("en"))),
       ),
     );

@@ -24,28 +24,28 @@ export interface DetailActions extends Following {
 export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions): HTMLElement {
   const pane = h("div", {});
   if (!item) {
-    pane.append(h("h2", { class: "section" }, trans.__("Nothing selected")));
-    pane.append(h("p", { class: "muted" }, trans.__("Select a node to see its config, tensors, weights and replicas.")));
+    pane.append(h("h2.section", {}, trans.__("Nothing selected")));
+    pane.append(h("p.muted", {}, trans.__("Select a node to see its config, tensors, weights and replicas.")));
     return pane;
   }
   const node = item.node >= 0 ? doc.node(item.node) : undefined;
   pane.append(
     h(
-      "div",
-      { class: "eyebrow" },
+      "div.eyebrow",
+      {},
       node
         ? `${node.kind}${item.status === "ok" ? "" : ` · ${item.status === "failed" ? trans.__("✖ raises") : trans.__("not reached")}`}`
         : trans.__("group"),
     ),
   );
-  pane.append(h("h2", { class: "title" }, item.label));
+  pane.append(h("h2.title", {}, item.label));
   if (node) {
     places(pane, doc, item.node, act);
   } else {
     pane.append(
       h(
-        "p",
-        { class: "muted" },
+        "p.muted",
+        {},
         item.times > 1
           ? trans.__("%1 identical blocks, %2 in all", item.times, count(item.leaves, "layer"))
           : trans.__("%1, grouped automatically", count(item.leaves, "layer")),
@@ -55,8 +55,8 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
   if (item.children.length) {
     pane.append(
       h(
-        "div",
-        { class: "row way" },
+        "div.row way",
+        {},
         button(act.isOpen(item) ? trans.__("Collapse") : trans.__("Expand"), {}, () => act.toggle(item)),
       ),
     );
@@ -67,15 +67,15 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
   if (doc.into[item.node]!.length) {
     pane.append(
       h(
-        "div",
-        { class: "row way" },
+        "div.row way",
+        {},
         button(trans.__("Path from the data to here"), {}, () => act.wayTo(item.node)),
       ),
     );
   }
   const found = doc.nodeFindings.get(item.node) ?? [];
   if (found.length) {
-    const list = h("ul", { class: "list" });
+    const list = h("ul.list", {});
     for (const f of found) {
       const finding = doc.findings[f]!;
       const entry = button("", { class: "entry" }, () => act.choose(f));
@@ -88,14 +88,10 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
     section(pane, trans.__("Findings here"), list);
   }
   if (node.failure) {
-    section(
-      pane,
-      trans.__("Error from the framework (%1)", node.failure.type),
-      h("pre", { class: "message", tabindex: "0" }, node.failure.message),
-    );
+    section(pane, trans.__("Error from the framework (%1)", node.failure.type), h("pre.message", { tabindex: "0" }, node.failure.message));
   }
   if (node.note) {
-    pane.append(h("p", { class: "why" }, node.note));
+    pane.append(h("p.why", {}, node.note));
   }
   const mark = doc.marks[item.node];
   if (mark) {
@@ -142,7 +138,7 @@ export function detailsPane(doc: FlowDoc, item: Item | null, act: DetailActions)
 
 function places(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions): void {
   const node = doc.node(i);
-  const row = h("div", { class: "row way" }, h("span", { class: "mono" }, node.op));
+  const row = h("div.row way", {}, h("span.mono", {}, node.op));
   const add = (word: string, location: Location | null | undefined): void => {
     if (!location) {
       return;
@@ -150,12 +146,12 @@ function places(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions):
     const words = placeText(location);
     const { locate } = act;
     row.append(
-      h("span", { class: "muted" }, `· ${word}`),
+      h("span.muted", {}, `· ${word}`),
       locate
         ? button(words, { class: "link mono" }, () => {
             locate(location);
           })
-        : h("span", { class: "mono" }, words),
+        : h("span.mono", {}, words),
     );
   };
   const made = doc.madeAt(i);
@@ -166,7 +162,7 @@ function places(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions):
   }
   pane.append(row);
   if (made?.text) {
-    pane.append(h("pre", { class: "message" }, made.text.trim()));
+    pane.append(h("pre.message", {}, made.text.trim()));
   }
 }
 
@@ -190,7 +186,7 @@ function tensors(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions)
       const words = h("span", {}, `${shortDtype(spec.dtype)} ${shapeText(spec.shape)}${sign}`);
       const axes = axesText(spec);
       if (axes) {
-        words.append(h("br"), h("span", { class: "muted" }, axes));
+        words.append(h("br"), h("span.muted", {}, axes));
       }
       return [button(doc.node(i).name, { class: "link mono" }, () => act.goTo(i)), words, edge.label ?? ""];
     });
@@ -204,7 +200,7 @@ function tensors(pane: HTMLElement, doc: FlowDoc, i: number, act: DetailActions)
       ),
     );
     if (list.length > 60) {
-      pane.append(h("p", { class: "muted" }, trans.__("and %1 more", list.length - 60)));
+      pane.append(h("p.muted", {}, trans.__("and %1 more", list.length - 60)));
     }
   }
 }

@@ -64,7 +64,7 @@ export function differenceBanner(doc: FlowDoc, mark: (nodes: readonly number[]) 
   if (!difference) {
     return null;
   }
-  const line = h("div", { class: "banner compared" }, h("span", {}, `${difference.before} → ${difference.after}`));
+  const line = h("div.banner compared", {}, h("span", {}, `${difference.before} → ${difference.after}`));
   for (const state of STATES) {
     const nodes = doc.marks.flatMap((one, i) => (one?.state === state ? [i] : []));
     if (nodes.length) {
@@ -79,11 +79,11 @@ export function differenceBanner(doc: FlowDoc, mark: (nodes: readonly number[]) 
 export function changesPane(doc: FlowDoc, goTo: (node: number) => void): HTMLElement {
   const pane = h("div", {});
   const difference = doc.report.difference!;
-  pane.append(h("h2", { class: "title" }, trans.__("From %1 to %2", difference.before, difference.after)));
+  pane.append(h("h2.title", {}, trans.__("From %1 to %2", difference.before, difference.after)));
   if (difference.totals?.length) {
     section(pane, trans.__("Totals"), changeTable(difference.totals));
   }
-  const list = h("ul", { class: "list" });
+  const list = h("ul.list", {});
   doc.marks.forEach((mark, i) => {
     if (!mark) {
       return;
@@ -95,11 +95,11 @@ export function changesPane(doc: FlowDoc, goTo: (node: number) => void): HTMLEle
       h("span", {}, `${node.name || node.op} · ${stateWord(mark.state)}${mark.was ? ` · ${trans.__("was %1", mark.was)}` : ""}`),
     );
     const changes = (mark.changes ?? []).slice(0, 3).map((one) => `${one.what} ${one.before} → ${one.after}`);
-    list.append(h("li", {}, entry, changes.length ? h("p", { class: "muted changes" }, changes.join("; ")) : null));
+    list.append(h("li", {}, entry, changes.length ? h("p.muted changes", {}, changes.join("; ")) : null));
   });
   if (list.childElementCount) {
     section(pane, trans.__("By node"), list);
   }
-  pane.append(h("p", { class: "muted" }, trans.__("%1 unchanged", count(difference.same ?? 0, "layer"))));
+  pane.append(h("p.muted", {}, trans.__("%1 unchanged", count(difference.same ?? 0, "layer"))));
   return pane;
 }

@@ -5,7 +5,10 @@ const SVG = "http://www.w3.org/2000/svg";
 type Attributes = Record<string, string | number | boolean | undefined>;
 type Child = Node | string | null | undefined | false;
 
-function fill(element: Element, attributes: Attributes, children: readonly Child[]): void {
+function fill<E extends Element>(element: E, look: string | undefined, attributes: Attributes, children: readonly Child[]): E {
+  if (look) {
+    element.setAttribute("class", look);
+  }
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === false) {
       continue;
@@ -17,26 +20,27 @@ function fill(element: Element, attributes: Attributes, children: readonly Child
       element.append(child);
     }
   }
+  return element;
 }
 
+/** An element of a page: `h("div.row way")` has the classes `row` and `way`. */
 export function h<K extends keyof HTMLElementTagNameMap>(
-  tag: K,
+  tag: K | `${K}.${string}`,
   attributes: Attributes = {},
   ...children: Child[]
 ): HTMLElementTagNameMap[K] {
-  const element = document.createElement(tag);
-  fill(element, attributes, children);
-  return element;
+  const [name, look] = tag.split(".") as [K, string?];
+  return fill(document.createElement(name), look, attributes, children);
 }
 
+/** The same of a drawing. */
 export function s<K extends keyof SVGElementTagNameMap>(
-  tag: K,
+  tag: K | `${K}.${string}`,
   attributes: Attributes = {},
   ...children: Child[]
 ): SVGElementTagNameMap[K] {
-  const element = document.createElementNS(SVG, tag);
-  fill(element, attributes, children);
-  return element;
+  const [name, look] = tag.split(".") as [K, string?];
+  return fill(document.createElementNS(SVG, name), look, attributes, children);
 }
 
 export function button(label: string, attributes: Attributes, act: (event: MouseEvent) => void): HTMLButtonElement {
@@ -51,7 +55,7 @@ export async function copyText(text: string, near: HTMLElement): Promise<boolean
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    const field = h("textarea", { class: "offscreen", "aria-hidden": "true" });
+    const field = h("textarea.offscreen", { "aria-hidden": "true" });
     field.value = text;
     near.append(field);
     field.select();

@@ -32,7 +32,7 @@ function sign(state: State, x: number, y: number): SVGGElement {
 
 /** A strip for each axis of a mesh: a part of the tensor, or a copy of it, in each cell. */
 function meshStrip(mesh: ReturnType<FlowDoc["meshAt"]>, right: number, y: number): SVGGElement {
-  const group = s("g", { class: "strip" });
+  const group = s("g.strip", {});
   let x = right + 4;
   for (const { size, cut } of [...mesh].reverse()) {
     x -= 4;
@@ -59,7 +59,7 @@ function strip(doc: FlowDoc, node: number, right: number, y: number): SVGGElemen
   const cells = Math.min(8, held.length);
   // The numbers of those that differ stand below and want the room.
   const top = odd.size ? y - (y > 20 ? 3 : 5) : y;
-  const group = s("g", { class: "strip" });
+  const group = s("g.strip", {});
   for (let c = 0; c < cells; c++) {
     const from = Math.floor((c * held.length) / cells);
     const to = Math.floor(((c + 1) * held.length) / cells);
@@ -112,26 +112,26 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
   });
   const round = kind === "split" ? 25 : 7;
   if (!box.open && item.children.length && !item.wraps) {
-    g.append(s("rect", { class: "behind", x: 4, y: 4, width: w, height: h, rx: round }));
+    g.append(s("rect.behind", { x: 4, y: 4, width: w, height: h, rx: round }));
   }
-  g.append(s("rect", { class: "body", width: w, height: h, rx: round }));
+  g.append(s("rect.body", { width: w, height: h, rx: round }));
   if (item.status === "not-reached") {
-    g.append(s("rect", { class: "hatch", width: w, height: h, rx: round }));
+    g.append(s("rect.hatch", { width: w, height: h, rx: round }));
   }
   if (!full) {
-    g.append(s("text", { class: "name", x: 12, y: 22 }, clip(item.label, w - 20, NAME_GLYPH)));
+    g.append(s("text.name", { x: 12, y: 22 }, clip(item.label, w - 20, NAME_GLYPH)));
     return g;
   }
   if (kind !== "split" && !family && !box.open) {
-    g.append(s("rect", { class: "kind", x: 0, y: 8, width: 3.5, height: h - 16, rx: 1.5 }));
+    g.append(s("rect.kind", { x: 0, y: 8, width: 3.5, height: h - 16, rx: 1.5 }));
   }
   const begin = item.children.length ? 30 : kind === "split" ? 22 : family ? 10 : 14;
   const left = begin + (family ? CHIP : 0);
   if (item.children.length) {
     g.append(
       s(
-        "g",
-        { class: "toggle", "data-toggle": item.id },
+        "g.toggle",
+        { "data-toggle": item.id },
         s("rect", { x: 4, y: 4, width: 26, height: 26, rx: 5 }),
         s("path", { d: box.open ? "M12 14l5 6 5-6" : "M14 11l6 6-6 6" }),
       ),
@@ -140,13 +140,13 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
   if (family) {
     g.append(
       s("rect", { class: `family fam-${family}`, x: begin, y: 9.5, width: 16, height: 16, rx: 4 }),
-      s("text", { class: "family-text", x: begin + 8, y: 21.5, "text-anchor": "middle" }, FAMILY_SIGN[family]),
+      s("text.family-text", { x: begin + 8, y: 21.5, "text-anchor": "middle" }, FAMILY_SIGN[family]),
     );
   } else if (kind === "group" && !box.open && !doc.heat) {
     g.append(...mixture(doc, item, w, h));
   }
   if (heat) {
-    g.append(s("rect", { class: "heat-bar", x: 8, y: h - 5, width: Math.max(1, (w - 16) * heat.part), height: 3 }));
+    g.append(s("rect.heat-bar", { x: 8, y: h - 5, width: Math.max(1, (w - 16) * heat.part), height: 3 }));
   }
   let right = w - 12;
   const place = heat ? heat.words : placeText(doc.madeAt(item.node));
@@ -162,14 +162,14 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
     const words = trans.__("×%1 identical", item.times);
     const wide = words.length * 6.2 + 12;
     g.append(
-      s("rect", { class: "times", x: right - wide, y: 8, width: wide, height: 18, rx: 9 }),
-      s("text", { class: "times-text", x: right - wide / 2, y: 21, "text-anchor": "middle" }, words),
+      s("rect.times", { x: right - wide, y: 8, width: wide, height: 18, rx: 9 }),
+      s("text.times-text", { x: right - wide / 2, y: 21, "text-anchor": "middle" }, words),
     );
     right -= wide + 6;
   }
   // What comes into an open part comes in at the middle: the words stand on either side of it.
   const room = (box.open ? w / 2 - 4 : right) - left;
-  g.append(s("text", { class: "name", x: left, y: 22 }, clip(item.label, room, NAME_GLYPH)));
+  g.append(s("text.name", { x: left, y: 22 }, clip(item.label, room, NAME_GLYPH)));
   const sub = box.open ? "" : subtitle(doc, item);
   if (box.open) {
     let after = left + Math.min(item.label.length * NAME_GLYPH, room) + 12;
@@ -178,13 +178,13 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
       after = w / 2 + 12;
     }
     if (w - after > 60) {
-      g.append(s("text", { class: "sub", x: after, y: 22 }, clip(subtitle(doc, item), w - after - 8, WORD_GLYPH)));
+      g.append(s("text.sub", { x: after, y: 22 }, clip(subtitle(doc, item), w - after - 8, WORD_GLYPH)));
     }
   } else {
     g.append(
       s(
-        "text",
-        { class: "sub", x: item.children.length ? left : begin, y: 39 },
+        "text.sub",
+        { x: item.children.length ? left : begin, y: 39 },
         clip(
           sub,
           w - (item.children.length ? left : begin) - 12 - (place ? place.length * WORD_GLYPH + 10 : replicas && !above ? 80 : 0),
@@ -193,12 +193,12 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
       ),
     );
     if (place) {
-      g.append(s("text", { class: "place", x: w - 12, y: 39, "text-anchor": "end" }, place));
+      g.append(s("text.place", { x: w - 12, y: 39, "text-anchor": "end" }, place));
     }
     let y = 57;
     const note = noteOf(doc, item);
     if (note) {
-      g.append(s("text", { class: "note-text", x: left, y }, clip(note, w - left - 10, WORD_GLYPH)));
+      g.append(s("text.note-text", { x: left, y }, clip(note, w - left - 10, WORD_GLYPH)));
       y += 17;
     }
     box.pills.slice(0, 3).forEach((source, i) => {
@@ -207,8 +207,8 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
       const wide = words.length * WORD_GLYPH + 24;
       g.append(
         s(
-          "g",
-          { class: "pill", "data-go": doc.node(source).id },
+          "g.pill",
+          { "data-go": doc.node(source).id },
           s("rect", { x: left - 2, y: y - 12, width: wide, height: 15, rx: 7.5 }),
           s("text", { x: left + 5, y: y - 1 }, `↳ ${words}`),
         ),

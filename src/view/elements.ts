@@ -21,7 +21,7 @@ export interface Marks {
 export const NOTHING: ReadonlySet<never> = new Set();
 
 export class Elements {
-  readonly world = s("g", { class: "world" });
+  readonly world = s("g.world", {});
   private readonly layers = {
     frames: s("g"),
     lines: s("g"),
@@ -44,7 +44,7 @@ export class Elements {
   begin({ lane }: Scene): void {
     keep(this.lines, NOTHING);
     keep(this.labels, NOTHING);
-    this.layers.lane.replaceChildren(lane ? s("text", { class: "lane-title", x: lane.x, y: 14 }, trans.__("PIPELINE")) : "");
+    this.layers.lane.replaceChildren(lane ? s("text.lane-title", { x: lane.x, y: 14 }, trans.__("PIPELINE")) : "");
   }
 
   /** Draws every box anew the next time. */

@@ -67,7 +67,7 @@ export function exportSvg(doc: FlowDoc, scene: Scene, theme: Theme, area?: Area)
     }
   }
   if (scene.lane) {
-    svg.append(s("text", { class: "lane-title", x: scene.lane.x, y: 14 }, trans.__("PIPELINE")));
+    svg.append(s("text.lane-title", { x: scene.lane.x, y: 14 }, trans.__("PIPELINE")));
   }
   return svg;
 }

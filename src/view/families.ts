@@ -85,7 +85,7 @@ export function familyList(doc: FlowDoc, show: (nodes: readonly number[]) => voi
       { type: "button", "aria-pressed": "false" },
       h("span", { class: `sample fam-${family}`, "aria-hidden": "true" }, FAMILY_SIGN[family]),
       h("span", {}, familyWord(family)),
-      h("span", { class: "muted" }, ` ${list.length}`),
+      h("span.muted", {}, ` ${list.length}`),
     );
     row.addEventListener("click", () => {
       const pressed = row.getAttribute("aria-pressed") === "true";

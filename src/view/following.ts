@@ -53,7 +53,7 @@ export function axesPane(pane: HTMLElement, doc: FlowDoc, e: number, act: Follow
   if (!named.length) {
     return;
   }
-  const list = h("ol", { class: "turns" });
+  const list = h("ol.turns", {});
   const buttons = named.map((axis) =>
     button(axis, { "aria-pressed": "false" }, () => {
       const on = chosen.getAttribute("aria-pressed") !== "true" || chosen.dataset.axis !== axis;
@@ -76,6 +76,6 @@ export function axesPane(pane: HTMLElement, doc: FlowDoc, e: number, act: Follow
       );
     }),
   );
-  const chosen: HTMLElement = h("div", { class: "row way" }, ...buttons);
+  const chosen: HTMLElement = h("div.row way", {}, ...buttons);
   section(pane, trans.__("Follow an axis"), chosen, list);
 }

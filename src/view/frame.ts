@@ -24,7 +24,7 @@ function keyHelp(): HTMLElement {
     ["?", trans.__("show these keys")],
   ];
   const rows = keys.flatMap(([key, words]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, words)]);
-  return h("div", { class: "keys", role: "region", "aria-label": trans.__("Keys"), hidden: true }, h("dl", {}, ...rows));
+  return h("div.keys", { role: "region", "aria-label": trans.__("Keys"), hidden: true }, h("dl", {}, ...rows));
 }
 
 function turn(element: Element | null): void {
@@ -72,13 +72,5 @@ export function frameOf(
   const keys = keyHelp();
   tools.push(["?", trans.__("Keys (?)"), () => turn(keys)]);
   const buttons = tools.map(([sign, words, act]) => button(sign, { "aria-label": words, title: words }, act));
-  return h(
-    "div",
-    { class: "canvas" },
-    h("div", { class: "ground" }, viewport.far.canvas, svg),
-    h("div", { class: "tools" }, ...buttons),
-    keys,
-    legend,
-    minimap.canvas,
-  );
+  return h("div.canvas", {}, h("div.ground", {}, viewport.far.canvas, svg), h("div.tools", {}, ...buttons), keys, legend, minimap.canvas);
 }

@@ -27,7 +27,7 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
     placeholder: trans.__("/ name, type, ?x128, bf16"),
     "aria-label": trans.__("Search by name, layer type, shape or dtype"),
   });
-  const hits = h("span", { class: "hits", "aria-live": "polite" });
+  const hits = h("span.hits", { "aria-live": "polite" });
   const only = button(trans.__("Only matches"), { title: trans.__("Show only the matches and their neighbors"), hidden: true }, () => {
     act.onlyHits(input.value.trim());
   });
@@ -106,22 +106,17 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
   ];
   const about = aboutWords(report);
   const element = h(
-    "div",
-    { class: "head" },
+    "div.head",
+    {},
     h(
       "h1",
       { class: report.difference ? "verdict two" : report.ok ? "verdict ok" : "verdict" },
-      h("span", { class: "sign", "aria-hidden": "true" }, report.difference ? "≠" : report.ok ? "✓" : "✖"),
-      h("span", {}, h("span", { class: "much" }, much), rest.length ? ` · ${rest.join(" · ")}` : ""),
+      h("span.sign", { "aria-hidden": "true" }, report.difference ? "≠" : report.ok ? "✓" : "✖"),
+      h("span", {}, h("span.much", {}, much), rest.length ? ` · ${rest.join(" · ")}` : ""),
     ),
-    about ? h("p", { class: "about", title: report.about?.when }, about) : null,
-    h("div", { class: "chips" }, ...chips.map((words) => (words ? h("span", { class: "chip" }, words) : null))),
-    h(
-      "div",
-      { class: "seek" },
-      h("div", { class: "search", role: "search" }, input, hits, only),
-      h("div", { class: "menu" }, opener, list),
-    ),
+    about ? h("p.about", { title: report.about?.when }, about) : null,
+    h("div.chips", {}, ...chips.map((words) => (words ? h("span.chip", {}, words) : null))),
+    h("div.seek", {}, h("div.search", { role: "search" }, input, hits, only), h("div.menu", {}, opener, list)),
   );
   return {
     element,

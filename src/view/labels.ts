@@ -147,7 +147,7 @@ function wrong(doc: FlowDoc, line: Line, side: 1 | -1, atStart: boolean): Label 
           s(
             "text",
             { x, y: y + 14 + 18 * i, class: kind },
-            word ? s("tspan", { class: "word" }, word.padEnd(6, "\u00a0")) : null,
+            word ? s("tspan.word", {}, word.padEnd(6, "\u00a0")) : null,
             ...spans.map((span) => span.cloneNode(true)),
           ),
         ),
@@ -197,9 +197,9 @@ function tensor(doc: FlowDoc, line: Line, was: ReadonlyMap<string, string>, side
         s(
           "text",
           { x, y: y + 13 },
-          first ? s("tspan", { class: "dtype" }, first + " ") : null,
+          first ? s("tspan.dtype", {}, first + " ") : null,
           s("tspan", {}, shape),
-          old ? s("tspan", { class: "was" }, `  ${old}`) : null,
+          old ? s("tspan.was", {}, `  ${old}`) : null,
         ),
         s("title", {}, [doc.edgeText(edge), axes, edge.label].filter(Boolean).join(" · ")),
       ),

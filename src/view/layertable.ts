@@ -49,7 +49,7 @@ export function layerTable(doc: FlowDoc, act: TableActions): HTMLElement {
   let order = all;
   let [by, down] = [-1, false];
   const body = h("tbody", {});
-  const more = h("p", { class: "muted" });
+  const more = h("p.muted", {});
   const heads = columns.map((column, c) => {
     const sort = button(column.name, {}, () => {
       [down, by] = [by === c ? !down : typeof column.key(all[0] ?? 0) === "number", c];
@@ -73,10 +73,10 @@ export function layerTable(doc: FlowDoc, act: TableActions): HTMLElement {
           {},
           ...columns.map(({ name, words }, c) =>
             c
-              ? h("td", { class: "mono", "data-of": name }, words(i))
+              ? h("td.mono", { "data-of": name }, words(i))
               : h(
-                  "td",
-                  { class: "mono" },
+                  "td.mono",
+                  {},
                   button(words(i) || "·", { class: "link mono" }, () => act.goTo(i)),
                 ),
           ),
@@ -100,10 +100,10 @@ export function layerTable(doc: FlowDoc, act: TableActions): HTMLElement {
     });
   });
   pane.append(
-    h("div", { class: "row" }, copy),
+    h("div.row", {}, copy),
     h(
-      "div",
-      { class: "wide", role: "region", tabindex: "0", "aria-label": trans.__("Layers") },
+      "div.wide",
+      { role: "region", tabindex: "0", "aria-label": trans.__("Layers") },
       h("table", {}, h("thead", {}, h("tr", {}, ...heads)), body),
     ),
     more,

@@ -12,8 +12,8 @@ import { trans } from "./words";
 
 export function linePane(doc: FlowDoc, line: Line, act: DetailActions): HTMLElement {
   const pane = h("div", {});
-  pane.append(h("div", { class: "eyebrow" }, line.edges.length > 1 ? count(line.edges.length, "tensor") : trans.__("tensor")));
-  pane.append(h("h2", { class: "title" }, `${line.source.label} → ${line.target.label}`));
+  pane.append(h("div.eyebrow", {}, line.edges.length > 1 ? count(line.edges.length, "tensor") : trans.__("tensor")));
+  pane.append(h("h2.title", {}, `${line.source.label} → ${line.target.label}`));
   for (const e of line.edges.slice(0, 40)) {
     const edge = doc.edges[e]!;
     const spec = doc.spec(edge);
@@ -23,22 +23,22 @@ export function linePane(doc: FlowDoc, line: Line, act: DetailActions): HTMLElem
       edge.status === "failed" ? ` · ${trans.__("✖ fails here")}` : edge.status === "not-reached" ? ` · ${trans.__("not reached")}` : "";
     pane.append(
       h(
-        "div",
-        { class: "row way" },
+        "div.row way",
+        {},
         button(doc.node(from).name, { class: "link mono" }, () => act.goTo(from)),
         h("span", { "aria-hidden": "true" }, "→"),
         button(doc.node(to).name, { class: "link mono" }, () => act.goTo(to)),
-        edge.label ? h("span", { class: "muted" }, edge.label) : null,
+        edge.label ? h("span.muted", {}, edge.label) : null,
       ),
-      h("p", { class: "mono" }, `${spec.dtype} ${shapeText(spec.shape)}${status}`),
+      h("p.mono", {}, `${spec.dtype} ${shapeText(spec.shape)}${status}`),
     );
     const laid = doc.laid(edge);
     if (laid) {
-      pane.append(h("p", { class: "mono" }, laid));
+      pane.append(h("p.mono", {}, laid));
     }
     const axes = axesText(spec);
     if (axes) {
-      pane.append(h("p", { class: "muted" }, axes));
+      pane.append(h("p.muted", {}, axes));
     }
     const mark = doc.edgeMarks[e];
     if (mark) {
@@ -58,7 +58,7 @@ export function linePane(doc: FlowDoc, line: Line, act: DetailActions): HTMLElem
     }
   }
   if (line.edges.length > 40) {
-    pane.append(h("p", { class: "muted" }, trans.__("and %1 more", line.edges.length - 40)));
+    pane.append(h("p.muted", {}, trans.__("and %1 more", line.edges.length - 40)));
   }
   return pane;
 }

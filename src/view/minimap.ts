@@ -8,7 +8,7 @@ const WIDE = 120;
 const TALL = 150;
 
 export class Minimap {
-  readonly canvas = h("canvas", { class: "map", width: WIDE, height: TALL, "aria-hidden": "true" });
+  readonly canvas = h("canvas.map", { width: WIDE, height: TALL, "aria-hidden": "true" });
   private picture: ImageData | null = null;
   private pictureOf: Scene | null = null;
   private scale = 1;

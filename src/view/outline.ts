@@ -20,7 +20,7 @@ const SHOWN = 120;
 const MOST = 400;
 
 export class Outline {
-  readonly element = h("ul", { class: "tree", role: "tree", "aria-label": trans.__("The model as a list") });
+  readonly element = h("ul.tree", { role: "tree", "aria-label": trans.__("The model as a list") });
   private readonly rows = new Map<Item, HTMLElement>();
   private current: Item | null = null;
 
@@ -120,8 +120,8 @@ export class Outline {
       h("span", { "aria-hidden": "true" }, item.children.length ? (open ? "▾" : "▸") : "·"),
       wrong || item.status === "failed" ? h("span", { "aria-hidden": "true" }, "✖") : null,
       h("span", {}, item.label),
-      h("span", { class: "what" }, subtitle(this.doc, item)),
-      more.length ? h("span", { class: "offscreen" }, `, ${more.join(", ")}`) : null,
+      h("span.what", {}, subtitle(this.doc, item)),
+      more.length ? h("span.offscreen", {}, `, ${more.join(", ")}`) : null,
     );
     row.style.paddingLeft = `${6 + 16 * (depth - 1)}px`;
     row.addEventListener("click", () => {

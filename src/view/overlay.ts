@@ -55,7 +55,7 @@ export function legendOf(doc: FlowDoc, act: OverlayActions): HTMLElement | null 
   if (families.hidden && !measures.length) {
     return null;
   }
-  return h("details", { class: "legend" }, h("summary", {}, trans.__("Legend")), overlayPane(doc, measures, families, act));
+  return h("details.legend", {}, h("summary", {}, trans.__("Legend")), overlayPane(doc, measures, families, act));
 }
 
 /** What the legend shows: by what is coloured, and for a measure its scale and its largest nodes. */
@@ -88,16 +88,16 @@ function scale(doc: FlowDoc, measure: Measure, act: OverlayActions): HTMLElement
   const cells = Array.from({ length: STEPS }, (_, step) => h("span", { class: `cell heat-${step}` }));
   const rows = known.slice(0, LISTED).map(([value, i]) => {
     const row = button("", { title: doc.node(i).op }, () => act.goTo(i));
-    row.append(h("span", { class: "who" }, doc.node(i).name), h("span", { class: "mono" }, measure.say(value)));
+    row.append(h("span.who", {}, doc.node(i).name), h("span.mono", {}, measure.say(value)));
     return h("li", {}, row);
   });
   return h(
     "div",
     {},
-    h("div", { class: "scale" }, h("span", {}, "0"), ...cells, h("span", { class: "most" }, measure.say(most))),
-    h("p", { class: "muted" }, trans.__("%1 in total", measure.say(whole))),
+    h("div.scale", {}, h("span", {}, "0"), ...cells, h("span.most", {}, measure.say(most))),
+    h("p.muted", {}, trans.__("%1 in total", measure.say(whole))),
     h("ol", { "aria-label": measure.name }, ...rows),
-    known.length > LISTED ? h("p", { class: "muted" }, trans.__("and %1 more in the table", known.length - LISTED)) : null,
+    known.length > LISTED ? h("p.muted", {}, trans.__("and %1 more in the table", known.length - LISTED)) : null,
   );
 }
 

@@ -34,7 +34,7 @@ const WORDS = 11;
 const REST = 90;
 
 export class Overview {
-  readonly canvas = h("canvas", { class: "far", "aria-hidden": "true", hidden: true });
+  readonly canvas = h("canvas.far", { "aria-hidden": "true", hidden: true });
   private painted: Painted | null = null;
   private resting = 0;
 

@@ -28,7 +28,7 @@ export function table(
             "tr",
             { class: odd.has(i) ? "odd" : undefined },
             ...row.map((cell, column) => {
-              const td = h("td", { class: "mono" }, cell);
+              const td = h("td.mono", {}, cell);
               td.style.minWidth = `calc(${least[column]!}ch + 8px)`;
               return td;
             }),
@@ -40,7 +40,7 @@ export function table(
 }
 
 export function section(pane: HTMLElement, title: string, ...content: (Node | null)[]): void {
-  pane.append(h("h3", { class: "section" }, title));
+  pane.append(h("h3.section", {}, title));
   for (const one of content) {
     if (one) {
       pane.append(one);
@@ -59,10 +59,10 @@ export function bar(name: string, bytes: number, logical: number, most: number):
     "svg",
     { viewBox: `0 0 ${wide} 12`, preserveAspectRatio: "none", "aria-hidden": "true" },
     defs,
-    s("rect", { class: "room", width: wide, height: 12 }),
-    s("rect", { class: "pad", width: full, height: 12 }),
-    s("rect", { class: "used", width: used, height: 12 }),
+    s("rect.room", { width: wide, height: 12 }),
+    s("rect.pad", { width: full, height: 12 }),
+    s("rect.used", { width: used, height: 12 }),
   );
   const pad = bytes > logical ? ` ${trans.__("(%1 padding)", bytesText(bytes - logical))}` : "";
-  return h("div", { class: "bar" }, h("span", {}, name), picture, h("span", { class: "mono" }, bytesText(bytes) + pad));
+  return h("div.bar", {}, h("span", {}, name), picture, h("span.mono", {}, bytesText(bytes) + pad));
 }

@@ -72,8 +72,8 @@ export class Bookmarks {
     }
     const { link } = act;
     const row = h(
-      "div",
-      { class: "row way" },
+      "div.row way",
+      {},
       button(trans.__("Bookmark this view"), {}, () => {
         const place = act.now();
         const name = place.selected || trans.__("view %1", this.list.length + 1);
@@ -92,8 +92,8 @@ export class Bookmarks {
     );
     const marks = this.list.map(({ name, place }, i) =>
       h(
-        "li",
-        { class: "row" },
+        "li.row",
+        {},
         button(name, { class: "link mono" }, () => act.go(place)),
         button("✕", { "aria-label": trans.__("Remove the bookmark %1", name) }, () => {
           this.list.splice(i, 1);
@@ -101,6 +101,6 @@ export class Bookmarks {
         }),
       ),
     );
-    pane.replaceChildren(h("h2", { class: "section" }, trans.__("Bookmarks")), row, h("ul", { class: "list" }, ...marks));
+    pane.replaceChildren(h("h2.section", {}, trans.__("Bookmarks")), row, h("ul.list", {}, ...marks));
   }
 }

@@ -161,7 +161,7 @@ export class Compare {
   /** A line over the graph that says that this is not the flow of now. */
   banner(turn: (finding: number, fix: number) => void): HTMLElement {
     const { at } = this;
-    const line = h("div", { class: "banner", hidden: !at });
+    const line = h("div.banner", { hidden: !at });
     if (at) {
       const title = this.base.findings[at.finding]?.fixes?.[at.fix]?.title ?? "";
       line.append(

@@ -27,13 +27,13 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions,
   const finding = findings[current];
   if (!finding) {
     if (!narrow) {
-      pane.append(h("h2", { class: "title" }, doc.report.summary));
+      pane.append(h("h2.title", {}, doc.report.summary));
     }
-    pane.append(h("p", { class: "muted" }, trans.__("No findings.")));
+    pane.append(h("p.muted", {}, trans.__("No findings.")));
     limits(pane, doc);
     return { lead, rest: pane };
   }
-  const steps = h("span", { class: "row" });
+  const steps = h("span.row", {});
   if (findings.length > 1) {
     steps.append(
       button("‹", { "aria-label": trans.__("Previous problem"), title: trans.__("Previous problem (p)") }, () =>
@@ -46,18 +46,18 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions,
   }
   lead.append(
     h(
-      "div",
-      { class: "eyebrow" },
+      "div.eyebrow",
+      {},
       h("span", { class: `sev ${finding.severity}`, "aria-hidden": "true" }, SEVERITY_SIGN[finding.severity]),
       h(
         "span",
         {},
         `${findings.length > 1 ? `${trans.__("%1 of %2", current + 1, findings.length)} · ` : ""}${severityWord(finding.severity)}`,
       ),
-      h("span", { class: "grow" }),
+      h("span.grow", {}),
       steps,
     ),
-    h("h2", { class: "title", tabindex: "-1" }, finding.message),
+    h("h2.title", { tabindex: "-1" }, finding.message),
   );
   const sides = sidesOf(doc, finding);
   if (sides) {
@@ -65,30 +65,30 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions,
   }
   const first = narrow ? finding.fixes?.[0] : undefined;
   if (first) {
-    lead.append(h("h3", { class: "offscreen" }, trans.__("The first fix")), card(first, 0, current, act));
+    lead.append(h("h3.offscreen", {}, trans.__("The first fix")), card(first, 0, current, act));
   }
   if (finding.why) {
-    pane.append(h("p", { class: "why" }, finding.why));
+    pane.append(h("p.why", {}, finding.why));
   }
   pane.append(wayOf(doc, finding, act));
   fixes(pane, finding, current, act, first ? 1 : 0);
   if (finding.rejected?.length) {
     pane.append(
-      h("h3", { class: "section" }, trans.__("Tried and rejected")),
-      h("ul", { class: "rejected" }, ...finding.rejected.map((words) => h("li", {}, words))),
+      h("h3.section", {}, trans.__("Tried and rejected")),
+      h("ul.rejected", {}, ...finding.rejected.map((words) => h("li", {}, words))),
     );
   }
   if (findings.length > 1) {
-    const list = h("ol", { class: "list" });
+    const list = h("ol.list", {});
     findings.forEach((one, i) => {
       const entry = button("", { class: "entry", "aria-current": i === current ? "true" : "false" }, () => act.choose(i));
       entry.append(
         h("span", { class: `sev ${one.severity}`, "aria-hidden": "true" }, SEVERITY_SIGN[one.severity]),
-        h("span", {}, h("span", { class: "offscreen" }, severityWord(one.severity) + ": "), one.message),
+        h("span", {}, h("span.offscreen", {}, severityWord(one.severity) + ": "), one.message),
       );
       list.append(h("li", {}, entry));
     });
-    pane.append(h("h3", { class: "section" }, trans.__("All findings")), list);
+    pane.append(h("h3.section", {}, trans.__("All findings")), list);
   }
   limits(pane, doc);
   return { lead, rest: pane };
@@ -97,10 +97,7 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions,
 function limits(pane: HTMLElement, doc: FlowDoc): void {
   const words = doc.report.limits ?? [];
   if (words.length) {
-    pane.append(
-      h("h3", { class: "section" }, trans.__("Not checked")),
-      h("ul", { class: "rejected" }, ...words.map((one) => h("li", {}, one))),
-    );
+    pane.append(h("h3.section", {}, trans.__("Not checked")), h("ul.rejected", {}, ...words.map((one) => h("li", {}, one))));
   }
 }
 
@@ -116,14 +113,14 @@ function side(name: string, one: Side): HTMLElement {
     });
     const shape = `(${axes.join(", ")}${axes.length === 1 ? ",)" : ")"}`;
     if (one.text && one.text !== shape) {
-      value.append(h("span", { class: "muted" }, ` ${one.text.replace(shape, "").trim()}`));
+      value.append(h("span.muted", {}, ` ${one.text.replace(shape, "").trim()}`));
     }
   }
   return value;
 }
 
 export function sidesOf(doc: FlowDoc, finding: Finding): HTMLElement | null {
-  const list = h("dl", { class: "sides" });
+  const list = h("dl.sides", {});
   if (impartial(doc, finding)) {
     const branches = branchesOf(doc, finding);
     for (const e of branches.slice(0, 8)) {
@@ -144,7 +141,7 @@ export function sidesOf(doc: FlowDoc, finding: Finding): HTMLElement | null {
 
 /** Where it began and where it broke, each a step away. */
 function wayOf(doc: FlowDoc, finding: Finding, act: ProblemActions): HTMLElement {
-  const row = h("div", { class: "row way" });
+  const row = h("div.row way", {});
   const nodes: number[] = [];
   const add = (id: string): void => {
     const i = doc.byId.get(id);
@@ -164,36 +161,36 @@ function wayOf(doc: FlowDoc, finding: Finding, act: ProblemActions): HTMLElement
   nodes.sort((a, b) => a - b);
   nodes.slice(0, 6).forEach((i, at) => {
     if (at) {
-      row.append(h("span", { class: "muted", "aria-hidden": "true" }, "→"));
+      row.append(h("span.muted", { "aria-hidden": "true" }, "→"));
     }
     row.append(button(doc.node(i).name, { class: "link mono" }, () => act.goTo(i)));
   });
   if (nodes.length > 6) {
-    row.append(h("span", { class: "muted" }, trans.__("and %1 more", nodes.length - 6)));
+    row.append(h("span.muted", {}, trans.__("and %1 more", nodes.length - 6)));
   }
   const { location } = finding;
   if (location) {
     const words = placeText(location);
     const { locate } = act;
     if (row.childElementCount) {
-      row.append(h("span", { class: "muted", "aria-hidden": "true" }, "·"));
+      row.append(h("span.muted", { "aria-hidden": "true" }, "·"));
     }
     row.append(
       locate
         ? button(words, { class: "link mono" }, () => {
             locate(location);
           })
-        : h("span", { class: "mono muted" }, words),
+        : h("span.mono muted", {}, words),
     );
   }
   const docs = finding.docs ?? "";
   if (docs.startsWith("https://")) {
     row.append(
-      h("span", { class: "muted", "aria-hidden": "true" }, "·"),
-      h("a", { class: "link", href: docs, target: "_blank", rel: "noopener noreferrer" }, trans.__("why: %1", finding.rule)),
+      h("span.muted", { "aria-hidden": "true" }, "·"),
+      h("a.link", { href: docs, target: "_blank", rel: "noopener noreferrer" }, trans.__("why: %1", finding.rule)),
     );
   } else {
-    row.append(h("span", { class: "muted" }, finding.rule));
+    row.append(h("span.muted", {}, finding.rule));
   }
   return row;
 }
@@ -205,7 +202,7 @@ function fixes(pane: HTMLElement, finding: Finding, index: number, act: ProblemA
   }
   const tried = list.some((fix) => fix.proof);
   const title = from ? trans.__("Other fixes") : tried ? trans.__("Fixes") : trans.__("Ideas");
-  pane.append(h("h3", { class: "section" }, title));
+  pane.append(h("h3.section", {}, title));
   list.slice(from).forEach((fix, i) => {
     pane.append(card(fix, from + i, index, act));
   });
@@ -220,20 +217,20 @@ function card(fix: Fix, i: number, finding: number, act: ProblemActions): HTMLEl
   box.append(
     h("h4", {}, fix.title),
     h(
-      "p",
-      { class: "result" },
+      "p.result",
+      {},
       fix.verified
-        ? h("span", { class: "tried" }, fix.proof === "source" ? trans.__("✓ verified") : trans.__("✓ verified on the live model"))
+        ? h("span.tried", {}, fix.proof === "source" ? trans.__("✓ verified") : trans.__("✓ verified on the live model"))
         : fix.mends
-          ? h("span", { class: "untried" }, trans.__("◐ fixes only this; next: %1", (fix.then ?? []).join(", ")))
-          : h("span", { class: "untried" }, fix.reason ?? trans.__("not tried")),
-      effect ? h("span", { class: "muted" }, ` · ${effect}`) : null,
+          ? h("span.untried", {}, trans.__("◐ fixes only this; next: %1", (fix.then ?? []).join(", ")))
+          : h("span.untried", {}, fix.reason ?? trans.__("not tried")),
+      effect ? h("span.muted", {}, ` · ${effect}`) : null,
     ),
   );
   if (fix.patch) {
     box.append(diff(fix.patch));
   }
-  const actions = h("div", { class: "row" });
+  const actions = h("div.row", {});
   const { apply } = act;
   if (apply) {
     actions.append(
@@ -279,7 +276,7 @@ export function insertable(patch: string): string {
 }
 
 function diff(patch: string): HTMLElement {
-  const box = h("div", { class: "diff", tabindex: "0", role: "group", "aria-label": trans.__("What the fix changes") });
+  const box = h("div.diff", { tabindex: "0", role: "group", "aria-label": trans.__("What the fix changes") });
   const lines = patch
     .trimEnd()
     .split("\n")

@@ -21,19 +21,19 @@ export function tabsOf(doc: FlowDoc): [Tab, string][] {
 }
 
 export class Sidebar {
-  readonly element = h("div", { class: "side" });
+  readonly element = h("div.side", {});
   current: Tab = "problems";
   private readonly panes = new Map<Tab, HTMLElement>();
   private readonly waiting = new Map<Tab, () => HTMLElement>();
   private readonly heads = new Map<Tab, HTMLButtonElement>();
 
   constructor(uid: string, names: readonly (readonly [Tab, string])[]) {
-    const list = h("div", { class: "tabs", role: "tablist", "aria-label": trans.__("About the model") });
+    const list = h("div.tabs", { role: "tablist", "aria-label": trans.__("About the model") });
     this.element.append(list);
     for (const [tab, words] of names) {
       const id = `${uid}-${tab}`;
       const head = button(words, { role: "tab", id: `${id}-tab`, "aria-controls": id }, () => this.show(tab));
-      const pane = h("div", { class: "pane", role: "tabpanel", id, "aria-labelledby": `${id}-tab`, tabindex: "0" });
+      const pane = h("div.pane", { role: "tabpanel", id, "aria-labelledby": `${id}-tab`, tabindex: "0" });
       this.heads.set(tab, head);
       this.panes.set(tab, pane);
       list.append(head);

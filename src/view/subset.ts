@@ -70,5 +70,5 @@ export function subsetBanner(subset: Subset | null, all: () => void): HTMLElemen
   if (!subset) {
     return null;
   }
-  return h("div", { class: "banner compared" }, h("span", {}, trans.__("Only %1", subset.words)), button(trans.__("Show all"), {}, all));
+  return h("div.banner compared", {}, h("span", {}, trans.__("Only %1", subset.words)), button(trans.__("Show all"), {}, all));
 }

@@ -29,7 +29,7 @@ export interface Stage {
 
 export class Turn {
   current = 0;
-  readonly lead = h("div", { class: "lead" });
+  readonly lead = h("div.lead", {});
 
   constructor(private readonly stage: Stage) {}
 

@@ -12,15 +12,15 @@ import { trans } from "./words";
 export function verdictsPane(doc: FlowDoc, act: DetailActions): HTMLElement {
   const all = h("div", {});
   if (act.charts) {
-    all.append(h("div", { class: "row way" }, button(trans.__("Interactive charts"), {}, act.charts)));
+    all.append(h("div.row way", {}, button(trans.__("Interactive charts"), {}, act.charts)));
   }
   for (const verdict of doc.report.verdicts ?? []) {
-    const pane = h("section", { class: "said" });
+    const pane = h("section.said", {});
     all.append(pane);
-    pane.append(h("div", { class: "eyebrow" }, `${verdict.compiler} · ${verdict.program}${verdict.target ? ` · ${verdict.target}` : ""}`));
-    pane.append(h("h2", { class: "title" }, verdict.ok ? trans.__("✓ compiles") : trans.__("✖ does not compile")));
+    pane.append(h("div.eyebrow", {}, `${verdict.compiler} · ${verdict.program}${verdict.target ? ` · ${verdict.target}` : ""}`));
+    pane.append(h("h2.title", {}, verdict.ok ? trans.__("✓ compiles") : trans.__("✖ does not compile")));
     if (verdict.message) {
-      pane.append(h("pre", { class: "message", tabindex: "0" }, verdict.message));
+      pane.append(h("pre.message", { tabindex: "0" }, verdict.message));
     }
     totals(pane, verdict);
     layers(pane, doc, verdict, act);
@@ -86,7 +86,7 @@ function buffers(pane: HTMLElement, doc: FlowDoc, verdict: Verdict, act: DetailA
     return [
       i === undefined ? one.kind : button(doc.node(i).name, { class: "link mono" }, () => act.goTo(i)),
       `${one.dtype} ${shapeText(one.shape)}${padded}`,
-      h("span", { class: "whole" }, bytesText(one.bytes)),
+      h("span.whole", {}, bytesText(one.bytes)),
     ];
   });
   if (rows.length) {

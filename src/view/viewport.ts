@@ -54,7 +54,7 @@ export class Viewport {
   constructor(readonly doc: FlowDoc) {
     this.far = new Overview(doc, () => this.schedule());
     this.elements = new Elements(doc, this);
-    this.svg = s("svg", { class: "graph" }, hatch(), this.elements.world);
+    this.svg = s("svg.graph", {}, hatch(), this.elements.world);
   }
 
   setScene(scene: Scene, keep?: Item): void {
@@ -334,7 +334,7 @@ export function hatch(): SVGDefsElement {
     s(
       "pattern",
       { id, width: 9, height: 9, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-      s("line", { class: "hatch-line", x1: 0, y1: 0, x2: 0, y2: 9 }),
+      s("line.hatch-line", { x1: 0, y1: 0, x2: 0, y2: 9 }),
     );
   return s("defs", {}, stripes("hatch"));
 }
