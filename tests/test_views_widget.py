@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+import threading
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -44,6 +45,18 @@ def test_two_widgets_in_one_page_do_not_share_a_state() -> None:
     one.selected = "lstm"
     assert other.selected == ""
     assert one.report["title"] != other.report["title"]
+
+
+def test_sessions_that_a_server_runs_in_threads_have_a_script_each() -> None:
+    report = flows.conv_lstm()
+    made: list[ReportWidget] = []
+    session = threading.Thread(target=lambda: made.extend([ReportWidget(report), ReportWidget(report)]))
+    session.start()
+    session.join()
+    here = ReportWidget(report)
+    assert made[0].code is made[1].code
+    assert made[0].code is not here.code
+    assert made[0].code.source == here.code.source
 
 
 def test_offers_apply_once_somebody_listens() -> None:

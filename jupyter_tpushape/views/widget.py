@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,8 @@ from .mime import fragment
 from .naming import named_here
 from .script import STATIC, module
 
+_here = threading.local()
+
 
 class Code(ipywidgets.Widget):  # type: ignore[misc]
     """The view's script: one model for all widgets of a kernel, so that it is sent, and stored in a notebook, only once."""
@@ -29,11 +32,11 @@ class Code(ipywidgets.Widget):  # type: ignore[misc]
 
     @classmethod
     def shared(cls) -> Code:
-        """The one of this kernel; another where somebody closed it."""
-        held: Code | None = cls.__dict__.get("_held")
+        """The one of this kernel; another where somebody closed it, and for each thread: a server may run one session in each."""
+        held: Code | None = getattr(_here, "code", None)
         if held is None or held.comm is None:
             source = module()
-            held = cls._held = cls(source=source, digest=hashlib.sha256(source.encode()).hexdigest()[:16])
+            held = _here.code = cls(source=source, digest=hashlib.sha256(source.encode()).hexdigest()[:16])
         return held
 
 
