@@ -101,7 +101,7 @@ export class Elements {
       const { element } = entry;
       element.id = `n${this.doc.report.version}-${attribute(id)}`;
       element.setAttribute("role", "img");
-      element.setAttribute("aria-label", element.querySelector("title")?.textContent ?? box.item.label);
+      element.setAttribute("aria-label", element.querySelector(":scope>title")?.textContent ?? box.item.label);
       this.boxes.set(id, entry);
       (box.open ? this.layers.frames : this.layers.nodes).append(element);
       if (old) {

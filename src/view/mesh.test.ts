@@ -46,6 +46,8 @@ test("an edge of a mesh is labelled with the mesh's axes", () => {
   view = mount(el, sharded());
   const labels = [...el.firstElementChild!.shadowRoot!.querySelectorAll(".label.tensor text")].map((one) => one.textContent);
   expect(labels).toEqual(["f32 (batch/2, 28, 28, 1)"]);
+  // A box is called by its name, and not by what its strip says.
+  expect(el.firstElementChild!.shadowRoot!.querySelector('[data-id="up"]')!.getAttribute("aria-label")).toBe("up · Dense");
 });
 
 test("a node has a strip for each axis of the mesh: parts along one, copies along the other", () => {
