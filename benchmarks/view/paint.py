@@ -6,7 +6,7 @@ Of each flow: the time from the report to the end of its first painted frame, an
 to everything opened, laid out and painted; the frames of a pan at reading size, of pans at several scales down to the
 whole picture (the slowest of them), and of a zoom from the whole to the parts, median and 95th percentile; the most
 elements that any of these had in the graph. The best of three. ``--real`` adds NASNetLarge and
-EfficientNetB7, traced here.
+EfficientNetB7, traced here. The first row is a page without a view: what the machine itself shows.
 """
 
 from __future__ import annotations
@@ -23,6 +23,17 @@ from playwright.sync_api import sync_playwright
 from jupyter_tpushape.views.script import script
 
 ROOT = Path(__file__).parents[2]
+IDLE = """async () => {
+  const frames = [];
+  let last = performance.now();
+  for (let i = 0; i < 360; i++) {
+    await new Promise((done) => requestAnimationFrame(done));
+    const now = performance.now();
+    frames.push(now - last);
+    last = now;
+  }
+  return frames.slice(5);
+}"""
 HEAD = ("nodes", "script", "first paint", "all opened", "a frame of a pan: median, 95 %", "at the worst scale", "of a zoom", "elements")
 MEASURE = """async (report) => {
   const frame = () => new Promise((done) => requestAnimationFrame(done));
@@ -118,9 +129,14 @@ def main() -> None:
     parser.add_argument("--only", default="", help="flows whose names hold this")
     arguments = parser.parse_args()
     found = next((path for name in ("chromium", "google-chrome", "chrome") if (path := shutil.which(name))), None)
-    printed = False
+    print(f"| flow | {' | '.join(HEAD)} |\n|---|{'---|' * len(HEAD)}", flush=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.set_content("<!doctype html>")
+        still = page.evaluate(IDLE)
+        page.close()
+        print(f"| empty page | 0 | - | - | - | {statistics.median(still):.1f} ms, {_slow(still):.1f} | - | - | 0 |", flush=True)
         for name, report in flows(arguments.real).items():
             if arguments.only not in name:
                 continue
@@ -138,9 +154,6 @@ def main() -> None:
                     times = [t for row in rows for t in dict(row["afar"])[k]]
                     print(f"{name} at {float(k):.3f}: {statistics.median(times):.1f} ms, {_slow(times):.1f}", flush=True)
             nodes = len(json.loads(report)["flow"]["nodes"])
-            if not printed:
-                print(f"| flow | {' | '.join(HEAD)} |\n|---|{'---|' * len(HEAD)}")
-                printed = True
             row = [
                 f"{nodes:,}",
                 *(f"{best[key]:.0f} ms" for key in ("mounted", "first", "opened")),
