@@ -66,7 +66,9 @@ class Jax(Backend):
     def spec(self, tensor: Any) -> Spec:
         """The spec of an array. While Keras infers shapes an axis may be a symbol of JAX's, which is one that is unknown."""
         return Spec(
-            tuple(n if isinstance(n, int) else None for n in tensor.shape), str(tensor.dtype), "sparse" if _is_sparse(tensor) else "dense"
+            tuple(n if isinstance(n, int) else None for n in tensor.shape),
+            _named(tensor.dtype),
+            "sparse" if _is_sparse(tensor) else "dense",
         )
 
     def key(self, tensor: Any) -> int:
@@ -349,6 +351,9 @@ def _base(value: Any) -> Any:
             break
         value = inner
     return value
+
+
+_named = functools.cache(str)  # NumPy makes the name of a dtype anew each time
 
 
 def _is_constant(tracer: Any) -> bool:

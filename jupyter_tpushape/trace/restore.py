@@ -20,7 +20,17 @@ from ..sources.state import kept_random_state
 _WALKED = ("keras.", "tf_keras.", "tensorflow.python.trackable", "tensorflow.python.util.object_identity", "tensorflow_hub")
 _LEAF_TYPES = (str, bytes, int, float, bool, complex, type(None), type, np.ndarray, np.generic)
 # A node of a functional graph, and the arguments in it, stay as they were made; the layers of the graph are reached through the model.
-_STAYS = ("keras.src.ops.node", "keras.src.ops.symbolic_arguments", "tf_keras.src.engine.node")
+# Initializers and input specs are never changed.
+_STAYS = (
+    "keras.src.ops.node",
+    "keras.src.ops.symbolic_arguments",
+    "keras.src.initializers",
+    "keras.src.layers.input_spec",
+    "keras.src.saving",
+    "tf_keras.src.engine.node",
+)
+# Where a layer of Keras 3 keeps what belongs to it; built, it gets nothing more.
+_TRACKER, _TRACKED = frozenset({"_tracker"}), frozenset({"tracker"})
 _SKIPPED = frozenset({"Variable", "KerasTensor", "ResourceVariable", "AutoCastVariable", "DTypePolicy", "KerasVariable"})
 
 
@@ -64,8 +74,11 @@ class Memento:
             current.clear()
             current.update(saved)
         for container, saved in self._containers:
-            with contextlib.suppress(Exception):
-                _refill(container, saved)
+            if container or saved:  # many are empty
+                try:
+                    _refill(container, saved)
+                except Exception:  # the next one is given back all the same
+                    continue
 
 
 # What leads from a layer to the model that it is part of.
@@ -85,12 +98,17 @@ def _inside(_: Memento, obj: Any) -> Any:
     return obj
 
 
+def _built_in(memento: Memento, obj: Any) -> Any:
+    memento._containers.append((obj, obj.copy()))
+    return obj.values() if type(obj) is dict else obj
+
+
 def _container(memento: Memento, obj: Any) -> Any:
     copy: Any = dict(obj.items()) if isinstance(obj, dict) else set(obj) if isinstance(obj, set) else list(obj)
     memento._containers.append((obj, copy))
     held = copy.values() if isinstance(copy, dict) else copy
     attributes = getattr(obj, "__dict__", None)
-    if not isinstance(attributes, dict):
+    if not isinstance(attributes, dict) or attributes.keys() <= _TRACKED:
         return held
     memento._objects.append((obj, dict(attributes)))
     return [*held, *attributes.values()]
@@ -102,10 +120,12 @@ def _attributes(memento: Memento, obj: Any) -> Any:
         return ()
     memento._objects.append((obj, dict(attributes)))
     unfollowed = memento._unfollowed
+    if attributes.get("built") is True and type(obj).__module__.startswith("keras.src."):
+        unfollowed = unfollowed | _TRACKER
     return [value for key, value in attributes.items() if key not in unfollowed] if unfollowed else attributes.values()
 
 
-_TAKES: dict[type, Callable[[Memento, Any], Any]] = {}
+_TAKES: dict[type, Callable[[Memento, Any], Any]] = {list: _built_in, dict: _built_in, set: _built_in}
 
 
 def _take_of(obj: Any) -> Callable[[Memento, Any], Any]:
