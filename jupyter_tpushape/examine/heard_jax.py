@@ -70,6 +70,7 @@ class HeardGradient(Heard, frozen=True):
 
     several: bool
     shape: Shape = ()
+    paired: bool = False
 
 
 class HeardIndex(Heard, frozen=True):
@@ -171,6 +172,8 @@ def _transformations(text: str) -> Iterator[Heard]:
     if "vmap got inconsistent sizes for array axes to be mapped" in text:
         found = _MAPPED.findall(text)
         yield HeardMapped(tuple((int(size) if size.isdigit() else None, int(axis or 0), name) for size, axis, name in found))
+    if "expected function with aux output to return a two-element tuple" in text:
+        yield HeardGradient(True, paired=True)
     if scalar:
         yield HeardGradient(scalar[1] is None, _sizes(scalar[1] or ""))
     if "indices must have an integer type" in text or "Indexer must have integer or boolean type" in text:

@@ -370,6 +370,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         steps.split_as_held,
         steps.whole_state,
         steps.applied,
+        steps.applied_without_state,
         steps.metrics_in_scope,
         steps.state_to_super,
         steps.as_compute_loss,

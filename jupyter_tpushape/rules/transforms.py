@@ -32,7 +32,7 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
     if mapped is not None and len(mapped.axes) > 1:
         return "op-shapes", MappedApart(who, mapped.axes)
     if gradient is not None:
-        return "op-shapes", GradientOf(who, gradient.several, gradient.shape)
+        return "op-shapes", GradientOf(who, gradient.several, gradient.shape, gradient.paired)
     fraction, put = hear(said, HeardFraction), hear(said, HeardPut)
     if fraction is not None:
         return "op-shapes", FractionalSize(who, fraction.size)

@@ -97,6 +97,18 @@ def test_weights_that_come_back_as_they_were_are_told(tmp_path, line, new):
     assert f"+{new}" in patch
 
 
+def test_an_optimizer_that_changes_weights_in_place_becomes_stateless(tmp_path):
+    lines = [*derived()[:2], "self.optimizer.apply(grads, self.trainable_variables)", 'return {"loss": loss}, (tv, ntv, ov, mv)']
+    patch, _ = repaired(tmp_path, step(*lines), "step-without-state")
+    assert "tv, ov = self.optimizer.stateless_apply(ov, grads, tv)" in patch
+
+
+def test_what_a_loss_returns_beside_itself_is_one_tuple(tmp_path):
+    code = step(*derived(), 'return {"loss": loss}, (tv, ntv, ov, mv)').replace(", (y_pred, ntv)\n", ", y_pred, ntv\n")
+    patch, _ = repaired(tmp_path, code.replace("(loss, (y_pred, ntv)), grads", "(loss, y_pred, ntv), grads"), "op-shapes")
+    assert "(loss, (y_pred, ntv)), grads = jax.value_and_grad(" in patch
+
+
 METRICS = [
     ["self.size.update_state(loss)", 'return {"loss": loss, "size": self.size.result()}, (tv, ntv, ov, mv)'],
     ["logs = {}", "for one in self.metrics:", "    if one.name == 'size':", "        one.update_state(loss)", "    logs[one.name] = one.result()",

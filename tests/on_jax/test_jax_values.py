@@ -13,6 +13,7 @@ KEPT = "seed=self.seed_generator)"
 DRAWN = {
     "numpy": (["return x + np.random.normal(0.0, 0.1, size=x.shape[1:])"], f"keras.random.normal(x.shape[1:], mean=0.0, stddev=0.1, {KEPT}"),
     "rows of numbers": (["return x * np.random.rand(6)"], f"keras.random.uniform((6,), {KEPT}"),
+    "an order": (["return ops.take(x, np.random.permutation(6), axis=1)"], f"ops.take(x, keras.random.shuffle(ops.arange(6), {KEPT}, axis=1)"),
     "a generator of the module": (["return x + rng.normal(size=6)"], f"keras.random.normal((6,), {KEPT}"),
     "a branch that returns": (
         ["if training and random.random() < 0.2:", "    return x", "return x * 2.0"],

@@ -168,6 +168,9 @@ def aux(evidence: Evidence, finding: Finding) -> Made:
     if not isinstance(finding.fact, GradientOf) or not finding.fact.several:
         return
     for line in lines_of(evidence):
+        if finding.fact.paired:
+            yield from _paired(line)
+            continue
         for call in _calls(line, _GRADIENTS):
             if len(call.args) == 1 and all(word.arg != "has_aux" for word in call.keywords):
                 yield (
@@ -175,6 +178,24 @@ def aux(evidence: Evidence, finding: Finding) -> Made:
                     [line.edit(call.args[0], f"{IT}, has_aux=True").value],
                     "The gradient is that of the first value.",
                 )
+
+
+def _paired(line: Line) -> Made:
+    """All that a differentiated function returns beside the loss in one tuple, where it returns and where it is called."""
+    names = {ast.unparse(one.args[0]).rpartition(".")[2] for one in _calls(line, _GRADIENTS) if one.args}
+    functions = [one for one in nodes(line.source.tree, ast.FunctionDef) if one.name in names]
+    given = [one.value for function in functions for one in nodes(function, ast.Return)]
+    taken = [
+        one.targets[0].elts[0] for one in nodes(line.scope, ast.Assign) if one.value is line.node and isinstance(one.targets[0], ast.Tuple)
+    ]
+    both = [*given, *taken]
+    if len(given) == len(taken) == 1 and all(isinstance(one, ast.Tuple) and len(one.elts) > 2 for one in both):
+        edits = []
+        for one in both:
+            first, *rest = map(ast.unparse, one.elts)
+            text = f"{first}, ({', '.join(rest)})"
+            edits.append(line.edit(one, f"({text})" if one in taken else text).value)
+        yield f"Return the loss and a tuple of the rest at line {given[0].lineno}", edits, "has_aux=True expects a pair."
 
 
 def whole_size(evidence: Evidence, finding: Finding) -> Made:

@@ -253,6 +253,8 @@ def on_device(evidence: Evidence, finding: Finding) -> Made:
 
 def _in_keras(call: ast.AST | None) -> str:
     """A call of Python's or NumPy's generators as one of ``keras.random``; ``""`` where it is none."""
+    if isinstance(call, ast.Call) and called(call) == "permutation" and len(call.args) == 1 and "jax" not in ast.unparse(call.func):
+        return f"{_RANDOM}.shuffle({MODULE}.arange({ast.unparse(call.args[0])}), seed={_SEED})"
     name, order = _DRAWS.get(called(call), ("", ())) if isinstance(call, ast.Call) else ("", ())
     if not isinstance(call, ast.Call) or not name or {"keras", "jax", "tf"} & set(ast.unparse(call.func).split(".")):
         return ""

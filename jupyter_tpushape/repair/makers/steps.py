@@ -122,6 +122,24 @@ def applied(evidence: Evidence, finding: Finding) -> Made:
                 )
 
 
+def applied_without_state(evidence: Evidence, finding: Finding) -> Made:
+    """``stateless_apply`` for an optimizer that is to change the weights in place."""
+    for line, step in _steps(evidence, finding, ReadOutside):
+        names = groups(step)
+        for item in nodes(step, ast.Expr) if names else ():
+            call = item.value
+            given = call.args[0] if isinstance(call, ast.Call) and called(call) in ("apply", "apply_gradients") and call.args else None
+            given = given.args[0] if isinstance(given, ast.Call) and called(given) == "zip" else given
+            if given is not None and ast.unparse(call.func).startswith("self.optimizer."):
+                kept = f"{names[0]}, {names[2]}"
+                new = f"{kept} = self.optimizer.stateless_apply({names[2]}, {ast.unparse(given)}, {names[0]})"
+                yield (
+                    f"Use stateless_apply at line {item.lineno}, and store what it returns",
+                    [line.edit(item, new).value],
+                    "It changes nothing in place.",
+                )
+
+
 def metrics_in_scope(evidence: Evidence, finding: Finding) -> Made:
     """Metrics that a step updates, in a scope that holds their state."""
     for line, step in _steps(evidence, finding, ReadOutside):

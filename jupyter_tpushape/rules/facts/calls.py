@@ -63,7 +63,7 @@ class ReadOutside(Fact, frozen=True):
 
     def why(self) -> str:
         return (
-            "fit raises TypeError: 'NoneType' object is not callable. Use stateless_call, stateless_compute_loss and a metric's stateless_update_state. "
+            "fit raises TypeError: 'NoneType' object is not callable. Use stateless_call, stateless_apply, stateless_compute_loss and a metric's stateless_update_state. "
             "compute_loss reads the weights too if a layer has a regularizer."
         )
 

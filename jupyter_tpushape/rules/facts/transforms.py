@@ -84,23 +84,31 @@ class MappedApart(Fact, frozen=True):
 
 
 class GradientOf(Fact, frozen=True):
-    """The gradient of a function that returns several values, or one of ``shape``."""
+    """The gradient of a function that returns several values, or one of ``shape``. ``paired``: it must return a pair, with has_aux=True."""
 
     operation: Who
     several: bool
     shape: Shape = ()
+    paired: bool = False
 
     def message(self) -> str:
-        what = "several values" if self.several else f"shape {show_shape(self.shape)} instead of a scalar"
+        what = (
+            "no pair of a loss and other values"
+            if self.paired
+            else "several values"
+            if self.several
+            else f"shape {show_shape(self.shape)} instead of a scalar"
+        )
         return f"The function to differentiate{placed(self.operation)} returns {what}."
 
     def why(self) -> str:
         if self.several:
-            return "With has_aux=True, jax.grad and jax.value_and_grad use the first value as the loss and pass the others through."
+            pair = "Return the others together: return loss, (y_pred, state). " if self.paired else ""
+            return f"{pair}With has_aux=True, jax.grad and jax.value_and_grad use the first value as the loss and pass the others through."
         return "jax.grad requires a scalar. Take the mean or the sum of the loss first."
 
     def sides(self) -> Sides:
-        return Side("a scalar"), Side("several values" if self.several else show_shape(self.shape))
+        return Side("(loss, (...))" if self.paired else "a scalar"), Side("several values" if self.several else show_shape(self.shape))
 
 
 class FractionalSize(Fact, frozen=True):
