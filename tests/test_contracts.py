@@ -282,3 +282,26 @@ def data():
     assert (found.rule, found.expected.text) == ("rnn-states", "(batch, 32) each")
     by_id = {edge.id: edge for edge in report.flow.edges}
     assert [by_id[edge].spec.shape for edge in found.edges] == [(8, 16), (8, 16)]
+
+
+def test_a_loss_that_a_step_calls_is_told_by_what_it_compares():
+    built = """
+class Contrast(keras.Model):
+    def __init__(self):
+        super().__init__(); self.encoder = L.Dense(4)
+    def call(self, x):
+        return self.encoder(x)
+    def train_step(self, data):
+        z = tf.concat([self.encoder(data[0]), self.encoder(data[0] + 1.0)], axis=0)
+        n = tf.shape(data[0])[0]
+        loss = keras.losses.categorical_crossentropy(tf.one_hot(tf.range(n), 2 * n), tf.matmul(z, z, transpose_b=True), from_logits=True)
+        return {"loss": tf.reduce_mean(loss)}
+def build():
+    m = Contrast(); m.compile("sgd"); return m
+def data():
+    return np.zeros((8, 6), "float32"), np.zeros((8, 1), "float32")
+"""
+    program = example(built, "keras")
+    found = tpushape.trace(program["build"], program["data"], tpu=None, fixes=False).findings[0]
+    assert (found.rule, type(found.fact).__name__) == ("loss-raises", "LossCalled")
+    assert (found.fact.labels, found.fact.predictions, found.fact.apart) == ((8, 16), (16, 16), (0,))

@@ -83,4 +83,27 @@ y = L.LSTM(6)(j, initial_state=[h, c])
 model = keras.Model([i, j], L.Dense(1)(L.Concatenate()([x, y])))
 """, f"[{rows(8, 5, 3)}, {rows(8, 4, 3)}], {rows(8, 1)}"), (
         ("    x, h, c = L.Bidirectional(L.LSTM(3, return_state=True))(i)", "    x, h, c, h_backward, c_backward = L.Bidirectional(L.LSTM(3, return_state=True))(i)"),))),
+    "a table of the module": ("loss-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((3,)), L.Dense(5)])
+""", f"{rows(8, 3)}, {rows(8, 5)}", "loss", head="""
+WEIGHTS = np.linspace(1, 2, 4).astype('float32')
+def loss(y, p):
+    return tf.reduce_mean(WEIGHTS * (y - p) ** 2, axis=-1)
+"""), (("WEIGHTS = np.linspace(1, 2, 4).astype('float32')", "WEIGHTS = np.linspace(1, 2, 5).astype('float32')"),))),
+    "embeddings of several widths in a loop": ("reshape-size", Own(model_of("""
+i, j = keras.Input((1,), dtype='int32'), keras.Input((1,), dtype='int32')
+parts = []
+for x, width in ((i, 3), (j, 4)):
+    e = L.Embedding(9, width)(x)
+    parts.append(L.Reshape((6,))(e))
+model = keras.Model([i, j], L.Dense(1)(L.Concatenate()(parts)))
+""", f"[np.arange(8).reshape(8, 1)] * 2, {rows(8, 1)}"), (("        parts.append(L.Reshape((6,))(e))", "        parts.append(L.Reshape((-1,))(e))"),))),
+    "a transposed convolution without a stride": ("merge-shapes", Own(model_of("""
+i = keras.Input((8, 8, 3))
+c = L.Conv2D(4, 3, padding='same')(i)
+x = L.Conv2D(6, 3, padding='same')(L.MaxPooling2D()(c))
+x = L.Conv2DTranspose(4, 2, padding='same')(x)
+model = keras.Model(i, L.Conv2D(1, 1)(L.Concatenate()([x, c])))
+""", f"{rows(8, 8, 8, 3)}, {rows(8, 8, 8, 1)}"), (
+        ("    x = L.Conv2DTranspose(4, 2, padding='same')(x)", '    x = L.Conv2DTranspose(4, 2, padding="same", strides=2)(x)'),))),
 }  # fmt: skip

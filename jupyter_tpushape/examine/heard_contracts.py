@@ -233,6 +233,22 @@ def _positions(text: str) -> Iterator[Heard]:
         yield HeardPositions(_shape(found[1] or found[3]), _shape(found[2] or found[4]))
 
 
+class HeardCompared(Heard, frozen=True):
+    """A loss that compares value by value was given labels and predictions of other sizes."""
+
+    labels: Shape
+    predictions: Shape
+
+
+_COMPARED = re.compile(r"`target` and `output` must have the same shape\.? Received: target\.shape=\(([^)]*)\), output\.shape=\(([^)]*)\)")
+
+
+@reads
+def _compared(text: str) -> Iterator[Heard]:
+    if found := _COMPARED.search(" ".join(text.split())):
+        yield HeardCompared(_shape(found[1]), _shape(found[2]))
+
+
 class HeardSlices(Heard, frozen=True):
     """Arrays that are to be sliced together have ``first`` and ``second`` rows."""
 

@@ -11,6 +11,7 @@ from ..examine.heard import HeardCall, HeardOperation, HeardUnlike, hear
 from ..examine.heard_contracts import (
     HeardBoolean,
     HeardClassRows,
+    HeardCompared,
     HeardDtypes,
     HeardInput,
     HeardLoopState,
@@ -18,6 +19,7 @@ from ..examine.heard_contracts import (
     HeardMissingArgument,
     HeardNoneNumber,
     HeardNoRank,
+    HeardPositions,
     HeardRefusedDtype,
     HeardStateful,
     HeardUnpack,
@@ -49,6 +51,7 @@ from .facts.contracts import (
     WeightCount,
 )
 from .facts.held import AdaptedApart
+from .facts.lines import LossCalled
 from .facts.loss import RowsOfValues
 from .facts.states import CellState, StatefulRows, StateRows, States, StatesToo
 from .registry import rule
@@ -350,6 +353,10 @@ def _line(at: Break) -> Explained:
         return SYMBOLIC.id, SymbolicQuestion("truth")
     if hear(at.node.failure, HeardNoneNumber) is not None and at.node.location is not None and "shape" in at.node.location.text:
         return SYMBOLIC.id, SymbolicQuestion("size")
+    for said in (hear(at.node.failure, HeardCompared), hear(at.node.failure, HeardPositions)):
+        if said is not None:
+            raised = at.evidence.raised
+            return "loss-raises", LossCalled(raised.text if raised is not None else "", said.labels, said.predictions)
     unpack, last = hear(at.node.failure, HeardUnpack), at.evidence.facts.get("last")
     if unpack is not None and isinstance(last, LastCall) and len(last.outputs) not in (1, unpack.wanted):
         return "code-raises", Unpacked(last.layer, unpack.wanted, last.outputs)

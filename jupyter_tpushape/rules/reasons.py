@@ -159,6 +159,10 @@ def _made(evidence: Evidence, edge: Edge, axis: int) -> str:
     """The node that gave an axis its size; for a reshape or a slice, also the tensor that it was applied to."""
     node = maker_of(evidence, edge, axis)
     before = next((one for one in evidence.flow.into(node.id) if one.spec.shape), None)
+    if node.kind == "op" and node.op.lower().startswith("concat") and before is not None:
+        parts = [size for one in evidence.flow.into(node.id) for size in (one.spec.shape or ())[axis : axis + 1] if size is not None]
+        rest = ((edge.spec.shape or ())[axis] or 0) - sum(parts)  # a weight comes from no node
+        return f"{' + '.join(map(str, [*([rest] if rest > 0 else []), *parts]))}, concatenated{placed(node)}"
     if node.kind != "op" or before is None or node.op.lower() not in _PARTS:
         return node.name
     if node.called is not None and node.op.lower() not in node.called.text.lower().replace("_", "") and node.op.lower() == "reshape":

@@ -113,6 +113,12 @@ def reshape_target(evidence: Evidence, finding: Finding) -> Made:
                 [configure(node.name, target_shape=made)],
                 f"The size of axis {axis + 1} follows from the others.",
             )
+    if len(wanted) == 1:
+        yield (
+            "Reshape to one axis of any size: (-1,)",
+            [configure(node.name, target_shape=[-1])],
+            "Every value is kept, whatever their number.",
+        )
     giver = next((item for item in upstream(evidence, node) if item.op == "Dense"), None)
     if giver is not None and all(n > 0 for n in wanted):
         yield (

@@ -9,6 +9,8 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Shape
 from ...rules.facts.contracts import WeightApart
 from ...rules.facts.held import ScalarSum
+from ...rules.facts.layers import OperationRaised
+from ...rules.facts.reasons import Lengths
 from ..edits.expression import IT, MODULE
 from ..text.source import nodes
 from .edits import Made, configure
@@ -108,3 +110,22 @@ def summed_metric(evidence: Evidence, finding: Finding) -> Made:
                 [line.edit(call.args[0], f"{MODULE}.{total}({IT})", line.module()).value],
                 "The variable is a single number.",
             )
+
+
+def held_size(evidence: Evidence, finding: Finding) -> Made:
+    """A size that is written where the module makes a table, in place of the one that meets the table on the line that raised."""
+    reason = finding.fact.reason if isinstance(finding.fact, OperationRaised) else None
+    if not isinstance(reason, Lengths) or (reason.first and reason.second):
+        return
+    old, new = (reason.right, reason.left) if reason.first else (reason.left, reason.right)
+    for line in lines_of(evidence)[:1]:
+        used = {item.id for item in nodes(line.node or line.scope, ast.Name)}
+        made = [item for item in line.source.tree.body if isinstance(item, ast.Assign)]
+        for table in [item for item in made if any(isinstance(one, ast.Name) and one.id in used for one in item.targets)]:
+            written = [item for item in nodes(table.value, ast.Constant) if type(item.value) is int and item.value == old]
+            if len(written) == 1 and isinstance(table.value, (ast.Call, ast.BinOp)):
+                yield (
+                    f"Replace {old} with {new} at line {written[0].lineno}",
+                    [line.edit(written[0], str(new)).value],
+                    f"{ast.unparse(table.targets[0])} is combined with a tensor of this size.",
+                )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 from ...examine.evidence import Evidence
 from ...flow import Finding, show_shape
-from ...graph import padded, unpadded
+from ...graph import Cause, padded, unpadded
 from ...rules.facts.layers import WindowTooLarge
 from ...rules.facts.loss import GridApart
+from ...rules.upstream import ancestors
 from ...rules.words import listed
 from .edits import Made, append, configure, failing, insert
 from .ends import ends_of
@@ -53,6 +56,23 @@ def keep_size(evidence: Evidence, finding: Finding) -> Made:
             [configure(node.name, pool_size=[1] * rank, strides=[1] * rank)],
             "There is only one position left to pool.",
         )
+
+
+def upsampled(evidence: Evidence, finding: Finding) -> Made:
+    """The stride of a pooling or convolution, given to the transposed convolution behind it that has none and so undoes nothing."""
+    cause = getattr(finding.fact, "cause", None)
+    if not isinstance(cause, Cause) or cause.kind != "strided" or cause.more:
+        return
+    for edge in evidence.failed_inputs():
+        start = evidence.flow.node(edge.source)
+        way = list(itertools.takewhile(lambda node: node.name != cause.who, [start, *ancestors(evidence, start.id)]))
+        plain = [node for node in way if "Transpose" in node.op and "strides" not in node.config]
+        if plain and any(node.name == cause.who for node in ancestors(evidence, start.id)):
+            yield (
+                f"Upsample in {plain[-1].name}: strides={cause.stride}",
+                [configure(plain[-1].name, strides=cause.stride, padding="same")],
+                f"A transposed convolution with a stride of 1 does not undo the stride of {cause.who}.",
+            )
 
 
 def padded_and_cropped(evidence: Evidence, finding: Finding) -> Made:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...flow import Fact
-from ..words import listed
+from ...flow import Fact, Shape, Sides, show_shape
+from ..words import listed, pair
 
 
 class LineRaised(Fact, frozen=True):
@@ -17,6 +17,33 @@ class LineRaised(Fact, frozen=True):
 
     def why(self) -> str:
         return f"The error: {self.said}"
+
+
+class LossCalled(Fact, frozen=True):
+    """A line of the program, ``text``, calls a loss with labels and predictions of shapes that it cannot compare."""
+
+    text: str
+    labels: Shape
+    predictions: Shape
+
+    @property
+    def apart(self) -> tuple[int, ...]:
+        """The axes in which they differ, where both have the same rank."""
+        pairs = list(zip(self.labels, self.predictions, strict=False))
+        return tuple(i for i, (a, b) in enumerate(pairs) if a != b) if len(self.labels) == len(self.predictions) else ()
+
+    def message(self) -> str:
+        return f"{f'`{self.text}`' if self.text else 'A loss'} compares labels {show_shape(self.labels)} with predictions {show_shape(self.predictions)}."
+
+    def why(self) -> str:
+        if not self.apart:
+            return "Labels and predictions need the same rank."
+        i = self.apart[0]
+        rows = " There must be one row of labels for each row of predictions." if i == 0 else ""
+        return f"They differ in axis {i}: {self.labels[i]} and {self.predictions[i]}.{rows}"
+
+    def sides(self) -> Sides:
+        return pair(self.predictions, self.labels, names=False)
 
 
 class NoGradient(Fact, frozen=True):
