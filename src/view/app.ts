@@ -266,6 +266,8 @@ export class App {
         this.fitting.begin(viewport, focus === undefined ? undefined : picture.visible(this.tree.of[focus]!));
         foldLegend(this.legend, viewport, this.fitting.narrow);
       }
+      // Once, where it stands then.
+      viewport.render();
       this.outline.draw(viewport.selected);
     });
   }
@@ -284,7 +286,7 @@ export class App {
       }
       return;
     }
-    this.root.style.setProperty("--above", `${shown.top - this.viewport.svg.closest(".canvas")!.getBoundingClientRect().top}px`);
+    this.fitting.inCanvas("above", `${shown.top - this.viewport.svg.closest(".canvas")!.getBoundingClientRect().top}px`);
     const lane = this.viewport.laneWidth();
     // The height of a narrow picture is its own doing.
     const again = !this.begun || !(this.touched || (this.fitting.narrow && shown.width === this.viewport.width));

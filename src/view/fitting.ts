@@ -28,10 +28,17 @@ export class Fitting {
   /** Where there is little room, the problem and its neighbours; else as much as can be read. */
   begin(viewport: Viewport, focus: Item | undefined): void {
     const tall = this.narrow && focus ? viewport.closeUp(focus) : 0;
-    const above = [...this.root.querySelectorAll<HTMLElement>(".banner")].reduce((sum, one) => sum + one.offsetHeight, 0);
-    this.root.style.setProperty("--tall", tall ? `${Math.ceil(Math.min(420, tall + 41 + above))}px` : "min(420px, 58vh)");
     if (!tall) {
+      this.inCanvas("tall", "min(420px, 58vh)");
       viewport.begin(focus);
+      return;
     }
+    const above = [...this.root.querySelectorAll<HTMLElement>(".banner")].reduce((sum, one) => sum + one.offsetHeight, 0);
+    this.inCanvas("tall", `${Math.ceil(Math.min(420, tall + 41 + above))}px`);
+  }
+
+  /** Sets a length where it is used: on the whole view it would have everything styled anew. */
+  inCanvas(name: string, length: string): void {
+    this.root.querySelector<HTMLElement>(".canvas")!.style.setProperty(`--${name}`, length);
   }
 }

@@ -74,7 +74,6 @@ export class Viewport {
       this.view.y += (before.y - after.y) * this.view.k;
     }
     this.elements.begin(scene);
-    this.render();
   }
 
   /** How wide the pipeline's lane may be. */
@@ -271,7 +270,6 @@ export class Viewport {
       return;
     }
     this.frame = requestAnimationFrame(() => {
-      this.frame = 0;
       this.render();
     });
   }
@@ -288,6 +286,8 @@ export class Viewport {
   }
 
   render(): void {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
     const { scene, grid } = this;
     if (!scene || !grid) {
       return;
