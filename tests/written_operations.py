@@ -24,7 +24,7 @@ class Places(L.Layer):
         return x + self.table
 """
 _CENTERS = """
-CENTERS = tf.ones((4, 6))
+CENTERS = tf.reshape(tf.range(24.0), (4, 6))
 def loss(y, p):
     centers = tf.gather(CENTERS, tf.cast(y, tf.int32))
     return tf.reduce_sum((p - centers) ** 2, axis=-1)

@@ -134,7 +134,7 @@ model = keras.Sequential([keras.Input((3,)), L.Dense(1)])
 def loss(y, p):
     each = tf.stack((p, 1 - p, p * 0), axis=1)
     return -tf.reduce_sum(y * each)
-"""), (("    return -tf.reduce_sum(y * each)", "    return -tf.reduce_sum(y * tf.squeeze(each, 2))"),))),
+"""), (("    return -tf.reduce_sum(y * each)", "    return -tf.reduce_sum(y[..., None] * each)"),))),
     "weights of classes for each pixel": ("loss-raises", Own(model_of("""
 model = keras.Sequential([keras.Input((6, 6, 2)), L.Conv2D(3, 1, activation='softmax')])
 """, f"{rows(8, 6, 6, 2)}, {_MASKS}", "loss", head="""
