@@ -372,20 +372,24 @@ class _Exchange(ast.NodeTransformer):
         return self.new if node is self.place else super().visit(node)
 
 
-def every(architecture: Callable[..., Any]) -> dict[str, list[Mutant]]:
-    """All mutants of a program, by operator."""
-    source = textwrap.dedent(inspect.getsource(architecture))
+def changes(name: str, source: str, operators: dict[str, Operator]) -> dict[str, list[Mutant]]:
+    """All programs that one change makes of a source, by operator."""
     tree = ast.parse(source)
-    known, found = {ast.unparse(tree)}, {name: [] for name in OPERATORS}
-    for name, operator in OPERATORS.items():
+    known, found = {ast.unparse(tree)}, {operator: [] for operator in operators}
+    for operator, change_of in operators.items():
         for node in ast.walk(tree):
-            for change, new in operator(node):
+            for change, new in change_of(node):
                 made = copy.deepcopy((tree, node, new))
                 text = ast.unparse(ast.fix_missing_locations(_Exchange(made[1], made[2]).visit(made[0]))) + "\n"
                 if text not in known:
                     known.add(text)
-                    found[name].append(Mutant(architecture.__name__, name, change, text))
+                    found[operator].append(Mutant(name, operator, change, text))
     return found
+
+
+def every(architecture: Callable[..., Any], operators: dict[str, Operator] = OPERATORS) -> dict[str, list[Mutant]]:
+    """All mutants of a program, by operator."""
+    return changes(architecture.__name__, textwrap.dedent(inspect.getsource(architecture)), operators)
 
 
 def mutants(seed: int, each: int) -> list[Mutant]:
@@ -400,4 +404,4 @@ def mutants(seed: int, each: int) -> list[Mutant]:
     return chosen
 
 
-__all__ = ["LOST", "MEANT", "OPERATORS", "Mutant", "every", "mutants", "program"]
+__all__ = ["LOST", "MEANT", "OPERATORS", "Mutant", "changes", "every", "mutants", "program"]

@@ -17,9 +17,11 @@ import numpy as np
 import jupyter_tpushape as tpushape
 from jupyter_tpushape import Report
 
+from .harder import ORIGINALS
 from .mutations import MEANT, Mutant, program
 
 RAISES, SILENT, HARMLESS = "raises", "silent", "harmless"
+KEEPS, DIFFERS, NOT_COMPARABLE = "keeps", "differs", "not comparable"
 NO_FIX = "no verified fix"
 
 
@@ -33,6 +35,9 @@ class Outcome:
     report: Report
     repaired: str = ""
     proof: str = ""
+    # Whether the fixed program computes what the program without a fault computes.
+    kept: str = ""
+    title: str = ""
 
     @property
     def found(self) -> bool:
@@ -143,7 +148,7 @@ def repair(outcome: Outcome, path: Path, keras: Any) -> str:
     if not fixes or not fixes[0].verified:
         return NO_FIX
     try:
-        outcome.proof = fixes[0].proof
+        outcome.proof, outcome.title = fixes[0].proof, fixes[0].title
         if outcome.proof == "live":
             model, given = fixes[0].rebuild()
         else:
@@ -152,6 +157,59 @@ def repair(outcome: Outcome, path: Path, keras: Any) -> str:
             model, given = build(), data()
         fit(model, given)
         why = disagreement(model, given)
+        outcome.kept = kept(model, given, *(make() for make in ORIGINALS[outcome.mutant.architecture](keras)))
     except Exception as error:
         return f"{fixes[0].title}: {type(error).__name__}: {str(error)[:200]}"
     return f"{fixes[0].title}: {why}" if why else "yes"
+
+
+def kept(fixed: Any, given: Any, original: Any, meant: Any) -> str:
+    """Whether a fixed program keeps the meaning: with the same weights and the same batch it gives what the original gives.
+
+    Each is fed its own data where these hold the same values; where the fault changed the values, both get the fixed program's. Without equal
+    outputs an equal loss will do: a softmax may have moved into the loss.
+    """
+    (x, y), (own_x, own_y) = _first(given), _first(meant)
+    rows = min(len(_several(x)[0]), len(_several(own_x)[0]))
+    x, y, own_x, own_y = (_rows(part, rows) for part in (x, y, own_x, own_y))
+    pairs = list(zip(_several(x), _several(own_x), strict=False))
+    if not all(_values(one) == _values(other) for one, other in pairs):
+        if any(tuple(one.shape) != tuple(other.shape) for one, other in pairs):
+            return NOT_COMPARABLE
+        own_x = x
+    original(own_x, training=False), fixed(x, training=False)
+    weights = original.get_weights()
+    if [one.shape for one in fixed.get_weights()] != [one.shape for one in weights]:
+        return NOT_COMPARABLE
+    fixed.set_weights(weights)
+    results = [[np.asarray(value) for value in _several(model(fed, training=False))] for model, fed in ((fixed, x), (original, own_x))]
+    same = len(results[0]) == len(results[1]) and all(
+        _solid(one.shape) == _solid(other.shape) and np.allclose(one.ravel(), other.ravel(), atol=1e-4)
+        for one, other in zip(*results, strict=True)
+    )
+    losses = [_loss(fixed, x, y), _loss(original, own_x, own_y)]
+    return KEEPS if same or np.isclose(*losses, rtol=1e-3, atol=1e-5) else DIFFERS
+
+
+def _values(value: Any) -> list[float]:
+    return np.sort(np.asarray(value, "float64").ravel()).tolist()
+
+
+def _loss(model: Any, x: Any, y: Any) -> float:
+    model.run_eagerly = True
+    return float(np.ravel(model.test_on_batch(x, y))[0])
+
+
+HEADER = "| Faults | Number | Found | First fix verified | Keeps the meaning | Differs | Not comparable |\n|---|---|---|---|---|---|---|"
+
+
+def table(outcomes: list[Outcome]) -> str:
+    """One line for each kind of fault: how many there are, are found, are mended, and what the mended programs compute."""
+    faults = [outcome for outcome in outcomes if outcome.kind != HARMLESS]
+    lines = [HEADER]
+    for kind in [*sorted({outcome.mutant.operator for outcome in faults}), "all"]:
+        of = [outcome for outcome in faults if kind in (outcome.mutant.operator, "all")]
+        counts = [sum(outcome.kept == verdict for outcome in of) for verdict in (KEEPS, DIFFERS, NOT_COMPARABLE)]
+        cells = [len(of), sum(one.found for one in of), sum(one.repaired not in ("", NO_FIX) for one in of), *counts]
+        lines.append(f"| {kind} | {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)
