@@ -12,25 +12,37 @@ import warnings
 
 import pytest
 from mutants.architectures import ARCHITECTURES
+from mutants.harder import OWN, TRAPS, harder
 from mutants.mutations import LOST, OPERATORS, mutants
-from mutants.outcomes import HARMLESS, NO_FIX, RAISES, SILENT, fit, judge
+from mutants.outcomes import DIFFERS, HARMLESS, KEEPS, NO_FIX, RAISES, SILENT, fit, judge
 
 FRAMEWORKS = ("keras", "tf_keras")
 SEED, EACH = 1, 9
 # Trying fixes costs more than finding faults: each mutant is mended in one of the frameworks; in both with TPUSHAPE_SOAK.
 SOAK = "TPUSHAPE_SOAK" in os.environ
 MUTANTS = mutants(SEED, EACH)
+# Faults in code of one's own, traps, and several faults at once; a program with several may need more than a search finds.
+HARDER = harder(SEED, 4)
 
 
 @pytest.fixture(scope="module", params=FRAMEWORKS)
 def outcomes(request, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("mutants")
-    keras = importlib.import_module(request.param)
     halves = random.Random(SEED).sample(range(len(MUTANTS)), k=len(MUTANTS))
     repaired = set(halves if SOAK else halves[FRAMEWORKS.index(request.param) :: len(FRAMEWORKS)])
+    return judged(request.param, [(mutant, i in repaired) for i, mutant in enumerate(MUTANTS)], tmp_path_factory)
+
+
+@pytest.fixture(scope="module", params=FRAMEWORKS)
+def harder_outcomes(request, tmp_path_factory):
+    chosen = HARDER if SOAK else HARDER[FRAMEWORKS.index(request.param) :: len(FRAMEWORKS)]
+    return judged(request.param, [(mutant, True) for mutant in chosen], tmp_path_factory)
+
+
+def judged(framework, chosen, folders):
+    keras, folder = importlib.import_module(framework), folders.mktemp("mutants")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [judge(mutant, keras, folder / f"mutant_{i}.py", fixes=i in repaired) for i, mutant in enumerate(MUTANTS)]
+        return [judge(mutant, keras, folder / f"mutant_{i}.py", fixes=fixes) for i, (mutant, fixes) in enumerate(chosen)]
 
 
 def told(wrong):
@@ -50,7 +62,7 @@ def test_the_same_seed_gives_the_same_mutants():
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-@pytest.mark.parametrize("architecture", ARCHITECTURES, ids=[architecture.__name__ for architecture in ARCHITECTURES])
+@pytest.mark.parametrize("architecture", [*ARCHITECTURES, *TRAPS], ids=lambda architecture: architecture.__name__)
 def test_every_program_is_correct_as_it_stands(architecture, framework):
     keras = importlib.import_module(framework)
     build, data = architecture(keras)
@@ -94,3 +106,26 @@ def test_what_can_be_mended_has_a_verified_fix(outcomes):
 def test_what_is_lost_has_none(outcomes):
     lost = [outcome for outcome in outcomes if outcome.repaired and outcome.mutant.change in LOST]
     assert all(outcome.repaired == NO_FIX for outcome in lost), told(lost)
+
+
+def test_the_first_fix_keeps_the_meaning(outcomes):
+    """With the weights of the program without a fault, the mended one gives the same outputs or the same loss."""
+    kept = [outcome.kept for outcome in outcomes]
+    assert kept.count(KEEPS) >= 20
+    assert kept.count(DIFFERS) <= kept.count(KEEPS) * 0.1, told([f"{one} ## {one.title}" for one in outcomes if one.kept == DIFFERS])
+
+
+def test_harder_mutants_are_drawn_from_every_kind():
+    operators = {mutant.operator for mutant in HARDER}
+    assert operators >= {"2 faults", "3 faults", *OWN}
+    assert {mutant.architecture for mutant in HARDER} >= {trap.__name__ for trap in (*ARCHITECTURES, *TRAPS)}
+    assert harder(SEED, 4) == HARDER
+
+
+def test_harder_mutants_are_found_and_their_fixes_keep_the_meaning(harder_outcomes):
+    faults = [outcome for outcome in harder_outcomes if outcome.kind != HARMLESS]
+    missed = [outcome for outcome in faults if not outcome.found]
+    differ = [f"{outcome} ## {outcome.title}" for outcome in faults if outcome.kept == DIFFERS]
+    kept = sum(outcome.kept == KEEPS for outcome in faults)
+    assert len(missed) <= len(faults) * 0.1, told(missed)
+    assert kept >= 5 and len(differ) <= kept * 0.2, told(differ)

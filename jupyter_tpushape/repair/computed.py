@@ -20,7 +20,7 @@ from ..trace.run import Run, run
 
 # Up to how many weights and values between layers, and how many nodes, a program is small.
 VALUES, NODES = 500_000, 80
-ROWS = 3
+ROWS = 7
 # Weights are drawn anew as long as something seems not to count.
 DRAWS = 4
 
@@ -44,6 +44,7 @@ _ASKED = {
     "input": "May the model ignore {name}? With this edit, no output changes with it.",
     "label": "May the loss ignore {name}? With this edit, the loss does not change with it.",
     "mixed": "Should the prediction for a sample depend on the other samples of its batch? With this edit, it does.",
+    "paired": "Should each sample meet the others of its batch? With this edit, it does.",
     "constant": "Is a constant meant at {name}? With this edit, a value computed there is the same for all data.",
 }
 
@@ -122,7 +123,8 @@ class _Computed:
                 if changed & set(self.ends if path in names else [self.loss]):
                     silent.pop(path, None)
                 if path in names and any(self._first_differs(base[key], made[key]) for key in self.outputs):
-                    yield "mixed", ""
+                    # Scores of each sample against each are a meeting that the shape tells of.
+                    yield "paired" if any(base[key].shape[:1] * 2 == base[key].shape for key in self.outputs) else "mixed", ""
                     return
             still = self._still(moved) & set(base)
             if not silent and not still:

@@ -158,6 +158,8 @@ def own_operands(node: ast.AST) -> Changes:
 
 
 OWN = {operator.__name__: operator for operator in (own_axis, own_operands)}
+# What several faults are drawn from: another activation is none, and no fix takes it back.
+FAULTS = {name: operator for name, operator in (OWN | OPERATORS).items() if name != "harmless"}
 
 
 def harder(seed: int, each: int) -> list[Mutant]:
@@ -172,10 +174,8 @@ def harder(seed: int, each: int) -> list[Mutant]:
         chosen += [*draw.sample(own, len(own)), *turns][:each]
     for number, name in enumerate(ORIGINALS):
         draw, count = random.Random(f"{seed} {name} several"), 2 + number % 2
-        made = draw.choice([one for pile in every(ORIGINALS[name], OWN | OPERATORS).values() for one in pile])
-        done = [made]
+        done = [draw.choice([one for pile in every(ORIGINALS[name], FAULTS).values() for one in pile])]
         while len(done) < count:
-            made = draw.choice([one for pile in changes(name, made.text, OWN | OPERATORS).values() for one in pile])
-            done.append(made)
-        chosen.append(Mutant(name, f"{count} faults", ", ".join(one.change for one in done), made.text))
+            done.append(draw.choice([one for pile in changes(name, done[-1].text, FAULTS).values() for one in pile]))
+        chosen.append(Mutant(name, f"{count} faults", ", ".join(one.change for one in done), done[-1].text))
     return chosen
