@@ -44,7 +44,6 @@ _ASKED = {
     "input": "May the model ignore {name}? With this edit, no output changes with it.",
     "label": "May the loss ignore {name}? With this edit, the loss does not change with it.",
     "mixed": "Should the prediction for a sample depend on the other samples of its batch? With this edit, it does.",
-    "paired": "Should each sample meet the others of its batch? With this edit, it does.",
     "constant": "Is a constant meant at {name}? With this edit, a value computed there is the same for all data.",
 }
 
@@ -123,9 +122,11 @@ class _Computed:
                 if changed & set(self.ends if path in names else [self.loss]):
                     silent.pop(path, None)
                 if path in names and any(self._first_differs(base[key], made[key]) for key in self.outputs):
-                    # Scores of each sample against each are a meeting that the shape tells of.
-                    yield "paired" if any(base[key].shape[:1] * 2 == base[key].shape for key in self.outputs) else "mixed", ""
-                    return
+                    # Scores of each sample against each, or a matrix between the samples, say themselves that samples meet.
+                    pairs = [base[key].shape for key in self.outputs] + [self.specs[at].shape for at in names]
+                    if not any(shape and len(shape) > 1 and shape[0] == shape[1] for shape in pairs):
+                        yield "mixed", ""
+                        return
             still = self._still(moved) & set(base)
             if not silent and not still:
                 return
@@ -190,7 +191,8 @@ class _Computed:
         return ""
 
 
-_SHAPED = frozenset({"OnesLike", "ZerosLike", "Shape"})
+# What is made in the shape of data only, or chosen by a mask, which the drawn data may leave as it is.
+_SHAPED = frozenset({"OnesLike", "ZerosLike", "Shape", "SelectV2", "Select", "select_n"})
 
 
 def _differ(one: Any, other: Any) -> bool:
