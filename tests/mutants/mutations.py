@@ -258,6 +258,8 @@ def batch(node: ast.AST) -> Changes:
 def declared(node: ast.AST) -> Changes:
     if isinstance(node, ast.Call) and ast.unparse(node.func) == "keras.Input":
         shape = literal(node)
+        if not shape or None in shape:
+            return
         yield "one axis more", positional(node, 0, (*shape, 1))
         yield "last axis plus 1", positional(node, 0, (*shape[:-1], shape[-1] + 1))
         yield "batch declared", positional(node, 0, (40, *shape))
