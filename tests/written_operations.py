@@ -106,4 +106,41 @@ x = L.Conv2DTranspose(4, 2, padding='same')(x)
 model = keras.Model(i, L.Conv2D(1, 1)(L.Concatenate()([x, c])))
 """, f"{rows(8, 8, 8, 3)}, {rows(8, 8, 8, 1)}"), (
         ("    x = L.Conv2DTranspose(4, 2, padding='same')(x)", '    x = L.Conv2DTranspose(4, 2, padding="same", strides=2)(x)'),))),
+    "channels for another number of values": ("reshape-size", Own(model_of("""
+i = keras.Input((3, 3, 3))
+b = L.Reshape((-1, 4))(L.Conv2D(8, 1)(i))
+k = L.Conv2D(6, 1)(i)
+k = L.Reshape((-1, 4))(k)
+model = keras.Model(i, L.Concatenate()([b, k]))
+""", f"{rows(8, 3, 3, 3)}, {rows(8, 18, 8)}"), (("    k = L.Conv2D(6, 1)(i)", "    k = L.Conv2D(8, 1)(i)"),))),
+    "a list in another order": ("op-shapes", Own(model_of("""
+i, j = keras.Input((6, 3)), keras.Input((6, 6))
+h = Graph(4)([i, j])
+h = Graph(4)([j, h])
+model = keras.Model([i, j], L.Dense(1)(L.Flatten()(h)))
+""", f"[{rows(8, 6, 3)}, {rows(8, 6, 6)}], {rows(8, 1)}", head="""
+class Graph(L.Layer):
+    def __init__(self, units):
+        super().__init__()
+        self.dense = L.Dense(units)
+    def call(self, inputs):
+        x, a = inputs
+        return tf.matmul(a, self.dense(x))
+"""), (("    h = Graph(4)([j, h])", "    h = Graph(4)([h, j])"),))),
+    "a sum that repeats one branch": ("output-units", Own(model_of("""
+i = keras.Input((6,))
+d = L.Dense(4)(i)
+model = keras.Model(i, L.Add()([L.Dense(1)(i), d]))
+""", f"{rows(8, 6)}, {rows(8, 1)}", "'binary_crossentropy'"), (("    d = L.Dense(4)(i)", "    d = L.Dense(1)(i)"),))),
+    "the first axis of the first of two shapes": ("op-shapes", Own(model_of("""
+i, j = keras.Input((5, 5, 3)), keras.Input((2,))
+model = keras.Model([i, j], L.Dense(1)(L.Flatten()(Scale()([i, j]))))
+""", f"[{rows(8, 5, 5, 3)}, {rows(8, 2)}], {rows(8, 1)}", head="""
+class Scale(L.Layer):
+    def build(self, shapes):
+        self.dense = L.Dense(shapes[0][1])
+    def call(self, inputs):
+        x, given = inputs
+        return x * self.dense(given)[:, None, None, :]
+"""), (("        self.dense = L.Dense(shapes[0][1])", "        self.dense = L.Dense(shapes[0][-1])"),))),
 }  # fmt: skip

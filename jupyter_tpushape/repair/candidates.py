@@ -215,7 +215,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
         entry.declare_exact,
         operands.resized,
     ),
-    "reshape-size": (reshapes.reshape_target, reshapes.even_heads, operands.flat_samples),
+    "reshape-size": (reshapes.dealt_channels, reshapes.reshape_target, reshapes.even_heads, operands.flat_samples),
     "window-too-large": (windows.swapped_axes, windows.keep_size, entry.declare_rows),
     "axis-unknown": (layers.pool_unknown, batching.declared_lengths, entry.declare_known, entry.declare_rows, operations.leave_out),
     "attention-shapes": (expressions.axes, expressions.itself, layers.embed_ids, layers.attention_width, operations.mask_shape),
@@ -237,6 +237,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     ),
     "op-shapes": (
         joined.exchange_query,
+        joined.exchange_listed,
         reshapes.divided,
         reshapes.even_heads,
         jax_arrays.carried,
@@ -297,6 +298,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "one-hot-labels": (classes.index_of_class, labels.dense_loss, labels.marked_loss, labels.label_numbers),
     "output-units": (
         labels.from_zero,
+        joined.added_width,
         labels.one_channel,
         written.written_side,
         heads.missing_head,

@@ -11,9 +11,11 @@ from ...flow import Finding, elements
 from ...rules.facts.branches import DotAxes
 from ...rules.facts.contracts import Disconnected
 from ...rules.facts.layers import OperationRaised, UnlikeBranches
+from ...rules.words import listed
 from ..text.source import nodes
-from .edits import Made, at, configure
-from .line import called, lines_at, lines_of, short
+from .edits import Made, append, at, configure
+from .ends import ends_of
+from .line import called, lines_at, lines_of, own_layer, short
 
 
 def exchange_query(evidence: Evidence, finding: Finding) -> Made:
@@ -39,6 +41,41 @@ def exchange_query(evidence: Evidence, finding: Finding) -> Made:
                 [line.edit(one, ast.unparse(two)).value, line.edit(two, ast.unparse(one)).value],
                 "The output has one vector per step of the query, which is the first argument.",
             )
+
+
+def exchange_listed(evidence: Evidence, finding: Finding) -> Made:
+    """The two tensors of a list exchanged, where a layer of the same class ran and this one receives them in another order."""
+    owner = own_layer(evidence)
+    if owner is None or not any(node.op == owner.op and node.status == "ok" for node in evidence.flow.nodes):
+        return
+    for line in lines_at(evidence, owner.called):
+        call = line.node
+        pair = call.args[0] if isinstance(call, ast.Call) and call.args else None
+        if isinstance(pair, (ast.List, ast.Tuple)) and len(pair.elts) == 2 and all(isinstance(item, ast.Name) for item in pair.elts):
+            one, two = map(ast.unparse, pair.elts)
+            yield (
+                f"Pass [{two}, {one}] to {owner.name} at line {pair.lineno}: swap them",
+                [line.edit(pair.elts[0], two).value, line.edit(pair.elts[1], one).value],
+                f"Another {owner.op} runs with its inputs in this order.",
+            )
+
+
+def added_width(evidence: Evidence, finding: Finding) -> Made:
+    """The width of a label for each branch of a sum, where one of them has it already and was broadcast to the other."""
+    labels, predictions = ends_of(evidence, finding)
+    wanted = (labels.spec.shape or (None,))[-1] if labels is not None else None
+    node = evidence.flow.node(predictions.source) if predictions is not None and wanted else None
+    while node is not None and node.op not in ("Add", "AddV2") and len(evidence.flow.into(node.id)) == 1:
+        node = evidence.flow.node(evidence.flow.into(node.id)[0].source)
+    edges = evidence.flow.into(node.id) if node is not None and node.op in ("Add", "AddV2") else []
+    wide = [evidence.flow.node(edge.source) for edge in edges if (edge.spec.shape or (None,))[-1] != wanted]
+    if wide and len(wide) < len(edges) and all(giver.op == "Dense" for giver in wide):
+        bent = [giver.name for giver in wide if giver.config.get("activation", "linear") != "linear"]
+        yield (
+            f"Give each branch of the sum {'one value' if wanted == 1 else f'{wanted} values'}: {listed(tuple(giver.name for giver in wide))}",
+            [append(giver.name, "Dense", units=wanted) if giver.name in bent else configure(giver.name, units=wanted) for giver in wide],
+            "The other branch has as many values as a label. A sum would repeat it for each value of this one.",
+        )
 
 
 def all_inputs(evidence: Evidence, finding: Finding) -> Made:

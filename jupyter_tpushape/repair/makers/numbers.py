@@ -135,7 +135,7 @@ def shape_index(evidence: Evidence, finding: Finding) -> Made:
             parts = [
                 item for item in nodes(build, ast.Assign) if ast.unparse(item.value) == whole and isinstance(item.targets[0], ast.Tuple)
             ]
-            shapes = {whole, *(ast.unparse(name) for item in parts for name in nodes(item.targets[0], ast.Name))}
+            shapes = {whole, f"{whole}[0]", *(ast.unparse(name) for item in parts for name in nodes(item.targets[0], ast.Name))}
             read = [
                 node for node in nodes(build, ast.Subscript) if ast.unparse(node.value) in shapes and _index_of(node) in _places(shape, old)
             ]

@@ -174,6 +174,23 @@ def divided(evidence: Evidence, finding: Finding) -> Made:
     )
 
 
+def dealt_channels(evidence: Evidence, finding: Finding) -> Made:
+    """As many channels as a reshape to rows of a written size deals out, where a convolution in front of it has another number."""
+    node, shape = failing(evidence)
+    target = [int(n) for n in node.config.get("target_shape") or ()]
+    giver = next((evidence.flow.node(edge.source) for edge in evidence.failed_inputs()), None)
+    if len(target) != 2 or target[0] != -1 or not shape or len(shape) < 3 or giver is None or giver.config.get("filters") != shape[-1]:
+        return
+    filters, size = shape[-1] or 0, target[1]
+    for times in (-(-filters // size), filters // size):
+        if filters % size and times:
+            yield (
+                f"Set filters={times * size} on {giver.name}: {times} times {size}",
+                [configure(giver.name, filters=times * size)],
+                f"Each position then has {'one row' if times == 1 else f'{times} rows'} of {size} values.",
+            )
+
+
 def even_heads(evidence: Evidence, finding: Finding) -> Made:
     """As many heads as divide the width of a layer of the user's own, which was created with another number of them."""
     fact, owner = finding.fact, own_layer(evidence)
