@@ -1,12 +1,18 @@
 """Packs the wheel and the sdist in a folder as tightly as deflate allows: the same files, names, times and modes.
 
+The wheel's Python files are packed without their comments, which are for who changes the code and stand in the sdist; every line keeps its number.
+
 Usage: ``python scripts/pack.py dist``
 """
 
 from __future__ import annotations
 
+import base64
 import gzip
+import hashlib
+import io
 import sys
+import tokenize
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -29,18 +35,44 @@ class Tight:
         return zopfli.zlib.compress(self.data)[2:-4]  # type: ignore[no-any-return]  # without the head and the sum of zlib
 
 
+def uncommented(data: bytes) -> bytes:
+    """Python source without its comments, line by line as before."""
+    lines = data.decode().split("\n")
+    for token in tokenize.generate_tokens(io.StringIO(data.decode()).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column].rstrip()
+    return "\n".join(lines).encode()
+
+
+def recorded(record: bytes, members: dict[str, bytes]) -> bytes:
+    """The list of a wheel's files with the sums and sizes of ``members``."""
+    lines = []
+    for line in record.decode().splitlines():
+        name, summed, _ = line.rsplit(",", 2)
+        if summed:
+            digest = base64.urlsafe_b64encode(hashlib.sha256(members[name]).digest()).rstrip(b"=").decode()
+            lines.append(f"{name},sha256={digest},{len(members[name])}\n")
+        else:
+            lines.append(f"{line}\n")
+    return "".join(lines).encode()
+
+
 def pack(folder: Path) -> None:
     """Writes each archive anew, with the same content."""
     for wheel in folder.glob("*.whl"):
         with zipfile.ZipFile(wheel) as before:
-            entries = [(info, before.read(info)) for info in before.infolist()]
+            entries = {info.filename: (info, before.read(info)) for info in before.infolist()}
+        members = {name: uncommented(data) if name.endswith(".py") else data for name, (_, data) in entries.items()}
+        record = next(name for name in members if name.endswith(".dist-info/RECORD"))
+        members[record] = recorded(members[record], members)
         with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as after:
-            for info, data in entries:
+            for name, (info, _) in entries.items():
                 with after.open(info, "w") as member:
                     file: Any = member
                     if info.compress_type == zipfile.ZIP_DEFLATED:
                         file._compressor = Tight()
-                    file.write(data)
+                    file.write(members[name])
     for sdist in folder.glob("*.tar.gz"):
         sdist.write_bytes(zopfli.gzip.compress(gzip.decompress(sdist.read_bytes())))
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import base64
+import hashlib
 import json
 import os
 import re
@@ -123,6 +126,22 @@ def test_the_wheel_carries_the_extension_and_the_bundles(dist: Path) -> None:
     assert any(name.startswith(f"{shared}/static/remoteEntry.") for name in names)
     assert [name for name in names if name.endswith("/view.js")] == [f"{shared}/static/view.js"], "once, and the package finds it there"
     assert not any(name.startswith(("tests/", "src/", "node_modules/")) for name in names)
+
+
+def test_the_wheel_has_the_same_code_without_its_comments_and_lists_it_rightly(dist: Path) -> None:
+    root = Path(jupyter_tpushape.__file__).parent.parent
+    with zipfile.ZipFile(next(dist.glob("*.whl"))) as wheel:
+        for name in wheel.namelist():
+            if name.endswith(".py"):
+                ours, packed = (root / name).read_text(encoding="utf-8"), wheel.read(name).decode()
+                assert ast.dump(ast.parse(ours), include_attributes=True) == ast.dump(ast.parse(packed), include_attributes=True), name
+        record = next(name for name in wheel.namelist() if name.endswith("/RECORD"))
+        for line in wheel.read(record).decode().splitlines():
+            name, digest, size = line.rsplit(",", 2)
+            if digest:
+                data = wheel.read(name)
+                found = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+                assert (digest, int(size)) == (f"sha256={found}", len(data)), name
 
 
 def test_what_is_uploaded_is_small_and_well_described(dist: Path) -> None:
