@@ -214,39 +214,28 @@ def _structure(text: str) -> Iterator[Heard]:
         yield HeardInput(_shape(door[1]), _shape(door[2]))
 
 
-class HeardPositions(Heard, frozen=True):
-    """A loss of class numbers was given labels and predictions of other sizes, axis by axis."""
+class HeardCompared(Heard, frozen=True):
+    """A loss was given labels and predictions of other sizes, where it compares value by value."""
 
     labels: Shape
     predictions: Shape
 
 
-_POSITIONS = re.compile(
-    r"must have the same shape up until the last dimension: target\.shape=\(([^)]*)\), output\.shape=\(([^)]*)\)"
+class HeardPositions(HeardCompared, frozen=True):
+    """The same for a loss of class numbers, axis by axis up to the last one."""
+
+
+_COMPARED = re.compile(
+    r"must have the same shape(?P<all>\.? Received:| up until the last dimension:) target\.shape=\(([^)]*)\), output\.shape=\(([^)]*)\)"
     r"|`labels\.shape` must equal `logits\.shape` except for the last dimension\. Received: labels\.shape=\(([^)]*)\) and logits\.shape=\(([^)]*)\)"
 )
 
 
 @reads
-def _positions(text: str) -> Iterator[Heard]:
-    if found := _POSITIONS.search(text):
-        yield HeardPositions(_shape(found[1] or found[3]), _shape(found[2] or found[4]))
-
-
-class HeardCompared(Heard, frozen=True):
-    """A loss that compares value by value was given labels and predictions of other sizes."""
-
-    labels: Shape
-    predictions: Shape
-
-
-_COMPARED = re.compile(r"`target` and `output` must have the same shape\.? Received: target\.shape=\(([^)]*)\), output\.shape=\(([^)]*)\)")
-
-
-@reads
 def _compared(text: str) -> Iterator[Heard]:
     if found := _COMPARED.search(" ".join(text.split())):
-        yield HeardCompared(_shape(found[1]), _shape(found[2]))
+        kind = HeardCompared if (found["all"] or "").endswith("Received:") else HeardPositions
+        yield kind(_shape(found[2] or found[4]), _shape(found[3] or found[5]))
 
 
 class HeardSlices(Heard, frozen=True):

@@ -19,7 +19,6 @@ from ..examine.heard_contracts import (
     HeardMissingArgument,
     HeardNoneNumber,
     HeardNoRank,
-    HeardPositions,
     HeardRefusedDtype,
     HeardStateful,
     HeardUnpack,
@@ -353,10 +352,10 @@ def _line(at: Break) -> Explained:
         return SYMBOLIC.id, SymbolicQuestion("truth")
     if hear(at.node.failure, HeardNoneNumber) is not None and at.node.location is not None and "shape" in at.node.location.text:
         return SYMBOLIC.id, SymbolicQuestion("size")
-    for said in (hear(at.node.failure, HeardCompared), hear(at.node.failure, HeardPositions)):
-        if said is not None:
-            raised = at.evidence.raised
-            return "loss-raises", LossCalled(raised.text if raised is not None else "", said.labels, said.predictions)
+    said = hear(at.node.failure, HeardCompared)
+    if said is not None:
+        raised = at.evidence.raised
+        return "loss-raises", LossCalled(raised.text if raised is not None else "", said.labels, said.predictions)
     unpack, last = hear(at.node.failure, HeardUnpack), at.evidence.facts.get("last")
     if unpack is not None and isinstance(last, LastCall) and len(last.outputs) not in (1, unpack.wanted):
         return "code-raises", Unpacked(last.layer, unpack.wanted, last.outputs)

@@ -1,0 +1,89 @@
+"""Code that works for one number of rows only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..examine.evidence import Evidence
+from ..flow import Finding, Node, Who
+from ..trace.assemble import clean_message
+from ..trace.locations import location
+from .examples import sequential
+from .facts.calls import RowsUnknown
+from .facts.mixing import EveryPair, FixedBatch
+from .mixing import PAIRWISE
+from .registry import check, rule
+from .words import PAIRING
+
+FIXED = rule(
+    "fixed-batch", "Hard-coded batch size", severity="error", source="tracing again with one more row",
+    fails=sequential("Fold(), L.Dense(1)", "(40, 6)", "np.zeros((40, 1), 'float32')", more="class Fold(L.Layer):\n    def call(self, x):\n        return tf.reshape(x, (32, 6))"),
+    passes=sequential("Fold(), L.Dense(1)", "(40, 6)", "np.zeros((40, 1), 'float32')", more="class Fold(L.Layer):\n    def call(self, x):\n        return tf.reshape(x, (-1, 6))"),
+    doc="Serious if the data also has a batch of a different size: the last batch of an array whose rows do not divide evenly, or batches of varying sizes.",
+)  # fmt: skip
+
+UNKNOWN_ROWS = rule(
+    "rows-unknown", "The batch size is used where it is unknown", severity="error", backend="tensorflow", source="tracing with an unknown batch axis",
+    fails=sequential("L.Dense(1)", "(40, 6)", "np.zeros((40, 1), 'float32')", "mean", "def mean(y_true, y_pred):\n    return tf.reduce_mean(tf.reshape((y_true - y_pred) ** 2, (y_pred.shape[0], 1)))"),
+    passes=sequential("L.Dense(1)", "(40, 6)", "np.zeros((40, 1), 'float32')", "mean", "def mean(y_true, y_pred):\n    return tf.reduce_mean(tf.reshape((y_true - y_pred) ** 2, (tf.shape(y_pred)[0], 1)))"),
+    doc="Reported only if the data's batches differ in size; otherwise fit traces the step with the actual number.",
+)  # fmt: skip
+
+
+@check(order=44)
+def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
+    """Code that works with this batch size and fails with another."""
+    probe: Any = evidence.facts.get("probe")
+    if probe is None or probe.failure is None:
+        return
+    node = evidence.flow.node(probe.failure[0])
+    batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
+    others = _other_batches(evidence, batch)
+    meeting = _met_by_chance(evidence, node, batch)
+    if meeting is not None:
+        yield meeting
+        return
+    fact = FixedBatch(Who.of(node), batch, probe.rows, probe.failure[1].splitlines()[-1][:200], others[0] if others else None)
+    yield Finding.of(FIXED.id, "error" if others else "note", fact, (node.id,), location=node.called or node.location)
+
+
+def _met_by_chance(evidence: Evidence, node: Node, batch: int | None) -> Finding | None:
+    """The finding for an operation that one row more makes fail because the batch axis of one operand meets an inner axis of the other."""
+    edges = evidence.flow.into(node.id)
+    if node.kind != "op" or node.op not in PAIRING or len(edges) != 2 or not batch or batch == 1:
+        return None
+    a, b = (edge.spec.shape or () for edge in edges)
+    short, long = sorted((a, b), key=len)
+    if not short or len(short) == len(long) or {short[0], long[0], long[len(long) - len(short)]} != {batch}:
+        return None
+    fact = EveryPair(Who.of(node), a, b, chance=True)
+    return Finding.of(PAIRWISE.id, "silent", fact, (node.id,), tuple(edge.id for edge in edges), node.called)
+
+
+@check(order=45, backend="tensorflow")
+def rows_unknown(evidence: Evidence) -> Iterator[Finding]:
+    """Code that works with batches of a known size and fails if the size is unknown."""
+    opened: Any = evidence.facts.get("opened")
+    if opened is None:
+        return
+    raised = opened.raised
+    batch = next((spec.shape[0] for _, spec in evidence.x if spec.shape), None)
+    others = _other_batches(evidence, batch)
+    text = " ".join(raised.text.split())
+    fact = RowsUnknown(
+        text if len(text) <= 80 else f"{text[:77]}...",
+        batch,
+        others[0] if others else None,
+        clean_message(opened.failure).splitlines()[-1][:200],
+    )
+    yield Finding.of(UNKNOWN_ROWS.id, "error", fact, location=location((raised.file, raised.line)))
+
+
+def _other_batches(evidence: Evidence, batch: int | None) -> list[int]:
+    sample = evidence.sample
+    sizes = [size for size in getattr(sample, "batch_sizes", ()) or () if size != batch]
+    rows, whole = getattr(sample, "rows", None), getattr(sample, "batch", None)
+    if rows and whole and getattr(sample, "kind", "") in ("arrays", "dataset") and rows % whole and rows > whole:
+        sizes.append(rows % whole)
+    return sizes
