@@ -143,4 +143,35 @@ class Scale(L.Layer):
         x, given = inputs
         return x * self.dense(given)[:, None, None, :]
 """), (("        self.dense = L.Dense(shapes[0][1])", "        self.dense = L.Dense(shapes[0][-1])"),))),
+    "a width that is halved": ("op-shapes", Own(model_of("""
+i = keras.Input((5, 6))
+x = Turn(8)(i)
+model = keras.Model(i, L.Dense(1)(L.Flatten()(x)))
+""", f"{rows(8, 5, 6)}, {rows(8, 1)}", head="""
+class Turn(L.Layer):
+    def __init__(self, width):
+        super().__init__()
+        self.sin = tf.ones((5, width // 2))
+    def call(self, x):
+        return tf.concat([x[..., ::2] * self.sin, x[..., 1::2]], axis=-1)
+"""), (("    x = Turn(8)(i)", "    x = Turn(6)(i)"),))),
+    "a product that is transposed": ("op-shapes", Own(model_of("""
+i = keras.Input((6,))
+model = keras.Model(i, Cross()(i))
+""", f"{rows(8, 6)}, {rows(8, 1)}", head="""
+class Cross(L.Layer):
+    def build(self, shape):
+        self.w = self.add_weight(shape=(shape[-1], 1))
+    def call(self, x):
+        return tf.matmul(x, self.w, transpose_a=True)
+"""), (("        return tf.matmul(x, self.w, transpose_a=True)", "        return tf.matmul(x, self.w)"),))),
+    "lengths along the wrong axis": ("output-units", Own(model_of("""
+i = keras.Input((5, 3))
+x = L.Dense(3)(i)
+model = keras.Model(i, Length()(x))
+""", f"{rows(8, 5, 3)}, {rows(8, 5)}", head="""
+class Length(L.Layer):
+    def call(self, x):
+        return tf.sqrt(tf.reduce_sum(tf.square(x), axis=1) + 1e-6)
+"""), (("        return tf.sqrt(tf.reduce_sum(tf.square(x), axis=1) + 1e-6)", "        return tf.sqrt(tf.reduce_sum(tf.square(x), axis=2) + 1e-6)"),))),
 }  # fmt: skip

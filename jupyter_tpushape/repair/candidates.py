@@ -78,6 +78,7 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
             numbers.counted_to,
             numbers.rows,
             widths.own_width,
+            widths.half_of_argument,
             written.written_size,
             numbers.last_kept,
             numbers.parts_of,
@@ -299,6 +300,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "output-units": (
         labels.from_zero,
         joined.added_width,
+        widths.reduced_axis,
         labels.one_channel,
         written.written_side,
         heads.missing_head,

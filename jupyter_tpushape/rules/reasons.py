@@ -19,6 +19,7 @@ from .facts.reasons import (
     PerClass,
     Reason,
     ScanRows,
+    SumsOverBatch,
     Uneven,
     WholeOnly,
     WrittenRows,
@@ -68,6 +69,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         if batch_axis(its) is not None and len(shape) != len(fixed):
             short, long = sorted((shape, fixed), key=len)
             return LacksAxis(short, long, product, _through(evidence, one if len(a) > len(b) else other))
+        if product and k == 0 and len(shape) == 2 == len(fixed):
+            return SumsOverBatch(shape, fixed)
         if len(fixed) > 1 and m == 0 and number > 1 and all(n == 1 for n in fixed[1:]) and shape[-1] == number:
             return Column(fixed, shape)
         if len(shape) == len(fixed) == 1 and number > 1 and any(out.shape and out.shape[-1] == number for _, out in evidence.outputs):

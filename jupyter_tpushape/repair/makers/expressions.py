@@ -241,6 +241,15 @@ def _turned(line: Line) -> Made:
         return
     (one, two), (left, right) = operands, shapes
     assert left is not None and right is not None
+    given = [word for word in getattr(line.node, "keywords", []) if word.arg in ("transpose_a", "transpose_b")]
+    if given and left[-1] == right[-2] and isinstance(line.node, ast.Call):
+        plain = ast.Call(line.node.func, line.node.args, [word for word in line.node.keywords if word not in given])
+        yield (
+            f"Do not transpose in the product at {line.at}: remove {' and '.join(str(word.arg) for word in given)}",
+            [line.edit(line.node, ast.unparse(plain)).value],
+            f"The last axis of {short(one)} ({left[-1]}) matches the first of {short(two)} as it is.",
+        )
+        return
     if left[-1] != right[-2] and right[-1] == left[-2] and left[-1] != right[-1]:
         yield (
             f"Swap the operands at {line.at}: multiply {short(two)} by {short(one)}",

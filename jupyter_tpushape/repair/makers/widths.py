@@ -6,13 +6,17 @@ import ast
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Node
+from ...flow import Finding, Node, show_shape
 from ...rules.facts.layers import OperationRaised
+from ...rules.facts.loss import WrongUnits
+from ...rules.facts.reasons import Lengths
 from ..text.source import nodes
-from .edits import Made
-from .line import Line, lines_of, makers_of, own_layer
+from .edits import Made, configure
+from .ends import ends_of
+from .line import Line, lines_at, lines_of, makers_of, own_layer
 
 _WIDTHS = ("units", "filters")
+REDUCTIONS = frozenset({"Sum", "Mean", "Max", "Min", "Prod", "reduce_sum", "reduce_max", "reduce_min", "reduce_prod"})
 
 
 def own_width(evidence: Evidence, finding: Finding) -> Made:
@@ -73,3 +77,39 @@ def _handed(line: Line, owner: Node) -> Iterator[tuple[str, int]]:
     for name, value in pairs:
         if name in names and isinstance(value, ast.Constant) and type(value.value) is int:
             yield name, value.value
+
+
+def half_of_argument(evidence: Evidence, finding: Finding) -> Made:
+    """An argument of a layer of the user's own from which the layer computes a table half as wide, as sines beside cosines."""
+    owner = own_layer(evidence)
+    reason = finding.fact.reason if isinstance(finding.fact, OperationRaised) else None
+    if owner is None or not isinstance(reason, Lengths) or bool(reason.first) == bool(reason.second):
+        return
+    old, new = (reason.right, reason.left) if reason.first else (reason.left, reason.right)
+    for name in [key for key, value in owner.config.items() if type(value) is int and value == 2 * old]:
+        yield (
+            f"Create {owner.name} with {name}={2 * new}",
+            [configure(owner.name, **{name: 2 * new})],
+            f"Half of it, {old}, is combined with a tensor of size {new}.",
+        )
+
+
+def reduced_axis(evidence: Evidence, finding: Finding) -> Made:
+    """Another axis of the one reduction behind the predictions, which leaves as many values as a label has."""
+    labels, predictions = ends_of(evidence, finding)
+    wanted = labels.spec.shape if labels is not None and isinstance(finding.fact, WrongUnits) else None
+    node = evidence.flow.node(predictions.source) if predictions is not None and wanted else None
+    while node is not None and node.op not in REDUCTIONS and len(evidence.flow.into(node.id)) == 1:
+        node = evidence.flow.node(evidence.flow.into(node.id)[0].source)
+    if node is None or node.op not in REDUCTIONS or not wanted:
+        return
+    shape = next((edge.spec.shape for edge in evidence.flow.into(node.id)), None) or ()
+    fits = [axis for axis in range(1, len(shape)) if (*shape[:axis], *shape[axis + 1 :]) == wanted]
+    for line in lines_at(evidence, node.called) if len(fits) == 1 else ():
+        axis = line.keyword("axis")
+        if isinstance(axis, (ast.Constant, ast.UnaryOp)):
+            yield (
+                f"Reduce axis {fits[0]} instead of {ast.unparse(axis)} at {line.at}",
+                [line.edit(axis, str(fits[0])).value],
+                f"{show_shape(shape)} then becomes {show_shape(wanted)}.",
+            )

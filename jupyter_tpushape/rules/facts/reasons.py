@@ -171,6 +171,19 @@ class OneSample(Reason, frozen=True):
         )
 
 
+class SumsOverBatch(Reason, frozen=True):
+    """A product of ``data`` and ``other`` sums over the batch axis of ``data``, because ``data`` is transposed."""
+
+    data: Shape
+    other: Shape
+
+    def words(self) -> str:
+        return (
+            f"{show_shape(self.data)} is transposed, so the product sums over its batch axis and needs {self.data[0]} rows in "
+            f"{show_shape(self.other)}. Samples would be added up."
+        )
+
+
 class Lengths(Reason, frozen=True):
     """Two sizes that must be equal: ``left`` comes from ``first``, ``right`` from ``second``; ``""`` for a constant of the program."""
 
