@@ -23,6 +23,8 @@ VALUES, NODES = 500_000, 80
 ROWS = 7
 # Weights are drawn anew as long as something seems not to count.
 DRAWS = 4
+# Predictions above this hide a label of size 1 in a float32 loss.
+LARGE = 1e5
 
 Fact = tuple[str, str]
 
@@ -107,17 +109,20 @@ class _Computed:
             leaf.path: show(leaf.path) for leaf in self.traced.y if self.keys[leaf.path] in self._leading(self.ends[len(self.outputs) :])
         }
         silent = names | labels
+        lost: set[Any] = set()
         moved: set[int] = set()
         for seed in range(DRAWS):
             draw = np.random.default_rng(seed)
             data = {path: self._drawn(path, draw) for path in self.keys}
             base = self._run(data, seed)
+            if any(np.abs(base[key]).max(initial=0) > LARGE for key in self.outputs):
+                lost |= set(labels)  # beside such predictions no label changes a float32 loss
             for path in names | labels:
                 other = self._drawn(path, draw)
                 if path in names and len(other) > 1:
                     other = np.concatenate([data[path][:1], other[1:]])
                 made = self._run(data | {path: other}, seed)
-                changed = {key for key in made if _differ(base[key], made[key])}
+                changed = {key for key in made if _changed(base[key], made[key])}
                 moved |= changed if path in names else set()
                 if changed & set(self.ends if path in names else [self.loss]):
                     silent.pop(path, None)
@@ -130,6 +135,7 @@ class _Computed:
             still = self._still(moved) & set(base)
             if not silent and not still:
                 return
+        silent = {path: name for path, name in silent.items() if path not in lost}
         yield from (("input" if path in names else "label", name) for path, name in silent.items())
         if not silent:
             yield from (("constant", name) for name in sorted(set(map(self._named, still))))
@@ -195,7 +201,14 @@ class _Computed:
 _SHAPED = frozenset({"OnesLike", "ZerosLike", "Shape", "SelectV2", "Select", "select_n"})
 
 
+def _changed(one: Any, other: Any) -> bool:
+    """Whether any value did: beside the -1e9 of a mask, too."""
+    one, other = np.asarray(one, "float64"), np.asarray(other, "float64")
+    return bool((np.abs(one - other) > 1e-5 * np.maximum(np.abs(one), np.abs(other)) + 1e-7).any())
+
+
 def _differ(one: Any, other: Any) -> bool:
+    """The same up to what an order of summation changes, in proportion to the largest value."""
     one, other = np.asarray(one, "float64"), np.asarray(other, "float64")
     size = max(np.abs(one).max(initial=0), np.abs(other).max(initial=0))
     return bool(np.abs(one - other).max(initial=0) > 1e-4 * size + 1e-6)

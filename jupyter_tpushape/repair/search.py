@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from ..examine import Examined
 from ..flow import Edit as Value
 from ..flow import Finding, Fix
+from ..rules.facts.mesh import ValueAsked
 from .after import after_of
 from .candidates import Candidate, candidates
 from .computed import asked_of, facts
@@ -122,12 +123,14 @@ class Search:
     def _asks(self, finding: Finding, candidate: Candidate, trial: Trial) -> bool:
         """Whether the edit may change the meaning of the program; then it becomes an idea with a question."""
         assert trial.seen is not None
-        asked = questions(self.seen.evidence, trial.seen.evidence, trial.edits) or (self._computed(trial.seen) if trial.holds else [])
+        asked = questions(self.seen.evidence, trial.seen.evidence, trial.edits) or (
+            self._computed(finding, trial.seen) if trial.holds else []
+        )
         if asked:
             self.asked.setdefault(id(finding), []).append(Fix(candidate.title, tuple(edit.value for edit in trial.edits), reason=asked[0]))
         return bool(asked)
 
-    def _computed(self, after: Examined) -> list[str]:
+    def _computed(self, finding: Finding, after: Examined) -> list[str]:
         """What the fixed program computes and the program did not compute before."""
         adapter = after.adapter
         if adapter is None or (adapter.backend.slow_values and self._compared):
@@ -138,6 +141,9 @@ class Search:
             # Samples that mixed before mix by mistake: the program has a fault, and this may be it.
             before = facts(self.seen)
             found = frozenset(one for one in found if one[0] == "mixed" or (before is not None and one not in before))
+        if isinstance(finding.fact, ValueAsked):
+            # The same tensor is only no longer converted to a number: what it mixes, it mixed before.
+            found = frozenset(one for one in found if one[0] != "mixed")
         return [*map(asked_of, sorted(found))]
 
     def _certain(self, finding: Finding, held: list[tuple[Candidate, Trial]]) -> list[tuple[Candidate, Trial]]:
