@@ -34,8 +34,7 @@ def outcomes(request, tmp_path_factory):
 
 @pytest.fixture(scope="module", params=FRAMEWORKS)
 def harder_outcomes(request, tmp_path_factory):
-    chosen = HARDER if SOAK else HARDER[FRAMEWORKS.index(request.param) :: len(FRAMEWORKS)]
-    return judged(request.param, [(mutant, True) for mutant in chosen], tmp_path_factory)
+    return judged(request.param, [(mutant, True) for mutant in HARDER], tmp_path_factory)
 
 
 def judged(framework, chosen, folders):
@@ -129,5 +128,5 @@ def test_harder_mutants_are_found_and_their_fixes_keep_the_meaning(harder_outcom
     differ = [f"{outcome} ## {outcome.title}" for outcome in faults if outcome.kept == DIFFERS]
     kept = sum(outcome.kept == KEEPS for outcome in faults)
     assert not raising, told(raising)
-    assert len(silent) <= 2, told(silent)
-    assert kept >= 5 and len(differ) <= kept * 0.2, told(differ)
+    assert len(silent) <= len(faults) * 0.1, told(silent)  # labels that a loss of one's own broadcasts, a sum over all samples
+    assert kept >= 8 and len(differ) <= kept * 0.2, told(differ)
