@@ -245,7 +245,7 @@ def _turned(line: Line) -> Made:
     if given and left[-1] == right[-2] and isinstance(line.node, ast.Call):
         plain = ast.Call(line.node.func, line.node.args, [word for word in line.node.keywords if word not in given])
         yield (
-            f"Do not transpose in the product at {line.at}: remove {' and '.join(str(word.arg) for word in given)}",
+            f"Remove the transposition from the product at {line.at}: {' and '.join(str(word.arg) for word in given)}",
             [line.edit(line.node, ast.unparse(plain)).value],
             f"The last axis of {short(one)} ({left[-1]}) matches the first of {short(two)} as it is.",
         )

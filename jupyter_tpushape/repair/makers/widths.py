@@ -109,7 +109,7 @@ def reduced_axis(evidence: Evidence, finding: Finding) -> Made:
         axis = line.keyword("axis")
         if isinstance(axis, (ast.Constant, ast.UnaryOp)):
             yield (
-                f"Reduce axis {fits[0]} instead of {ast.unparse(axis)} at {line.at}",
+                f"Use axis {fits[0]} instead of {ast.unparse(axis)} in the reduction at {line.at}",
                 [line.edit(axis, str(fits[0])).value],
                 f"{show_shape(shape)} then becomes {show_shape(wanted)}.",
             )
