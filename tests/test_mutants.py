@@ -41,6 +41,7 @@ def judged(framework, chosen, folders):
     keras, folder = importlib.import_module(framework), folders.mktemp("mutants")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        keras.utils.set_random_seed(SEED)  # outputs are compared for the weights and data that are drawn
         return [judge(mutant, keras, folder / f"mutant_{i}.py", fixes=fixes) for i, (mutant, fixes) in enumerate(chosen)]
 
 
@@ -128,5 +129,6 @@ def test_harder_mutants_are_found_and_their_fixes_keep_the_meaning(harder_outcom
     differ = [f"{outcome} ## {outcome.title}" for outcome in faults if outcome.kept == DIFFERS]
     kept = sum(outcome.kept == KEEPS for outcome in faults)
     assert not raising, told(raising)
-    assert len(silent) <= len(faults) * 0.1, told(silent)  # labels that a loss of one's own broadcasts, a sum over all samples
+    # Labels that a loss of one's own broadcasts, and a sum over all samples: at most two in each half.
+    assert all(sum(outcome in silent for outcome in harder_outcomes[half::2]) <= 2 for half in (0, 1)), told(silent)
     assert kept >= 8 and len(differ) <= kept * 0.2, told(differ)

@@ -132,10 +132,15 @@ def as_it_came(evidence: Evidence, edge: Edge) -> Edge:
     return edge
 
 
+def observed_labels(evidence: Evidence, labels: Edge) -> Any:
+    """What was seen of the values of these labels (``sources.values.Stats``); ``None`` if nothing was."""
+    return (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.carried(labels))
+
+
 def class_labels(evidence: Evidence, labels: Edge, predictions: Edge) -> bool:
     """Whether each label is the index of one of the predicted classes, judged by the observed values."""
     y, p = labels.spec.shape, predictions.spec.shape
-    stats = (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.carried(labels))
+    stats = observed_labels(evidence, labels)
     if not y or not p or len(p) < 2 or y not in (p[:-1], (*p[:-1], 1)) or stats is None or not stats.whole or not p[-1]:
         return False
     head = evidence.flow.node(predictions.source)

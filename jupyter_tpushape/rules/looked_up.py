@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Who
-from .compared import as_it_came, ends
+from .compared import as_it_came, ends, observed_labels
 from .facts.looked_up import RowsAsIndices
 from .registry import check
 
@@ -15,7 +15,7 @@ _LOOKUPS = ("gather", "take", "embeddinglookup")
 
 def rows_as_indices(evidence: Evidence, loss: Node, labels: Edge | None) -> RowsAsIndices | None:
     """What a loss or metric looks up at each zero and one of labels that are one-hot vectors, judged by the observed values."""
-    stats = (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.carried(labels)) if labels is not None else None
+    stats = observed_labels(evidence, labels) if labels is not None else None
     if labels is None or stats is None or not stats.one_hot:
         return None
     for op in evidence.flow.nodes:

@@ -23,6 +23,7 @@ from .compared import (
     folder,
     kind_of,
     met_whole,
+    observed_labels,
     of_sequences,
     sizes_met,
     widths_met,
@@ -370,7 +371,7 @@ def _encoding(
     evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape, integer: bool, predictions: Edge, labels: Edge
 ) -> Explained | None:
     """One value a label against a row of them. What the values are is looked at, not concluded from their shape."""
-    stats = (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.carried(labels))
+    stats = observed_labels(evidence, labels)
     if kind == "categorical" and len(p) >= 2 and (len(y) == len(p) - 1 or (len(y) == len(p) and y[-1] == 1)) and p[-1] != 1:
         single: Literal["", "classes", "numbers"] = ""
         if stats is not None:
@@ -399,7 +400,7 @@ def _units(
     if kind == "custom" and evidence.failed is not None and not widths_met(evidence, evidence.failed, {y[-1], p[-1]}):
         return None
     giver = evidence.flow.node(predictions.source)
-    stats = (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.carried(labels))
+    stats = observed_labels(evidence, labels)
     masks = len(y) == 4 and y[-1] == 3 and kind == "categorical" and stats is not None and not stats.one_hot and not stats.shares
     if masks:
         return MASKS.id, ColourMasks(giver.name, loss.name, y, p), (giver.id,)

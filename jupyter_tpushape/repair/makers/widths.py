@@ -16,7 +16,6 @@ from .ends import ends_of
 from .line import Line, lines_at, lines_of, makers_of, own_layer
 
 _WIDTHS = ("units", "filters")
-REDUCTIONS = frozenset({"Sum", "Mean", "Max", "Min", "Prod", "reduce_sum", "reduce_max", "reduce_min", "reduce_prod"})
 
 
 def own_width(evidence: Evidence, finding: Finding) -> Made:
@@ -99,13 +98,15 @@ def reduced_axis(evidence: Evidence, finding: Finding) -> Made:
     labels, predictions = ends_of(evidence, finding)
     wanted = labels.spec.shape if labels is not None and isinstance(finding.fact, WrongUnits) else None
     node = evidence.flow.node(predictions.source) if predictions is not None and wanted else None
-    while node is not None and node.op not in REDUCTIONS and len(evidence.flow.into(node.id)) == 1:
-        node = evidence.flow.node(evidence.flow.into(node.id)[0].source)
-    if node is None or node.op not in REDUCTIONS or not wanted:
+    shape = predictions.spec.shape if predictions is not None else None
+    # What has an axis fewer than its one input has reduced it.
+    while node is not None and wanted and shape is not None and len(shape) == len(wanted) and len(evidence.flow.into(node.id)) == 1:
+        reduced, before = node, evidence.flow.into(node.id)[0]
+        node, shape = evidence.flow.node(before.source), before.spec.shape
+    if not wanted or not shape or len(shape) != len(wanted) + 1:
         return
-    shape = next((edge.spec.shape for edge in evidence.flow.into(node.id)), None) or ()
     fits = [axis for axis in range(1, len(shape)) if (*shape[:axis], *shape[axis + 1 :]) == wanted]
-    for line in lines_at(evidence, node.called) if len(fits) == 1 else ():
+    for line in lines_at(evidence, reduced.called) if len(fits) == 1 else ():
         axis = line.keyword("axis")
         if isinstance(axis, (ast.Constant, ast.UnaryOp)):
             yield (
