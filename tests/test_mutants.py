@@ -131,4 +131,5 @@ def test_harder_mutants_are_found_and_their_fixes_keep_the_meaning(harder_outcom
     assert not raising, told(raising)
     # Labels that a loss of one's own broadcasts, and a sum over all samples: at most two in each half.
     assert all(sum(outcome in silent for outcome in harder_outcomes[half::2]) <= 2 for half in (0, 1)), told(silent)
-    assert kept >= 8 and len(differ) <= kept * 0.2, told(differ)
+    # One in each half, as with five kept: a batch of 32 for axes in another order, and a turn that no shape tells.
+    assert kept >= 8 and len(differ) <= 2, told(differ)
