@@ -90,6 +90,10 @@ class Evidence:
         failed = self.failed
         return [] if failed is None else self.flow.into(failed.id)
 
+    def operands(self) -> list[Edge]:
+        """What the failing node got, masks left out."""
+        return [edge for edge in self.failed_inputs() if edge.label != "mask"]
+
     def input_at(self, path: KeyPath) -> Node | None:
         """The input node for this leaf of the data."""
         return next((node for node in self.flow.nodes if node.kind == "input" and node.path == to_wire(path)), None)

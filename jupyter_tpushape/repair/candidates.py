@@ -100,7 +100,7 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
             key = repr(edits)
             if key not in seen:
                 seen.add(key)
-                found.append(Candidate(title, tuple(edits), reason, float(len(found))))
+                found.append(Candidate(title, tuple(edit.value for edit in edits), reason, float(len(found))))
     return found
 
 

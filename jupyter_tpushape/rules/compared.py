@@ -99,13 +99,13 @@ def met_whole(evidence: Evidence, y: Shape, p: Shape) -> bool:
 
 def as_they_are(evidence: Evidence, node: Node, y: Shape, p: Shape) -> bool:
     """Whether the failed operation in a custom function received the labels and predictions unchanged."""
-    given = [edge.spec.shape for edge in evidence.failed_inputs() if edge.label != "mask"]
+    given = [edge.spec.shape for edge in evidence.operands()]
     return node.kind != "op" or (y in given and p in given)
 
 
 def sizes_met(evidence: Evidence, node: Node, pairs: list[set[int | None]]) -> bool:
     """Whether two sizes can be the cause of a failed operation in custom code: tensors of one rank show where they differ."""
-    shapes = [edge.spec.shape for edge in evidence.failed_inputs() if edge.label != "mask"]
+    shapes = [edge.spec.shape for edge in evidence.operands()]
     if node.kind != "op" or len(shapes) != 2 or not shapes[0] or not shapes[1] or len(shapes[0]) != len(shapes[1]) or len(shapes[0]) < 3:
         return True
     return any({a, b} in pairs for a, b in zip(shapes[0], shapes[1], strict=True) if a != b)

@@ -165,7 +165,7 @@ def unexplained(evidence: Evidence) -> Iterator[Finding]:
     """A failure that no rule explains: reports the node's error."""
     node = evidence.failed
     if node is not None and node.failure is not None:
-        edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
+        edges = evidence.operands()
         finding = _explain(evidence, node, edges)
         finding.nodes, finding.location = finding.nodes or (node.id,), finding.location or node.location or node.called
         yield finding
@@ -185,7 +185,7 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
     if crossed is not None:
         yield Finding.of(PAIRWISE.id, "error", crossed[1], (crossed[0].id, node.id), location=crossed[0].called)
         return
-    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
+    edges = evidence.operands()
     finding = _explain(evidence, node, edges)
     finding.nodes = finding.nodes or (node.id, *blamed(evidence.flow, finding.fact))
     # A recurrent layer's states come behind its sequence, which is not at fault.

@@ -1,10 +1,9 @@
 """Edits, one class each: what it does to a program, what it writes, how it is said."""
 
-from . import code_calls, code_numbers
+from . import code_calls, code_numbers, data_code
 from .base import Edit, NotThere, edit_of
 from .batching import AddBatch, BatchOnce, Rebatch, ShareRows
 from .compile_argument import CompileArgument, FreshOptimizer, Listed, RenamedKeys
-from .data_code import LastAxis, MoveStage, WholeWindows
 from .exchange_layers import ExchangeLayers
 from .expression import Expression
 from .host_layer import HostLayer
@@ -36,12 +35,10 @@ __all__ = [
     "InputShape",
     "InsertLayer",
     "KerasOps",
-    "LastAxis",
     "LayerConfig",
     "Listed",
     "Loss",
     "MadeOnce",
-    "MoveStage",
     "NotThere",
     "OneParameter",
     "Rebatch",
@@ -54,9 +51,9 @@ __all__ = [
     "ShareRows",
     "Statement",
     "Transform",
-    "WholeWindows",
     "WrapLayer",
     "code_calls",
     "code_numbers",
+    "data_code",
     "edit_of",
 ]

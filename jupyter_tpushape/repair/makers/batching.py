@@ -6,14 +6,15 @@ import ast
 from typing import Any
 
 from ...examine.evidence import Evidence
-from ...flow import Edit, Finding, KeyPath, show_shape
+from ...flow import Finding, KeyPath, show_shape
 from ...flow.paths import flatten, show
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import WholeOnly
-from ..text.source import nodes
-from .edits import Made, where
+from ..edits import AddBatch, BatchOnce, Rebatch, ShareRows, data_code
+from ..text.source import called, nodes
+from .edits import Made, transform
 from .entry import declaration
-from .line import called, lines_at
+from .line import lines_at
 
 _DEFAULT = 32
 
@@ -46,7 +47,7 @@ def batch_dataset(evidence: Evidence, finding: Finding) -> Made:
     drop = (replicas > 1 or bool(declared)) and not short
     yield (
         f"Batch the dataset: .batch({size}{', drop_remainder=True' if drop else ''})",
-        [Edit("batching", "data", {"op": "add-batch", "batch": size, "drop_remainder": drop})],
+        [AddBatch("data", size, drop)],
         "fit expects a batched dataset and does not batch it itself.",
     )
 
@@ -61,7 +62,7 @@ def batch_once(evidence: Evidence, finding: Finding) -> Made:
     if sample.batchings > 1 and ranks and (not declared or [rank - 1 for rank in ranks] == declared):
         yield (
             "Batch only once: add unbatch() after the second batch(), or remove that batch()",
-            [Edit("batching", "data", {"op": "unbatch"})],
+            [BatchOnce("data")],
             f"The pipeline calls batch() {sample.batchings} times, and each call adds an axis.",
         )
 
@@ -78,7 +79,7 @@ def whole_graph(evidence: Evidence, finding: Finding) -> Made:
     if rows and across and getattr(sample, "batch", None) != rows:
         yield (
             f"Feed all {rows} rows in one batch",
-            [Edit("batching", "data", {"batch": rows, "drop_remainder": False})],
+            [Rebatch("data", rows, False)],
             f"{across[0]} has one value per row, so do not shuffle or split the data.",
         )
 
@@ -90,7 +91,7 @@ def declared_rows(evidence: Evidence, finding: Finding) -> Made:
     if len(declared) == 1 and (size := declared.pop()) and stateful:
         yield (
             f"Use batches of {size} rows and drop the remainder",
-            [Edit("batching", "data", {"batch": size, "drop_remainder": True})],
+            [Rebatch("data", size, True)],
             "A stateful layer keeps one state for each row of the declared batch.",
         )
 
@@ -106,12 +107,11 @@ def static_batch(evidence: Evidence, finding: Finding) -> Made:
     sizes = [max(1, round(batch / replicas)) * replicas, -(-batch // replicas) * replicas, batch // replicas * replicas]
     for size in dict.fromkeys(n for n in sizes if n > 0):
         short = rows is not None and rows < size
-        detail = {"batch": size, "drop_remainder": True, **({"repeat": -(-size // rows)} if short and rows else {})}
         shared = f" ({size // replicas} for each of {replicas} replicas)" if replicas > 1 else ""
         title = f"Use batches of {size} rows and drop the remainder{shared}"
         yield (
             title,
-            [Edit("batching", "data", detail)],
+            [Rebatch("data", size, True, -(-size // rows) if short and rows else 0)],
             "Every step then runs the same program." + (" The data is repeated because it has fewer rows." if short else ""),
         )
 
@@ -126,7 +126,7 @@ def whole_batches(evidence: Evidence, finding: Finding) -> Made:
                 ratio = up.args[0] if up is not None and up.args else None
                 if isinstance(ratio, ast.BinOp) and isinstance(ratio.op, ast.Div) and value is not None:
                     whole = f"{ast.unparse(ratio.left)} // {ast.unparse(ratio.right)}"
-                    yield f"Leave out the last batch: {whole} in __len__", [line.edit(value, whole).value], "All other batches are full."
+                    yield f"Leave out the last batch: {whole} in __len__", [line.edit(value, whole)], "All other batches are full."
 
 
 def _drawn(sample: Any) -> list[int]:
@@ -153,7 +153,7 @@ def static_lengths(evidence: Evidence, finding: Finding) -> Made:
     longest = _longest(evidence)
     edits = []
     for path, axis, size in longest:
-        edits.append(Edit("data-transform", "x", {"op": "pad_axis", "axis": axis, "size": size, "lengths": True, **where(path)}))
+        edits.append(transform(path, "pad_axis", axis=axis, size=size, lengths=True))
     if edits:
         sizes = ", ".join(str(size) for _, _, size in longest)
         yield (
@@ -187,7 +187,7 @@ def cache_first(evidence: Evidence, finding: Finding) -> Made:
     for steps in (1, 2, 3):
         yield (
             f"Cache before the random stage: move cache() up by {steps} stage{'s' * (steps > 1)}",
-            [Edit("batching", "data", {"op": "source", "move": "cache", "steps": steps})],
+            [data_code.MoveStage("data", "cache", steps)],
             "Random values are then drawn again in every epoch.",
         )
 
@@ -196,7 +196,7 @@ def share_by_rows(evidence: Evidence, finding: Finding) -> Made:
     """Rows shared out instead of files."""
     yield (
         "Shard the rows across hosts: auto_shard_policy = DATA",
-        [Edit("batching", "data", {"op": "options", "policy": "DATA"})],
+        [ShareRows("data", "DATA")],
         "There are no files to shard.",
     )
 

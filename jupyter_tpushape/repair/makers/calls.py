@@ -13,10 +13,9 @@ from ...rules.facts.lines import NeverCalled, NoGradient
 from ...rules.upstream import ancestors
 from ...trace.locations import file_of
 from ..edits import OneParameter, Removed, Statement
-from ..edits.expression import IT, MODULE
-from ..text.source import Source, nodes
-from .edits import Made, configure
-from .line import called, lines_at, lines_of, short, span_of
+from ..text.source import Source, called, class_of, method_of, nodes
+from .edits import Made, configure, of
+from .line import lines_at, lines_of, short, span_of
 
 
 def call_layer(evidence: Evidence, finding: Finding) -> Made:
@@ -36,15 +35,16 @@ def call_layer(evidence: Evidence, finding: Finding) -> Made:
         tensor = ast.unparse(given[0])
         yield (
             f"Create {fact.cls} first, then call it on {tensor}",
-            [line.edit(call, f"{ast.unparse(call.func)}({rest})({tensor})").value],
+            [line.edit(call, f"{ast.unparse(call.func)}({rest})({tensor})")],
             "A layer is created with its settings and then called on its input.",
         )
 
 
-def other_layer(evidence: Evidence, finding: Finding) -> Made:
+@of(WrongWidth)
+def other_layer(evidence: Evidence, finding: Finding, fact: WrongWidth) -> Made:
     """A layer that was made and never called, in place of one of its class that is called a second time."""
-    fact, node = finding.fact, evidence.failed
-    if not isinstance(fact, WrongWidth) or fact.before is None or node is None:
+    node = evidence.failed
+    if fact.before is None or node is None:
         return
     for line in lines_at(evidence, node.called):
         used = line.node.func if isinstance(line.node, ast.Call) else None
@@ -59,48 +59,46 @@ def other_layer(evidence: Evidence, finding: Finding) -> Made:
             if called(call) == node.op and name not in loaded:
                 yield (
                     f"Call {name} instead of {ast.unparse(used)} at line {used.lineno}",
-                    [line.edit(used, name).value],
+                    [line.edit(used, name)],
                     f"{name} is created but never called.",
                 )
 
 
-def one_parameter(evidence: Evidence, finding: Finding) -> Made:
+@of(CallArguments)
+def one_parameter(evidence: Evidence, finding: Finding, fact: CallArguments) -> Made:
     """One parameter for all tensors of x, which the method unpacks."""
-    fact, node = finding.fact, evidence.failed
-    if not isinstance(fact, CallArguments) or node is None:
+    node = evidence.failed
+    if node is None:
         return
     for line in lines_at(evidence, node.location):
-        owner = next((item for item in nodes(line.source.tree, ast.ClassDef) if item.name == node.op), None)
-        method = next((item for item in owner.body if isinstance(item, ast.FunctionDef) and item.name == "call"), None) if owner else None
+        owner = class_of(line.source.tree, node.op)
+        method = method_of(owner, "call") if owner else None
         wanted = [item.arg for item in method.args.args[1 : 1 + fact.given]] if method is not None else []
         if method is not None and len(wanted) == fact.given and fact.missing in wanted:
             yield (
                 f"Accept one argument in call at line {method.lineno} and unpack it: {', '.join(wanted)} = inputs",
-                [OneParameter("model", line.raised.file, span_of(method), "inputs", wanted).value],
+                [OneParameter("model", line.raised.file, span_of(method), "inputs", wanted)],
                 "fit passes all of x as the first argument.",
             )
 
 
-def first_of_ends(evidence: Evidence, finding: Finding) -> Made:
+@of(NeverCalled)
+def first_of_ends(evidence: Evidence, finding: Finding, fact: NeverCalled) -> Made:
     """The first of a Sequential model's inputs and outputs, which it has before it is called."""
-    if not isinstance(finding.fact, NeverCalled):
-        return
     for line in lines_of(evidence):
         model = ast.unparse(line.node.value) if isinstance(line.node, ast.Attribute) else ""
         asked = [item for item in nodes(line.scope, ast.Attribute) if item.attr in ("input", "output") and ast.unparse(item.value) == model]
         if model and asked:
             yield (
-                f"Use {model}.{finding.fact.what}s[0] instead of {model}.{finding.fact.what}",
-                [line.edit(item, f"{model}.{item.attr}s[0]").value for item in asked],
+                f"Use {model}.{fact.what}s[0] instead of {model}.{fact.what}",
+                [line.edit(item, f"{model}.{item.attr}s[0]") for item in asked],
                 "A Sequential model has these before it is called.",
             )
 
 
-def watched(evidence: Evidence, finding: Finding) -> Made:
+@of(NoGradient)
+def watched(evidence: Evidence, finding: Finding, fact: NoGradient) -> Made:
     """A tape that watches the tensor that a gradient is taken by."""
-    fact = finding.fact
-    if not isinstance(fact, NoGradient):
-        return
     for line in lines_of(evidence):
         for block in nodes(line.scope, ast.With):
             names = [ast.unparse(item.optional_vars) for item in block.items if item.optional_vars is not None]
@@ -108,15 +106,16 @@ def watched(evidence: Evidence, finding: Finding) -> Made:
                 text = f"{fact.tape}.watch({fact.source})"
                 yield (
                     f"Watch {fact.source}: {text} at line {block.body[0].lineno}",
-                    [Statement("model", line.raised.file, span_of(block.body[0]), text).value],
+                    [Statement("model", line.raised.file, span_of(block.body[0]), text)],
                     "The tape then records what is computed from it.",
                 )
 
 
-def looked_up(evidence: Evidence, finding: Finding) -> Made:
+@of(KeysUnpacked)
+def looked_up(evidence: Evidence, finding: Finding, fact: KeysUnpacked) -> Made:
     """The tensors of a dict by their keys, in the order in which its keys were taken."""
-    fact, raised = finding.fact, evidence.raised
-    if not isinstance(fact, KeysUnpacked) or raised is None:
+    raised = evidence.raised
+    if raised is None:
         return
     for line in lines_of(evidence)[:1]:
         for statement in nodes(line.scope, ast.Assign):
@@ -126,18 +125,19 @@ def looked_up(evidence: Evidence, finding: Finding) -> Made:
                 tensors = ", ".join(f"{fact.name}[{dict(fact.keys)[name]!r}]" for name in names)
                 yield (
                     f"Look up the tensors of {fact.name} by key",
-                    [line.edit(statement.value, tensors).value],
+                    [line.edit(statement.value, tensors)],
                     "Each variable then gets the tensor for its key.",
                 )
 
 
-def missing_axis(evidence: Evidence, finding: Finding) -> Made:
+@of(CallMisfit)
+def missing_axis(evidence: Evidence, finding: Finding, fact: CallMisfit) -> Made:
     """The axis along which tensors are joined, where the call does not say it: one along which all others agree."""
-    fact, line = finding.fact, next(iter(lines_of(evidence)), None)
-    if not isinstance(fact, CallMisfit) or fact.missing != ("axis",) or line is None or not isinstance(line.node, ast.Call):
+    line = next(iter(lines_of(evidence)), None)
+    if fact.missing != ("axis",) or line is None or not isinstance(line.node, ast.Call):
         return
     call, operands = line.node, line.operands()
-    shapes = [spec.shape if (spec := line.spec(node)) is not None else None for node in operands]
+    shapes = [line.shape(node) for node in operands]
     if called(call) not in ("concat", "concatenate") or not operands:
         return
     axes, rank = [-1], len(shapes[0] or ())
@@ -149,7 +149,7 @@ def missing_axis(evidence: Evidence, finding: Finding) -> Made:
         written = ", ".join([*map(ast.unparse, call.args), *words, f"axis={axis}"])
         yield (
             f"Concatenate along {'the last axis' if axis == -1 else f'axis {axis}'} at {line.at}: axis={axis}",
-            [line.edit(call, f"{ast.unparse(call.func)}({written})", choice="axis").value],
+            [line.edit(call, f"{ast.unparse(call.func)}({written})", choice="axis")],
             "Axis 0 is the batch." if axis == -1 else "All other axes match.",
         )
 
@@ -159,10 +159,10 @@ def _names(node: ast.expr) -> set[str]:
     return {ast.unparse(item) for item in node.elts} if isinstance(node, (ast.List, ast.Tuple)) else {ast.unparse(node)}
 
 
-def declared_as_returned(evidence: Evidence, finding: Finding) -> Made:
+@of(Misdeclared)
+def declared_as_returned(evidence: Evidence, finding: Finding, fact: Misdeclared) -> Made:
     """The shape that a layer returns as its argument."""
-    fact = finding.fact
-    if isinstance(fact, Misdeclared) and fact.by == "output_shape" and len(fact.returned) > 1:
+    if fact.by == "output_shape" and len(fact.returned) > 1:
         row = list(fact.returned[1:])
         yield (
             f"Set output_shape={show_shape(tuple(row))} on {fact.layer.name}, the shape that it returns",
@@ -182,7 +182,7 @@ def undeclared(evidence: Evidence, finding: Finding) -> Made:
         if isinstance(item, ast.FunctionDef) and item.name == "compute_output_shape":
             yield (
                 f"Remove {node.op}.compute_output_shape",
-                [Removed("model", file, span_of(item), ast.unparse(item)).value],
+                [Removed("model", file, span_of(item), ast.unparse(item))],
                 "Keras then takes the shape from call.",
             )
 
@@ -200,6 +200,6 @@ def magnitude(evidence: Evidence, finding: Finding) -> Made:
             if isinstance(line.node, ast.Call):
                 yield (
                     f"Take the magnitude of {short(line.node)} at {line.at}: abs",
-                    [line.edit(line.node, f"{MODULE}.abs({IT})", line.module()).value],
+                    [line.apply(line.node, "abs")],
                     "Spectrograms usually contain magnitudes; the phase is discarded.",
                 )

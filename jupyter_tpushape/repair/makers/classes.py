@@ -10,8 +10,9 @@ from ...rules.facts.layers import OperationRaised
 from ...rules.facts.looked_up import RowsAsIndices
 from ...rules.facts.reasons import PerClass
 from ..edits.expression import IT, MODULE
-from .edits import Made
-from .line import called, lines_at, lines_of, short
+from ..text.source import called
+from .edits import Made, of
+from .line import lines_at, lines_of, short
 
 
 def of_its_own(evidence: Evidence, finding: Finding) -> Made:
@@ -39,20 +40,19 @@ def of_its_own(evidence: Evidence, finding: Finding) -> Made:
             continue
         yield (
             f"Use the entry of {short(weights[0])} for each label's class at {line.at}",
-            [line.edit(weights[0], new, module).value],
+            [line.edit(weights[0], new, module)],
             f"{short(weights[0])} has one value for each of {reason.classes} classes.",
         )
 
 
-def index_of_class(evidence: Evidence, finding: Finding) -> Made:
+@of(RowsAsIndices)
+def index_of_class(evidence: Evidence, finding: Finding, fact: RowsAsIndices) -> Made:
     """The index of the class in place of its one-hot vector, where a lookup wants it."""
-    if not isinstance(finding.fact, RowsAsIndices):
-        return
-    for line in lines_at(evidence, finding.fact.operation.called):
+    for line in lines_at(evidence, fact.operation.called):
         call = line.node
         if isinstance(call, ast.Call) and called(call) in ("gather", "take", "embedding_lookup") and len(call.args) > 1:
             yield (
                 f"Use the class index of {short(call.args[1])} at {line.at}: argmax over the last axis",
-                [line.edit(call.args[1], f"{MODULE}.argmax({IT}, -1)", line.module()).value],
+                [line.edit(call.args[1], f"{MODULE}.argmax({IT}, -1)", line.module())],
                 "The lookup then returns one entry per label.",
             )

@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 
 from ...examine.evidence import Evidence
-from ...flow import Edit, EditKind, Finding, elements, show_shape
+from ...flow import Finding, elements, show_shape
 from ...flow.paths import show
 from ...rules.entry import batched_twice, matched
 from ...rules.facts.data import RankNeeded, Refused, ReturnedDtype, SlicedApart, Unfilled, YieldedShape
-from ..text.source import nodes
-from .edits import Made, where
+from ..edits import data_code
+from ..text.source import called, nodes
+from .edits import Made, of, transform
 from .entry import declaration
-from .line import called, lines_of
+from .line import lines_of
 
 
 def recount(evidence: Evidence, finding: Finding) -> Made:
@@ -21,7 +22,7 @@ def recount(evidence: Evidence, finding: Finding) -> Made:
     if len(shape) > 1 and shape[0] > 0:
         yield (
             f"Let NumPy infer the number of rows: reshape(-1, {', '.join(map(str, shape[1:]))})",
-            [Edit("data-transform", "data", {"op": "source", "shape": shape})],
+            [data_code.CountRows("data", shape=shape)],
             "Each array has a different number of rows.",
         )
 
@@ -33,15 +34,16 @@ def yield_tuple(evidence: Evidence, finding: Finding) -> Made:
         name, parts = sample.stages[0].function, [i for i, part in enumerate((sample.x, sample.y, sample.weight)) if isinstance(part, list)]
         yield (
             f"Change the lists in {name} to tuples",
-            [Edit("data-transform", "data", {"op": "yield_tuple", "function": name, "parts": parts})],
+            [data_code.YieldTuple("data", name, parts)],
             "Keras unpacks a tuple into inputs and labels, but not a list.",
         )
 
 
-def yielded_axis(evidence: Evidence, finding: Finding) -> Made:
+@of(YieldedShape)
+def yielded_axis(evidence: Evidence, finding: Finding, fact: YieldedShape) -> Made:
     """An axis of size 1 more, or less, at what a generator yields."""
-    fact, stages = finding.fact, getattr(evidence.sample, "stages", ())
-    if not isinstance(fact, YieldedShape) or not stages:
+    stages = getattr(evidence.sample, "stages", ())
+    if not stages:
         return
     few, many = sorted((fact.given, fact.wanted), key=len)
     axes = [axis for axis, size in enumerate(many) if size == 1 and (*many[:axis], *many[axis + 1 :]) == few]
@@ -53,7 +55,7 @@ def yielded_axis(evidence: Evidence, finding: Finding) -> Made:
     for part in range(2):
         yield (
             f"Yield {show_shape(fact.wanted)} in {stages[0].function}: [{index}]",
-            [Edit("data-transform", "data", {"op": "yield_indexed", "function": stages[0].function, "part": part, "index": index})],
+            [data_code.YieldIndexed("data", stages[0].function, part, index)],
             "Keeps every value.",
         )
 
@@ -64,52 +66,49 @@ def batched_once(evidence: Evidence, finding: Finding) -> Made:
     if parts and stages and stages[0].op in ("generator", "pydataset"):
         yield (
             f"Remove the first axis, of size 1, in {stages[0].function}: [0]",
-            [
-                Edit("data-transform", "data", {"op": "yield_indexed", "function": stages[0].function, "part": i, "index": "0"})
-                for i in parts
-            ],
+            [data_code.YieldIndexed("data", stages[0].function, i, "0") for i in parts],
             "Each element is already a batch.",
         )
 
 
-def sliced_tuple(evidence: Evidence, finding: Finding) -> Made:
+@of(SlicedApart)
+def sliced_tuple(evidence: Evidence, finding: Finding, fact: SlicedApart) -> Made:
     """Inputs in a tuple, of which each is sliced, and not in a list, which becomes one array."""
-    fact = finding.fact
-    for count in {min(fact.first, fact.second)} if isinstance(fact, SlicedApart) else ():
+    for count in {min(fact.first, fact.second)}:
         yield (
             f"Put the {count} arrays of the list into a tuple",
-            [Edit("data-transform", "data", {"op": "sliced-tuple", "count": count})],
+            [data_code.SlicedTuple("data", count)],
             "Each array is then sliced by rows.",
         )
 
 
-def returned_dtype(evidence: Evidence, finding: Finding) -> Made:
+@of(ReturnedDtype)
+def returned_dtype(evidence: Evidence, finding: Finding, fact: ReturnedDtype) -> Made:
     """The declared dtype for what a Python function of the pipeline returns."""
-    fact = finding.fact
-    if isinstance(fact, ReturnedDtype):
-        yield (
-            f"Return value {fact.index} as {fact.wanted}",
-            [Edit("data-transform", "data", {"op": "returned-dtype", "index": fact.index, "dtype": fact.wanted})],
-            "The function then returns what Tout declares.",
-        )
+    yield (
+        f"Return value {fact.index} as {fact.wanted}",
+        [data_code.ReturnedDtype("data", fact.index, fact.wanted)],
+        "The function then returns what Tout declares.",
+    )
 
 
-def pad_rows(evidence: Evidence, finding: Finding) -> Made:
+@of(Refused)
+def pad_rows(evidence: Evidence, finding: Finding, fact: Refused) -> Made:
     """Lists of ids of several lengths brought to the one that the model declares, as ``pad_sequences`` does: zeros in front."""
-    fact, declared = finding.fact, [spec.shape for _, spec in evidence.declared or []]
-    if not isinstance(fact, Refused) or not fact.ids or len(declared) > 1:
+    declared = [spec.shape for _, spec in evidence.declared or []]
+    if not fact.ids or len(declared) > 1:
         return
     if not declared or not declared[0] or declared[0] == (None, None):
         yield (
             "Pad each row at the start, with zeros, to the length of the longest",
-            [Edit("data-transform", "x", {"op": "pad_longest"})],
+            [transform(("x",), "pad_longest")],
             "Like keras.utils.pad_sequences. Choose a longer length if later data may need it.",
         )
         return
     if len(declared[0]) == 2 and (length := declared[0][1]) is not None:
         yield (
             f"Pad each row to {length} at the start, with zeros",
-            [Edit("data-transform", "x", {"op": "pad_rows", "length": length})],
+            [transform(("x",), "pad_rows", length=length)],
             "Like keras.utils.pad_sequences: longer rows keep their last ids.",
         )
 
@@ -125,25 +124,18 @@ def no_animations(evidence: Evidence, finding: Finding) -> Made:
             more = f", channels={next(iter(channels))}" if len(channels) == 1 and "channels" not in given and len(call.args) == 1 else ""
             yield (
                 f"Read images of a known rank at line {call.lineno}: expand_animations=False",
-                [line.edit(call, f"{ast.unparse(call)[:-1]}{more}, expand_animations=False)").value],
+                [line.edit(call, f"{ast.unparse(call)[:-1]}{more}, expand_animations=False)")],
                 "An image then has three axes; of an animation, only the first frame is read.",
             )
 
 
-def as_numbers(evidence: Evidence, finding: Finding) -> Made:
+@of(Refused)
+def as_numbers(evidence: Evidence, finding: Finding, fact: Refused) -> Made:
     """An array of objects, texts or long floats as numbers of one dtype."""
-    fact = finding.fact
-    if isinstance(fact, Refused) and fact.dtype:
-        role = fact.path[0]
+    if fact.dtype:
         yield (
             f"Convert {show(fact.path)} to {fact.dtype}",
-            [
-                Edit(
-                    "label-transform" if role == "y" else "data-transform",
-                    str(role),
-                    {"op": "cast", "dtype": fact.dtype, **where(fact.path)},
-                )
-            ],
+            [transform(fact.path, "cast", dtype=fact.dtype)],
             "Every value can be read as a number.",
         )
 
@@ -157,7 +149,7 @@ def group_rows(evidence: Evidence, finding: Finding) -> Made:
         if len(row) == len(parts) + 1 and row[0] and row[1:] == parts and len(counts) == 2 and counts[0] == row[0] * counts[1] and labels:
             yield (
                 f"Group every {row[0]} rows into one sample of {show_shape(row)}",
-                [Edit("data-transform", "x", {"op": "group_rows", "shape": list(row), **where(path)})],
+                [transform(path, "group_rows", shape=list(row))],
                 f"{counts[0]} rows for {counts[1]} labels make {row[0]} rows per label.",
             )
 
@@ -169,7 +161,7 @@ def transpose_rows(evidence: Evidence, finding: Finding) -> Made:
     if refused and evidence.declared and len(evidence.x) == 1 and len(rows) > 1 and rows[0] is not None and len(rows[0]) == 2:
         yield (
             "Transpose the data: one sample per row",
-            [Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0]})],
+            [transform(("x",), "transpose", perm=[1, 0])],
             "The data has as many columns as there are labels.",
         )
 
@@ -185,8 +177,8 @@ def transpose_all(evidence: Evidence, finding: Finding) -> Made:
     counts = finding.fact.counts if isinstance(finding.fact, Refused) else ()
     if len(counts) == 2 and x[1] == y[1] and declared[0] is not None and len(declared[0]) == 2 and declared[0][1] == counts[0]:
         edits = [
-            Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0]}),
-            Edit("label-transform", "y", {"op": "transpose", "perm": [1, 0]}),
+            transform(("x",), "transpose", perm=[1, 0]),
+            transform(("y",), "transpose", perm=[1, 0]),
         ]
         yield (
             "Transpose data and labels: one sample per row",
@@ -195,21 +187,21 @@ def transpose_all(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
-def whole_windows(evidence: Evidence, finding: Finding) -> Made:
+@of(Unfilled)
+def whole_windows(evidence: Evidence, finding: Finding, fact: Unfilled) -> Made:
     """Rows that fill no whole window are left out before a reshape; or each row holds more than the reshape says."""
-    fact = finding.fact
-    if not isinstance(fact, Unfilled) or len(fact.wanted) < 2 or any(n < 1 for n in fact.wanted):
+    if len(fact.wanted) < 2 or any(n < 1 for n in fact.wanted):
         return
     shape = list(fact.wanted)
     yield (
         f"Drop the last rows, which do not fill a window of {shape[0]}",
-        [Edit("data-transform", "data", {"op": "source", "shape": shape, "fill": True})],
+        [data_code.WholeWindows("data", shape=shape, fill=True)],
         "The windows before them are unchanged.",
     )
     ratio, rest = divmod(fact.have, elements(tuple(shape)) or 1)
     if not rest and ratio > 1:
         last = shape[-1] * ratio
-        edits = [Edit("data-transform", "data", {"op": "source", "shape": shape, "last": last})]
+        edits = [data_code.LastAxis("data", shape=shape, last=last)]
         for door, spec in evidence.declared or []:
             if spec.shape is not None and list(spec.shape[1:]) == shape[1:]:
                 row = (*shape[1:-1], last)
@@ -226,10 +218,7 @@ def shared_rows(evidence: Evidence, finding: Finding) -> Made:
     shared = getattr(evidence.sample, "rows", None)
     if not shared or not any(problem.code == "cardinality" for problem in evidence.sample.problems):
         return
-    edits: list[Edit] = []
-    for path, _ in evidence.sample.leaves("x", "y"):
-        kind: EditKind = "data-transform" if path[0] == "x" else "label-transform"
-        edits.append(Edit(kind, path[0], {"op": "pad_axis", "axis": 0, "size": shared, "cut": True, **where(path)}))
+    edits = [transform(path, "pad_axis", axis=0, size=shared, cut=True) for path, _ in evidence.sample.leaves("x", "y")]
     if edits:
         yield (
             f"Keep the first {shared} rows, which all arrays have",

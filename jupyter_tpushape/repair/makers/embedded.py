@@ -5,13 +5,13 @@ from __future__ import annotations
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node
 from ...rules.facts.loss import Crosswise, SurplusAxes
-from .edits import Made, append, configure, failing
+from .edits import Made, append, configure, failing, received
 
 
 def one_width(evidence: Evidence, finding: Finding) -> Made:
     """One width for all embeddings that are stacked as rows."""
     node, _ = failing(evidence)
-    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
+    edges = evidence.operands()
     makers = [_behind_flatten(evidence, evidence.flow.node(edge.source)) for edge in edges]
     if any(maker.op != "Embedding" for maker in makers) or (node.op == "Concatenate" and node.config.get("axis") in (-1, 2)):
         return
@@ -34,7 +34,7 @@ def _behind_flatten(evidence: Evidence, node: Node) -> Node:
 
 def flat_embeddings(evidence: Evidence, finding: Finding) -> Made:
     """Embeddings of one id a row, beside columns of numbers: each is one vector a row once its axis of size 1 is gone."""
-    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" and edge.spec.shape]
+    edges = received(evidence)
     makers = [(evidence.flow.node(edge.source), edge.spec.shape) for edge in edges]
     long = [maker for maker, shape in makers if maker.op == "Embedding" and shape is not None and len(shape) == 3 and shape[1] == 1]
     if long and all(maker in long or (shape is not None and len(shape) == 2) for maker, shape in makers):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Edge, Finding, Node
+from ...flow import Edge, Finding, KeyPath, Node, Shape
 from ...flow.observed import keeps
 from ...rules.compared import ends
 from ...rules.facts.ranges import OutOfRange
-from .edits import upstream, where
+from .edits import way_to
 
 
 def loss_node(evidence: Evidence, finding: Finding) -> Node | None:
@@ -22,21 +22,28 @@ def ends_of(evidence: Evidence, finding: Finding) -> tuple[Edge | None, Edge | N
     return ends(evidence, node) if node is not None else (None, None)
 
 
+def compared(evidence: Evidence, finding: Finding) -> Iterator[tuple[Edge, Edge, Shape, Shape]]:
+    """Labels, predictions and their shapes, once, where both are there with known ranks."""
+    labels, predictions = ends_of(evidence, finding)
+    if labels is not None and predictions is not None and labels.spec.shape and predictions.spec.shape:
+        yield labels, predictions, labels.spec.shape, predictions.spec.shape
+
+
 def several(evidence: Evidence) -> bool:
     return len(evidence.losses()) > 1
 
 
-def label_key(evidence: Evidence, labels: Edge | None) -> dict[str, Any]:
+def label_path(evidence: Evidence, labels: Edge | None) -> KeyPath:
     """Which of the labels this edge carries."""
     path = evidence.carried(labels) if labels is not None else None
     if path is None or path[0] != "y":
-        path = evidence.y[0][0] if len(evidence.y) == 1 else ("y",)
-    return where(path)
+        return evidence.y[0][0] if len(evidence.y) == 1 else ("y",)
+    return path
 
 
 def head_of(evidence: Evidence, node: Node) -> Node | None:
     """The layer whose units decide the last axis."""
-    for item in [node, *upstream(evidence, node)]:
+    for item in way_to(evidence, node):
         if isinstance(item.config.get("units"), int) or isinstance(item.config.get("filters"), int):
             return item
         if not keeps(evidence.flow, item):

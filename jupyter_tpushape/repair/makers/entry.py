@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...examine.evidence import Evidence
-from ...flow import Edit, Finding, KeyPath, Shape, elements, show_shape
+from ...flow import Finding, KeyPath, Shape, elements, show_shape
 from ...rules.entry import accepted, matched
 from ...rules.facts.calls import CodedRows
 from ...rules.words import axes_of
-from .edits import images, where
-
-Made = Iterator[tuple[str, list[Edit], str]]
+from ..edits import InputShape, InsertLayer
+from .edits import Made, images, insert, named, of, transform
 
 
 def misfits(evidence: Evidence) -> Iterator[tuple[KeyPath, KeyPath, Any, Any]]:
@@ -22,9 +21,9 @@ def misfits(evidence: Evidence) -> Iterator[tuple[KeyPath, KeyPath, Any, Any]]:
             yield door, path, want, got
 
 
-def declaration(evidence: Evidence, door: KeyPath, shape: Shape) -> Edit:
+def declaration(evidence: Evidence, door: KeyPath, shape: Shape, dtype: str = "") -> InputShape:
     found = evidence.doors[door]
-    return Edit("input-shape", found.name, {"index": found.place, "shape": list(shape)})
+    return InputShape(found.name, found.place, list(shape), dtype)
 
 
 def declare_rows(evidence: Evidence, finding: Finding) -> Made:
@@ -43,16 +42,14 @@ def declare_rows(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
-def ids_of_rows(evidence: Evidence, finding: Finding) -> Made:
+@of(CodedRows)
+def ids_of_rows(evidence: Evidence, finding: Finding, fact: CodedRows) -> Made:
     """The ids that one-hot rows of the data stand for, and the input declared as they come."""
-    fact = finding.fact
-    if not isinstance(fact, CodedRows):
-        return
     doors = [door for (door, _), (path, _) in matched(evidence) if path == fact.path]
     yield (
         "Pass ids instead of one-hot vectors: argmax over the last axis",
         [
-            Edit("data-transform", "x", {"op": "argmax", **where(fact.path)}),
+            transform(fact.path, "argmax"),
             *(declaration(evidence, door, fact.shape[1:-1]) for door in doors),
         ],
         f"Each one-hot vector of {fact.shape[-1]} values represents one id.",
@@ -66,7 +63,7 @@ def declare_text(evidence: Evidence, finding: Finding) -> Made:
             found = evidence.doors[door]
             yield (
                 f'Declare {found.word} as text: dtype="string"',
-                [Edit("input-shape", found.name, {"index": found.place, "shape": list(want.shape[1:]), "dtype": "string"})],
+                [InputShape(found.name, found.place, list(want.shape[1:]), dtype="string")],
                 "An input is numeric unless its dtype says otherwise.",
             )
 
@@ -137,17 +134,17 @@ def add_batch_axis(evidence: Evidence, finding: Finding) -> Made:
     for _, path, want, got in misfits(evidence):
         if len(want.shape) != len(got.shape) + 1 and finding.rule != "missing-batch-axis":
             continue
-        grow = Edit("data-transform", "x", {"op": "expand_dims", "axis": 0, **where(path)})
+        grow = transform(path, "expand_dims", axis=0)
         yield "Add a batch axis to the sample: x[None]", [grow], "predict and fit expect batches."
         if len(evidence.y) == 1 and len(evidence.x) == 1:
-            labels = Edit("label-transform", "y", {"op": "expand_dims", "axis": 0})
+            labels = transform(("y",), "expand_dims", axis=0)
             yield "Add a batch axis to the sample and its label: x[None], y[None]", [grow, labels], "predict and fit expect batches."
 
 
 def cast_data(evidence: Evidence, finding: Finding) -> Made:
     """Integers or doubles that meet the floats of a layer's weights."""
     edits = [
-        Edit("data-transform", "x", {"op": "cast", "dtype": "float32", **where(path)})
+        transform(path, "cast", dtype="float32")
         for path, spec in evidence.x
         if spec.dtype.startswith(("int", "uint", "bool", "float64")) and not any(node.op == "Embedding" for node in evidence.flow.nodes)
     ]
@@ -164,13 +161,13 @@ def reshape_data(evidence: Evidence, finding: Finding) -> Made:
         if len(target) == 1:
             yield (
                 "Flatten each row of the data",
-                [Edit("data-transform", "x", {"op": "flatten_rows", **where(path)})],
+                [transform(path, "flatten_rows")],
                 "The values keep their order.",
             )
         else:
             yield (
                 f"Reshape each row of the data to {show_shape(target)}",
-                [Edit("data-transform", "x", {"op": "reshape_rows", "shape": list(target), **where(path)})],
+                [transform(path, "reshape_rows", shape=list(target))],
                 "The values keep their order.",
             )
 
@@ -182,10 +179,12 @@ def declare_and_reshape(evidence: Evidence, finding: Finding) -> Made:
         target = want.shape[1:]
         if first is None or None in target:
             continue
-        layer = {"layer": "Flatten", "config": {}} if len(target) == 1 else {"layer": "Reshape", "config": {"target_shape": list(target)}}
-        yield f"Declare {show_shape(got.shape[1:])} and add {layer['layer']} before {first}", [
-            declaration(evidence, door, got.shape[1:]), Edit("insert-layer", first, {**layer, "position": "before"}),
-        ], "The model then takes the data without changes."  # fmt: skip
+        new = insert(first, "Flatten") if len(target) == 1 else insert(first, "Reshape", target_shape=list(target))
+        yield (
+            f"Declare {show_shape(got.shape[1:])} and add {new.layer_class} before {first}",
+            [declaration(evidence, door, got.shape[1:]), new],
+            "The model then takes the data without changes.",
+        )
 
 
 def _first_layer(evidence: Evidence, path: KeyPath) -> str | None:
@@ -203,7 +202,6 @@ def _first_layer(evidence: Evidence, path: KeyPath) -> str | None:
 def rank_data(evidence: Evidence, finding: Finding) -> Made:
     """An axis of size 1 more or less in the data."""
     for door, path, want, got in misfits(evidence):
-        at_leaf = where(path)
         row, target = got.shape[1:], want.shape[1:]
         if len(row) + 1 == len(target):
             for axis in range(len(target), 0, -1):
@@ -212,7 +210,7 @@ def rank_data(evidence: Evidence, finding: Finding) -> Made:
                     at = -1 if axis == len(target) else axis
                     yield (
                         f"Add the missing axis to the data: rows of {show_shape(grown)}",
-                        [Edit("data-transform", "x", {"op": "expand_dims", "axis": at, **at_leaf})],
+                        [transform(path, "expand_dims", axis=at)],
                         "An axis of size 1 does not add values.",
                     )
         if len(row) - 1 == len(target):
@@ -221,23 +219,23 @@ def rank_data(evidence: Evidence, finding: Finding) -> Made:
                 if got.shape[axis] == 1 and all(a is None or a == b for a, b in zip(target, less, strict=True)):
                     yield (
                         f"Squeeze the extra axis of the data: rows of {show_shape(less)}",
-                        [Edit("data-transform", "x", {"op": "squeeze", "axis": axis, **at_leaf})],
+                        [transform(path, "squeeze", axis=axis)],
                         "Squeezing an axis of size 1 keeps every value.",
                     )
         yield from declare_rows(evidence, finding)
         if len(row) < len(target):
             grown = (*row, *([1] * (len(target) - len(row))))
             yield f"Add a last axis to the data and declare {show_shape(grown)}", [
-                Edit("data-transform", "x", {"op": "expand_dims", "axis": -1, **at_leaf}), declaration(evidence, door, grown),
+                transform(path, "expand_dims", axis=-1), declaration(evidence, door, grown),
             ], "An axis of size 1 does not add values."  # fmt: skip
             if len(row) == 1:
                 grown = (1, *row)
                 yield f"Treat each row as one time step and declare {show_shape(grown)}", [
-                    Edit("data-transform", "x", {"op": "expand_dims", "axis": 1, **at_leaf}), declaration(evidence, door, grown),
+                    transform(path, "expand_dims", axis=1), declaration(evidence, door, grown),
                 ], "Each sample is a sequence of one step; every value is kept."  # fmt: skip
         if len(row) > len(target):
             yield "Flatten each row of the data and declare its length", [
-                Edit("data-transform", "x", {"op": "flatten_rows", **at_leaf}), declaration(evidence, door, (elements(row),)),
+                transform(path, "flatten_rows"), declaration(evidence, door, (elements(row),)),
             ], "The axes of a sample are lost."  # fmt: skip
 
 
@@ -246,18 +244,17 @@ def rank_declared(evidence: Evidence, finding: Finding) -> Made:
     for (door, want), (path, got) in matched(evidence):
         if want.shape is None or got.shape is None:
             continue
-        at_leaf = where(path)
         row = got.shape[1:]
         yield f"Add a last axis of size 1 to the data and declare {show_shape((*row, 1))}", [
-            Edit("data-transform", "x", {"op": "expand_dims", "axis": -1, **at_leaf}), declaration(evidence, door, (*row, 1)),
+            transform(path, "expand_dims", axis=-1), declaration(evidence, door, (*row, 1)),
         ], "An axis of size 1 does not add values."  # fmt: skip
         if len(row) == 1:
             yield f"Treat each row as one time step and declare {show_shape((1, *row))}", [
-                Edit("data-transform", "x", {"op": "expand_dims", "axis": 1, **at_leaf}), declaration(evidence, door, (1, *row)),
+                transform(path, "expand_dims", axis=1), declaration(evidence, door, (1, *row)),
             ], "Each sample is a sequence of one step; every value is kept."  # fmt: skip
         if len(row) > 1 and row[-1] == 1:
             yield f"Squeeze the last axis of the data and declare {show_shape(row[:-1])}", [
-                Edit("data-transform", "x", {"op": "squeeze", "axis": -1, **at_leaf}), declaration(evidence, door, row[:-1]),
+                transform(path, "squeeze", axis=-1), declaration(evidence, door, row[:-1]),
             ], "Squeezing an axis of size 1 keeps every value."  # fmt: skip
 
 
@@ -272,7 +269,7 @@ def rank_undeclared(evidence: Evidence, finding: Finding) -> Made:
         grown = (*shape[1:], 1)
         yield (
             f"Add the missing axis to the data: rows of {show_shape(grown)}",
-            [Edit("data-transform", "x", {"op": "expand_dims", "axis": -1})],
+            [transform(("x",), "expand_dims", axis=-1)],
             "An axis of size 1 does not add values.",
         )
 
@@ -289,7 +286,7 @@ def image_rows(evidence: Evidence, finding: Finding) -> Made:
     for side, channels in images(shape[1]):
         yield (
             f"Reshape each row of the data to an image: {(side, side, channels)}",
-            [Edit("data-transform", "x", {"op": "reshape_rows", "shape": [side, side, channels]})],
+            [transform(("x",), "reshape_rows", shape=[side, side, channels])],
             f"{shape[1]} is {side} × {side}" + (f" × {channels}." if channels > 1 else "."),
         )
 
@@ -297,14 +294,13 @@ def image_rows(evidence: Evidence, finding: Finding) -> Made:
 def grey_for_backbone(evidence: Evidence, finding: Finding) -> Made:
     """Grey pictures as color ones, where a network from a library reads them: its weights are for three channels."""
     for _, path, want, got in misfits(evidence):
-        name = _first_layer(evidence, path)
-        node = next((item for item in evidence.flow.nodes if item.name == name), None)
+        node = named(evidence, _first_layer(evidence, path) or "")
         line = node.location.text if node is not None and node.location is not None else ""
         library = node is not None and node.op not in line
         if len(got.shape) == len(want.shape) == 4 and got.shape[-1] == 1 and want.shape[-1] == 3 and library:
             yield (
                 "Repeat the single channel 3 times",
-                [Edit("data-transform", "x", {"op": "repeat_last", "times": 3, **where(path)})],
+                [transform(path, "repeat_last", times=3)],
                 "The pretrained weights expect color images; this repeats the gray channel.",
             )
 
@@ -312,26 +308,25 @@ def grey_for_backbone(evidence: Evidence, finding: Finding) -> Made:
 def resize_axis(evidence: Evidence, finding: Finding) -> Made:
     """The data's last axis brought to the declared size."""
     for door, path, want, got in misfits(evidence):
-        at_leaf = where(path)
         if len(want.shape) != len(got.shape):
             continue
         if len(got.shape) == 4 and want.shape[-1] == 1:
             yield (
                 "Convert the images to grayscale: average their channels",
-                [Edit("data-transform", "x", {"op": "mean_last", **at_leaf})],
+                [transform(path, "mean_last")],
                 "Color information is lost.",
             )
         if len(got.shape) == 4 and got.shape[-1] == 1 and want.shape[-1]:
             yield (
                 f"Repeat the single channel {want.shape[-1]} times",
-                [Edit("data-transform", "x", {"op": "repeat_last", "times": want.shape[-1], **at_leaf})],
+                [transform(path, "repeat_last", times=want.shape[-1])],
                 "Turns a grayscale image into a color image.",
             )
         off = [i for i in range(1, len(got.shape)) if want.shape[i] not in (None, got.shape[i])]
         first = _first_layer(evidence, path)
         if len(got.shape) == 4 and set(off) <= {1, 2} and first is not None and None not in want.shape[1:3]:
             size = {"height": want.shape[1], "width": want.shape[2]}
-            resize = Edit("insert-layer", first, {"layer": "Resizing", "config": size, "position": "before"})
+            resize = InsertLayer(first, layer_class="Resizing", config=size, position="before")
             yield (
                 f"Resize the images to {want.shape[1]} × {want.shape[2]}: add Resizing before {first}",
                 [declaration(evidence, door, got.shape[1:]), resize],
@@ -341,12 +336,6 @@ def resize_axis(evidence: Evidence, finding: Finding) -> Made:
             verb = "Cut" if got.shape[off[0]] > want.shape[off[0]] else "Pad"
             yield (
                 f"{verb} axis {off[0]} of the data to {want.shape[off[0]]}",
-                [
-                    Edit(
-                        "data-transform",
-                        "x",
-                        {"op": "pad_axis", "axis": off[0], "size": want.shape[off[0]], "cut": verb == "Cut", **at_leaf},
-                    )
-                ],
+                [transform(path, "pad_axis", axis=off[0], size=want.shape[off[0]], cut=verb == "Cut")],
                 "This adds or removes values.",
             )

@@ -16,9 +16,9 @@ from ...rules.facts.mesh import ForeignFunction, ValueAsked
 from ...rules.facts.mixing import BatchLost, EveryPair
 from ...rules.facts.states import CellState
 from ..edits.expression import IT, MODULE
-from ..text.source import nodes
-from .edits import Made
-from .line import Line, called, lines_at, lines_of, short
+from ..text.source import called, nodes
+from .edits import Made, of
+from .line import Line, lines_at, lines_of, short
 
 # Functions of TensorFlow whose counterpart in keras.ops has another name; all else has the same one or none.
 _RENAMED = {
@@ -61,7 +61,7 @@ def _cast(evidence: Evidence, line: Line) -> Made:
                 continue
             yield (
                 f"Cast {short(node)} to {said.wanted[0]} at {line.at}",
-                [line.edit(node, f'{MODULE}.cast({IT}, "{said.wanted[0]}")', line.module()).value],
+                [line.cast(node, said.wanted[0])],
                 f"The function expects {' or '.join(said.wanted)}.",
             )
         return
@@ -70,7 +70,7 @@ def _cast(evidence: Evidence, line: Line) -> Made:
     for node, other in sorted(_pairs(line, operands), key=lambda pair: _weight(line.spec(pair[1])), reverse=True):
         yield (
             f"Cast {short(node)} to the dtype of {short(other)} at {line.at}",
-            [line.edit(node, f"{MODULE}.cast({IT}, {ast.unparse(other)}.dtype)", line.module()).value],
+            [line.edit(node, f"{MODULE}.cast({IT}, {ast.unparse(other)}.dtype)", line.module())],
             "Both operands then have the same dtype.",
         )
 
@@ -122,7 +122,7 @@ def _axes(line: Line) -> Made:
             between = [":", *["None"] * (most - len(shape)), *[":"] * (len(shape) - 1)]
             yield (
                 f"Add axes of size 1 to {short(node)} after its batch axis at {line.at}: {_ones(shape, most)}",
-                [line.edit(node, f"{IT}[{', '.join(between)}]").value],
+                [line.edit(node, f"{IT}[{', '.join(between)}]")],
                 f"The other operand has rank {most}.",
             )
         if 0 < len(shape) == most - 1:
@@ -130,7 +130,7 @@ def _axes(line: Line) -> Made:
                 # What is hidden from a softmax stands along its axis, the last one.
                 yield (
                     f"Add an axis of size 1 to {short(node)} at {line.at}: {_shown(shape, 1)}",
-                    [line.edit(node, f"{IT}[{_index(1, len(shape))}]").value],
+                    [line.edit(node, f"{IT}[{_index(1, len(shape))}]")],
                     "The mask covers the keys and is the same for every query.",
                 )
                 continue
@@ -139,7 +139,7 @@ def _axes(line: Line) -> Made:
             for axis in sorted(places.values(), reverse=True):
                 yield (
                     f"Add an axis of size 1 to {short(node)} at {line.at}: {_shown(shape, axis)}",
-                    [line.edit(node, f"{IT}[{_index(axis, len(shape))}]", choice="axis").value],
+                    [line.edit(node, f"{IT}[{_index(axis, len(shape))}]", choice="axis")],
                     f"The other operand has rank {most}.",
                 )
     for node, shape in operands:
@@ -153,7 +153,7 @@ def _axes(line: Line) -> Made:
         ):
             yield (
                 f"Squeeze the axes of size 1 of {short(node)} at {line.at}: ({shape[0]},)",
-                [line.edit(node, f"{MODULE}.reshape({IT}, (-1,))", line.module()).value],
+                [line.edit(node, f"{MODULE}.reshape({IT}, (-1,))", line.module())],
                 "One vector, the same for every sample.",
             )
     yield from _reduced(line, operands, most)
@@ -164,7 +164,7 @@ def _axes(line: Line) -> Made:
             for axis in reversed(ones):
                 yield (
                     f"Squeeze axis {axis} (size 1) of {short(node)} at {line.at}",
-                    [line.edit(node, f"{MODULE}.squeeze({IT}, {axis})", line.module(), choice="axis").value],
+                    [line.apply(node, "squeeze", axis, choice="axis")],
                     f"The other operand has rank {most - 1}.",
                 )
 
@@ -179,10 +179,11 @@ def _ones(shape: Shape, rank: int) -> str:
     return f"({', '.join([sizes[0], *['1'] * (rank - len(shape)), *sizes[1:]])})"
 
 
-def unpaired(evidence: Evidence, finding: Finding) -> Made:
+@of(EveryPair)
+def unpaired(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
     """One number a sample with as many axes as what it meets, where axes of size 1 too many made it meet every sample."""
-    fact, raised = finding.fact, evidence.raised
-    if not isinstance(fact, EveryPair) or raised is None:
+    raised = evidence.raised
+    if raised is None:
         return
     (few, long), known = sorted((fact.left, fact.right), key=len), dict(raised.tensors)
     for line in lines_at(evidence, finding.location):
@@ -193,7 +194,7 @@ def unpaired(evidence: Evidence, finding: Finding) -> Made:
             index = ", ".join([*[":"] * len(few), *["0"] * (len(long) - len(few))])
             yield (
                 f"Squeeze {len(long) - len(few)} axes of size 1 of {short(node)} at {line.at}",
-                [line.edit(node, f"{IT}[{index}]").value],
+                [line.edit(node, f"{IT}[{index}]")],
                 f"The other operand has rank {len(few)}, so each sample is then combined with its own value.",
             )
 
@@ -214,7 +215,7 @@ def _reduced(line: Line, operands: list[tuple[ast.expr, Shape]], most: int) -> M
         if call is not None and called(call) in _REDUCTIONS and len(call.args) == 1 and not call.keywords:
             yield (
                 f"Keep one value per sample: {called(call)}(..., axis=-1, keepdims=True) at line {call.lineno}",
-                [line.edit(call.args[0], f"{IT}, axis=-1, keepdims=True").value],
+                [line.edit(call.args[0], f"{IT}, axis=-1, keepdims=True")],
                 "Without axis=, it reduces over the batch too.",
             )
 
@@ -234,7 +235,7 @@ def _assigned(line: Line, node: ast.expr) -> ast.Call | None:
 def _turned(line: Line) -> Made:
     """A product of matrices whose inner sizes meet the other way round, or when the second one is transposed."""
     operands = line.operands()[:2]
-    shapes = [spec.shape if (spec := line.spec(node)) is not None else None for node in operands]
+    shapes = [line.shape(node) for node in operands]
     matmul = isinstance(line.node, ast.BinOp) and isinstance(line.node.op, ast.MatMult)
     product = matmul or (isinstance(line.node, ast.Call) and called(line.node) == "matmul")
     if not product or len(operands) < 2 or any(shape is None or len(shape) < 2 for shape in shapes):
@@ -246,14 +247,14 @@ def _turned(line: Line) -> Made:
         plain = ast.Call(line.node.func, line.node.args, [word for word in line.node.keywords if word not in given])
         yield (
             f"Remove the transposition from the product at {line.at}: {' and '.join(str(word.arg) for word in given)}",
-            [line.edit(line.node, ast.unparse(plain)).value],
+            [line.edit(line.node, ast.unparse(plain))],
             f"The last axis of {short(one)} ({left[-1]}) matches the first of {short(two)} as it is.",
         )
         return
     if left[-1] != right[-2] and right[-1] == left[-2] and left[-1] != right[-1]:
         yield (
             f"Swap the operands at {line.at}: multiply {short(two)} by {short(one)}",
-            [line.edit(one, ast.unparse(two)).value, line.edit(two, ast.unparse(one)).value],
+            line.swap(one, two),
             f"{short(two)} has as many columns as {short(one)} has rows.",
         )
     if left[-1] is None or left[-1] != right[-1]:
@@ -263,7 +264,7 @@ def _turned(line: Line) -> Made:
     new = f"{IT}, transpose_b=True" if in_call else f"{MODULE}.transpose({IT}, {tuple(order)})"
     yield (
         f"Transpose {short(two)} in the product at {line.at}",
-        [line.edit(two, new, "" if in_call else line.module()).value],
+        [line.edit(two, new, "" if in_call else line.module())],
         f"The last axis of {short(one)} ({left[-1]}) then matches that of {short(two)} ({right[-1]}).",
     )
 
@@ -274,7 +275,7 @@ def _mask(line: Line, shape: Shape | None) -> Made:
     if node is not None and shape is not None and len(shape) == 2:
         yield (
             f"Use {short(node)}[:, None, :] at {line.at}",
-            [line.edit(node, f"{IT}[:, None, :]").value],
+            [line.edit(node, f"{IT}[:, None, :]")],
             "The mask covers the value steps and is the same for every query step.",
         )
 
@@ -302,7 +303,7 @@ def itself(evidence: Evidence, finding: Finding) -> Made:
         one = given.elts[0] if listed else given  # type: ignore[attr-defined]
         yield (
             f"Use self-attention: pass {short(one)}, {short(one)} at {line.at}",
-            [line.edit(one, f"{IT}, {IT}").value],
+            [line.edit(one, f"{IT}, {IT}")],
             "An attention layer takes a query and a value.",
         )
 
@@ -315,15 +316,15 @@ def states(evidence: Evidence, finding: Finding) -> Made:
         if given is not None and node is not None and node.op == "Bidirectional":
             yield (
                 f"Pass an initial state for both directions: [*{short(given)}, *{short(given)}] at {line.at}",
-                [line.edit(given, f"[*{IT}, *{IT}]").value],
+                [line.edit(given, f"[*{IT}, *{IT}]")],
                 "A bidirectional layer has a separate state for each direction.",
             )
 
 
-def first_state(evidence: Evidence, finding: Finding) -> Made:
+@of(CellState)
+def first_state(evidence: Evidence, finding: Finding, fact: CellState) -> Made:
     """The one state of a cell, where its ``call`` computes with the list that holds it."""
-    fact = finding.fact
-    if not isinstance(fact, CellState) or fact.after != (1, *fact.before):
+    if fact.after != (1, *fact.before):
         return
     line = next(iter(lines_at(evidence, finding.location)), None)
     calls = [item for item in nodes(line.source.tree, ast.FunctionDef) if item.name == "call"] if line is not None else []
@@ -336,7 +337,7 @@ def first_state(evidence: Evidence, finding: Finding) -> Made:
         if bare:
             yield (
                 f"Use {name}[0] at line {bare[0].lineno}: a cell receives its states as a list",
-                [line.edit(item, f"{IT}[0]").value for item in bare],
+                [line.edit(item, f"{IT}[0]") for item in bare],
                 "The list holds one state; the operation stacked the list into a tensor with an extra axis.",
             )
 
@@ -355,7 +356,7 @@ def scalar_loss(evidence: Evidence, finding: Finding) -> Made:
         mean = "reduce_mean" if line.module() == "tensorflow" else "mean"
         yield (
             f"Take the mean over the samples at line {given.lineno}",
-            [line.edit(given, f"{MODULE}.{mean}({IT})", line.module()).value],
+            [line.apply(given, mean)],
             "A loss must be a scalar, and the compiled loss is a mean too.",
         )
 
@@ -370,7 +371,7 @@ def stacked(evidence: Evidence, finding: Finding) -> Made:
         if isinstance(call, ast.Call) and called(call) == "stack" and len(call.args) == 1 and line.keyword("axis") is None:
             yield (
                 f"Stack along axis 1 at {line.at}, because axis 0 is the batch",
-                [line.edit(call.args[0], f"{IT}, axis=1").value],
+                [line.edit(call.args[0], f"{IT}, axis=1")],
                 "Each sample keeps its own steps.",
             )
 
@@ -400,7 +401,7 @@ def keras_functions(evidence: Evidence, finding: Finding) -> Made:
             and (foreign or (call.lineno >= _first(line) if known is None else _reads(call, known)))
             and (way[-1] not in _AXIS or len(call.args) > 1 or any(word.arg == "axis" for word in call.keywords))
         ):
-            edits.append(line.edit(call.func, f"{MODULE}.{name}", "keras.ops").value)
+            edits.append(line.edit(call.func, f"{MODULE}.{name}", "keras.ops"))
             names.append(f"{'.'.join(way)} → keras.ops.{name}")
     if edits:
         yield f"Use keras.ops: {', '.join(dict.fromkeys(names))}", edits, "keras.ops works on symbolic tensors."

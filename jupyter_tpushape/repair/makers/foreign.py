@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
 
 from ...examine.evidence import Evidence
 from ...examine.heard import hear
 from ...examine.heard_jax import HeardGone
-from ...flow import Edit, Finding
+from ...flow import Finding
 from ...rules.facts.mesh import ForeignFunction
 from ...trace.raised import innermost
+from ..edits import KerasOps
 from ..text import keras_ops
 from ..text.names import Names
 from ..text.source import Function, enclosing, nodes, parents
 from .edits import Made
-from .line import Line, lines_of
+from .line import Line, lines_of, span_of
 
 
 def in_keras_ops(evidence: Evidence, finding: Finding) -> Made:
@@ -25,19 +25,14 @@ def in_keras_ops(evidence: Evidence, finding: Finding) -> Made:
     if line is None or found is None or not (isinstance(finding.fact, ForeignFunction) or hear(evidence.failure, HeardGone) is not None):
         return
     frame, place, _ = found
-    names = Names(line.source, frame.f_globals)
-    calls = [(call, made) for call in _calls(line) if (made := keras_ops.name_of(names, call))]
+    visible = Names(line.source, frame.f_globals)
+    calls = [(call, made) for call in _calls(line) if (made := keras_ops.name_of(visible, call))]
     if any(call.lineno <= place[1] <= (call.end_lineno or call.lineno) for call, _ in calls):
         said = dict.fromkeys(f"{ast.unparse(call.func)} → {made}" for call, made in calls)
-        edit: dict[str, Any] = {
-            "op": "keras-ops",
-            "file": line.raised.file,
-            "spans": [[call.lineno, call.end_lineno or call.lineno, call.col_offset, call.end_col_offset or 0] for call, _ in calls],
-            "names": [ast.unparse(call.func) for call, _ in calls],
-        }
+        spans, names = [span_of(call) for call, _ in calls], [ast.unparse(call.func) for call, _ in calls]
         yield (
             f"Use keras.ops: {', '.join(said)}",
-            [Edit("replace-op", line.raised.function, edit)],
+            [KerasOps(line.raised.function, line.raised.file, spans, names)],
             "keras.ops works on every backend.",
         )
 

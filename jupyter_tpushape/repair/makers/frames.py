@@ -19,7 +19,7 @@ def each_frame(evidence: Evidence, finding: Finding) -> Made:
     target = _model_of_frames(evidence, node)
     yield (
         f"Apply {target.name} to each frame: TimeDistributed({target.name})",
-        [WrapLayer(target.name, "TimeDistributed").value],
+        [WrapLayer(target.name, "TimeDistributed")],
         f"It expects one frame, but a sample has {shape[1] if shape[1] is not None else 'several'}.",
     )
 
@@ -44,6 +44,6 @@ def flat_frames(evidence: Evidence, finding: Finding) -> Made:
     if above is not None and above.op == "Flatten" and before and len(before) > 3:
         yield (
             f"Flatten each frame separately: TimeDistributed({above.name})",
-            [WrapLayer(above.name, "TimeDistributed").value],
+            [WrapLayer(above.name, "TimeDistributed")],
             f"{node.name} expects one vector for each of the {before[1] or ''} steps.".replace("  ", " "),
         )

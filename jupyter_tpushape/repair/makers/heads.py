@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...examine.evidence import Evidence
-from ...flow import Edge, Edit, Finding, Node, Shape, elements
+from ...flow import Edge, Finding, Node, Shape, elements
 from ...flow.observed import keeps
 from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
@@ -14,7 +14,7 @@ from ...rules.upstream import cause_of_axes
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT, recurs
 from ..edits import WrapLayer
-from .edits import Made, append, configure, given, insert, known, upstream
+from .edits import Made, append, configure, given, insert, known, left_out, named, of, pooling, upstream, way_to
 from .ends import ends_of, head_of, loss_node
 
 
@@ -61,7 +61,7 @@ def last_frame(evidence: Evidence, finding: Finding) -> Made:
     if len(predictions.spec.shape) != len(labels.spec.shape) + 1:
         return
     start = evidence.flow.node(predictions.source)
-    for node in [start, *upstream(evidence, start)]:
+    for node in way_to(evidence, start):
         if "ConvLSTM" in node.op and node.config.get("return_sequences"):
             yield (
                 f"Return only the last step: set return_sequences=False on {node.name}",
@@ -81,7 +81,7 @@ def pooled_head(evidence: Evidence, finding: Finding) -> Made:
     if head is not None and len(shape) in (3, 4, 5) and single and len(axes_of(head.op)) == len(shape):
         yield (
             f"Average over the positions: GlobalAveragePooling{len(shape) - 2}D after {head.name}",
-            [append(head.name, f"GlobalAveragePooling{len(shape) - 2}D")],
+            [append(head.name, pooling(shape))],
             "There is one label per sample. To judge each position instead, use labels of the output's shape.",
         )
 
@@ -104,13 +104,13 @@ def width_of_table(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
-def unfolded(evidence: Evidence, finding: Finding) -> Made:
+@of(LabelRank)
+def unfolded(evidence: Evidence, finding: Finding, fact: LabelRank) -> Made:
     """Without the layer that folds the steps, where the labels have one for each."""
-    fact = finding.fact
-    if isinstance(fact, LabelRank) and fact.folded is not None:
+    if fact.folded is not None:
         yield (
             f"Remove {fact.folded.name}: the labels have one value for each of the {fact.labels[1]} steps",
-            [Edit("replace-layer", fact.folded.name, {"layer": "Identity", "keep": [], "config": {}})],
+            [left_out(fact.folded.name)],
             "The layers after it are then applied to each step.",
         )
 
@@ -131,7 +131,7 @@ def whole_sequence(evidence: Evidence, finding: Finding) -> Made:
         f"Return the whole sequence: set return_sequences=True on {node.name}"
         + (f", and apply {' and '.join(frames)} to each frame with TimeDistributed" if frames else "")
         + (f", and units={each} on {head.name}" if head is not None and wide else ""),
-        [configure(node.name, return_sequences=True), *wide, *(WrapLayer(name, "TimeDistributed").value for name in frames)],
+        [configure(node.name, return_sequences=True), *wide, *(WrapLayer(name, "TimeDistributed") for name in frames)],
         "Per-step labels need per-step outputs.",
     )
 
@@ -155,7 +155,7 @@ def _output_of(evidence: Evidence, cause: Node, predictions: Edge) -> Shape | No
 
 
 def _into(evidence: Evidence, name: str) -> Shape | None:
-    node = next((item for item in evidence.flow.nodes if item.name == name), None)
+    node = named(evidence, name)
     return given(evidence, node) if node is not None else None
 
 
@@ -182,7 +182,7 @@ def flatten_cause(evidence: Evidence, finding: Finding) -> Made:
     node = next(item for item in evidence.flow.nodes if item.name == target)
     units = node.config.get("units", 1)
     flat = (elements(shape[1:]) or 0) * (units if isinstance(units, int) else 1)
-    pool = f"GlobalAveragePooling{len(shape) - 2}D" if len(shape) in (3, 4, 5) else ""
+    pool = pooling(shape) if len(shape) in (3, 4, 5) else ""
     grid = cause.kind != "input"
     options = [(f"Add Flatten before {target}", [insert(target, "Flatten")], f"Keeps every value; {target} then has {flat:,} weights.")]
     if pool:
@@ -342,7 +342,7 @@ def grid_sizes(evidence: Evidence, finding: Finding) -> Made:
         return
     ratios = [int(a or 0) / int(b or 1) for a, b in zip(y, p[:-1], strict=False)]
     start = evidence.flow.node(predictions.source)
-    for node in [start, *upstream(evidence, start)] if any(ratio != 1 for ratio in ratios) else ():
+    for node in way_to(evidence, start) if any(ratio != 1 for ratio in ratios) else ():
         changes: dict[str, Any] = {}
         if node.op.startswith("Conv") and "Transpose" not in node.op and axes_of(node.op):
             strides = node.config.get("strides", 1)

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...examine.evidence import Evidence
-from ...flow import Edit, Finding, KeyPath, Shape, Spec, show_shape
+from ...flow import Finding, KeyPath, Shape, Spec, show_shape
 from ...flow.paths import flatten, show, to_wire
 from ...rules.entry import accepted, crossed, matched
 from ...rules.facts.data import InputsStacked, LabelsAsWeights
+from ..edits import ExchangeInputs
 from ..edits.regroup import NAMES, Regroup
-from .edits import Made, where
+from .edits import Made, of, transform
 from .entry import declaration
 
 _MOST_INPUTS = 5
@@ -53,13 +54,13 @@ def exchanged(evidence: Evidence, finding: Finding) -> Made:
         changed = [f"{new} gets {old}" for new, old in mapping.items() if old != new]
         yield (
             f"Pass the inputs by name: {', '.join(changed)}",
-            [Edit("data-transform", "x", {"op": "exchange", "order": mapping})],
+            [ExchangeInputs("x", mapping)],
             "This is the only order in which every input fits." if unique else "Matched by name and shape; other orders fit too.",
         )
     elif best != tuple(range(len(x))):
         yield (
             f"Pass the inputs in the declared order: {', '.join(show(x[i][0]) for i in best)}",
-            [Edit("data-transform", "x", {"op": "exchange", "order": list(best)})],
+            [ExchangeInputs("x", list(best))],
             "This is the only order in which every input fits." if unique else "Matched by shape and dtype; other orders fit too.",
         )
 
@@ -78,10 +79,9 @@ def _leaves(evidence: Evidence, kinds: tuple[str, ...]) -> list[tuple[KeyPath, A
 
 def dense(evidence: Evidence, finding: Finding) -> Made:
     """Sparse and ragged tensors made dense in the pipeline."""
-    edits = []
-    for path, leaf in _leaves(evidence, ("sparse", "ragged")):
-        detail: dict[str, Any] = {"op": "to_dense", "sparse": leaf.kind == "sparse", **where(path)}
-        edits.append(Edit("data-transform", "x", detail))
+    leaves = evidence.sample.leaves("x") if hasattr(evidence.sample, "leaves") else []
+    kinds = ("sparse", "ragged")
+    edits = [transform(path, "to_dense", sparse=leaf.kind == "sparse") for path, leaf in leaves if leaf.kind in kinds]
     if edits:
         yield "Convert the tensors to dense tensors in the pipeline, on the host", edits, "TPUs support only dense tensors."
 
@@ -98,7 +98,7 @@ def without_text(evidence: Evidence, finding: Finding) -> Made:
     if keys and len(keys) < len(evidence.x):
         yield (
             f"Remove {' and '.join(keys)} from the data: nothing reads {'it' if len(keys) == 1 else 'them'}",
-            [Edit("data-transform", "x", {"op": "without", "keys": keys})],
+            [transform(("x",), "without", keys=keys)],
             "TPUs do not support text.",
         )
 
@@ -116,8 +116,7 @@ def known_rank(evidence: Evidence, finding: Finding) -> Made:
                 continue
             size = leaf.concrete[0] if leaf.concrete else seen.shape[0]
             shape: Shape = (size if len(batches) == 1 else None, *seen.shape[1:])
-            detail = {"op": "ensure_shape", "shape": list(shape), **where(path), **({"role": role} if role == "weight" else {})}
-            edits.append(Edit("label-transform" if role == "y" else "data-transform", role, detail))
+            edits.append(transform(path, "ensure_shape", shape=list(shape)))
             shown.append(show_shape(shape))
     if edits:
         yield (
@@ -136,12 +135,9 @@ def narrower(evidence: Evidence, finding: Finding) -> Made:
         for dtype in _NARROWER.get(got.dtype, ("float32",) if got.dtype.startswith(("int", "uint", "bool")) else ()):
             if want.shape is None:
                 continue
-            edits = [Edit("data-transform", "x", {"op": "cast", "dtype": dtype, **where(path)})]
-            shape = declaration(evidence, door, want.shape[1:])
-            edits.append(Edit(shape.kind, shape.target, {**shape.detail, "dtype": dtype}))
             yield (
                 f"Feed {evidence.doors[door].name} as {dtype}",
-                edits,
+                [transform(path, "cast", dtype=dtype), declaration(evidence, door, want.shape[1:], dtype)],
                 f"The operation has a TPU kernel for this dtype, but not for {got.dtype}.",
             )
 
@@ -178,7 +174,7 @@ def regrouped(evidence: Evidence, finding: Finding) -> Made:
     for y, choice in _labels(evidence, [_leaf(path) for path in rest]):
         yield (
             f"Group each element as {f'({x}, {y})'}, where its parts are {', '.join(NAMES[: len(parts)])}",
-            [Regroup("x", len(parts), f"({x}, {y})", choice, function).value],
+            [Regroup("x", len(parts), f"({x}, {y})", choice, function)],
             "fit expects (inputs, labels).",
         )
 
@@ -193,19 +189,19 @@ def unstacked(evidence: Evidence, finding: Finding) -> Made:
     if all(_suits(want, one) for _, want in declared):
         yield (
             f"Split the {len(declared)} inputs: x[:, 0], x[:, 1]{', ...' if len(declared) > 2 else ''}",
-            [Edit("data-transform", "x", {"op": "unstack", "count": len(declared)})],
+            [transform(("x",), "unstack", count=len(declared))],
             "Each input is a separate array.",
         )
 
 
-def stacked(evidence: Evidence, finding: Finding) -> Made:
+@of(InputsStacked)
+def stacked(evidence: Evidence, finding: Finding, fact: InputsStacked) -> Made:
     """One array that holds all inputs one after the other on axis 0, taken apart."""
-    if isinstance(finding.fact, InputsStacked):
-        yield (
-            f"Split the array into the {len(finding.fact.inputs)} inputs: a list of its rows",
-            [Edit("data-transform", "x", {"op": "apart"})],
-            "Each input is a separate array.",
-        )
+    yield (
+        f"Split the array into the {len(fact.inputs)} inputs: a list of its rows",
+        [transform(("x",), "apart")],
+        "Each input is a separate array.",
+    )
 
 
 def _labels(evidence: Evidence, given: list[str]) -> Iterator[tuple[str, str]]:

@@ -9,9 +9,9 @@ from ...flow import Finding
 from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.transforms import CarryApart, FractionalIndex, FractionalSize, GradientOf, MappedApart
 from ..edits.expression import IT, MODULE
-from ..text.source import nodes
-from .edits import Made
-from .line import Line, assigned_to, called, lines_of, short
+from ..text.source import called, nodes, words_of
+from .edits import Made, of
+from .line import Line, assigned_to, lines_of, short
 
 
 def item_set(evidence: Evidence, finding: Finding) -> Made:
@@ -31,24 +31,26 @@ def item_set(evidence: Evidence, finding: Finding) -> Made:
             value = f"{tensor}.at[{index}].set({IT})"
             yield (
                 f"Create an updated array at {line.at}: {tensor} = {tensor}.at[{index}].set(...)",
-                [line.edit(target, tensor).value, line.edit(item.value, value).value],
+                [line.edit(target, tensor), line.edit(item.value, value)],
                 "The original array is unchanged.",
             )
             return
 
 
-def without_numpy(evidence: Evidence, finding: Finding) -> Made:
+@of(ValueAsked)
+def without_numpy(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
     """Tensors as they are, where the code asks for their values."""
-    for line in lines_of(evidence)[:1] if isinstance(finding.fact, ValueAsked) and finding.fact.asked == "array" else []:
+    for line in lines_of(evidence)[:1] if fact.asked == "array" else []:
         calls = [call for call in nodes(line.scope, ast.Call) if called(call) == "numpy" and isinstance(call.func, ast.Attribute)]
-        edits = [line.edit(call, ast.unparse(call.func.value)).value for call in calls if isinstance(call.func, ast.Attribute)]
+        edits = [line.edit(call, ast.unparse(call.func.value)) for call in calls if isinstance(call.func, ast.Attribute)]
         if edits:
             yield "Use the tensors without .numpy()", edits, "A compiled step has no values."
 
 
-def chosen(evidence: Evidence, finding: Finding) -> Made:
+@of(ValueAsked)
+def chosen(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
     """``where`` for a branch that depends on a tensor: both values are computed, and one is chosen."""
-    if not isinstance(finding.fact, ValueAsked) or finding.fact.asked != "bool":
+    if fact.asked != "bool":
         return
     for line in lines_of(evidence):
         found = [item for item in nodes(line.scope, (ast.If, ast.IfExp)) if _covers(item.test, line.raised.line)]
@@ -65,7 +67,7 @@ def chosen(evidence: Evidence, finding: Finding) -> Made:
                 continue
             yield (
                 f"Choose with where at line {branch.lineno}",
-                [edit.value],
+                [edit],
                 "Both values are computed, and the condition chooses between them.",
             )
             return
@@ -96,10 +98,10 @@ def _assigned(item: ast.stmt | None) -> tuple[str, str] | None:
     return None
 
 
-def carried(evidence: Evidence, finding: Finding) -> Made:
+@of(CarryApart)
+def carried(evidence: Evidence, finding: Finding, fact: CarryApart) -> Made:
     """A loop's first state with the rows of the batch."""
-    fact = finding.fact
-    if not isinstance(fact, CarryApart) or fact.after[1:] != fact.before:
+    if fact.after[1:] != fact.before:
         return
     for line in lines_of(evidence):
         for item in nodes(line.scope, ast.Assign):
@@ -113,23 +115,23 @@ def carried(evidence: Evidence, finding: Finding) -> Made:
                 parts = ", ".join([f"{rows}.shape[0]", *map(ast.unparse, shape.elts)])
                 yield (
                     f"Create {ast.unparse(item.targets[0])} with as many rows as {rows}: ({parts})",
-                    [line.edit(shape, f"({parts})").value],
+                    [line.edit(shape, f"({parts})")],
                     "",
                 )
 
 
 def _handed(node: ast.AST | None) -> set[str]:
     """The names that a call is given."""
-    return {ast.unparse(item) for item in (*node.args, *(word.value for word in node.keywords))} if isinstance(node, ast.Call) else set()
+    return {ast.unparse(item) for item in words_of(node)} if isinstance(node, ast.Call) else set()
 
 
 _GRADIENTS = frozenset({"grad", "value_and_grad"})
 
 
-def carried_dtype(evidence: Evidence, finding: Finding) -> Made:
+@of(CarryApart)
+def carried_dtype(evidence: Evidence, finding: Finding, fact: CarryApart) -> Made:
     """A loop's first state in the dtype that a step returns."""
-    fact = finding.fact
-    if not isinstance(fact, CarryApart) or fact.shapes or not fact.becomes:
+    if fact.shapes or not fact.becomes:
         return
     for line in lines_of(evidence):
         for node in line.operands():
@@ -138,16 +140,14 @@ def carried_dtype(evidence: Evidence, finding: Finding) -> Made:
             if known and not isinstance(node, (ast.Constant, ast.Lambda)):
                 yield (
                     f"Initialize {short(node)} as {fact.becomes} at {line.at}",
-                    [line.edit(node, f'{MODULE}.cast({IT}, "{fact.becomes}")', "keras.ops").value],
+                    [line.cast(node, fact.becomes, "keras.ops")],
                     "Each iteration returns that dtype.",
                 )
 
 
-def not_mapped(evidence: Evidence, finding: Finding) -> Made:
+@of(MappedApart)
+def not_mapped(evidence: Evidence, finding: Finding, fact: MappedApart) -> Made:
     """``in_axes`` with None for what is the same in each turn."""
-    fact = finding.fact
-    if not isinstance(fact, MappedApart):
-        return
     # The batch is what is mapped: an axis of unknown size, else the rows of the data.
     rows = {spec.shape[0] for _, spec in evidence.x if spec.shape}
     axes = [axis if size is None or size in rows else None for size, axis, _ in fact.axes]
@@ -158,24 +158,25 @@ def not_mapped(evidence: Evidence, finding: Finding) -> Made:
             if len(call.args) == 1 and not call.keywords:
                 yield (
                     f"Map over the batch only: in_axes={_tuple(axes)} at line {call.lineno}",
-                    [line.edit(call.args[0], f"{IT}, in_axes={_tuple(axes)}").value],
+                    [line.edit(call.args[0], f"{IT}, in_axes={_tuple(axes)}")],
                     "The other arguments are the same for every row.",
                 )
 
 
-def aux(evidence: Evidence, finding: Finding) -> Made:
+@of(GradientOf)
+def aux(evidence: Evidence, finding: Finding, fact: GradientOf) -> Made:
     """``has_aux=True`` where the function returns more than the loss."""
-    if not isinstance(finding.fact, GradientOf) or not finding.fact.several:
+    if not fact.several:
         return
     for line in lines_of(evidence):
-        if finding.fact.paired:
+        if fact.paired:
             yield from _paired(line)
             continue
         for call in _calls(line, _GRADIENTS):
             if len(call.args) == 1 and all(word.arg != "has_aux" for word in call.keywords):
                 yield (
                     f"Set has_aux=True at line {call.lineno}: the function returns more than the loss",
-                    [line.edit(call.args[0], f"{IT}, has_aux=True").value],
+                    [line.edit(call.args[0], f"{IT}, has_aux=True")],
                     "The gradient is that of the first value.",
                 )
 
@@ -194,14 +195,14 @@ def _paired(line: Line) -> Made:
         for one in both:
             first, *rest = map(ast.unparse, one.elts)
             text = f"{first}, ({', '.join(rest)})"
-            edits.append(line.edit(one, f"({text})" if one in taken else text).value)
+            edits.append(line.edit(one, f"({text})" if one in taken else text))
         yield f"Return the loss and a tuple of the rest at line {given[0].lineno}", edits, "has_aux=True expects a pair."
 
 
-def whole_size(evidence: Evidence, finding: Finding) -> Made:
+@of(FractionalSize)
+def whole_size(evidence: Evidence, finding: Finding, fact: FractionalSize) -> Made:
     """``//`` for ``/`` where sizes are divided and come out even."""
-    fact = finding.fact
-    if not isinstance(fact, FractionalSize) or not fact.whole:
+    if not fact.whole:
         return
     for line in lines_of(evidence):
         for node in nodes(line.scope, ast.BinOp):
@@ -210,15 +211,14 @@ def whole_size(evidence: Evidence, finding: Finding) -> Made:
                 whole = f"{_operand(node.left)} // {_operand(node.right)}"
                 yield (
                     f"Use integer division (//) at line {node.lineno}: {whole}",
-                    [line.edit(node, whole).value],
+                    [line.edit(node, whole)],
                     "A size must be an integer.",
                 )
 
 
-def whole_index(evidence: Evidence, finding: Finding) -> Made:
+@of(FractionalIndex)
+def whole_index(evidence: Evidence, finding: Finding, fact: FractionalIndex) -> Made:
     """The indices of a lookup as whole numbers."""
-    if not isinstance(finding.fact, FractionalIndex):
-        return
     for line in lines_of(evidence):
         node = line.node
         index = node.slice if isinstance(node, ast.Subscript) else None
@@ -227,7 +227,7 @@ def whole_index(evidence: Evidence, finding: Finding) -> Made:
         if index is not None and not isinstance(index, (ast.Slice, ast.Tuple, ast.Constant)):
             yield (
                 f"Cast {short(index)} to int32 at {line.at}",
-                [line.edit(index, f'{MODULE}.cast({IT}, "int32")', "keras.ops").value],
+                [line.cast(index, "int32", "keras.ops")],
                 "The input ids are integers.",
             )
 

@@ -12,10 +12,10 @@ from ...rules.facts.branches import DotAxes
 from ...rules.facts.contracts import Disconnected
 from ...rules.facts.layers import OperationRaised, UnlikeBranches
 from ...rules.words import listed
-from ..text.source import nodes
-from .edits import Made, append, at, configure
+from ..text.source import called, nodes
+from .edits import Made, append, at, configure, of, received
 from .ends import ends_of
-from .line import called, lines_at, lines_of, own_layer, short
+from .line import lines_at, lines_of, own_layer, short
 
 
 def exchange_query(evidence: Evidence, finding: Finding) -> Made:
@@ -38,7 +38,7 @@ def exchange_query(evidence: Evidence, finding: Finding) -> Made:
             one, two = pair
             yield (
                 f"Use {short(two)} as the query and {short(one)} as the value: swap them at line {call.lineno}",
-                [line.edit(one, ast.unparse(two)).value, line.edit(two, ast.unparse(one)).value],
+                line.swap(one, two),
                 "The output has one vector per step of the query, which is the first argument.",
             )
 
@@ -55,7 +55,7 @@ def exchange_listed(evidence: Evidence, finding: Finding) -> Made:
             one, two = map(ast.unparse, pair.elts)
             yield (
                 f"Pass [{two}, {one}] to {owner.name} at line {pair.lineno}: swap them",
-                [line.edit(pair.elts[0], two).value, line.edit(pair.elts[1], one).value],
+                [line.edit(pair.elts[0], two), line.edit(pair.elts[1], one)],
                 f"Another {owner.op} runs with its inputs in this order.",
             )
 
@@ -78,11 +78,9 @@ def added_width(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
-def all_inputs(evidence: Evidence, finding: Finding) -> Made:
+@of(Disconnected)
+def all_inputs(evidence: Evidence, finding: Finding, fact: Disconnected) -> Made:
     """Every Input of the program from which the outputs of a model come, in its list of inputs."""
-    fact = finding.fact
-    if not isinstance(fact, Disconnected):
-        return
     for line in lines_of(evidence)[:1]:
         call = line.node
         given = line.keyword("inputs") or (call.args[0] if isinstance(call, ast.Call) and call.args else None)
@@ -95,7 +93,7 @@ def all_inputs(evidence: Evidence, finding: Finding) -> Made:
         if set(known) <= set(names) and len(more) == len(fact.missing):
             yield (
                 f"Add {' and '.join(more)} to the model's inputs at {line.at}",
-                [line.edit(given, f"[{', '.join([*known, *more])}]").value],
+                [line.edit(given, f"[{', '.join([*known, *more])}]")],
                 "The output is computed from them.",
             )
 
@@ -109,10 +107,10 @@ def _inputs(statement: ast.Assign) -> Iterator[str]:
             yield name.id
 
 
-def dot_axes(evidence: Evidence, finding: Finding) -> Made:
+@of(DotAxes)
+def dot_axes(evidence: Evidence, finding: Finding, fact: DotAxes) -> Made:
     """The axes of a Dot that have the same size."""
-    fact = finding.fact
-    if isinstance(fact, DotAxes) and fact.fitting is not None:
+    if fact.fitting is not None:
         yield (
             f"Set axes={fact.fitting} on {fact.layer.name}",
             [configure(fact.layer.name, axes=fact.fitting)],
@@ -122,7 +120,7 @@ def dot_axes(evidence: Evidence, finding: Finding) -> Made:
 
 def exchange_skips(evidence: Evidence, finding: Finding) -> Made:
     """Two skips that are joined at each other's level: their names exchanged in both merges."""
-    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" and edge.spec.shape]
+    edges = received(evidence)
     node = evidence.failed
     if len(edges) != 2 or node is None or len(edges[0].spec.shape or ()) not in (3, 4, 5):
         return
@@ -145,7 +143,7 @@ def exchange_skips(evidence: Evidence, finding: Finding) -> Made:
                 if isinstance(its, ast.Name) and its.id != getattr(mine, "id", "") and _made_before(line.scope, its.id, line.node.lineno):
                     yield (
                         f"Swap {ast.unparse(mine)} and {its.id} at lines {here.lineno} and {other.lineno}: each belongs in the other merge",
-                        [line.edit(mine, its.id).value, line.edit(its, ast.unparse(mine)).value],
+                        [line.edit(mine, its.id), line.edit(its, ast.unparse(mine))],
                         "Every branch is still used once.",
                     )
         return
@@ -159,7 +157,7 @@ def _made_before(scope: ast.AST, name: str, line: int) -> bool:
 
 def as_map(evidence: Evidence, finding: Finding) -> Made:
     """A vector that has a value for each position of the map that it is joined with, in the form of that map."""
-    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" and edge.spec.shape]
+    edges = received(evidence)
     if evidence.failed is None or len(edges) != 2:
         return
     for index, (mine, other) in enumerate((edges, edges[::-1])):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
-from ...flow import Edit, Finding, Node, elements, show_shape
+from ...flow import Finding, Node, elements, show_shape
 from ...flow.paths import flatten, show
 from ...rules.compared import class_labels, kind_of
 from ...rules.entry import matched
@@ -17,9 +17,9 @@ from ...rules.facts.compiled import MetricReads, WrongNumber
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import GridApart, LabelRank, RowsOfValues, SingleValues, WrongUnits
 from ...rules.facts.ranges import LabelScale
-from ..edits import Listed
-from .edits import Made, configure, where
-from .ends import ends_of, head_of, highest_of, label_key, loss_node, several, snake
+from ..edits import Edit, Listed, Loss, Rebatch
+from .edits import Made, configure, of, transform
+from .ends import ends_of, head_of, highest_of, label_path, loss_node, several, snake
 from .entry import declaration
 
 
@@ -48,7 +48,7 @@ def sparse_loss(evidence: Evidence, finding: Finding) -> Made:
     for name, options, node in _twin(evidence, finding, dict.fromkeys(_OF_CLASSES, "sparse_categorical_crossentropy")):
         yield (
             f"Use {name}, which expects class indices",
-            [Edit("loss", node.id, {"loss": name, "options": options, "was": snake(node.op)})],
+            [Loss(node.id, name, options, snake(node.op))],
             "Keeps the labels unchanged.",
         )
 
@@ -60,15 +60,15 @@ def dense_loss(evidence: Evidence, finding: Finding) -> Made:
     for name, options, node in _twin(evidence, finding, dict.fromkeys(_SPARSE, "categorical_crossentropy")):
         yield (
             f"Use {name}, which expects one-hot vectors",
-            [Edit("loss", node.id, {"loss": name, "options": options, "was": "sparse_categorical_crossentropy"})],
+            [Loss(node.id, name, options, "sparse_categorical_crossentropy")],
             "Keeps the labels unchanged.",
         )
 
 
-def marked_loss(evidence: Evidence, finding: Finding) -> Made:
+@of(RowsOfValues)
+def marked_loss(evidence: Evidence, finding: Finding, fact: RowsOfValues) -> Made:
     """A loss for each class by itself, where a label marks several of them."""
-    fact = finding.fact
-    if several(evidence) or not isinstance(fact, RowsOfValues) or fact.values != "marks" or fact.labels != fact.predictions:
+    if several(evidence) or fact.values != "marks" or fact.labels != fact.predictions:
         return
     _, predictions = ends_of(evidence, finding)
     head = head_of(evidence, evidence.flow.node(predictions.source)) if predictions is not None else None
@@ -77,7 +77,7 @@ def marked_loss(evidence: Evidence, finding: Finding) -> Made:
         yield (
             f"Use {name}, which compares each class separately" + (f", and a sigmoid in {head.name}" if head is not None and other else ""),
             [
-                Edit("loss", node.id, {"loss": name, "options": options, "was": snake(node.op)}),
+                Loss(node.id, name, options, snake(node.op)),
                 *([configure(head.name, activation="sigmoid")] if head is not None and other else []),
             ],
             "Each sample can belong to several classes.",
@@ -92,7 +92,7 @@ def listed_losses(evidence: Evidence, finding: Finding) -> Made:
     if evidence.declared is None and len(names) == len(ends) > 1:
         yield (
             f"Pass the losses as a list, in the order of the outputs: {', '.join(names)}",
-            [Listed("model", "loss", names).value],
+            [Listed("model", "loss", names)],
             "The outputs of a subclassed model have no names: it returns a tuple.",
         )
 
@@ -115,7 +115,7 @@ def class_numbers(evidence: Evidence, finding: Finding) -> Made:
         shown = ", ".join(f"{name} is {number}" for number, name in enumerate(classes))
         yield (
             f"Convert the labels to class indices: {shown if len(classes) < 6 else f'0 to {len(classes) - 1}, in alphabetical order'}",
-            [Edit("label-transform", "y", {"op": "class_numbers", "classes": classes, **where(path)})],
+            [transform(path, "class_numbers", classes=classes)],
             "A loss needs numbers.",
         )
 
@@ -134,56 +134,58 @@ def one_hot_labels(evidence: Evidence, finding: Finding) -> Made:
     if depth and depth > 1 and classes and (seen or labels.spec.dtype.startswith(("int", "uint"))):
         yield (
             f"Convert the labels to one-hot vectors of size {depth}",
-            [Edit("label-transform", "y", {"op": "one_hot", "depth": depth, **label_key(evidence, labels)})],
+            [transform(label_path(evidence, labels), "one_hot", depth=depth)],
             "Keeps the loss unchanged.",
         )
 
 
-def one_hot_for_metric(evidence: Evidence, finding: Finding) -> Made:
+@of(MetricReads)
+def one_hot_for_metric(evidence: Evidence, finding: Finding, fact: MetricReads) -> Made:
     """One-hot labels, and the loss for them, where a metric compares vectors."""
-    fact = finding.fact
-    if not isinstance(fact, MetricReads) or fact.classes or several(evidence) or len(evidence.y) != 1:
+    if fact.classes or several(evidence) or len(evidence.y) != 1:
         return
     for name, options, node in _twin(evidence, finding, dict.fromkeys(_SPARSE, "categorical_crossentropy")):
         depth = fact.predictions[-1]
         yield (
             f"Convert the labels to one-hot vectors of size {depth}, and use {name}",
             [
-                Edit("label-transform", "y", {"op": "one_hot", "depth": depth, **where(evidence.y[0][0])}),
-                Edit("loss", node.id, {"loss": name, "options": options, "was": snake(node.op)}),
+                transform(evidence.y[0][0], "one_hot", depth=depth),
+                Loss(node.id, name, options, snake(node.op)),
             ],
             "The loss is the same, and the metric compares vectors with vectors.",
         )
 
 
-def columns(evidence: Evidence, finding: Finding) -> Made:
+@of(WrongNumber)
+def columns(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
     """One array whose columns are the labels of several outputs, taken apart."""
-    fact = finding.fact
-    if not isinstance(fact, WrongNumber) or fact.what != "labels" or fact.given != 1 or len(evidence.y) != 1 or len(evidence.y[0][0]) != 1:
+    if fact.what != "labels" or fact.given != 1 or len(evidence.y) != 1 or len(evidence.y[0][0]) != 1:
         return
     shape, wanted = evidence.y[0][1].shape, len(evidence.outputs)
     if shape is not None and len(shape) == 2 and shape[1] == wanted:
         yield (
             f"Split the {wanted} columns of the labels, one for each output: {', '.join(fact.outputs)}",
-            [Edit("label-transform", "y", {"op": "unstack", "count": wanted})],
+            [transform(("y",), "unstack", count=wanted)],
             "Keras matches a list of labels to the outputs in order.",
         )
 
 
-def from_zero(evidence: Evidence, finding: Finding) -> Made:
+@of(WrongUnits)
+def from_zero(evidence: Evidence, finding: Finding, fact: WrongUnits) -> Made:
     """One-hot vectors without the value of class 0, which no label is of."""
-    if isinstance(finding.fact, WrongUnits) and finding.fact.from_one:
+    if fact.from_one:
         yield (
             "Remove the unused first value of the labels, that of class 0",
-            [Edit("label-transform", "y", {"op": "without_first", **label_key(evidence, ends_of(evidence, finding)[0])})],
+            [transform(label_path(evidence, ends_of(evidence, finding)[0]), "without_first")],
             "No observed label is of class 0: the classes are numbered from 1.",
         )
 
 
-def next_steps(evidence: Evidence, finding: Finding) -> Made:
+@of(GridApart)
+def next_steps(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
     """Labels that begin one step later, where an input holds them without their last step."""
-    fact, sample = finding.fact, evidence.sample
-    if not isinstance(fact, GridApart) or fact.axis != 1 or sample is None or not sample.sampled or len(evidence.y) != 1:
+    sample = evidence.sample
+    if fact.axis != 1 or sample is None or not sample.sampled or len(evidence.y) != 1:
         return
     x, y, _ = sample.sampled[0]
     labels = dict(flatten(y, "y")).get(evidence.y[0][0])
@@ -193,15 +195,16 @@ def next_steps(evidence: Evidence, finding: Finding) -> Made:
     if fed:
         yield (
             f"Predict the next step: use labels[:, 1:], because {show(fed[0])} is all but the last step of the labels",
-            [Edit("label-transform", "y", {"op": "next_steps", **where(evidence.y[0][0])})],
+            [transform(evidence.y[0][0], "next_steps")],
             "Each step is then compared with the next one.",
         )
 
 
-def last_step_unfed(evidence: Evidence, finding: Finding) -> Made:
+@of(GridApart)
+def last_step_unfed(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
     """An input without its last step, where the labels are that input from its second step on."""
-    fact, sample = finding.fact, evidence.sample
-    if not isinstance(fact, GridApart) or fact.axis != 1 or sample is None or not sample.sampled or len(evidence.y) != 1:
+    sample = evidence.sample
+    if fact.axis != 1 or sample is None or not sample.sampled or len(evidence.y) != 1:
         return
     x, y, _ = sample.sampled[0]
     labels, steps = dict(flatten(y, "y")).get(evidence.y[0][0]), fact.predictions[1] or 0
@@ -211,7 +214,7 @@ def last_step_unfed(evidence: Evidence, finding: Finding) -> Made:
         values = dict(flatten(x, "x")).get(path)
         if values is None or values.shape[1:2] != (steps,) or not np.array_equal(values[:, 1:], labels):
             continue
-        edits = [Edit("data-transform", "x", {"op": "pad_axis", "axis": 1, "size": steps - 1, "cut": True, **where(path)})]
+        edits: list[Edit] = [transform(path, "pad_axis", axis=1, size=steps - 1, cut=True)]
         if want.shape is not None and want.shape[1:2] == (steps,):
             edits.append(declaration(evidence, door, (steps - 1, *want.shape[2:])))
         yield (
@@ -229,7 +232,7 @@ def label_numbers(evidence: Evidence, finding: Finding) -> Made:
     labels, _ = ends_of(evidence, finding)
     yield (
         "Convert the one-hot vectors to class indices: argmax",
-        [Edit("label-transform", "y", {"op": "argmax", **label_key(evidence, labels)})],
+        [transform(label_path(evidence, labels), "argmax")],
         "Keeps the loss unchanged.",
     )
 
@@ -240,47 +243,44 @@ def are_whole(evidence: Evidence) -> bool:
     return stats is not None and stats.whole
 
 
-def resized_too(evidence: Evidence, finding: Finding) -> Made:
+@of(GridApart)
+def resized_too(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
     """Labels of the size to which the pipeline brings the inputs."""
-    fact = finding.fact
-    if isinstance(fact, GridApart) and fact.resized and len(fact.labels) == 4 and are_whole(evidence):
+    if fact.resized and len(fact.labels) == 4 and are_whole(evidence):
         size = list(fact.predictions[1:3])
         yield (
             f"Resize the labels to {show_shape(tuple(size))} as well, by the nearest pixel",
-            [Edit("label-transform", "y", {"op": "resize", "size": size, **where(evidence.y[0][0])})],
+            [transform(evidence.y[0][0], "resize", size=size)],
             f"{fact.resized} resizes the inputs alone. The nearest pixel keeps the classes of a mask.",
         )
 
 
-def between_0_and_1(evidence: Evidence, finding: Finding) -> Made:
+@of(LabelScale)
+def between_0_and_1(evidence: Evidence, finding: Finding, fact: LabelScale) -> Made:
     """Labels of two values as 0 and 1; bytes as shares of 255."""
-    fact = finding.fact
-    if not isinstance(fact, LabelScale):
-        return
-    key = where(fact.path)
     if fact.two:
         high = int(fact.highest) if fact.highest == int(fact.highest) else fact.highest
         yield (
             f"Use 1 for {fact.highest:g} and 0 for {fact.lowest:g}",
-            [Edit("label-transform", "y", {"op": "is_value", "value": high, **key})],
+            [transform(fact.path, "is_value", value=high)],
             "The labels are then the two classes.",
         )
     elif fact.lowest >= 0 and 1 < fact.highest <= 255:
         yield (
             "Divide the labels by 255",
-            [Edit("label-transform", "y", {"op": "scale", "by": 255, **key})],
+            [transform(fact.path, "scale", by=255)],
             "Bytes then become values from 0 to 1.",
         )
 
 
-def encoded_once(evidence: Evidence, finding: Finding) -> Made:
+@of(LabelRank)
+def encoded_once(evidence: Evidence, finding: Finding, fact: LabelRank) -> Made:
     """One-hot vectors in place of those that were encoded once more."""
-    fact = finding.fact
-    if isinstance(fact, LabelRank) and fact.twice:
+    if fact.twice:
         labels, _ = ends_of(evidence, finding)
         yield (
             "Undo the second one-hot encoding: argmax over the last axis",
-            [Edit("label-transform", "y", {"op": "argmax", **label_key(evidence, labels)})],
+            [transform(label_path(evidence, labels), "argmax")],
             "The labels are then the one-hot vectors of the first one.",
         )
 
@@ -300,7 +300,7 @@ def one_channel(evidence: Evidence, finding: Finding) -> Made:
     ):
         yield (
             f"Keep one of the {y[-1]} channels of the labels",
-            [Edit("label-transform", "y", {"op": "column", **label_key(evidence, labels)})],
+            [transform(label_path(evidence, labels), "column")],
             "Every channel has the same values, as in a grayscale image loaded as color.",
         )
 
@@ -316,10 +316,10 @@ def label_numbers_binary(evidence: Evidence, finding: Finding) -> Made:
         and labels.spec.shape[-1] == 2
         and predictions.spec.shape[-1] == 1
     ):
-        key = label_key(evidence, labels)
-        edits = [Edit("label-transform", "y", {"op": "argmax", **key})]
+        key = label_path(evidence, labels)
+        edits = [transform(key, "argmax")]
         if len(labels.spec.shape) == len(predictions.spec.shape):
-            edits.append(Edit("label-transform", "y", {"op": "expand_dims", "axis": -1, **key}))
+            edits.append(transform(key, "expand_dims", axis=-1))
         yield "Keep one column: the class index", edits, "The second column repeats the first."
 
 
@@ -341,13 +341,13 @@ def label_axes(evidence: Evidence, finding: Finding) -> Made:
     if labels is None or predictions is None or not labels.spec.shape or not predictions.spec.shape:
         return
     y, p = labels.spec.shape, predictions.spec.shape
-    key = label_key(evidence, labels)
+    key = label_path(evidence, labels)
     kind = kind_of(loss_node(evidence, finding) or Node("", "", "loss", ""))
     for axis in range(1, len(y)):
         if y[axis] == 1 and len(y) > 1 and (len(y) > len(p) or kind == "sparse"):
             yield (
                 f"Squeeze axis {axis} of the labels (size 1)",
-                [Edit("label-transform", "y", {"op": "squeeze", "axis": axis, **key})],
+                [transform(key, "squeeze", axis=axis)],
                 "Squeezing an axis of size 1 keeps every value.",
             )
     if len(y) == len(p) - 1:
@@ -355,19 +355,19 @@ def label_axes(evidence: Evidence, finding: Finding) -> Made:
             if p[axis] == 1:
                 yield (
                     f"Expand the labels at axis {axis} to match the predictions",
-                    [Edit("label-transform", "y", {"op": "expand_dims", "axis": axis, **key})],
+                    [transform(key, "expand_dims", axis=axis)],
                     "An axis of size 1 does not add values.",
                 )
     if len(y) > 2 and elements(y[1:]) == elements(p[1:]):
         yield (
             f"Reshape each label to {show_shape(p[1:])}",
-            [Edit("label-transform", "y", {"op": "reshape_rows", "shape": list(p[1:]), **key})],
+            [transform(key, "reshape_rows", shape=list(p[1:]))],
             "Keeps every value.",
         )
     if len(y) == len(p) == 2 and y[-1] is not None and y[-1] > 1 and p[-1] == 1:
         yield (
             "Keep only the first column of the labels",
-            [Edit("label-transform", "y", {"op": "column", **key})],
+            [transform(key, "column")],
             "The model does not learn the other columns.",
         )
 
@@ -381,11 +381,11 @@ def rows_of_one(evidence: Evidence, finding: Finding) -> Made:
     ]
     columns = [(path, spec) for path, spec in evidence.y if spec.shape and len(spec.shape) == 2 and spec.shape[1] == 1]
     for found, op, title in (
-        (flat, {"op": "expand_dims", "axis": -1}, "Add a last axis to the labels: (batch, 1)"),
-        (columns, {"op": "squeeze", "axis": -1}, "Squeeze the last axis of the labels: (batch,)"),
+        (flat, "expand_dims", "Add a last axis to the labels: (batch, 1)"),
+        (columns, "squeeze", "Squeeze the last axis of the labels: (batch,)"),
     ):
         if len(found) == 1:
-            yield title, [Edit("label-transform", "y", {**op, **where(found[0][0])})], "Labels and predictions then have the same rank."
+            yield title, [transform(found[0][0], op, axis=-1)], "Labels and predictions then have the same rank."
 
 
 def whole_batch(evidence: Evidence, finding: Finding) -> Made:
@@ -397,6 +397,6 @@ def whole_batch(evidence: Evidence, finding: Finding) -> Made:
     if rows and batch and rows != batch and said is not None and {rows, batch} <= set(said.sizes):
         yield (
             f"Feed all {rows} rows as one batch",
-            [Edit("batching", "data", {"batch": rows, "drop_remainder": True})],
+            [Rebatch("data", rows, True)],
             "The loss holds one value per row; passing those as sample_weight scales better.",
         )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
 from ...examine.evidence import Evidence
-from ...flow import Edit, Finding, Node, Shape, show_shape
+from ...flow import Finding, Node, Shape, show_shape
 from ...flow.observed import passes
 from ...rules.facts.calls import CodedIds, MadeAnew
 from ...rules.facts.layers import UnknownAxis, WrongRank, WrongWidth
@@ -15,8 +16,8 @@ from ...rules.upstream import takes_one, without_steps
 from ...rules.words import ATTENTIONS, axes_of
 from ...trace.axes import RECURRENT, recurs
 from ...trace.locations import file_of
-from ..edits import MadeOnce
-from .edits import Made, append, at, configure, failing, given, insert, insert_at_call, known, upstream
+from ..edits import ExchangeLayers, MadeOnce, ReplaceLayer
+from .edits import Made, append, at, configure, failing, given, insert, insert_at_call, known, of, pooling, upstream, way_to
 from .line import is_own
 
 
@@ -116,7 +117,7 @@ def state_units(evidence: Evidence, finding: Finding) -> Made:
 
 def states_too(evidence: Evidence, finding: Finding) -> Made:
     """A recurrent layer that gives its states beside its output, to a layer that takes one tensor."""
-    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
+    edges = evidence.operands()
     givers = {edge.source for edge in edges}
     giver = evidence.flow.node(givers.pop()) if len(givers) == 1 and len(edges) > 1 else None
     if giver is not None and giver.op in RECURRENT and giver.config.get("return_state"):
@@ -150,7 +151,7 @@ def embed_ids(evidence: Evidence, finding: Finding) -> Made:
     ids = int(max((top for top in tops if top is not None), default=-1))
     if not spec.dtype.startswith(("int", "uint")) or spec.shape is None or len(spec.shape) != 2 or ids < 0:
         return
-    way = [evidence.failed, *upstream(evidence, evidence.failed)]
+    way = way_to(evidence, evidence.failed)
     for node in way:
         edges = [edge for edge in evidence.flow.into(node.id) if edge.label != "mask"]
         reads = len(axes_of(node.op)) == 3 or node.op in ATTENTIONS
@@ -159,7 +160,7 @@ def embed_ids(evidence: Evidence, finding: Finding) -> Made:
         edit, source = insert(node.name, "Embedding", input_dim=ids + 1, output_dim=8), evidence.flow.node(edges[0].source)
         several = node.op in ATTENTIONS or len(evidence.flow.out_of(source.id)) > 1
         if several:
-            edit = Edit(edit.kind, source.name, {**edit.detail, "position": "after", "readers": "all"})
+            edit = dataclasses.replace(edit, target=source.name, position="after", readers="all")
         yield (
             f"Convert the ids to vectors: add Embedding({ids + 1}, 8) {f'after {source.name}' if several else f'before {node.name}'}",
             [edit],
@@ -180,7 +181,7 @@ def other_order(evidence: Evidence, finding: Finding) -> Made:
         if first is not None and second is not None:
             yield (
                 f"Move {second.name} before {first.name}: they are in the wrong order",
-                [Edit("replace-layer", first.name, {"exchange": second.name})],
+                [ExchangeLayers(first.name, exchange=second.name)],
                 "Adds and removes nothing.",
             )
 
@@ -194,7 +195,7 @@ def without_time(evidence: Evidence, finding: Finding) -> Made:
     config = {key: node.config[key] for key in ("units", "activation") if node.config.get(key) is not None}
     yield (
         f"Replace {node.name} with {node.config['layer']}, without TimeDistributed",
-        [Edit("replace-layer", node.name, {"layer": "Dense", "keep": [], "config": config})],
+        [ReplaceLayer(node.name, "Dense", config=config)],
         "There is only one vector per sample here.",
     )
 
@@ -238,10 +239,7 @@ def other_dimension(evidence: Evidence, finding: Finding) -> Made:
     if have == wanted or have - 2 not in (1, 2, 3) or old not in node.op:
         return
     chain = [item for item in evidence.flow.nodes if item.kind == "layer" and old in item.op and "LSTM" not in item.op]
-    edits = [
-        Edit("replace-layer", item.name, {"layer": item.op.replace(old, new), "keep": _KEEP, "config": _dimension(item, have - 2)})
-        for item in chain
-    ]
+    edits = [ReplaceLayer(item.name, item.op.replace(old, new), keep=_KEEP, config=_dimension(item, have - 2)) for item in chain]
     if edits:
         every = f"{node.op} with {node.op.replace(old, new)}" + (f", and {len(edits) - 1} more like it" if len(edits) > 1 else "")
         yield f"Replace {every}", edits, f"The data has {have - 2} spatial axes."
@@ -311,21 +309,21 @@ def pool_unknown(evidence: Evidence, finding: Finding) -> Made:
     if isinstance(finding.fact, UnknownAxis) and finding.fact.axis != -1:
         yield f"Normalize over the channels: axis=-1 in {node.name}", [configure(node.name, axis=-1)], "The last axis has a known size."
         return
-    for item in [node, *upstream(evidence, node)]:
+    for item in way_to(evidence, node):
         before = given(evidence, item)
         if item.op == "Flatten" and before and len(before) in (3, 4, 5):
             yield (
                 f"Pool instead of flattening: GlobalAveragePooling{len(before) - 2}D instead of {item.name}",
-                [Edit("replace-layer", item.name, {"layer": f"GlobalAveragePooling{len(before) - 2}D", "keep": [], "config": {}})],
+                [ReplaceLayer(item.name, pooling(before))],
                 "Works for any spatial size.",
             )
             return
 
 
-def word_numbers(evidence: Evidence, finding: Finding) -> Made:
+@of(CodedIds)
+def word_numbers(evidence: Evidence, finding: Finding, fact: CodedIds) -> Made:
     """The numbers of words from the layer that made a code of them."""
-    fact = finding.fact
-    if isinstance(fact, CodedIds) and evidence.flow.node(finding.nodes[0]).op in ("TextVectorization", "StringLookup", "IntegerLookup"):
+    if evidence.flow.node(finding.nodes[0]).op in ("TextVectorization", "StringLookup", "IntegerLookup"):
         yield (
             f"Output word ids: set output_mode='int' on {fact.coder.name}",
             [configure(fact.coder.name, output_mode="int")],
@@ -345,7 +343,7 @@ def general(evidence: Evidence, finding: Finding) -> Made:
         if len(shape) in (3, 4, 5):
             yield (
                 f"Add pooling before {node.name}",
-                [insert(node.name, f"GlobalAveragePooling{len(shape) - 2}D")],
+                [insert(node.name, pooling(shape))],
                 "Keeps one value per channel; needs few weights after it.",
             )
     if shape and len(shape) == 2 and known(shape[1:]):
@@ -362,6 +360,6 @@ def made_once(evidence: Evidence, finding: Finding) -> Made:
     if isinstance(finding.fact, MadeAnew) and finding.location is not None and file:
         yield (
             f"Create the {finding.fact.cls} once, in __init__",
-            [MadeOnce("model", file, finding.location.line, finding.fact.cls).value],
+            [MadeOnce("model", file, finding.location.line, finding.fact.cls)],
             "Keras then tracks and trains its variables.",
         )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Any
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardOperation, hear
-from ...flow import Location, Node, Spec
+from ...flow import Location, Node, Shape, Spec
 from ...trace.locations import file_of
 from ...trace.raised import Raised
-from ..edits.expression import Expression
-from ..text.source import NoPlace, Source, nodes
+from ..edits.expression import IT, MODULE, Expression
+from ..text.arguments import argument
+from ..text.source import Function, N, NoPlace, Source, at_line, called, class_of, given_to, nodes, words_of
 
 _SHORT = 32
 _MODULES = frozenset({"tf", "keras", "ops", "jnp", "np", "jax", "lax", "K", "tensorflow", "numpy"})
@@ -24,17 +26,15 @@ class Line:
         self.evidence, self.raised, self.source, self.node = evidence, raised, source, node
         self.specs = dict(raised.tensors)
         self.numbers = dict(raised.numbers)
-        around = [
-            node
-            for node in nodes(self.source.tree, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-            if node.lineno <= raised.line <= (node.end_lineno or 0)
-        ]
-        self.scope: ast.AST = max(around, key=lambda node: node.lineno, default=self.source.tree)
+        self.scope: ast.AST = max(self.around(Function), key=lambda node: node.lineno, default=self.source.tree)
+
+    def around(self, kind: type[N] | tuple[type[N], ...], scope: ast.AST | None = None) -> list[Any]:
+        """What stands on the line, or around it, outer ones first; of the whole source, or of a part of it."""
+        return list(at_line(scope or self.source.tree, kind, self.raised.line))
 
     def owner(self) -> ast.AST:
         """The class around the line, else its function."""
-        around = [item for item in nodes(self.source.tree, ast.ClassDef) if item.lineno <= self.raised.line <= (item.end_lineno or 0)]
-        return max(around, key=lambda item: item.lineno, default=self.scope)
+        return max(self.around(ast.ClassDef), key=lambda item: item.lineno, default=self.scope)
 
     def operands(self) -> list[ast.expr]:
         """What the expression works on."""
@@ -45,15 +45,18 @@ class Line:
             return [node.target, node.value]
         found: list[ast.expr] = []
         if isinstance(node, ast.Call):
-            for item in (*node.args, *(word.value for word in node.keywords)):
+            for item in words_of(node):
                 found += item.elts if isinstance(item, (ast.List, ast.Tuple)) else [item]
         # A number with a minus is no tensor either.
         return [item for item in found if not (isinstance(item, ast.UnaryOp) and isinstance(item.operand, ast.Constant))]
 
     def keyword(self, name: str) -> ast.expr | None:
         """The argument that is given under a name."""
-        words = self.node.keywords if isinstance(self.node, ast.Call) else []
-        return next((word.value for word in words if word.arg == name), None)
+        return argument(self.node, name, []) if isinstance(self.node, ast.Call) else None
+
+    def call(self, *names: str) -> ast.Call | None:
+        """The expression, where it calls something of these names; of any where none is said."""
+        return self.node if isinstance(self.node, ast.Call) and (not names or called(self.node) in names) else None
 
     def spec(self, node: ast.expr) -> Spec | None:
         """What an operand is: by its name, else by its place among what the operation got."""
@@ -73,6 +76,16 @@ class Line:
         said = hear(failed.failure, HeardOperation) if failed is not None else None
         return Spec(said.shapes[index], "") if said is not None and len(said.shapes) >= len(operands) else None
 
+    def shape(self, node: ast.expr) -> Shape | None:
+        spec = self.spec(node)
+        return spec.shape if spec is not None else None
+
+    def shaped(self) -> list[tuple[ast.expr, tuple[int | None, ...]]]:
+        """The operands with axes, and their shapes."""
+        return [(node, shape) for node in self.operands() if (shape := self.shape(node))]
+
+    # -- edits -----------------------------------------------------------------------------------------
+
     def edit(self, node: ast.expr | ast.stmt, new: str, module: str = "", choice: str = "") -> Expression:
         return Expression(
             self.raised.function,
@@ -84,6 +97,21 @@ class Line:
             choice=choice,
             statement=isinstance(node, ast.stmt),
         )
+
+    def apply(self, node: ast.expr, function: str, *more: object, module: str = "", choice: str = "") -> Expression:
+        """``function(node, ...)`` in place of a node, from the module of tensor functions."""
+        return self.edit(node, f"{MODULE}.{function}({', '.join(map(str, (IT, *more)))})", module or self.module(), choice)
+
+    def cast(self, node: ast.expr, dtype: str, module: str = "") -> Expression:
+        return self.apply(node, "cast", f'"{dtype}"', module=module)
+
+    def swap(self, one: ast.expr, other: ast.expr) -> list[Expression]:
+        """Two expressions in each other's place."""
+        return [self.edit(one, ast.unparse(other)), self.edit(other, ast.unparse(one))]
+
+    def more(self, call: ast.Call, argument: str) -> Expression:
+        """One more argument at the end of a call."""
+        return self.edit(call, f"{ast.unparse(call)[:-1]}, {argument})")
 
     def module(self) -> str:
         """Where the tensor functions of the code come from: what is called there already, else what fits the framework."""
@@ -108,7 +136,7 @@ def lines_of(evidence: Evidence, raised: Raised | None = None) -> list[Line]:
     except NoPlace:
         return []
     if raised.span is None:
-        found = [item for item in nodes(tree, (ast.Call, ast.BinOp, ast.AugAssign)) if item.lineno <= raised.line <= (item.end_lineno or 0)]
+        found = list(at_line(tree, (ast.Call, ast.BinOp, ast.AugAssign), raised.line))
         # What is inside runs first.
         return [Line(evidence, raised, source, node) for node in reversed(found)] or [Line(evidence, raised, source, None)]
     exact = [
@@ -126,13 +154,23 @@ def lines_at(evidence: Evidence, where: Location | None) -> list[Line]:
     return lines_of(evidence, Raised(file, where.line, None, "")) if where is not None and file else []
 
 
+def calls_of(evidence: Evidence, *names: str) -> Iterator[tuple[Line, ast.Call]]:
+    """The line that raised, where it calls something of these names."""
+    yield from ((line, call) for line in lines_of(evidence) if (call := line.call(*names)) is not None)
+
+
+def calls_at(evidence: Evidence, where: Location | None, *names: str) -> Iterator[tuple[Line, ast.Call]]:
+    """The calls of something of these names on a line that ran, where nothing raised."""
+    yield from ((line, call) for line in lines_at(evidence, where) if (call := line.call(*names)) is not None)
+
+
 def is_own(evidence: Evidence, node: Node) -> bool:
     """Whether a layer is of a class in the file of the line that raised."""
     try:
         tree = Source.read(evidence.raised.file).tree if evidence.raised is not None else None
     except NoPlace:
         return False
-    return tree is not None and any(item.name == node.op for item in nodes(tree, ast.ClassDef))
+    return tree is not None and class_of(tree, node.op) is not None
 
 
 def own_layer(evidence: Evidence) -> Node | None:
@@ -185,20 +223,17 @@ def reshaped(line: Line) -> tuple[ast.expr | None, list[ast.expr]]:
     return given, sizes
 
 
-def called(call: ast.Call | None) -> str:
-    """The last part of the name of what is called; ``""`` where nothing is."""
-    if call is None:
-        return ""
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-
-
 def assigned_to(line: Line, node: ast.expr) -> ast.expr:
     """What a name was given above the line; any other expression as it is."""
-    if not isinstance(node, ast.Name):
-        return node
-    found = [
-        item.value
-        for item in nodes(line.scope, ast.Assign)
-        if item.lineno < line.raised.line and [ast.unparse(target) for target in item.targets] == [node.id]
-    ]
+    found = given_to(line.scope, node, line.raised.line) if isinstance(node, ast.Name) else []
     return found[-1] if found else node
+
+
+def listed(node: ast.AST | None) -> list[ast.expr]:
+    """What stands in a list or tuple; nothing in anything else."""
+    return node.elts if isinstance(node, (ast.List, ast.Tuple)) else []
+
+
+def size_of(node: ast.AST | None) -> int | None:
+    """The whole number that is written there."""
+    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, Shape, elements, show_shape
 from ...graph import Cause, chain, padded, unpadded, value, without_padding
 from ...rules.facts.loss import GridApart
 from ...rules.upstream import maker_of
 from ...trace.axes import RECURRENT
-from .edits import Made, append, at, configure, failing, given, insert, known, owner_of, upstream
+from .edits import Made, append, at, configure, failing, given, gives, insert, known, named, owner_of, pooling, received, upstream, way_to
 from .ends import ends_of
 
 
 def merge(evidence: Evidence, finding: Finding) -> Made:
     """Branches brought to one shape."""
     node, _ = failing(evidence)
-    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
+    edges = evidence.operands()
     shapes = [edge.spec.shape for edge in edges]
     if len(shapes) < 2 or any(not shape for shape in shapes):
         return
@@ -106,7 +108,7 @@ def at_cause(evidence: Evidence, finding: Finding) -> Made:
 
 def all_padded(evidence: Evidence, finding: Finding) -> Made:
     """``padding="same"`` for all windows on the way to branches that only these windows make unlike."""
-    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" and edge.spec.shape]
+    edges = received(evidence)
     sizes = [evidence.origins.of(edge) for edge in edges]
     if len(sizes) < 2 or len({len(one) for one in sizes}) > 1:
         return
@@ -150,7 +152,7 @@ def padded_throughout(evidence: Evidence, finding: Finding) -> Made:
 
 def ended_sequence(evidence: Evidence, finding: Finding) -> Made:
     """The last step alone of a recurrent layer whose branch has one axis more than the others."""
-    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" and edge.spec.shape]
+    edges = received(evidence)
     least = min((len(edge.spec.shape or ()) for edge in edges), default=0)
     for edge in edges:
         node = evidence.flow.node(edge.source)
@@ -169,13 +171,13 @@ def stride_beside(evidence: Evidence, finding: Finding) -> Made:
     cause, joint = getattr(finding.fact, "cause", None), evidence.failed
     if not isinstance(cause, Cause) or cause.kind != "strided" or cause.more or joint is None:
         return
-    strided = next((node for node in evidence.flow.nodes if node.name == cause.who), None)
-    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" and edge.spec.shape]
+    strided = named(evidence, cause.who)
+    edges = received(evidence)
     if strided is None or len(edges) != 2:
         return
     for edge in edges:
         node = evidence.flow.node(edge.source)
-        way = [node, *upstream(evidence, node)]
+        way = way_to(evidence, node)
         beside = next((item for item in way if item.kind == "layer" and "kernel_size" in item.config), None)
         if beside is None or strided in way or "strides" in beside.config or "Transpose" in beside.op:
             continue
@@ -193,7 +195,7 @@ def _source(evidence: Evidence, node: Node) -> str:
 
 def _shortcut(evidence: Evidence) -> bool:
     """Whether a branch with a stride and other channels meets one that has neither: then the short one is to follow."""
-    shapes = [edge.spec.shape for edge in evidence.failed_inputs() if edge.label != "mask"]
+    shapes = [edge.spec.shape for edge in evidence.operands()]
     node = evidence.failed
     return node is not None and node.op == "Add" and all(shapes) and len({shape[-1] for shape in shapes if shape}) > 1
 
@@ -204,7 +206,7 @@ def pad_and_crop(evidence: Evidence, finding: Finding) -> Made:
     if not isinstance(cause, Cause) or cause.kind != "lost" or len(cause.fits) < 2:
         return
     door = next((node for node in evidence.flow.nodes if node.kind == "input" and node.name == cause.source), None)
-    shape = next((edge.spec.shape for edge in evidence.flow.out_of(door.id)), None) if door is not None else None
+    shape = gives(evidence, door) if door is not None else None
     step = abs(cause.fits[1] - cause.fits[0])
     if door is None or not shape or len(shape) not in (3, 4, 5) or not known(shape[1:-1]) or not step:
         return
@@ -213,7 +215,7 @@ def pad_and_crop(evidence: Evidence, finding: Finding) -> Made:
     even = tuple(n + sum(pad) for n, pad in zip(sizes, pads, strict=True))
     written = pads if rank > 1 else pads[0]
     edit = insert(door.name, f"ZeroPadding{rank}D", padding=written)
-    edits = [type(edit)(edit.kind, edit.target, {**edit.detail, "position": "after", "readers": "all"})]
+    edits = [dataclasses.replace(edit, position="after", readers="all")]
     # What breaks while it is built has no output yet: what is left to crop is then the next finding.
     as_large = evidence.where != "build" and any(spec.shape and tuple(spec.shape[1 : rank + 1]) == tuple(sizes) for _, spec in evidence.y)
     ends = [end for end in (_end(evidence, node) for node in evidence.flow.nodes if node.kind == "output") if end is not None]
@@ -257,7 +259,7 @@ def _end(evidence: Evidence, output: Node) -> Node | None:
 
 def keep_positions(evidence: Evidence, finding: Finding) -> Made:
     """The layer of one branch whose stride made it smaller than the others."""
-    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask"]
+    edges = evidence.operands()
     shapes = [edge.spec.shape for edge in edges]
     cause = getattr(finding.fact, "cause", None)
     if len(shapes) < 2 or any(not shape or len(shape) not in (3, 4, 5) for shape in shapes):
@@ -271,7 +273,7 @@ def keep_positions(evidence: Evidence, finding: Finding) -> Made:
         if sizes == largest:
             continue
         start = evidence.flow.node(edge.source)
-        for node in [start, *upstream(evidence, start)]:
+        for node in way_to(evidence, start):
             before = given(evidence, node)
             if before is None or len(before) != len(sizes) + 2:
                 break
@@ -358,7 +360,7 @@ def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: 
             yield f"Flatten {name}", [at(node, index, "Flatten")], "Keeps every value."
             yield (
                 f"Pool {name} to one vector: GlobalAveragePooling{len(big) - 2}D",
-                [at(node, index, f"GlobalAveragePooling{len(big) - 2}D")],
+                [at(node, index, pooling(big))],
                 "Averages over the spatial or time axes.",
             )
         if elements(big[1:]) == elements(small[1:]):

@@ -8,20 +8,18 @@ import itertools
 from typing import Any
 
 from ...examine.evidence import Evidence
-from ...flow import Edge, Edit, Finding, Node, Spec
+from ...flow import Edge, Finding, Node, Spec
 from ...rules.compared import ends, kind_of
 from ...rules.facts.compiled import UnknownOutputs
 from ...rules.facts.ranges import LabelOutOfRange
-from ..edits import RenamedKeys
-from .edits import Made, configure
+from ..edits import ExchangeInputs, RenamedKeys
+from .edits import Made, configure, of
 from .line import lines_at
 
 
-def named_outputs(evidence: Evidence, finding: Finding) -> Made:
+@of(UnknownOutputs)
+def named_outputs(evidence: Evidence, finding: Finding, fact: UnknownOutputs) -> Made:
     """The layers that make the outputs named as compile calls them, where variables of these names hold what they make."""
-    fact = finding.fact
-    if not isinstance(fact, UnknownOutputs):
-        return
     pairs = {}
     for node in evidence.flow.nodes:
         if node.kind == "layer" and node.name in fact.outputs:
@@ -37,11 +35,9 @@ def named_outputs(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
-def renamed_keys(evidence: Evidence, finding: Finding) -> Made:
+@of(UnknownOutputs)
+def renamed_keys(evidence: Evidence, finding: Finding, fact: UnknownOutputs) -> Made:
     """The keys of labels, or of what compile takes, as the outputs are called that none of them names."""
-    fact = finding.fact
-    if not isinstance(fact, UnknownOutputs):
-        return
     given = [str(path[1]) for path, _ in evidence.y if len(path) == 2]
     order = _best(fact.unknown, [name for name in fact.outputs if fact.what != "labels" or name not in given])
     if not order:
@@ -49,10 +45,10 @@ def renamed_keys(evidence: Evidence, finding: Finding) -> Made:
     renamed = " and ".join(f"{old} to {new}" for old, new in order.items())
     if fact.what == "labels" and len(given) == len(evidence.y):
         names = {**{name: name for name in given if name in fact.outputs}, **{new: old for old, new in order.items()}}
-        edit = Edit("data-transform", "y", {"op": "exchange", "order": {name: names[name] for name in fact.outputs if name in names}})
+        edit = ExchangeInputs("y", {name: names[name] for name in fact.outputs if name in names})
         yield f"Rename the labels: {renamed}", [edit], "Keras matches labels and outputs by name."
     elif fact.what in ("loss", "metrics"):
-        yield f"Rename the keys in compile: {renamed}", [RenamedKeys("model", order).value], "Keras matches losses and outputs by name."
+        yield f"Rename the keys in compile: {renamed}", [RenamedKeys("model", order)], "Keras matches losses and outputs by name."
 
 
 def exchanged_labels(evidence: Evidence, finding: Finding) -> Made:
@@ -82,7 +78,7 @@ def exchanged_labels(evidence: Evidence, finding: Finding) -> Made:
     order = new if all(isinstance(key, str) for key in keys) else [new[key] for key in sorted(new)]
     yield (
         f"Swap the labels of {' and '.join(changed)}",
-        [Edit("data-transform", "y", {"op": "exchange", "order": order})],
+        [ExchangeInputs("y", order)],
         "This is the only order in which every loss can read its labels.",
     )
 

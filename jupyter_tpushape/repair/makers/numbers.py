@@ -13,9 +13,9 @@ from ...rules.facts.layers import OperationRaised, WrongWidth
 from ...rules.upstream import maker_of
 from ...rules.words import SLICES
 from ..edits.expression import IT, MODULE
-from ..text.source import nodes
-from .edits import Made, configure
-from .line import Line, called, defaults, lines_at, lines_of, own_layer, short
+from ..text.source import called, method_of, nodes, words_of
+from .edits import Made, configure, gives
+from .line import Line, defaults, lines_at, lines_of, own_layer, short
 
 _COUNTS = frozenset({"range", "arange"})
 _ROWS_IN = frozenset({"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "full", "tile", "range", "eye"})
@@ -41,7 +41,7 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
             where = f"in {_named(evidence, line)}" if scope is line.scope else f"at line {written[0].lineno}"
             yield (
                 f"Replace {old} with {new} {where}",
-                [line.edit(node, str(new)).value for node in written],
+                [line.edit(node, str(new)) for node in written],
                 "This is the size of its input.",
             )
         yield from _named_size(evidence, line, old, new)
@@ -75,7 +75,7 @@ def counted_to(evidence: Evidence, finding: Finding) -> Made:
                 name, axis = givers[0]
                 yield (
                     f"Replace {old} with the length of {name} in {_named(evidence, line)}",
-                    [line.edit(ends[0], f"{MODULE}.shape({name})[{axis}]", line.module()).value],
+                    [line.edit(ends[0], f"{MODULE}.shape({name})[{axis}]", line.module())],
                     "Works for every length.",
                 )
 
@@ -85,7 +85,7 @@ def _named_size(evidence: Evidence, line: Line, old: int, new: int) -> Made:
     ends = [
         shape.elts[-1]
         for call in nodes(line.scope, ast.Call)
-        for shape in (*call.args, *(word.value for word in call.keywords))
+        for shape in words_of(call)
         if isinstance(shape, (ast.Tuple, ast.List)) and shape.elts and isinstance(shape.elts[-1], (ast.Name, ast.Attribute))
     ]
     names = [node for node in ends if line.numbers.get(ast.unparse(node)) == old]
@@ -93,7 +93,7 @@ def _named_size(evidence: Evidence, line: Line, old: int, new: int) -> Made:
     if names and giver:
         yield (
             f"Replace {ast.unparse(names[0])} ({old}) with {giver}.shape[-1] in {_named(evidence, line)}",
-            [line.edit(node, f"{giver}.shape[-1]").value for node in names],
+            [line.edit(node, f"{giver}.shape[-1]") for node in names],
             "This is the size of its input.",
         )
 
@@ -127,7 +127,7 @@ def shape_index(evidence: Evidence, finding: Finding) -> Made:
         if new != shape[-1] or old == new:
             continue
         for call in nodes(line.source.tree, ast.ClassDef):
-            build = next((item for item in call.body if isinstance(item, ast.FunctionDef) and item.name == "build"), None)
+            build = method_of(call, "build")
             if call.name != owner.op or build is None or len(build.args.args) < 2:
                 continue
             whole = build.args.args[1].arg
@@ -146,7 +146,7 @@ def shape_index(evidence: Evidence, finding: Finding) -> Made:
             if len(read) == 1:
                 yield (
                     f"Use the last axis in {owner.op}.build: {ast.unparse(read[0].value)}[-1] instead of {ast.unparse(read[0])}",
-                    [line.edit(read[0], f"{ast.unparse(read[0].value)}[-1]").value],
+                    [line.edit(read[0], f"{ast.unparse(read[0].value)}[-1]")],
                     f"The weight then has one value per feature: {new}.",
                 )
 
@@ -157,7 +157,7 @@ def first_shape(evidence: Evidence, finding: Finding) -> Made:
     if line is None or owner is None or not isinstance(finding.fact, ShapesInBuild):
         return
     for cls in nodes(line.source.tree, ast.ClassDef):
-        build = next((item for item in cls.body if isinstance(item, ast.FunctionDef) and item.name == "build"), None)
+        build = method_of(cls, "build")
         if cls.name != owner.op or build is None or len(build.args.args) < 2:
             continue
         whole = build.args.args[1].arg
@@ -166,7 +166,7 @@ def first_shape(evidence: Evidence, finding: Finding) -> Made:
             if read:
                 yield (
                     f"Use the shape of input {which + 1} in {cls.name}.build: {whole}[{which}][{_index_of(read[0])}] instead of {ast.unparse(read[0])}",
-                    [line.edit(node, f"{whole}[{which}][{_index_of(node)}]").value for node in read],
+                    [line.edit(node, f"{whole}[{which}][{_index_of(node)}]") for node in read],
                     "build receives one shape for each input of the layer.",
                 )
 
@@ -193,7 +193,7 @@ def read_axis(evidence: Evidence, finding: Finding) -> Made:
                 new = f"{ast.unparse(node.value)}[{place}]"
                 yield (
                     f"Use axis {place} at line {node.lineno}: {new} instead of {ast.unparse(node)}",
-                    [line.edit(node, new).value],
+                    [line.edit(node, new)],
                     f"Axis {at} has size {read}, but axis {place} has size {wanted}, like the other operand.",
                 )
 
@@ -223,7 +223,7 @@ def last_kept(evidence: Evidence, finding: Finding) -> Made:
         for axis in range(1, len(edge.spec.shape or ()) - 1):
             node = maker_of(evidence, edge, axis)
             before = next((one.spec.shape for one in evidence.flow.into(node.id) if one.spec.shape), None)
-            after = next((one.spec.shape for one in evidence.flow.out_of(node.id)), None)
+            after = gives(evidence, node)
             if node.op.lower() != "reshape" or not before or not after or before[-1] == after[-1] or len(before) <= len(after):
                 continue
             for line in lines_at(evidence, node.called):
@@ -239,7 +239,7 @@ def last_kept(evidence: Evidence, finding: Finding) -> Made:
                     last = target.elts[-1]
                     yield (
                         f"Keep the last axis at line {call.lineno}: {short(given)}.shape[-1] instead of {short(last)}",
-                        [line.edit(last, f"{ast.unparse(given)}.shape[-1]").value],
+                        [line.edit(last, f"{ast.unparse(given)}.shape[-1]")],
                         f"Each position has {before[-1]} values, but the code says {after[-1]}.",
                     )
             return
@@ -273,7 +273,7 @@ def parts_of(evidence: Evidence, finding: Finding) -> Made:
     part = size // len(numbers)
     yield (
         f"Split the {size} values into {len(numbers)} slices of {part} in {_named(evidence, line)}",
-        [line.edit(bound, str(int(bound.value) // width * part)).value for bound in bounds],  # type: ignore[arg-type]
+        [line.edit(bound, str(int(bound.value) // width * part)) for bound in bounds],  # type: ignore[arg-type]
         f"The code uses slices of {width}.",
     )
 
@@ -292,7 +292,7 @@ def row_size(evidence: Evidence, finding: Finding) -> Made:
         last = target.elts[1]
         yield (
             f"Replace {short(last)} with {size} at {line.at}: one row per sample",
-            [line.edit(last, str(size)).value],
+            [line.edit(last, str(size))],
             f"A sample has {show_shape(shape[1:])} = {size} values." if shape else "",
         )
 
@@ -311,10 +311,10 @@ def rows(evidence: Evidence, finding: Finding) -> Made:
         for node, inside in _leading(line, finding):
             counted = _counted(line, node)
             if counted and inside == "reshape":
-                edits.append(line.edit(node, "-1").value)
+                edits.append(line.edit(node, "-1"))
                 said.append(f"-1 instead of {short(node)}")
             elif counted:
-                edits.append(line.edit(node, f"{MODULE}.shape({counted})[0]", line.module()).value)
+                edits.append(line.edit(node, f"{MODULE}.shape({counted})[0]", line.module()))
                 said.append(f"the rows of {counted} instead of {short(node)}")
         if edits:
             yield (
@@ -334,11 +334,11 @@ def rows_as_it_runs(evidence: Evidence, finding: Finding) -> Made:
     for node in nodes(line.scope, ast.Subscript):
         owner = _shape_of(node.value)
         if owner is not None and _index_of(node) == 0 and not (isinstance(node.value, ast.Call) and called(node.value) == "shape"):
-            edits.append(line.edit(node, f"{MODULE}.shape({ast.unparse(owner)})[0]", line.module()).value)
+            edits.append(line.edit(node, f"{MODULE}.shape({ast.unparse(owner)})[0]", line.module()))
     for taken in nodes(line.scope, ast.Assign):
         owner = _shape_of(taken.value)
         if owner is not None and isinstance(taken.targets[0], (ast.Tuple, ast.List)) and isinstance(taken.value, ast.Attribute):
-            edits.append(line.edit(taken.value, f"({MODULE}.shape({ast.unparse(owner)})[0], *{IT}[1:])", line.module()).value)
+            edits.append(line.edit(taken.value, f"({MODULE}.shape({ast.unparse(owner)})[0], *{IT}[1:])", line.module()))
     if edits:
         yield (
             f"Compute the number of rows at run time in {_named(evidence, line)}",
@@ -384,7 +384,7 @@ def _leading(line: Line, finding: Finding) -> Iterator[tuple[ast.expr, str]]:
         name = called(call)
         if name not in _ROWS_IN and name != "reshape":
             continue
-        for item in (*call.args, *(word.value for word in call.keywords)):
+        for item in words_of(call):
             first = item.elts[0] if isinstance(item, (ast.List, ast.Tuple)) and item.elts else item if name == "range" else None
             value = first.value if isinstance(first, ast.Constant) else line.numbers.get(ast.unparse(first)) if first is not None else None
             if first is None or type(value) is not int or value < 2 or not _meets_rows(finding, value, batch):

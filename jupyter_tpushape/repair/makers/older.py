@@ -9,19 +9,19 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.lines import NoAttribute, UnknownArguments
 from ..edits.expression import MODULE
-from ..text.source import nodes
-from .edits import Made
-from .line import called, lines_of
+from ..text.source import called, nodes
+from .edits import Made, of
+from .line import lines_of
 
 # None: nothing takes its place.
 _TODAY = {"lr": "learning_rate", "decay": None, "nb_filter": "filters", "border_mode": "padding", "subsample": "strides",
           "output_dim": "units", "init": "kernel_initializer", "W_regularizer": "kernel_regularizer"}  # fmt: skip
 
 
-def arguments_of_today(evidence: Evidence, finding: Finding) -> Made:
+@of(UnknownArguments)
+def arguments_of_today(evidence: Evidence, finding: Finding, fact: UnknownArguments) -> Made:
     """The arguments of a call by their names of today, without those that are gone."""
-    fact = finding.fact
-    for line in lines_of(evidence) if isinstance(fact, UnknownArguments) else []:
+    for line in lines_of(evidence):
         call = line.node
         words = call.keywords if isinstance(call, ast.Call) else []
         given = {word.arg for word in words}
@@ -33,15 +33,15 @@ def arguments_of_today(evidence: Evidence, finding: Finding) -> Made:
         changes = [f"{word.arg} is {_TODAY[word.arg or '']} now" if _TODAY[word.arg or ""] else f"{word.arg} is gone" for word in old]
         yield (
             f"Use today's arguments of {called(call)}: {', '.join(changes)}",
-            [line.edit(call, f"{ast.unparse(call.func)}({', '.join(written)})").value],
+            [line.edit(call, f"{ast.unparse(call.func)}({', '.join(written)})")],
             "These names are from an older version of Keras.",
         )
 
 
-def declared_batch(evidence: Evidence, finding: Finding) -> Made:
+@of(UnknownArguments)
+def declared_batch(evidence: Evidence, finding: Finding, fact: UnknownArguments) -> Made:
     """An Input in front of the first layer of a list, in place of the shape of a batch that the layer was given."""
-    fact = finding.fact
-    for line in lines_of(evidence) if isinstance(fact, UnknownArguments) else []:
+    for line in lines_of(evidence):
         for call in nodes(line.scope, ast.Call):
             shape = next((word for word in call.keywords if word.arg == "batch_input_shape"), None)
             inside = any(call in item.elts for item in nodes(line.scope, ast.List))
@@ -54,7 +54,7 @@ def declared_batch(evidence: Evidence, finding: Finding) -> Made:
             new = f"{MODULE}.Input(batch_shape={ast.unparse(shape.value)}), {ast.unparse(call.func)}({', '.join(rest)})"
             yield (
                 f"Declare the batch in an Input: batch_shape={ast.unparse(shape.value)}",
-                [line.edit(call, new, evidence.framework or "keras").value],
+                [line.edit(call, new, evidence.framework or "keras")],
                 "Keras 3 takes the shape of a batch in Input alone.",
             )
 
@@ -72,6 +72,6 @@ def module_of_today(evidence: Evidence, finding: Finding) -> Made:
             if hasattr(package.layers, item.attr) and isinstance(line.node, ast.Attribute):
                 yield (
                     f"Use {ast.unparse(line.node.value)}.{item.attr} instead of {ast.unparse(item)}",
-                    [line.edit(item, f"{ast.unparse(line.node.value)}.{item.attr}").value],
+                    [line.edit(item, f"{ast.unparse(line.node.value)}.{item.attr}")],
                     "The layer has moved out of the experimental modules.",
                 )

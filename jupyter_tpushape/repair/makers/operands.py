@@ -13,10 +13,11 @@ from ...rules.facts.mesh import FirstRow, GradientsSwapped, ValueAsked, Variable
 from ...rules.facts.reasons import NoAxis
 from ...rules.reasons import one_sample
 from ..edits.expression import IT, MODULE
-from ..text.source import nodes
-from .edits import Made
+from ..text.arguments import argument
+from ..text.source import called, nodes, words_of
+from .edits import Made, of
 from .entry import declare_known
-from .line import Line, assigned_to, called, lines_at, lines_of, reshaped, short
+from .line import Line, assigned_to, lines_at, lines_of, reshaped, short
 
 
 def letters(evidence: Evidence, finding: Finding) -> Made:
@@ -28,7 +29,7 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
             continue
         parts = text.value.replace(" ", "").partition("->")
         terms = parts[0].split(",")
-        shapes = [spec.shape if (spec := line.spec(node)) is not None else None for node in line.operands()[1:]]
+        shapes = [line.shape(node) for node in line.operands()[1:]]
         if len(shapes) != len(terms):
             continue
         for i, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
@@ -39,7 +40,7 @@ def letters(evidence: Evidence, finding: Finding) -> Made:
             node = line.operands()[i + 1]
             yield (
                 f'Replace "{term}" with "{new}", the axes of {short(node)}, at {line.at}',
-                [line.edit(text, repr(written).replace("'", '"')).value],
+                [line.edit(text, repr(written).replace("'", '"'))],
                 f"{short(node)} has its axes in that order.",
             )
 
@@ -75,7 +76,7 @@ _MAKES = frozenset({"normal", "uniform", "truncated_normal", "zeros", "ones"})
 def shape_of_other(evidence: Evidence, finding: Finding) -> Made:
     """Random numbers, zeros or ones made with the shape of the tensor that they meet."""
     for line in lines_of(evidence):
-        operands = [(node, spec.shape) for node in line.operands() if (spec := line.spec(node)) is not None and spec.shape]
+        operands = line.shaped()
         for (node, few), (other, many) in itertools.permutations(operands, 2):
             names = [item for item in nodes(other, ast.Name) if (spec := line.specs.get(item.id)) is not None and spec.shape == many]
             shape = _shape_given(line, node)
@@ -83,7 +84,7 @@ def shape_of_other(evidence: Evidence, finding: Finding) -> Made:
                 continue
             yield (
                 f"Create {short(node)} with the shape of {names[0].id} at line {shape.lineno}",
-                [line.edit(shape, f"{MODULE}.shape({names[0].id})", line.module()).value],
+                [line.edit(shape, f"{MODULE}.shape({names[0].id})", line.module())],
                 f"It then has one element per element of {names[0].id}.",
             )
 
@@ -96,7 +97,7 @@ def _shape_given(line: Line, node: ast.expr) -> ast.Tuple | ast.List | None:
         made = item.value
         if [ast.unparse(target) for target in item.targets] != [node.id] or not isinstance(made, ast.Call) or called(made) not in _MAKES:
             continue
-        given = next((word.value for word in made.keywords if word.arg == "shape"), made.args[0] if made.args else None)
+        given = argument(made, "shape", ["shape"])
         return given if isinstance(given, (ast.Tuple, ast.List)) else None
     return None
 
@@ -105,7 +106,7 @@ def repeated(evidence: Evidence, finding: Finding) -> Made:
     """One row, such as a class token, for each sample of the batch that it is joined with."""
     node = evidence.failed
     for line in lines_of(evidence) if node is not None else []:
-        operands = [(item, spec.shape) for item in line.operands() if (spec := line.spec(item)) is not None and spec.shape]
+        operands = line.shaped()
         single = one_sample(node, [shape for _, shape in operands]) if node is not None else None
         if single is None:
             continue
@@ -122,7 +123,7 @@ def repeated(evidence: Evidence, finding: Finding) -> Made:
             )
             yield (
                 f"Repeat {short(item)} for each sample of {short(names[0])} at {line.at}",
-                [line.edit(item, f"{MODULE}.broadcast_to({IT}, ({rows}, {inner}))", line.module()).value],
+                [line.edit(item, f"{MODULE}.broadcast_to({IT}, ({rows}, {inner}))", line.module())],
                 "Every sample is then concatenated with the same row.",
             )
 
@@ -142,14 +143,15 @@ def resized(evidence: Evidence, finding: Finding) -> Made:
             continue
         yield (
             f"Resize {short(small)} to the size of {short(large)} at {line.at}",
-            [line.edit(small, f"{MODULE}.image.resize({IT}, {MODULE}.shape({ast.unparse(large)})[1:3])", "keras.ops").value],
+            [line.edit(small, f"{MODULE}.image.resize({IT}, {MODULE}.shape({ast.unparse(large)})[1:3])", "keras.ops")],
             "An odd size that is halved and doubled again becomes smaller.",
         )
 
 
-def counted_by_reshape(evidence: Evidence, finding: Finding) -> Made:
+@of(SymbolicQuestion)
+def counted_by_reshape(evidence: Evidence, finding: Finding, fact: SymbolicQuestion) -> Made:
     """-1 for the one size of a reshape that is not known while the model is made."""
-    if not isinstance(finding.fact, SymbolicQuestion) or finding.fact.of != "size":
+    if fact.of != "size":
         return
     for line in lines_of(evidence) or lines_at(evidence, finding.location):
         call = line.node
@@ -160,22 +162,22 @@ def counted_by_reshape(evidence: Evidence, finding: Finding) -> Made:
         if isinstance(first, ast.Subscript) and "shape" in ast.unparse(first.value):
             title, counted = (
                 f"Let the reshape infer the batch size: -1 instead of {short(first)} at {line.at}",
-                line.edit(first, "-1").value,
+                line.edit(first, "-1"),
             )
             yield title, [counted], "The batch size is unknown while the model is built."
             for other, edits, why in declare_known(evidence, finding):
                 yield f"{title}; {other[:1].lower()}{other[1:]}", [counted, *edits], why
 
 
-def unpacked_batch(evidence: Evidence, finding: Finding) -> Made:
+@of(FirstRow)
+def unpacked_batch(evidence: Evidence, finding: Finding, fact: FirstRow) -> Made:
     """The inputs of a batch as Keras unpacks it, whatever came with them."""
-    fact = finding.fact
-    for line in lines_at(evidence, finding.location)[:1] if isinstance(fact, FirstRow) else []:
+    for line in lines_at(evidence, finding.location)[:1]:
         for node in nodes(line.scope, ast.Subscript):
             if isinstance(fact, FirstRow) and ast.unparse(node) == f"{fact.name}[0]":
                 yield (
                     f"Unpack the batch at line {node.lineno}: keras.utils.unpack_x_y_sample_weight({fact.name})[0]",
-                    [line.edit(node.value, f"{MODULE}.unpack_x_y_sample_weight({IT})", "keras.utils").value],
+                    [line.edit(node.value, f"{MODULE}.unpack_x_y_sample_weight({IT})", "keras.utils")],
                     "Without labels, fit passes the inputs as they are, not as a tuple.",
                 )
 
@@ -189,20 +191,20 @@ def gradients_in_order(evidence: Evidence, finding: Finding) -> Made:
             if not isinstance(finding.fact, GradientsSwapped):
                 yield (
                     f"Swap {short(first)} and {short(grads)} at {line.at}",
-                    [line.edit(first, ast.unparse(grads)).value, line.edit(grads, ast.unparse(first)).value],
+                    line.swap(first, grads),
                     "The optimizer's variables come first.",
                 )
             yield (
                 f"Swap {short(grads)} and {short(weights)} at {line.at}",
-                [line.edit(grads, ast.unparse(weights)).value, line.edit(weights, ast.unparse(grads)).value],
+                line.swap(grads, weights),
                 "The gradients come before the weights.",
             )
 
 
-def flat_samples(evidence: Evidence, finding: Finding) -> Made:
+@of(WrongCount)
+def flat_samples(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
     """As many rows as there are samples, in a reshape whose written size is not that of a sample."""
-    fact = finding.fact
-    if not isinstance(fact, WrongCount) or len(fact.target) != 2 or fact.target[0] != -1 or len(fact.given) < 2 or not fact.given[0]:
+    if len(fact.target) != 2 or fact.target[0] != -1 or len(fact.given) < 2 or not fact.given[0]:
         return
     for line in lines_of(evidence):
         given, sizes = reshaped(line)
@@ -210,15 +212,15 @@ def flat_samples(evidence: Evidence, finding: Finding) -> Made:
             rows = f"{ast.unparse(given)}.shape[0]"
             yield (
                 f"Flatten each sample: ({rows}, -1) instead of ({', '.join(map(short, sizes))}) at {line.at}",
-                [line.edit(sizes[0], rows).value, line.edit(sizes[1], "-1").value],
+                [line.edit(sizes[0], rows), line.edit(sizes[1], "-1")],
                 f"A sample has {elements(fact.given[1:])} values.",
             )
 
 
-def axes_there(evidence: Evidence, finding: Finding) -> Made:
+@of(OperationRaised)
+def axes_there(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """A reduction over the axes that the tensor has; without it where none is left."""
-    fact = finding.fact
-    if not isinstance(fact, OperationRaised) or not isinstance(fact.reason, NoAxis):
+    if not isinstance(fact.reason, NoAxis):
         return
     rank = len(fact.reason.shape)
     for line in lines_of(evidence):
@@ -235,11 +237,11 @@ def axes_there(evidence: Evidence, finding: Finding) -> Made:
         kept = line.keyword("keepdims")
         if left and given is not None:
             new = str(left[0] if len(left) == 1 else tuple(left))
-            yield f"Use axis={new} at {line.at}", [line.edit(given, new).value], f"The tensor has {rank} dimensions."
+            yield f"Use axis={new} at {line.at}", [line.edit(given, new)], f"The tensor has {rank} dimensions."
         elif axes and kept is None:
             yield (
                 f"Remove {called(call)} at {line.at}: there is one value per sample already",
-                [line.edit(call, ast.unparse(call.args[0])).value],
+                [line.edit(call, ast.unparse(call.args[0]))],
                 f"The axes that it names do not exist in {show_shape(fact.reason.shape)}.",
             )
 
@@ -249,22 +251,23 @@ JOINS = frozenset({"concat", "concatenate"})
 _PACKS = frozenset({"stack", "array", "asarray", "convert_to_tensor", "constant"})
 
 
-def plain_sizes(evidence: Evidence, finding: Finding) -> Made:
+@of(ValueAsked)
+def plain_sizes(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
     """Sizes as the list that they were written in, and not as a tensor made of it."""
-    if not isinstance(finding.fact, ValueAsked) or finding.fact.asked != "index":
+    if fact.asked != "index":
         return
     for line in lines_of(evidence):
         call = line.node
         if not isinstance(call, ast.Call) or called(call) not in _SIZED:
             continue
-        for item in (*call.args, *(word.value for word in call.keywords)):
+        for item in words_of(call):
             made = assigned_to(line, item)
             sizes = _sizes_of(made) if isinstance(made, ast.Call) else None
             if sizes:
                 text = f"[{', '.join(map(ast.unparse, sizes))}]"
                 yield (
                     f"Pass the sizes as a list at line {made.lineno}: {text}",
-                    [line.edit(made, text).value],
+                    [line.edit(made, text)],
                     "A shape is known when the program is compiled, but the values of a tensor are not.",
                 )
 
@@ -279,9 +282,10 @@ _PLAIN = {
 }
 
 
-def python_sizes(evidence: Evidence, finding: Finding) -> Made:
+@of(ValueAsked)
+def python_sizes(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
     """Sizes that functions for tensors compute, in Python."""
-    for line in lines_of(evidence) if isinstance(finding.fact, ValueAsked) and finding.fact.asked == "index" else []:
+    for line in lines_of(evidence) if fact.asked == "index" else []:
         found: dict[ast.Call, str] = {}
         pending: list[ast.AST] = [line.node] if isinstance(line.node, ast.Call) and called(line.node) in _SIZED else []
         while pending:
@@ -296,7 +300,7 @@ def python_sizes(evidence: Evidence, finding: Finding) -> Made:
         if found:
             yield (
                 f"Compute the sizes in Python: {', '.join(found.values())}",
-                [line.edit(call, text).value for call, text in found.items()],
+                [line.edit(call, text) for call, text in found.items()],
                 "A shape is known when the program is compiled, but the values of a tensor are not.",
             )
 
@@ -326,7 +330,7 @@ def weighted(evidence: Evidence, finding: Finding) -> Made:
     """Vectors times a matrix of weights: their matrix product, or each value times its row of the weights."""
     for line in lines_of(evidence)[:1]:
         node, operands = line.node, line.operands()
-        shapes = [spec.shape if (spec := line.spec(item)) is not None else None for item in operands]
+        shapes = [line.shape(item) for item in operands]
         if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult) or not all(shapes):
             continue
         for (vectors, many), (weights, matrix) in (zip(operands, shapes, strict=True), zip(operands[::-1], shapes[::-1], strict=True)):
@@ -334,28 +338,26 @@ def weighted(evidence: Evidence, finding: Finding) -> Made:
                 continue
             yield (
                 f"Use matmul at {line.at}: multiply {short(vectors)} by the matrix {short(weights)}",
-                [line.edit(node, f"{MODULE}.matmul({ast.unparse(vectors)}, {ast.unparse(weights)})", line.module()).value],
+                [line.edit(node, f"{MODULE}.matmul({ast.unparse(vectors)}, {ast.unparse(weights)})", line.module())],
                 f"{show_shape(many)} times {show_shape(matrix)} gives {show_shape((*many[:-1], matrix[-1]))}.",
             )
             yield (
                 f"Add an axis of size 1 to {short(vectors)} at {line.at}: {show_shape((*many, 1))}",
-                [line.edit(vectors, f"{IT}[..., None]").value],
+                [line.edit(vectors, f"{IT}[..., None]")],
                 f"Each value is then multiplied by its row of {short(weights)}.",
             )
 
 
-def variables(evidence: Evidence, finding: Finding) -> Made:
+@of(VariableGiven)
+def variables(evidence: Evidence, finding: Finding, fact: VariableGiven) -> Made:
     """A variable of Keras as a tensor, wherever the function hands it to one of JAX's or asks it for what a tensor has."""
-    fact = finding.fact
-    if not isinstance(fact, VariableGiven):
-        return
     for line in lines_of(evidence):
         used = [node for node in nodes(line.scope, (ast.Attribute, ast.Name)) if ast.unparse(node) in fact.names and _is_read(line, node)]
         if used:
             names = ", ".join(dict.fromkeys(ast.unparse(node) for node in used))
             yield (
                 f"Convert {names} to a tensor: keras.ops.convert_to_tensor({next(iter(fact.names))})",
-                [line.edit(node, f"{MODULE}.convert_to_tensor({IT})", "keras.ops").value for node in used],
+                [line.edit(node, f"{MODULE}.convert_to_tensor({IT})", "keras.ops") for node in used],
                 "JAX functions expect arrays, and a Keras variable is not an array.",
             )
 
@@ -364,7 +366,7 @@ def _is_read(line: Line, node: ast.expr) -> bool:
     """Whether a variable is an argument of a function of JAX's, or is asked for an attribute that variables have not."""
     for call in nodes(line.scope, ast.Call):
         root = ast.unparse(call.func).split(".")[0]
-        given = [*call.args, *(word.value for word in call.keywords)]
+        given = words_of(call)
         if root in ("jnp", "jax", "lax", "nn", "np") and any(node is item for item in given):
             return True
     owners = [

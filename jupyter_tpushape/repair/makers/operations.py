@@ -6,20 +6,22 @@ import math
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardWidths, hear
-from ...flow import Edit, Finding, Node, Shape, elements
+from ...flow import Finding, Node, Shape, elements
 from ...flow.paths import to_wire
 from ...rules.facts.layers import WrongMask
 from ...rules.facts.mixing import AttentionOverBatch, FixedBatch
+from ..edits import Edit, HostLayer, LayerConfig, code_calls, code_numbers
 from ..text.operations import spelled
-from .edits import Made, failing, given, insert, owner_of, upstream, where
+from .edits import Made, failing, given, gives, insert, key_of, left_out, of, owner_of, transform, way_to
 from .entry import declaration
 
 
-def mask_shape(evidence: Evidence, finding: Finding) -> Made:
+@of(WrongMask)
+def mask_shape(evidence: Evidence, finding: Finding, fact: WrongMask) -> Made:
     """A mask of query steps by value steps."""
-    if not isinstance(finding.fact, WrongMask) or len(finding.fact.shape or ()) != len(finding.fact.wanted):
+    if len(fact.shape or ()) != len(fact.wanted):
         return
-    target = [n for n in finding.fact.wanted[1:] if n is not None]
+    target = [n for n in fact.wanted[1:] if n is not None]
     _node, _ = failing(evidence)
     edge = next((edge for edge in evidence.failed_inputs() if edge.label == "attention_mask"), None)
     if edge is None or len(target) != 2:
@@ -29,10 +31,7 @@ def mask_shape(evidence: Evidence, finding: Finding) -> Made:
     if found is None:
         return
     door, path = found
-    edits = [
-        Edit("data-transform", "x", {"op": "pad_axis", "axis": axis + 1, "size": size, "value": 1, **where(path)})
-        for axis, size in enumerate(target)
-    ]
+    edits: list[Edit] = [transform(path, "pad_axis", axis=axis + 1, size=size, value=1) for axis, size in enumerate(target)]
     edits.append(declaration(evidence, door, tuple(target)))
     yield (
         f"Create the mask as {tuple(target)} per sample: query steps by value steps",
@@ -52,11 +51,7 @@ def host_layer(evidence: Evidence, finding: Finding) -> Made:
                 layer = evidence.flow.node(edge.target)
                 if layer.kind != "layer":
                     continue
-                move = Edit(
-                    "data-transform",
-                    layer.name,
-                    {"op": "host-layer", **where(node.path), **({"input": doors.index(node.id)} if evidence.declared else {})},
-                )
+                move = HostLayer(layer.name, key_of(node.path), doors.index(node.id) if evidence.declared else None)
                 for title, edits, reason in static_batch(evidence, finding):
                     yield (
                         f"Run {layer.name} in the pipeline, on the host; {title[:1].lower()}{title[1:]}",
@@ -85,7 +80,7 @@ def host_augmentation(evidence: Evidence, finding: Finding) -> Made:
                 item for item in evidence.flow.nodes if item.op.startswith("Random") and (item is top or _below(evidence, item.id, top.id))
             ]
             if top.kind in ("layer", "model") and within and random:
-                move = Edit("data-transform", top.name, {"op": "host-layer", "training": True, **where(door.path)})
+                move = HostLayer(top.name, key_of(door.path), training=True)
                 yield (
                     f"Run {top.name} in the pipeline, on the host",
                     [move],
@@ -118,7 +113,7 @@ def leave_out(evidence: Evidence, finding: Finding) -> Made:
     """Without a layer of the user's own that turns the batch axis into something else."""
     for start in finding.nodes:
         node = evidence.flow.node(start)
-        for item in [node, *upstream(evidence, node)]:
+        for item in way_to(evidence, node):
             owner = item if item.kind == "layer" else owner_of(evidence, item)
             if owner is None or not (owner.op == "Lambda" or any(inner.parent == owner.id for inner in evidence.flow.nodes)):
                 continue
@@ -126,7 +121,7 @@ def leave_out(evidence: Evidence, finding: Finding) -> Made:
             if before and after is not None and before[:1] != after[:1]:
                 yield (
                     f"Remove {owner.name}: it does not keep the batch axis",
-                    [Edit("replace-layer", owner.name, {"layer": "Identity", "keep": [], "config": {}})],
+                    [left_out(owner.name)],
                     "The model works without it. If you need the operation, apply it along another axis.",
                 )
                 return
@@ -142,7 +137,7 @@ def free_batch(evidence: Evidence, finding: Finding) -> Made:
     if batch is not None:
         yield (
             f"Let TensorFlow infer the number of rows: -1 instead of {batch}",
-            [Edit("replace-op", owner.name, {"find": batch, "replace": -1, "line": node.called.line if node.called else 0})],
+            [code_numbers.FirstNumber(owner.name, batch, -1, node.called.line if node.called else 0)],
             "Works for every batch size.",
         )
 
@@ -159,7 +154,7 @@ def other_axis(evidence: Evidence, finding: Finding) -> Made:
     """axis=1 where a layer of the user's own works along the batch axis."""
     start = [evidence.flow.node(name) for name in finding.nodes] or [node for node in [evidence.failed] if node is not None]
     for node in start:
-        for item in [node, *upstream(evidence, node)]:
+        for item in way_to(evidence, node):
             owner = _own(evidence, item)
             if owner is None:
                 continue
@@ -167,7 +162,7 @@ def other_axis(evidence: Evidence, finding: Finding) -> Made:
             if before and len(before) > 1 and after is not None and before[:1] != after[:1]:
                 yield (
                     f"Use axis 1 in {owner.name}: axis 0 is the batch",
-                    [Edit("replace-op", owner.name, {"op": "axis", "find": 0, "replace": 1})],
+                    [code_numbers.Axis(owner.name, 0, 1)],
                     "Each sample is then processed separately.",
                 )
                 return
@@ -189,7 +184,7 @@ def softmax_axis(evidence: Evidence, finding: Finding) -> Made:
     if node.kind == "layer":
         yield (
             f"Set axis=1 on {node.name}",
-            [Edit("layer-config", node.name, {"config": {"axis": 1}})],
+            [LayerConfig(node.name, {"axis": 1})],
             "Axis 1 is the first axis of a sample.",
         )
         return
@@ -197,7 +192,7 @@ def softmax_axis(evidence: Evidence, finding: Finding) -> Made:
     for axis in (1, -1) if name is not None else ():
         yield (
             f"Apply softmax along axis {axis}{' in ' + name if name else ''}",
-            [Edit("replace-op", name or "", {"op": "axis", "find": 0, "replace": axis})],
+            [code_numbers.Axis(name or "", 0, axis)],
             "Each sample is then processed separately.",
         )
 
@@ -207,7 +202,7 @@ def transpose_for_reshape(evidence: Evidence, finding: Finding) -> Made:
     from .transposed import permutation
 
     node = evidence.flow.node(finding.nodes[0])
-    before, after = given(evidence, node), next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
+    before, after = given(evidence, node), gives(evidence, node)
     name = _within(evidence, node)
     if node.kind != "op" or name is None or not before or not after or len(before) != len(after):
         return
@@ -215,7 +210,7 @@ def transpose_for_reshape(evidence: Evidence, finding: Finding) -> Made:
     if order is not None:
         yield (
             f"Swap the axes with {spelled()}.transpose(x, {tuple(order)}){' in ' + name if name else ''}",
-            [Edit("replace-op", name, {"op": "transpose", "order": order})],
+            [code_calls.Transposed(name, order)],
             "Moves the values along with the axes.",
         )
 
@@ -232,7 +227,7 @@ def own_weights(evidence: Evidence, finding: Finding) -> Made:
     if depth and before[-1] == 1 and len(evidence.x) == 1 and evidence.x[0][1].shape == before:
         yield (
             f"Repeat the single channel of the data {width} times",
-            [Edit("data-transform", "x", {"op": "repeat_last", "times": width})],
+            [transform(("x",), "repeat_last", times=width)],
             "Turns a grayscale image into a color image.",
         )
     rank = len(before) - 2
@@ -261,7 +256,7 @@ def whole_rows(evidence: Evidence, finding: Finding) -> Made:
         if rest > 0 and size % rest == 0 and size // rest != target[-1]:
             yield (
                 f"Make each row one sample: {size // rest} instead of {target[-1]} in {owner.name}",
-                [Edit("replace-op", owner.name, {"op": "number", "find": target[-1], "replace": size // rest})],
+                [code_numbers.Number(owner.name, target[-1], size // rest)],
                 f"One sample has {size} values.",
             )
 
@@ -273,7 +268,7 @@ def single_precision(evidence: Evidence, finding: Finding) -> Made:
         for old, new in (("complex128", "complex64"), ("float64", "float32")):
             yield (
                 f"Use {new} in {name}",
-                [Edit("replace-op", name, {"op": "name", "find": old, "replace": new})],
+                [code_numbers.Name(name, old, new)],
                 f"TPUs do not support {old}.",
             )
 
@@ -284,6 +279,6 @@ def static_mask(evidence: Evidence, finding: Finding) -> Made:
         for axes in (1, 0, 2):
             yield (
                 f"Mask with zeros in {name}: tf.where instead of boolean_mask",
-                [Edit("replace-op", name, {"op": "static-mask", "axes": axes})],
+                [code_calls.StaticMask(name, axes)],
                 "Keeps every row; rows outside the mask become zero.",
             )

@@ -10,24 +10,22 @@ from ...rules.facts.calls import Misdeclared
 from ...rules.facts.loss import RowsLost
 from ...rules.facts.mixing import BatchLost, EveryIndex, EveryPair, SamplesPicked, SamplesReturn, SamplesSummed
 from ..edits import Removed
-from ..edits.expression import IT, MODULE
-from ..text.source import nodes
-from .edits import Made, given
-from .line import called, lines_at, short, span_of
+from ..edits.expression import IT
+from ..text.source import called, nodes
+from .edits import Made, given, of
+from .line import lines_at, short, span_of
 
 
-def summed_inside(evidence: Evidence, finding: Finding) -> Made:
+@of(SamplesSummed)
+def summed_inside(evidence: Evidence, finding: Finding, fact: SamplesSummed) -> Made:
     """A sum over the axes of a sample, not over the samples."""
-    fact = finding.fact
-    if not isinstance(fact, SamplesSummed):
-        return
     for line in lines_at(evidence, finding.location):
         call = line.node
         if isinstance(call, ast.Call) and called(call) in ("reduce_sum", "sum") and line.keyword("axis") is None and len(call.args) == 1:
             axes = "-1" if len(fact.whole) == 2 else str(tuple(range(1, len(fact.whole))))
             yield (
                 f"Sum over axis {axes} at {line.at}" if axes == "-1" else f"Sum over the axes {axes} at {line.at}",
-                [line.edit(call, f"{ast.unparse(call)[:-1]}, axis={axes})").value],
+                [line.more(call, f"axis={axes}")],
                 "Each sample then has a separate sum.",
             )
 
@@ -53,7 +51,7 @@ def reduced_whole(evidence: Evidence, finding: Finding) -> Made:
                 keep = ", keepdims=True" if len(shape) == rank else ""
                 yield (
                     f"Keep the samples apart at {line.at}: axis={axes}{keep}",
-                    [line.edit(call, f"{ast.unparse(call)[:-1]}, axis={axes}{keep})").value],
+                    [line.more(call, f"axis={axes}{keep}")],
                     "Without an axis, all samples become one number.",
                 )
 
@@ -61,14 +59,15 @@ def reduced_whole(evidence: Evidence, finding: Finding) -> Made:
 _REDUCTIONS = frozenset(name for one in ("sum", "mean", "max", "min", "prod") for name in (one, f"reduce_{one}"))
 
 
-def inner_axis(evidence: Evidence, finding: Finding) -> Made:
+@of(SamplesReturn)
+def inner_axis(evidence: Evidence, finding: Finding, fact: SamplesReturn) -> Made:
     """A sum over an axis of each sample, where the program names the axis of the samples."""
-    for line in lines_at(evidence, finding.location) if isinstance(finding.fact, SamplesReturn) else ():
+    for line in lines_at(evidence, finding.location):
         axis = line.keyword("axis")
         if isinstance(axis, ast.Constant) and axis.value == 0 and isinstance(line.node, ast.Call):
             yield (
                 f"Use axis -1 in {called(line.node)} at {line.at}: axis 0 is the batch",
-                [line.edit(axis, "-1").value],
+                [line.edit(axis, "-1")],
                 "Each sample is then processed separately.",
             )
 
@@ -94,7 +93,7 @@ def inside_samples(evidence: Evidence, finding: Finding) -> Made:
             shown = ", ".join([ast.unparse(item) for item in picks[:2]] + ["..."] * (len(picks) > 2))
             yield (
                 f"Select from every sample instead of one at {line.at}: [:, {ast.unparse(picks[0].slice)}] in {shown}",
-                [line.edit(item, f"{ast.unparse(item.value)}[:, {ast.unparse(item.slice)}]").value for item in picks],
+                [line.edit(item, f"{ast.unparse(item.value)}[:, {ast.unparse(item.slice)}]") for item in picks],
                 "The first axis is the batch; the colon keeps all samples.",
             )
 
@@ -106,11 +105,9 @@ def _is_number(index: ast.expr) -> bool:
         return False
 
 
-def unpaired_axis(evidence: Evidence, finding: Finding) -> Made:
+@of(EveryPair)
+def unpaired_axis(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
     """An operand without the axis of size 1 for which each sample met every other one."""
-    fact = finding.fact
-    if not isinstance(fact, EveryPair):
-        return
     for line in lines_at(evidence, finding.location):
         if not isinstance(line.node, ast.BinOp):
             continue
@@ -120,15 +117,15 @@ def unpaired_axis(evidence: Evidence, finding: Finding) -> Made:
         if len(axes) == 1:
             yield (
                 f"Squeeze axis {axes[0]} of {short(node)} at {line.at}",
-                [line.edit(node, f"{MODULE}.squeeze({IT}, {axes[0]})", line.module()).value],
+                [line.apply(node, "squeeze", axes[0])],
                 "Each sample is then combined with its own value.",
             )
 
 
-def axes_after_batch(evidence: Evidence, finding: Finding) -> Made:
+@of(EveryPair)
+def axes_after_batch(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
     """An operand with axes of size 1 after its batch axis, which met an inner axis of the same size by chance."""
-    fact = finding.fact
-    if not isinstance(fact, EveryPair) or not fact.chance:
+    if not fact.chance:
         return
     for line in lines_at(evidence, finding.location):
         if isinstance(line.node, ast.BinOp):
@@ -138,30 +135,27 @@ def axes_after_batch(evidence: Evidence, finding: Finding) -> Made:
             gap = len(many) - len(few)
             yield (
                 f"Add {gap} {'axis' if gap == 1 else 'axes'} of size 1 to {short(node)} after its batch axis at {line.at}",
-                [line.edit(node, f"{IT}[{index}]").value],
+                [line.edit(node, f"{IT}[{index}]")],
                 "Each sample is then combined with its own values.",
             )
 
 
-def own_index(evidence: Evidence, finding: Finding) -> Made:
+@of(EveryIndex)
+def own_index(evidence: Evidence, finding: Finding, fact: EveryIndex) -> Made:
     """One index for each row of a gather."""
-    if not isinstance(finding.fact, EveryIndex):
-        return
     for line in lines_at(evidence, finding.location):
         call = line.node
         if isinstance(call, ast.Call) and called(call) == "gather" and line.keyword("batch_dims") is None:
             yield (
                 f"Look up each row at its own index at {line.at}: batch_dims=1",
-                [line.edit(call, f"{ast.unparse(call)[:-1]}, batch_dims=1)").value],
+                [line.more(call, f"batch_dims=1")],
                 "Each sample then has one value.",
             )
 
 
-def unflattened(evidence: Evidence, finding: Finding) -> Made:
+@of(EveryPair)
+def unflattened(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
     """An operand as it was before it alone was flattened."""
-    fact = finding.fact
-    if not isinstance(fact, EveryPair):
-        return
     few, many = sorted((fact.left, fact.right), key=len)
     if len(few) != 1 or few[0] != elements(many):
         return
@@ -177,6 +171,6 @@ def unflattened(evidence: Evidence, finding: Finding) -> Made:
                 removed = Removed("model", line.raised.file, span_of(statement), ast.unparse(statement))
                 yield (
                     f"Keep the shape of {names[0]}: remove the reshape at line {statement.lineno}",
-                    [removed.value if before == names[0] else line.edit(made, before).value],
+                    [removed if before == names[0] else line.edit(made, before)],
                     f"The other operand keeps its shape, {show_shape(many)}.",
                 )

@@ -10,11 +10,11 @@ import msgspec
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape
 from ...rules.facts.loss import GridApart
-from ..text.source import nodes
-from .edits import Made
+from ..text.source import called, nodes
+from .edits import Made, of
 from .entry import misfits
 from .labels import are_whole
-from .line import Line, called, lines_at, span_of
+from .line import Line, lines_at, span_of
 
 
 def resized_oddly(evidence: Evidence, finding: Finding) -> Made:
@@ -31,10 +31,10 @@ def resized_as_declared(evidence: Evidence, finding: Finding) -> Made:
             yield from _resized(evidence, got.shape, want.shape, "The model keeps its size.")
 
 
-def masks_resized_alike(evidence: Evidence, finding: Finding) -> Made:
+@of(GridApart)
+def masks_resized_alike(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
     """The size of the predictions in the resize of masks, whose values are classes."""
-    fact = finding.fact
-    if isinstance(fact, GridApart) and len(fact.labels) == len(fact.predictions) == 4 and are_whole(evidence):
+    if len(fact.labels) == len(fact.predictions) == 4 and are_whole(evidence):
         yield from _resized(evidence, fact.labels, fact.predictions, "The masks then have the size of the predictions.")
 
 
@@ -51,7 +51,7 @@ def _resized(evidence: Evidence, got: Shape, wanted: Shape, why: str) -> Made:
         if pairs:
             yield (
                 f"Resize to {size[0]} × {size[1]} at {line.at}",
-                [line.edit(item, str(new)).value for item, new in pairs],
+                [line.edit(item, str(new)) for item, new in pairs],
                 why,
             )
 

@@ -16,22 +16,21 @@ from ...rules.facts.reasons import ScanRows
 from ...rules.facts.transforms import BranchesApart, StatefulPair, StateMisplaced
 from ...rules.mixing import heads_apart
 from ...trace.locations import location
-from ..edits import Removed, Seeded, Statement
+from ..edits import Edit, Removed, Seeded, Statement
 from ..edits.expression import IT, MODULE
-from ..text.source import nodes, parents, statement_of
-from .edits import Made
+from ..text.arguments import argument
+from ..text.source import called, nodes, parents, statement_of
+from .edits import Made, of
 from .jax_arrays import branches
-from .line import Line, called, lines_at, lines_of, reshaped, short, span_of
+from .line import Line, lines_at, lines_of, reshaped, short, span_of
 from .steps import groups
 
 _PRODUCTS = frozenset({"matmul", "dot", "tensordot"})
 
 
-def heads(evidence: Evidence, finding: Finding) -> Made:
+@of(Interleaved)
+def heads(evidence: Evidence, finding: Finding, fact: Interleaved) -> Made:
     """A transpose of steps and heads behind the reshape that makes heads of features, or in front of the one that takes them together."""
-    fact = finding.fact
-    if not isinstance(fact, Interleaved):
-        return
     for line in lines_at(evidence, finding.location):
         given, sizes = reshaped(line)
         call = line.node
@@ -47,7 +46,7 @@ def heads(evidence: Evidence, finding: Finding) -> Made:
             edit = line.edit(given, f"{MODULE}.transpose({IT}, (0, 2, 1, 3))", line.module())
         else:
             continue
-        yield f"Transpose steps and heads at line {call.lineno}", [edit.value], "The features of each step stay together."
+        yield f"Transpose steps and heads at line {call.lineno}", [edit], "The features of each step stay together."
 
 
 def exchanged_weights(evidence: Evidence, finding: Finding) -> Made:
@@ -69,27 +68,28 @@ def exchanged_weights(evidence: Evidence, finding: Finding) -> Made:
                 ):
                     yield (
                         f"Swap {ast.unparse(mine)} and {ast.unparse(other)} at {line.at}",
-                        [line.edit(mine, ast.unparse(other)).value, line.edit(other, ast.unparse(mine)).value],
+                        line.swap(mine, other),
                         "Each product then fits.",
                     )
 
 
-def unpacked_state(evidence: Evidence, finding: Finding) -> Made:
+@of(StatefulPair)
+def unpacked_state(evidence: Evidence, finding: Finding, fact: StatefulPair) -> Made:
     """The predictions and the state that ``stateless_call`` returns, each under its name."""
-    for line in lines_at(evidence, finding.location)[:1] if isinstance(finding.fact, StatefulPair) else []:
+    for line in lines_at(evidence, finding.location)[:1]:
         for item in nodes(line.scope, ast.Assign):
             call, target = item.value, item.targets[0]
             if not isinstance(call, ast.Call) or called(call) != "stateless_call" or len(call.args) < 2 or not isinstance(target, ast.Name):
                 continue
             if isinstance(call.args[1], ast.Name):
                 names = f"{target.id}, {call.args[1].id}"
-                yield f"Unpack {names} at line {item.lineno}", [line.edit(target, names).value], "stateless_call returns both."
+                yield f"Unpack {names} at line {item.lineno}", [line.edit(target, names)], "stateless_call returns both."
 
 
-def same_branch(evidence: Evidence, finding: Finding) -> Made:
+@of(BranchesApart)
+def same_branch(evidence: Evidence, finding: Finding, fact: BranchesApart) -> Made:
     """Zeros or ones in the shape of what the other branch returns, its dtype, or a crop in the size of the whole picture."""
-    fact = finding.fact
-    for line in lines_of(evidence) if isinstance(fact, BranchesApart) else []:
+    for line in lines_of(evidence):
         lambdas = [item for item in line.operands() if isinstance(item, ast.Lambda)]
         for one, other in ((0, 1), (1, 0)) if len(lambdas) == 2 else ():
             assert isinstance(fact, BranchesApart)
@@ -99,14 +99,14 @@ def same_branch(evidence: Evidence, finding: Finding) -> Made:
                 like = f"{MODULE}.{called(made)}_like({ast.unparse(lambdas[other].body)})"
                 yield (
                     f"Return {called(made)} with the shape of the other branch at line {made.lineno}",
-                    [line.edit(made, like, line.module()).value],
+                    [line.edit(made, like, line.module())],
                     "Both branches return the same shape.",
                 )
             elif got == want and "float" in dtypes[other] and "int" in dtypes[one]:
                 cast = f'{MODULE}.cast({IT}, "{dtypes[other]}")'
                 yield (
                     f"Cast to {dtypes[other]} at line {made.lineno}",
-                    [line.edit(made, cast, "keras.ops").value],
+                    [line.edit(made, cast, "keras.ops")],
                     "Both branches return the same dtype.",
                 )
             elif len(want) == len(got) == 4 and (want[0], want[3]) == (got[0], got[3]):
@@ -120,7 +120,7 @@ def same_branch(evidence: Evidence, finding: Finding) -> Made:
                     if min(rest) >= 0:
                         yield (
                             f"{what} the crop to {size} at line {made.lineno}",
-                            [line.edit(made, new, "keras.ops", choice="crop").value],
+                            [line.edit(made, new, "keras.ops", choice="crop")],
                             "Both branches return pictures of the same size.",
                         )
 
@@ -135,19 +135,20 @@ def cell_states(evidence: Evidence, finding: Finding) -> Made:
             made = item.value
             if weight is None or not isinstance(made, ast.Call) or called(made) != "add_weight":
                 continue
-            shape = next((word.value for word in made.keywords if word.arg == "shape"), made.args[0] if made.args else None)
+            shape = argument(made, "shape", ["shape"])
             rows = shape.elts[0] if isinstance(shape, (ast.Tuple, ast.List)) and shape.elts else None
             if isinstance(rows, ast.Attribute) and ast.unparse(rows) != ast.unparse(set_[0].value):
                 yield (
                     f"Set self.state_size to {ast.unparse(rows)} at line {set_[0].lineno}",
-                    [line.edit(set_[0].value, ast.unparse(rows)).value],
+                    [line.edit(set_[0].value, ast.unparse(rows))],
                     f"{short(weight)} has that many rows.",
                 )
 
 
-def state_in_order(evidence: Evidence, finding: Finding) -> Made:
+@of(StateMisplaced)
+def state_in_order(evidence: Evidence, finding: Finding, fact: StateMisplaced) -> Made:
     """The groups of a step's state in the order in which they were taken apart."""
-    for line in lines_at(evidence, finding.location)[:1] if isinstance(finding.fact, StateMisplaced) else []:
+    for line in lines_at(evidence, finding.location)[:1]:
         scope = next((item for item in nodes(line.source.tree, ast.FunctionDef) if item.lineno == line.raised.line), line.scope)
         taken: list[list[str]] = [
             [ast.unparse(item) for item in target.elts]
@@ -160,15 +161,16 @@ def state_in_order(evidence: Evidence, finding: Finding) -> Made:
             if isinstance(held.ctx, ast.Load) and taken and names != taken[0] and sorted(names) == sorted(taken[0]):
                 yield (
                     f"Return the state in the order in which it is unpacked, at line {held.lineno}",
-                    [line.edit(held, f"({', '.join(taken[0])})").value],
+                    [line.edit(held, f"({', '.join(taken[0])})")],
                     "fit expects the same order.",
                 )
 
 
-def steps_first(evidence: Evidence, finding: Finding) -> Made:
+@of(OperationRaised)
+def steps_first(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """Steps before heads for a function that attends along axis 1, and its result as it was."""
-    fact, node = finding.fact, evidence.failed
-    if not isinstance(fact, OperationRaised) or node is None or node.op != "DotProductAttention":
+    node = evidence.failed
+    if node is None or node.op != "DotProductAttention":
         return
     for line in lines_of(evidence):
         call = line.node
@@ -178,7 +180,7 @@ def steps_first(evidence: Evidence, finding: Finding) -> Made:
             new = f"{MODULE}.transpose({ast.unparse(call.func)}({', '.join([*turned, *words])}), (0, 2, 1, 3))"
             yield (
                 f"Pass (batch, steps, heads, features) at {line.at}: transpose steps and heads",
-                [line.edit(call, new, line.module()).value],
+                [line.edit(call, new, line.module())],
                 "The function attends along axis 1.",
             )
 
@@ -196,14 +198,14 @@ def scanned_steps(evidence: Evidence, finding: Finding) -> Made:
         module = ast.unparse(call.func.value).replace("jax.lax", "jnp")
         if given is None:
             continue
-        edits = [line.edit(given, f"{module}.swapaxes({IT}, 0, 1)").value]
+        edits: list[Edit] = [line.edit(given, f"{module}.swapaxes({IT}, 0, 1)")]
         for body in (getattr(item, "body", []) for item in ast.walk(line.source.tree)):
             for statement, then in itertools.pairwise(body) if isinstance(body, list) else ():
                 held = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is call else None
                 result = held.elts[1] if isinstance(held, ast.Tuple) and len(held.elts) == 2 else None
                 if isinstance(result, ast.Name) and result.id != "_":
                     text = f"{result.id} = {module}.swapaxes({result.id}, 0, 1)"
-                    edits.append(Statement("model", line.raised.file, span_of(then), text).value)
+                    edits.append(Statement("model", line.raised.file, span_of(then), text))
         yield f"Swap batch and steps around scan at line {call.lineno}", edits, "scan steps through the first axis."
 
 
@@ -243,9 +245,10 @@ def seeded_anew(evidence: Evidence, finding: Finding) -> Made:
             return
 
 
-def on_device(evidence: Evidence, finding: Finding) -> Made:
+@of(HostDrawn)
+def on_device(evidence: Evidence, finding: Finding, fact: HostDrawn) -> Made:
     """``keras.random`` with a seed that is kept, for what the host draws; and a choice by ``where`` for a branch on it."""
-    for line in lines_at(evidence, finding.location) if isinstance(finding.fact, HostDrawn) else []:
+    for line in lines_at(evidence, finding.location):
         new = _in_keras(line.node)
         if isinstance(line.node, ast.Call) and new:
             yield from _kept(line, line.node, new)
@@ -287,18 +290,18 @@ def _kept(line: Line, call: ast.Call, new: str) -> Made:
         every = "self.non_trainable_variables"
         text = f"with {MODULE}.StatelessScope(list(zip({every}, {state[1]}))) as scope:{pad}    {inner}"
         text += f"{pad}{state[1]} = [scope.get_current_value(one) for one in {every}]"
-        yield title, [edit(statement, text, "keras").value], why
+        yield title, [edit(statement, text, "keras")], why
     elif isinstance(statement, ast.If) and any(one is call for one in ast.walk(statement.test)):
         for text, rest in _chosen(statement, above, call, new, source.indent(statement)):
-            gone = [Removed(line.raised.function, line.raised.file, span_of(one), source.of(one)).value for one in rest]
-            yield title, [edit(statement, text).value, *gone], f"{why} Both values are computed, and a random number chooses."
+            gone = [Removed(line.raised.function, line.raised.file, span_of(one), source.of(one)) for one in rest]
+            yield title, [edit(statement, text), *gone], f"{why} Both values are computed, and a random number chooses."
     else:
         branch = next((one for one in nodes(statement, ast.IfExp) if any(item is call for item in ast.walk(one.test))), None)
         if branch is None:
-            yield title, [edit(call, new).value], why
+            yield title, [edit(call, new)], why
         else:
             test, values = ast.unparse(branch.test).replace(ast.unparse(call), new), (ast.unparse(branch.body), ast.unparse(branch.orelse))
-            yield title, [edit(branch, f"{MODULE}.where({test}, {', '.join(values)})").value], why
+            yield title, [edit(branch, f"{MODULE}.where({test}, {', '.join(values)})")], why
 
 
 def _chosen(branch: ast.If, above: dict[ast.AST, ast.AST], call: ast.Call, new: str, pad: str) -> Iterator[tuple[str, list[ast.stmt]]]:

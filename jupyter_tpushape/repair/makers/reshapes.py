@@ -6,11 +6,12 @@ import math
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardDivisor, hear
-from ...flow import Edit, Finding, Node, Shape, elements
+from ...flow import Finding, Node, Shape, elements
 from ...rules.facts.layers import OperationRaised, WrongCount, WrongRank
 from ...rules.facts.reasons import Uneven
 from ...rules.words import axes_of
-from .edits import Made, configure, failing, given, images, insert, known, upstream
+from ..edits import ReplaceLayer
+from .edits import Made, configure, failing, given, gives, images, insert, known, upstream
 from .line import own_layer
 
 
@@ -221,7 +222,7 @@ def permute(evidence: Evidence, finding: Finding) -> Made:
     """A Permute where a reshape exchanged axes."""
     node = evidence.flow.node(finding.nodes[0])
     before = given(evidence, node)
-    after = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
+    after = gives(evidence, node)
     if node.kind != "layer" or not before or not after or len(before) != len(after):
         return
     from .transposed import permutation
@@ -231,6 +232,6 @@ def permute(evidence: Evidence, finding: Finding) -> Made:
         dims = [n + 1 for n in order]
         yield (
             f"Swap the axes with Permute({tuple(dims)})",
-            [Edit("replace-layer", node.name, {"layer": "Permute", "keep": [], "config": {"dims": dims}})],
+            [ReplaceLayer(node.name, "Permute", config={"dims": dims})],
             "Moves the values along with the axes.",
         )

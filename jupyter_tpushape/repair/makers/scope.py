@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...examine.evidence import Evidence
-from ...flow import Edit, Finding
+from ...flow import Finding
+from ..edits import CompileArgument, FreshOptimizer, InScope
 from .edits import Made
 
 
@@ -11,7 +12,7 @@ def in_scope(evidence: Evidence, finding: Finding) -> Made:
     """Model, optimizer and metrics made in the strategy's scope."""
     yield (
         "Build and compile inside strategy.scope()",
-        [Edit("strategy", "model", {"op": "scope"})],
+        [InScope("model")],
         "Variables are replicated only if they are created inside the scope.",
     )
 
@@ -20,7 +21,7 @@ def fresh_optimizer(evidence: Evidence, finding: Finding) -> Made:
     """An optimizer of the model's own."""
     yield (
         "Give the model a separate optimizer",
-        [Edit("strategy", "compile", {"op": "fresh-optimizer"})],
+        [FreshOptimizer("compile")],
         "An optimizer stores state for the variables that it was built for.",
     )
 
@@ -29,7 +30,7 @@ def not_eagerly(evidence: Evidence, finding: Finding) -> Made:
     """Compiled steps."""
     yield (
         "Compile without run_eagerly",
-        [Edit("strategy", "compile", {"op": "argument", "argument": "run_eagerly", "value": False})],
+        [CompileArgument("compile", "run_eagerly", False)],
         "TPUs run compiled programs only.",
     )
 
@@ -38,6 +39,6 @@ def jit_auto(evidence: Evidence, finding: Finding) -> Made:
     """Keras decides about XLA."""
     yield (
         'Set jit_compile="auto"',
-        [Edit("strategy", "compile", {"op": "argument", "argument": "jit_compile", "value": "auto"})],
+        [CompileArgument("compile", "jit_compile", "auto")],
         "TPUs compile the step anyway.",
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ...examine.evidence import Evidence
-from ...flow import Edit, Finding
+from ...flow import Finding
 from ...rules.facts.ranges import OutOfRange
-from .edits import Made, configure
+from ..edits import Loss
+from .edits import Fix, Made, configure, setting, transform
 from .ends import head_of, highest_of, loss_node, several, snake
 
 
@@ -19,17 +20,13 @@ def more_units(evidence: Evidence, finding: Finding) -> Made:
         if loss is not None and highest == 1 == head.config[key] and head.config.get("activation") == "sigmoid" and not several(evidence):
             yield (
                 "Use binary_crossentropy, which expects one probability per label",
-                [Edit("loss", loss.id, {"loss": "binary_crossentropy", "options": {}, "was": snake(loss.op)})],
+                [Loss(loss.id, "binary_crossentropy", was=snake(loss.op))],
                 "A single sigmoid unit separates two classes.",
             )
-        more = (
-            f"Set {key}={highest + 1} on {head.name}, for classes 0 to {highest}",
-            [configure(head.name, **{key: highest + 1})],
-            "As many as the sampled labels need.",
-        )
-        from_one = (
+        more = setting(head, key, highest + 1, f", for classes 0 to {highest}", "As many as the sampled labels need.")
+        from_one: Fix = (
             "Number the classes from 0: labels minus 1",
-            [Edit("label-transform", "y", {"op": "shift", "by": -1})],
+            [transform(("y",), "shift", by=-1)],
             "Use this if your labels start at 1.",
         )
         fits = loss is not None and highest == head.config[key]
@@ -52,7 +49,7 @@ def no_logits(evidence: Evidence, finding: Finding) -> Made:
     if not several(evidence):
         yield (
             "Set from_logits=False: the model already applies the activation",
-            [Edit("loss", loss.id, {"loss": plain, "options": {"from_logits": False}, "was": plain})],
+            [Loss(loss.id, plain, {"from_logits": False}, plain)],
             "The loss then expects probabilities, which is what it receives.",
         )
     if giver.config.get("activation"):

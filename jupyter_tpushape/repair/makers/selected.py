@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 
 from ...examine.evidence import Evidence
-from ...flow import Edit, Finding
+from ...flow import Finding
 from ...rules.facts.mesh import ValueAsked
-from ..edits import Removed
+from ..edits import Edit, Removed
 from ..edits.expression import MODULE
-from ..text.source import nodes, parents
-from .edits import Made
-from .line import Line, called, lines_of, short, span_of
+from ..text.source import called, nodes, parents
+from .edits import Made, of
+from .line import Line, lines_of, short, span_of
 
 # What computes each element, or each row, by itself: it gives the same for those that are selected later.
 _EACH = frozenset({
@@ -21,9 +21,10 @@ _ROWS = frozenset({"sparse_categorical_crossentropy", "categorical_crossentropy"
 _ASKS = frozenset({"nonzero", "where", "argwhere", "flatnonzero"})
 
 
-def as_tensor(evidence: Evidence, finding: Finding) -> Made:
+@of(ValueAsked)
+def as_tensor(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
     """The tensor itself, in place of the Python number that it holds."""
-    for line in lines_of(evidence) if isinstance(finding.fact, ValueAsked) and finding.fact.asked == "number" else []:
+    for line in lines_of(evidence) if fact.asked == "number" else []:
         call = line.node
         if not isinstance(call, ast.Call) or call.keywords or len(call.args) != (0 if called(call) == "item" else 1):
             continue
@@ -37,20 +38,21 @@ def as_tensor(evidence: Evidence, finding: Finding) -> Made:
         new = f'{MODULE}.cast({line.source.of(it)}, "int32")' if whole else line.source.of(it)
         yield (
             f"Keep {short(it)} as a tensor at {line.at}",
-            [line.edit(call, new, "keras.ops" * whole).value],
+            [line.edit(call, new, "keras.ops" * whole)],
             "A compiled step has no values.",
         )
         return
 
 
-def by_where(evidence: Evidence, finding: Finding) -> Made:
+@of(ValueAsked)
+def by_where(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
     """A mean or sum over all elements with 0 for those that are not selected, in place of one over a selection."""
-    for line in lines_of(evidence)[:1] if isinstance(finding.fact, ValueAsked) and finding.fact.asked in ("mask", "size") else []:
+    for line in lines_of(evidence)[:1] if fact.asked in ("mask", "size") else []:
         found = _Selection(line)
         if found.holds():
             yield (
                 f"Keep the shape at {line.at}: where({short(ast.parse(found.mask, mode='eval').body)}, ..., 0), and divide by the number of selected elements",
-                [line.edit(node, new, "keras.ops" if MODULE in new else "").value for node, new in found.edits()],
+                [line.edit(node, new, "keras.ops" if MODULE in new else "") for node, new in found.edits()],
                 "The result is the same for every number of selected elements, and its shape does not depend on values.",
             )
 
@@ -167,9 +169,10 @@ class _Selection:
 _JOINS = frozenset({"stack", "array", "asarray", "convert_to_tensor"})
 
 
-def over_samples(evidence: Evidence, finding: Finding) -> Made:
+@of(ValueAsked)
+def over_samples(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
     """``vectorized_map`` for a loop that computes one sample after the other and stacks the results."""
-    for line in lines_of(evidence)[:1] if isinstance(finding.fact, ValueAsked) and finding.fact.asked == "rows" else []:
+    for line in lines_of(evidence)[:1] if fact.asked == "rows" else []:
         for loop in nodes(line.scope, (ast.For, ast.ListComp)):
             if loop.lineno <= line.raised.line <= (loop.end_lineno or 0):
                 edits = _listed(line, loop) if isinstance(loop, ast.ListComp) else _looped(line, loop)
@@ -219,7 +222,7 @@ def _listed(line: Line, loop: ast.ListComp) -> list[Edit]:
     names = [*rows.values()] if len(rows) == 1 else [f"rows[{index}]" for index in range(len(rows))]
     one = _with_rows(ast.unparse(loop.elt), dict(zip(rows, names, strict=True)))
     new = f"{MODULE}.vectorized_map(lambda {names[0] if len(rows) == 1 else 'rows'}: {one}, {_tensors(rows)})"
-    return [line.edit(around, new, "keras.ops").value]
+    return [line.edit(around, new, "keras.ops")]
 
 
 def _looped(line: Line, loop: ast.For) -> list[Edit]:
@@ -248,5 +251,5 @@ def _looped(line: Line, loop: ast.For) -> list[Edit]:
     body += [_with_rows(ast.unparse(one), rows) for one in loop.body[:-1]]
     body += [f"return {_with_rows(ast.unparse(kept.args[0]), rows)}"]
     text = f"def one_sample({head}):{deep}{deep.join(body)}{pad}{out} = {MODULE}.vectorized_map(one_sample, {_tensors(rows)})"
-    gone = Removed(line.raised.function, line.raised.file, span_of(starts[0]), source.of(starts[0])).value
-    return [line.edit(loop, text, "keras.ops").value, line.edit(joins[0], out).value, gone]
+    gone = Removed(line.raised.function, line.raised.file, span_of(starts[0]), source.of(starts[0]))
+    return [line.edit(loop, text, "keras.ops"), line.edit(joins[0], out), gone]

@@ -6,13 +6,13 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Node
 from ...rules.facts.layers import UnlikeBranches
 from ...rules.facts.loss import GridApart
-from .edits import Made, append, configure, upstream
+from .edits import Made, append, configure, received, way_to
 from .ends import ends_of
 
 
 def repeated_summary(evidence: Evidence, finding: Finding) -> Made:
     """The last output of a recurrent layer for each step of the branch that it is joined with."""
-    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" and edge.spec.shape]
+    edges = received(evidence)
     shapes = [edge.spec.shape or () for edge in edges]
     if (
         not isinstance(finding.fact, UnlikeBranches)
@@ -34,7 +34,7 @@ def decoded(evidence: Evidence, finding: Finding) -> Made:
     if not isinstance(fact, GridApart) or predictions is None or len(fact.predictions) != 3 or fact.axis != 1 or not fact.labels[1]:
         return
     last = evidence.flow.node(predictions.source)
-    recurrent = [node for node in [last, *upstream(evidence, last)] if _all_steps(node)]
+    recurrent = [node for node in way_to(evidence, last) if _all_steps(node)]
     if len(recurrent) > 1:
         yield from _repeated(recurrent[1], fact.labels[1], f"{recurrent[0].name} then has one step for each label.")
 

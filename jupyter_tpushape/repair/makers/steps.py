@@ -12,9 +12,9 @@ from ...rules.facts.mesh import StepWithoutState
 from ...rules.facts.transforms import OtherVariables, StateUnchanged, StepReturns
 from ..edits.expression import MODULE
 from ..text.arguments import Change
-from ..text.source import Source, nodes
-from .edits import Made
-from .line import Line, called, lines_at
+from ..text.source import Source, called, nodes
+from .edits import Made, of
+from .line import Line, lines_at
 
 _STATEFUL = frozenset({"update_state", "result", "reset_state"})
 _UNPACK = "unpack_x_y_sample_weight"
@@ -86,14 +86,15 @@ def whole_state(evidence: Evidence, finding: Finding) -> Made:
         state = f"({', '.join(names)})"
         yield (
             f"Return the state after the logs: {state}",
-            [line.edit(values[0], f"{line.source.of(logs)}, {state}").value],
+            [line.edit(values[0], f"{line.source.of(logs)}, {state}")],
             "fit stores what the step returns in the variables.",
         )
 
 
-def split_as_held(evidence: Evidence, finding: Finding) -> Made:
+@of(OtherVariables)
+def split_as_held(evidence: Evidence, finding: Finding, fact: OtherVariables) -> Made:
     """The last variables for the model that is given the first, where a list holds those of two models."""
-    for line in lines_at(evidence, finding.location)[:1] if isinstance(finding.fact, OtherVariables) else []:
+    for line in lines_at(evidence, finding.location)[:1]:
         for item in nodes(line.owner(), ast.Assign):
             pair = item.value.elts if isinstance(item.value, ast.Tuple) else []
             cuts = [one.slice for one in pair if isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Slice)]
@@ -103,7 +104,7 @@ def split_as_held(evidence: Evidence, finding: Finding) -> Made:
             if ast.unparse(cuts[1].lower) == size and size.isidentifier() and of[0] == of[1]:
                 yield (
                     f"Take the last {size} variables first at line {item.lineno}",
-                    [line.edit(item.value, f"{of[0]}[-{size}:], {of[0]}[:-{size}]").value],
+                    [line.edit(item.value, f"{of[0]}[-{size}:], {of[0]}[:-{size}]")],
                     "The other model comes first in the list.",
                 )
 
@@ -117,7 +118,7 @@ def applied(evidence: Evidence, finding: Finding) -> Made:
                 kept = f"{names[0]}, {names[2]}"
                 yield (
                     f"Store what stateless_apply returns: {kept}",
-                    [line.edit(item, f"{kept} = {line.source.of(item)}").value],
+                    [line.edit(item, f"{kept} = {line.source.of(item)}")],
                     "It changes nothing in place.",
                 )
 
@@ -135,7 +136,7 @@ def applied_without_state(evidence: Evidence, finding: Finding) -> Made:
                 new = f"{kept} = self.optimizer.stateless_apply({names[2]}, {ast.unparse(given)}, {names[0]})"
                 yield (
                     f"Use stateless_apply at line {item.lineno}, and store what it returns",
-                    [line.edit(item, new).value],
+                    [line.edit(item, new)],
                     "It changes nothing in place.",
                 )
 
@@ -166,7 +167,7 @@ def metrics_in_scope(evidence: Evidence, finding: Finding) -> Made:
         new[-1] += after
         yield (
             f"Wrap the metrics' update at line {inside[0].lineno} in a keras.StatelessScope with their state",
-            [line.edit(item, text, "keras").value for item, text in zip(inside, new, strict=True)],
+            [line.edit(item, text, "keras") for item, text in zip(inside, new, strict=True)],
             "The scope holds the values of the metrics, and the step returns them.",
         )
 
@@ -182,7 +183,7 @@ def state_to_super(evidence: Evidence, finding: Finding) -> Made:
             changes = [*((at, at, "state, ") for at in before), *((at, at, ", state") for at in after)]
             yield (
                 "Pass the state to super().train_step, and return it",
-                [line.edit(step, _rewritten(line.source, step, changes)).value],
+                [line.edit(step, _rewritten(line.source, step, changes))],
                 "On JAX, it is train_step(self, state, data).",
             )
 
@@ -193,7 +194,7 @@ def as_compute_loss(evidence: Evidence, finding: Finding) -> Made:
         if text := _loss_of(line.source, step, bool(evidence.y)):
             yield (
                 "Write the loss of this step as compute_loss, instead of train_step",
-                [line.edit(step, text).value],
+                [line.edit(step, text)],
                 "Keras takes the gradient and updates the weights.",
             )
 
@@ -263,7 +264,7 @@ def whole_signature(evidence: Evidence, finding: Finding) -> Made:
             end = line.source.end(given[-1])
             yield (
                 f"Accept every argument in compute_loss: {more}",
-                [line.edit(method, _rewritten(line.source, method, [(end, end, f", {more}")])).value],
+                [line.edit(method, _rewritten(line.source, method, [(end, end, f", {more}")]))],
                 "Keras passes all of them.",
             )
 
@@ -287,6 +288,6 @@ def metric_after_call(evidence: Evidence, finding: Finding) -> Made:
             method = f"\n\n{pad}def compute_metrics(self, {_HANDED}=None):\n{pad}    {update}\n{pad}    return super().compute_metrics({_HANDED})"
             yield (
                 f"Move the metric's update from call to compute_metrics: {ast.unparse(item)}",
-                [line.edit(call, f"{rest}{method}").value],
+                [line.edit(call, f"{rest}{method}")],
                 "compute_metrics receives the state of the metrics.",
             )

@@ -11,17 +11,18 @@ from ...rules.facts.contracts import WeightApart
 from ...rules.facts.held import ScalarSum
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import Lengths
-from ..edits.expression import IT, MODULE
-from ..text.source import nodes
-from .edits import Made, configure
-from .line import Line, assigned_to, called, lines_of, short
+from ..edits.expression import IT
+from ..text.arguments import argument
+from ..text.source import called, nodes
+from .edits import Made, configure, of
+from .line import Line, assigned_to, lines_of, short
 from .operands import JOINS
 
 
 def table_start(evidence: Evidence, finding: Finding) -> Made:
     """The first rows of a table that the program holds for the longest sequence: a mask, positions."""
     for line in lines_of(evidence):
-        operands = [(item, spec.shape) for item in line.operands() if (spec := line.spec(item)) is not None and spec.shape]
+        operands = line.shaped()
         for (table, larger), (other, shape) in itertools.permutations(operands, 2):
             names = [item for item in nodes(table, (ast.Name, ast.Attribute)) if _held(line, ast.unparse(item), larger)]
             if not names or not isinstance(other, (ast.Name, ast.Attribute)) or len(larger) > len(shape):
@@ -36,7 +37,7 @@ def table_start(evidence: Evidence, finding: Finding) -> Made:
             cut = [f":{size[axis]}" if axis in differ else ":" for axis in range(differ[-1] + 1)]
             yield (
                 f"Use only the first {' by '.join(str(few[axis]) for axis in differ)} of {short(names[0])} at {line.at}",
-                [line.edit(names[0], f"{IT}[{', '.join(cut)}]").value],
+                [line.edit(names[0], f"{IT}[{', '.join(cut)}]")],
                 "The table is made for the longest input, and this one is shorter.",
             )
 
@@ -50,18 +51,18 @@ def _held(line: Line, name: str, shape: Shape) -> bool:
 def joined_along(evidence: Evidence, finding: Finding) -> Made:
     """Parts joined along the axis that gives them the shape of the tensor that they meet: real and fake samples one below the other."""
     for line in lines_of(evidence):
-        operands = [(item, spec.shape) for item in line.operands() if (spec := line.spec(item)) is not None and spec.shape]
+        operands = line.shaped()
         for (node, shape), (other, wanted) in itertools.permutations(operands, 2):
             made = assigned_to(line, node)
             parts = made.args[0] if isinstance(made, ast.Call) and called(made) in JOINS and made.args else None
-            axis = next((word.value for word in made.keywords if word.arg == "axis"), None) if isinstance(made, ast.Call) else None
+            axis = argument(made, "axis", []) if isinstance(made, ast.Call) else None
             if not isinstance(parts, (ast.List, ast.Tuple)) or not isinstance(axis, ast.Constant) or not isinstance(axis.value, int):
                 continue
             new = _turned(shape, axis.value, len(parts.elts), wanted)
             if new is not None:
                 yield (
                     f"Concatenate along axis {new} at line {axis.lineno}: {short(node)} then has the shape of {short(other)}",
-                    [line.edit(axis, str(new)).value],
+                    [line.edit(axis, str(new))],
                     "",
                 )
 
@@ -80,26 +81,26 @@ def _turned(shape: Shape, axis: int, parts: int, wanted: Shape) -> int | None:
     return fits[0] if fits else None
 
 
-def size_of_table(evidence: Evidence, finding: Finding) -> Made:
+@of(WeightApart)
+def size_of_table(evidence: Evidence, finding: Finding, fact: WeightApart) -> Made:
     """The size of an embedding's table as that of the array that it is given."""
-    fact = finding.fact
-    if not isinstance(fact, WeightApart) or fact.owner is None or fact.owner.op != "Embedding" or len(fact.given) != 2:
+    if fact.owner is None or fact.owner.op != "Embedding" or len(fact.given) != 2:
         return
-    for argument, have, wanted in zip(("input_dim", "output_dim"), fact.wanted, fact.given, strict=True):
+    for size, have, wanted in zip(("input_dim", "output_dim"), fact.wanted, fact.given, strict=True):
         # An id without a row is no better than an array that does not fit.
         ids = [one.maximum or 0 for one in (getattr(evidence.sample, "stats", None) or {}).values() if one is not None and one.whole]
-        if have != wanted and not (argument == "input_dim" and any((wanted or 0) <= highest < (have or 0) for highest in ids)):
+        if have != wanted and not (size == "input_dim" and any((wanted or 0) <= highest < (have or 0) for highest in ids)):
             yield (
-                f"Set {argument}={wanted} on {fact.owner.name}, as the array has",
-                [configure(fact.owner.name, **{argument: wanted})],
+                f"Set {size}={wanted} on {fact.owner.name}, as the array has",
+                [configure(fact.owner.name, **{size: wanted})],
                 "The layer then holds the whole array.",
             )
 
 
-def summed_metric(evidence: Evidence, finding: Finding) -> Made:
+@of(ScalarSum)
+def summed_metric(evidence: Evidence, finding: Finding, fact: ScalarSum) -> Made:
     """One number of all samples for a variable that is a number."""
-    fact = finding.fact
-    if not isinstance(fact, ScalarSum) or fact.wanted or not fact.given:
+    if fact.wanted or not fact.given:
         return
     for line in lines_of(evidence)[:1]:
         call = line.node
@@ -107,7 +108,7 @@ def summed_metric(evidence: Evidence, finding: Finding) -> Made:
             total = "reduce_sum" if line.module() == "tensorflow" else "sum"
             yield (
                 f"Add the sum over the samples at {line.at}",
-                [line.edit(call.args[0], f"{MODULE}.{total}({IT})", line.module()).value],
+                [line.apply(call.args[0], total)],
                 "The variable is a single number.",
             )
 
@@ -126,6 +127,6 @@ def held_size(evidence: Evidence, finding: Finding) -> Made:
             if len(written) == 1 and isinstance(table.value, (ast.Call, ast.BinOp)):
                 yield (
                     f"Replace {old} with {new} at line {written[0].lineno}",
-                    [line.edit(written[0], str(new)).value],
+                    [line.edit(written[0], str(new))],
                     f"{ast.unparse(table.targets[0])} is combined with a tensor of this size.",
                 )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ...examine.evidence import Evidence
-from ...flow import Edit, Finding, Shape, show_shape
+from ...flow import Finding, Shape, show_shape
 from ...rules.facts.entry import BatchElsewhere
 from ...rules.facts.loss import GridApart
-from .edits import Made, where
-from .ends import ends_of, label_key
+from .edits import Made, of, transform
+from .ends import ends_of, label_path
 from .entry import declaration, declare_rows, misfits
 
 
@@ -16,7 +16,7 @@ def transpose_data(evidence: Evidence, finding: Finding) -> Made:
     for door, path, _, got in misfits(evidence):
         yield (
             "Transpose the data: one row instead of one column",
-            [Edit("data-transform", "x", {"op": "transpose", "perm": [1, 0], **where(path)})],
+            [transform(path, "transpose", perm=[1, 0])],
             "The data has as many values as the model declares for one sample.",
         )
         yield (
@@ -59,31 +59,30 @@ def permute_data(evidence: Evidence, finding: Finding) -> Made:
             perm = [0, *[n + 1 for n in order]]
             yield (
                 f"Transpose the data to {show_shape(target)}",
-                [Edit("data-transform", "x", {"op": "transpose", "perm": perm, **where(path)})],
+                [transform(path, "transpose", perm=perm)],
                 "The layers expect the declared order of axes." if _declared_for(evidence) else "Keeps every value and the declared shape.",
             )
 
 
-def batch_first(evidence: Evidence, finding: Finding) -> Made:
+@of(BatchElsewhere)
+def batch_first(evidence: Evidence, finding: Finding, fact: BatchElsewhere) -> Made:
     """The axis of the samples in front of the others."""
-    fact = finding.fact
-    if isinstance(fact, BatchElsewhere):
-        perm = [fact.axis, *(i for i in range(len(fact.shape)) if i != fact.axis)]
-        yield (
-            f"Transpose the data to {show_shape(tuple(fact.shape[i] for i in perm))}",
-            [Edit("data-transform", "x", {"op": "transpose", "perm": perm, **where(fact.path)})],
-            "The samples are then on the first axis.",
-        )
+    perm = [fact.axis, *(i for i in range(len(fact.shape)) if i != fact.axis)]
+    yield (
+        f"Transpose the data to {show_shape(tuple(fact.shape[i] for i in perm))}",
+        [transform(fact.path, "transpose", perm=perm)],
+        "The samples are then on the first axis.",
+    )
 
 
-def label_channels(evidence: Evidence, finding: Finding) -> Made:
+@of(GridApart)
+def label_channels(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
     """The labels with their channels or classes last, as the predictions have them."""
-    fact = finding.fact
-    if isinstance(fact, GridApart) and fact.channels_first:
+    if fact.channels_first:
         perm = [0, *range(2, len(fact.labels)), 1]
         yield (
             f"Transpose the labels to {show_shape(fact.predictions)}",
-            [Edit("label-transform", "y", {"op": "transpose", "perm": perm, **label_key(evidence, ends_of(evidence, finding)[0])})],
+            [transform(label_path(evidence, ends_of(evidence, finding)[0]), "transpose", perm=perm)],
             "Keeps every value, in the order of the predictions.",
         )
 

@@ -11,17 +11,18 @@ from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import WrongUnits
 from ...rules.facts.reasons import Lengths
 from ..text.source import nodes
-from .edits import Made, configure
+from .edits import Made, configure, of
 from .ends import ends_of
 from .line import Line, lines_at, lines_of, makers_of, own_layer
 
 _WIDTHS = ("units", "filters")
 
 
-def own_width(evidence: Evidence, finding: Finding) -> Made:
+@of(OperationRaised)
+def own_width(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """The width of one of the two operands, where a layer gives it: as it is called in ``__init__``, or the number itself."""
-    line, fact, owner = next(iter(lines_of(evidence)), None), finding.fact, own_layer(evidence)
-    if line is None or owner is None or not isinstance(fact, OperationRaised) or len(fact.shapes) != 2 or not all(fact.shapes):
+    line, owner = next(iter(lines_of(evidence)), None), own_layer(evidence)
+    if line is None or owner is None or len(fact.shapes) != 2 or not all(fact.shapes):
         return
     for index in (1, 0):
         given, wanted = fact.shapes[index], fact.shapes[1 - index]
@@ -38,7 +39,7 @@ def own_width(evidence: Evidence, finding: Finding) -> Made:
         if written:
             yield (
                 f"Set the output size of {giver.name} to {wanted[-1]}: {written} instead of {ast.unparse(argument)} at line {argument.lineno}",
-                [line.edit(argument, written).value],
+                [line.edit(argument, written)],
                 "Its output then has the same size as the other operand.",
             )
 
@@ -111,6 +112,6 @@ def reduced_axis(evidence: Evidence, finding: Finding) -> Made:
         if isinstance(axis, (ast.Constant, ast.UnaryOp)):
             yield (
                 f"Use axis {fits[0]} instead of {ast.unparse(axis)} in the reduction at {line.at}",
-                [line.edit(axis, str(fits[0])).value],
+                [line.edit(axis, str(fits[0]))],
                 f"{show_shape(shape)} then becomes {show_shape(wanted)}.",
             )

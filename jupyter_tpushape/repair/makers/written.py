@@ -7,10 +7,10 @@ import math
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Edge, Edit, Finding, Node, elements
+from ...flow import Edge, Finding, Node, elements
 from ...graph import Size, instead, value
 from ...rules.facts.loss import GridApart, WrongUnits
-from .edits import Made, configure
+from .edits import Made, configure, named, of, received
 from .ends import ends_of
 from .line import lines_at
 
@@ -27,7 +27,7 @@ def written_features(evidence: Evidence, finding: Finding) -> Made:
 
 def _written(evidence: Evidence, *, features: bool) -> Made:
     node = evidence.failed
-    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" and edge.spec.shape]
+    edges = received(evidence)
     if node is None or len(edges) != 2 or len({len(edge.spec.shape or ()) for edge in edges}) != 1:
         return
     found = []
@@ -47,7 +47,7 @@ def _written(evidence: Evidence, *, features: bool) -> Made:
         giver = evidence.flow.node(other.source)
         name = giver.name if giver.kind != "op" else "the other operand"
         said = " and ".join(f"{argument}={n} on {who}" for who, argument, n in edits)
-        made: list[Edit] = [configure(who, **{argument: n}) for who, argument, n in edits]
+        made = [configure(who, **{argument: n}) for who, argument, n in edits]
         yield f"Set {said}, the size of {name}", made, "The value is changed where it is set."
 
 
@@ -141,17 +141,17 @@ def _change(size: Size, wanted: int | None) -> Change | None:
 
 
 def _node(evidence: Evidence, name: str) -> Node | None:
-    return next((node for node in evidence.flow.nodes if node.name == name), None)
+    return named(evidence, name)
 
 
 def _place(evidence: Evidence, node: Node | None) -> int:
     return evidence.flow.nodes.index(node) if node is not None else 0
 
 
-def constant(evidence: Evidence, finding: Finding) -> Made:
+@of(GridApart)
+def constant(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
     """A number that the program names: by how much it makes an axis of the data larger, where the labels' axis says otherwise."""
-    fact = finding.fact
-    if not isinstance(fact, GridApart) or fact.factors is None:
+    if fact.factors is None:
         return
     old, new = fact.factors
     head = _node(evidence, fact.head.name)
@@ -160,7 +160,7 @@ def constant(evidence: Evidence, finding: Finding) -> Made:
             if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant) and statement.value.value == old:
                 yield (
                     f"Set {ast.unparse(statement.targets[0])} = {new} at line {statement.lineno}",
-                    [line.edit(statement.value, str(new)).value],
+                    [line.edit(statement.value, str(new))],
                     f"The labels have {new} values for each of the data, and the output has {old}.",
                 )
 
@@ -168,7 +168,7 @@ def constant(evidence: Evidence, finding: Finding) -> Made:
 def written_map(evidence: Evidence, finding: Finding) -> Made:
     """A row of numbers that is reshaped to a map of another size than the branch which it meets: the target, and as many units."""
     node = evidence.failed
-    edges = [edge for edge in evidence.failed_inputs() if edge.label != "mask" and edge.spec.shape]
+    edges = received(evidence)
     if node is None or len(edges) != 2 or len({len(edge.spec.shape or ()) for edge in edges}) != 1:
         return
     for mine, other in (edges, edges[::-1]):

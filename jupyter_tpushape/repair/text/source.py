@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import bisect
 import linecache
+import math
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -191,6 +192,38 @@ def nodes(tree: ast.AST, kind: type[N] | tuple[type[N], ...], lines: tuple[int, 
             yield node
         inside = reversed(list(ast.iter_child_nodes(node)))
         pending.extend(inside if lines is None else (item for item in inside if not isinstance(item, ast.stmt) or _reaches(item, lines)))
+
+
+def at_line(tree: ast.AST, kind: type[N] | tuple[type[N], ...], line: int) -> Iterator[Any]:
+    """The nodes of a kind that stand on a line, or around it."""
+    return (node for node in nodes(tree, kind) if node.lineno <= line <= (node.end_lineno or node.lineno))
+
+
+def called(call: ast.AST | None) -> str:
+    """The last part of the name of what is called; ``""`` where nothing is."""
+    func = call.func if isinstance(call, ast.Call) else None
+    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+
+
+def words_of(call: ast.Call) -> list[ast.expr]:
+    """All that a call is given, by place or by name."""
+    return [*call.args, *(word.value for word in call.keywords)]
+
+
+def given_to(scope: ast.AST, name: ast.expr, above: float = math.inf) -> list[ast.expr]:
+    """What is assigned to just this name or attribute, in order; in front of a line only where one is said."""
+    wanted = [ast.unparse(name)]
+    found = (item for item in nodes(scope, ast.Assign) if item.lineno < above)
+    return [item.value for item in found if [ast.unparse(target) for target in item.targets] == wanted]
+
+
+def class_of(tree: ast.AST, name: str) -> ast.ClassDef | None:
+    return next((item for item in nodes(tree, ast.ClassDef) if item.name == name), None)
+
+
+def method_of(owner: ast.AST | None, name: str) -> ast.FunctionDef | None:
+    """A method of a class, by its name."""
+    return next((item for item in getattr(owner, "body", ()) if isinstance(item, ast.FunctionDef) and item.name == name), None)
 
 
 def _reaches(statement: ast.stmt, lines: tuple[int, int]) -> bool:
