@@ -148,7 +148,7 @@ def own_index(evidence: Evidence, finding: Finding, fact: EveryIndex) -> Made:
         if isinstance(call, ast.Call) and called(call) == "gather" and line.keyword("batch_dims") is None:
             yield (
                 f"Look up each row at its own index at {line.at}: batch_dims=1",
-                [line.more(call, f"batch_dims=1")],
+                [line.more(call, "batch_dims=1")],
                 "Each sample then has one value.",
             )
 
