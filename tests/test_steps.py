@@ -78,6 +78,10 @@ def test_every_shape_of_step_is_traced_with_its_layers_and_is_clean(framework, s
     update = next(node for node in nodes if node.op == "Adam.apply_gradients")
     assert {report.flow.node(edge.source).op for edge in report.flow.into(update.id)} == {"GradientTape.gradient"}
     assert update.config["variables"] == 6
+    way, loss = [update.id], next(node for node in nodes if node.kind == "loss")
+    for at in way:
+        way += [edge.source for edge in report.flow.into(at) if edge.source not in way]
+    assert loss.id in way, "the update is joined to the loss that it comes from"
     assert [("loop" in limit, "one iteration" in limit) for limit in report.limits] == ([(True, True)] if shape == "loop" else [])
 
 

@@ -197,8 +197,8 @@ class Recorder:
             key = adapter.key(tensor)
             call.outputs.append(Port(adapter.spec(tensor), call, "", key))
             # A composite's outputs stay its inner layers' work, unless nothing inside was recorded.
-            # Beyond a loss there is only bookkeeping.
-            if call.kind not in ("loss", "metric") and (call.opaque or key not in self.producers):
+            # Beyond a metric there is only bookkeeping.
+            if call.kind != "metric" and (call.opaque or call.kind == "loss" or key not in self.producers):
                 self.produce(key, call, tensor)
 
     def fail(self, call: Call, error: BaseException) -> None:
