@@ -277,6 +277,7 @@ export class App {
     this.viewport.flowing = this.fitting.narrow;
     if (turned) {
       this.turn.fill();
+      this.picture.suit(this.fitting.narrow);
     }
     const shown = this.viewport.svg.getBoundingClientRect();
     if (!shown.width) {

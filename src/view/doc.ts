@@ -85,6 +85,8 @@ export class FlowDoc {
 
   /** What the picture is coloured by, where that is not the family. */
   heat: Heat | null = null;
+  /** Where there is little room, a place is its line, without the file's name. */
+  short = false;
 
   private edgeIndex: Map<string, number> | undefined;
   private times: Map<number, number> | undefined;

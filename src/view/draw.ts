@@ -4,10 +4,10 @@ import { STATE_SIGN, stateOf, stateWord, type State } from "./differences";
 import { SEVERITY_SIGN, type FlowDoc } from "./doc";
 import { s } from "./dom";
 import { FAMILY_SIGN, lookOf, mixOf } from "./families";
-import { CHIP, NAME_GLYPH, noteOf, subtitle, WORD_GLYPH } from "./layout/sizes";
+import { CHIP, NAME_GLYPH, noteOf, placeIn, subtitle, WORD_GLYPH } from "./layout/sizes";
 import type { Item } from "./groups";
 import type { Box, Line } from "./layout/scene";
-import { clip, dtypeClass, placeText, shapeText } from "./text";
+import { clip, dtypeClass, shapeText } from "./text";
 import type { Severity, Side } from "./wire";
 import { trans } from "./words";
 
@@ -149,7 +149,7 @@ export function drawBox(doc: FlowDoc, box: Box, full: boolean): SVGGElement {
     g.append(s("rect.heat-bar", { x: 8, y: h - 5, width: Math.max(1, (w - 16) * heat.part), height: 3 }));
   }
   let right = w - 12;
-  const place = heat ? heat.words : placeText(doc.madeAt(item.node));
+  const place = heat ? heat.words : placeIn(doc, item.node);
   const above = place || kind === "split";
   const replicas = node && !box.open ? strip(doc, item.node, kind === "split" ? right - 10 : right, above ? 13 : 31) : null;
   if (replicas) {

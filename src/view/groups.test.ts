@@ -46,6 +46,36 @@ test("blocks that read one far source are still identical", () => {
   ]);
 });
 
+test("operations that make a mask alone stand with what reads it", () => {
+  const bool = { spec: 1 };
+  const flow = report(
+    [
+      node("x", "Input", { kind: "input" }),
+      node("same", "NotEqual", { kind: "op" }),
+      node("either", "LogicalOr", { kind: "op" }),
+      node("embedding", "Embedding"),
+      node("lstm", "LSTM"),
+      node("check", "Less", { kind: "op" }),
+    ],
+    [
+      edge("x", "same"),
+      edge("same", "either", bool),
+      edge("x", "embedding"),
+      edge("embedding", "lstm"),
+      edge("either", "lstm", bool),
+      edge("lstm", "check"),
+    ],
+  );
+  flow.flow.specs.push({ shape: [8, 28], dtype: "bool" });
+  const { root } = buildTree(new FlowDoc(flow));
+  expect(root.children.map((one) => [one.label, leaves(one)])).toEqual([
+    ["x", ["x"]],
+    ["embedding", ["embedding"]],
+    ["lstm", ["same", "either", "lstm"]],
+    ["check", ["check"]],
+  ]);
+});
+
 test("a block with a problem is not folded away", () => {
   const flow = chain(101);
   flow.findings = [{ rule: "r", severity: "error", message: "m", nodes: ["n52"] }];

@@ -28,6 +28,7 @@ export class Picture {
   /** `before`: what was shown until now of the same program; what is open in it and in sight stays so. */
   constructor(report: WireReport, narrow: boolean, before?: Picture) {
     this.doc = new FlowDoc(report);
+    this.doc.short = narrow;
     this.tree = buildTree(this.doc);
     const viewport = (this.viewport = new Viewport(this.doc));
     const minimap = (this.minimap = new Minimap(viewport));
@@ -62,6 +63,14 @@ export class Picture {
   lie(flat = !this.flat): void {
     this.flat = flat;
     this.builder = new SceneBuilder(this.doc, new Levels(this.doc, this.tree, flat));
+  }
+
+  /** Draws everything anew for more or less room. */
+  suit(narrow: boolean): void {
+    this.doc.short = narrow;
+    this.lie(this.flat);
+    this.viewport.forget();
+    this.viewport.scene = null;
   }
 
   /** Where the picture stands now. */

@@ -18,9 +18,16 @@ function sound(doc: FlowDoc, i: number): boolean {
   );
 }
 
+/** Whether a node is an operation that makes masks and nothing else. */
+function masks(doc: FlowDoc, i: number): boolean {
+  const out = doc.outOf[i]!;
+  return doc.node(i).kind === "op" && out.length > 0 && out.every((e) => doc.spec(doc.edges[e]!).dtype === "bool");
+}
+
 /** Whether a light operation may go out of sight. */
 function light(doc: FlowDoc, one: Item): boolean {
-  return one.node >= 0 && !one.children.length && doc.family(one.node) === "light" && sound(doc, one.node);
+  const i = one.node;
+  return i >= 0 && !one.children.length && (doc.family(i) === "light" || masks(doc, i)) && sound(doc, i);
 }
 
 function host(doc: FlowDoc, one: Item): boolean {

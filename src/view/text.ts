@@ -184,8 +184,8 @@ export function aboutWords(report: WireReport): string {
   const named = report.difference ? "" : (about.model ?? title);
   return [
     named,
-    about.model ? (about.data ?? trans.__("declared inputs")) : "",
-    target?.name ?? (about.model ? trans.__("no target") : ""),
+    about.data ?? report.flow.nodes.find((node) => node.kind === "stage")?.name ?? (about.when ? trans.__("declared inputs") : ""),
+    target?.name ?? (about.when ? trans.__("no target") : ""),
     place === named ? "" : place,
     about.when && !isNaN(when.getTime()) ? time : "",
   ]

@@ -122,10 +122,10 @@ export class Viewport {
     const box = focus && this.scene?.byItem.get(focus);
     if (box) {
       this.center(box, 0.5);
-      return;
     }
     if (!flat) {
-      this.across(0, this.height / least, this.flowing ? 0.5 : least);
+      const { y, height: tall } = this.area();
+      this.across(box ? y : 0, box ? y + tall : this.height / least, this.flowing ? 0.5 : least);
     }
     this.schedule();
   }

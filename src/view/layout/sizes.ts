@@ -84,11 +84,17 @@ export function subtitle(doc: FlowDoc, item: Item): string {
 /** The third line of a box: the light operations in it, or its note; what a split does is its second. */
 export function noteOf(doc: FlowDoc, item: Item): string {
   if (item.wraps) {
-    const [before, after] = around(item).map((names) => names.join(", "));
+    const [before, after] = around(item).map((names) => (names.length > 3 ? `${names[0]} … ${names.at(-1)}` : names.join(", ")));
     return [before && trans.__("after %1", before), after && trans.__("then %1", after)].filter(Boolean).join(", ");
   }
   const node = item.node >= 0 ? doc.node(item.node) : undefined;
   return node && node.kind !== "split" ? [cannot(doc, item.node), node.note].filter(Boolean).join(" · ") : "";
+}
+
+/** Where a box's node is made. */
+export function placeIn(doc: FlowDoc, i: number): string {
+  const words = placeText(doc.madeAt(i));
+  return doc.short ? words.replace(/^.*\.\w+:/, ":") : words;
 }
 
 /** The room of the sign of a layer's family. */
@@ -101,7 +107,7 @@ export function headWidth(doc: FlowDoc, item: Item): number {
 
 export function boxSize(doc: FlowDoc, item: Item, pills: number): { w: number; h: number } {
   const node = item.node >= 0 ? doc.node(item.node) : undefined;
-  const place = placeText(doc.madeAt(item.node));
+  const place = placeIn(doc, item.node);
   const strip = node && doc.strip(item.node).length > 1 ? STRIP : 0;
   const more =
     (item.children.length ? 26 : 0) + (item.times > 1 ? 84 : 0) + (item.problems ? 26 : 0) + (node && doc.family(item.node) ? CHIP - 4 : 0);
