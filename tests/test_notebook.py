@@ -409,6 +409,7 @@ def test_a_model_whose_cell_raised_is_told_of(loaded):
     broken = "net = keras.Sequential([keras.Input((8, 8, 1)), L.LSTM(2)])"
     book.run(broken)
     assert re.search(r"\bnet\b.* In\[\d+\],.* %tpushape ", book.said("%tpushape net"))
+    assert book.said("%tpushape nett").strip().endswith("net?"), "a slip in a name that was to be made"
     book.run("net = keras.Sequential([keras.Input((8,)), L.Dense(2)])")
     book.run("%tpushape net --tpu none")
     assert "earlier run" not in book.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import re
 import sys
@@ -179,7 +180,8 @@ class TpuShapeMagics(Magics):
         names = self.shell.user_ns
         if text.isidentifier():
             if text not in names:
-                if text in assigned_in(self.extension.source):
+                failed = assigned_in(self.extension.source)
+                if text in failed:
                     raise UsageError(
                         f"{text} does not exist: In[{self.extension.count}], which defines it, raised an error. Run %tpushape to see where."
                     )
@@ -187,7 +189,7 @@ class TpuShapeMagics(Magics):
 
                 from .complete import own_names
 
-                near = difflib.get_close_matches(text, own_names(self.shell), 1)
+                near = difflib.get_close_matches(text, [*own_names(self.shell), *(failed if self.extension.error is not None else ())], 1)
                 hint = (
                     f" Did you mean {near[0]}?"
                     if near
@@ -220,6 +222,8 @@ class TpuShapeMagics(Magics):
         return report
 
     def _diff(self, names: list[str], chosen: dict[str, Any], options: Any) -> None:
+        from msgspec.structs import replace
+
         from ..diagnose import trace
         from ..report import Report
         from ..views.comparison import diff
@@ -230,7 +234,11 @@ class TpuShapeMagics(Magics):
 
         def report(name: str) -> Report:
             value = self._value(name)
-            return value if isinstance(value, Report) else named(trace(value, data, **chosen), self.shell, name, *names[2:])
+            if not isinstance(value, Report):
+                return named(trace(value, data, **chosen), self.shell, name, *names[2:])
+            value = copy.copy(value)
+            value.about = replace(value.about, model=name)
+            return value
 
         found = diff(report(names[0]), report(names[1]))
         self._show(found.report, repr(found), options, chosen["progress"])
