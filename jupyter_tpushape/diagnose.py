@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from types import FrameType
 from typing import Any
 
 from .examine import HANDED, BadProgram, Examined, Program, examine, strategy_of_step
 from .flow import Finding, Flow, Target, Verdict
-from .report import Report, Subject
+from .flow.wire import About
+from .report import Report, Subject, backend_of
 from .rules import run_rules
 from .rules.behind import behind
 from .rules.facts.tpu_batch import ShareOnly
 from .sources.belongings import Belongings
 from .trace.axes import name_axes
-from .trace.locations import user_frame
+from .trace.locations import is_ours, user_frame
 from .trace.patience import TimeUp, limited, timed_out
 from .trace.reach import is_step, plain
 from .trace.turns import Training, turn
@@ -101,7 +104,16 @@ def trace(
     except Training:
         raise BadProgram("Another thread is training this model: trace it after training has ended, or trace a separate model.") from None
     report.subject = Subject(model, data)
+    names = report.subject.called(*_namespaces(sys._getframe(1), handed))
+    report.about = About(*names, backend_of(report.flow.framework), report.subject.when)
     return report
+
+
+def _namespaces(caller: FrameType, handed: Any) -> list[Mapping[str, Any]]:
+    """Where the user's names for model and data are: in the calling function, or in the module of the user's line behind ours."""
+    if not is_ours(caller.f_code.co_filename):
+        return [caller.f_locals, caller.f_globals]
+    return [names] if (names := getattr(handed, "names", None)) else []
 
 
 def _report(program: Program, fixes: bool, compiler: str | None, limits: Any, compile_batches: bool, start: float) -> Report:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import sys
 import weakref
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -28,9 +29,32 @@ class Subject:
         self._model = _weak(model)
         self._data = tuple(map(_weak, data)) if issubclass(type(data), tuple) else _weak(data)
 
+    def called(self, *namespaces: Mapping[str, Any]) -> tuple[str, str]:
+        """The variables that hold model and data, or each part of the data; ``""`` where one has none."""
+        model, data = self.kept()
+        return _variables(model, namespaces), _variables(data, namespaces)
+
     def kept(self) -> tuple[Any, Any]:
         """Model and data; ``None`` for what no longer exists or cannot be referenced weakly."""
         return self._model(), tuple(part() for part in self._data) if isinstance(self._data, tuple) else self._data()
+
+
+def _variables(value: Any, namespaces: tuple[Mapping[str, Any], ...]) -> str:
+    names = []
+    for part in value if isinstance(value, tuple) else (value,):
+        found = [name for space in namespaces for name, held in list(space.items()) if held is part and not name.startswith("_")]
+        if part is None or not found:
+            return ""
+        names.append(found[0])
+    return ", ".join(names)
+
+
+def backend_of(framework: str) -> str:
+    """``keras on jax``, for example; imports nothing."""
+    config = getattr(sys.modules.get("keras"), "config", None)
+    if framework != "keras" or config is None:
+        return framework
+    return f"{framework} on {config.backend()}"
 
 
 def _weak(value: Any) -> Callable[[], Any]:
@@ -50,7 +74,7 @@ class Report:
         target: the TPU slice or strategy, or ``None``.
         verdicts: the results of compilers, if any ran.
         difference: how two programs differ, if the report is a comparison (:func:`diff`); the flow then contains both.
-        about: the names of model and data, and when and where the trace was started; set by the notebook.
+        about: the names of model and data in the caller's code, the backend, and when the trace was started; the notebook adds where.
         subject: the traced model and data, held by weak references; ``None`` for a report that was loaded.
         replacement: an iterator with all elements, if the trace drew some from a one-shot iterator;
             use it instead of the original. ``None`` otherwise.

@@ -14,8 +14,10 @@ from jupyter_tpushape.flow import Finding, Flow
 from jupyter_tpushape.flow.wire import About
 from jupyter_tpushape.notebook.live import keep
 from jupyter_tpushape.report import Report
-from jupyter_tpushape.views.mime import bundle
+from jupyter_tpushape.views.markdown import to_markdown
+from jupyter_tpushape.views.mime import bundle, fragment
 from jupyter_tpushape.views.naming import made_at
+from jupyter_tpushape.views.svg import to_svg
 from jupyter_tpushape.views.widget import ReportWidget, show
 
 
@@ -48,7 +50,11 @@ def test_a_report_that_is_shown_is_named_by_the_variables_that_hold_what_it_is_o
     x, y = np.zeros((8, 4), "float32"), np.zeros((8, 2), "float32")
     report = tpushape.trace(net, (x, y))
     alone = tpushape.trace(keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)]), None)
-    assert report.about == About(), "outside a notebook nobody is asked"
+    assert report.about == About("net", "x, y", "keras on tensorflow", report.subject.when), "the caller's names, outside a notebook too"
+    for said in (repr(report), fragment(report), to_markdown(report), to_svg(report)):
+        assert "net · x, y · keras on tensorflow · v5e-8 · " + report.subject.when[:10] in said
+    assert "declared inputs" in repr(alone)
+    assert "arrays" in repr(tpushape.trace(net, (np.zeros((8, 4), "float32"), y))), "data without a name are no declared inputs"
     monkeypatch.setattr("IPython.get_ipython", lambda: shell(_net=net, net=net, x=x, y=y))
     monkeypatch.setattr("IPython.display.display", lambda widget: None)
     about = show(report).report["about"]

@@ -129,7 +129,7 @@ def test_the_magic_compares_models_and_reports(capsys: pytest.CaptureFixture[str
     monkeypatch.setattr(magic, "show", lambda report, progress: shown.append(report))
     shell.run_line_magic("tpushape", "diff before after x --tpu v5e-8 --batch-size 64")
     assert [report.summary for report in shown] == ["1 added · 4 changed"]
-    assert shown[0].title == "before on v5e-8 → Sequential net on v5e-8"
+    assert shown[0].title == "before on v5e-8 → after on v5e-8"
     shell.run_cell("%tpushape diff before")
     assert "diff before after data" in "".join(capsys.readouterr())
     tpushape.unload_ipython_extension(shell)

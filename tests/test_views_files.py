@@ -165,7 +165,7 @@ class TestPicture:
 
     def test_of_an_empty_flow_is_a_picture_too(self) -> None:
         root = ET.fromstring(to_svg(Report(Flow(), [])))
-        assert root.findtext(f"{SVG}title") == f" · {Report(Flow(), []).summary}"
+        assert root.findtext(f"{SVG}title") == Report(Flow(), []).summary
 
     def test_leaves_out_characters_that_xml_forbids(self) -> None:
         report = flows.chain(3)
@@ -210,7 +210,7 @@ class TestMarkdown:
 
     def test_says_the_finding_and_the_fix(self) -> None:
         text = to_markdown(flows.conv_lstm())
-        assert text.startswith(f"# ✖ {flows.conv_lstm().summary}\n\nSequential digits · keras 3.15.1 · v5e-8\n")
+        assert text.startswith(f"# ✖ {flows.conv_lstm().summary}\n\nSequential digits · from\\_tensor\\_slices · keras 3.15.1 · v5e-8\n")
         assert "- wants `(batch, time, features)`\n- gets `(8, 26, 26, 32)`" in text
         assert "**Read the rows as time steps** (verified)\n\n```diff\n" in text
 

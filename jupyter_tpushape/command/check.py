@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from ..files import write_bytes
 from .early import check_place, check_saved
 from .ends import no_way_out, only_one
@@ -124,7 +126,7 @@ def _report(options: Any) -> Any:
             import_backend()
         model = load(options.model)
     data = load(options.data) if options.data else input_spec(options.input_spec or [])
-    return trace(
+    report = trace(
         model,
         data,
         tpu=None if options.tpu == "none" else options.tpu,
@@ -138,6 +140,8 @@ def _report(options: Any) -> Any:
         compile_batches=options.compile_batches,
         progress=said,
     )
+    report.about = replace(report.about, model=options.model, data=options.data or "")
+    return report
 
 
 def _distribution(options: Any) -> Any:

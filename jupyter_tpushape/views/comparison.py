@@ -119,7 +119,8 @@ def diff(before: Report, after: Report) -> Comparison:
             changed.append(Change(old[i].name, new[j].name, new[j].op or new[j].kind, what))
             renamed = uncounted(old[i].name) != uncounted(new[j].name)
             marks[new[j].id] = Mark("changed", _told(what), old[i].name if renamed else "")
-    titles = (_title(before), _title(after))
+    told = before.about.model != after.about.model
+    titles = (_title(before, told), _title(after, told))
     totals = _totals(before, after, rows_before, rows_after)
     same = len(pairs) - len(changed)
     flow, nodes, edges = united(before.flow, after.flow, {old[i].id: new[j].id for i, j in pairs}, frozenset(LISTED), marks)
@@ -144,9 +145,10 @@ def diff(before: Report, after: Report) -> Comparison:
     )
 
 
-def _title(report: Report) -> str:
+def _title(report: Report, told: bool) -> str:
+    """``told``: the variables' names tell the two apart."""
     target = f" on {report.target.name}" if report.target else ""
-    return f"{report.about.model or report.title or 'model'}{target}"
+    return f"{(told and report.about.model) or report.title or 'model'}{target}"
 
 
 def _about(before: About, after: About) -> About:

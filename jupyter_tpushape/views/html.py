@@ -14,6 +14,7 @@ import jinja2
 from ..report import Report
 from .script import script as view_script
 from .verdicts import lines, title
+from .words import about
 
 STYLE = (
     "html,body{height:100%;margin:0}#view{height:100%}"
@@ -102,7 +103,7 @@ def to_html(report: Report) -> str:
         "img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'"
     )
     return template("report.html").render(
-        report=report, policy=policy, style=style, script=script, data=for_script(report.to_json()), charts=charts, lines=lines, title=title,
+        report=report, policy=policy, style=style, script=script, data=for_script(report.to_json()), charts=charts, lines=lines, title=title, about=about(report),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from .layers import rows
 from .mime import WORDS
 from .verdicts import lines as verdict_lines
 from .verdicts import title
+from .words import about
 
 _STANDINGS = {"run": " (verified)", "live": " (verified on the live model)", "step": " (first step: fixes only this finding)", "idea": ""}
 
@@ -37,9 +38,8 @@ def block(text: str, language: str) -> list[str]:
 
 def to_markdown(report: Report) -> str:
     """The findings, the fixes, and the results of compilers."""
-    about = [report.title, report.flow.framework, report.target.name if report.target else ""]
     mark = "≠" if report.difference is not None else "✓" if report.ok else "✖"
-    lines = [f"# {mark} {plain(report.summary)}", "", " · ".join(plain(word) for word in about if word), ""]
+    lines = [f"# {mark} {plain(report.summary)}", "", " · ".join(map(plain, about(report))), ""]
     if report.difference is not None:
         lines += _difference(report.difference, {node.id: node.name for node in report.flow.nodes})
     for i, finding in enumerate(report.findings, 1):

@@ -16,6 +16,7 @@ from .html import template
 from .naming import named_here
 from .svg import STILL, to_svg
 from .verdicts import lines, title
+from .words import about
 
 COLOURS = {"error": "#ad4400", "tpu": "#ad4400", "silent": "#ad4400", "slow": "#57606a", "note": "#57606a"}
 WORDS = {
@@ -30,7 +31,9 @@ WORDS = {
 def fragment(report: Report) -> str:
     """The static picture and the findings as an HTML fragment."""
     picture = base64.b64encode(to_svg(report, most=STILL).encode()).decode()
-    return template("fragment.html").render(report=report, picture=picture, colours=COLOURS, words=WORDS, lines=lines, title=title)
+    return template("fragment.html").render(
+        report=report, picture=picture, colours=COLOURS, words=WORDS, lines=lines, title=title, about=about(report)
+    )
 
 
 def bundle(report: Report) -> dict[str, Any]:

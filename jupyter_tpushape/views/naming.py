@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import datetime as dt
-import sys
 from typing import Any
 
 import msgspec
 
 from ..flow.wire import About
-from ..report import Report
+from ..report import Report, backend_of
 
 _TRAINING = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch")
 
@@ -27,7 +26,7 @@ def named(report: Any, shell: Any, model: str = "", data: str = "", *, failed: b
     report.about = About(
         model=model,
         data=data,
-        backend=_backend(report.flow.framework),
+        backend=backend_of(report.flow.framework),
         when=dt.datetime.now().astimezone().isoformat(timespec="seconds"),
         cell=getattr(shell, "_tpushape_cells", {}).get(execution, ""),
         execution=execution,
@@ -38,15 +37,15 @@ def named(report: Any, shell: Any, model: str = "", data: str = "", *, failed: b
 
 def named_here(report: Report) -> Report:
     """A report that is shown in a notebook, named where it is not yet: model and data by the variables that hold them."""
-    if report.about != About():
+    if report.about.execution or report.about.kernel:
         return report
     from IPython import get_ipython
 
     shell = get_ipython()
     if shell is None or report.subject is None:
         return report
-    model, data = (_variables(part, shell.user_ns) for part in report.subject.kept())
-    named(report, shell, model, data)
+    model, data = report.subject.called(shell.user_ns)
+    named(report, shell, model or report.about.model, data or report.about.data)
     report.about = msgspec.structs.replace(report.about, when=report.subject.when)
     return report
 
@@ -81,22 +80,3 @@ def _line(error: BaseException | None, namespace: dict[str, Any]) -> int:
             return trace.tb_lineno
         trace = trace.tb_next
     return 0
-
-
-def _variables(value: Any, namespace: dict[str, Any]) -> str:
-    """The names of the variables that hold a value, or each part of a tuple; ``""`` where one has none."""
-    names = []
-    for part in value if isinstance(value, tuple) else (value,):
-        found = [name for name, held in namespace.items() if held is part and not name.startswith("_")]
-        if part is None or not found:
-            return ""
-        names.append(found[-1])
-    return ", ".join(names)
-
-
-def _backend(framework: str) -> str:
-    """``keras on jax``, for example; imports nothing."""
-    config = getattr(sys.modules.get("keras"), "config", None)
-    if framework != "keras" or config is None:
-        return framework
-    return f"{framework} on {config.backend()}"

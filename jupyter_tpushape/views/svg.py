@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 from ..flow import Finding, Side, show_shape
 from ..report import Report
 from .picture import Box, Line, Picture, label, picture
-from .words import short_dtype
+from .words import about, short_dtype
 
 WHOLE, STILL = 60, 24
 PAD, ROUND = 20.0, 8.0
@@ -42,7 +42,7 @@ def to_svg(report: Report, *, most: int = WHOLE) -> str:
     words = max((len(part.text) for finding in report.findings for part in (finding.expected, finding.found) if part), default=0)
     wide = drawn.width + 2 * PAD + min(300, 90 + words * 5)
     tall = drawn.height + 2 * PAD
-    title = clean(f"{report.title} · {report.summary}")
+    title = clean(" · ".join([*about(report), report.summary]))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{-PAD:g} {-PAD:g} {wide:g} {tall:g}" width="{wide:g}" height="{tall:g}" role="img">'
         f"<title>{title}</title><style>{style()}</style>"

@@ -14,7 +14,7 @@ from ..flow.text import uncommanding
 from ..report import Report
 from .nesting import depths_of
 from .verdicts import lines, title
-from .words import laid
+from .words import about, laid
 
 _MARKS = {
     "error": ("✖", "bold red"),
@@ -62,8 +62,7 @@ def write(console: Console, report: Report, *, flow: bool = True) -> None:
         mark, style = "≠", "bold"
     head = Text(f"{mark} {report.summary}", style=style)
     console.print(head)
-    facts = [report.title, report.flow.framework, report.target.name if report.target else "no target"]
-    console.print(Text(" · ".join(fact for fact in facts if fact), style="dim"))
+    _paragraph(console, Text(" · ".join(about(report)), style="dim"), 0)
     if flow:
         console.print()
         _flow(console, report)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..flow import Edge, Target
+from ..report import Report
 
 _SHORT = {"float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "string": "str"}
 
@@ -24,3 +25,18 @@ def laid(edge: Edge, target: Target | None) -> str:
         for size, axis in zip(edge.spec.shape, edge.layout, strict=False)
     ]
     return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+
+
+def about(report: Report) -> list[str]:
+    """What a report is of: model, data, backend, target, cell and local time, as far as they are known."""
+    said, stages = report.about, [node.name for node in report.flow.nodes if node.kind == "stage"]
+    data = said.data or next(iter(stages), "declared inputs" if said.when else "")
+    words = [
+        said.model or report.title,
+        "" if report.difference is not None else data,
+        said.backend or report.flow.framework,
+        report.target.name if report.target else "no target" if said.when or report.title else "",
+        f"In[{said.execution}]" if said.execution else "",
+        said.when[:16].replace("T", " "),
+    ]
+    return [word for word in words if word]
