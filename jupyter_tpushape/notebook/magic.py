@@ -234,11 +234,12 @@ class TpuShapeMagics(Magics):
 
         def report(name: str) -> Report:
             value = self._value(name)
-            if not isinstance(value, Report):
-                return named(trace(value, data, **chosen), self.shell, name, *names[2:])
-            value = copy.copy(value)
-            value.about = replace(value.about, model=name)
-            return value
+            if isinstance(value, Report):
+                made = copy.copy(value)
+                made.about = replace(value.about, model=name)
+            else:
+                made = named(trace(value, data, **chosen), self.shell, name, *names[2:])
+            return made
 
         found = diff(report(names[0]), report(names[1]))
         self._show(found.report, repr(found), options, chosen["progress"])
