@@ -13,12 +13,13 @@ from typing import Any
 from .examine import HANDED, BadProgram, Examined, Program, examine, strategy_of_step
 from .flow import Finding, Flow, Target, Verdict
 from .flow.wire import About
-from .report import Report, Subject, backend_of
+from .report import Report, Subject
 from .rules import run_rules
 from .rules.behind import behind
 from .rules.facts.tpu_batch import ShareOnly
 from .sources.belongings import Belongings
 from .trace.axes import name_axes
+from .trace.frameworks import backend_of
 from .trace.locations import is_ours, user_frame
 from .trace.patience import TimeUp, limited, timed_out
 from .trace.reach import is_step, plain

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import sys
 import weakref
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -47,14 +46,6 @@ def _variables(value: Any, namespaces: tuple[Mapping[str, Any], ...]) -> str:
             return ""
         names.append(found[0])
     return ", ".join(names)
-
-
-def backend_of(framework: str) -> str:
-    """``keras on jax``, for example; imports nothing."""
-    config = getattr(sys.modules.get("keras"), "config", None)
-    if framework != "keras" or config is None:
-        return framework
-    return f"{framework} on {config.backend()}"
 
 
 def _weak(value: Any) -> Callable[[], Any]:

@@ -58,7 +58,6 @@ REASONS = {
     "trace/assume.py": "a tensor of the wanted shape, as the backend's own function makes it",
     "trace/turns.py": "whether a frame is a training call of a framework's",
     "examine/look.py": "the framework of a program that has none yet",
-    "views/naming.py": "which backend a report's Keras runs on, as its line says",
 }
 
 

@@ -97,3 +97,11 @@ def uninstall() -> None:
 
 
 __all__ = ["MissingBackend", "adapter", "adapter_for", "loaded", "uninstall"]
+
+
+def backend_of(framework: str) -> str:
+    """``keras on jax``, for example; imports nothing."""
+    config = getattr(sys.modules.get("keras"), "config", None)
+    if framework != "keras" or config is None:
+        return framework
+    return f"{framework} on {config.backend()}"

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from ..flow.wire import About
-from ..report import Report, backend_of
+from ..report import Report
+from ..trace.frameworks import backend_of
 
 _TRAINING = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch")
 
