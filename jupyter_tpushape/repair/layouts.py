@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 from collections.abc import Iterator
 
 from ..examine import Examined
 from ..examine.layout_facts import Entry, Laid
-from ..flow import Edit, Effect, Finding, Fix, show_shape
-from ..rules.facts.layouts import KeyUnused, TooLong, Undivided, laid
-from ..rules.layouts import judged
+from ..flow import Edit, Effect, Finding, Fix, Shape, show_shape
+from ..rules.facts.layouts import KeysClash, KeyUnused, LeftWhole, TooLong, Twice, Undivided, laid
+from ..rules.layouts import ends, judged
 from .patch import patch_of
 from .text.source import NoPlace, Source, nodes, parents
+
+# What to do, the current entry (``ADDED`` for none), and the new one.
+Change = tuple[str, Entry, Entry]
+ADDED = Entry("", ())
 
 
 def mend(seen: Examined, findings: list[Finding]) -> None:
@@ -22,32 +27,82 @@ def mend(seen: Examined, findings: list[Finding]) -> None:
         return
     others = any(finding.serious and not finding.rule.startswith("layout-") for finding in findings)
     for finding in findings:
-        own = list(_changes(finding))
+        own = list(_changes(finding, held))
         # What is wrong in one way is mended at once.
-        first = [change for one in findings if one.serious and one.rule == finding.rule for change in list(_changes(one))[:1]]
-        together = first if len({old for _, old, _ in first}) == len(first) > 1 else []
-        for changes in [*([change] for change in own), *([together] if own and own[0] in together else [])]:
+        first = [change for one in findings if one.serious and one.rule == finding.rule for change in next(_changes(one, held), [])]
+        together = first if own and own[0] != first and len({old for _, old, _ in first}) == len(first) else []
+        for changes in [*own, *([together] if together else [])]:
             fix = _tried(seen, held, finding, changes, others)
             if fix is not None:
                 finding.fixes = [fix, *(one for one in finding.fixes if one.verified)]
 
 
-def _changes(finding: Finding) -> Iterator[tuple[str, Entry, Entry]]:
+def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
     """What to do, with the current entry and the new one."""
     fact = finding.fact
     if isinstance(fact, KeyUnused) and fact.key_for:
-        yield f"Make the key match full paths: {fact.key_for!r}", Entry(fact.key, fact.axes), Entry(fact.key_for, fact.axes)
+        yield [(f"Make the key match full paths: {fact.key_for!r}", Entry(fact.key, fact.axes), Entry(fact.key_for, fact.axes))]
     if isinstance(fact, Undivided) and fact.instead:
         verb = f"Shard {fact.path} as {laid(fact.instead)}" if any(fact.instead) else f"Replicate {fact.path} on every device"
-        yield verb, Entry(fact.key, fact.axes), Entry(fact.key, fact.instead)
-    if isinstance(fact, TooLong) and not any(fact.axes[len(fact.shape) :]):
-        short = fact.axes[: len(fact.shape)]
-        yield f"Remove the axes that {fact.path} does not have: {laid(short)}", Entry(fact.key, fact.axes), Entry(fact.key, short)
+        yield [(verb, Entry(fact.key, fact.axes), Entry(fact.key, fact.instead))]
+    if isinstance(fact, TooLong):
+        old, short = Entry(fact.key, fact.axes), fact.axes[: len(fact.shape)]
+        key = narrowed(held, old)
+        if not any(fact.axes[len(short) :]):
+            yield [(f"Remove the axes that {fact.path} does not have: {laid(short)}", old, Entry(fact.key, short))]
+        elif key:
+            yield [(f"Match only the variables that have these axes: {key!r}", old, Entry(key, fact.axes))]
+    if isinstance(fact, Twice):
+        old = Entry(fact.key, fact.axes)
+        for place in reversed([place for place, axis in enumerate(fact.axes) if fact.axes.count(axis) > 1 and axis]):
+            axes = tuple("" if axis == fact.axes[place] and i != place else axis for i, axis in enumerate(fact.axes))
+            yield [(f"Shard only axis {place} over {fact.axes[place]!r}: {laid(axes)}", old, Entry(fact.key, axes))]
+    if isinstance(fact, KeysClash):
+        yield [(f"Leave what a more specific key matches to that key: {new.key!r}", old, new) for old, new in apart(held, fact.keys)]
+    if isinstance(fact, LeftWhole):
+        yield from ([(f"Shard {fact.path} as {laid(new.axes)}", ADDED, new)] for new in spread(held, fact.path, fact.shape))
 
 
-def _tried(seen: Examined, held: Laid, finding: Finding, changes: list[tuple[str, Entry, Entry]], others: bool) -> Fix | None:
+def narrowed(held: Laid, entry: Entry) -> str:
+    """The key for those of its variables alone that have as many axes as its layout; ``""`` if no simple one does it."""
+    fitting = [(path, len(shape) >= len(entry.axes)) for path, shape, _, _ in held.variables if entry in held.fits(path)]
+    good = {path for path, has in fitting if has}
+    lasts = {path.rsplit("/", 1)[-1] for path in good}
+    if len(lasts) != 1:
+        return ""
+    stem, last = entry.key.removesuffix(".*").removesuffix("/"), re.escape(lasts.pop()).replace(r"\_", "_")
+    for key in (f"{stem}/{last}", f"{stem}.*/{last}", f"(?=.*/{last}$){entry.key}"):
+        if {path for path, _, _, _ in held.variables if re.fullmatch(key, path)} == good:
+            return key
+    return ""
+
+
+def apart(held: Laid, keys: tuple[str, ...]) -> Iterator[tuple[Entry, Entry]]:
+    """Entries that match all that another one does, and more: without what the more specific ones match."""
+    matched = {entry.key: {path for path, _, _, _ in held.variables if entry in held.fits(path)} for entry in held.entries}
+    for entry in held.entries:
+        inside = [key for key, paths in matched.items() if paths and paths < matched[entry.key]]
+        if entry.key in keys and inside:
+            yield entry, Entry(f"(?!(?:{'|'.join(inside)})$){entry.key}", entry.axes)
+
+
+def spread(held: Laid, path: str, shape: Shape) -> Iterator[Entry]:
+    """An entry for one variable: its largest axis that divides, over the mesh axis that most devices lie along."""
+    others = [other for other, _, _, _ in held.variables if other != path]
+    key = next((key for key in ends([path]) if not any(re.fullmatch(key, other) for other in others)), path)
+    sizes = sorted((size, axis) for axis, size in held.mesh.sizes if axis != held.mesh.batch and size > 1)
+    for place in sorted(range(len(shape)), key=lambda place: -(shape[place] or 0)):
+        if sizes and not (shape[place] or 1) % sizes[-1][0]:
+            yield Entry(key, tuple(sizes[-1][1] if i == place else "" for i in range(len(shape))))
+            return
+
+
+def _tried(seen: Examined, held: Laid, finding: Finding, changes: list[Change], others: bool) -> Fix | None:
     pairs = {old: new for _, old, new in changes}
-    after = dataclasses.replace(held, entries=tuple(pairs.get(entry, entry) for entry in held.entries))
+    if not pairs:
+        return None
+    added = (pairs[ADDED],) if ADDED in pairs else ()
+    after = dataclasses.replace(held, entries=(*(pairs.get(entry, entry) for entry in held.entries), *added))
     left = list(judged(dataclasses.replace(seen.evidence, facts={**seen.evidence.facts, "layout": after})))
     if any(one.rule == finding.rule and one.fact == finding.fact for one in left) or not _better(held, after):
         return None
@@ -85,11 +140,14 @@ def _written(seen: Examined, pairs: dict[Entry, Entry]) -> tuple[str, str, str]:
         try:
             source = Source.read(file)
             for old, new in pairs.items():
-                _change(source, old, new)
+                _add(source, seen, new) if old == ADDED else _change(source, old, new)
             return patch_of({file: source.text})
         except NoPlace:
             continue
-    lines = [f"-layout_map[{old.key!r}] = {laid(old.axes)}\n+layout_map[{new.key!r}] = {laid(new.axes)}" for old, new in pairs.items()]
+    lines = [
+        ("" if old == ADDED else f"-layout_map[{old.key!r}] = {laid(old.axes)}\n") + f"+layout_map[{new.key!r}] = {laid(new.axes)}"
+        for old, new in pairs.items()
+    ]
     return "\n".join(lines), "", ""
 
 
@@ -109,6 +167,23 @@ def _change(source: Source, old: Entry, new: Entry) -> None:
         return
     value = _value(source, places[0])
     source.splice([(source.start(value), source.end(value), laid(new.axes).replace("'", '"'))])
+
+
+def _add(source: Source, seen: Examined, new: Entry) -> None:
+    """One more entry behind the map's last."""
+    last = seen.evidence.facts["layout"].entries[-1]
+    places = [node for node in nodes(source.tree, ast.Constant) if node.value == last.key]
+    if len(places) != 1:
+        raise NoPlace
+    value, key, axes = _value(source, places[0]), f'"{new.key}"', laid(new.axes).replace("'", '"')
+    at, line = source.end(value), source.text.rfind("\n", 0, source.start(places[0])) + 1
+    above = source.text[line : source.start(places[0])]
+    written = f", {key}: {axes}"
+    if above.endswith("["):
+        written = f"\n{above}{key}] = {axes}"
+    elif not above.strip():
+        written = f",\n{above}{key}: {axes}"
+    source.splice([(at, at, written)])
 
 
 def _value(source: Source, key: ast.Constant) -> ast.AST:

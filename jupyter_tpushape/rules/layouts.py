@@ -277,13 +277,13 @@ def _key_for(laid: Laid, entry: Entry, near: list[str]) -> str:
     """The key with the shortest additions that match the variables that it was meant for, and no other."""
     if not near:
         return ""
-    for made in (f".*{entry.key}", f"{entry.key}.*", f".*{entry.key}.*", *_ends(near), entry.key.replace("/", "/(.*/)?")):
+    for made in (f".*{entry.key}", f"{entry.key}.*", f".*{entry.key}.*", *ends(near), entry.key.replace("/", "/(.*/)?")):
         if [path for path, _, _, _ in laid.variables if _fits(made, path)] == near:
             return made
     return re.escape(near[0]).replace(r"\_", "_").replace(r"\-", "-") if len(near) == 1 else ""
 
 
-def _ends(near: list[str]) -> Iterator[str]:
+def ends(near: list[str]) -> Iterator[str]:
     """Keys by the parts that all these paths end with, numbers left open: the shortest first."""
     split = [re.sub(r"\d+", "#", path).split("/") for path in near]
     for count in range(1, min(map(len, split)) + 1):

@@ -98,7 +98,7 @@ BUILDERS = (mlp, residual, convolution, separable, recurrent, both_ways, attenti
 
 
 def rows(model):
-    made = [np.zeros((16, *one.shape[1:]), one.dtype) for one in model.inputs]
+    made = [np.zeros((16, *(n or 12 for n in one.shape[1:])), one.dtype) for one in model.inputs]
     return made[0] if len(made) == 1 else made
 
 
@@ -177,6 +177,8 @@ def main(models, maps, seed):
     random_ = random.Random(seed)
     told = {
         "faults": 0,
+        "fixes": 0,
+        "mended": 0,
         "raise": 0,
         "foretold": 0,
         "silent": 0,
@@ -207,7 +209,7 @@ def judge(build, plain, sizes, entries, kind, told, wrongly, deep=False):
     """Compares what is said with what happens."""
     where = f"{build.__name__} {sizes} {entries} {kind}"
     keras.utils.clear_session()
-    report = tpushape.trace(build, rows(plain), tpu=None, strategy=planned(sizes, entries or None), fixes=False)
+    report = tpushape.trace(build, rows(plain), tpu=None, strategy=planned(sizes, entries or None))
     rules = [finding.rule for finding in report.findings if finding.serious]
     model, distribution, error = really(build, sizes, entries)
     if error is not None:
@@ -216,6 +218,13 @@ def judge(build, plain, sizes, entries, kind, told, wrongly, deep=False):
         told["foretold"] += bool(rules)
         if not rules:
             wrongly.append(f"not foretold: {where}: {error}"[:400])
+        # A verified fix is really built.
+        for fix in [fix for finding in report.findings for fix in finding.fixes if fix.verified]:
+            told["fixes"] += 1
+            _, _, again = really(build, sizes, changed(entries, fix))
+            told["mended"] += again is None
+            if again is not None:
+                wrongly.append(f"not mended: {where}: {fix.title}: {again}"[:400])
     elif kind in ("unanchored", "dotted"):
         told["faults"] += 1
         told["silent"] += 1
@@ -233,6 +242,12 @@ def judge(build, plain, sizes, entries, kind, told, wrongly, deep=False):
         told["right"] += 1
         told["false"] += 1
         wrongly.append(f"false alarm: {where}: {rules}")
+
+
+def changed(entries, fix):
+    """The map with a fix's edits in it."""
+    made = {edit.detail["key"]: edit.detail for edit in fix.edits}
+    return {made[key]["to"] if key in made else key: tuple(made[key]["axes"]) if key in made else axes for key, axes in entries.items()}
 
 
 def compare(report, model, distribution, told, wrongly, where):

@@ -15,23 +15,48 @@ import pytest
 
 import jupyter_tpushape as tpushape
 from jupyter_tpushape import cli
+from jupyter_tpushape.compilers import bridge
 from jupyter_tpushape.replicas.layouts import Mesh, parse_mesh, planned
 
 L = keras.layers
 MODELS = int(os.environ.get("TPUSHAPE_LAYOUTS", "3"))
 
 
-def test_what_is_said_of_maps_and_shares_is_what_eight_devices_do():
-    script = Path(__file__).with_name("eight_devices.py")
-    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
+def told_by(script, *options, **environment):
+    """What a script beside this file tells of eight devices, in a process of its own."""
     done = subprocess.run(
-        [sys.executable, str(script), str(MODELS), "1", "7"], env=environment, capture_output=True, text=True, check=False
-    )
+        [sys.executable, str(Path(__file__).with_name(script)), *options],
+        env={**os.environ, **environment}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
-    told = json.loads(done.stdout.splitlines()[-1])
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+EIGHT = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
+
+
+def test_what_is_said_of_maps_and_shares_is_what_eight_devices_do():
+    (told,) = told_by("eight_devices.py", str(MODELS), "1", "7", **EIGHT)
     assert told["wrong"] == []
     assert told["faults"] > 40 and told["foretold"] == told["raise"] > 20 and told["seen"] == told["silent"] > 10
+    assert told["mended"] == told["fixes"] > 20
     assert told["weights"] > 50 and told["activations"] > 50 and told["false"] == 0
+
+
+def test_what_released_maps_and_maps_in_their_style_divide_is_told_as_a_build_does_it():
+    (told,) = told_by("released_maps.py", "--few", **EIGHT)
+    assert told["wrong"] == []
+    assert told["builds"] >= 24 and told["foretold"] == told["raise"] > 10 and told["false"] == 0
+    assert told["builds"] - told["raise"] > 10 and told["weights"] > 20 and told["activations"] >= 2
+
+
+@pytest.mark.skipif(bool(bridge.check()), reason="the TPU compiler is not installed")
+def test_memory_and_exchange_of_a_verdict_are_what_jax_says_of_the_same_step():
+    found = told_by(
+        "compiled_beside.py", "3", PYTHONPATH=os.pathsep.join(filter(None, (str(bridge.home() or ""), os.environ.get("PYTHONPATH"))))
+    )
+    assert [one["told"] for one in found] == [one["jax"] for one in found]
+    assert len(found) == 3 and all(one["told"]["temporaries"] and one["told"]["exchanged"] for one in found)
 
 
 def build():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 
 import keras
@@ -83,6 +84,50 @@ def test_a_misspelled_key_is_told_with_the_closest_path_and_a_fix_that_was_tried
     assert (said, found, near) == (severity, how, ("up/kernel",))
     assert re.fullmatch(instead, "up/kernel") and not re.fullmatch(instead, "head/kernel")
     assert fixes and fixes[0].verified
+
+
+@pytest.mark.parametrize(
+    ("layout", "rule", "keys", "axes"),
+    [
+        # The bias has one axis.
+        ({".*up.*": (None, "model")}, "layout-rank", [".*up/kernel"], (None, "model")),
+        ({".*(up|down).*": (None, "model")}, "layout-rank", [".*(up|down)/kernel"], (None, "model")),
+        # What is more specific stays; two that each match something else cannot be told apart.
+        ({".*kernel": ("model", None), ".*up/kernel": (None, "model")}, "layout-clash", ["(?!(?:.*up/kernel)$).*kernel"], ("model", None)),
+        ({".*up.*": ("model",), "(up|head)/kernel": ("model",)}, "layout-clash", [], None),
+        ({".*up/kernel": ("model", "model")}, "layout-axis-twice", [".*up/kernel"] * 2, None),
+    ],
+)
+def test_a_map_that_keras_refuses_is_mended_in_its_keys(layout, rule, keys, axes):
+    report = tpushape.trace(build, (DATA[0], None), tpu=None, strategy=planned({"batch": 2, "model": 4}, layout))
+    (finding,) = [one for one in report.findings if one.rule == rule]
+    assert [fix.edits[0].detail["to"] for fix in finding.fixes] == keys
+    assert all(fix.verified for fix in finding.fixes)
+    assert axes is None or finding.fixes[0].edits[0].detail["axes"] == list(axes)
+    if rule == "layout-axis-twice":
+        assert sorted(fix.edits[0].detail["axes"].index("model") for fix in finding.fixes) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "written", ['LAYOUT = {\n    ".*up/kernel": (None, "model"),\n}', 'LAYOUT = {}\nLAYOUT[".*up/kernel"] = (None, "model")']
+)
+def test_a_large_weight_gets_an_entry_of_its_own_in_the_maps_source(tmp_path, written):
+    path = tmp_path / "program.py"
+    build = "def build():\n    return keras.Sequential([keras.Input((8,)), L.Dense(64, name='up'), L.Dense(2**19, name='head')])\n"
+    path.write_text(f"import keras\nL = keras.layers\n{build}{written}\n", encoding="utf-8")
+
+    def whole():
+        scope = {"__name__": "program"}
+        exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), scope)
+        on = planned({"batch": 2, "model": 4}, scope["LAYOUT"])
+        report = tpushape.trace(scope["build"], (np.zeros((8, 8), "float32"), None), tpu=None, strategy=on)
+        return [one for one in report.findings if one.rule == "layout-whole"]
+
+    ((finding,), head) = whole(), "sequential/head/kernel (64, 524288) → (64, 131072) on each device"
+    assert finding.fixes[0].verified and finding.fixes[0].effect.text == head
+    tpushape.apply(finding.fixes[0], path)
+    linecache.checkcache()
+    assert whole() == [] and '".*head/kernel"' in path.read_text(encoding="utf-8")
 
 
 class Momentum(keras.optimizers.Optimizer):
