@@ -71,15 +71,12 @@ function strip(doc: FlowDoc, node: number, right: number, y: number): SVGGElemen
     }
   }
   const shapes = new Set(held.map((one) => shapeText(one.shape)));
-  group.append(
-    s(
-      "title",
-      {},
-      shapes.size === 1
-        ? trans.__("%1 replicas, each %2", held.length, [...shapes][0])
-        : trans.__("%1 replicas with different shapes: %2", held.length, [...shapes].join(trans.__(" and "))),
-    ),
-  );
+  const words =
+    shapes.size === 1
+      ? trans.__("%1 replicas, each %2", held.length, [...shapes][0])
+      : trans.__("%1 replicas with different shapes: %2", held.length, [...shapes].join(trans.__(" and ")));
+  // Replicas of a strategy are a mesh of one axis.
+  group.append(s("title", {}, doc.report.target?.mesh?.length ? words : `${trans.__("%1: %2 parts", "batch", held.length)}, ${words}`));
   return group;
 }
 

@@ -72,7 +72,7 @@ describe("a broken flow", () => {
     expect(text(root, ".label.wrong .differs")).toEqual(["time", "features", "26", "32"]);
     expect(text(root, ".line.failed .badge")).toEqual(["✖"]);
     expect(root.querySelectorAll(".node.not-reached .hatch")).toHaveLength(1);
-    expect(text(root, ".strip title")).toContain("8 replicas, each (8, 26, 26, 32)");
+    expect(text(root, ".strip title")).toContain("batch: 8 parts, 8 replicas, each (8, 26, 26, 32)");
   });
 
   test.each([
