@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
+import keras
 import pytest
 
 import jupyter_tpushape as tpushape
@@ -82,3 +85,36 @@ def test_a_compilation_is_remembered_and_a_short_limit_is_said_at_its_beginning(
     assert any("250 s" in line and "100 s" in line for line in said)
     monkeypatch.setattr(pace, "expected", lambda *_: 301.0)
     assert not verdict(256, 100).ok
+
+
+def test_identical_programs_have_one_compilation_and_a_search_none_twice(monkeypatch):
+    started, given = [], process._started
+    monkeypatch.setattr(process, "_started", lambda *each: started.append(each[2]) or given(*each))
+    monkeypatch.setattr(process, "_unasked", lambda: None)
+    monkeypatch.setattr(process, "_read", lambda *_: {"ok": False, "kind": "crash", "message": "gone"})
+    limits = process.Limits(60, 2**34)
+    with closing(process.Asking(b"program", "key", V5E, limits)) as one, closing(process.Asking(b"program", "key", V5E, limits)) as other:
+        assert len(started) == 1
+        assert (one.answer()["kind"], other.answer()["kind"], other.answer()["cached"]) == ("crash", "crash", True)
+    # One that was ended before it had an answer is begun by who waits for it.
+    with closing(process.Asking(b"program", "key", V5E, limits)) as one, closing(process.Asking(b"program", "key", V5E, limits)) as other:
+        one.close()
+        assert other.answer()["kind"] == "crash" and len(started) == 3
+
+
+@pytest.mark.skipif(bool(bridge.check()), reason="the TPU compiler is not installed")
+def test_the_largest_batch_is_searched_without_compiling_anything_again(monkeypatch):
+    started, given = [], process._started
+    monkeypatch.setattr(process, "_started", lambda *each: started.append(each[2]) or given(*each))
+    model = keras.Sequential([keras.Input((2**20,)), keras.layers.Dense(1)])
+    data = keras.KerasTensor((1024, 2**20), "float32")
+    found = tpushape.fit_batch(model, data, tpu="v5e-8")
+    rows = [one.rows for one in found.tried]
+    assert found.too_many and len(set(rows)) == len(rows) <= 8, found
+    # What does not fit is asked again in full.
+    assert len([each for each in started if each["effort"] == "quick"]) == len(rows)
+    before = len(started)
+    assert tpushape.fit_batch(model, data, tpu="v5e-8") == found
+    report = tpushape.trace(model, data, tpu="v5e-8", compiler="tpu", compile_batches=True)
+    assert len(started) == before, report
+    assert {one.rows for one in report.verdicts[-1].tried} == set(rows)

@@ -128,6 +128,32 @@ def test_the_search_ends_at_the_largest_batch_within_its_step(limit, first):
     assert fails - fits <= (8 if fails > 8 else 1)
 
 
+GROWTH = {
+    "evenly": lambda rows: 1000 + 7 * rows,
+    "faster": lambda rows: 1000 + 5 * rows + rows**2 // 100,
+    "slower": lambda rows: 1000 + int(400 * rows**0.7),
+    "in steps": lambda rows: 1000 + 900 * (rows // 100),
+    "not": lambda rows: 1000,
+}
+
+
+@pytest.mark.parametrize("limit", [3, 40, 1000, 20000])
+@pytest.mark.parametrize("first", [1, 16, 4096])
+@pytest.mark.parametrize("growth", GROWTH)
+def test_a_search_that_reuses_the_memory_of_what_fits_ends_where_one_without_does_and_sooner(limit, first, growth):
+    held = GROWTH[growth]
+    counts = []
+    for available in (0, held(limit)):
+        tried = search(lambda rows: Tried(rows, rows <= limit, held(rows)), first, 65536, 60, available=available)
+        fits, fails = max((one.rows for one in tried if one.fits), default=0), min(one.rows for one in tried if not one.fits)
+        assert fits <= limit < fails and fails - fits <= (8 if fails > 8 else 1)
+        assert len({one.rows for one in tried}) == len(tried)
+        counts.append(len(tried))
+    assert counts[1] <= counts[0] + 6
+    if growth == "evenly" and first < limit > 8:
+        assert counts[1] <= 8 and (counts[1] < counts[0] or counts[0] < 6)
+
+
 def test_the_search_stops_at_the_most():
     tried = search(lambda rows: Tried(rows, True), 32, 100, 40)
     assert [step.rows for step in tried] == [32, 64, 100]

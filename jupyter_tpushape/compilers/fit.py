@@ -81,7 +81,8 @@ def fit_batch(
 ) -> Fit:
     """Finds the largest batch per core that the TPU compiler accepts: for the train step if the model is compiled and there are labels.
 
-    The search compiles every batch that it reports. It doubles the batch, then halves the gap down to 8 rows (1 below 8).
+    The search compiles every batch that it reports. It goes to the batch with which, by those that fit, memory is full, and closes the gap down
+    to 8 rows (1 below 8).
 
     Args:
         model: as for ``trace``.
@@ -128,7 +129,7 @@ def fit_batch(
     whole = next((spec.shape[0] for _, spec in seen.evidence.x if spec.shape and spec.shape[0]), STEP) or STEP
     first = max(1, whole // max(1, parts))
     compiles, available = _compiler(seen, program, asked, progress), slice_named(target.name).available_bytes
-    tried = search(compiles, min(first, most), most, compilations)
+    tried = search(compiles, min(first, most), most, compilations, available=available)
     close_in(compiles, tried, available, compilations)
     fitting = [step.rows for step in tried if step.fits]
     failing = [step.rows for step in tried if not step.fits]
@@ -142,8 +143,16 @@ def batches(seen: Any, program: Lowered, first: Tried, asked: Limits, progress: 
     compiles = _compiler(seen, program.program, asked, progress)
     tried: list[Tried] = []
     try:
-        search(lambda rows: first if rows == first.rows else compiles(rows), first.rows, MOST_ROWS, COMPILATIONS, into=tried)
-        close_in(compiles, tried, slice_named(seen.program.target.name).available_bytes, COMPILATIONS)
+        available = slice_named(seen.program.target.name).available_bytes
+        search(
+            lambda rows: first if rows == first.rows else compiles(rows),
+            first.rows,
+            MOST_ROWS,
+            COMPILATIONS,
+            into=tried,
+            available=available,
+        )
+        close_in(compiles, tried, available, COMPILATIONS)
     except ValueError as error:
         return tried, f"The search for the largest batch ended early. {error}"
     return tried, ""
@@ -194,32 +203,55 @@ def close_in(compiles: Callable[[int], Tried], tried: list[Tried], available: in
 
 
 def search(
-    compiles: Callable[[int], Tried], first: int, most: int, compilations: int, *, too_many: int = 0, into: list[Tried] | None = None
+    compiles: Callable[[int], Tried],
+    first: int,
+    most: int,
+    compilations: int,
+    *,
+    too_many: int = 0,
+    into: list[Tried] | None = None,
+    available: int = 0,
 ) -> list[Tried]:
-    """Doubles (or halves) to a pair of a batch that fits and one that does not, then closes in.
+    """Goes up (or halves) to a pair of a batch that fits and one that does not, then closes in: to where the memory of the batches that fit
+    reaches what is ``available``, as long as that helps, otherwise by doubling and halving.
 
     Args:
         first: rows to begin with. most: rows that are not exceeded. too_many: rows that are known not to fit; 0 where none are.
-        into: a list that is filled as the search goes on.
+        into: a list that is filled as the search goes on. available: bytes for a program; 0 where memory says nothing.
     """
     tried = into if into is not None else []
     tried.append(compiles(first))
     low, high = (first, too_many) if tried[0].fits else (0, first)
+    stride, before = STEP, 0
     while len(tried) < compilations:
+        full = _full(tried, available)
         if not high:
             if low >= most:
                 break
-            rows = min(most, 2 * low)
+            ahead = full - low if full > low else stride
+            stride *= 2 if 0 < full <= low else 1
+            # Not far beyond what was seen: little memory says little of much.
+            rows = min(most, min(low + ahead, 8 * low) if full else 2 * low)
         elif not low:
             if high == 1:
                 break
             rows = high // 2
         else:
-            step = STEP if high > STEP else 1
-            if high - low <= step:
+            step, gap = STEP if high > STEP else 1, high - low
+            if gap <= step:
                 break
-            middle = (low + high) // 2
+            helped, before = not before or 2 * gap <= before, gap
+            middle = max(full, low + step) if full and helped and max(full, low + step) < high else (low + high) // 2
             rows = middle // step * step if middle // step * step > low else middle
         tried.append(compiles(rows))
         low, high = (rows, high) if tried[-1].fits else (low, rows)
     return tried
+
+
+def _full(tried: list[Tried], available: int) -> int:
+    """Rows with which memory is full if it goes on to grow as between the two largest batches that fit, on a multiple of 8; 0 if unknown."""
+    fitting = sorted((one.rows, one.bytes, one.effort) for one in tried if one.fits)
+    if not available or len(fitting) < 2 or fitting[-2][2] != fitting[-1][2]:
+        return 0
+    (fewer, less, _), (rows, held, _) = fitting[-2:]
+    return rows + int((available - held) * (rows - fewer) / (held - less)) // STEP * STEP if held > less else 0

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -87,6 +88,10 @@ def live_tpu(devices: Path = Path("/dev"), processes: Path = Path("/proc")) -> s
     return ""
 
 
+# By thread, so that nobody ends what another waits for.
+_running: dict[tuple[int, Path], Asking] = {}
+
+
 class Asking:
     """A question that was put to libtpu: the worker compiles while other things are done, until :meth:`answer` waits for it.
     :meth:`close` ends a worker that nobody waited for.
@@ -116,13 +121,22 @@ class Asking:
         self._expected = 0.0 if self._known is not None else pace.expected(len(names), asked.effort, topology)
         if self._known is None and self._expected > pace.SURE * asked.seconds:
             self._known = _too_long(self._expected, asked)
-        if self._known is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="tpushape-")
-            request = {"topology": topology, "effort": asked.effort, "memory": asked.memory, **asdict(form)}
-            self._process = _started(Path(self._folder.name), program, request)
+        self._given = (program, {"topology": topology, "effort": asked.effort, "memory": asked.memory, **asdict(form)})
+        # The same program is being compiled: its answer is waited for.
+        self._thread = threading.get_ident()
+        self._twin = _running.get((self._thread, self._place)) if self._known is None else None
+        if self._known is None and self._twin is None:
+            self._begin()
+
+    def _begin(self) -> None:
+        _running[self._thread, self._place] = self
+        self._folder = tempfile.TemporaryDirectory(prefix="tpushape-")
+        self._process = _started(Path(self._folder.name), *self._given)
 
     def close(self) -> None:
         """Ends the worker, also when the user interrupts: nothing goes on behind their back."""
+        if _running.get((self._thread, self._place)) is self:
+            del _running[self._thread, self._place]
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
             self._process.wait()
@@ -131,6 +145,12 @@ class Asking:
 
     def answer(self, progress: Progress = None, what: str = "program") -> dict[str, Any]:
         """Waits for the answer; see :func:`ask`."""
+        if self._known is None and self._process is None:
+            twin = self._twin
+            if twin is not None and (twin._known is not None or _running.get((twin._thread, twin._place)) is twin):
+                self._known = {**twin.answer(progress, what), "cached": True}
+            else:
+                self._begin()
         if self._known is None:
             try:
                 self._known = self._waited(progress, what)

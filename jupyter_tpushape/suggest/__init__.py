@@ -14,7 +14,7 @@ from ..examine import BadProgram, Program, examine
 from ..flow import Verdict
 from ..replicas import of_distribution, target
 from ..rules.words import size
-from .candidates import Candidate, candidates
+from .candidates import Candidate, candidates, given, together
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,7 @@ def suggest_layout(
     data: Any,
     tpu: str = "v5e-8",
     *,
+    strategy: Any = None,
     batch_size: int | None = None,
     compile_timeout: float | None = None,
     progress: Progress = None,
@@ -85,6 +86,8 @@ def suggest_layout(
         model: as for ``trace``.
         data: as for ``trace``.
         tpu: a TPU slice such as ``"v5e-8"``.
+        strategy: a ``keras.distribution`` over the slice's devices to rank with them, as it is and with the two axes of one entry of its
+            layout map exchanged, for each entry.
         batch_size: global batch size for arrays, in rows.
         compile_timeout: time limit for each compilation, in seconds.
         progress: called with one line of text for each compilation.
@@ -112,18 +115,29 @@ def suggest_layout(
     rows = first.sample.batch if first.sample is not None else None
     variables = [(str(one.path), tuple(int(n) for n in one.shape)) for one in first.adapter.variables(first.model)]
     found = list(candidates(variables, planned_for.replicas, int(rows or 0) or planned_for.replicas))
+    if strategy is not None:
+        of_distribution(strategy, tpu)
+        found += (own := list(given(strategy, variables)))
     if not found:
         raise ValueError(
             f"A batch of {rows} cannot be split over a mesh of {planned_for.replicas} devices. Use a multiple of {planned_for.replicas}."
         )
-    tried, program = [], ""
-    for one in found:
+    program = ""
+
+    def compiled(one: Candidate) -> Suggestion:
+        nonlocal program
         if progress is not None:
             progress(f"compiling {one.name} for {planned_for.name}")
         said = _compiled(Program(model, data, of_distribution(one.distribution(), tpu), one.distribution(), batch_size), asked, progress)
         program = said.program
         held = said.tried[0].bytes if said.tried else 0
-        tried.append(Suggestion(one, said.ok, held, sum(each.sent for each in said.collectives), "" if said.ok else _short(said.message)))
+        return Suggestion(one, said.ok, held, sum(each.sent for each in said.collectives), "" if said.ok else _short(said.message))
+
+    tried = [compiled(one) for one in found]
+    if strategy is not None:
+        sent = [(one.candidate, one.sent) for one in tried if one.fits and one.candidate in own]
+        more = together(sent, own[0].layout) if sent and sent[0][0] is own[0] else None
+        tried += [compiled(more)] if more is not None else []
     ranked = sorted(tried, key=lambda one: (not one.fits, one.sent, one.bytes))
     return Suggestions(planned_for.name, program, tuple(ranked))
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..replicas.layouts import Axes, planned
+from ..replicas.layouts import Axes, axes_of, mesh_of, planned
+from ..rules.facts.layouts import laid
 
+GIVEN = "the given layout"
 Variable = tuple[str, tuple[int, ...]]
 _NUMBER = re.compile(r"\d+")
 
@@ -36,7 +38,7 @@ class Candidate:
         else:
             lines.append("layout = keras.distribution.LayoutMap(mesh)")
             lines += [f'layout[r"{key}"] = {tuple(axis or None for axis in axes)}' for key, axes in self.layout.items()]
-            lines.append('distribution = keras.distribution.ModelParallel(layout_map=layout, batch_dim_name="batch")')
+            lines.append("distribution = keras.distribution.ModelParallel(layout_map=layout, batch_dim_name={axes[0]!r})")
         return "\n".join([*lines, "keras.distribution.set_distribution(distribution)"])
 
 
@@ -55,6 +57,28 @@ def candidates(variables: list[Variable], devices: int, rows: int) -> Iterator[C
     layout = dict(_entries(variables, devices, _along_largest))
     if layout and rows % devices == 0:
         yield Candidate("fully sharded", {"batch": devices}, layout)
+
+
+def given(distribution: Any, variables: list[Variable]) -> Iterator[Candidate]:
+    """A layout as it is, and with the two axes of one entry exchanged, for each entry whose variables then still divide."""
+    mesh = mesh_of(distribution)
+    layout = {str(key): axes_of(entry) for key, entry in (getattr(distribution, "_layout_map", None) or {}).items()}
+    yield Candidate(GIVEN, dict(mesh.sizes), layout)
+    for key, axes in layout.items():
+        places = [place for place, axis in enumerate(axes) if axis]
+        if len(axes) == 2 or len(places) == 2:
+            one, other = places if len(places) == 2 else (0, 1)
+            new = tuple(axes[other] if i == one else axes[one] if i == other else axis for i, axis in enumerate(axes))
+            if new != axes and not any(mesh.undivided(shape, new) for path, shape in variables if re.fullmatch(key, path)):
+                yield Candidate(f"{GIVEN}, {key!r} as {laid(new)}", dict(mesh.sizes), {**layout, key: new})
+
+
+def together(tried: list[tuple[Candidate, int]], layout: dict[str, Axes]) -> Candidate | None:
+    """The given layout with every exchange that sends less by itself; ``None`` where there are not several. ``tried``: with the bytes sent."""
+    before = next(sent for one, sent in tried if one.layout == layout)
+    better = [one for one, sent in tried if sent < before]
+    changed = {key: axes for one in better for key, axes in one.layout.items() if layout[key] != axes}
+    return Candidate(f"{GIVEN}, {len(changed)} keys changed", better[0].mesh, {**layout, **changed}) if len(changed) > 1 else None
 
 
 def _entries(variables: list[Variable], parts: int, choose: Any) -> Iterator[tuple[str, Axes]]:

@@ -10,8 +10,9 @@ from eight_devices import BUILDERS
 import jupyter_tpushape as tpushape
 from jupyter_tpushape.compilers import bridge
 from jupyter_tpushape.examine.layout_facts import laid_out
+from jupyter_tpushape.replicas.layouts import planned
 from jupyter_tpushape.rules.layouts import _clashes, _entry
-from jupyter_tpushape.suggest.candidates import candidates
+from jupyter_tpushape.suggest.candidates import candidates, given
 from jupyter_tpushape.trace.frameworks import adapter_for
 
 L = keras.layers
@@ -82,3 +83,32 @@ def test_candidates_are_compiled_and_ranked_and_what_is_told_is_the_verdicts():
 def test_what_divides_over_nothing_is_one_line():
     with pytest.raises(ValueError, match=r"batch of 3 .*4 devices.*multiple of 4"):
         tpushape.suggest_layout(build, (np.zeros((3, 6), "float32"), np.zeros((3, 6), "float32")), tpu="v5e-4", batch_size=3)
+
+
+@compiler
+def test_a_given_map_with_its_axes_exchanged_is_compiled_beside_what_sends_less():
+    def build():
+        inputs = keras.Input((32,))
+        model = keras.Model(inputs, L.Dense(32, name="down")(L.Dense(512, activation="relu", name="up")(inputs)))
+        model.compile("sgd", "mse")
+        return model
+
+    on = planned({"rows": 2, "model": 2}, {".*up/kernel": ("model", None), ".*down/kernel": (None, "model")})
+    data = (np.zeros((64, 32), "float32"), np.zeros((64, 32), "float32"))
+    found = {one.name: one for one in tpushape.suggest_layout(build, data, tpu="v5e-4", strategy=on).tried}
+    own, both = found["the given layout"], found["the given layout, 2 keys changed"]
+    assert both.candidate.layout == {".*up/kernel": ("", "model"), ".*down/kernel": ("model", "")}
+    assert own.fits and both.fits and own.sent > 1.5 * both.sent > 0
+    report = tpushape.trace(build, data, tpu="v5e-4", strategy=on, compiler="tpu", fixes=False)
+    assert sum(one.sent for one in report.verdicts[-1].collectives) == own.sent
+    assert "batch_dim_name='rows'" in both.source
+
+
+def test_the_entries_of_a_given_map_are_exchanged_where_their_variables_still_divide():
+    on = planned(
+        {"batch": 2, "model": 4}, {"up/kernel": (None, "model"), "q/kernel": ("model", "batch", None), "v/kernel": (None, "model", None)}
+    )
+    variables = [("up/kernel", (6, 8)), ("q/kernel", (8, 4, 2)), ("v/kernel", (8, 4, 2))]
+    whole, changed = given(on, variables)
+    assert whole.layout["q/kernel"] == ("model", "batch", "") and whole.mesh == {"batch": 2, "model": 4}
+    assert changed.layout == {**whole.layout, "q/kernel": ("batch", "model", "")}
