@@ -58,7 +58,6 @@ class Candidate:
     title: str
     edits: tuple[Edit, ...]
     reason: str = ""
-    prior: float = 0.0
 
 
 def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
@@ -100,7 +99,7 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
             key = repr(edits)
             if key not in seen:
                 seen.add(key)
-                found.append(Candidate(title, tuple(edit.value for edit in edits), reason, float(len(found))))
+                found.append(Candidate(title, tuple(edit.value for edit in edits), reason))
     return found
 
 

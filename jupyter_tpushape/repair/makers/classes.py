@@ -10,9 +10,8 @@ from ...rules.facts.layers import OperationRaised
 from ...rules.facts.looked_up import RowsAsIndices
 from ...rules.facts.reasons import PerClass
 from ..edits.expression import IT, MODULE
-from ..text.source import called
 from .edits import Made, of
-from .line import lines_at, lines_of, short
+from .line import calls_at, lines_of, short
 
 
 def of_its_own(evidence: Evidence, finding: Finding) -> Made:
@@ -48,9 +47,8 @@ def of_its_own(evidence: Evidence, finding: Finding) -> Made:
 @of(RowsAsIndices)
 def index_of_class(evidence: Evidence, finding: Finding, fact: RowsAsIndices) -> Made:
     """The index of the class in place of its one-hot vector, where a lookup wants it."""
-    for line in lines_at(evidence, fact.operation.called):
-        call = line.node
-        if isinstance(call, ast.Call) and called(call) in ("gather", "take", "embedding_lookup") and len(call.args) > 1:
+    for line, call in calls_at(evidence, fact.operation.called, "gather", "take", "embedding_lookup"):
+        if len(call.args) > 1:
             yield (
                 f"Use the class index of {short(call.args[1])} at {line.at}: argmax over the last axis",
                 [line.edit(call.args[1], f"{MODULE}.argmax({IT}, -1)", line.module())],

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from ...examine.evidence import Evidence
-from ...flow import Edge, Fact, Finding, KeyPath, Node, Shape
+from ...flow import Edge, Fact, Finding, KeyPath, Node, Shape, Who
 from ...rules.upstream import ancestors
 from ..edits import Edit, InsertLayer, LayerConfig, ReplaceLayer, Transform
 
@@ -84,7 +84,7 @@ def same_size(node: Node, why: str, **config: Any) -> Fix:
     return f"Keep the spatial size in {node.name}: {said}", [configure(node.name, **config)], why
 
 
-def setting(node: Node, key: str, value: Any, said: str, why: str) -> Fix:
+def setting(node: Node | Who, key: str, value: Any, said: str, why: str) -> Fix:
     """Another value for one argument of a layer; ``said`` is what follows its name in the title."""
     return f"Set {key}={value} on {node.name}{said}", [configure(node.name, **{key: value})], why
 

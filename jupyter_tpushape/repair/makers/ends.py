@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, KeyPath, Node, Shape
 from ...flow.observed import keeps
 from ...rules.compared import ends
 from ...rules.facts.ranges import OutOfRange
+from ..edits import Loss
 from .edits import way_to
 
 
@@ -22,19 +23,20 @@ def ends_of(evidence: Evidence, finding: Finding) -> tuple[Edge | None, Edge | N
     return ends(evidence, node) if node is not None else (None, None)
 
 
-def compared(evidence: Evidence, finding: Finding) -> Iterator[tuple[Edge, Edge, Shape, Shape]]:
-    """Labels, predictions and their shapes, once, where both are there with known ranks."""
+def compared(evidence: Evidence, finding: Finding) -> Iterator[tuple[Node, Shape, Shape]]:
+    """What gives the predictions, with the shapes of labels and predictions: once, where both are known."""
     labels, predictions = ends_of(evidence, finding)
     if labels is not None and predictions is not None and labels.spec.shape and predictions.spec.shape:
-        yield labels, predictions, labels.spec.shape, predictions.spec.shape
+        yield evidence.flow.node(predictions.source), labels.spec.shape, predictions.spec.shape
 
 
 def several(evidence: Evidence) -> bool:
     return len(evidence.losses()) > 1
 
 
-def label_path(evidence: Evidence, labels: Edge | None) -> KeyPath:
-    """Which of the labels this edge carries."""
+def label_path(evidence: Evidence, finding: Finding) -> KeyPath:
+    """Which of the labels the loss compares."""
+    labels, _ = ends_of(evidence, finding)
     path = evidence.carried(labels) if labels is not None else None
     if path is None or path[0] != "y":
         return evidence.y[0][0] if len(evidence.y) == 1 else ("y",)
@@ -59,3 +61,11 @@ def highest_of(finding: Finding) -> int | None:
 def snake(name: str) -> str:
     """A loss class' name as ``compile`` takes it."""
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+
+
+def twin(evidence: Evidence, finding: Finding, losses: Iterable[str], other: str) -> Iterator[tuple[Node, Loss]]:
+    """The only loss, where it is one of ``losses``, and the other one in its place."""
+    node = loss_node(evidence, finding)
+    if node is not None and not several(evidence) and snake(node.op) in losses:
+        options = {"from_logits": True} if node.config.get("from_logits") else {}
+        yield node, Loss(node.id, other, options, snake(node.op))

@@ -14,8 +14,26 @@ from ...rules.upstream import cause_of_axes
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT, recurs
 from ..edits import WrapLayer
-from .edits import Made, append, configure, given, insert, known, left_out, named, of, pooling, upstream, way_to
-from .ends import ends_of, head_of, loss_node
+from .edits import (
+    Made,
+    append,
+    configure,
+    flattened,
+    given,
+    insert,
+    known,
+    last_step_of,
+    left_out,
+    named,
+    of,
+    pooling,
+    same_size,
+    setting,
+    upstream,
+    way_to,
+    width_of,
+)
+from .ends import compared, ends_of, head_of, loss_node
 
 
 def _first_dense(evidence: Evidence, cause: Node, predictions: Edge) -> str | None:
@@ -46,62 +64,42 @@ def last_step(evidence: Evidence, finding: Finding) -> Made:
     """return_sequences=False at the layer that lets time through."""
     node = evidence.flow.node(finding.nodes[0])
     if node.op in RECURRENT:
-        yield (
-            f"Return only the last step: set return_sequences=False on {node.name}",
-            [configure(node.name, return_sequences=False)],
-            "Per-sample labels need per-sample outputs.",
-        )
+        yield last_step_of(node, "Per-sample labels need per-sample outputs.")
 
 
 def last_frame(evidence: Evidence, finding: Finding) -> Made:
     """return_sequences=False at the layer that gives a frame for every step, where one is wanted."""
-    labels, predictions = ends_of(evidence, finding)
-    if labels is None or predictions is None or not labels.spec.shape or not predictions.spec.shape:
-        return
-    if len(predictions.spec.shape) != len(labels.spec.shape) + 1:
-        return
-    start = evidence.flow.node(predictions.source)
-    for node in way_to(evidence, start):
-        if "ConvLSTM" in node.op and node.config.get("return_sequences"):
-            yield (
-                f"Return only the last step: set return_sequences=False on {node.name}",
-                [configure(node.name, return_sequences=False)],
-                "Per-sample labels need one output frame per sample.",
-            )
-            return
+    for last, y, p in compared(evidence, finding):
+        frames = [node for node in way_to(evidence, last) if "ConvLSTM" in node.op and node.config.get("return_sequences")]
+        if len(p) == len(y) + 1 and frames:
+            yield last_step_of(frames[0], "Per-sample labels need one output frame per sample.")
 
 
 def pooled_head(evidence: Evidence, finding: Finding) -> Made:
     """The positions of a convolution at the end averaged, where a label has one value for each of its channels."""
-    labels, predictions = ends_of(evidence, finding)
-    if labels is None or predictions is None or not labels.spec.shape or not predictions.spec.shape:
-        return
-    head, shape = head_of(evidence, evidence.flow.node(predictions.source)), predictions.spec.shape
-    single = len(labels.spec.shape) == 2 and labels.spec.shape[-1] == shape[-1]
-    if head is not None and len(shape) in (3, 4, 5) and single and len(axes_of(head.op)) == len(shape):
-        yield (
-            f"Average over the positions: GlobalAveragePooling{len(shape) - 2}D after {head.name}",
-            [append(head.name, pooling(shape))],
-            "There is one label per sample. To judge each position instead, use labels of the output's shape.",
-        )
+    for last, y, p in compared(evidence, finding):
+        head = head_of(evidence, last)
+        if head is not None and pooling(p) and len(y) == 2 and y[-1] == p[-1] and len(axes_of(head.op)) == len(p):
+            yield (
+                f"Average over the positions: {pooling(p)} after {head.name}",
+                [append(head.name, pooling(p))],
+                "There is one label per sample. To judge each position instead, use labels of the output's shape.",
+            )
 
 
-def width_of_table(evidence: Evidence, finding: Finding) -> Made:
+@of(OperationRaised)
+def width_of_table(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """As many units as a table of the loss has values, such as one for each quantile."""
-    fact, (_, predictions) = finding.fact, ends_of(evidence, finding)
+    _, predictions = ends_of(evidence, finding)
     tables = [
         one.spec.shape[0] for one in evidence.given if one.giver is None and one.spec.shape and len(one.spec.shape) == 1 and not one.grows
     ]
-    if not isinstance(fact, OperationRaised) or predictions is None or len(tables) != 1 or not tables[0]:
+    if predictions is None or len(tables) != 1 or not tables[0]:
         return
     head = head_of(evidence, evidence.flow.node(predictions.source))
-    key = "units" if head is not None and isinstance(head.config.get("units"), int) else "filters"
-    if head is not None and predictions.spec.shape and head.config.get(key) == predictions.spec.shape[-1]:
-        yield (
-            f"Set {key}={tables[0]} on {head.name}, one for each value of the table",
-            [configure(head.name, **{key: tables[0]})],
-            f"The loss has a table of {tables[0]} values.",
-        )
+    if head is not None and predictions.spec.shape and head.config.get(width_of(head)) == predictions.spec.shape[-1]:
+        why = f"The loss has a table of {tables[0]} values."
+        yield setting(head, width_of(head), tables[0], ", one for each value of the table", why)
 
 
 @of(LabelRank)
@@ -142,9 +140,7 @@ def _cause(evidence: Evidence, finding: Finding) -> tuple[Node, Edge, str] | Non
         return None
     found = cause_of_axes(evidence, predictions)
     cause = found[1] if found is not None else evidence.flow.node(predictions.source)
-    target = _first_dense(evidence, cause, predictions)
-    if target is None and cause.kind == "layer":
-        target = cause.name
+    target = _first_dense(evidence, cause, predictions) or (cause.name if cause.kind == "layer" else None)
     return None if target is None else (cause, predictions, target)
 
 
@@ -152,11 +148,6 @@ def _output_of(evidence: Evidence, cause: Node, predictions: Edge) -> Shape | No
     return next(
         (edge.spec.shape for edge in evidence.flow.out_of(cause.id) if edge.label not in ("labels", "weights")), predictions.spec.shape
     )
-
-
-def _into(evidence: Evidence, name: str) -> Shape | None:
-    node = named(evidence, name)
-    return given(evidence, node) if node is not None else None
 
 
 def pool_steps(evidence: Evidence, finding: Finding) -> Made:
@@ -173,29 +164,26 @@ def pool_steps(evidence: Evidence, finding: Finding) -> Made:
 def flatten_cause(evidence: Evidence, finding: Finding) -> Made:
     """Flatten or a pooling in front of the first Dense behind the axes."""
     found = _cause(evidence, finding)
-    if found is None:
+    node = named(evidence, found[2]) if found is not None else None
+    if found is None or node is None:
         return
     cause, predictions, target = found
-    shape = _into(evidence, target) or _output_of(evidence, cause, predictions)
+    shape = given(evidence, node) or _output_of(evidence, cause, predictions)
     if not shape or len(shape) < 3 or not known(shape[1:]):
         return
-    node = next(item for item in evidence.flow.nodes if item.name == target)
-    units = node.config.get("units", 1)
-    flat = (elements(shape[1:]) or 0) * (units if isinstance(units, int) else 1)
-    pool = pooling(shape) if len(shape) in (3, 4, 5) else ""
-    grid = cause.kind != "input"
-    options = [(f"Add Flatten before {target}", [insert(target, "Flatten")], f"Keeps every value; {target} then has {flat:,} weights.")]
+    units, pool = node.config.get("units", 1), pooling(shape)
+    each = units if isinstance(units, int) else 1
+    flat = (elements(shape[1:]) or 0) * each
+    options = [flattened(target, f"Keeps every value; {target} then has {flat:,} weights.")]
     if pool:
-        pooled = (shape[-1] or 0) * (units if isinstance(units, int) else 1)
-        options.append(
-            (f"Add {pool} before {target}", [insert(target, pool)], f"Keeps one value per channel; {target} then has {pooled:,} weights.")
-        )
-    if pool and grid and flat > 2_000_000:
+        why = f"Keeps one value per channel; {target} then has {(shape[-1] or 0) * each:,} weights."
+        options.append((f"Add {pool} before {target}", [insert(target, pool)], why))
+    if pool and cause.kind != "input" and flat > 2_000_000:
         options.reverse()
     yield from options
-    way = [evidence.flow.node(predictions.source)]
-    if way[0].kind == "layer" and way[0].name != target:
-        yield f"Add Flatten before {way[0].name}", [insert(way[0].name, "Flatten")], "Keeps every value, but is further from the cause."
+    last = evidence.flow.node(predictions.source)
+    if last.kind == "layer" and last.name != target:
+        yield flattened(last.name, "Keeps every value, but is further from the cause.")
 
 
 def broadcast_cause(evidence: Evidence, finding: Finding) -> Made:
@@ -214,20 +202,11 @@ def broadcast_cause(evidence: Evidence, finding: Finding) -> Made:
 
 def units(evidence: Evidence, finding: Finding) -> Made:
     """As many units as a label has values."""
-    labels, predictions = ends_of(evidence, finding)
-    if labels is None or predictions is None or not labels.spec.shape or not predictions.spec.shape:
-        return
-    head = head_of(evidence, evidence.flow.node(predictions.source))
-    wanted = labels.spec.shape[-1] if len(labels.spec.shape) == len(predictions.spec.shape) else 1
-    if head is None or not wanted or wanted == predictions.spec.shape[-1]:
-        return
-    key = "units" if isinstance(head.config.get("units"), int) else "filters"
-    changes: dict[str, Any] = {key: wanted}
-    yield (
-        f"Set {key}={wanted} on {head.name}, one for each value of a label",
-        [configure(head.name, **changes)],
-        "The labels determine the number.",
-    )
+    for last, y, p in compared(evidence, finding):
+        head = head_of(evidence, last)
+        wanted = y[-1] if len(y) == len(p) else 1
+        if head is not None and wanted and wanted != p[-1]:
+            yield setting(head, width_of(head), wanted, ", one for each value of a label", "The labels determine the number.")
 
 
 _HIDDEN = frozenset({"relu", "elu", "selu", "gelu", "tanh", "leaky_relu", "relu6", "silu", "swish", "mish"})
@@ -242,14 +221,8 @@ def _head_layer(evidence: Evidence, finding: Finding) -> tuple[str, dict[str, An
     kind = kind_of(loss)
     wanted = labels.spec.shape[-1] if len(labels.spec.shape) > 1 else 1
     if kind == "sparse":
-        highest = next(
-            (
-                stats.maximum
-                for stats in (getattr(evidence.sample, "label_stats", None) or {}).values()
-                if stats and stats.maximum is not None
-            ),
-            None,
-        )
+        stats = (getattr(evidence.sample, "label_stats", None) or {}).values()
+        highest = next((one.maximum for one in stats if one and one.maximum is not None), None)
         # One class seen says nothing of how many there are.
         wanted = int(highest) + 1 if highest else None
     activation = {"categorical": "softmax", "sparse": "softmax", "binary": "sigmoid"}.get(kind)
@@ -284,15 +257,13 @@ def missing_head(evidence: Evidence, finding: Finding) -> Made:
 
 def flat_head(evidence: Evidence, finding: Finding) -> Made:
     """Inner axes and no head at all: one layer folds the axes, one gives what a label holds."""
-    found = _head_layer(evidence, finding)
-    if found is None or found[2].kind != "layer":
+    found, (_, predictions) = _head_layer(evidence, finding), ends_of(evidence, finding)
+    if found is None or found[2].kind != "layer" or predictions is None:
         return
     text, config, last = found
     if last.op == "Dense" and last.config.get("activation") not in _HIDDEN:
         return
-    shape = ends_of(evidence, finding)[1]
-    rank = len(shape.spec.shape or ()) if shape is not None else 0
-    for kind in ("Flatten", *([f"GlobalAveragePooling{rank - 2}D"] if rank in (3, 4, 5) else [])):
+    for kind in filter(None, ("Flatten", pooling(predictions.spec.shape or ()))):
         yield (
             f"Add {kind} and {text} after {last.name}, at the end of the model",
             [append(last.name, kind), append(last.name, "Dense", **config)],
@@ -302,11 +273,9 @@ def flat_head(evidence: Evidence, finding: Finding) -> Made:
 
 def one_number(evidence: Evidence, finding: Finding) -> Made:
     """Without inner axes of size 1, where the model gives one number a sample."""
-    labels, predictions = ends_of(evidence, finding)
-    y, p = (edge.spec.shape if edge is not None else None for edge in (labels, predictions))
-    last = evidence.flow.node(predictions.source) if predictions is not None else None
-    if y and p and len(y) < len(p) > 2 and set(p[1:]) == {1} and set(y[1:]) <= {1} and last is not None and last.kind == "layer":
-        yield f"Add Flatten after {last.name}: (?, 1)", [append(last.name, "Flatten")], "Keeps every value: one per sample."
+    for last, y, p in compared(evidence, finding):
+        if len(y) < len(p) > 2 and set(p[1:]) == {1} and set(y[1:]) <= {1} and last.kind == "layer":
+            yield f"Add Flatten after {last.name}: (?, 1)", [append(last.name, "Flatten")], "Keeps every value: one per sample."
 
 
 def one_unit(evidence: Evidence, finding: Finding) -> Made:
@@ -318,49 +287,38 @@ def one_unit(evidence: Evidence, finding: Finding) -> Made:
 
 def whole_rows(evidence: Evidence, finding: Finding) -> Made:
     """As many units as a label has numbers in all, put in its shape."""
-    labels, predictions = ends_of(evidence, finding)
-    y, p = (edge.spec.shape if edge is not None else None for edge in (labels, predictions))
-    if predictions is None or not y or not p or len(p) != 2 or len(y) != 3 or not known(y[1:]) or p[1] not in y[1:] or 1 in y[1:]:
-        return
-    head = evidence.flow.node(predictions.source)
-    if head.op == "Dense" and isinstance(head.config.get("units"), int):
-        numbers, row = elements(y[1:]) or 0, [int(n or 0) for n in y[1:]]
-        yield (
-            f"Set units={numbers} on {head.name}, and reshape its output like the labels: Reshape({tuple(row)})",
-            [configure(head.name, units=numbers), append(head.name, "Reshape", target_shape=row)],
-            f"A label has {row[0]} × {row[1]} values.",
-        )
+    for head, y, p in compared(evidence, finding):
+        if len(p) != 2 or len(y) != 3 or not known(y[1:]) or p[1] not in y[1:] or 1 in y[1:]:
+            return
+        if head.op == "Dense" and isinstance(head.config.get("units"), int):
+            numbers, row = elements(y[1:]) or 0, [int(n or 0) for n in y[1:]]
+            yield (
+                f"Set units={numbers} on {head.name}, and reshape its output like the labels: Reshape({tuple(row)})",
+                [configure(head.name, units=numbers), append(head.name, "Reshape", target_shape=row)],
+                f"A label has {row[0]} × {row[1]} values.",
+            )
 
 
 def grid_sizes(evidence: Evidence, finding: Finding) -> Made:
     """Predictions on a coarser grid than the labels: the stride that made it coarse, or an upsampling at the end."""
-    labels, predictions = ends_of(evidence, finding)
-    if labels is None or predictions is None or not labels.spec.shape or not predictions.spec.shape:
-        return
-    y, p = labels.spec.shape[1:], predictions.spec.shape[1:]
-    if len(y) not in (len(p), len(p) - 1) or len(p) < 2 or not known(y) or not known(p):
-        return
-    ratios = [int(a or 0) / int(b or 1) for a, b in zip(y, p[:-1], strict=False)]
-    start = evidence.flow.node(predictions.source)
-    for node in way_to(evidence, start) if any(ratio != 1 for ratio in ratios) else ():
-        changes: dict[str, Any] = {}
-        if node.op.startswith("Conv") and "Transpose" not in node.op and axes_of(node.op):
+    for last, (_, *y), (_, *p) in compared(evidence, finding):
+        if len(y) not in (len(p), len(p) - 1) or len(p) < 2 or None in (*y, *p):
+            return
+        ratios = [int(a or 0) / int(b or 1) for a, b in zip(y, p[:-1], strict=False)]
+        windows = [
+            node for node in way_to(evidence, last) if node.op.startswith("Conv") and "Transpose" not in node.op and axes_of(node.op)
+        ]
+        for node in windows if max(ratios) > 1 else ():
             strides = node.config.get("strides", 1)
-            if max(ratios) > 1 and (max(strides) if isinstance(strides, (list, tuple)) else strides) > 1:
-                changes["strides"] = [1] * (len(axes_of(node.op)) - 2)
-            elif max(ratios) > 1 and node.config.get("padding", "valid") == "valid":
-                changes["padding"] = "same"
-        if changes:
-            text = ", ".join(f"{key}={value!r}" for key, value in changes.items())
+            why = "The labels have the same size as the input."
+            if (max(strides) if isinstance(strides, (list, tuple)) else strides) > 1:
+                yield same_size(node, why, strides=[1] * (len(axes_of(node.op)) - 2))
+            elif node.config.get("padding", "valid") == "valid":
+                yield same_size(node, why, padding="same")
+        if last.kind == "layer" and len(p) in (2, 3, 4) and all(ratio >= 1 and ratio == int(ratio) for ratio in ratios) and max(ratios) > 1:
+            factor = [int(ratio) for ratio in ratios]
             yield (
-                f"Keep the spatial size in {node.name}: {text}",
-                [configure(node.name, **changes)],
-                "The labels have the same size as the input.",
+                f"Upsample the predictions to the size of the labels: add UpSampling{len(p) - 1}D after {last.name}",
+                [append(last.name, f"UpSampling{len(p) - 1}D", size=factor if len(factor) > 1 else factor[0])],
+                "Adds no weights.",
             )
-    if start.kind == "layer" and len(p) in (2, 3, 4) and all(ratio >= 1 and ratio == int(ratio) for ratio in ratios) and max(ratios) > 1:
-        factor = [int(ratio) for ratio in ratios]
-        yield (
-            f"Upsample the predictions to the size of the labels: add UpSampling{len(p) - 1}D after {start.name}",
-            [append(start.name, f"UpSampling{len(p) - 1}D", size=factor if len(factor) > 1 else factor[0])],
-            "Adds no weights.",
-        )

@@ -13,7 +13,7 @@ from ...rules.facts.contracts import Disconnected
 from ...rules.facts.layers import OperationRaised, UnlikeBranches
 from ...rules.words import listed
 from ..text.source import called, nodes
-from .edits import Made, append, at, configure, of, received
+from .edits import Made, append, at, configure, of, received, setting
 from .ends import ends_of
 from .line import lines_at, lines_of, own_layer, short
 
@@ -111,11 +111,7 @@ def _inputs(statement: ast.Assign) -> Iterator[str]:
 def dot_axes(evidence: Evidence, finding: Finding, fact: DotAxes) -> Made:
     """The axes of a Dot that have the same size."""
     if fact.fitting is not None:
-        yield (
-            f"Set axes={fact.fitting} on {fact.layer.name}",
-            [configure(fact.layer.name, axes=fact.fitting)],
-            f"Both axes then have {fact.shapes[0][fact.fitting[0]]} values.",
-        )
+        yield setting(fact.layer, "axes", fact.fitting, "", f"Both axes then have {fact.shapes[0][fact.fitting[0]]} values.")
 
 
 def exchange_skips(evidence: Evidence, finding: Finding) -> Made:

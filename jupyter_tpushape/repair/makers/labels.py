@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardSizes, hear
-from ...flow import Finding, Node, elements, show_shape
+from ...flow import Finding, KeyPath, Node, elements, show_shape
 from ...flow.paths import flatten, show
 from ...rules.compared import class_labels, kind_of
 from ...rules.entry import matched
@@ -17,69 +16,40 @@ from ...rules.facts.compiled import MetricReads, WrongNumber
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import GridApart, LabelRank, RowsOfValues, SingleValues, WrongUnits
 from ...rules.facts.ranges import LabelScale
-from ..edits import Edit, Listed, Loss, Rebatch
-from .edits import Made, configure, of, transform
-from .ends import ends_of, head_of, highest_of, label_path, loss_node, several, snake
+from ..edits import Edit, Listed, Rebatch
+from .edits import Made, configure, of, setting, transform
+from .ends import compared, ends_of, head_of, highest_of, label_path, loss_node, twin
 from .entry import declaration
 
-
-def _twin(evidence: Evidence, finding: Finding, table: dict[str, str]) -> Iterator[tuple[str, dict[str, Any], Node]]:
-    node = loss_node(evidence, finding)
-    if node is None:
-        return
-    plain = snake(node.op)
-    if plain in table:
-        options = {
-            key: value
-            for key, value in node.config.items()
-            if key in ("from_logits", "label_smoothing") and value and key != "label_smoothing"
-        }
-        yield table[plain], options, node
-
-
 _SPARSE = ("sparse_categorical_crossentropy",)
-_OF_CLASSES = ("categorical_crossentropy", "binary_crossentropy")
 
 
 def sparse_loss(evidence: Evidence, finding: Finding) -> Made:
     """The same loss for class numbers."""
-    if several(evidence) or (isinstance(finding.fact, SingleValues) and finding.fact.values == "numbers"):
-        return
-    for name, options, node in _twin(evidence, finding, dict.fromkeys(_OF_CLASSES, "sparse_categorical_crossentropy")):
-        yield (
-            f"Use {name}, which expects class indices",
-            [Loss(node.id, name, options, snake(node.op))],
-            "Keeps the labels unchanged.",
-        )
+    if not (isinstance(finding.fact, SingleValues) and finding.fact.values == "numbers"):
+        for _, loss in twin(evidence, finding, ("categorical_crossentropy", "binary_crossentropy"), _SPARSE[0]):
+            yield f"Use {loss.loss}, which expects class indices", [loss], "Keeps the labels unchanged."
 
 
 def dense_loss(evidence: Evidence, finding: Finding) -> Made:
     """The same loss for one-hot rows."""
-    if several(evidence) or (isinstance(finding.fact, RowsOfValues) and finding.fact.values in ("marks", "numbers")):
-        return
-    for name, options, node in _twin(evidence, finding, dict.fromkeys(_SPARSE, "categorical_crossentropy")):
-        yield (
-            f"Use {name}, which expects one-hot vectors",
-            [Loss(node.id, name, options, "sparse_categorical_crossentropy")],
-            "Keeps the labels unchanged.",
-        )
+    if not (isinstance(finding.fact, RowsOfValues) and finding.fact.values in ("marks", "numbers")):
+        for _, loss in twin(evidence, finding, _SPARSE, "categorical_crossentropy"):
+            yield f"Use {loss.loss}, which expects one-hot vectors", [loss], "Keeps the labels unchanged."
 
 
 @of(RowsOfValues)
 def marked_loss(evidence: Evidence, finding: Finding, fact: RowsOfValues) -> Made:
     """A loss for each class by itself, where a label marks several of them."""
-    if several(evidence) or fact.values != "marks" or fact.labels != fact.predictions:
+    if fact.values != "marks" or fact.labels != fact.predictions:
         return
     _, predictions = ends_of(evidence, finding)
     head = head_of(evidence, evidence.flow.node(predictions.source)) if predictions is not None else None
-    for name, options, node in _twin(evidence, finding, dict.fromkeys(_SPARSE, "binary_crossentropy")):
-        other = head is not None and not options and head.config.get("activation") != "sigmoid"
+    for _, loss in twin(evidence, finding, _SPARSE, "binary_crossentropy"):
+        bent = [head] if head is not None and not loss.options and head.config.get("activation") != "sigmoid" else []
         yield (
-            f"Use {name}, which compares each class separately" + (f", and a sigmoid in {head.name}" if head is not None and other else ""),
-            [
-                Loss(node.id, name, options, snake(node.op)),
-                *([configure(head.name, activation="sigmoid")] if head is not None and other else []),
-            ],
+            f"Use {loss.loss}, which compares each class separately" + "".join(f", and a sigmoid in {one.name}" for one in bent),
+            [loss, *(configure(one.name, activation="sigmoid") for one in bent)],
             "Each sample can belong to several classes.",
         )
 
@@ -134,7 +104,7 @@ def one_hot_labels(evidence: Evidence, finding: Finding) -> Made:
     if depth and depth > 1 and classes and (seen or labels.spec.dtype.startswith(("int", "uint"))):
         yield (
             f"Convert the labels to one-hot vectors of size {depth}",
-            [transform(label_path(evidence, labels), "one_hot", depth=depth)],
+            [transform(label_path(evidence, finding), "one_hot", depth=depth)],
             "Keeps the loss unchanged.",
         )
 
@@ -142,16 +112,11 @@ def one_hot_labels(evidence: Evidence, finding: Finding) -> Made:
 @of(MetricReads)
 def one_hot_for_metric(evidence: Evidence, finding: Finding, fact: MetricReads) -> Made:
     """One-hot labels, and the loss for them, where a metric compares vectors."""
-    if fact.classes or several(evidence) or len(evidence.y) != 1:
-        return
-    for name, options, node in _twin(evidence, finding, dict.fromkeys(_SPARSE, "categorical_crossentropy")):
-        depth = fact.predictions[-1]
+    depth = fact.predictions[-1]
+    for _, loss in twin(evidence, finding, _SPARSE, "categorical_crossentropy") if not fact.classes and len(evidence.y) == 1 else ():
         yield (
-            f"Convert the labels to one-hot vectors of size {depth}, and use {name}",
-            [
-                transform(evidence.y[0][0], "one_hot", depth=depth),
-                Loss(node.id, name, options, snake(node.op)),
-            ],
+            f"Convert the labels to one-hot vectors of size {depth}, and use {loss.loss}",
+            [transform(evidence.y[0][0], "one_hot", depth=depth), loss],
             "The loss is the same, and the metric compares vectors with vectors.",
         )
 
@@ -176,7 +141,7 @@ def from_zero(evidence: Evidence, finding: Finding, fact: WrongUnits) -> Made:
     if fact.from_one:
         yield (
             "Remove the unused first value of the labels, that of class 0",
-            [transform(label_path(evidence, ends_of(evidence, finding)[0]), "without_first")],
+            [transform(label_path(evidence, finding), "without_first")],
             "No observed label is of class 0: the classes are numbered from 1.",
         )
 
@@ -184,14 +149,10 @@ def from_zero(evidence: Evidence, finding: Finding, fact: WrongUnits) -> Made:
 @of(GridApart)
 def next_steps(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
     """Labels that begin one step later, where an input holds them without their last step."""
-    sample = evidence.sample
-    if fact.axis != 1 or sample is None or not sample.sampled or len(evidence.y) != 1:
+    x, labels = _first_labels(evidence, fact)
+    if labels is None or labels.shape[1] != (fact.predictions[1] or 0) + 1:
         return
-    x, y, _ = sample.sampled[0]
-    labels = dict(flatten(y, "y")).get(evidence.y[0][0])
-    if labels is None or labels.ndim < 2 or labels.shape[1] != (fact.predictions[1] or 0) + 1:
-        return
-    fed = [path for path, values in flatten(x, "x") if values is not None and np.array_equal(values, labels[:, :-1])]
+    fed = [path for path, values in x.items() if values is not None and np.array_equal(values, labels[:, :-1])]
     if fed:
         yield (
             f"Predict the next step: use labels[:, 1:], because {show(fed[0])} is all but the last step of the labels",
@@ -203,15 +164,10 @@ def next_steps(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
 @of(GridApart)
 def last_step_unfed(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
     """An input without its last step, where the labels are that input from its second step on."""
-    sample = evidence.sample
-    if fact.axis != 1 or sample is None or not sample.sampled or len(evidence.y) != 1:
-        return
-    x, y, _ = sample.sampled[0]
-    labels, steps = dict(flatten(y, "y")).get(evidence.y[0][0]), fact.predictions[1] or 0
-    if labels is None or labels.ndim < 2 or labels.shape[1] != steps - 1:
-        return
-    for (door, want), (path, _) in matched(evidence):
-        values = dict(flatten(x, "x")).get(path)
+    x, labels = _first_labels(evidence, fact)
+    steps = fact.predictions[1] or 0
+    for (door, want), (path, _) in matched(evidence) if labels is not None and labels.shape[1] == steps - 1 else ():
+        values = x.get(path)
         if values is None or values.shape[1:2] != (steps,) or not np.array_equal(values[:, 1:], labels):
             continue
         edits: list[Edit] = [transform(path, "pad_axis", axis=1, size=steps - 1, cut=True)]
@@ -229,10 +185,9 @@ def label_numbers(evidence: Evidence, finding: Finding) -> Made:
     fact = finding.fact
     if isinstance(fact, RowsOfValues) and fact.values not in ("", "one-hot"):
         return
-    labels, _ = ends_of(evidence, finding)
     yield (
         "Convert the one-hot vectors to class indices: argmax",
-        [transform(label_path(evidence, labels), "argmax")],
+        [transform(label_path(evidence, finding), "argmax")],
         "Keeps the loss unchanged.",
     )
 
@@ -277,50 +232,35 @@ def between_0_and_1(evidence: Evidence, finding: Finding, fact: LabelScale) -> M
 def encoded_once(evidence: Evidence, finding: Finding, fact: LabelRank) -> Made:
     """One-hot vectors in place of those that were encoded once more."""
     if fact.twice:
-        labels, _ = ends_of(evidence, finding)
         yield (
             "Undo the second one-hot encoding: argmax over the last axis",
-            [transform(label_path(evidence, labels), "argmax")],
+            [transform(label_path(evidence, finding), "argmax")],
             "The labels are then the one-hot vectors of the first one.",
         )
 
 
 def one_channel(evidence: Evidence, finding: Finding) -> Made:
     """One channel of labels that hold the same in each: a mask that was read as a color picture."""
-    labels, predictions = ends_of(evidence, finding)
-    if labels is None or predictions is None or not labels.spec.shape or not predictions.spec.shape or evidence.sample is None:
-        return
-    y, p = labels.spec.shape, predictions.spec.shape
-    seen = [value for _, y_of, _ in evidence.sample.sampled for path, value in flatten(y_of, "y") if path == evidence.carried(labels)]
-    fits = y[:-1] == p[:-1] and p[-1] == 1 and len(y) > 2
-    if (
-        fits
-        and seen
-        and all(value.dtype.kind in "buif" and (value[..., :1] == value).all() and value.min() != value.max() for value in seen)
-    ):
-        yield (
-            f"Keep one of the {y[-1]} channels of the labels",
-            [transform(label_path(evidence, labels), "column")],
-            "Every channel has the same values, as in a grayscale image loaded as color.",
-        )
+    labels, _ = ends_of(evidence, finding)
+    path = evidence.carried(labels) if labels is not None else None
+    for _, y, p in compared(evidence, finding) if evidence.sample is not None else ():
+        seen = [value for _, drawn, _ in evidence.sample.sampled for at, value in flatten(drawn, "y") if at == path]
+        same = (value.dtype.kind in "buif" and (value[..., :1] == value).all() and value.min() != value.max() for value in seen)
+        if y[:-1] == p[:-1] and p[-1] == 1 and len(y) > 2 and seen and all(same):
+            yield (
+                f"Keep one of the {y[-1]} channels of the labels",
+                [transform(label_path(evidence, finding), "column")],
+                "Every channel has the same values, as in a grayscale image loaded as color.",
+            )
 
 
 def label_numbers_binary(evidence: Evidence, finding: Finding) -> Made:
     """Two one-hot columns for a single sigmoid unit."""
-    labels, predictions = ends_of(evidence, finding)
-    if (
-        labels is not None
-        and predictions is not None
-        and labels.spec.shape
-        and predictions.spec.shape
-        and labels.spec.shape[-1] == 2
-        and predictions.spec.shape[-1] == 1
-    ):
-        key = label_path(evidence, labels)
-        edits = [transform(key, "argmax")]
-        if len(labels.spec.shape) == len(predictions.spec.shape):
-            edits.append(transform(key, "expand_dims", axis=-1))
-        yield "Keep one column: the class index", edits, "The second column repeats the first."
+    path = label_path(evidence, finding)
+    for _, y, p in compared(evidence, finding):
+        if y[-1] == 2 and p[-1] == 1:
+            edits = [transform(path, "argmax"), *([transform(path, "expand_dims", axis=-1)] if len(y) == len(p) else [])]
+            yield "Keep one column: the class index", edits, "The second column repeats the first."
 
 
 def more_rows(evidence: Evidence, finding: Finding) -> Made:
@@ -328,48 +268,26 @@ def more_rows(evidence: Evidence, finding: Finding) -> Made:
     highest = highest_of(finding)
     node = evidence.flow.node(finding.nodes[0])
     if highest is not None:
-        yield (
-            f"Set input_dim={highest + 1} on {node.name}, for ids 0 to {highest}",
-            [configure(node.name, input_dim=highest + 1)],
-            "As many as the sampled ids need; the whole vocabulary may be larger.",
-        )
+        why = "As many as the sampled ids need; the whole vocabulary may be larger."
+        yield setting(node, "input_dim", highest + 1, f", for ids 0 to {highest}", why)
 
 
 def label_axes(evidence: Evidence, finding: Finding) -> Made:
     """Axes of size 1 in the labels."""
-    labels, predictions = ends_of(evidence, finding)
-    if labels is None or predictions is None or not labels.spec.shape or not predictions.spec.shape:
-        return
-    y, p = labels.spec.shape, predictions.spec.shape
-    key = label_path(evidence, labels)
-    kind = kind_of(loss_node(evidence, finding) or Node("", "", "loss", ""))
-    for axis in range(1, len(y)):
-        if y[axis] == 1 and len(y) > 1 and (len(y) > len(p) or kind == "sparse"):
-            yield (
-                f"Squeeze axis {axis} of the labels (size 1)",
-                [transform(key, "squeeze", axis=axis)],
-                "Squeezing an axis of size 1 keeps every value.",
-            )
-    if len(y) == len(p) - 1:
-        for axis in range(1, len(p)):
+    path, kind = label_path(evidence, finding), kind_of(loss_node(evidence, finding) or Node("", "", "loss", ""))
+    for _, y, p in compared(evidence, finding):
+        for axis in range(1, len(y)):
+            if y[axis] == 1 and len(y) > 1 and (len(y) > len(p) or kind == "sparse"):
+                edit = transform(path, "squeeze", axis=axis)
+                yield f"Squeeze axis {axis} of the labels (size 1)", [edit], "Squeezing an axis of size 1 keeps every value."
+        for axis in range(1, len(p)) if len(y) == len(p) - 1 else ():
             if p[axis] == 1:
-                yield (
-                    f"Expand the labels at axis {axis} to match the predictions",
-                    [transform(key, "expand_dims", axis=axis)],
-                    "An axis of size 1 does not add values.",
-                )
-    if len(y) > 2 and elements(y[1:]) == elements(p[1:]):
-        yield (
-            f"Reshape each label to {show_shape(p[1:])}",
-            [transform(key, "reshape_rows", shape=list(p[1:]))],
-            "Keeps every value.",
-        )
-    if len(y) == len(p) == 2 and y[-1] is not None and y[-1] > 1 and p[-1] == 1:
-        yield (
-            "Keep only the first column of the labels",
-            [transform(key, "column")],
-            "The model does not learn the other columns.",
-        )
+                edit = transform(path, "expand_dims", axis=axis)
+                yield f"Expand the labels at axis {axis} to match the predictions", [edit], "An axis of size 1 does not add values."
+        if len(y) > 2 and elements(y[1:]) == elements(p[1:]):
+            yield f"Reshape each label to {show_shape(p[1:])}", [transform(path, "reshape_rows", shape=list(p[1:]))], "Keeps every value."
+        if len(y) == len(p) == 2 and y[-1] is not None and y[-1] > 1 and p[-1] == 1:
+            yield "Keep only the first column of the labels", [transform(path, "column")], "The model does not learn the other columns."
 
 
 def rows_of_one(evidence: Evidence, finding: Finding) -> Made:
@@ -400,3 +318,13 @@ def whole_batch(evidence: Evidence, finding: Finding) -> Made:
             [Rebatch("data", rows, True)],
             "The loss holds one value per row; passing those as sample_weight scales better.",
         )
+
+
+def _first_labels(evidence: Evidence, fact: GridApart) -> tuple[dict[KeyPath, Any], Any]:
+    """The leaves of the first x and its labels, where these differ from the predictions in their steps; no labels where they do not."""
+    sample = evidence.sample
+    if fact.axis != 1 or sample is None or not sample.sampled or len(evidence.y) != 1:
+        return {}, None
+    x, y, _ = sample.sampled[0]
+    labels = dict(flatten(y, "y")).get(evidence.y[0][0])
+    return dict(flatten(x, "x")), labels if labels is not None and labels.ndim > 1 else None

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Node, Shape, show_shape
+from ...flow import Finding, Node, show_shape
 from ...flow.observed import passes
 from ...rules.facts.calls import CodedIds, MadeAnew
 from ...rules.facts.layers import UnknownAxis, WrongRank, WrongWidth
@@ -17,32 +17,42 @@ from ...rules.words import ATTENTIONS, axes_of
 from ...trace.axes import RECURRENT, recurs
 from ...trace.locations import file_of
 from ..edits import ExchangeLayers, MadeOnce, ReplaceLayer
-from .edits import Made, append, at, configure, failing, given, insert, insert_at_call, known, of, pooling, upstream, way_to
+from .edits import (
+    Made,
+    append,
+    at,
+    configure,
+    failing,
+    flattened,
+    given,
+    insert,
+    insert_at_call,
+    known,
+    last_step_of,
+    of,
+    pooling,
+    received,
+    sequence_of,
+    setting,
+    upstream,
+    way_to,
+)
 from .line import is_own
 
 
 def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
     """A recurrent layer behind another one: the first must return its sequence."""
     node, shape = failing(evidence)
-    if shape is None:
-        return
     own = ""
-    for above in upstream(evidence, node):
-        if own and recurs(above) and len(given(evidence, above) or ()) == 3:
-            ends = not above.config.get("return_sequences") and all(len(e.spec.shape or ()) == 2 for e in evidence.flow.out_of(above.id))
-            if ends:
-                yield (
-                    f"Return the whole sequence: set return_sequences=True on {above.name}",
-                    [configure(above.name, return_sequences=True)],
-                    f"{own} can process a sequence, but {above.name} returns only its last step.",
-                )
+    for above in upstream(evidence, node) if shape is not None else ():
+        rank = len(given(evidence, above) or ())
+        only = f"but {above.name} returns only its last step."
+        if own and recurs(above) and rank == 3:
+            if not above.config.get("return_sequences") and all(len(e.spec.shape or ()) == 2 for e in evidence.flow.out_of(above.id)):
+                yield sequence_of(above, f"{own} can process a sequence, {only}")
             return
-        if recurs(above) and len(given(evidence, above) or ()) == len(shape) + 1:
-            yield (
-                f"Return the whole sequence: set return_sequences=True on {above.name}",
-                [configure(above.name, return_sequences=True)],
-                f"The next layer expects a sequence, but {above.name} returns only its last step.",
-            )
+        if recurs(above) and rank == len(shape or ()) + 1:
+            yield sequence_of(above, f"The next layer expects a sequence, {only}")
             if node.op in RECURRENT and node.config.get("return_sequences"):
                 yield (
                     f"Return the whole sequence from {above.name} and only the last step from {node.name}",
@@ -51,7 +61,13 @@ def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
                 )
             return
         if above.op == "Flatten" and node.op != "Dense":
-            yield from _undo_flatten(node, above, given(evidence, above))
+            before = given(evidence, above)
+            if before and rank == (len(axes_of(node.op)) or 3) and known(before[1:]):
+                yield (
+                    f"Restore the axes before {node.name}: add Reshape({before[1:]})",
+                    [insert(node.name, "Reshape", target_shape=list(before[1:]))],
+                    f"{above.name} removed them.",
+                )
             return
         if above.family == "own" or takes_one(evidence.flow, above):
             own = above.name
@@ -89,11 +105,7 @@ def end_sequence(evidence: Evidence, finding: Finding) -> Made:
     wanted = fact.wanted if isinstance(fact, WrongRank) and fact.bound != "min" else len(axes_of(node.op))
     for above in upstream(evidence, node):
         if recurs(above) and above.config.get("return_sequences") and shape and len(shape) == wanted + 1:
-            yield (
-                f"Return only the last step: set return_sequences=False on {above.name}",
-                [configure(above.name, return_sequences=False)],
-                f"{node.name} expects a single step.",
-            )
+            yield last_step_of(above, f"{node.name} expects a single step.")
         if not passes(evidence.flow, above):
             return
 
@@ -103,16 +115,9 @@ def state_units(evidence: Evidence, finding: Finding) -> Made:
     node = evidence.failed
     if node is None or node.op not in RECURRENT or not isinstance(node.config.get("units"), int):
         return
-    states = [
-        edge.spec.shape for edge in evidence.flow.into(node.id) if edge.label != "mask" and edge.spec.shape and len(edge.spec.shape) == 2
-    ]
-    widths = {shape[-1] for shape in states}
+    widths = {edge.spec.shape[-1] for edge in received(evidence) if edge.spec.shape and len(edge.spec.shape) == 2}
     if len(widths) == 1 and (width := widths.pop()) and width != node.config["units"]:
-        yield (
-            f"Set units={width} on {node.name}, the size of its initial state",
-            [configure(node.name, units=width)],
-            "A state has one value per unit.",
-        )
+        yield setting(node, "units", width, ", the size of its initial state", "A state has one value per unit.")
 
 
 def states_too(evidence: Evidence, finding: Finding) -> Made:
@@ -151,8 +156,7 @@ def embed_ids(evidence: Evidence, finding: Finding) -> Made:
     ids = int(max((top for top in tops if top is not None), default=-1))
     if not spec.dtype.startswith(("int", "uint")) or spec.shape is None or len(spec.shape) != 2 or ids < 0:
         return
-    way = way_to(evidence, evidence.failed)
-    for node in way:
+    for node in way_to(evidence, evidence.failed):
         edges = [edge for edge in evidence.flow.into(node.id) if edge.label != "mask"]
         reads = len(axes_of(node.op)) == 3 or node.op in ATTENTIONS
         if not reads or not edges or any(evidence.flow.node(edge.source).kind != "input" for edge in edges):
@@ -215,16 +219,6 @@ def reshape_upstream(evidence: Evidence, finding: Finding) -> Made:
                 )
         if not passes(evidence.flow, above):
             return
-
-
-def _undo_flatten(node: Node, above: Node, before: Shape | None) -> Made:
-    wanted = len(axes_of(node.op)) or 3
-    if before and len(before) == wanted and known(before[1:]):
-        yield (
-            f"Restore the axes before {node.name}: add Reshape({tuple(before[1:])})",
-            [insert(node.name, "Reshape", target_shape=list(before[1:]))],
-            f"{above.name} removed them.",
-        )
 
 
 def other_dimension(evidence: Evidence, finding: Finding) -> Made:
@@ -310,13 +304,10 @@ def pool_unknown(evidence: Evidence, finding: Finding) -> Made:
         yield f"Normalize over the channels: axis=-1 in {node.name}", [configure(node.name, axis=-1)], "The last axis has a known size."
         return
     for item in way_to(evidence, node):
-        before = given(evidence, item)
-        if item.op == "Flatten" and before and len(before) in (3, 4, 5):
-            yield (
-                f"Pool instead of flattening: GlobalAveragePooling{len(before) - 2}D instead of {item.name}",
-                [ReplaceLayer(item.name, pooling(before))],
-                "Works for any spatial size.",
-            )
+        pool = pooling(given(evidence, item) or ())
+        if item.op == "Flatten" and pool:
+            title = f"Pool instead of flattening: {pool} instead of {item.name}"
+            yield title, [ReplaceLayer(item.name, pool)], "Works for any spatial size."
             return
 
 
@@ -337,21 +328,15 @@ def general(evidence: Evidence, finding: Finding) -> Made:
     if node is None or node.kind != "layer" or node.op == "builder" or is_own(evidence, node):
         # What a layer of the user's own means by its axes is not known.
         return
-    shape = given(evidence, node)
-    if shape and len(shape) > 2 and known(shape[1:]):
-        yield f"Add Flatten before {node.name}", [insert(node.name, "Flatten")], "Keeps every value."
-        if len(shape) in (3, 4, 5):
-            yield (
-                f"Add pooling before {node.name}",
-                [insert(node.name, pooling(shape))],
-                "Keeps one value per channel; needs few weights after it.",
-            )
-    if shape and len(shape) == 2 and known(shape[1:]):
-        yield (
-            f"Add a last axis before {node.name}",
-            [insert(node.name, "Reshape", target_shape=[shape[1] or 1, 1])],
-            "An axis of size 1 does not add values.",
-        )
+    shape = given(evidence, node) or ()
+    if len(shape) > 2 and known(shape[1:]):
+        yield flattened(node.name)
+        if pooling(shape):
+            why = "Keeps one value per channel; needs few weights after it."
+            yield f"Add pooling before {node.name}", [insert(node.name, pooling(shape))], why
+    if len(shape) == 2 and known(shape[1:]):
+        edit = insert(node.name, "Reshape", target_shape=[shape[1] or 1, 1])
+        yield f"Add a last axis before {node.name}", [edit], "An axis of size 1 does not add values."
 
 
 def made_once(evidence: Evidence, finding: Finding) -> Made:

@@ -10,7 +10,25 @@ from ...graph import Cause, chain, padded, unpadded, value, without_padding
 from ...rules.facts.loss import GridApart
 from ...rules.upstream import maker_of
 from ...trace.axes import RECURRENT
-from .edits import Made, append, at, configure, failing, given, gives, insert, known, named, owner_of, pooling, received, upstream, way_to
+from .edits import (
+    Made,
+    append,
+    at,
+    configure,
+    failing,
+    given,
+    gives,
+    insert,
+    known,
+    last_step_of,
+    named,
+    owner_of,
+    pooling,
+    received,
+    same_size,
+    upstream,
+    way_to,
+)
 from .ends import ends_of
 
 
@@ -93,17 +111,10 @@ def at_cause(evidence: Evidence, finding: Finding) -> Made:
                 f"{cause.before} becomes {cause.before * cause.stride}.",
             )
             return
-        yield (
-            f"Keep the spatial size in {node.name}: padding='{padding}'",
-            [configure(node.name, padding=padding)],
-            f"{cause.before} stays {cause.before}." if cause.stride == 1 else "Nothing is cropped at the border.",
-        )
+        why = f"{cause.before} stays {cause.before}." if cause.stride == 1 else "Nothing is cropped at the border."
+        yield same_size(node, why, padding=padding)
     elif cause.kind == "strided" and not _shortcut(evidence):
-        yield (
-            f"Keep the spatial size in {node.name}: strides=1, padding='same'",
-            [configure(node.name, strides=1, padding="same")],
-            "No later layer restores the size.",
-        )
+        yield same_size(node, "No later layer restores the size.", strides=1, padding="same")
 
 
 def all_padded(evidence: Evidence, finding: Finding) -> Made:
@@ -159,11 +170,7 @@ def ended_sequence(evidence: Evidence, finding: Finding) -> Made:
         inner = str(node.config.get("layer", "")) if node.op == "TimeDistributed" else ""
         ends = node.config.get("return_sequences") if node.op in RECURRENT else inner in RECURRENT
         if ends and len(edge.spec.shape or ()) == least + 1:
-            yield (
-                f"Return only the last step: set return_sequences=False on {node.name}",
-                [configure(node.name, return_sequences=False)],
-                "The other branches output one vector, but this one outputs a sequence.",
-            )
+            yield last_step_of(node, "The other branches output one vector, but this one outputs a sequence.")
 
 
 def stride_beside(evidence: Evidence, finding: Finding) -> Made:

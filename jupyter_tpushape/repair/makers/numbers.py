@@ -14,8 +14,8 @@ from ...rules.upstream import maker_of
 from ...rules.words import SLICES
 from ..edits.expression import IT, MODULE
 from ..text.source import called, method_of, nodes, words_of
-from .edits import Made, configure, gives
-from .line import Line, defaults, lines_at, lines_of, own_layer, short
+from .edits import Made, created, gives
+from .line import Line, calls_at, calls_of, defaults, lines_of, own_layer, short
 
 _COUNTS = frozenset({"range", "arange"})
 _ROWS_IN = frozenset({"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "full", "tile", "range", "eye"})
@@ -49,11 +49,7 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
         set_to = defaults(line) | (owner.config if owner is not None else {})
         arguments = [key for key, value in set_to.items() if type(value) is int and value == old]
         if owner is not None and len(arguments) == 1:
-            yield (
-                f"Create {owner.name} with {arguments[0]}={new}",
-                [configure(owner.name, **{arguments[0]: new})],
-                f"It was created for {old}, but its input has size {new}.",
-            )
+            yield created(owner, arguments[0], new, "", f"It was created for {old}, but its input has size {new}.")
 
 
 def counted_to(evidence: Evidence, finding: Finding) -> Made:
@@ -226,9 +222,8 @@ def last_kept(evidence: Evidence, finding: Finding) -> Made:
             after = gives(evidence, node)
             if node.op.lower() != "reshape" or not before or not after or before[-1] == after[-1] or len(before) <= len(after):
                 continue
-            for line in lines_at(evidence, node.called):
-                call = line.node
-                if not isinstance(call, ast.Call) or called(call) != "reshape" or len(call.args) < 2:
+            for line, call in calls_at(evidence, node.called, "reshape"):
+                if len(call.args) < 2:
                     continue
                 given, target = call.args[0], call.args[1]
                 if (
@@ -280,9 +275,8 @@ def parts_of(evidence: Evidence, finding: Finding) -> Made:
 
 def row_size(evidence: Evidence, finding: Finding) -> Made:
     """The last number of a reshape to rows, where it is not what one sample holds."""
-    for line in lines_of(evidence):
-        node = line.node
-        if not isinstance(node, ast.Call) or called(node) != "reshape" or len(node.args) < 2:
+    for line, node in calls_of(evidence, "reshape"):
+        if len(node.args) < 2:
             continue
         target, spec = node.args[1], line.spec(node.args[0])
         shape = spec.shape if spec is not None else next((edge.spec.shape for edge in evidence.failed_inputs()), None)

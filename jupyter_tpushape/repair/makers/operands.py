@@ -17,7 +17,7 @@ from ..text.arguments import argument
 from ..text.source import called, nodes, words_of
 from .edits import Made, of
 from .entry import declare_known
-from .line import Line, assigned_to, lines_at, lines_of, reshaped, short
+from .line import Line, assigned_to, calls_at, calls_of, lines_at, lines_of, reshaped, short
 
 
 def letters(evidence: Evidence, finding: Finding) -> Made:
@@ -184,9 +184,8 @@ def unpacked_batch(evidence: Evidence, finding: Finding, fact: FirstRow) -> Made
 
 def gradients_in_order(evidence: Evidence, finding: Finding) -> Made:
     """The gradients and the weights in each other's place."""
-    for line in lines_at(evidence, finding.location):
-        call = line.node
-        if isinstance(call, ast.Call) and called(call) == "stateless_apply" and len(call.args) == 3:
+    for line, call in calls_at(evidence, finding.location, "stateless_apply"):
+        if len(call.args) == 3:
             first, grads, weights = call.args
             if not isinstance(finding.fact, GradientsSwapped):
                 yield (
@@ -223,9 +222,8 @@ def axes_there(evidence: Evidence, finding: Finding, fact: OperationRaised) -> M
     if not isinstance(fact.reason, NoAxis):
         return
     rank = len(fact.reason.shape)
-    for line in lines_of(evidence):
-        call = line.node
-        if not isinstance(call, ast.Call) or called(call).removeprefix("reduce_") not in _REDUCES or not call.args:
+    for line, call in calls_of(evidence):
+        if called(call).removeprefix("reduce_") not in _REDUCES or not call.args:
             continue
         given = line.keyword("axis") or next(iter(call.args[1:2]), None)
         items = given.elts if isinstance(given, (ast.Tuple, ast.List)) else [given]
@@ -256,10 +254,7 @@ def plain_sizes(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
     """Sizes as the list that they were written in, and not as a tensor made of it."""
     if fact.asked != "index":
         return
-    for line in lines_of(evidence):
-        call = line.node
-        if not isinstance(call, ast.Call) or called(call) not in _SIZED:
-            continue
+    for line, call in calls_of(evidence, *_SIZED):
         for item in words_of(call):
             made = assigned_to(line, item)
             sizes = _sizes_of(made) if isinstance(made, ast.Call) else None

@@ -10,9 +10,9 @@ from ...flow import Finding, Node, Shape, elements
 from ...flow.paths import to_wire
 from ...rules.facts.layers import WrongMask
 from ...rules.facts.mixing import AttentionOverBatch, FixedBatch
-from ..edits import Edit, HostLayer, LayerConfig, code_calls, code_numbers
+from ..edits import Edit, HostLayer, code_calls, code_numbers
 from ..text.operations import spelled
-from .edits import Made, failing, given, gives, insert, key_of, left_out, of, owner_of, transform, way_to
+from .edits import Made, failing, given, gives, insert, key_of, left_out, of, owner_of, setting, transform, way_to
 from .entry import declaration
 
 
@@ -182,11 +182,7 @@ def softmax_axis(evidence: Evidence, finding: Finding) -> Made:
     if isinstance(finding.fact, AttentionOverBatch):
         return
     if node.kind == "layer":
-        yield (
-            f"Set axis=1 on {node.name}",
-            [LayerConfig(node.name, {"axis": 1})],
-            "Axis 1 is the first axis of a sample.",
-        )
+        yield setting(node, "axis", 1, "", "Axis 1 is the first axis of a sample.")
         return
     name = _within(evidence, node)
     for axis in (1, -1) if name is not None else ():

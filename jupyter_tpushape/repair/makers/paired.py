@@ -13,15 +13,14 @@ from ..edits import Removed
 from ..edits.expression import IT
 from ..text.source import called, nodes
 from .edits import Made, given, of
-from .line import lines_at, short, span_of
+from .line import calls_at, lines_at, short, span_of
 
 
 @of(SamplesSummed)
 def summed_inside(evidence: Evidence, finding: Finding, fact: SamplesSummed) -> Made:
     """A sum over the axes of a sample, not over the samples."""
-    for line in lines_at(evidence, finding.location):
-        call = line.node
-        if isinstance(call, ast.Call) and called(call) in ("reduce_sum", "sum") and line.keyword("axis") is None and len(call.args) == 1:
+    for line, call in calls_at(evidence, finding.location, "reduce_sum", "sum"):
+        if line.keyword("axis") is None and len(call.args) == 1:
             axes = "-1" if len(fact.whole) == 2 else str(tuple(range(1, len(fact.whole))))
             yield (
                 f"Sum over axis {axes} at {line.at}" if axes == "-1" else f"Sum over the axes {axes} at {line.at}",
@@ -143,9 +142,8 @@ def axes_after_batch(evidence: Evidence, finding: Finding, fact: EveryPair) -> M
 @of(EveryIndex)
 def own_index(evidence: Evidence, finding: Finding, fact: EveryIndex) -> Made:
     """One index for each row of a gather."""
-    for line in lines_at(evidence, finding.location):
-        call = line.node
-        if isinstance(call, ast.Call) and called(call) == "gather" and line.keyword("batch_dims") is None:
+    for line, call in calls_at(evidence, finding.location, "gather"):
+        if line.keyword("batch_dims") is None:
             yield (
                 f"Look up each row at its own index at {line.at}: batch_dims=1",
                 [line.more(call, "batch_dims=1")],

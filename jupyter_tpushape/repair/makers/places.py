@@ -22,7 +22,7 @@ from ..text.arguments import argument
 from ..text.source import called, nodes, parents, statement_of
 from .edits import Made, of
 from .jax_arrays import branches
-from .line import Line, lines_at, lines_of, reshaped, short, span_of
+from .line import Line, calls_at, calls_of, lines_at, lines_of, reshaped, short, span_of
 from .steps import groups
 
 _PRODUCTS = frozenset({"matmul", "dot", "tensordot"})
@@ -172,9 +172,8 @@ def steps_first(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
     node = evidence.failed
     if node is None or node.op != "DotProductAttention":
         return
-    for line in lines_of(evidence):
-        call = line.node
-        if isinstance(call, ast.Call) and len(call.args) == 3 and all(len(one.spec.shape or ()) == 4 for one in evidence.given[:3]):
+    for line, call in calls_of(evidence):
+        if len(call.args) == 3 and all(len(one.spec.shape or ()) == 4 for one in evidence.given[:3]):
             turned = [f"{MODULE}.transpose({ast.unparse(item)}, (0, 2, 1, 3))" for item in call.args]
             words = [f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords]
             new = f"{MODULE}.transpose({ast.unparse(call.func)}({', '.join([*turned, *words])}), (0, 2, 1, 3))"
@@ -190,9 +189,8 @@ def scanned_steps(evidence: Evidence, finding: Finding) -> Made:
     over = evidence.facts.get("scanned")
     if not isinstance(finding.fact, OperationRaised) or not isinstance(finding.fact.reason, ScanRows) or over is None:
         return
-    for line in lines_at(evidence, location(over[1])):
-        call = line.node
-        if not isinstance(call, ast.Call) or called(call) != "scan" or not isinstance(call.func, ast.Attribute):
+    for line, call in calls_at(evidence, location(over[1]), "scan"):
+        if not isinstance(call.func, ast.Attribute):
             continue
         given = line.keyword("xs") or next(iter(call.args[2:3]), None)
         module = ast.unparse(call.func.value).replace("jax.lax", "jnp")

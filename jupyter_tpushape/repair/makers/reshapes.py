@@ -11,7 +11,22 @@ from ...rules.facts.layers import OperationRaised, WrongCount, WrongRank
 from ...rules.facts.reasons import Uneven
 from ...rules.words import axes_of
 from ..edits import ReplaceLayer
-from .edits import Made, configure, failing, given, gives, images, insert, known, upstream
+from .edits import (
+    Made,
+    configure,
+    created,
+    failing,
+    flattened,
+    given,
+    gives,
+    images,
+    insert,
+    known,
+    reshaped_before,
+    setting,
+    squared,
+    upstream,
+)
 from .line import own_layer
 
 
@@ -32,61 +47,9 @@ def reshape_before(evidence: Evidence, finding: Finding) -> Made:
     fact = finding.fact
     told = isinstance(fact, WrongRank) and (not fact.bound or (fact.bound == "min" and len(shape) < fact.wanted))
     wanted = fact.wanted if isinstance(fact, WrongRank) and told else len(axes_of(node.op)) or 3
-    name = node.name
-    if wanted == 3 and len(row) == 3 and 1 in row[:-1]:
-        # One step alone is no sequence.
-        left = [row[1] if row[0] == 1 else row[0], row[2]]
-        yield (
-            f"Squeeze the axis of size 1: add Reshape({tuple(left)}) before {name}",
-            [insert(name, "Reshape", target_shape=left)],
-            "Keeps every value.",
-        )
-    elif wanted == 3 and len(row) == 3:
-        yield (
-            f"Treat the rows as time steps: add Reshape({(row[0], row[1] * row[2])}) before {name}",
-            [insert(name, "Reshape", target_shape=[row[0], row[1] * row[2]])],
-            f"{row[0]} steps of {row[1] * row[2]} features; keeps every value.",
-        )
-        yield (
-            f"Treat every position as a time step: add Reshape({(row[0] * row[1], row[2])}) before {name}",
-            [insert(name, "Reshape", target_shape=[row[0] * row[1], row[2]])],
-            f"A sequence of {row[0] * row[1]} steps is slow on any device.",
-        )
-    elif wanted == 3 and len(row) > 3:
-        rest = math.prod(row[1:])
-        yield (
-            f"Treat the first axis as time: add Reshape({(row[0], rest)}) before {name}",
-            [insert(name, "Reshape", target_shape=[row[0], rest])],
-            "Keeps every value.",
-        )
-    elif len(row) < wanted - 1:
-        grown = [*row, *([1] * (wanted - 1 - len(row)))]
-        for side, channels in images(row[0]) if wanted == 4 and len(row) == 1 else ():
-            yield (
-                f"Restore the image: add Reshape({(side, side, channels)}) before {name}",
-                [insert(name, "Reshape", target_shape=[side, side, channels])],
-                f"{row[0]} is {side} × {side}" + (f" × {channels}." if channels > 1 else "."),
-            )
-        yield (
-            f"Add the missing axis: Reshape({tuple(grown)}) before {name}",
-            [insert(name, "Reshape", target_shape=grown)],
-            "An axis of size 1 does not add values.",
-        )
-        if wanted == 3 and len(row) == 1:
-            yield (
-                f"Treat each row as one time step: add Reshape({(1, row[0])}) before {name}",
-                [insert(name, "Reshape", target_shape=[1, row[0]])],
-                "Each sample is a sequence of one step.",
-            )
-    elif len(row) > wanted - 1:
-        keep = row[: wanted - 2]
-        yield (
-            f"Merge the extra axes into the last one: add Reshape({(*keep, math.prod(row[wanted - 2 :]))}) before {name}",
-            [insert(name, "Reshape", target_shape=[*keep, math.prod(row[wanted - 2 :])])],
-            "Keeps every value.",
-        )
-        if wanted == 2:
-            yield f"Add Flatten before {name}", [insert(name, "Flatten")], "Keeps every value."
+    yield from _to_rank(node.name, row, wanted)
+    if wanted == 2 and len(row) > 1:
+        yield flattened(node.name)
 
 
 def reshape_target(evidence: Evidence, finding: Finding) -> Made:
@@ -115,18 +78,11 @@ def reshape_target(evidence: Evidence, finding: Finding) -> Made:
                 f"The size of axis {axis + 1} follows from the others.",
             )
     if len(wanted) == 1:
-        yield (
-            "Reshape to one axis of any size: (-1,)",
-            [configure(node.name, target_shape=[-1])],
-            "Every value is kept, whatever their number.",
-        )
+        edit = configure(node.name, target_shape=[-1])
+        yield "Reshape to one axis of any size: (-1,)", [edit], "Every value is kept, whatever their number."
     giver = next((item for item in upstream(evidence, node) if item.op == "Dense"), None)
     if giver is not None and all(n > 0 for n in wanted):
-        yield (
-            f"Set units={math.prod(wanted)} on {giver.name}, the size of the target shape",
-            [configure(giver.name, units=math.prod(wanted))],
-            "Adds weights.",
-        )
+        yield setting(giver, "units", math.prod(wanted), ", the size of the target shape", "Adds weights.")
 
 
 def _first_again(node: Node, shape: Shape | None, wanted: list[int], size: int) -> Made:
@@ -168,11 +124,8 @@ def divided(evidence: Evidence, finding: Finding) -> Made:
     channels = {spec.shape[-1] for _, spec in evidence.y if spec.shape and len(spec.shape) == 4}
     most = channels.pop() if len(channels) == 1 else -(-said.given // said.divisor)
     wanted = (most or 1) * said.divisor
-    yield (
-        f"Set filters={wanted} on {giver.name}: {most} times {said.divisor}",
-        [configure(giver.name, filters=wanted)],
-        f"{said.given} channels cannot be divided into {said.divisor} groups.",
-    )
+    why = f"{said.given} channels cannot be divided into {said.divisor} groups."
+    yield setting(giver, "filters", wanted, f": {most} times {said.divisor}", why)
 
 
 def dealt_channels(evidence: Evidence, finding: Finding) -> Made:
@@ -185,11 +138,8 @@ def dealt_channels(evidence: Evidence, finding: Finding) -> Made:
     filters, size = shape[-1] or 0, target[1]
     for times in (-(-filters // size), filters // size):
         if filters % size and times:
-            yield (
-                f"Set filters={times * size} on {giver.name}: {times} times {size}",
-                [configure(giver.name, filters=times * size)],
-                f"Each position then has {'one row' if times == 1 else f'{times} rows'} of {size} values.",
-            )
+            why = f"Each position then has {'one row' if times == 1 else f'{times} rows'} of {size} values."
+            yield setting(giver, "filters", times * size, f": {times} times {size}", why)
 
 
 def even_heads(evidence: Evidence, finding: Finding) -> Made:
@@ -211,11 +161,7 @@ def even_heads(evidence: Evidence, finding: Finding) -> Made:
     if heads is None or len(arguments) != 1 or not divisors or width % heads == 0:
         return
     for n in sorted(divisors, key=lambda n: abs(n - heads))[:2]:
-        yield (
-            f"Create {owner.name} with {arguments[0]}={n}: {width} is a multiple of {n}",
-            [configure(owner.name, **{arguments[0]: n})],
-            f"{width} cannot be divided by {heads}.",
-        )
+        yield created(owner, arguments[0], n, f": {width} is a multiple of {n}", f"{width} cannot be divided by {heads}.")
 
 
 def permute(evidence: Evidence, finding: Finding) -> Made:
@@ -235,3 +181,28 @@ def permute(evidence: Evidence, finding: Finding) -> Made:
             [ReplaceLayer(node.name, "Permute", config={"dims": dims})],
             "Moves the values along with the axes.",
         )
+
+
+def _to_rank(name: str, row: list[int], wanted: int) -> Made:
+    """A sample in as many axes as a layer wants, the batch axis counted."""
+    if wanted == 3 and len(row) == 3:
+        if 1 in row[:-1]:
+            # One step alone is no sequence.
+            yield reshaped_before(name, "Squeeze the axis of size 1: add ", [row[1] if row[0] == 1 else row[0], row[2]])
+            return
+        folded = row[1] * row[2], row[0] * row[1]
+        why = f"{row[0]} steps of {folded[0]} features; keeps every value."
+        yield reshaped_before(name, "Treat the rows as time steps: add ", [row[0], folded[0]], why)
+        why = f"A sequence of {folded[1]} steps is slow on any device."
+        yield reshaped_before(name, "Treat every position as a time step: add ", [folded[1], row[2]], why)
+    elif wanted == 3 and len(row) > 3:
+        yield reshaped_before(name, "Treat the first axis as time: add ", [row[0], math.prod(row[1:])])
+    elif len(row) < wanted - 1:
+        for side, channels in images(row[0]) if wanted == 4 and len(row) == 1 else ():
+            yield reshaped_before(name, "Restore the image: add ", [side, side, channels], squared(row[0], side, channels))
+        why = "An axis of size 1 does not add values."
+        yield reshaped_before(name, "Add the missing axis: ", [*row, *([1] * (wanted - 1 - len(row)))], why)
+        if wanted == 3 and len(row) == 1:
+            yield reshaped_before(name, "Treat each row as one time step: add ", [1, row[0]], "Each sample is a sequence of one step.")
+    elif len(row) > wanted - 1:
+        yield reshaped_before(name, "Merge the extra axes into the last one: add ", [*row[: wanted - 2], math.prod(row[wanted - 2 :])])

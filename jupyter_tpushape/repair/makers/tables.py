@@ -14,7 +14,7 @@ from ...rules.facts.reasons import Lengths
 from ..edits.expression import IT
 from ..text.arguments import argument
 from ..text.source import called, nodes
-from .edits import Made, configure, of
+from .edits import Made, of, setting
 from .line import Line, assigned_to, lines_of, short
 from .operands import JOINS
 
@@ -90,11 +90,7 @@ def size_of_table(evidence: Evidence, finding: Finding, fact: WeightApart) -> Ma
         # An id without a row is no better than an array that does not fit.
         ids = [one.maximum or 0 for one in (getattr(evidence.sample, "stats", None) or {}).values() if one is not None and one.whole]
         if have != wanted and not (size == "input_dim" and any((wanted or 0) <= highest < (have or 0) for highest in ids)):
-            yield (
-                f"Set {size}={wanted} on {fact.owner.name}, as the array has",
-                [configure(fact.owner.name, **{size: wanted})],
-                "The layer then holds the whole array.",
-            )
+            yield setting(fact.owner, size, wanted, ", as the array has", "The layer then holds the whole array.")
 
 
 @of(ScalarSum)

@@ -7,7 +7,7 @@ from ...flow import Finding, Shape, show_shape
 from ...rules.facts.entry import BatchElsewhere
 from ...rules.facts.loss import GridApart
 from .edits import Made, of, transform
-from .ends import ends_of, label_path
+from .ends import label_path
 from .entry import declaration, declare_rows, misfits
 
 
@@ -82,7 +82,7 @@ def label_channels(evidence: Evidence, finding: Finding, fact: GridApart) -> Mad
         perm = [0, *range(2, len(fact.labels)), 1]
         yield (
             f"Transpose the labels to {show_shape(fact.predictions)}",
-            [transform(label_path(evidence, ends_of(evidence, finding)[0]), "transpose", perm=perm)],
+            [transform(label_path(evidence, finding), "transpose", perm=perm)],
             "Keeps every value, in the order of the predictions.",
         )
 

@@ -11,7 +11,7 @@ from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import WrongUnits
 from ...rules.facts.reasons import Lengths
 from ..text.source import nodes
-from .edits import Made, configure, of
+from .edits import Made, created, of
 from .ends import ends_of
 from .line import Line, lines_at, lines_of, makers_of, own_layer
 
@@ -87,11 +87,7 @@ def half_of_argument(evidence: Evidence, finding: Finding) -> Made:
         return
     old, new = (reason.right, reason.left) if reason.first else (reason.left, reason.right)
     for name in [key for key, value in owner.config.items() if type(value) is int and value == 2 * old]:
-        yield (
-            f"Create {owner.name} with {name}={2 * new}",
-            [configure(owner.name, **{name: 2 * new})],
-            f"Half of it, {old}, is combined with a tensor of size {new}.",
-        )
+        yield created(owner, name, 2 * new, "", f"Half of it, {old}, is combined with a tensor of size {new}.")
 
 
 def reduced_axis(evidence: Evidence, finding: Finding) -> Made:
