@@ -28,6 +28,7 @@ HOMES = {
         "values_tensorflow",
         "values_jax",
         "keras3",
+        "keras3_graph",
         "tfkeras",
         "frameworks",
     )

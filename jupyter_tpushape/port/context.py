@@ -54,6 +54,46 @@ class Context:
                 return True
         return self._feeds_on_layers(node, around)
 
+    def is_of_keras(self, node: ast.AST) -> bool:
+        """Whether an expression is an argument of a call of Keras' own."""
+        above = self.above.get(node)
+        while isinstance(above, (ast.keyword, ast.List, ast.Tuple, ast.Dict)):
+            above = self.above.get(above)
+        return isinstance(above, ast.Call) and bool(self.keras(above.func))
+
+    def on_tensors(self, node: ast.AST) -> bool:
+        """Whether the layer that a chain names is a part of a model, and not of the pipeline."""
+        call = self.above.get(node)
+        outer = self.above.get(call) if call is not None else None
+        if isinstance(outer, ast.Call) and outer.func is call:
+            return True
+        if isinstance(outer, (ast.List, ast.Tuple)):
+            return True
+        if isinstance(outer, ast.Assign) and isinstance(outer.targets[0], ast.Name):
+            name = outer.targets[0].id
+            return any(
+                isinstance(one.func, ast.Name) and one.func.id == name and self.on_device(one.func) for one in nodes(self.tree, ast.Call)
+            ) or any(
+                isinstance(one, ast.List) and any(isinstance(item, ast.Name) and item.id == name for item in one.elts)
+                for one in nodes(self.tree, ast.List)
+            )
+        return False
+
+    def steps(self, node: ast.AST) -> bool:
+        """Whether ``tf.function`` is around a step: its function, or one inside, takes gradients or runs on the strategy."""
+        around = self.above.get(node)
+        while around is not None and not isinstance(around, (ast.FunctionDef, ast.stmt)):
+            around = self.above.get(around)
+        return isinstance(around, ast.FunctionDef) and any(
+            self.dotted(one) == "tensorflow.GradientTape" for one in nodes(around, ast.Attribute)
+        )
+
+    def is_annotation(self, node: ast.AST) -> bool:
+        above = self.above.get(node)
+        if isinstance(above, ast.arg):
+            return True
+        return isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)) and above.returns is node
+
     def _bases(self, node: ast.ClassDef) -> list[str]:
         return [self.keras(base) for base in node.bases] + [
             name

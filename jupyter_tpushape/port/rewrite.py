@@ -50,7 +50,7 @@ class Rewriter:
         for node in nodes(self.context.tree, ast.Import):
             parts = [_imported(alias) for alias in node.names]
             if any(new != old for old, new in parts):
-                yield self.source.start(node), self.source.end(node), "import " + ", ".join(dict.fromkeys(new for _, new in parts))
+                yield self.source.change(node, "import " + ", ".join(dict.fromkeys(new for _, new in parts)))
         for node in nodes(self.context.tree, ast.ImportFrom):
             module = node.module or ""
             if node.level or not module:
@@ -63,12 +63,12 @@ class Rewriter:
                 rest = [alias for alias in node.names if alias.name != "keras"]
                 if rest:
                     lines.append(f"from {module} import " + ", ".join(map(_spelled, rest)))
-                yield self.source.start(node), self.source.end(node), f"\n{indent}".join(lines)
+                yield self.source.change(node, f"\n{indent}".join(lines))
                 continue
             found = self.context.keras(ast.Name(node.names[0].asname or node.names[0].name))
             if found and module != "keras" and not module.startswith("keras."):
                 new = _moved(f"{found.rpartition('.')[0]}")
-                yield self.source.start(node), self.source.end(node), f"from {new} import " + ", ".join(map(_spelled, node.names))
+                yield self.source.change(node, f"from {new} import " + ", ".join(map(_spelled, node.names)))
             if found:
                 for alias in node.names:
                     self._known(node.lineno, f"{_moved(found.rpartition('.')[0])}.{alias.name}")
@@ -91,16 +91,16 @@ class Rewriter:
     def _of_keras(self, node: ast.AST, full: str) -> Iterator[Change]:
         line: int = node.lineno  # type: ignore[attr-defined]
         if (match := re.fullmatch(r"keras\.losses\.Reduction\.(\w+)", full)) and match[1] in REDUCTIONS:
-            yield self.source.start(node), self.source.end(node), REDUCTIONS[match[1]]
+            yield self.source.change(node, REDUCTIONS[match[1]])
             return
-        if full in _TEXT and self._on_tensors(node):
+        if full in _TEXT and self.context.on_tensors(node):
             self.left.append(leave.text(line))
         new = _moved(full)
         self._known(line, new or full)
         root = self._root(node)
         if not isinstance(node, ast.Attribute):
             if root != self.keras and self.context.names.get(root) == "tf_keras":
-                yield self.source.start(node), self.source.end(node), self.keras
+                yield self.source.change(node, self.keras)
             return
         written = self.source.of(node)
         behind = self._behind(node)
@@ -111,7 +111,7 @@ class Rewriter:
             whole = self.context.names[root]
             made = f"{self.keras}{full[len('keras') :]}" if whole in ("tensorflow", "tf_keras", "tensorflow.compat.v2") else behind
         if made != written:
-            yield self.source.start(node), self.source.end(node), made
+            yield self.source.change(node, made)
 
     def _behind(self, node: ast.AST) -> str:
         return self.source.of(node)
@@ -145,7 +145,7 @@ class Rewriter:
             yield start, end, f"{self.keras}.utils.set_random_seed"
             return
         if full in _LOOP:
-            if full != "tensorflow.function" or self.context.on_device(node) or self._steps(node):
+            if full != "tensorflow.function" or self.context.on_device(node) or self.context.steps(node):
                 self.left.append(leave.loop(line, f"tf.{short}"))
             return
         if full.startswith("tensorflow.distribute."):
@@ -157,12 +157,12 @@ class Rewriter:
         if not isinstance(call, ast.Call) or call.func is not node:
             call = None
         if short in DTYPES:
-            if self._is_of_keras(node) or self.context.on_device(node):
+            if self.context.is_of_keras(node) or self.context.on_device(node):
                 if short == "string":
                     self.left.append(leave.text(line))
                 yield start, end, f'"{short}"'
             return
-        if short.startswith("nn.") and call is None and self._is_of_keras(node):
+        if short.startswith("nn.") and call is None and self.context.is_of_keras(node):
             yield start, end, f"{self.keras}.activations.{short[3:]}"
             return
         if not self.context.on_device(node):
@@ -179,7 +179,7 @@ class Rewriter:
         name = OPS.get(short, "")
         made = getattr(keras.ops, name, None) if name else None
         if made is None or call is None or any(word.arg is None for word in call.keywords):
-            if not self._is_annotation(node):
+            if not self.context.is_annotation(node):
                 self.left.append(leave.operation(line, short))
             return
         taken = inspect.signature(made).parameters
@@ -188,7 +188,7 @@ class Rewriter:
         if not fits or (name in _NEEDS_AXIS and len(call.args) < 2 and "axis" not in words.values()):
             self.left.append(leave.operation(line, short))
             return
-        yield self.source.start(node), self.source.end(node), f"{self.keras}.ops.{name}"
+        yield self.source.change(node, f"{self.keras}.ops.{name}")
         for word in call.keywords:
             if words[word.arg] != word.arg:
                 at = self.source.start(word)
@@ -208,7 +208,7 @@ class Rewriter:
             inner = inner.value
         if isinstance(inner, ast.Attribute):
             if inner.attr == "num_replicas_in_sync":
-                yield self.source.start(inner), self.source.end(inner), f"len({self.keras}.distribution.list_devices())"
+                yield self.source.change(inner, f"len({self.keras}.distribution.list_devices())")
             elif inner.attr != "scope":
                 self.left.append(leave.member(node.lineno, inner.attr))
         elif isinstance(self._base(node), ast.Name) and self._base(node).id in self.setup.resolvers:  # type: ignore[attr-defined]
@@ -264,49 +264,6 @@ class Rewriter:
         after = self.source.start(items[1]) if len(items) > 1 else self.source.end(word)
         return self.source.start(word), after, ""
 
-    # -- where things stand ------------------------------------------------------------------------
-
-    def _is_of_keras(self, node: ast.AST) -> bool:
-        """Whether an expression is an argument of a call of Keras' own."""
-        above = self.context.above.get(node)
-        while isinstance(above, (ast.keyword, ast.List, ast.Tuple, ast.Dict)):
-            above = self.context.above.get(above)
-        return isinstance(above, ast.Call) and bool(self.context.keras(above.func))
-
-    def _on_tensors(self, node: ast.AST) -> bool:
-        """Whether the layer that a chain names is a part of a model, and not of the pipeline."""
-        call = self.context.above.get(node)
-        outer = self.context.above.get(call) if call is not None else None
-        if isinstance(outer, ast.Call) and outer.func is call:
-            return True
-        if isinstance(outer, (ast.List, ast.Tuple)):
-            return True
-        if isinstance(outer, ast.Assign) and isinstance(outer.targets[0], ast.Name):
-            name = outer.targets[0].id
-            return any(
-                isinstance(one.func, ast.Name) and one.func.id == name and self.context.on_device(one.func)
-                for one in nodes(self.context.tree, ast.Call)
-            ) or any(
-                isinstance(one, ast.List) and any(isinstance(item, ast.Name) and item.id == name for item in one.elts)
-                for one in nodes(self.context.tree, ast.List)
-            )
-        return False
-
-    def _steps(self, node: ast.AST) -> bool:
-        """Whether ``tf.function`` is around a step: its function, or one inside, takes gradients or runs on the strategy."""
-        around = self.context.above.get(node)
-        while around is not None and not isinstance(around, (ast.FunctionDef, ast.stmt)):
-            around = self.context.above.get(around)
-        return isinstance(around, ast.FunctionDef) and any(
-            self.context.dotted(one) == "tensorflow.GradientTape" for one in nodes(around, ast.Attribute)
-        )
-
-    def _is_annotation(self, node: ast.AST) -> bool:
-        above = self.context.above.get(node)
-        if isinstance(above, ast.arg):
-            return True
-        return isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)) and above.returns is node
-
     # -- around the program ------------------------------------------------------------------------
 
     def _environment(self) -> Iterator[Change]:
@@ -319,9 +276,9 @@ class Rewriter:
                 and self.context.dotted(target.value) == "os.environ"
             ):
                 if target.slice.value == "KERAS_BACKEND" and not (isinstance(node.value, ast.Constant) and node.value.value == "jax"):
-                    yield self.source.start(node.value), self.source.end(node.value), '"jax"'
+                    yield self.source.change(node.value, '"jax"')
                 elif target.slice.value == "TF_USE_LEGACY_KERAS":
-                    yield self.source.start(node), self.source.end(node), 'os.environ["KERAS_BACKEND"] = "jax"'
+                    yield self.source.change(node, 'os.environ["KERAS_BACKEND"] = "jax"')
 
     def _header(self) -> None:
         """Chooses the backend before anything imports Keras, and imports Keras where nothing else does."""

@@ -54,7 +54,7 @@ class Setup:
                         at,
                         f"distribution = {keras}.distribution.DataParallel()\n{indent}{keras}.distribution.set_distribution(distribution)\n{indent}",
                     )
-                    yield self._source.start(made), self._source.end(made), "distribution"
+                    yield self._source.change(made, "distribution")
                     self.nodes |= {id(child) for child in ast.walk(made)}
 
     def _scope_of_new(self, node: ast.AST) -> ast.AST | None:
@@ -78,7 +78,7 @@ class Setup:
         lines = [f"{name} = {keras}.distribution.DataParallel()", f"{keras}.distribution.set_distribution({name})"]
         if returned:
             lines.append(f"return {name}")
-        return source.start(statement), source.end(statement), f"\n{indent}".join(lines)
+        return source.change(statement, f"\n{indent}".join(lines))
 
     def _without(self, statement: ast.stmt) -> tuple[int, int, str]:
         """The splice that takes a statement out with its lines; ``pass`` where nothing else stands in its block."""

@@ -8,7 +8,7 @@ from ..examine.evidence import Evidence
 from ..flow import Finding, elements, show_shape
 from ..flow.paths import show
 from ..rules.facts.data import ClassesAsWeights
-from ..rules.facts.loss import NoLabels
+from ..rules.facts.loss_silent import NoLabels
 from ..rules.facts.tpu_steps import GradientScale
 from .text.operations import spelled
 

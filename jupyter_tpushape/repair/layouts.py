@@ -163,10 +163,10 @@ def _change(source: Source, old: Entry, new: Entry) -> None:
     if len(places) != 1:
         raise NoPlace
     if new.key != old.key:
-        source.splice([(source.start(places[0]), source.end(places[0]), f'"{new.key}"' if '"' not in new.key else repr(new.key))])
+        source.splice([source.change(places[0], f'"{new.key}"' if '"' not in new.key else repr(new.key))])
         return
     value = _value(source, places[0])
-    source.splice([(source.start(value), source.end(value), laid(new.axes).replace("'", '"'))])
+    source.splice([source.change(value, laid(new.axes).replace("'", '"'))])
 
 
 def _add(source: Source, seen: Examined, new: Entry) -> None:

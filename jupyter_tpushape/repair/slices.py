@@ -7,8 +7,10 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .text.arguments import argument
 from .text.cells import added, bound, cells_of, execute, is_main, touched, trains, used
-from .text.source import NoPlace, Source, parsed
+from .text.place import TRACING, Place
+from .text.source import NoPlace, Source, called, parsed
 
 if TYPE_CHECKING:
     from .rerun import Rerun
@@ -139,17 +141,14 @@ class Slice:
 
     def arguments(self, where: Any) -> Callable[[], Any] | None:
         """What the changed text hands over at a training call, or to ``trace``; ``None`` where that is what it was."""
-        from .text.arguments import argument
-        from .text.handed import TRACING, Handed, _called
-
-        handed = Handed(self.rerun.text)
+        handed = Place(self.rerun.text)
         call = handed.call
         if call is None:
             return None
         if not isinstance(handed.scope, ast.Module):
             raise NoPlace
         given = {key: argument(call, key, ["x", "y"]) for key in ("x", "y", "sample_weight")}
-        if _called(call) in TRACING:
+        if called(call) in TRACING:
             given = {"x": argument(call, "data", ["model", "data"])}
         uses = {name for value in given.values() if value is not None for name in used(value)}
         changed = [ast.dump(value) for value in given.values() if value is not None]
@@ -179,13 +178,10 @@ class Slice:
 
     def _before(self, where: Any, given: dict[str, Any]) -> list[str]:
         """The same arguments as the text had them when it ran."""
-        from .text.arguments import argument
-        from .text.handed import TRACING, _called
-
         original = Source(self.file, self.source.original)
         span = getattr(where, "span", None)
         if span is None:
             return []
         call = original.call_at(span)
-        keys = [("data", ["model", "data"])] if _called(call) in TRACING else [(key, ["x", "y"]) for key in given]
+        keys = [("data", ["model", "data"])] if called(call) in TRACING else [(key, ["x", "y"]) for key in given]
         return [ast.dump(value) for key, order in keys if (value := argument(call, key, order)) is not None]

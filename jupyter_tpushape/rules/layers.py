@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence, Given
 from ..examine.heard import (
-    HeardDepth,
     HeardKernelRank,
     HeardNone,
     HeardOperation,
     HeardRank,
-    HeardReshape,
     HeardShape,
     HeardUnequal,
     HeardUnknown,
@@ -20,20 +17,16 @@ from ..examine.heard import (
     HeardWindow,
     hear,
 )
-from ..examine.heard_contracts import HeardArrays, HeardNeverCalled, HeardNoAttribute, HeardUnknownArguments
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..graph import resized, written
 from ..trace.axes import recurs
 from ..trace.locations import location
-from ..trace.raised import Raised
 from .branches import merge_shapes, size_cause
 from .calls import misdeclared
 from .contracts import CONTRACTS, Break
 from .encodings import behind_code
 from .entry import entry
-from .facts.data import Unfilled
 from .facts.layers import (
-    ArraysApart,
     LayerRaised,
     OperationRaised,
     UnknownAxis,
@@ -44,12 +37,11 @@ from .facts.layers import (
     WrongRank,
     WrongWidth,
 )
-from .facts.lines import LineRaised, NeverCalled, NoAttribute, NoGradient, TooDeep, UnknownArguments
 from .facts.reasons import NoAxis
 from .facts.states import States
+from .lines import line_raised
 from .mesh import texts as texts_on_jax
 from .mesh import told as compiled_step_finding
-from .messages import meanings
 from .mixing import PAIRWISE, paired_before
 from .reasons import reason
 from .registry import check, fallback, rule
@@ -226,7 +218,7 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
         if found is not None:
             return Finding.of(found[0], "error", found[1])
     if node.op == "python":
-        return Finding.of(CODE.id, "error", _line(evidence, node))
+        return Finding.of(CODE.id, "error", line_raised(evidence, node))
     if node.kind == "op":
         shapes = tuple(one.spec.shape for one in evidence.given) or tuple(edge.spec.shape for edge in edges)
         shapes = tuple(shape for shape in shapes if shape != ()) if len(shapes) > 2 else shapes  # without the axis of a concatenation
@@ -239,46 +231,6 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
         return Finding.of(OPERATION.id, "error", OperationRaised(inside.operation, inside.shapes, f"{inside.said}.", layer=Who.of(node)))
     given = tuple(edge.spec.shape for edge in edges)
     return Finding.of(RAISES.id, "error", LayerRaised(Who.of(node), given, node.failure.said.rstrip("."), node.failure.inner))
-
-
-def _line(evidence: Evidence, node: Node) -> Fact:
-    """A line of the program that uses NumPy or plain Python."""
-    assert node.failure is not None
-    raised = evidence.raised
-    unwatched = _no_gradient(raised) if raised is not None else None
-    if unwatched is not None:
-        return unwatched
-    reshape = hear(node.failure, HeardReshape)
-    if reshape is not None and reshape.by == "numpy":
-        return Unfilled(reshape.have, reshape.wanted, "program", node.failure.said)
-    arrays = hear(node.failure, HeardArrays)
-    if arrays is not None:
-        return ArraysApart(arrays.how, arrays.first, arrays.second)
-    uncalled = hear(node.failure, HeardNeverCalled)
-    if uncalled is not None:
-        return NeverCalled(uncalled.layer, uncalled.what)
-    short = raised.text if raised is not None and len(raised.text) < 60 and "\n" not in raised.text else ""
-    older, absent = hear(node.failure, HeardUnknownArguments), hear(node.failure, HeardNoAttribute)
-    if older is not None and older.names:
-        return UnknownArguments(older.names, short)
-    if absent is not None:
-        return NoAttribute(absent.module, absent.name)
-    if hear(node.failure, HeardDepth) is not None:
-        known = next(meanings(node.failure.message))
-        return TooDeep(known.means, known.todo)
-    return LineRaised(node.failure.said, short)
-
-
-_TAPE = re.compile(r"(\w+)\.gradient\(([\w.]+), (?:sources=)?([\w.]+)\)")
-
-
-def _no_gradient(raised: Raised) -> NoGradient | None:
-    """The gradient that an expression works on and that a tape did not record."""
-    for name, made in raised.nothing:
-        found = _TAPE.fullmatch(made)
-        if found and re.search(rf"\b{name}\b", raised.text) and found[3] in dict(raised.tensors):
-            return NoGradient(name, found[1], found[2], found[3])
-    return None
 
 
 def _wrong_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:

@@ -8,10 +8,10 @@ from typing import Literal
 from ..examine.compiled import Compiled
 from ..examine.evidence import Evidence
 from ..examine.heard import hear
-from ..examine.heard_contracts import HeardAssigned, HeardPositions
+from ..examine.heard_contracts import HeardAssigned
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..flow.paths import show
-from ..graph import cause, instead, written
+from ..graph import instead, written
 from .calls import VECTOR, misdeclared, vector_added
 from .compared import (
     as_they_are,
@@ -25,7 +25,6 @@ from .compared import (
     met_whole,
     observed_labels,
     of_sequences,
-    sizes_met,
     widths_met,
 )
 from .compiled import METRIC_LABELS, OUTPUTS, metric_reads, outputs_apart
@@ -36,20 +35,11 @@ from .facts.data import LabelsAsWeights
 from .facts.entry import BatchElsewhere
 from .facts.held import ScalarSum
 from .facts.layers import OperationRaised
-from .facts.loss import (
-    GridApart,
-    LabelRank,
-    LastStepOnly,
-    LossRaised,
-    RowsLost,
-    RowsOfValues,
-    SingleValues,
-    SurplusAxes,
-    WrongUnits,
-    WrongWeights,
-)
+from .facts.loss import LabelRank, LastStepOnly, LossRaised, RowsOfValues, SingleValues, SurplusAxes, WrongUnits, WrongWeights
+from .facts.loss_silent import RowsLost
 from .facts.mixing import BatchLost
 from .facts.reasons import Flattened
+from .grids import grid_apart
 from .looked_up import rows_as_indices
 from .mesh import told as compiled_step_finding
 from .reasons import reason
@@ -139,11 +129,6 @@ METRIC = rule(
     passes=_case("L.Dense(3)", "'mse', metrics=[lambda t, p: tf.reduce_mean(t - p)]", "np.zeros((8, 3), 'float32')"),
 )  # fmt: skip
 
-REGRESSION = frozenset({
-    "mean_squared_error", "mse", "mean_absolute_error", "mae", "mean_absolute_percentage_error", "mean_squared_logarithmic_error", "huber",
-    "log_cosh", "logcosh", "poisson", "hinge", "squared_hinge", "cosine_similarity", "kl_divergence", "MeanSquaredError", "MeanAbsoluteError", "Huber",
-})  # fmt: skip
-
 
 @check(order=30)
 def loss_failed(evidence: Evidence) -> Iterator[Finding]:
@@ -222,9 +207,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
         weights = _weights(evidence, loss, kind, y, p)
         if weights is not None:
             return weights
-        sized = _grid(evidence, node, loss, y, p, predictions)
+        sized = grid_apart(evidence, node, loss, y, p, predictions)
         if sized is not None:
-            return sized
+            return SIZE.id, sized, (predictions.source, loss.id, *blamed(evidence.flow, sized))
         own = loss.kind == "metric" and node.kind == "op"
         if (
             len(y) != len(p)
@@ -258,41 +243,11 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.said), ()
 
 
-def _grid(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, predictions: Edge) -> Explained | None:
-    """Images or sequences of the same rank with different sizes."""
-    inner = range(1, min(len(y), len(p) - 1))
-    off = [i for i in inner if y[i] is not None and p[i] is not None and y[i] != p[i]]
-    if kind_of(loss) == "custom" and len(y) != len(p) and hear(node.failure, HeardPositions) is None:
-        return None  # a sequence of labels beside a longer one of predictions may be meant
-    if not off or len(p) < 3 or len(y) not in (len(p), len(p) - 1) or y[0] != p[0]:
-        return None
-    if kind_of(loss) == "custom" and not sizes_met(evidence, node, [{y[i], p[i]} for i in off]):
-        return None
-    axis, head = off[0], evidence.flow.node(predictions.source)
-    sizes = evidence.origins.of(predictions)
-    why = cause(sizes[axis], y[axis] or 0) if len(sizes) == len(p) else None
-    made = written(sizes[axis]) if len(sizes) == len(p) and why is None else ""
-    known = [spec.shape[axis] for _, spec in evidence.x if spec.shape and len(spec.shape) == len(p)]
-    whole = next((n for n in known if n and not (p[axis] or 1) % n and not (y[axis] or 1) % n), None)
-    fact = GridApart(Who.of(head), loss.name, y, p, axis, why, made, whole, _resized(evidence, y, p))
-    return SIZE.id, fact, (head.id, loss.id, *blamed(evidence.flow, fact))
-
-
 def _reducer(evidence: Evidence, predictions: Edge) -> Node:
     """The operation that leaves a single number of all samples."""
     source = evidence.flow.node(predictions.source)
     above = (node for node in [source, *ancestors(evidence, source.id)] if any(edge.spec.shape for edge in evidence.flow.into(node.id)))
     return next(above, source)
-
-
-def _resized(evidence: Evidence, y: Shape, p: Shape) -> str:
-    """The stage that changes the inputs, maps of one size with the labels until then, to the size of the predictions."""
-    stages = getattr(evidence.sample, "stages", ())
-    shapes = [getattr(stage.spec[0], "shape", None) if isinstance(stage.spec, tuple) and stage.spec else None for stage in stages]
-    for before, after, stage in zip(shapes, shapes[1:], stages[1:], strict=False):
-        if before and after and len(before) == len(after) > 2 and before[-3:-1] == y[1:3] != after[-3:-1] == p[1:3]:
-            return str(stage.function or stage.name)
-    return ""
 
 
 def _weights(evidence: Evidence, loss: Node, kind: str, y: Shape, p: Shape) -> Explained | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..flow import Finding, KeyPath, Shape, Spec
 from .examples import sequential
-from .facts.loss import NoLabels, NoLoss
+from .facts.loss_silent import NoLabels, NoLoss
 from .registry import check, rule
 
 NO_LOSS = rule(

@@ -10,7 +10,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from ..flow import Finding, Side, show_shape
 from ..report import Report
-from .picture import Box, Line, Picture, label, picture
+from .layered import Box, Line
+from .picture import Picture, label, picture
 from .words import about, short_dtype
 
 WHOLE, STILL = 60, 24

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...flow import CannotRebuild, EditKind
 from ...flow import Edit as Value
 from ..text.names import constructor, literal
+from ..text.source import N, Source
 
 if TYPE_CHECKING:
     from ..text.program import Text
@@ -46,10 +47,10 @@ class Edit:
     def value(self) -> Value:
         """The edit as it travels: a kind, a target and plain details."""
         detail = {} if not self.op else {"op": self.op}
-        for field in dataclasses.fields(self)[1:]:
-            found = getattr(self, field.name)
-            if found != field.default or field.default is dataclasses.MISSING:
-                detail[field.metadata.get("name", field.name)] = found
+        for one in dataclasses.fields(self)[1:]:
+            found = getattr(self, one.name)
+            if found != one.default or one.metadata.get("needed"):
+                detail[one.metadata.get("name", one.name)] = found
         return Value(self.kind, self.target, detail)
 
     @classmethod
@@ -131,6 +132,43 @@ class TextEdit(Edit):
         raise NotThere
 
 
+@dataclass(frozen=True)
+class SpanEdit(TextEdit):
+    """A change of what ran at ``span`` of a file: line, end line, column and end column, in bytes of UTF-8."""
+
+    kind = "replace-op"
+
+    file: str = field(default="", metadata={"needed": True})
+    span: list[int] = field(default_factory=list)
+
+    def found(self, text: Text, kind: type[N]) -> tuple[Source, N]:
+        """The source, and the node that stands there."""
+        source = text.source(self.file)
+        line, end_line, column, end_column = self.span
+        return source, source.node_at((line, end_line, column, end_column), kind)
+
+
+@dataclass(frozen=True)
+class LayerEdit(Edit):
+    """Another layer in the target's place."""
+
+    def instead(self, run: Run, layer: Any) -> Any:
+        """The layer that takes its place."""
+        raise NotImplementedError
+
+    def layer(self, run: Run, layer: Any) -> Any:
+        if getattr(layer, "name", None) != self.target:
+            return layer
+        run.done(self)
+        new = run.once((id(self), self.target), lambda: self.instead(run, layer))
+        if run.recorder is not None and id(layer) in run.recorder.made:
+            run.recorder.made[id(new)] = run.recorder.made[id(layer)]
+        return new
+
+    def finish(self, run: Run, model: Any) -> bool:
+        return run.exchange(model, self.target, lambda layer: self.instead(run, layer))
+
+
 KINDS: list[type[Edit]] = []
 
 
@@ -165,4 +203,4 @@ def written(package: Any, prefix: str, name: str, config: dict[str, Any]) -> str
     return constructor(f"{prefix}{name}", getattr(package.layers, name), config)
 
 
-__all__ = ["Arguments", "Edit", "NotThere", "TextEdit", "Value", "arguments", "kind", "literal", "made", "written"]
+__all__ = ["Arguments", "Edit", "LayerEdit", "NotThere", "SpanEdit", "TextEdit", "Value", "arguments", "kind", "literal", "made", "written"]

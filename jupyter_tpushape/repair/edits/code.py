@@ -88,7 +88,3 @@ def numbers(node: ast.AST) -> Iterator[tuple[ast.AST, int]]:
     for item in ast.walk(node):
         if isinstance(item, ast.Constant) and type(item.value) is int and id(item) not in inside:
             yield item, item.value
-
-
-def called(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from ..text.arguments import Change
 from ..text.names import Names
 from ..text.operations import spelled
-from ..text.source import Source, nodes
+from ..text.source import Source, called, nodes
 from .base import kind
-from .code import CodeEdit, called
+from .code import CodeEdit
 
 
 @kind
@@ -35,7 +35,7 @@ class StaticMask(CodeEdit):
         assert isinstance(call.func, ast.Attribute)
         value, mask, module = source.of(call.args[0]), source.of(call.args[1]), source.of(call.func.value)
         inside = f"({mask})[{', '.join(['...'] + [f'{module}.newaxis'] * self.axes)}]" if self.axes else mask
-        return [(source.start(call), source.end(call), f"{module}.where({inside}, {value}, {module}.zeros_like({value}))")]
+        return [source.change(call, f"{module}.where({inside}, {value}, {module}.zeros_like({value}))")]
 
     def shown(self, dataset: bool) -> Iterator[str]:
         inner = "[" + ", ".join(["..."] + ["tf.newaxis"] * self.axes) + "]" if self.axes else ""
@@ -65,7 +65,7 @@ class Transposed(CodeEdit):
         end = source.end(call.func)
         shape = call.args[1] if len(call.args) > 1 else call.keywords[0]
         order = f"({', '.join(map(str, self.order))})"
-        return [(end - len("reshape"), end, "transpose"), (source.start(shape), source.end(shape), order)]
+        return [(end - len("reshape"), end, "transpose"), source.change(shape, order)]
 
     def shown(self, dataset: bool) -> Iterator[str]:
         yield f"# in {self.target or 'the model'}, instead of the reshape:"

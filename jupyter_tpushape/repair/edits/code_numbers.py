@@ -5,21 +5,34 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..text.arguments import Change
 from ..text.names import Names
-from ..text.source import Source, nodes
+from ..text.source import Source, called, nodes
 from .base import kind
-from .code import CodeEdit, called, numbers
+from .code import CodeEdit, numbers
+
+
+@dataclass(frozen=True)
+class _Another(CodeEdit):
+    """Another number or name."""
+
+    find: Any = 0
+    replace: Any = 0
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield f"# in {self.target}:"
+        yield f"-{self.find}"
+        yield f"+{self.replace}"
 
 
 @kind
 @dataclass(frozen=True)
-class FirstNumber(CodeEdit):
+class FirstNumber(_Another):
     """``replace`` for ``find`` where it leads a tuple or a list; on ``line`` where that is known. -1 only where a function counts for it."""
 
     find: int = field(default=0, metadata={"needed": True})
-    replace: int = 0
     line: int = 0
 
     def changes(self, source: Source, names: Names, scope: ast.AST) -> list[Change]:
@@ -39,61 +52,43 @@ class FirstNumber(CodeEdit):
             and (self.replace != -1 or id(item) in counts)
         ]
         here = [pair for pair in found if pair[0] == self.line]
-        return [(source.start(item), source.end(item), str(self.replace)) for _, item in here or found]
-
-    def shown(self, dataset: bool) -> Iterator[str]:
-        yield f"# in {self.target}:"
-        yield f"-{self.find}"
-        yield f"+{self.replace}"
+        return [source.change(item, str(self.replace)) for _, item in here or found]
 
 
 @kind
 @dataclass(frozen=True)
-class Number(CodeEdit):
+class Number(_Another):
     """``replace`` for a number that occurs once."""
 
     op = "number"
 
-    find: int = 0
-    replace: int = 0
-
     def changes(self, source: Source, names: Names, scope: ast.AST) -> list[Change]:
         found = [item for item, value in numbers(scope) if value == self.find]
-        return [(source.start(item), source.end(item), str(self.replace)) for item in found] if len(found) == 1 else []
-
-    shown = FirstNumber.shown
+        return [source.change(item, str(self.replace)) for item in found] if len(found) == 1 else []
 
 
 @kind
 @dataclass(frozen=True)
-class Axis(CodeEdit):
+class Axis(_Another):
     """Another number for ``axis=``."""
 
     op = "axis"
 
-    find: int = 0
-    replace: int = 0
-
     def changes(self, source: Source, names: Names, scope: ast.AST) -> list[Change]:
         given = [item.value for item in nodes(scope, ast.keyword) if item.arg == "axis"]
         return [
-            (source.start(value), source.end(value), str(self.replace))
+            source.change(value, str(self.replace))
             for value in given
             if any(node is value and number == self.find for node, number in numbers(value))
         ]
 
-    shown = FirstNumber.shown
-
 
 @kind
 @dataclass(frozen=True)
-class Name(CodeEdit):
+class Name(_Another):
     """A name such as a dtype's, as an attribute or in quotes."""
 
     op = "name"
-
-    find: str = ""
-    replace: str = ""
 
     def changes(self, source: Source, names: Names, scope: ast.AST) -> list[Change]:
         found: list[Change] = []
@@ -107,8 +102,3 @@ class Name(CodeEdit):
                 quote = source.text[source.start(item)]
                 found.append((source.start(item), end, f"{quote}{self.replace}{quote}"))
         return found
-
-    def shown(self, dataset: bool) -> Iterator[str]:
-        yield f"# in {self.target}:"
-        yield f"-{self.find}"
-        yield f"+{self.replace}"

@@ -12,7 +12,7 @@ from ..text.compiling import compile_call
 from ..text.names import literal
 from ..text.program import Text
 from ..text.source import NoPlace, nodes
-from .base import Arguments, Edit, Value, kind
+from .base import Arguments, Edit, kind
 from .run import Run
 
 
@@ -25,17 +25,7 @@ class CompileArgument(Edit):
     op = "argument"
 
     argument: str = ""
-    setting: Any = None
-
-    @property
-    def value(self) -> Value:
-        return Value(self.kind, self.target, {"op": self.op, "argument": self.argument, "value": self.setting})
-
-    @classmethod
-    def of(cls, value: Value) -> CompileArgument | None:
-        if value.kind != cls.kind or value.detail.get("op") != cls.op:
-            return None
-        return cls(value.target, value.detail["argument"], value.detail["value"])
+    setting: Any = field(default=None, metadata={"name": "value"})
 
     def write(self, text: Text) -> None:
         source, names, call = compile_call(text, self.argument)
@@ -100,7 +90,7 @@ class RenamedKeys(Edit):
             keys = [key for key in given.keys if isinstance(key, ast.Constant)] if isinstance(given, ast.Dict) else []
             if any(key.value in self.names.values() and self.names.keys() & {other.value for other in keys} for key in keys):
                 raise NoPlace
-            changes += [(source.start(key), source.end(key), literal(self.names[key.value])) for key in keys if key.value in self.names]
+            changes += [source.change(key, literal(self.names[key.value])) for key in keys if key.value in self.names]
         if not changes:
             raise NoPlace
         source.splice(changes)

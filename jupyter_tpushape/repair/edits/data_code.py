@@ -11,9 +11,8 @@ from ...flow import CannotRebuild, EditKind
 from ...trace.locations import file_of
 from ..text.arguments import Change
 from ..text.program import Text
-from ..text.source import NoPlace, Source, is_atom, nodes
+from ..text.source import NoPlace, Source, called, is_atom, nodes
 from .base import Edit, kind
-from .code import called
 from .run import Run
 
 
@@ -60,7 +59,7 @@ class CountRows(DataCode):
     def changes(self, source: Source, scope: ast.AST) -> list[Change]:
         wanted = [str(n) for n in self.shape]
         return [
-            (source.start(parts[0]), source.end(parts[0]), "-1")
+            source.change(parts[0], "-1")
             for _, parts in _reshapes(scope)
             if [source.of(part) for part in parts][-len(wanted) :] == wanted and len(parts) == len(wanted)
         ]
@@ -105,7 +104,7 @@ class LastAxis(DataCode):
     def changes(self, source: Source, scope: ast.AST) -> list[Change]:
         inner = [str(n) for n in self.shape[1:]]
         return [
-            (source.start(parts[-1]), source.end(parts[-1]), str(self.last))
+            source.change(parts[-1], str(self.last))
             for _, parts in _reshapes(scope)
             if [source.of(part) for part in parts[-len(inner) :]] == inner and len(parts) > len(inner)
         ]
@@ -157,14 +156,14 @@ class YieldTuple(DataCode):
         if not isinstance(value, (ast.Tuple, ast.List)):
             if self.parts:
                 raise NoPlace
-            yield source.start(value), source.end(value), f"tuple({source.of(value)})"
+            yield source.change(value, f"tuple({source.of(value)})")
             return
         for part in self.parts:
             item = value.elts[part] if part < len(value.elts) else None
             if isinstance(item, ast.List) and item.elts:
                 yield from _brackets(source, item)
             elif item is not None:
-                yield source.start(item), source.end(item), f"tuple({source.of(item)})"
+                yield source.change(item, f"tuple({source.of(item)})")
         if isinstance(value, ast.List):
             yield from _brackets(source, value)
 
@@ -237,7 +236,7 @@ class SlicedTuple(DataCode):
                 if isinstance(item, ast.List) and len(item.elts) == self.count:
                     found += _brackets(source, item)
                 elif isinstance(item, ast.Name) and any(self._holds(made, item.id) for made in nodes(scope, ast.Assign)):
-                    found.append((source.start(item), source.end(item), f"tuple({item.id})"))
+                    found.append(source.change(item, f"tuple({item.id})"))
         return found
 
     def _holds(self, made: ast.Assign, name: str) -> bool:
@@ -260,7 +259,7 @@ def _behind_part(source: Source, value: ast.expr, part: int, text: str) -> Chang
         raise NoPlace
     item = parts[part]
     written = source.of(item) if is_atom(item) else f"({source.of(item)})"
-    return source.start(item), source.end(item), f"{written}{text}"
+    return source.change(item, f"{written}{text}")
 
 
 def _brackets(source: Source, node: ast.List) -> Iterator[Change]:

@@ -27,7 +27,7 @@ class ExchangeLayers(Edit):
         if other_source is not source:
             raise NoPlace
         first, second = source.of(one), source.of(other)
-        source.splice([(source.start(one), source.end(one), second), (source.start(other), source.end(other), first)])
+        source.splice([source.change(one, second), source.change(other, first)])
 
     def shown(self, dataset: bool) -> Iterator[str]:
         yield f"# swap {self.target} and {self.exchange}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ..text.arguments import Change
 from ..text.program import Text
 from ..text.source import is_atom
-from .base import TextEdit, kind
+from .base import SpanEdit, kind
 
 # Stand for the expression itself, and for the module that the new text calls, however it is imported there.
 IT, MODULE = "{it}", "{module}"
@@ -19,18 +19,15 @@ IT, MODULE = "{it}", "{module}"
 
 @kind
 @dataclass(frozen=True)
-class Expression(TextEdit):
-    """``replace`` for the expression ``find`` that ran at ``span``: line, end line, column and end column, in bytes of UTF-8.
+class Expression(SpanEdit):
+    """``replace`` for the expression ``find`` that ran at ``span``.
 
     ``{it}`` in ``replace`` is the expression as written; ``{module}`` the name that ``module`` has there. Where several edits
     of one ``choice`` hold at one place, the program does not say which of them is meant.
     """
 
-    kind = "replace-op"
     op = "expression"
 
-    file: str = field(default="", metadata={"needed": True})
-    span: list[int] = field(default_factory=list)
     find: str = ""
     replace: str = ""
     module: str = ""
@@ -43,10 +40,7 @@ class Expression(TextEdit):
         return (self.file, *self.span, self.choice) if self.choice else ()
 
     def write(self, text: Text) -> None:
-        source = text.source(self.file)
-        line, end_line, column, end_column = self.span
-        kind: type[ast.AST] = ast.stmt if self.statement else ast.expr
-        node = source.node_at((line, end_line, column, end_column), kind)
+        source, node = self.found(text, ast.stmt if self.statement else ast.expr)
         it = source.of(node)
         new = self.replace
         imports: list[Change] = []
@@ -55,7 +49,7 @@ class Expression(TextEdit):
             new = new.replace(MODULE, name)
         if IT + "[" in new and isinstance(node, ast.expr) and not is_atom(node):
             it = f"({it})"
-        source.splice([*imports, (source.start(node), source.end(node), new.replace(IT, it))])
+        source.splice([*imports, source.change(node, new.replace(IT, it))])
 
     def written(self) -> list[str]:
         """The pieces of the new text that tell it apart from the old one."""

@@ -10,7 +10,7 @@ from typing import Any
 from ..text.arguments import Change, argument, with_argument
 from ..text.names import literal, positions_of
 from ..text.program import Text
-from ..text.source import NoPlace
+from ..text.source import NoPlace, Source
 from .base import Arguments, Edit, kind
 from .run import _DECLARING, Run
 
@@ -36,7 +36,7 @@ class InputShape(Edit):
             changes.append(with_argument(source, names, call, "dtype", literal(self.dtype), order))
         source.splice(changes)
 
-    def _shaped(self, source: Any, call: ast.Call, order: list[str]) -> Change:
+    def _shaped(self, source: Source, call: ast.Call, order: list[str]) -> Change:
         value = literal(tuple(self.shape))
         for key in _DECLARING:
             known = argument(call, key, order)
@@ -44,12 +44,12 @@ class InputShape(Edit):
                 continue
             if key == "input_dim":
                 keyword = next(item for item in call.keywords if item.arg == key)
-                return source.start(keyword), source.end(keyword), f"input_shape={value}"
+                return source.change(keyword, f"input_shape={value}")
             if key.startswith("batch_"):
                 if not isinstance(known, (ast.Tuple, ast.List)) or not known.elts:
                     raise NoPlace
                 value = literal((None, *self.shape)).replace("None", source.of(known.elts[0]), 1)
-            return source.start(known), source.end(known), value
+            return source.change(known, value)
         raise NoPlace
 
     def shown(self, dataset: bool) -> Iterator[str]:

@@ -13,9 +13,9 @@ from ...trace.locations import Place
 from ..text.arguments import Change, argument
 from ..text.names import Names, arguments_of
 from ..text.program import Text, parameter
-from ..text.source import NoPlace, Source, enclosing, nodes, parents, statement_of
+from ..text.source import NoPlace, Source, called, enclosing, free_name, made_in_init, nodes, parents, statement_of
 from .base import Edit, kind, made, written
-from .run import Run, exchange
+from .run import Run
 
 
 @kind
@@ -91,7 +91,7 @@ class InsertLayer(Edit):
                 return
             if self._each_its_own(text, source, names, call):
                 return
-            text.remarks.append(f"This line creates {len({other.name for other in shared})} layers; the change applies to all of them.")
+            text.remark_shared(len({other.name for other in shared}))
         self._around_call(text, source, names, call)
 
     def _each_its_own(self, text: Text, source: Source, names: Names, call: ast.Call) -> bool:
@@ -157,7 +157,7 @@ class InsertLayer(Edit):
         behind = f"{name}_{self.layer_class.lower().rstrip('123d')}"
         end = source.end(statement)
         changes.append((end, end, f"\n{source.indent(statement)}{behind} = {new}({name})"))
-        source.splice([*changes, *((source.start(node), source.end(node), behind) for node in reading)])
+        source.splice([*changes, *(source.change(node, behind) for node in reading)])
 
     def _listed(self, call: ast.Call) -> bool:
         """Whether the call names its tensors one by one."""
@@ -201,7 +201,7 @@ class InsertLayer(Edit):
         if twins and called is not None and self._each_its_own(text, source, names, called):
             return
         if twins:
-            text.remarks.append(f"This line creates {len(twins) + 1} layers; the change applies to all of them.")
+            text.remark_shared(len(twins) + 1)
         if called is not None:
             self._around_call(text, source, names, called)
             return
@@ -237,7 +237,7 @@ class InsertLayer(Edit):
             new = made(run.package, self.layer_class, self.config)
             return run.adapter.Sequential([new, layer] if self.position == "before" else [layer, new])
 
-        return exchange(run.adapter, model, self.target, changed)
+        return run.exchange(model, self.target, changed)
 
 
 def _held(source: Source, call: ast.Call, new: str, cls: str) -> tuple[str, Change] | None:
@@ -251,19 +251,11 @@ def _held(source: Source, call: ast.Call, new: str, cls: str) -> tuple[str, Chan
     owner = above.get(method)
     if not isinstance(method, ast.FunctionDef) or not isinstance(owner, ast.ClassDef) or method.name in ("__init__", "build"):
         return None
-    maker = next((item for item in owner.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"), None)
-    if maker is None or not maker.args.args or not method.args.args:
+    if not method.args.args:
         raise NoPlace
-    me, written = maker.args.args[0].arg, source.of(call.func)
-    lines = [item for item in maker.body if isinstance(item, ast.Assign) and any(source.of(target) == written for target in item.targets)]
-    beside: ast.stmt = lines[-1] if lines else maker.body[-1]
-    taken = {item.attr for item in nodes(owner, ast.Attribute)}
-    stem = f"{written.rsplit('.', 1)[-1]}_{cls.lower()}" if isinstance(call.func, ast.Attribute) else cls.lower()
-    name = next(name for name in (stem, *(f"{stem}_{i}" for i in range(1, 99))) if name not in taken)
-    end = source.end(beside)
-    stop = source.text.find("\n", end)
-    stop = len(source.text) if stop < 0 else stop
-    return f"{method.args.args[0].arg}.{name}", (stop, stop, f"\n{source.indent(beside)}{me}.{name} = {new}")
+    written = source.of(call.func)
+    name = free_name(owner, f"{written.rsplit('.', 1)[-1]}_{cls.lower()}" if isinstance(call.func, ast.Attribute) else cls.lower())
+    return f"{method.args.args[0].arg}.{name}", made_in_init(source, owner, name, new, written)
 
 
 def _declares(above: dict[ast.AST, ast.AST], node: ast.AST) -> bool:
@@ -275,8 +267,7 @@ def _declares(above: dict[ast.AST, ast.AST], node: ast.AST) -> bool:
         node, around = around, above[around]
     if not isinstance(around, ast.Call):
         return False
-    func = around.func.attr if isinstance(around.func, ast.Attribute) else getattr(around.func, "id", "")
-    return func.endswith("Model") and (isinstance(node, ast.keyword) or node in around.args[:1])
+    return called(around).endswith("Model") and (isinstance(node, ast.keyword) or node in around.args[:1])
 
 
 def enclosed(source: Source, node: ast.AST, before: str, after: str) -> list[Change]:
@@ -355,7 +346,6 @@ def _statement(source: Source, above: dict[ast.AST, ast.AST], add: ast.Call, new
     end = source.end(statement)
     if source.first_in_line(statement) and not source.text[end:].split("\n", 1)[0].split("#")[0].strip():
         # Behind the remark that ends the line.
-        stop = source.text.find("\n", end)
-        stop = len(source.text) if stop < 0 else stop
+        stop = source.line_end(statement)
         return stop, stop, f"\n{source.indent(statement)}{extra}"
     return end, end, f"; {extra}"

@@ -11,8 +11,8 @@ from typing import cast
 from ..text import keras_ops
 from ..text.arguments import Change, appended
 from ..text.program import Text
-from ..text.source import NoPlace, enclosing, nodes, parents
-from .base import TextEdit, kind
+from ..text.source import NoPlace, enclosing, free_name, made_in_init, method_of, parents
+from .base import SpanEdit, TextEdit, kind
 from .expression import MODULE
 
 
@@ -43,37 +43,30 @@ class KerasOps(TextEdit):
 
 @kind
 @dataclass(frozen=True)
-class Seeded(TextEdit):
+class Seeded(SpanEdit):
     """The random functions that methods of a class call on a line get a ``seed`` of the object's own, made in ``__init__``.
 
     With ``replace``, the expression or statement at ``span`` becomes that text, with ``{seed}``, ``{random}`` (``keras.random``) and
     ``{module}`` (``module``) in it.
     """
 
-    kind = "replace-op"
     op = "seeded"
 
-    file: str = field(default="", metadata={"needed": True})
-    span: list[int] = field(default_factory=list)
     replace: str = ""
     statement: bool = False
     module: str = "keras.ops"
 
     def write(self, text: Text) -> None:
-        source, names = text.source(self.file), text.names(self.file)
-        line, end_line, column, end_column = self.span
-        kind: type[ast.AST] = ast.stmt if self.statement else ast.expr
-        call = source.node_at((line, end_line, column, end_column), kind)
+        source, call = self.found(text, ast.stmt if self.statement else ast.expr)
+        names = text.names(self.file)
         above = parents(source.tree)
         method = enclosing(above, call)
         owner = above.get(method)
         if not isinstance(method, ast.FunctionDef) or not isinstance(owner, ast.ClassDef) or not method.args.args:
             raise NoPlace
-        taken = {item.attr for item in nodes(owner, ast.Attribute)}
-        name = next(name for name in ("seed_generator", *(f"seed_generator_{i}" for i in range(1, 99))) if name not in taken)
+        name = free_name(owner, "seed_generator")
         module, imports = names.spell(sys.modules["keras.random"], owner)
-        maker = next((item for item in owner.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"), None)
-        if maker is None:
+        if method_of(owner, "__init__") is None:
             first = next(item for item in owner.body if isinstance(item, ast.FunctionDef))
             decorated = min([first, *first.decorator_list], key=source.start)
             at = source.start(decorated) - (1 if first.decorator_list else 0)
@@ -84,8 +77,7 @@ class Seeded(TextEdit):
             )
             imports.append((at, at, new))
         else:
-            me, last = maker.args.args[0].arg, maker.body[-1]
-            imports.append((source.end(last), source.end(last), f"\n{source.indent(last)}{me}.{name} = {module}.SeedGenerator()"))
+            imports.append(made_in_init(source, owner, name, f"{module}.SeedGenerator()"))
         own = method.args.args[0].arg
         known = next((word for word in getattr(call, "keywords", ()) if word.arg == "seed"), None)
         if self.replace:
@@ -94,9 +86,9 @@ class Seeded(TextEdit):
                 there, more = names.spell(sys.modules[self.module], call)
                 new = new.replace(MODULE, there)
                 imports += [one for one in more if one not in imports]
-            imports.append((source.start(call), source.end(call), new))
+            imports.append(source.change(call, new))
         elif known is not None:
-            imports.append((source.start(known.value), source.end(known.value), f"{own}.{name}"))
+            imports.append(source.change(known.value, f"{own}.{name}"))
         else:
             imports.append(appended(source, cast("ast.Call", call), f"seed={own}.{name}"))
         source.splice(imports)

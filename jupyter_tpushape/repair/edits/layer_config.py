@@ -12,13 +12,13 @@ from ..text.arguments import Change, argument, configured
 from ..text.names import arguments_of, literal, positions_of
 from ..text.program import Text, parameter
 from ..text.source import Source, parents
-from .base import Edit, arguments, kind
-from .run import Run, exchange
+from .base import LayerEdit, arguments, kind
+from .run import Run
 
 
 @kind
 @dataclass(frozen=True)
-class LayerConfig(Edit):
+class LayerConfig(LayerEdit):
     """Arguments of the target's constructor, or of the layer that it holds where it takes none of that name."""
 
     kind = "layer-config"
@@ -35,7 +35,7 @@ class LayerConfig(Edit):
                 if self._of_one(text, obj, key):
                     del left[key]
             if left:
-                text.remarks.append(f"This line creates {len(twins) + 1} layers; the change applies to all of them.")
+                text.remark_shared(len(twins) + 1)
         if left:
             source.splice(configured(source, names, call, type(obj), left, text.seen.adapter.Layer, obj.get_config()))
 
@@ -59,7 +59,7 @@ class LayerConfig(Edit):
             if given is None:
                 return False
             if not _several(text, obj, outer):
-                source.splice([(source.start(given), source.end(given), value)])
+                source.splice([source.change(given, value)])
                 return True
         change = _in_loop(text, source, given, obj, value)
         if change is None:
@@ -73,17 +73,8 @@ class LayerConfig(Edit):
 
     # -- while the program is built again ----------------------------------------------------------
 
-    def layer(self, run: Run, layer: Any) -> Any:
-        if getattr(layer, "name", None) != self.target:
-            return layer
-        run.done(self)
-        new = run.once((id(self), self.target), lambda: reconfigured(run.adapter, layer, arguments(self.config)))
-        if run.recorder is not None and id(layer) in run.recorder.made:
-            run.recorder.made[id(new)] = run.recorder.made[id(layer)]
-        return new
-
-    def finish(self, run: Run, model: Any) -> bool:
-        return exchange(run.adapter, model, self.target, lambda layer: reconfigured(run.adapter, layer, arguments(self.config)))
+    def instead(self, run: Run, layer: Any) -> Any:
+        return reconfigured(run.adapter, layer, arguments(self.config))
 
 
 def reconfigured(adapter: Any, layer: Any, changes: dict[str, Any]) -> Any:
@@ -125,7 +116,7 @@ def _in_loop(text: Text, source: Source, given: ast.expr | None, obj: Any, value
         for loop in loops:
             element = _turn(text, obj, loop, given.id)
             if element is not None:
-                return source.start(element), source.end(element), value
+                return source.change(element, value)
     return None
 
 

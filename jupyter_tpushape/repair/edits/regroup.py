@@ -46,11 +46,11 @@ class Regroup(Edit):
             return
         source, given = elements_of(text, self.function)
         if given and self.parts == 1 and all(isinstance(value, ast.Dict) for value in given):
-            source.splice([(source.start(value), source.end(value), _opened(source, value, self.element)) for value in given])  # type: ignore[arg-type]
+            source.splice([source.change(value, _opened(source, value, self.element)) for value in given])  # type: ignore[arg-type]
             return
         if not given or not all(isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == self.parts for value in given):
             raise NoPlace
-        source.splice([(source.start(value), source.end(value), self._written([source.of(one) for one in value.elts])) for value in given])  # type: ignore[attr-defined]
+        source.splice([source.change(value, self._written([source.of(one) for one in value.elts])) for value in given])  # type: ignore[attr-defined]
 
     def _written(self, parts: list[str]) -> str:
         """The new element with the program's own expressions for its names."""

@@ -9,13 +9,13 @@ from typing import Any
 from ..text.arguments import argument
 from ..text.names import arguments_of, literal, positions_of
 from ..text.program import Text
-from .base import Edit, arguments, kind, written
-from .run import Run, exchange
+from .base import LayerEdit, arguments, kind, written
+from .run import Run
 
 
 @kind
 @dataclass(frozen=True)
-class ReplaceLayer(Edit):
+class ReplaceLayer(LayerEdit):
     """``layer_class(**config)`` for the target, with those of its own arguments that ``keep`` names."""
 
     kind = "replace-layer"
@@ -27,16 +27,13 @@ class ReplaceLayer(Edit):
     def write(self, text: Text) -> None:
         obj = text.object(self.target)
         source, names, call = text.made(obj)
-        if twins := text.twins(obj):
-            text.remarks.append(f"This line creates {len(twins) + 1} layers; the change applies to all of them.")
+        text.remark_shared(len(text.twins(obj)) + 1)
         cls = text.layer_class(self.layer_class)
         name, changes = names.spell(cls, call, call.func)
         if not self.keep:
             prefix = name[: -len(self.layer_class)] if name.endswith(self.layer_class) else ""
             made = written(text.package(), prefix, self.layer_class, self.config)
-            source.splice(
-                [*changes, (source.start(call), source.end(call), made if made.startswith(name) else name + made[made.index("(") :])]
-            )
+            source.splice([*changes, source.change(call, made if made.startswith(name) else name + made[made.index("(") :])])
             return
         order = positions_of(names.value(call.func, call) or type(obj))
         given = {key: value for key in order if (value := argument(call, key, order)) is not None}
@@ -54,7 +51,7 @@ class ReplaceLayer(Edit):
                 continue
             led = led and value in call.args
             parts.append(said if led else f"{key}={said}")
-        changes.append((source.start(call.func), source.end(call.func), name))
+        changes.append(source.change(call.func, name))
         changes.append((source.end(call.func), source.end(call), f"({', '.join(parts)})"))
         source.splice(changes)
 
@@ -65,21 +62,9 @@ class ReplaceLayer(Edit):
 
     # -- while the program is built again ----------------------------------------------------------
 
-    def _made(self, run: Run, layer: Any) -> Any:
+    def instead(self, run: Run, layer: Any) -> Any:
         keep = {key: value for key, value in layer.get_config().items() if key in self.keep}
         return getattr(run.package.layers, self.layer_class)(**{"name": layer.name, **keep, **arguments(self.config)})
-
-    def layer(self, run: Run, layer: Any) -> Any:
-        if getattr(layer, "name", None) != self.target:
-            return layer
-        run.done(self)
-        new = run.once((id(self), self.target), lambda: self._made(run, layer))
-        if run.recorder is not None and id(layer) in run.recorder.made:
-            run.recorder.made[id(new)] = run.recorder.made[id(layer)]
-        return new
-
-    def finish(self, run: Run, model: Any) -> bool:
-        return exchange(run.adapter, model, self.target, lambda layer: self._made(run, layer))
 
 
 def _scalar(value: Any, wanted: Any) -> str:

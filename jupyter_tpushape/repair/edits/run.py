@@ -215,6 +215,18 @@ class Run:
             raise NotThere(f"tpushape found no place in the program to edit {missing[0].target}: change the source by hand.")
         return model
 
+    def exchange(self, model: Any, name: str, change: Any) -> bool:
+        """Puts ``change(layer)`` where the model's objects hold the layer; ``False`` where none does."""
+        for owner, attribute, index, layer in holders(self.adapter, model, name):
+            new = change(layer)
+            if index is not None:
+                held = list(getattr(owner, attribute))
+                held[index] = new
+                new = held
+            setattr(owner, attribute, new)
+            return True
+        return False
+
     def data(self, data: Any) -> Any:
         """The data with every transform applied."""
         for edit in self.edits:
@@ -245,17 +257,3 @@ def holders(adapter: Any, model: Any, name: str) -> Iterator[tuple[Any, str, int
                 if item.name == name and (index is None or isinstance(value, list)):
                     yield owner, attribute, index, item
                 pending.append(item)
-
-
-def exchange(adapter: Any, model: Any, name: str, change: Any) -> bool:
-    """Puts ``change(layer)`` where the model's objects hold the layer; ``False`` where none does."""
-    for owner, attribute, index, layer in holders(adapter, model, name):
-        new = change(layer)
-        if index is None:
-            setattr(owner, attribute, new)
-        else:
-            held = list(getattr(owner, attribute))
-            held[index] = new
-            setattr(owner, attribute, held)
-        return True
-    return False

@@ -8,25 +8,20 @@ from dataclasses import dataclass, field
 
 from ..text.program import Text
 from ..text.source import NoPlace, Source
-from .base import TextEdit, kind
+from .base import SpanEdit, kind
 
 
 @kind
 @dataclass(frozen=True)
-class Statement(TextEdit):
-    """``text`` as a statement in front of the one that ran at ``span``: line, end line, column and end column, in bytes of UTF-8."""
+class Statement(SpanEdit):
+    """``text`` as a statement in front of the one that ran at ``span``."""
 
-    kind = "replace-op"
     op = "statement"
 
-    file: str = field(default="", metadata={"needed": True})
-    span: list[int] = field(default_factory=list)
     text: str = ""
 
     def write(self, text: Text) -> None:
-        source = text.source(self.file)
-        line, end_line, column, end_column = self.span
-        node = source.node_at((line, end_line, column, end_column), ast.stmt)
+        source, node = self.found(text, ast.stmt)
         source.splice([_before(source, node, self.text)])
 
     def shown(self, dataset: bool) -> Iterator[str]:
@@ -36,20 +31,15 @@ class Statement(TextEdit):
 
 @kind
 @dataclass(frozen=True)
-class Removed(TextEdit):
+class Removed(SpanEdit):
     """Without the statement that ran at ``span``, which is a line of its own; ``find`` is its text."""
 
-    kind = "replace-op"
     op = "removed"
 
-    file: str = field(default="", metadata={"needed": True})
-    span: list[int] = field(default_factory=list)
     find: str = ""
 
     def write(self, text: Text) -> None:
-        source = text.source(self.file)
-        line, end_line, column, end_column = self.span
-        node = source.node_at((line, end_line, column, end_column), ast.stmt)
+        source, node = self.found(text, ast.stmt)
         start, end = source.start(node) - len(source.indent(node)), source.end(node)
         stop = source.text.find("\n", end) + 1
         if not source.first_in_line(node) or not stop or source.text[end:stop].strip():
@@ -63,21 +53,16 @@ class Removed(TextEdit):
 
 @kind
 @dataclass(frozen=True)
-class OneParameter(TextEdit):
+class OneParameter(SpanEdit):
     """The parameters of a method, which fit passes as one, become one that its first line unpacks; ``span`` is that of the method."""
 
-    kind = "replace-op"
     op = "one-parameter"
 
-    file: str = field(default="", metadata={"needed": True})
-    span: list[int] = field(default_factory=list)
     name: str = "inputs"
     names: list[str] = field(default_factory=list)
 
     def write(self, text: Text) -> None:
-        source = text.source(self.file)
-        line, end_line, column, end_column = self.span
-        method = source.node_at((line, end_line, column, end_column), ast.FunctionDef)
+        source, method = self.found(text, ast.FunctionDef)
         found = [item for item in method.args.args if item.arg in self.names]
         if [item.arg for item in found] != self.names or any(item.annotation for item in found):
             raise NoPlace

@@ -9,14 +9,14 @@ from typing import Any
 
 from ..text.program import Text
 from ..text.source import NoPlace, parents
-from .base import Edit, kind
+from .base import LayerEdit, kind
 from .insert_layer import enclosed
-from .run import Run, exchange
+from .run import Run
 
 
 @kind
 @dataclass(frozen=True)
-class WrapLayer(Edit):
+class WrapLayer(LayerEdit):
     """``wrapper(target)`` in the target's place: a layer, or a model that is called like one."""
 
     kind = "replace-layer"
@@ -35,8 +35,7 @@ class WrapLayer(Edit):
         if len(places) > 1:
             raise NoPlace
         source, names, call = text.made(obj)
-        if twins := text.twins(obj):
-            text.remarks.append(f"This line creates {len(twins) + 1} layers; the change applies to all of them.")
+        text.remark_shared(len(text.twins(obj)) + 1)
         name, changes = names.spell(text.layer_class(self.wrapper), call, call.func)
         source.splice([*changes, *enclosed(source, call, f"{name}(", ")")])
 
@@ -46,17 +45,8 @@ class WrapLayer(Edit):
 
     # -- while the program is built again ----------------------------------------------------------
 
-    def _made(self, run: Run, layer: Any) -> Any:
+    def instead(self, run: Run, layer: Any) -> Any:
         return getattr(run.package.layers, self.wrapper)(layer)
-
-    def layer(self, run: Run, layer: Any) -> Any:
-        if getattr(layer, "name", None) != self.target:
-            return layer
-        run.done(self)
-        return run.once((id(self), self.target), lambda: self._made(run, layer))
-
-    def finish(self, run: Run, model: Any) -> bool:
-        return exchange(run.adapter, model, self.target, lambda layer: self._made(run, layer))
 
 
 def _in_method(above: dict[ast.AST, ast.AST], node: ast.AST) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node
-from ...rules.facts.loss import Crosswise, SurplusAxes
+from ...rules.facts.loss import SurplusAxes
+from ...rules.facts.loss_silent import Crosswise
 from .edits import Made, append, configure, failing, received
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...examine.heard import HeardDtype, hear
-from ...flow import Finding, Shape, Spec
+from ...flow import Finding, Shape
 from ...rules.facts.calls import VectorLoss
 from ...rules.facts.contracts import SymbolicFunction
 from ...rules.facts.layers import WrongMask
@@ -39,62 +37,6 @@ _RENAMED = {
 }
 # Functions whose axis is another one where it is not given.
 _AXIS = frozenset({"argmax", "argmin", "cumsum", "cumprod", "gather", "l2_normalize"})
-
-
-# -- dtypes --------------------------------------------------------------------------------------------
-
-
-def cast(evidence: Evidence, finding: Finding) -> Made:
-    """One operand in the dtype of another, or in the one that the function takes."""
-    for line in lines_of(evidence):
-        yield from _cast(evidence, line)
-
-
-def _cast(evidence: Evidence, line: Line) -> Made:
-    said = hear(evidence.failure, HeardDtype)
-    operands = line.operands()
-    if said is not None and said.wanted:
-        word = line.keyword(said.argument)
-        for node in [word] if word is not None else operands:
-            spec = line.spec(node)
-            if isinstance(node, ast.Constant) or (spec is not None and spec.dtype in said.wanted):
-                continue
-            yield (
-                f"Cast {short(node)} to {said.wanted[0]} at {line.at}",
-                [line.cast(node, said.wanted[0])],
-                f"The function expects {' or '.join(said.wanted)}.",
-            )
-        return
-    if said is None:
-        return
-    for node, other in sorted(_pairs(line, operands), key=lambda pair: _weight(line.spec(pair[1])), reverse=True):
-        yield (
-            f"Cast {short(node)} to the dtype of {short(other)} at {line.at}",
-            [line.edit(node, f"{MODULE}.cast({IT}, {ast.unparse(other)}.dtype)", line.module())],
-            "Both operands then have the same dtype.",
-        )
-
-
-def _pairs(line: Line, operands: list[ast.expr]) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Which operand to cast, and the one to take the dtype from."""
-    for node in operands:
-        for operand in operands:
-            # An operand that is computed in place has the dtype of what it is computed from.
-            for other in [operand, *(name for name in nodes(operand, ast.Name) if name is not operand)] if operand is not node else []:
-                mine, its = line.spec(node), line.specs.get(ast.unparse(other))
-                # Never a float to a whole number: what stands behind its point would be lost, and every gradient with it.
-                if its is None or not _floats(its) or isinstance(node, ast.Constant) or (mine is not None and mine.dtype == its.dtype):
-                    continue
-                yield node, other
-
-
-def _weight(spec: Spec | None) -> int:
-    """First what a layer of mixed precision computes in."""
-    return 2 if spec is not None and spec.dtype in ("float16", "bfloat16") else 1
-
-
-def _floats(spec: Spec) -> bool:
-    return spec.dtype.startswith(("float", "bfloat"))
 
 
 # -- axes ----------------------------------------------------------------------------------------------

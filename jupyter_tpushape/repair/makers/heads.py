@@ -9,7 +9,8 @@ from ...flow import Edge, Finding, Node, Shape, elements
 from ...flow.observed import keeps
 from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
-from ...rules.facts.loss import Crosswise, LabelRank
+from ...rules.facts.loss import LabelRank
+from ...rules.facts.loss_silent import Crosswise
 from ...rules.upstream import cause_of_axes
 from ...rules.words import axes_of
 from ...trace.axes import RECURRENT, recurs

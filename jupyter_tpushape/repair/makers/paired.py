@@ -7,7 +7,7 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding, elements, show_shape
 from ...rules.facts.calls import Misdeclared
-from ...rules.facts.loss import RowsLost
+from ...rules.facts.loss_silent import RowsLost
 from ...rules.facts.mixing import BatchLost, EveryIndex, EveryPair, SamplesPicked, SamplesReturn, SamplesSummed
 from ..edits import Removed
 from ..edits.expression import IT

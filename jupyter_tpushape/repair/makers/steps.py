@@ -283,7 +283,7 @@ def metric_after_call(evidence: Evidence, finding: Finding) -> Made:
             names = [name for name in nodes(item, ast.Name) if name.id in given[1:] or _used(call, name.id, ast.Store)]
             if called(getattr(item, "value", None)) != "update_state" or any(name.id not in known for name in names):
                 continue
-            update = _rewritten(source, item, [(source.start(name), source.end(name), known[name.id]) for name in names])
+            update = _rewritten(source, item, [source.change(name, known[name.id]) for name in names])
             rest, pad = _rewritten(source, call, [(source.start(item), source.start(then), "")]), source.indent(call)
             method = f"\n\n{pad}def compute_metrics(self, {_HANDED}=None):\n{pad}    {update}\n{pad}    return super().compute_metrics({_HANDED})"
             yield (

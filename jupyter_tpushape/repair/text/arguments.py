@@ -33,13 +33,13 @@ def with_argument(source: Source, names: Names, call: ast.Call, key: str, value:
     """
     known = argument(call, key, order)
     if known is not None:
-        return source.start(known), source.end(known), value
+        return source.change(known, value)
     if any(isinstance(item, ast.Starred) for item in call.args) and key in order:
         raise NoPlace
     for keyword in call.keywords:
         if keyword.arg is None and _holds(names, keyword.value, call, key):
             inner = source.of(keyword.value)
-            return source.start(keyword.value), source.end(keyword.value), f'{{**{inner}, "{key}": {value}}}'
+            return source.change(keyword.value, f'{{**{inner}, "{key}": {value}}}')
     return appended(source, call, f"{key}={value}")
 
 

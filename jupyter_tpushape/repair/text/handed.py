@@ -7,23 +7,15 @@ where it is written. What stands under a name is looked up where the name is giv
 from __future__ import annotations
 
 import ast
-import contextlib
-import inspect
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 from ...flow import Spec
-from ...sources.kinds import is_pydataset, is_sequence
-from ...trace.locations import Span
-from .arguments import Change, argument, with_argument, without
-from .names import Names
-from .program import Text
-from .source import NoPlace, Source, enclosing, is_atom, nodes, parents
+from .arguments import argument, with_argument, without
+from .place import TRACING, Place
+from .source import NoPlace, called, is_atom, nodes
 
 Expression = Callable[..., str]
-FITTING = frozenset({"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"})
-TRACING = frozenset({"trace", "assert_flows"})
 _ROLES = {"x": 0, "y": 1, "weight": 2}
 _NAMES = ("x", "y", "w")
 _BATCHING = {
@@ -32,91 +24,8 @@ _BATCHING = {
 }
 
 
-class Handed:
-    """The data's expression in the text, and changes of one role (``x``, ``y``, ``weight``) of it."""
-
-    def __init__(self, text: Text, role: str = "x") -> None:
-        seen = text.seen
-        self.text, self.role, self.sample = text, role, seen.sample
-        self.dataset = getattr(self.sample, "kind", "") == "dataset"
-        self.parts = 3 if getattr(self.sample, "weight", None) is not None else 2 if getattr(self.sample, "y", None) is not None else 1
-        self.changes: list[Change] = []
-        self.values, self.call = self._found()
-        self.above = parents(self.source.tree)
-
-    source: Source
-    names: Names
-
-    # -- where -------------------------------------------------------------------------------------
-
-    def _found(self) -> tuple[list[ast.expr], ast.Call | None]:
-        """The expressions that the data function returns, or those of each batch, or the call that the data is handed to."""
-        program = self.text.seen.program
-        batches = _batches(self.text.seen.data)
-        if batches is not None:
-            self.source, self.scope = self.text.definition(batches)
-            self.names, above = self.text.names(self.source.file), parents(self.source.tree)
-            given = [node for node in nodes(self.scope, (ast.Return, ast.Yield)) if enclosing(above, node) is self.scope]
-            return [node.value for node in given if node.value is not None], None
-        function = getattr(program.data, "func", program.data)
-        if getattr(function, "__code__", None) is not None:
-            self.source, scope = self.text.definition(function)
-            self.names = self.text.names(self.source.file)
-            self.scope = scope
-            if isinstance(scope, ast.Lambda):
-                return [scope.body], None
-            above = parents(self.source.tree)
-            return [node.value for node in nodes(scope, ast.Return) if enclosing(above, node) is scope and node.value is not None], None
-        if program.handed is None or (
-            callable(program.data) and not hasattr(program.data, "element_spec") and not hasattr(program.data, "shape")
-        ):
-            raise NoPlace
-        call = self._call(program.handed)
-        self.scope = enclosing(parents(self.source.tree), call)
-        return [], call
-
-    def _call(self, where: Any) -> ast.Call:
-        self.source = self.text.source(where[0])
-        self.names = self.text.names(where[0])
-        if getattr(where, "span", None) is not None:
-            with contextlib.suppress(NoPlace):
-                return self._in_order(where.span)
-        every: list[ast.Call] = [
-            call
-            for call in nodes(self.source.tree, ast.Call)
-            if _called(call) in FITTING | TRACING and call.lineno <= where[1] <= (call.end_lineno or call.lineno)
-        ]
-        if len(every) != 1:
-            raise NoPlace
-        return every[0]
-
-    def _in_order(self, span: Span) -> ast.Call:
-        """The call that ran, by its place among those that data is handed to: whatever was changed before it."""
-        before = Source(self.source.file, self.source.original)
-        ran = before.call_at(span)
-        old, new = (
-            [call for call in nodes(tree, ast.Call) if _called(call) in FITTING | TRACING] for tree in (before.tree, self.source.tree)
-        )
-        if ran not in old or len(old) != len(new):
-            raise NoPlace
-        found: ast.Call = new[old.index(ran)]
-        return found
-
-    def _named(self, name: str) -> list[ast.expr]:
-        """What is assigned to a name in this scope."""
-        return [
-            node.value
-            for node in nodes(self.scope, ast.Assign)
-            if enclosing(self.above, node) is self.scope and any(isinstance(item, ast.Name) and item.id == name for item in node.targets)
-        ]
-
-    def _resolved(self, value: ast.expr) -> ast.expr:
-        """The expression that stands under a name, where it is given once."""
-        if isinstance(value, ast.Name):
-            found = self._named(value.id)
-            if len(found) == 1:
-                return found[0]
-        return value
+class Handed(Place):
+    """Changes of one role (``x``, ``y``, ``weight``) of the data, and of how it is batched."""
 
     # -- transforms --------------------------------------------------------------------------------
 
@@ -127,7 +36,7 @@ class Handed:
             lambda value: self._behind(value, self._mapped(path, expression)),
             lambda value: self._opened(value, path, expression),
         )
-        self._finish()
+        self.finish()
 
     def exchange(self, order: Any, expression: Expression) -> None:
         """Puts the inputs into another order, or under other names."""
@@ -136,7 +45,7 @@ class Handed:
             lambda value: self._behind(value, self._mapped((), expression)),
             lambda value: self._opened(value, (), expression),
         )
-        self._finish()
+        self.finish()
 
     def _visit(self, leaf: Callable[[ast.expr], None], pipeline: Callable[[ast.expr], None], whole: Callable[[ast.expr], None]) -> None:
         for value in self.values:
@@ -144,7 +53,7 @@ class Handed:
         call = self.call
         if call is None:
             return
-        if _called(call) in TRACING:
+        if called(call) in TRACING:
             data = argument(call, "data", ["model", "data"])
             if data is None:
                 raise NoPlace
@@ -159,7 +68,7 @@ class Handed:
         if held is None:
             return
         # What is held back for validation is fed to the same model.
-        if not self.dataset and not isinstance(self._resolved(held), (ast.Tuple, ast.List)):
+        if not self.dataset and not isinstance(self.resolved(held), (ast.Tuple, ast.List)):
             raise NoPlace
         self._whole(held, leaf, pipeline, whole)
 
@@ -168,7 +77,7 @@ class Handed:
         if self.dataset:
             pipeline(value)
             return
-        inside, index = self._resolved(value), _ROLES[self.role]
+        inside, index = self.resolved(value), _ROLES[self.role]
         if isinstance(inside, ast.Tuple) and not any(isinstance(item, ast.Starred) for item in inside.elts):
             if index >= len(inside.elts):
                 raise NoPlace
@@ -194,14 +103,14 @@ class Handed:
         spec, rest = self._spec(path), path
         node = value
         while rest:
-            inside = self._resolved(node)
+            inside = self.resolved(node)
             child = _child(inside, rest[0])
             if child is None:
                 break
             node, rest = child, rest[1:]
         if rest and not is_atom(node):
             raise NoPlace
-        self._replace(node, self._rebuilt(self.source.of(node), path[: len(path) - len(rest)], rest, expression, spec, tensor=False))
+        self.replace(node, self._rebuilt(self.source.of(node), path[: len(path) - len(rest)], rest, expression, spec, tensor=False))
 
     def _rebuilt(
         self, name: str, above: tuple[Any, ...], path: tuple[Any, ...], expression: Expression, spec: Spec | None, *, tensor: bool
@@ -235,20 +144,20 @@ class Handed:
         made = self._rebuilt(names[index], (), path, expression, self._spec(path), tensor=False)
         parts = ", ".join(made if i == index else name for i, name in enumerate(names))
         indent = self.source.indent(statement)
-        self._replace(statement, f"{', '.join(names)} = {self.source.of(value)}\n{indent}return {parts}")
+        self.replace(statement, f"{', '.join(names)} = {self.source.of(value)}\n{indent}return {parts}")
 
     def _exchanged(self, value: ast.expr, order: Any, expression: Expression) -> None:
-        inside = self._resolved(value)
+        inside = self.resolved(value)
         if isinstance(order, list) and isinstance(inside, (ast.List, ast.Tuple)) and len(inside.elts) == len(order):
             for old, i in zip(inside.elts, order, strict=True):
-                self._replace(old, self.source.of(inside.elts[i]))
+                self.replace(old, self.source.of(inside.elts[i]))
         elif isinstance(order, dict) and isinstance(inside, ast.Dict):
             names = {old: new for new, old in order.items()}
             for key in inside.keys:
                 if isinstance(key, ast.Constant) and key.value in names:
-                    self._replace(key, f'"{names[key.value]}"')
+                    self.replace(key, f'"{names[key.value]}"')
         elif isinstance(value, ast.Name):
-            self._replace(value, expression(value.id, None, tensor=False))
+            self.replace(value, expression(value.id, None, tensor=False))
         else:
             raise NoPlace
 
@@ -265,15 +174,15 @@ class Handed:
     def behind(self, tail: str) -> None:
         """One more stage behind the pipeline."""
         self._visit(self._no, lambda value: self._behind(value, tail), self._no)
-        self._finish()
+        self.finish()
 
     def _no(self, value: ast.expr) -> None:
         raise NoPlace
 
     def _behind(self, value: ast.expr, tail: str) -> None:
         """One more stage behind a pipeline; a prefetch stays its last one."""
-        inside = self._resolved(value) if isinstance(value, ast.Name) else value
-        if isinstance(inside, ast.Call) and _called(inside) == "prefetch" and isinstance(inside.func, ast.Attribute):
+        inside = self.resolved(value) if isinstance(value, ast.Name) else value
+        if isinstance(inside, ast.Call) and called(inside) == "prefetch" and isinstance(inside.func, ast.Attribute):
             end = self.source.end(inside.func.value)
             self.changes.append((end, end, tail))
             return
@@ -288,14 +197,14 @@ class Handed:
         again = f".repeat({repeat})" if repeat else ""
         if self.dataset:
             self._visit(self._no, lambda value: self._rebatched(value, batch, drop, again), self._no)
-        elif self.call is not None and _called(self.call) not in TRACING:
+        elif self.call is not None and called(self.call) not in TRACING:
             self._arrays_batched(self.call, batch, drop, again)
         else:
             for value in self._wholes():
                 if value is None:
                     raise NoPlace
-                self._replace(value, self._sliced(self._given(value), batch, drop, again))
-        self._finish()
+                self.replace(value, self._sliced(self._given(value), batch, drop, again))
+        self.finish()
 
     def _wholes(self) -> list[ast.expr | None]:
         if self.call is None:
@@ -308,7 +217,7 @@ class Handed:
             self._behind(value, f"{again}.unbatch().batch({batch}, drop_remainder={drop})")
             return
         call = batches[0]
-        order = _BATCHING[_called(call)]
+        order = _BATCHING[called(call)]
         one = with_argument(self.source, self.names, call, "batch_size", str(batch), order)
         two = with_argument(self.source, self.names, call, "drop_remainder", str(drop), order)
         if again and isinstance(call.func, ast.Attribute):
@@ -318,12 +227,9 @@ class Handed:
 
     def _batches(self, value: ast.expr) -> list[ast.Call]:
         root = _root(value)
-        where = [*([] if isinstance(value, ast.Name) else [value]), *(self._named(root) if root else [])]
+        where = [*([] if isinstance(value, ast.Name) else [value]), *(self.named(root) if root else [])]
         return [
-            call
-            for chain in where
-            for call in nodes(chain, ast.Call)
-            if _called(call) in _BATCHING and isinstance(call.func, ast.Attribute)
+            call for chain in where for call in nodes(chain, ast.Call) if called(call) in _BATCHING and isinstance(call.func, ast.Attribute)
         ]
 
     def batch_once(self) -> None:
@@ -339,7 +245,7 @@ class Handed:
                 self._behind(value, ".unbatch()")
 
         self._visit(self._no, once, self._no)
-        self._finish()
+        self.finish()
 
     def _given(self, value: ast.expr) -> str:
         """The parts of data that are there, as ``from_tensor_slices`` takes them."""
@@ -362,32 +268,8 @@ class Handed:
             raise NoPlace
         texts = [self.source.of(value) for value in given]
         made = self._sliced(texts[0] if len(texts) == 1 else f"({', '.join(texts)})", batch, drop, again)
-        self._replace(given[0], made)
+        self.replace(given[0], made)
         self.changes += without(self.source, call, gone)
-
-    # -- changes -----------------------------------------------------------------------------------
-
-    def _replace(self, node: ast.AST, new: str) -> None:
-        self.changes.append((self.source.start(node), self.source.end(node), new))
-
-    def _finish(self) -> None:
-        """Makes the changes, and sees to it that ``np`` and ``tf`` mean what they say."""
-        if not self.changes:
-            raise NoPlace
-        unique = list(dict.fromkeys(self.changes))
-        imports = []
-        for short, module in (("np", "numpy"), ("tf", "tensorflow")):
-            if any(f"{short}." in new for _, _, new in unique):
-                import sys
-
-                found = sys.modules.get(module)
-                if found is None:
-                    raise NoPlace
-                name, more = self.names.spell(found, self.values[0] if self.values else self.call or self.source.tree)
-                if name != short:
-                    unique = [(start, end, _renamed(new, short, name)) for start, end, new in unique]
-                imports += more
-        self.source.splice([*imports, *unique])
 
 
 def mapped(role: str, made: str, parts: int = 2) -> str:
@@ -397,23 +279,6 @@ def mapped(role: str, made: str, parts: int = 2) -> str:
     names = _NAMES[:parts]
     shown = [made if i == _ROLES[role] else name for i, name in enumerate(names)]
     return f".map(lambda {', '.join(names)}: {shown[0] if parts == 1 else '(' + ', '.join(shown) + ')'})"
-
-
-def _renamed(text: str, short: str, name: str) -> str:
-    import re
-
-    return re.sub(rf"(?<![\w.]){short}\.", f"{name}.", text)
-
-
-def _called(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id if isinstance(call.func, ast.Name) else ""
-
-
-def _batches(data: Any) -> Any:
-    """What returns or yields the batches, where data is a generator's or a ``PyDataset`` of the program's own; else ``None``."""
-    if inspect.isgenerator(data):
-        return SimpleNamespace(__code__=data.gi_code)
-    return type(data).__getitem__ if is_pydataset(data) or is_sequence(data) else None
 
 
 def _child(value: ast.expr, key: Any) -> ast.expr | None:

@@ -115,13 +115,13 @@ def changes(source: Source, names: Names, call: ast.Call) -> list[Change]:
     if not made:
         raise NoPlace
     module, imports = names.spell(sys.modules[made.rpartition(".")[0]], call)
-    found = [*imports, (source.start(call.func), source.end(call.func), f"{module}.{made.rpartition('.')[2]}")]
+    found = [*imports, source.change(call.func, f"{module}.{made.rpartition('.')[2]}")]
     for change in _rest(call, whose, name, made) or []:
         found += change(source, module)
     for item in (*call.args, *(word.value for word in call.keywords)):
         dtype: Any = names.value(item) if isinstance(item, ast.Attribute) else None
         if type(dtype).__name__ == "DType":
-            found.append((source.start(item), source.end(item), f'"{dtype.name}"'))
+            found.append(source.change(item, f'"{dtype.name}"'))
     return found
 
 

@@ -33,24 +33,22 @@ def constructor(name: str, cls: Any, config: dict[str, Any]) -> str:
     return f"{name}({', '.join(parts)})"
 
 
-def arguments_of(callee: Any) -> list[str]:
+_PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def arguments_of(callee: Any, kinds: tuple[Any, ...] = (*_PLACED, inspect.Parameter.KEYWORD_ONLY)) -> list[str]:
     """The names of what a class or function takes, in the order of its positions; ``*args`` and ``**kwargs`` left out."""
     try:
         signature = inspect.signature(callee.__init__ if inspect.isclass(callee) else callee)
     except (TypeError, ValueError):
         return []
-    found = [name for name, item in signature.parameters.items() if item.kind not in (item.VAR_KEYWORD, item.VAR_POSITIONAL)]
+    found = [name for name, item in signature.parameters.items() if item.kind in kinds]
     return found[1:] if inspect.isclass(callee) and found[:1] == ["self"] else found
 
 
 def positions_of(callee: Any) -> list[str]:
     """The names of what may be given without a name."""
-    try:
-        signature = inspect.signature(callee.__init__ if inspect.isclass(callee) else callee)
-    except (TypeError, ValueError):
-        return []
-    found = [name for name, item in signature.parameters.items() if item.kind in (item.POSITIONAL_ONLY, item.POSITIONAL_OR_KEYWORD)]
-    return found[1:] if inspect.isclass(callee) and found[:1] == ["self"] else found
+    return arguments_of(callee, _PLACED)
 
 
 class Names:

@@ -11,7 +11,7 @@ from typing import Any
 from ...trace.locations import Place, is_user_file
 from ...trace.recorder import line_of
 from .names import Names
-from .source import NoPlace, Source, enclosing, nodes, parents
+from .source import NoPlace, Source, at_line, called, enclosing, nodes, parents
 
 Where = tuple[str, int]
 
@@ -142,7 +142,7 @@ class Text:
             return source, names, source.call_at(span)
         if isinstance(where, Place) and where.direct and called is not None:
             return source, names, self._call_on_line(source, names, where[1], called)
-        found = [call for call in nodes(source.tree, ast.Call) if call.lineno <= where[1] <= (call.end_lineno or call.lineno)]
+        found = list(at_line(source.tree, ast.Call, where[1]))
         if obj is not None:
             found = [call for call in found if _makes(names, call, obj)]
             exact = [call for call in found if call.lineno == where[1]]
@@ -156,9 +156,7 @@ class Text:
         layer = self.object(called)
         holders = {key for owner in self.objects() for key, value in vars(owner).items() if value is layer}
         found: list[ast.Call] = []
-        for call in nodes(source.tree, ast.Call):
-            if not call.lineno <= line <= (call.end_lineno or call.lineno):
-                continue
+        for call in at_line(source.tree, ast.Call, line):
             func = call.func
             if (isinstance(func, ast.Attribute) and func.attr in holders) or names.value(func) is layer:
                 found.append(call)
@@ -178,6 +176,11 @@ class Text:
             if other is not obj and (place := self.where(other)) is not None and place == where and getattr(place, "span", None) == span
             and type(other) is type(obj)
         ]  # fmt: skip
+
+    def remark_shared(self, layers: int) -> None:
+        """Says it where a line that is changed makes several layers."""
+        if layers > 1:
+            self.remarks.append(f"This line creates {layers} layers; the change applies to all of them.")
 
     def calls(self, name: str, nth: int | None = None) -> list[Place]:
         """The places of the direct calls of a layer, or of one of them, in order."""
@@ -245,7 +248,7 @@ def definition(source: Source, code: Any) -> ast.AST:
     """
     line = code.co_firstlineno
     if code.co_name == "<lambda>":
-        found: list[ast.AST] = [node for node in nodes(source.tree, ast.Lambda) if node.lineno <= line <= (node.end_lineno or line)]
+        found: list[ast.AST] = list(at_line(source.tree, ast.Lambda, line))
         named = [node for node in found if [item.arg for item in node.args.args] == list(code.co_varnames[: code.co_argcount])]  # type: ignore[attr-defined]
         found = named if len(named) == 1 else found
     else:
@@ -260,8 +263,7 @@ def definition(source: Source, code: Any) -> ast.AST:
 def _makes(names: Names, call: ast.Call, obj: Any) -> bool:
     """Whether a call can have made an object: it names its class, and says nothing else than what the object has."""
     callee = names.value(call.func)
-    written = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    same = callee is type(obj) or written in (type(obj).__name__, {"InputLayer": "Input"}.get(type(obj).__name__, ""))
+    same = callee is type(obj) or called(call) in (type(obj).__name__, {"InputLayer": "Input"}.get(type(obj).__name__, ""))
     if not same:
         return False
     from .names import positions_of

@@ -6,7 +6,7 @@ import ast
 import bisect
 import linecache
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ from ...trace.locations import Span
 
 N = TypeVar("N", bound=ast.AST)
 _PARENTS = "_tpushape_parents"
+Change = tuple[int, int, str]
 Function = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -144,7 +145,7 @@ class Source:
 
     # -- changes -----------------------------------------------------------------------------------
 
-    def splice(self, changes: list[tuple[int, int, str]]) -> None:
+    def splice(self, changes: Sequence[Change]) -> None:
         """Puts texts in place of ranges, ``(start, end, text)`` in offsets of the text as it stands.
 
         Raises:
@@ -167,8 +168,17 @@ class Source:
         """Another text in place of the whole; what ran is not followed into it."""
         self.text, self._lines = text, _starts(text)
 
+    def change(self, node: ast.AST, new: str) -> Change:
+        """The change that puts a text in a node's place."""
+        return self.start(node), self.end(node), new
+
     def replace(self, node: ast.AST, new: str) -> None:
-        self.splice([(self.start(node), self.end(node), new)])
+        self.splice([self.change(node, new)])
+
+    def line_end(self, node: ast.AST) -> int:
+        """Where the line ends on which a node does."""
+        stop = self.text.find("\n", self.end(node))
+        return len(self.text) if stop < 0 else stop
 
     def wrap(self, node: ast.AST, before: str, after: str) -> None:
         self.splice([(self.start(node), self.start(node), before), (self.end(node), self.end(node), after)])
@@ -224,6 +234,38 @@ def class_of(tree: ast.AST, name: str) -> ast.ClassDef | None:
 def method_of(owner: ast.AST | None, name: str) -> ast.FunctionDef | None:
     """A method of a class, by its name."""
     return next((item for item in getattr(owner, "body", ()) if isinstance(item, ast.FunctionDef) and item.name == name), None)
+
+
+def some(changes: list[Change]) -> list[Change]:
+    """Changes that an edit cannot be without.
+
+    Raises:
+        NoPlace: where there are none.
+    """
+    if not changes:
+        raise NoPlace
+    return changes
+
+
+def free_name(owner: ast.AST, stem: str) -> str:
+    """A name for a new attribute of a class."""
+    taken = {item.attr for item in nodes(owner, ast.Attribute)}
+    return next(name for name in (stem, *(f"{stem}_{i}" for i in range(1, 99))) if name not in taken)
+
+
+def made_in_init(source: Source, owner: ast.AST, attribute: str, made: str, beside: str = "") -> Change:
+    """The line of ``__init__`` that makes an attribute: its last one, or behind the one that assigns ``beside``.
+
+    Raises:
+        NoPlace: where the class has no ``__init__``.
+    """
+    maker = method_of(owner, "__init__")
+    if maker is None or not maker.args.args:
+        raise NoPlace
+    same = [item for item in maker.body if isinstance(item, ast.Assign) and any(source.of(target) == beside for target in item.targets)]
+    last: ast.stmt = same[-1] if same else maker.body[-1]
+    end = source.line_end(last) if beside else source.end(last)
+    return end, end, f"\n{source.indent(last)}{maker.args.args[0].arg}.{attribute} = {made}"
 
 
 def _reaches(statement: ast.stmt, lines: tuple[int, int]) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
+from ...flow import Fact, Shape, Sides, Who, elements, show_shape
 from ...graph import Cause
-from ..words import because, count, many, named, pair, placed
+from ..words import because, count, many, named, pair
 
 Through = Literal["sequences", "tokens", "grid", "product", "input"]
 
@@ -309,99 +309,3 @@ class LossRaised(Fact, frozen=True):
     def sides(self) -> Sides:
         y, p = self.labels, self.predictions
         return pair(p, y, names=False) if p is not None and y is not None and y not in (p, p[:-1]) else (None, None)
-
-
-class RowsLost(Fact, frozen=True):
-    """``maker`` receives as many rows as there are labels, but outputs a different number."""
-
-    maker: Who
-    labels: Shape
-    predictions: Shape
-
-    def message(self) -> str:
-        return (
-            f"The model receives {self.labels[0]} samples but outputs {self.predictions[0]} predictions: "
-            f"{named(self.maker)}{placed(self.maker)} changes the batch size."
-        )
-
-    def why(self) -> str:
-        return "The first axis is the batch, and each label needs one prediction. Reshapes and reductions must not change that axis."
-
-    def sides(self) -> Sides:
-        return pair(self.labels, self.predictions, names=False)
-
-
-class NoLoss(Fact, frozen=True):
-    """There are labels, but no loss."""
-
-    def message(self) -> str:
-        return "The data has labels, but the model has no loss."
-
-    def why(self) -> str:
-        return "Shapes were traced to the model's outputs. Pass compile(loss=...) or --loss to check the labels too."
-
-
-class NoLabels(Fact, frozen=True):
-    """A loss, but no labels. ``alike``: the outputs have the inputs' shape, as in an autoencoder."""
-
-    alike: bool
-
-    def message(self) -> str:
-        return "The data has no labels, but the compiled loss needs them."
-
-    def why(self) -> str:
-        if self.alike:
-            return "fit() expects pairs. To compare the outputs with the inputs, pass each batch as its own label: (x, x)."
-        return "fit() expects pairs (x, y). Without labels the loss receives None."
-
-
-class Crosswise(Fact, frozen=True):
-    """A loss that broadcasts its inputs to one shape. ``cause``: why their axes differ, and ``blamed`` is the node behind it."""
-
-    loss: str
-    predictions: Shape
-    labels: Shape
-    blamed: Who
-    cause: Literal["", "last", "width"] | Through = ""
-
-    def message(self) -> str:
-        return (
-            f"{self.loss} broadcasts predictions {show_shape(self.predictions)} against labels {show_shape(self.labels)}: "
-            "no error is raised, but this is not the loss you intended."
-        )
-
-    def why(self) -> str:
-        hint = {
-            "": "",
-            "sequences": f" {named(self.blamed)} returns one vector per time step.",
-            "tokens": f" {named(self.blamed)} returns one vector per token.",
-            "product": f" {named(self.blamed)} multiplies every value with every other, because it sums over an axis of size 1.",
-            "last": f" {named(self.blamed)} returns only its last step, but there is one label per step.",
-            "grid": f" The inner axes of {named(self.blamed)} are never flattened or pooled.",
-            "input": " The inner axes of the input are never flattened.",
-            "width": f" {named(self.blamed)} outputs {self.predictions[-1]} values at each position, but a label has one: it needs one unit.",
-        }[self.cause]
-        return f"Broadcasting repeats an axis of size 1, so each label is compared with predictions for other labels.{hint}"
-
-    def sides(self) -> Sides:
-        return pair(self.predictions, self.labels, names=False)
-
-
-class RowsConvolvedAlone(Fact, frozen=True):
-    """A convolution that slides over the axes ``names`` and treats further axes of ``shape`` as batch axes."""
-
-    layer: Who
-    names: tuple[str, ...]
-    shape: Shape
-
-    def message(self) -> str:
-        return (
-            f"{named(self.layer)} slides over one axis, but the data {show_shape(self.shape)} has {len(self.shape) - 2}: "
-            "each row is convolved separately."
-        )
-
-    def why(self) -> str:
-        return "The layer treats an extra axis as a batch axis. For images, Conv2D convolves over both height and width."
-
-    def sides(self) -> Sides:
-        return Side(f"({', '.join(self.names)})", self.names), Side(show_shape(self.shape))

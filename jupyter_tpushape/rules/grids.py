@@ -1,0 +1,45 @@
+"""Predictions and labels whose inner sizes differ."""
+
+from __future__ import annotations
+
+from ..examine.evidence import Evidence
+from ..examine.heard import hear
+from ..examine.heard_contracts import HeardPositions
+from ..flow import Edge, Node, Shape, Who
+from ..graph import cause, written
+from .compared import (
+    kind_of,
+    sizes_met,
+)
+from .facts.loss import (
+    GridApart,
+)
+
+
+def grid_apart(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, predictions: Edge) -> GridApart | None:
+    """Images or sequences of the same rank with different sizes."""
+    inner = range(1, min(len(y), len(p) - 1))
+    off = [i for i in inner if y[i] is not None and p[i] is not None and y[i] != p[i]]
+    if kind_of(loss) == "custom" and len(y) != len(p) and hear(node.failure, HeardPositions) is None:
+        return None  # a sequence of labels beside a longer one of predictions may be meant
+    if not off or len(p) < 3 or len(y) not in (len(p), len(p) - 1) or y[0] != p[0]:
+        return None
+    if kind_of(loss) == "custom" and not sizes_met(evidence, node, [{y[i], p[i]} for i in off]):
+        return None
+    axis, head = off[0], evidence.flow.node(predictions.source)
+    sizes = evidence.origins.of(predictions)
+    why = cause(sizes[axis], y[axis] or 0) if len(sizes) == len(p) else None
+    made = written(sizes[axis]) if len(sizes) == len(p) and why is None else ""
+    known = [spec.shape[axis] for _, spec in evidence.x if spec.shape and len(spec.shape) == len(p)]
+    whole = next((n for n in known if n and not (p[axis] or 1) % n and not (y[axis] or 1) % n), None)
+    return GridApart(Who.of(head), loss.name, y, p, axis, why, made, whole, _resized(evidence, y, p))
+
+
+def _resized(evidence: Evidence, y: Shape, p: Shape) -> str:
+    """The stage that changes the inputs, maps of one size with the labels until then, to the size of the predictions."""
+    stages = getattr(evidence.sample, "stages", ())
+    shapes = [getattr(stage.spec[0], "shape", None) if isinstance(stage.spec, tuple) and stage.spec else None for stage in stages]
+    for before, after, stage in zip(shapes, shapes[1:], stages[1:], strict=False):
+        if before and after and len(before) == len(after) > 2 and before[-3:-1] == y[1:3] != after[-3:-1] == p[1:3]:
+            return str(stage.function or stage.name)
+    return ""

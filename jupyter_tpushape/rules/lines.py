@@ -1,0 +1,61 @@
+"""What raised in a line of the program that uses NumPy or plain Python."""
+
+from __future__ import annotations
+
+import re
+
+from ..examine.evidence import Evidence
+from ..examine.heard import (
+    HeardDepth,
+    HeardReshape,
+    hear,
+)
+from ..examine.heard_contracts import HeardArrays, HeardNeverCalled, HeardNoAttribute, HeardUnknownArguments
+from ..flow import Fact, Node
+from ..trace.raised import Raised
+from .facts.data import Unfilled
+from .facts.layers import (
+    ArraysApart,
+)
+from .facts.lines import LineRaised, NeverCalled, NoAttribute, NoGradient, TooDeep, UnknownArguments
+from .messages import meanings
+
+
+def line_raised(evidence: Evidence, node: Node) -> Fact:
+    """A line of the program that uses NumPy or plain Python."""
+    assert node.failure is not None
+    raised = evidence.raised
+    unwatched = _no_gradient(raised) if raised is not None else None
+    if unwatched is not None:
+        return unwatched
+    reshape = hear(node.failure, HeardReshape)
+    if reshape is not None and reshape.by == "numpy":
+        return Unfilled(reshape.have, reshape.wanted, "program", node.failure.said)
+    arrays = hear(node.failure, HeardArrays)
+    if arrays is not None:
+        return ArraysApart(arrays.how, arrays.first, arrays.second)
+    uncalled = hear(node.failure, HeardNeverCalled)
+    if uncalled is not None:
+        return NeverCalled(uncalled.layer, uncalled.what)
+    short = raised.text if raised is not None and len(raised.text) < 60 and "\n" not in raised.text else ""
+    older, absent = hear(node.failure, HeardUnknownArguments), hear(node.failure, HeardNoAttribute)
+    if older is not None and older.names:
+        return UnknownArguments(older.names, short)
+    if absent is not None:
+        return NoAttribute(absent.module, absent.name)
+    if hear(node.failure, HeardDepth) is not None:
+        known = next(meanings(node.failure.message))
+        return TooDeep(known.means, known.todo)
+    return LineRaised(node.failure.said, short)
+
+
+_TAPE = re.compile(r"(\w+)\.gradient\(([\w.]+), (?:sources=)?([\w.]+)\)")
+
+
+def _no_gradient(raised: Raised) -> NoGradient | None:
+    """The gradient that an expression works on and that a tape did not record."""
+    for name, made in raised.nothing:
+        found = _TAPE.fullmatch(made)
+        if found and re.search(rf"\b{name}\b", raised.text) and found[3] in dict(raised.tensors):
+            return NoGradient(name, found[1], found[2], found[3])
+    return None
