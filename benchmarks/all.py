@@ -24,6 +24,8 @@ PARTS: dict[str, list[str]] = {
     "compilers": ["compilers.py"],
     "verdicts": ["verdicts.py"],
     "reported": ["reported.py"],
+    "meshes": ["meshes.py", "small"],
+    "meshes-large": ["meshes.py", "1B", "7B"],
     "layout": ["view/layout.py"],
     "paint": ["view/paint.py", "--real"],
 }

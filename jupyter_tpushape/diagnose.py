@@ -150,7 +150,7 @@ def _looked(
     findings = run_rules(seen.evidence)
     if program.target is not None and seen.evidence.where in ("call", "loss", "metric") and not timed_out(seen.error):
         _only_on_target(program.with_(data=seen.data, sample=seen.sample), findings, program.target)
-    laid = any(finding.rule.startswith("layout-") for finding in findings)  # mended also where they are no more than a note
+    laid = any(finding.rule.startswith(("layout-", "mesh-axis-")) for finding in findings)  # mended also where they are no more than a note
     if fixes and not _TRYING.get() and not timed_out(seen.error) and (laid or any(finding.serious for finding in findings)):
         from .repair import mend, propose, suggest
 

@@ -6,11 +6,12 @@ import ast
 import dataclasses
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from ..examine import Examined
 from ..examine.layout_facts import Entry, Laid
 from ..flow import Edit, Effect, Finding, Fix, Shape, show_shape
-from ..rules.facts.layouts import KeysClash, KeyUnused, LeftWhole, TooLong, Twice, Undivided, laid
+from ..rules.facts.layouts import IdleAxis, KeysClash, KeyUnused, LeftWhole, TooLong, Twice, Undivided, laid
 from ..rules.layouts import ends, judged
 from .patch import patch_of
 from .text.source import NoPlace, Source, nodes, parents
@@ -60,7 +61,12 @@ def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
     if isinstance(fact, KeysClash):
         yield [(f"Leave what a more specific key matches to that key: {new.key!r}", old, new) for old, new in apart(held, fact.keys)]
     if isinstance(fact, LeftWhole):
-        yield from ([(f"Shard {fact.path} as {laid(new.axes)}", ADDED, new)] for new in spread(held, fact.path, fact.shape))
+        axis = max((size, name) for name, size in held.mesh.sizes if name != held.mesh.batch)[1] if len(held.mesh.sizes) > 1 else ""
+        yield from ([(f"Shard {fact.path} as {laid(new.axes)}", ADDED, new)] for new in spread(held, fact.path, fact.shape, axis))
+    if isinstance(fact, IdleAxis) and held.entries:
+        whole = sorted((one for one in held.variables if len(one[1]) > 1 and held.axes(one[0]) == ()), key=lambda one: -one[2])
+        found = ((path, new) for path, shape, _, _ in whole for new in spread(held, path, shape, fact.axis))
+        yield from ([(f"Shard {path} as {laid(new.axes)}", ADDED, new)] for path, new in islice(found, 1))
 
 
 def narrowed(held: Laid, entry: Entry) -> str:
@@ -86,14 +92,13 @@ def apart(held: Laid, keys: tuple[str, ...]) -> Iterator[tuple[Entry, Entry]]:
             yield entry, Entry(f"(?!(?:{'|'.join(inside)})$){entry.key}", entry.axes)
 
 
-def spread(held: Laid, path: str, shape: Shape) -> Iterator[Entry]:
-    """An entry for one variable: its largest axis that divides, over the mesh axis that most devices lie along."""
+def spread(held: Laid, path: str, shape: Shape, axis: str) -> Iterator[Entry]:
+    """An entry for one variable: its largest axis that divides, over a mesh axis."""
     others = [other for other, _, _, _ in held.variables if other != path]
     key = next((key for key in ends([path]) if not any(re.fullmatch(key, other) for other in others)), path)
-    sizes = sorted((size, axis) for axis, size in held.mesh.sizes if axis != held.mesh.batch and size > 1)
     for place in sorted(range(len(shape)), key=lambda place: -(shape[place] or 0)):
-        if sizes and not (shape[place] or 1) % sizes[-1][0]:
-            yield Entry(key, tuple(sizes[-1][1] if i == place else "" for i in range(len(shape))))
+        if axis and not (shape[place] or 1) % held.mesh.size(axis):
+            yield Entry(key, tuple(axis if i == place else "" for i in range(len(shape))))
             return
 
 

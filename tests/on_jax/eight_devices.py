@@ -247,6 +247,7 @@ def judge(build, plain, sizes, entries, kind, told, wrongly, deep=False):
 def changed(entries, fix):
     """The map with a fix's edits in it."""
     made = {edit.detail["key"]: edit.detail for edit in fix.edits}
+    entries = {**entries, **({"": ()} if "" in made else {})}
     return {made[key]["to"] if key in made else key: tuple(made[key]["axes"]) if key in made else axes for key, axes in entries.items()}
 
 

@@ -108,6 +108,15 @@ def test_a_map_that_keras_refuses_is_mended_in_its_keys(layout, rule, keys, axes
         assert sorted(fix.edits[0].detail["axes"].index("model") for fix in finding.fixes) == [0, 1]
 
 
+def test_an_idle_mesh_axis_gets_the_largest_weight_that_is_whole():
+    sizes = {"batch": 2, "model": 2, "expert": 2}
+    report = tpushape.trace(build, (DATA[0], None), tpu=None, strategy=planned(sizes, {".*up/kernel": (None, "model")}))
+    (finding,) = [one for one in report.findings if one.rule == "mesh-axis-idle"]
+    (fix,) = finding.fixes
+    assert fix.verified and (fix.edits[0].detail["to"], fix.edits[0].detail["axes"]) == (".*down/kernel", ["expert", None])
+    assert "(512, 256) → (256, 256) on each device" in fix.effect.text
+
+
 @pytest.mark.parametrize(
     "written", ['LAYOUT = {\n    ".*up/kernel": (None, "model"),\n}', 'LAYOUT = {}\nLAYOUT[".*up/kernel"] = (None, "model")']
 )
