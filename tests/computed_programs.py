@@ -68,7 +68,16 @@ PROGRAMS: dict[str, tuple[Callable[[Any], Body], list[np.ndarray], str | None, s
         "mse",
         set(),
     ),
+    "a loss of two units of nine": (_dense(9), ROW, "units", {"units"}),
+    "a loss of all units": (_dense(9), ROW, "squares", set()),
     "labels times zero": (_dense(1), ROW, None, {"label"}),
+}
+
+
+_LOSSES: dict[str | None, Any] = {
+    None: lambda y, p: p**2 + 0.0 * y,
+    "units": lambda y, p: (p[:, 0] - p[:, 1] - y[:, 0]) ** 2,
+    "squares": lambda y, p: (p - y) ** 2,
 }
 
 
@@ -79,7 +88,7 @@ def kinds(keras: Any, name: str) -> set[str] | None:
     def build() -> Any:
         inputs = [keras.Input(one.shape[1:], dtype=str(one.dtype)) for one in x]
         model = keras.Model(inputs, body(keras.layers)(*inputs))
-        model.compile("sgd", loss or (lambda y, p: p**2 + 0.0 * y))
+        model.compile("sgd", _LOSSES.get(loss, loss))
         return model
 
     y = np.arange(8) % 3 if loss and loss.startswith("sparse") else floats(8, 1)

@@ -7,6 +7,7 @@ import linecache
 import pytest
 from broken import HEAD, fit, load
 from written_blocks import BLOCKS
+from written_calls import CALLS
 from written_older import OLDER
 from written_operations import OPERATIONS
 from written_programs import WRITTEN
@@ -15,7 +16,7 @@ from written_samples import SAMPLES
 
 import jupyter_tpushape as tpushape
 
-PROGRAMS = {**WRITTEN, **BLOCKS, **ROLES, **OLDER, **SAMPLES, **OPERATIONS}
+PROGRAMS = {**WRITTEN, **BLOCKS, **ROLES, **OLDER, **SAMPLES, **OPERATIONS, **CALLS}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

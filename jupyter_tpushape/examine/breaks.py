@@ -90,7 +90,7 @@ def _about_line(seen: Examined, error: BaseException, assembler: Assembler) -> N
     facts["unconnected"] = unconnected(adapter, seen.recorder.ends)
     facts["uncalled"] = uncalled(adapter, seen.recorder, error)
     facts["breaking"] = breaking_layer(adapter, error)
-    facts["last"] = last_call(seen.recorder, assembler, (line.file, line.line) if line is not None else None)
+    facts["last"] = last_call(seen.recorder, assembler.flow, assembler.ids, line)
     if hear(words(error), HeardSymbolic) is not None:
         function = function_called(error)
         facts["symbolic"] = (function, ops_form(function, adapter.ops) if adapter.ops is not None else "")

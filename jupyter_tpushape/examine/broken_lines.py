@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..flow import Shape, Who
-from ..trace.assemble import Assembler, door_names
+from ..flow import Flow, Location, Shape, Who
+from ..trace.assemble import door_names
 from ..trace.framework import Framework
 from ..trace.locations import Place, is_user_file
 from ..trace.raised import innermost, scope_of, values_of
@@ -223,10 +223,11 @@ def _tensors(adapter: Framework, value: Any) -> bool:
     return bool(items) and all(adapter.is_tensor(item) and adapter.is_symbolic(item) for item in items)
 
 
-def last_call(recorder: Recorder, assembler: Assembler, line: tuple[str, int] | None) -> LastCall | None:
+def last_call(recorder: Recorder, flow: Flow, ids: dict[int, str], line: Location | None) -> LastCall | None:
     """The last layer that was called on the line that raised."""
     calls: Iterable[Call] = reversed(recorder.calls)
-    call = next((item for item in calls if item.kind == "layer" and item.parent is None and item.done and id(item) in assembler.ids), None)
-    if call is None or call.called is None or line is None or (str(call.called[0]), call.called[1]) != line:
+    done = (item for item in calls if item.kind == "layer" and item.done and id(item) in ids)
+    call = next((item for item in done if item.parent is None or item.parent.called != item.called), None)
+    if call is None or call.called is None or line is None or (str(call.called[0]), call.called[1]) != (line.file, line.line):
         return None
-    return LastCall(Who.of(assembler.flow.node(assembler.ids[id(call)])), tuple(port.spec.shape for port in call.outputs))
+    return LastCall(Who.of(flow.node(ids[id(call)])), tuple(port.spec.shape for port in call.outputs))

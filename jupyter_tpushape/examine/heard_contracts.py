@@ -74,6 +74,14 @@ class HeardUnpack(Heard, frozen=True):
     many: bool
 
 
+class HeardKeysMissing(Heard, frozen=True):
+    """The losses in a dict are not those of all outputs."""
+
+
+class HeardIterated(Heard, frozen=True):
+    """A statement goes through a tensor, or unpacks it."""
+
+
 class HeardMissingArgument(Heard, frozen=True):
     """A function was called without its argument ``name``."""
 
@@ -196,6 +204,10 @@ def _structure(text: str) -> Iterator[Heard]:
     if "on an unknown TensorShape" in text or "unknown rank" in text or "contains no shape" in text:
         yield HeardNoRank()
     unpack, argument, door = _UNPACK.search(text), _ARGUMENT.search(text), _INPUT.search(text)
+    if "in loss dict, but found" in text:
+        yield HeardKeysMissing()
+    if "Iterating over a symbolic" in text or "Cannot iterate over a" in text:
+        yield HeardIterated()
     if unpack:
         yield HeardUnpack(int(unpack[2]), unpack[1] == "too many")
     if argument:

@@ -28,8 +28,8 @@ from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
 from ..trace.run import run
 from ..trace.signature import refused_call
-from .breaks import anew, assemble_broken, data_failed, entry_failed, given_to, with_growth
-from .broken_lines import first_row, paired, scanned, unpacked
+from .breaks import anew, assemble_broken, data_failed, entry_failed, error_line, given_to, with_growth
+from .broken_lines import first_row, last_call, paired, scanned, unpacked
 from .claims import claims
 from .compiled import compiled
 from .evidence import Evidence
@@ -221,6 +221,7 @@ def _look_at_break(seen: Examined) -> None:
         for call, layer, spec, place in seen.recorder.added
     ]
     evidence.facts["claims"] = claims(seen)
+    evidence.facts["last"] = last_call(seen.recorder, evidence.flow, seen.call_ids, error_line(seen.run.error))
     if evidence.where in ("loss", "metric") and adapter.is_model(seen.model):
         evidence.facts["compile"] = compiled(adapter, seen.model, [path for path, _ in evidence.outputs])
 

@@ -24,6 +24,7 @@ class StepState:
         static_only: line that calls it with ``experimental_enable_dynamic_batch_size=False``. ``buckets``: whether it pads to powers of two.
         variables_made: lines that make a new variable in every call. ``refused``: what the step raised.
         scales: what does not fit the number of replicas (:class:`jupyter_tpushape.scaling.Scale`).
+        without_result: whether a metric that ``fit`` reads after the step was never updated.
     """
 
     name: str
@@ -46,3 +47,4 @@ class StepState:
     bare_outside: tuple[str, ...] = ()
     refused: str = ""
     scales: tuple[Any, ...] = ()
+    without_result: bool = False

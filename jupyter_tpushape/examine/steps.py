@@ -104,7 +104,7 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strate
     def again(shape: Any, recorder: Recorder) -> Any:
         return run_step(
             adapter, step, seen.sample, shape=shape, strategy=strategy, replicas=replicas,
-            alone=_single(seen.data) if seen.model is None else seen.sample.alone, recorder=recorder,
+            alone=_single(seen.data) if seen.model is None else seen.sample.alone, recorder=recorder, fitted=seen.model,
         )  # fmt: skip
 
     try:
@@ -188,7 +188,7 @@ def _state(seen: Examined, facts: Any, reached: Reached, found: tuple[Any, ...],
         outside=tuple(dict.fromkeys(outside)), variables=len(set(every)),
         optimizers_outside=tuple(type(one).__name__ for one in optimizers.values() if name and not _its(one, given)),
         bare_outside=tuple(str(one.name).removesuffix(":0") for one in bare) if name else (),
-        refused=str(seen.error) if seen.error is not None else "", scales=found,
+        refused=str(seen.error) if seen.error is not None else "", scales=found, without_result=facts.without_result,
     )  # fmt: skip
 
 

@@ -25,6 +25,8 @@ ROWS = 7
 DRAWS = 4
 # Predictions above this hide a label of size 1 in a float32 loss.
 LARGE = 1e5
+# The units of an output are changed in at most so many groups.
+GROUPS = 8
 
 Fact = tuple[str, str]
 
@@ -38,7 +40,8 @@ def facts(seen: Examined) -> frozenset[Fact] | None:
         for rows in (ROWS, None):
             traced = _traced(seen, rows)
             if traced.error is None and traced.graph is not None and traced.graph.ends:
-                return frozenset(_Computed(seen, traced).facts())
+                computed = _Computed(seen, traced)
+                return frozenset(computed.facts()) or frozenset(computed.unread())
     return None
 
 
@@ -46,6 +49,7 @@ _ASKED = {
     "input": "May the model ignore {name}? With this edit, no output changes with it.",
     "label": "May the loss ignore {name}? With this edit, the loss does not change with it.",
     "mixed": "Should the prediction for a sample depend on the other samples of its batch? With this edit, it does.",
+    "units": "May the loss ignore units of {name}? With this edit, it reads only some of them.",
     "constant": "Is a constant meant at {name}? With this edit, a value computed there is the same for all data.",
 }
 
@@ -140,8 +144,30 @@ class _Computed:
         if not silent:
             yield from (("constant", name) for name in sorted(set(map(self._named, still))))
 
-    def _run(self, data: Any, seed: int) -> dict[int, Any]:
-        made = self.values.compute({self.keys[path]: value for path, value in data.items()}, seed)
+    def unread(self) -> Iterator[Fact]:
+        """Outputs of which a loss of the user's own reads some units and never others."""
+        if self.loss is None or not any(call.kind == "loss" and not call.opaque for call in self.traced.recorder.calls):
+            return
+        never: dict[int, set[int]] = {}
+        for seed in range(DRAWS):
+            draw = np.random.default_rng(seed)
+            data = {path: self._drawn(path, draw) for path in self.keys}
+            base = self._run(data, seed)
+            widths = {key: base[key].shape[-1] for key in self.outputs if base[key].ndim > 1 and base[key].shape[-1] > 1}
+            never = never or {key: set(range(min(GROUPS, width))) for key, width in widths.items()}
+            for key, left in never.items():
+                for group in sorted(left):
+                    changed = base[key].copy()
+                    at = np.array_split(np.arange(widths[key]), GROUPS)[group]
+                    changed[..., at] = draw.uniform(size=changed[..., at].shape)
+                    if _changed(base[self.loss], self._run(data, seed, {key: changed})[self.loss]):
+                        left.discard(group)
+            if not any(never.values()):
+                return
+        yield from (("units", self._named(key)) for key, left in never.items() if 0 < len(left) < min(GROUPS, widths[key]))
+
+    def _run(self, data: Any, seed: int, outputs: dict[int, Any] | None = None) -> dict[int, Any]:
+        made = self.values.compute({self.keys[path]: value for path, value in data.items()} | (outputs or {}), seed)
         if not all(np.isfinite(made[key]).all() for key in self.ends):
             raise ArithmeticError
         return made

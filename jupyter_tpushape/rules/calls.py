@@ -10,7 +10,7 @@ from ..examine.evidence import Evidence
 from ..flow import Finding, Node, Who
 from ..trace.signature import Refused
 from .examples import sequential
-from .facts.calls import Constant, HostDrawn, MadeAnew, MetricInCall, Misdeclared, NotCalled, ReadOutside, VectorLoss
+from .facts.calls import Constant, HostDrawn, MadeAnew, MetricInCall, Misdeclared, NeverUpdated, NotCalled, ReadOutside, VectorLoss
 from .registry import check, rule
 from .upstream import ancestors
 
@@ -43,6 +43,28 @@ def data():
 METERED = rule(
     "metric-in-call", "A metric is used inside call, where its state is not available", severity="error", backend="jax", frameworks=("keras",),
     source="keras/src/backend/jax/trainer.py: stateless_call gets no metrics", fails=_METER % "; self.mean.update_state(y)", passes=_METER % "",
+)  # fmt: skip
+_STEP = """
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__(); self.dense = L.Dense(1)
+    def call(self, x):
+        return self.dense(x)
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            p = self(x, training=True)
+            loss = tf.reduce_mean((y - p) ** 2)
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))%s
+        return {"loss": loss}
+def build():
+    m = Net(); m.compile("sgd", metrics=["mae"]); return m
+def data():
+    return np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
+"""
+UPDATED = rule(
+    "metric-not-updated", "train_step never updates the metrics that compile receives", severity="error", frameworks=("keras",),
+    source="keras/src/trainers/trainer.py: get_metrics_result", fails=_STEP % "", passes=_STEP % "; self.compute_metrics(x, y, p)",
 )  # fmt: skip
 _NOISE = """
 class Noise(L.Layer):
@@ -162,6 +184,14 @@ def metric_in_call(evidence: Evidence) -> Iterator[Finding]:
     for name, location in list(evidence.facts.get("measured") or ())[:1]:
         rule, fact = ("step-without-state", ReadOutside(name)) if stepped else (METERED.id, MetricInCall(name))
         yield Finding.of(rule, "error", fact, (), location=location)
+
+
+@check(order=48)
+def never_updated(evidence: Evidence) -> Iterator[Finding]:
+    """Metrics of compile that a training step of the model's own leaves without a result."""
+    step = evidence.facts.get("step")
+    if step is not None and step.without_result and evidence.failure is None:
+        yield Finding.of(UPDATED.id, "error", NeverUpdated(), (), location=evidence.facts.get("own_step"))
 
 
 @check(order=62, backend="jax")

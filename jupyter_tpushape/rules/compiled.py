@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from ..examine.compiled import Compiled, Told
 from ..examine.evidence import Evidence
+from ..examine.heard import hear
+from ..examine.heard_contracts import HeardKeysMissing
 from ..flow import Fact, Finding, KeyPath, Node, Shape, Spec
-from .facts.compiled import MetricReads, NamelessOutputs, UnknownOutputs, What, WrongNumber
+from .facts.compiled import MetricReads, NamelessOutputs, OutputsWithoutLoss, UnknownOutputs, What, WrongNumber
 from .registry import check, rule
 
 _TWO = """
@@ -51,6 +53,8 @@ def outputs_apart(evidence: Evidence) -> Fact | None:
         fact = _apart(what, given, told.outputs, len(evidence.outputs))  # type: ignore[arg-type]
         if fact is not None:
             return fact
+    if told.loss.names and told.outputs and evidence.failed is not None and hear(evidence.failed.failure, HeardKeysMissing) is not None:
+        return OutputsWithoutLoss(told.loss.names, told.outputs)
     return None
 
 

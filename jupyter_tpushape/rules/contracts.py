@@ -14,6 +14,7 @@ from ..examine.heard_contracts import (
     HeardCompared,
     HeardDtypes,
     HeardInput,
+    HeardIterated,
     HeardLoopState,
     HeardMadeInside,
     HeardMissingArgument,
@@ -338,6 +339,15 @@ def _unknown_size(at: Break) -> Explained:
     return None
 
 
+def _one_tensor(at: Break) -> Explained:
+    """A tensor that a line unpacks."""
+    last, raised = at.evidence.facts.get("last"), at.evidence.raised
+    if hear(at.node.failure, HeardIterated) is None or not isinstance(last, LastCall) or len(last.outputs) != 1 or raised is None:
+        return None
+    names = raised.text.split(",")
+    return ("code-raises", Unpacked(last.layer, len(names), last.outputs)) if len(names) > 1 else None
+
+
 def _line(at: Break) -> Explained:
     """A line outside any layer."""
     if at.node.op != "python":
@@ -364,7 +374,7 @@ def _line(at: Break) -> Explained:
 
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
     lambda at: not_called(at.evidence), _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _held,
-    lambda at: transformed(at.evidence, at.node), _call, _class_rows, _refused, _shapes_in_build, _unknown_size, _line,
+    lambda at: transformed(at.evidence, at.node), _call, _class_rows, _refused, _shapes_in_build, _unknown_size, _one_tensor, _line,
 )  # fmt: skip
 
 

@@ -151,7 +151,7 @@ def data_misfit(evidence: Evidence) -> Iterator[Finding]:
             yield Finding.of(DATA_MISFIT.id, "error", by_class)
             continue
         wanted, found = str(problem.expected or ""), str(problem.found or "")
-        fact = Refused(problem.code, problem.text, wanted, found, problem.counts, problem.ids, problem.path, problem.dtype)
+        fact = Refused(problem.code, problem.text, wanted, found, problem.counts, problem.ids, problem.path, problem.dtype, problem.steps)
         yield Finding.of(DATA_MISFIT.id, "error", fact)
 
 

@@ -114,9 +114,16 @@ def _leaf(path: KeyPath, leaf: Any, framework: str) -> list[Problem]:
                 ids=_rows_of_ids(leaf),
                 path=path,
                 dtype=numeric(leaf),
+                steps=_rows_of_steps(leaf),
             )
         )
     return problems
+
+
+def _rows_of_steps(value: np.ndarray) -> bool:
+    """Whether each row is an array of vectors, as many as it has steps."""
+    rows = [row for row in value[:64] if isinstance(row, np.ndarray) and row.ndim > 1] if value.ndim == 1 else []
+    return bool(rows) and len(rows) == len(value[:64]) and len({(row.shape[1:], row.dtype.kind in "iuf") for row in rows}) == 1
 
 
 def _rows_of_ids(value: np.ndarray) -> bool:

@@ -126,7 +126,7 @@ class Stats:
 @dataclass(frozen=True)
 class Problem:
     """Something that ``fit`` will refuse, known from the data alone. ``counts``: rows of each array, where those disagree;
-    ``ids``: whether the rows are lists of whole numbers; ``dtype``: the numbers that the array at ``path`` can be converted to."""
+    ``ids``: whether the rows are lists of whole numbers; ``steps``: whether they are arrays of vectors of one size; ``dtype``: the numbers that the array at ``path`` can be converted to."""
 
     code: str
     text: str
@@ -136,6 +136,7 @@ class Problem:
     ids: bool = False
     path: KeyPath = ()
     dtype: str = ""
+    steps: bool = False
 
 
 @dataclass

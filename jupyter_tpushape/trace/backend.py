@@ -38,7 +38,10 @@ class Values(ABC):
 
     @abstractmethod
     def compute(self, fed: dict[int, Any], seed: int) -> dict[int, Any]:
-        """Every tensor's values by its key, for data by the placeholders' keys and weights drawn with ``seed``; raises what cannot be computed."""
+        """Every tensor's values by its key, for data by the placeholders' keys and weights drawn with ``seed``; raises what cannot be computed.
+
+        What is fed by the key of an output goes on from there in its place.
+        """
 
 
 def drawn(draw: Any, shape: Sequence[int], dtype: str, trained: bool) -> Any:

@@ -320,6 +320,15 @@ class Framework(ABC):
     def update_metrics(self, model: Any, y: Any, y_pred: Any, weight: Any) -> None:
         """Updates every compiled metric."""
 
+    def without_result(self, model: Any) -> bool:
+        """Whether one of the metrics that ``fit`` reads after an epoch has never been updated, and so raises when it is read."""
+        try:
+            for metric in getattr(model, "metrics", ()):
+                metric.result()
+        except ValueError:
+            return True
+        return False
+
     # -- losses ------------------------------------------------------------------------------------
 
     def loss_name(self, loss: Any) -> str:

@@ -33,6 +33,7 @@ def run_step(
     replicas: int = 1,
     alone: bool = False,
     recorder: Recorder | None = None,
+    fitted: Any = None,
 ) -> tuple[Run, StepFacts, Reached]:
     """Traces ``function`` on ``sample`` with per-replica shapes given by ``shape(leaf)``.
 
@@ -41,6 +42,7 @@ def run_step(
     Args:
         strategy: the one whose replica is traced, or ``None``. replicas: its replicas.
         alone: whether a batch is one value even where it is a tuple of one.
+        fitted: the model whose metrics ``fit`` reads after the step, or ``None``.
 
     Raises:
         BadStep: where the function's parameters do not fit the data.
@@ -64,6 +66,7 @@ def run_step(
         ):  # fmt: skip
             run.graph = recorder.graph = graph
             _attempt(run, doors, function, bind, iterates, element, outer)
+            doors.facts.without_result = run.called and fitted is not None and adapter.without_result(fitted)
         if not isinstance(run.error, tf.errors.OperatorNotAllowedInGraphError):
             break
         recorder.drop_calls()

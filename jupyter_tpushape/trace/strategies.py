@@ -78,6 +78,7 @@ class StepFacts:
     reduces: list[Reduce] = field(default_factory=list)
     reduced: list[Any] = field(default_factory=list)
     made: list[tuple[Any, Location | None]] = field(default_factory=list)
+    without_result: bool = False
 
 
 class Batches:

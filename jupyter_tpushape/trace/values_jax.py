@@ -31,7 +31,8 @@ class ProgramValues(Values):
         # The keys of the tensors that the trace knew; others go by themselves.
         self._keys = dict(zip(map(id, (*marked, *ends)), (*self._given, *map(id, graph.ends)), strict=True))
         self.operations = [(one.primitive.name, self._of(one.invars), self._of(one.outvars)) for one in self._program.eqns]
-        self._run: Any = None
+        self._ends = [id(one) for one in graph.ends]
+        self._runs: dict[tuple[int, ...], Any] = {}
 
     def compute(self, fed: dict[int, Any], seed: int) -> dict[int, Any]:
         """Runs the program's equations."""
@@ -39,12 +40,14 @@ class ProgramValues(Values):
         weights = [drawn(draw, *one) for one in self._variables]
         asked = {key: drawn(draw, *one) for key, one in self._asked.items()}
         given = [np.asarray((fed | asked)[key]) for key in self._given]
-        if self._run is None:
-            self._run = jax.jit(self._replayed).lower(weights, given).compile(compiler_options=_QUICK)
-        found = self._run(weights, given)
+        instead = {key: np.asarray(fed[key]) for key in self._ends if key in fed}
+        kept = tuple(instead)
+        if kept not in self._runs:
+            self._runs[kept] = jax.jit(self._replayed).lower(weights, given, instead).compile(compiler_options=_QUICK)
+        found = self._runs[kept](weights, given, instead)
         return {key: np.asarray(value) for key, value in found.items()}
 
-    def _replayed(self, weights: list[Any], given: list[Any]) -> dict[int, Any]:
+    def _replayed(self, weights: list[Any], given: list[Any], instead: dict[int, Any]) -> dict[int, Any]:
         program, left = self._program, iter(given)
         values: dict[Any, Any] = {}
         values.update((variable, value) for variable, value in zip(program.constvars, self._constants, strict=True))
@@ -59,6 +62,9 @@ class ProgramValues(Values):
                 functions, parameters = bound if isinstance(bound, tuple) else ((), bound)
                 made = equation.primitive.bind(*functions, *inputs, **parameters)
             values.update(zip(equation.outvars, made if isinstance(made, (list, tuple)) else [made], strict=True))
+            values.update(
+                (one, instead[key]) for one, key in zip(equation.outvars, self._of(equation.outvars), strict=True) if key in instead
+            )
         return {self._of([one])[0]: value for one, value in values.items() if jnp.issubdtype(value.dtype, jnp.floating)}
 
     def _of(self, variables: Sequence[Any]) -> list[int]:

@@ -148,6 +148,13 @@ def _dense(x: str, _: Spec | None, sparse: bool = False, shape: Any = None) -> s
     return f"tf.sparse.to_dense({x})" if sparse else f"{atom(x)}.to_tensor({f'shape={tuple(shape)}' if shape else ''})"
 
 
+def _padded_steps(x: str, _: Spec | None, rank: int, length: int | None = None) -> str:
+    """Zeros in front of each row."""
+    size, row = (f"max(map(len, {x}))", "row") if length is None else (str(length), f"row[-{length}:]")
+    rest = ", (0, 0)" * (rank - 2)
+    return f"np.stack([np.pad({row}, [({size} - len({row}), 0){rest}]) for row in {x}])"
+
+
 def _none(*_: Any, **__: Any) -> str:
     return ""
 
@@ -159,6 +166,7 @@ operation("transpose", "np.transpose({x}, {perm})", "tf.transpose({x}, {perm})")
 operation("reshape_rows", _rows("np"), _rows("tf"))
 operation("pad_rows", "np.array([([0] * {length} + list(row))[-{length}:] for row in {x}])", _none)
 operation("pad_longest", "np.array([[0] * (max(map(len, {x})) - len(row)) + list(row) for row in {x}])", _none)
+operation("pad_steps", _padded_steps, _none)
 operation("group_rows", _grouped, _none)
 operation("flatten_rows", "np.reshape({x}, (len({x}), -1))", _flat)
 operation("cast", 'np.asarray({x}, "{dtype}")', 'tf.cast({x}, "{dtype}")')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, elements, show_shape
@@ -96,7 +97,17 @@ def returned_dtype(evidence: Evidence, finding: Finding, fact: ReturnedDtype) ->
 def pad_rows(evidence: Evidence, finding: Finding, fact: Refused) -> Made:
     """Lists of ids of several lengths brought to the one that the model declares, as ``pad_sequences`` does: zeros in front."""
     declared = [spec.shape for _, spec in evidence.declared or []]
-    if not fact.ids or len(declared) > 1:
+    if not (fact.ids or fact.steps) or len(declared) > 1:
+        return
+    if fact.steps:
+        shape = declared[0] if declared and declared[0] else ()
+        if fact.path == ("x",) and len(shape) > 2:
+            how: dict[str, Any] = {"rank": len(shape), **({"length": shape[1]} if shape[1] else {})}
+            yield (
+                f"Pad each row at the start, with zeros, to {f'{shape[1]} steps' if shape[1] else 'the length of the longest'}",
+                [transform(("x",), "pad_steps", **how)],
+                "Like keras.utils.pad_sequences. A Masking layer would skip these steps.",
+            )
         return
     if not declared or not declared[0] or declared[0] == (None, None):
         yield (

@@ -12,6 +12,7 @@ from ...rules.facts.branches import DotAxes
 from ...rules.facts.contracts import Disconnected
 from ...rules.facts.layers import OperationRaised, UnlikeBranches
 from ...rules.words import listed
+from ..edits.expression import MODULE
 from ..text.source import called, nodes
 from .edits import Made, append, at, configure, of, received, setting
 from .ends import ends_of
@@ -96,6 +97,58 @@ def all_inputs(evidence: Evidence, finding: Finding, fact: Disconnected) -> Made
                 [line.edit(given, f"[{', '.join([*known, *more])}]")],
                 "The output is computed from them.",
             )
+
+
+@of(Disconnected)
+def called_on_base(evidence: Evidence, finding: Finding, fact: Disconnected) -> Made:
+    """The output of one model, which has an Input of its own, as that model called on the output of another."""
+    for line in lines_of(evidence)[:1]:
+        call = line.node
+        made = line.keyword("outputs") or (call.args[1] if isinstance(call, ast.Call) and len(call.args) > 1 else None)
+        if not isinstance(made, ast.Attribute) or made.attr != "output" or not isinstance(made.value, ast.Name):
+            continue
+        top = made.value.id
+        assigned = {
+            name.id
+            for item in nodes(line.scope, ast.Assign)
+            if isinstance(item.value, ast.Call)
+            for name in nodes(item.targets[0], ast.Name)
+        }
+        read = [item.value for item in nodes(line.scope, ast.Attribute) if item.attr in ("output", "output_shape", "input")]
+        for base in dict.fromkeys(item.id for item in read if isinstance(item, ast.Name) and item.id in assigned - {top}):
+            yield (
+                f"Call {top} on the output of {base} at {line.at}: {top}({base}.output)",
+                [line.edit(made, f"{top}({base}.output)")],
+                f"{top} was built on a separate Input. Called on {base}.output, its layers follow those of {base}.",
+            )
+
+
+def stacked_parts(evidence: Evidence, finding: Finding) -> Made:
+    """Vectors stacked along an axis of their own, where the loss takes one after the other from that axis and a concatenation left none."""
+    for line in lines_of(evidence)[:1] if evidence.where == "loss" else ():
+        taken = [(ast.unparse(item.value), item.slice.elts[1].value) for item in nodes(line.scope, ast.Subscript) if _column(item)]
+        for node in evidence.flow.nodes:
+            edges = evidence.flow.into(node.id)
+            rows = {edge.spec.shape for edge in edges}
+            whole = next((edge.spec.shape for edge in evidence.flow.out_of(node.id)), None)
+            names = {name for name, _ in taken if {at for one, at in taken if one == name} == set(range(len(edges)))}
+            if len(rows) != 1 or len(edges) < 2 or not names or not whole or len(whole) != 2 or node.family != "merge":
+                continue
+            for place in lines_at(evidence, node.called or node.location):
+                parts = place.node.args[0] if isinstance(place.node, ast.Call) and place.node.args else None
+                if isinstance(parts, (ast.List, ast.Tuple)) and len(parts.elts) == len(edges):
+                    stack = f"{MODULE}.stack({ast.unparse(parts)}, axis=1)"
+                    yield (
+                        f"Stack the {len(edges)} vectors along a new axis at line {parts.lineno}",
+                        [place.edit(place.node, stack, place.module())],  # type: ignore[arg-type]
+                        f"The loss reads {min(names)}[:, i] as vector i of a sample.",
+                    )
+
+
+def _column(node: ast.Subscript) -> bool:
+    """Whether this is ``x[:, i]`` with a written number."""
+    at = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
+    return len(at) == 2 and isinstance(at[0], ast.Slice) and isinstance(at[1], ast.Constant) and type(at[1].value) is int
 
 
 def _inputs(statement: ast.Assign) -> Iterator[str]:

@@ -10,9 +10,10 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, Spec
 from ...rules.compared import ends, kind_of
-from ...rules.facts.compiled import UnknownOutputs
+from ...rules.facts.compiled import OutputsWithoutLoss, UnknownOutputs
 from ...rules.facts.ranges import LabelOutOfRange
 from ..edits import ExchangeInputs, RenamedKeys
+from ..text.source import called, nodes
 from .edits import Made, configure, of
 from .line import lines_at
 
@@ -33,6 +34,25 @@ def named_outputs(evidence: Evidence, finding: Finding, fact: UnknownOutputs) ->
             [configure(layer, name=pairs[layer]) for layer in ordered],
             "Keras names each output after the layer that creates it.",
         )
+
+
+@of(OutputsWithoutLoss)
+def keyed_outputs(evidence: Evidence, finding: Finding, fact: OutputsWithoutLoss) -> Made:
+    """Outputs in a dict, by name, where the model returns them in a list."""
+    first = next((node for node in evidence.flow.nodes if node.kind == "layer" and node.name == fact.outputs[0]), None)
+    for line in lines_at(evidence, first.called or first.location)[:1] if first is not None else ():
+        for call in nodes(line.scope, ast.Call):
+            given = [word.value for word in call.keywords if word.arg == "outputs"] or call.args[1:2]
+            listed = (
+                given[0].elts if called(call) in ("Model", "Functional") and given and isinstance(given[0], (ast.List, ast.Tuple)) else []
+            )
+            if len(listed) == len(fact.outputs):
+                pairs = ", ".join(f"{name!r}: {ast.unparse(one)}" for name, one in zip(fact.outputs, listed, strict=True))
+                yield (
+                    f"Return the outputs in a dict at line {given[0].lineno}",
+                    [line.edit(given[0], f"{{{pairs}}}")],
+                    "Outputs in a dict may go without a loss.",
+                )
 
 
 @of(UnknownOutputs)

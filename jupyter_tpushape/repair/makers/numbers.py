@@ -380,6 +380,11 @@ def _leading(line: Line, finding: Finding) -> Iterator[tuple[ast.expr, str]]:
             continue
         for item in words_of(call):
             first = item.elts[0] if isinstance(item, (ast.List, ast.Tuple)) and item.elts else item if name == "range" else None
+            if isinstance(first, ast.BinOp) and isinstance(first.op, ast.Mult):
+                # Rows folded with another axis: the factor that is the batch.
+                found = [one for one in (first.left, first.right) if batch is not None and line.numbers.get(ast.unparse(one)) == batch]
+                yield from ((one, "product") for one in found if len(found) == 1)
+                continue
             value = first.value if isinstance(first, ast.Constant) else line.numbers.get(ast.unparse(first)) if first is not None else None
             if first is None or type(value) is not int or value < 2 or not _meets_rows(finding, value, batch):
                 continue

@@ -8,10 +8,12 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.contracts import Unpacked
 from ...rules.facts.states import States
+from ...rules.words import ATTENTIONS
+from ...trace.axes import RECURRENT
 from ..edits.expression import MODULE
 from ..text.source import nodes
 from .edits import Made, configure, of
-from .line import lines_at, lines_of
+from .line import Line, lines_at, lines_of
 
 
 @of(States)
@@ -39,16 +41,49 @@ def joined_states(evidence: Evidence, finding: Finding, fact: States) -> Made:
 
 
 @of(Unpacked)
+def more_returned(evidence: Evidence, finding: Finding, fact: Unpacked) -> Made:
+    """What a layer returns beside its output where it is asked to; or one name for the one tensor."""
+    if len(fact.outputs) != 1:
+        return
+    for line in lines_of(evidence)[:1]:
+        for statement in _unpacking(line):
+            target, value = statement.targets[0], statement.value
+            if fact.layer.op in ATTENTIONS and fact.wanted == 2 and isinstance(value, ast.Call):
+                asked = f"{ast.unparse(value)[:-1]}, return_attention_scores=True)"
+                yield (
+                    f"Return the attention scores too at {line.at}",
+                    [line.edit(value, asked)],
+                    "The layer then returns two tensors.",
+                )
+            elif fact.layer.op in RECURRENT:
+                edit = configure(fact.layer.name, return_state=True)
+                yield (
+                    f"Return the states of {fact.layer.name} too: set return_state=True",
+                    [edit],
+                    "The layer then returns its output and its states.",
+                )
+            first, *rest = [ast.unparse(item) for item in target.elts]  # type: ignore[attr-defined]
+            if not any(item.id in rest and isinstance(item.ctx, ast.Load) for item in nodes(line.scope, ast.Name)):
+                yield f"Use one name for the tensor at {line.at}: {first}", [line.edit(target, first)], "Nothing uses the other names."
+
+
+def _unpacking(line: Line) -> list[ast.Assign]:
+    """The statement around the line, where it unpacks what it is given into names."""
+    found = [item for item in nodes(line.scope, ast.Assign) if item.lineno <= line.raised.line <= (item.end_lineno or 0)]
+    target = found[-1].targets[0] if found else None
+    return found[-1:] if isinstance(target, ast.Tuple) and all(isinstance(item, ast.Name) for item in target.elts) else []
+
+
+@of(Unpacked)
 def every_state(evidence: Evidence, finding: Finding, fact: Unpacked) -> Made:
     """A name for each state that a recurrent layer returns; those of two directions are joined where they are used."""
     if fact.wanted < 2 or fact.wanted >= len(fact.outputs):
         return
     for line in lines_of(evidence)[:1]:
-        assigned = [item for item in nodes(line.scope, ast.Assign) if item.lineno <= line.raised.line <= (item.end_lineno or 0)]
-        target = assigned[-1].targets[0] if assigned else None
-        if not isinstance(target, ast.Tuple) or not all(isinstance(item, ast.Name) for item in target.elts):
+        target = next((item.targets[0] for item in _unpacking(line)), None)
+        if target is None:
             continue
-        names = [ast.unparse(item) for item in target.elts]
+        names = [ast.unparse(item) for item in target.elts]  # type: ignore[attr-defined]
         states, missing = names[1:], len(fact.outputs) - len(names)
         both = fact.layer.op == "Bidirectional" and missing == len(states)
         added = [f"{name}_backward" for name in states] if both else ["_"] * missing

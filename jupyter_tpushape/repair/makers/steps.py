@@ -7,14 +7,15 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
-from ...rules.facts.calls import MetricInCall, ReadOutside
+from ...rules.facts.calls import MetricInCall, NeverUpdated, ReadOutside
 from ...rules.facts.mesh import StepWithoutState
 from ...rules.facts.transforms import OtherVariables, StateUnchanged, StepReturns
 from ..edits.expression import MODULE
+from ..edits.statements import Statement
 from ..text.arguments import Change
 from ..text.source import Source, called, nodes
 from .edits import Made, of
-from .line import Line, lines_at
+from .line import Line, lines_at, span_of
 
 _STATEFUL = frozenset({"update_state", "result", "reset_state"})
 _UNPACK = "unpack_x_y_sample_weight"
@@ -89,6 +90,28 @@ def whole_state(evidence: Evidence, finding: Finding) -> Made:
             [line.edit(values[0], f"{line.source.of(logs)}, {state}")],
             "fit stores what the step returns in the variables.",
         )
+
+
+def updated_metrics(evidence: Evidence, finding: Finding) -> Made:
+    """The metrics of compile updated with what a loss of the step compares, before the step returns."""
+    for line, step in _steps(evidence, finding, NeverUpdated, 2):
+        data = step.args.args[1].arg
+        held = [
+            names for value, names in _unpacked(step) if ast.unparse(value) == data or ast.unparse(value).endswith(f"{_UNPACK}({data})")
+        ]
+        ends = [item for item in _own(step) if isinstance(item, ast.Return)]
+        if len(ends) != 1 or not held or len(held[0]) not in (2, 3):
+            continue
+        x, y, *weight = held[0]
+        given = [[ast.unparse(one) for one in (*call.args, *(word.value for word in call.keywords))] for call in nodes(step, ast.Call)]
+        after = [names[names.index(y) + 1] for names in given if y in names[:-1]]
+        for predicted in [name for name in dict.fromkeys(after) if _used(step, name, ast.Store)]:
+            text = f"self.compute_metrics({', '.join([x, y, predicted, *weight])})"
+            yield (
+                f"Call {text} at the end of train_step",
+                [Statement("model", line.raised.file, span_of(ends[0]), text)],
+                "",
+            )
 
 
 @of(OtherVariables)

@@ -53,6 +53,22 @@ class MetricInCall(Fact, frozen=True):
         return Side("an update in compute_metrics"), Side("an update in call")
 
 
+class NeverUpdated(Fact, frozen=True):
+    """``compile`` was given metrics that a training step of the model's own never updates."""
+
+    def message(self) -> str:
+        return "compile receives metrics, but train_step never updates them."
+
+    def why(self) -> str:
+        return (
+            "fit reads all metrics of the model after an epoch, and one that was never updated raises: Cannot get result() since the metric "
+            "has not yet been built. Update them in train_step with self.compute_metrics(x, y, y_pred), or compile without metrics."
+        )
+
+    def sides(self) -> Sides:
+        return Side("an update in train_step"), Side("no update")
+
+
 class ReadOutside(Fact, frozen=True):
     """A training step of the model's own reads or updates the variable ``path``, whose value is in the state that it was given."""
 

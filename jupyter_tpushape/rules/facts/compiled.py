@@ -35,6 +35,26 @@ class UnknownOutputs(Fact, frozen=True):
         return Side(", ".join(self.outputs)), Side(", ".join(self.unknown))
 
 
+class OutputsWithoutLoss(Fact, frozen=True):
+    """The loss dict has an entry for some of the ``outputs`` only, and the model returns them in a list."""
+
+    given: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    def message(self) -> str:
+        missing = tuple(name for name in self.outputs if name not in self.given)
+        return f"The loss dict in compile has no entry for {listed(missing)}, but the model returns {count(len(self.outputs), 'output')} in a list."
+
+    def why(self) -> str:
+        return (
+            "For outputs in a list, Keras 3 needs a loss for each. Outputs in a dict, {name: output}, may go without: those are not trained, "
+            "and need no labels."
+        )
+
+    def sides(self) -> Sides:
+        return Side(", ".join(self.outputs)), Side(", ".join(self.given))
+
+
 class NamelessOutputs(Fact, frozen=True):
     """A dict names outputs, but the model returns ``count`` of them in a tuple or list, without names."""
 

@@ -221,6 +221,8 @@ class Unpacked(Fact, frozen=True):
         return f"{named(self.layer)} returns {count(len(self.outputs), 'tensor')}, {shapes_listed(self.outputs)}, but the line unpacks {self.wanted}."
 
     def why(self) -> str:
+        if len(self.outputs) == 1:
+            return "A tensor is not unpacked: assign it to one name, or pass the argument with which the layer also returns its scores or states."
         if self.layer.op == "Bidirectional":
             return "With return_state=True it returns its output, then the states of the forward layer, then those of the backward layer."
         return "With return_state=True a recurrent layer returns its output and then its states: h and c for an LSTM, one state for a GRU."

@@ -234,7 +234,7 @@ class InputsStacked(Fact, frozen=True):
 class Refused(Fact, frozen=True):
     """Data that ``fit`` rejects, in the sampler's words.
 
-    ``ids``: whether the rows are lists of integers; ``dtype``: the numbers that the array at ``path`` can be converted to.
+    ``ids``: whether the rows are lists of integers; ``steps``: whether they are arrays of vectors; ``dtype``: the numbers that the array at ``path`` can be converted to.
     """
 
     code: str
@@ -245,6 +245,7 @@ class Refused(Fact, frozen=True):
     ids: bool = False
     path: KeyPath = ()
     dtype: str = ""
+    steps: bool = False
 
     def message(self) -> str:
         return self.text.rstrip(".") + "."

@@ -1,0 +1,113 @@
+"""What a layer, a model or a step is called with, and what is made of its result: the line, and as it should be."""
+
+from __future__ import annotations
+
+from own_code import Own
+from written_programs import model_of, rows
+
+_TOKEN = """
+class Token(L.Layer):
+    def build(self, shape):
+        self.token = self.add_weight(shape=(1, 1, shape[-1]))
+        self.places = self.add_weight(shape=(1, shape[1], shape[-1]))
+    def call(self, x):
+        x = tf.concat([tf.repeat(self.token, tf.shape(x)[0], axis=0), x], axis=1)
+        return x + self.places
+"""
+_KERNEL = """
+class Kernel(L.Layer):
+    def __init__(self, batch):
+        super().__init__()
+        self.batch = batch
+    def build(self, shape):
+        self.rows, self.kernel = shape[1], self.add_weight(shape=(shape[2], 3))
+    def call(self, x):
+        flat = tf.reshape(x, (self.batch * self.rows, -1))
+        return tf.reshape(flat @ self.kernel, (self.batch, self.rows, 3))
+"""
+_TRIPLET = """
+def triplet(y, p):
+    near = tf.reduce_sum((p[:, 0] - p[:, 1]) ** 2, axis=1)
+    far = tf.reduce_sum((p[:, 0] - p[:, 2]) ** 2, axis=1)
+    return tf.maximum(near - far + 1.0, 0.0)
+"""
+_STEP = """
+class Net(keras.Model):
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            p = self(x, training=True)
+            loss = self.compute_loss(x, y, p)
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+        return {'loss': loss}
+"""
+_RAGGED = """
+def ragged():
+    x = np.empty(8, object)
+    for n in range(8):
+        x[n] = np.ones((n + 2, 3), 'float32')
+    return x
+"""
+
+CALLS: dict[str, tuple[str, Own]] = {
+    "the scores of an attention": ("code-raises", Own(model_of("""
+i = keras.Input((6, 4))
+a, scores = L.Attention()([i, i])
+model = keras.Model(i, L.Dense(1)(L.Flatten()(L.Concatenate()([a, L.Dot(1)([scores, i])]))))
+""", f"{rows(8, 6, 4)}, {rows(8, 1)}"), (
+        ("    a, scores = L.Attention()([i, i])", "    a, scores = L.Attention()([i, i], return_attention_scores=True)"),
+    ))),
+    "the state of a recurrent layer": ("code-raises", Own(model_of("""
+i = keras.Input((6, 4))
+x, state = L.GRU(3)(i)
+model = keras.Model(i, L.Dense(1)(state))
+""", f"{rows(8, 6, 4)}, {rows(8, 1)}"), (("    x, state = L.GRU(3)(i)", "    x, state = L.GRU(3, return_state=True)(i)"),))),
+    "a head with an input of its own": ("graph-disconnected", Own(model_of("""
+i = keras.Input((8, 8, 3))
+base = keras.Model(i, L.Conv2D(4, 3)(i))
+j = keras.Input(base.output_shape[1:])
+top = keras.Model(j, L.Dense(1)(L.Flatten()(j)))
+model = keras.Model(i, top.output)
+""", f"{rows(8, 8, 8, 3)}, {rows(8, 1)}"), (("    model = keras.Model(i, top.output)", "    model = keras.Model(i, top(base.output))"),))),
+    "sequences in an array of objects": ("data-misfit", Own(model_of("""
+model = keras.Sequential([keras.Input((None, 3)), L.LSTM(4), L.Dense(1)])
+""", f"ragged(), {rows(8, 1)}", head=_RAGGED), ((f"    return ragged(), {rows(8, 1)}", (
+        f"    return np.stack([np.pad(row, [(max(map(len, ragged())) - len(row), 0), (0, 0)]) for row in ragged()]), {rows(8, 1)}"
+    )),))),
+    "places beside a class token": ("op-shapes", Own(model_of("""
+i = keras.Input((6, 4))
+model = keras.Model(i, L.Dense(1)(L.Flatten()(Token()(i))))
+""", f"{rows(8, 6, 4)}, {rows(8, 1)}", head=_TOKEN), ((
+        "        self.places = self.add_weight(shape=(1, shape[1], shape[-1]))",
+        "        self.places = self.add_weight(shape=(1, shape[1] + 1, shape[-1]))",
+    ),))),
+    "rows of a batch, folded": ("fixed-batch", Own(model_of("""
+i = keras.Input((6, 4))
+model = keras.Model(i, L.Dense(1)(L.Flatten()(Kernel(8)(i))))
+""", f"tf.data.Dataset.from_tensor_slices(({rows(20, 6, 4)}, {rows(20, 1)})).batch(8)", head=_KERNEL), ((
+        "        flat = tf.reshape(x, (self.batch * self.rows, -1))", "        flat = tf.reshape(x, (tf.shape(x)[0] * self.rows, -1))",
+    ),))),
+    "vectors of a triplet side by side": ("loss-raises", Own(model_of("""
+i = [keras.Input((5,)) for _ in range(3)]
+dense = L.Dense(4)
+a, b, c = [dense(one) for one in i]
+x = L.Concatenate(axis=1)([a, b, c])
+model = keras.Model(i, x)
+""", f"[{rows(8, 5)}] * 3, {rows(8)}", "triplet", head=_TRIPLET), (
+        ("    x = L.Concatenate(axis=1)([a, b, c])", "    x = keras.ops.stack([a, b, c], axis=1)"),
+    ))),
+    "outputs without a loss": ("output-names", Own(model_of("""
+i = keras.Input((4,))
+a = L.Dense(3, name='a')(i)
+b = L.Softmax(name='b')(a)
+model = keras.Model(i, [a, b])
+""", f"{rows(8, 4)}, {{'a': {rows(8, 3)}}}", "{'a': 'mse'}"), (
+        ("    model = keras.Model(i, [a, b])", "    model = keras.Model(i, {'a': a, 'b': b})"),
+    ))),
+    "metrics that the step leaves out": ("metric-not-updated", Own(model_of("""
+i = keras.Input((4,))
+model = Net(i, L.Dense(1)(i))
+""", f"{rows(8, 4)}, {rows(8, 1)}", "'mse', metrics=['mae']", head=_STEP), (
+        ("        return {'loss': loss}", "        self.compute_metrics(x, y, p)"),
+    ))),
+}  # fmt: skip
