@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import resource
 import subprocess
 import tempfile
@@ -88,7 +89,8 @@ def small(python: str, environment: dict[str, str]) -> None:
         exchanged = ", ".join(f"{kind} {held:,}" for kind, held in sorted(told["exchanged"].items()))
         memory = " | ".join(f"{told[part]:,}" for part in ("arguments", "outputs", "temporaries"))
         same = "yes" if told == line["jax"] else f"no: {line['jax']}"
-        print(f"| {line['of']} | {memory} | {exchanged} | {same} | {line['seconds']:.0f} s |")
+        of = re.sub(r"[{}']", "", line["of"]).replace(": ", " ")
+        print(f"| {of} | {memory} | {exchanged} | {same} | {line['seconds']:.0f} s |")
 
 
 def main() -> None:
