@@ -213,9 +213,7 @@ def _report(request: Request, shell: Any, progress: Any) -> Any:
 
     data = _named(request.data or "", namespace)
     options: dict[str, Any] = {"tpu": request.tpu or None, "progress": progress}
-    if request.watched:
-        options["fixes"] = False
-    elif request.compile:
+    if request.compile and not request.watched:
         options["compiler"] = request.compile
     if request.effort:
         options["compile_effort"] = request.effort

@@ -99,8 +99,8 @@ export function header(doc: FlowDoc, act: HeaderActions): Header {
   const [much = "", ...rest] = report.summary.split(" · ");
   const chips = [
     report.about?.backend ?? report.flow.framework,
-    target &&
-      `${target.name}${target.replicas > 1 ? ` · ${count(target.replicas, "replica")}` : ""}${target.live ? ` · ${trans.__("live")}` : ""}`,
+    target && target.replicas > 1 ? count(target.replicas, "replica") : "",
+    target?.live ? trans.__("live") : "",
     count(doc.nodes.length, "node"),
     params ? trans.__("%1 parameters", numberText(params)) : "",
   ];

@@ -270,7 +270,7 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .muted{color:var(--muted)}
 .row{display:flex;flex-wrap:wrap;gap:6px;align-items:center}
 .way{margin:4px 0 10px}
-.tps .link{border:0;background:none;padding:0;color:var(--blue-text);text-decoration:underline;text-underline-offset:2px;overflow-wrap:anywhere;text-align:left}
+.tps .link{border:0;background:none;padding:0;color:var(--blue-text);text-decoration:underline;text-underline-offset:4px;overflow-wrap:anywhere;text-align:left}
 .card{border:1px solid var(--line);border-radius:9px;background:var(--soft);padding:11px 12px;margin-top:10px}
 .card.verified{border-color:var(--good)}
 .card.live{border-color:var(--good);border-style:dashed}

@@ -125,7 +125,7 @@ export class Viewport {
     }
     if (!flat) {
       const { y, height: tall } = this.area();
-      this.across(box ? y : 0, box ? y + tall : this.height / least, this.flowing ? 0.5 : least);
+      this.across(box ? y : 0, box ? y + tall : this.height / least, this.flowing ? 0.45 : 0.9 * least);
     }
     this.schedule();
   }
@@ -167,7 +167,9 @@ export class Viewport {
       ...near.filter((line) => line.severity ?? line.status === "failed").map(({ left, right }) => ({ ...box, x: left, w: right - left })),
     );
     const left = Math.min(...parts.map((one) => one.x));
-    const top = Math.min(...parts.map((one) => one.y));
+    const first = Math.min(...parts.map((one) => one.y));
+    // With the pipeline's first row goes its title.
+    const top = scene.lane && first < 40 ? 0 : first;
     const right = Math.max(...parts.map((one) => one.x + one.w));
     const bottom = Math.max(...parts.map((one) => one.y + one.h));
     const pad = 14;

@@ -172,6 +172,31 @@ def test_opening_a_part_keeps_the_order_beside_it(page_of: Open, tmp_path: Path,
     assert order() == before
 
 
+# Boxes that are in sight of the graph from above to below, and not from side to side.
+CUT = """(svg) => {
+  const frame = svg.getBoundingClientRect();
+  const boxes = [...svg.querySelectorAll(".node")].map((one) => [one.dataset.id, one.getBoundingClientRect()]);
+  const seen = boxes.filter(([, { top, bottom }]) => bottom > frame.top && top < frame.bottom);
+  return [seen.length, seen.filter(([, { left, right }]) => left < frame.left || right > frame.right).map(([id]) => id)];
+}"""
+
+
+@pytest.mark.parametrize("name", sorted(set(GALLERY) - {"gan", "vae"}))
+def test_at_360_px_the_first_look_cuts_no_box_off(page_of: Open, traced: Callable[[str], Report], name: str) -> None:
+    page = page_of(traced(name), width=360, height=740)
+    page.locator(".tps.narrow").wait_for()
+    seen, cut = page.locator("svg.graph").evaluate(CUT)
+    assert seen > 2
+    assert cut == []
+    # A place is its line where there is little room, and has its file's name again where there is more.
+    places = page.locator("svg.graph .place")
+    texts = places.all_text_contents()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.locator(".tps:not(.narrow)").wait_for()
+    assert all(text.startswith(":") for text in texts)
+    assert all(text.startswith("gallery_models.py:") for text in places.all_text_contents())
+
+
 def test_what_is_in_sight_is_exported_in_both_directions(page_of: Open, tmp_path: Path, traced: Callable[[str], Report]) -> None:
     page = page_of(traced("resnet50"))
     for flat in (False, True):
