@@ -1,12 +1,14 @@
 """Packs the wheel and the sdist in a folder as tightly as deflate allows: the same files, names, times and modes.
 
-The wheel's Python files are packed without their comments, which are for who changes the code and stand in the sdist; every line keeps its number.
+The wheel's Python files are packed without their comments and the docstrings of private names, which are for who changes the code
+and stand in the sdist; every line keeps its number.
 
 Usage: ``python scripts/pack.py dist``
 """
 
 from __future__ import annotations
 
+import ast
 import base64
 import gzip
 import hashlib
@@ -35,14 +37,23 @@ class Tight:
         return zopfli.zlib.compress(self.data)[2:-4]  # type: ignore[no-any-return]  # without the head and the sum of zlib
 
 
-def uncommented(data: bytes) -> bytes:
-    """Python source without its comments, line by line as before."""
+def bare(data: bytes) -> bytes:
+    """Python source without its comments, and with empty docstrings of private functions and classes; line by line as before."""
     lines = data.decode().split("\n")
     for token in tokenize.generate_tokens(io.StringIO(data.decode()).readline):
         if token.type == tokenize.COMMENT:
             row, column = token.start
             lines[row - 1] = lines[row - 1][:column].rstrip()
+    for node in ast.walk(ast.parse(data)):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and private(node.name) and node.body[1:] and ast.get_docstring(node):
+            text = node.body[0]
+            # What is in front of a docstring is white space, and nothing is behind it.
+            lines[text.lineno - 1 : text.end_lineno] = [" " * text.col_offset + '""', *[""] * ((text.end_lineno or 0) - text.lineno)]
     return "\n".join(lines).encode()
+
+
+def private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
 
 
 def recorded(record: bytes, members: dict[str, bytes]) -> bytes:
@@ -63,7 +74,7 @@ def pack(folder: Path) -> None:
     for wheel in folder.glob("*.whl"):
         with zipfile.ZipFile(wheel) as before:
             entries = {info.filename: (info, before.read(info)) for info in before.infolist()}
-        members = {name: uncommented(data) if name.endswith(".py") else data for name, (_, data) in entries.items()}
+        members = {name: bare(data) if name.endswith(".py") else data for name, (_, data) in entries.items()}
         record = next(name for name in members if name.endswith(".dist-info/RECORD"))
         members[record] = recorded(members[record], members)
         with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as after:

@@ -128,13 +128,24 @@ def test_the_wheel_carries_the_extension_and_the_bundles(dist: Path) -> None:
     assert not any(name.startswith(("tests/", "src/", "node_modules/")) for name in names)
 
 
-def test_the_wheel_has_the_same_code_without_its_comments_and_lists_it_rightly(dist: Path) -> None:
+def test_the_wheel_has_the_same_code_without_what_is_for_developers_and_lists_it_rightly(dist: Path) -> None:
     root = Path(jupyter_tpushape.__file__).parent.parent
     with zipfile.ZipFile(next(dist.glob("*.whl"))) as wheel:
         for name in wheel.namelist():
             if name.endswith(".py"):
-                ours, packed = (root / name).read_text(encoding="utf-8"), wheel.read(name).decode()
-                assert ast.dump(ast.parse(ours), include_attributes=True) == ast.dump(ast.parse(packed), include_attributes=True), name
+                ours, packed = (ast.parse(text) for text in ((root / name).read_bytes(), wheel.read(name)))
+                for node in ast.walk(ours):
+                    if (
+                        isinstance(node, (ast.FunctionDef, ast.ClassDef))
+                        and re.match("_[^_]", node.name)
+                        and node.body[1:]
+                        and ast.get_docstring(node)
+                    ):
+                        text = node.body[0].value
+                        empty = ast.Constant("", lineno=text.lineno, col_offset=text.col_offset, end_lineno=text.lineno)
+                        empty.end_col_offset = text.col_offset + 2
+                        node.body[0] = ast.copy_location(ast.Expr(empty), empty)
+                assert ast.dump(ours, include_attributes=True) == ast.dump(packed, include_attributes=True), name
         record = next(name for name in wheel.namelist() if name.endswith("/RECORD"))
         for line in wheel.read(record).decode().splitlines():
             name, digest, size = line.rsplit(",", 2)
