@@ -22,7 +22,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Slot:
-    """A tensor that the optimizer keeps beside a variable, laid out otherwise than it."""
+    """A tensor that the optimizer keeps beside a variable, laid out otherwise than it. ``own``: by the optimizer, and not by the map."""
 
     path: str
     axes: Axes
@@ -30,6 +30,7 @@ class Slot:
     beside: Axes
     shape: tuple[int, ...]
     bytes: int
+    own: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Laid:
         variables: ``(path, shape, bytes, trainable)`` of the model's. outputs: the paths of layers' outputs, which a map may name as well.
         taken: layouts of variables that were made under the distribution, by path: they stay, whatever the map says.
         slots: what the optimizer lays out otherwise than the variable that it belongs to. early: variables whose values were there before
-        the distribution was set. deals: whether Keras deals a dataset to several hosts (``auto_shard_dataset``).
+        the distribution was set. left: what the optimizer leaves to the map. deals: whether Keras deals a dataset to several hosts (``auto_shard_dataset``).
     """
 
     mesh: Mesh
@@ -51,6 +52,7 @@ class Laid:
     taken: dict[str, Axes] = field(default_factory=dict)
     slots: tuple[Slot, ...] = ()
     early: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
     deals: bool = True
 
     def fits(self, path: str) -> list[Entry]:
@@ -86,6 +88,7 @@ def laid_out(adapter: Any, model: Any, distribution: Any) -> Laid:
     """Reads a distribution and a model."""
     held = getattr(distribution, "_layout_map", None)
     variables = adapter.variables(model)
+    slots, left = _slots(model, distribution, variables)
     taken = {str(one.path): axes_of(one._layout) for one in variables if getattr(one, "_layout", None) is not None}
     return Laid(
         mesh_of(distribution),
@@ -94,8 +97,9 @@ def laid_out(adapter: Any, model: Any, distribution: Any) -> Laid:
         tuple(f"{getattr(layer, 'path', None) or layer.name}/output" for layer in model._flatten_layers(include_self=True, recursive=True)),
         held is not None,
         taken,
-        _slots(model, distribution, variables),
+        slots,
         _early(distribution, variables),
+        left,
         bool(getattr(distribution, "auto_shard_dataset", True)),
     )
 
@@ -113,12 +117,13 @@ class _Variable(SimpleNamespace):
     overwrite_with_gradient = False
 
 
-def _slots(model: Any, distribution: Any, variables: list[Any]) -> tuple[Slot, ...]:
-    """What the optimizer's own ``build`` lays out otherwise than the variable beside it; nothing where it cannot be asked without values."""
+def _slots(model: Any, distribution: Any, variables: list[Any]) -> tuple[tuple[Slot, ...], tuple[str, ...]]:
+    """What the optimizer's own ``build`` lays out otherwise than the variable beside it, and what it leaves to the map; nothing where it
+    cannot be asked without values."""
     optimizer = getattr(model, "optimizer", None)
     build = getattr(type(optimizer), "build", None)
     if build is None:
-        return ()
+        return (), ()
     trained, made = [], []
     try:
         for one in variables:
@@ -137,9 +142,9 @@ def _slots(model: Any, distribution: Any, variables: list[Any]) -> tuple[Slot, .
 
         object.__setattr__(stand_in, "add_variable", add_variable)
         build(stand_in, trained)
-        return tuple(_differing(distribution, trained, made))
+        return tuple(_differing(distribution, trained, made)), tuple(slot.path for slot in made if slot._layout is None)
     except Exception:  # an optimizer of the user's own that needs more than shapes, or a map that clashes, which a rule says
-        return ()
+        return (), ()
 
 
 def _differing(distribution: Any, trained: list[_Variable], made: list[_Variable]) -> Iterator[Slot]:
@@ -150,12 +155,12 @@ def _differing(distribution: Any, trained: list[_Variable], made: list[_Variable
         owner = max(fitting, key=lambda one: len(one.path)) if fitting else alike[0] if len(alike) == 1 else None
         if owner is None or not slot.shape:
             continue
-        axes, beside = (_whole_axes(axes_of(distribution.get_variable_layout(one))) for one in (slot, owner))
+        axes, beside = (without_end(axes_of(distribution.get_variable_layout(one))) for one in (slot, owner))
         if axes != beside:
-            yield Slot(slot.path, axes, owner.path, beside, slot.shape, _bytes(slot))
+            yield Slot(slot.path, axes, owner.path, beside, slot.shape, _bytes(slot), slot._layout is not None)
 
 
-def _whole_axes(axes: Axes) -> Axes:
+def without_end(axes: Axes) -> Axes:
     """A layout without the axes at its end that lie whole."""
     while axes and not axes[-1]:
         axes = axes[:-1]

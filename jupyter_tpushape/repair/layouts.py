@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ..examine import Examined
-from ..examine.layout_facts import Entry, Laid
+from ..examine.layout_facts import Entry, Laid, without_end
 from ..flow import Edit, Effect, Finding, Fix, Shape, show_shape
-from ..rules.facts.layouts import IdleAxis, KeysClash, KeyUnused, LeftWhole, TooLong, Twice, Undivided, laid
+from ..rules.facts.layouts import IdleAxis, KeysClash, KeyUnused, LeftWhole, SlotApart, TooLong, Twice, Undivided, laid
 from ..rules.layouts import ends, judged
 from .patch import patch_of
 from .text.source import NoPlace, Source, nodes, parents
 
-# What to do, the current entry (``ADDED`` for none), and the new one.
+# What to do, the current entry (one without a key for none), and the new one.
 Change = tuple[str, Entry, Entry]
 ADDED = Entry("", ())
 
@@ -63,6 +63,9 @@ def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
     if isinstance(fact, LeftWhole):
         axis = max((size, name) for name, size in held.mesh.sizes if name != held.mesh.batch)[1] if len(held.mesh.sizes) > 1 else ""
         yield from ([(f"Shard {fact.path} as {laid(new.axes)}", ADDED, new)] for new in spread(held, fact.path, fact.shape, axis))
+    if isinstance(fact, SlotApart) and held.entries:
+        slots = [slot for slot in held.slots if not slot.own]
+        yield [(f"Shard {slot.path} as {laid(slot.beside)}", Entry("", (slot.path,)), Entry(slot.path, slot.beside)) for slot in slots]
     if isinstance(fact, IdleAxis) and held.entries:
         whole = sorted((one for one in held.variables if len(one[1]) > 1 and held.axes(one[0]) == ()), key=lambda one: -one[2])
         found = ((path, new) for path, shape, _, _ in whole for new in spread(held, path, shape, fact.axis))
@@ -106,12 +109,15 @@ def _tried(seen: Examined, held: Laid, finding: Finding, changes: list[Change], 
     pairs = {old: new for _, old, new in changes}
     if not pairs:
         return None
-    added = (pairs[ADDED],) if ADDED in pairs else ()
+    added = [new for old, new in pairs.items() if not old.key]
     after = dataclasses.replace(held, entries=(*(pairs.get(entry, entry) for entry in held.entries), *added))
+    slots = [slot for slot in held.slots if not slot.own and without_end(after.axes(slot.path) or ()) == slot.beside]
+    after = dataclasses.replace(after, slots=tuple(slot for slot in held.slots if slot not in slots))
     left = list(judged(dataclasses.replace(seen.evidence, facts={**seen.evidence.facts, "layout": after})))
     if any(one.rule == finding.rule and one.fact == finding.fact for one in left) or not _better(held, after):
         return None
     changed = [(path, shape, axes) for path, shape, _, _ in held.variables if (axes := after.axes(path)) and held.axes(path) != axes]
+    changed += [(slot.path, slot.shape, slot.beside) for slot in slots]
     text = "; ".join(
         f"{path} {show_shape(shape)} → {show_shape(after.mesh.shard(shape, axes))} on each device" for path, shape, axes in changed[:3]
     )
@@ -145,12 +151,12 @@ def _written(seen: Examined, pairs: dict[Entry, Entry]) -> tuple[str, str, str]:
         try:
             source = Source.read(file)
             for old, new in pairs.items():
-                _add(source, seen, new) if old == ADDED else _change(source, old, new)
+                _add(source, seen, new) if not old.key else _change(source, old, new)
             return patch_of({file: source.text})
         except NoPlace:
             continue
     lines = [
-        ("" if old == ADDED else f"-layout_map[{old.key!r}] = {laid(old.axes)}\n") + f"+layout_map[{new.key!r}] = {laid(new.axes)}"
+        ("" if not old.key else f"-layout_map[{old.key!r}] = {laid(old.axes)}\n") + f"+layout_map[{new.key!r}] = {laid(new.axes)}"
         for old, new in pairs.items()
     ]
     return "\n".join(lines), "", ""

@@ -180,7 +180,7 @@ def divided(laid: Laid, entry: Entry, shapes: list[tuple[int, ...]], place: int)
 
 
 def _unused(laid: Laid, entry: Entry) -> Iterator[Finding]:
-    if any(_fits(entry.key, path) for path in laid.outputs) or not any(entry.axes):
+    if any(_fits(entry.key, path) for path in (*laid.outputs, *laid.left)) or not any(entry.axes):
         return
     near, how = _near(laid, entry)
     fact = KeyUnused(entry.key, entry.axes, tuple(near), _key_for(laid, entry, near), laid.mesh.devices, how)

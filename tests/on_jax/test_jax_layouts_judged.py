@@ -172,6 +172,12 @@ def test_slots_of_an_optimizer_of_ones_own_that_gives_no_layout_are_told():
     report = tpushape.trace(made, DATA, tpu=None, strategy=on, fixes=False)
     (finding,) = [one for one in report.findings if one.rule == "layout-slot"]
     assert (finding.fact.variable, finding.fact.axes, finding.fact.beside, finding.fact.more) == ("up/kernel", (), ("", "model"), 1)
+    (fix,) = [fix for one in tpushape.trace(made, DATA, tpu=None, strategy=on).findings if one.rule == "layout-slot" for fix in one.fixes]
+    entries = {".*up/kernel": (None, "model"), ".*down/kernel": ("model", None)}
+    entries |= {edit.detail["to"]: tuple(edit.detail["axes"]) for edit in fix.edits}
+    report = tpushape.trace(made, DATA, tpu=None, strategy=planned({"batch": 2, "model": 4}, entries), fixes=False)
+    assert fix.verified and "layout-slot" not in [one.rule for one in report.findings] and len(entries) == 4
+    assert "layout-key" not in [one.rule for one in report.findings]
 
 
 def stages(*ops):
