@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal
 
 from ..flow import Shape
 from .heard import Heard, reads
@@ -282,22 +281,6 @@ def _yielded(text: str) -> Iterator[Heard]:
         yield HeardYielded(_shape(found[1]), _shape(found[2]))
 
 
-class HeardNeverCalled(Heard, frozen=True):
-    """``what`` (``output`` or ``input``) was asked of a layer or model that was never called."""
-
-    layer: str
-    what: str
-
-
-_NEVER_CALLED = re.compile(r"The layer (\S+) has never been called and thus has no defined (output|input)")
-
-
-@reads
-def _never_called(text: str) -> Iterator[Heard]:
-    if found := _NEVER_CALLED.search(text):
-        yield HeardNeverCalled(found[1], found[2])
-
-
 class HeardReturned(Heard, frozen=True):
     """A Python function in a pipeline gave ``given`` for its ``index``-th value, where ``wanted`` was declared."""
 
@@ -314,33 +297,6 @@ _C_NAMES = {"double": "float64", "float": "float32", "half": "float16"}
 def _returned(text: str) -> Iterator[Heard]:
     if found := _RETURNED.search(text):
         yield HeardReturned(int(found[1]), _C_NAMES.get(found[2], found[2]), _C_NAMES.get(found[3], found[3]))
-
-
-class HeardUnknownArguments(Heard, frozen=True):
-    """A constructor was given arguments that it does not have."""
-
-    names: tuple[str, ...]
-
-
-class HeardNoAttribute(Heard, frozen=True):
-    """A module has no such name."""
-
-    module: str
-    name: str
-
-
-_UNKNOWN_ARGUMENTS = re.compile(
-    r"(?:Argument\(s\) not recognized|Unrecognized keyword arguments passed to \w+): \{(.*?)\}(?:$|[\s.])", re.DOTALL
-)
-_NO_ATTRIBUTE = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
-
-
-@reads
-def _older(text: str) -> Iterator[Heard]:
-    if found := _UNKNOWN_ARGUMENTS.search(text):
-        yield HeardUnknownArguments(tuple(re.findall(r"'(\w+)':", found[1])))
-    if found := _NO_ATTRIBUTE.search(text):
-        yield HeardNoAttribute(found[1], found[2])
 
 
 class HeardNoAxis(Heard, frozen=True):
@@ -379,28 +335,3 @@ _CLASS_ROWS = re.compile(
 def _class_rows(text: str) -> Iterator[Heard]:
     if found := _CLASS_ROWS.search(text):
         yield HeardClassRows(_shape(found[1]), _shape(found[2]))
-
-
-class HeardArrays(Heard, frozen=True):
-    """NumPy could not put an array of shape ``first`` where ``second`` fits, or work on the two together."""
-
-    how: Literal["put", "combined", "multiplied"]
-    first: Shape
-    second: Shape
-
-
-_PUT = re.compile(r"could not broadcast input array from shape \(([\d,]*)\) into shape \(([\d,]*)\)")
-_COMBINED = re.compile(r"operands could not be broadcast together with shapes \(([\d,]*)\) \(([\d,]*)\)")
-_MULTIPLIED = re.compile(r"shapes \(([\d,]*)\) and \(([\d,]*)\) not aligned")
-
-
-@reads
-def _arrays(text: str) -> Iterator[Heard]:
-    """``could not broadcast input array from shape (30,8) into shape (30,7)``, and what NumPy says of two operands."""
-    forms: tuple[tuple[re.Pattern[str], Literal["put", "combined", "multiplied"]], ...] = (
-        (_PUT, "put"), (_COMBINED, "combined"), (_MULTIPLIED, "multiplied"),
-    )  # fmt: skip
-    for pattern, how in forms:
-        said = pattern.search(text)
-        if said:
-            yield HeardArrays(how, *(tuple(int(n) for n in part.split(",") if n) for part in said.groups()))

@@ -10,7 +10,7 @@ from ..examine.heard import (
     HeardReshape,
     hear,
 )
-from ..examine.heard_contracts import HeardArrays, HeardNeverCalled, HeardNoAttribute, HeardUnknownArguments
+from ..examine.heard_lines import HeardArrays, HeardNeverCalled, HeardNoAttribute, HeardUnknownArguments
 from ..flow import Fact, Node
 from ..trace.raised import Raised
 from .facts.data import Unfilled

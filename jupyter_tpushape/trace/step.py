@@ -19,7 +19,8 @@ from .reach import BadStep, Reached, is_graph_function, names_of, plain, reach
 from .recorder import Recorder, recording
 from .restore import left_as_found
 from .run import Leaf, Run, leaves
-from .strategies import Batches, Doors, StepFacts
+from .step_facts import StepFacts
+from .strategies import Batches, Doors
 from .tensorflow import graph_for
 
 

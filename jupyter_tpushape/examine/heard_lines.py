@@ -1,0 +1,84 @@
+"""What Python, NumPy and Keras say of a line of the program: arguments and attributes that are not there, arrays that differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from ..flow import Shape
+from .heard import Heard, reads
+
+
+class HeardNeverCalled(Heard, frozen=True):
+    """``what`` (``output`` or ``input``) was asked of a layer or model that was never called."""
+
+    layer: str
+    what: str
+
+
+_NEVER_CALLED = re.compile(r"The layer (\S+) has never been called and thus has no defined (output|input)")
+
+
+@reads
+def _never_called(text: str) -> Iterator[Heard]:
+    if found := _NEVER_CALLED.search(text):
+        yield HeardNeverCalled(found[1], found[2])
+
+
+class HeardUnknownArguments(Heard, frozen=True):
+    """A constructor was given arguments that it does not have."""
+
+    names: tuple[str, ...]
+
+
+class HeardNoAttribute(Heard, frozen=True):
+    """A module has no such name."""
+
+    module: str
+    name: str
+
+
+_UNKNOWN_ARGUMENTS = re.compile(
+    r"(?:Argument\(s\) not recognized|Unrecognized keyword arguments passed to \w+): \{(.*?)\}(?:$|[\s.])", re.DOTALL
+)
+
+
+_NO_ATTRIBUTE = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
+
+
+@reads
+def _older(text: str) -> Iterator[Heard]:
+    if found := _UNKNOWN_ARGUMENTS.search(text):
+        yield HeardUnknownArguments(tuple(re.findall(r"'(\w+)':", found[1])))
+    if found := _NO_ATTRIBUTE.search(text):
+        yield HeardNoAttribute(found[1], found[2])
+
+
+class HeardArrays(Heard, frozen=True):
+    """NumPy could not put an array of shape ``first`` where ``second`` fits, or work on the two together."""
+
+    how: Literal["put", "combined", "multiplied"]
+    first: Shape
+    second: Shape
+
+
+_PUT = re.compile(r"could not broadcast input array from shape \(([\d,]*)\) into shape \(([\d,]*)\)")
+
+
+_COMBINED = re.compile(r"operands could not be broadcast together with shapes \(([\d,]*)\) \(([\d,]*)\)")
+
+
+_MULTIPLIED = re.compile(r"shapes \(([\d,]*)\) and \(([\d,]*)\) not aligned")
+
+
+@reads
+def _arrays(text: str) -> Iterator[Heard]:
+    """``could not broadcast input array from shape (30,8) into shape (30,7)``, and what NumPy says of two operands."""
+    forms: tuple[tuple[re.Pattern[str], Literal["put", "combined", "multiplied"]], ...] = (
+        (_PUT, "put"), (_COMBINED, "combined"), (_MULTIPLIED, "multiplied"),
+    )  # fmt: skip
+    for pattern, how in forms:
+        said = pattern.search(text)
+        if said:
+            yield HeardArrays(how, *(tuple(int(n) for n in part.split(",") if n) for part in said.groups()))

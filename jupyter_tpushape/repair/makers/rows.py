@@ -1,0 +1,116 @@
+"""Candidates for the number of rows where it is written down, or asked for before it is known."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ...examine.evidence import Evidence
+from ...examine.heard import HeardSizes, hear
+from ...flow import Finding
+from ...rules.facts.layers import OperationRaised
+from ..edits.expression import IT, MODULE
+from ..text.source import called, nodes, words_of
+from .edits import Made
+from .line import Line, lines_of, short
+from .numbers import _index_of, _named, _shape_of
+
+_ROWS_IN = frozenset({"zeros", "ones", "fill", "normal", "uniform", "truncated_normal", "broadcast_to", "full", "tile", "range", "eye"})
+
+
+def rows(evidence: Evidence, finding: Finding) -> Made:
+    """The rows of a tensor that is there, in place of a written batch size."""
+    probe = evidence.facts.get("probe")
+    for raised in filter(None, (evidence.raised, getattr(probe, "raised", None))):
+        line = next(iter(lines_of(evidence, raised)), None)
+        if line is None:
+            continue
+        edits, said = [], []
+        for node, inside in _leading(line, finding):
+            counted = _counted(line, node)
+            if counted and inside == "reshape":
+                edits.append(line.edit(node, "-1"))
+                said.append(f"-1 instead of {short(node)}")
+            elif counted:
+                edits.append(line.edit(node, f"{MODULE}.shape({counted})[0]", line.module()))
+                said.append(f"the rows of {counted} instead of {short(node)}")
+        if edits:
+            yield (
+                f"Compute the number of rows in {_named(evidence, line)}: {', '.join(dict.fromkeys(said))}",
+                edits,
+                "Works for every batch size and any number of replicas.",
+            )
+
+
+def rows_as_it_runs(evidence: Evidence, finding: Finding) -> Made:
+    """The number of rows as the program runs, in place of a size that is ``None`` while it is traced."""
+    opened = evidence.facts.get("opened")
+    line = next(iter(lines_of(evidence, opened.raised)), None) if opened is not None else None
+    if line is None:
+        return
+    edits = []
+    for node in nodes(line.scope, ast.Subscript):
+        owner = _shape_of(node.value)
+        if owner is not None and _index_of(node) == 0 and not (isinstance(node.value, ast.Call) and called(node.value) == "shape"):
+            edits.append(line.edit(node, f"{MODULE}.shape({ast.unparse(owner)})[0]", line.module()))
+    for taken in nodes(line.scope, ast.Assign):
+        owner = _shape_of(taken.value)
+        if owner is not None and isinstance(taken.targets[0], (ast.Tuple, ast.List)) and isinstance(taken.value, ast.Attribute):
+            edits.append(line.edit(taken.value, f"({MODULE}.shape({ast.unparse(owner)})[0], *{IT}[1:])", line.module()))
+    if edits:
+        yield (
+            f"Compute the number of rows at run time in {_named(evidence, line)}",
+            edits,
+            "Works for every batch size and any number of replicas.",
+        )
+
+
+def _meets_rows(finding: Finding, written: int, batch: int | None) -> bool:
+    """Whether a written number is what rows of the batch do not meet."""
+    fact = finding.fact
+    if not isinstance(fact, OperationRaised) or not fact.apart:
+        return True
+    rank = max(len(shape or ()) for shape in fact.shapes)
+    places = [rank - len(shape) + i for shape in fact.shapes if shape for i, size in enumerate(shape) if size == written]
+    if places and 0 not in places:
+        return False  # shapes are aligned from the right: this is no batch axis
+    if not batch:
+        return True
+    if not any(size and size % written == 0 for shape in fact.shapes for size in shape or ()):
+        return True  # a shape that is asked for is none that was given
+    both = [pair for one, other in fact.apart for pair in ((one, other), (other, one))]
+    return any(size and size % written == 0 and rows % batch == 0 and rows != size for size, rows in both)
+
+
+def _leading(line: Line, finding: Finding) -> Iterator[tuple[ast.expr, str]]:
+    """Numbers that lead the shape of a new tensor, and the function that takes it."""
+    batch = next((spec.shape[0] for _, spec in line.evidence.x if spec.shape), None)
+    failed = line.evidence.failed
+    said = hear(failed.failure, HeardSizes) if failed is not None else None
+    told = said.sizes if said is not None else ()
+    for call in nodes(line.scope, ast.Call):
+        name = called(call)
+        if name not in _ROWS_IN and name != "reshape":
+            continue
+        for item in words_of(call):
+            first = item.elts[0] if isinstance(item, (ast.List, ast.Tuple)) and item.elts else item if name == "range" else None
+            if isinstance(first, ast.BinOp) and isinstance(first.op, ast.Mult):
+                # Rows folded with another axis: the factor that is the batch.
+                found = [one for one in (first.left, first.right) if batch is not None and line.numbers.get(ast.unparse(one)) == batch]
+                yield from ((one, "product") for one in found if len(found) == 1)
+                continue
+            value = first.value if isinstance(first, ast.Constant) else line.numbers.get(ast.unparse(first)) if first is not None else None
+            if first is None or type(value) is not int or value < 2 or not _meets_rows(finding, value, batch):
+                continue
+            if batch is None or value % batch == 0 or value in told:
+                yield first, name
+
+
+def _counted(line: Line, node: ast.expr) -> str:
+    """A tensor whose first axis is the batch, known before a line: a parameter, or a name that was given a value above."""
+    arguments = getattr(line.scope, "args", None)
+    own = [item.arg for item in (*arguments.posonlyargs, *arguments.args)] if arguments is not None else []
+    stored = [item for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Store)]
+    bound = {item.id: (item.lineno, item.col_offset) for item in reversed(stored)}
+    early = [name for name, at in sorted(bound.items(), key=lambda pair: pair[1]) if at[0] < node.lineno]
+    return next((name for name in (*own, *early) if (spec := line.specs.get(name)) is not None and spec.shape), "")
