@@ -134,19 +134,23 @@ export class Viewport {
   private across(top: number, bottom: number, least: number, must: readonly Part[] = []): void {
     const { boxes, lines } = this.scene!;
     const ways = lines.map((one) => ({ x: one.left, y: one.top, w: one.right - one.left, h: one.bottom - one.top }));
+    const { x: left, width } = this.area();
+    // Else at least no box that is in sight is cut off.
+    const near = boxes.filter((one) => one.x < left + width && one.x + one.w > left);
     for (const parts of [
       [...boxes, ...this.words, ...ways],
       [...boxes, ...must],
+      [...near, ...must],
     ]) {
       const seen = parts.filter((one) => one.y < bottom && one.y + one.h > top);
-      const left = Math.min(...seen.map((one) => one.x));
+      const first = Math.min(...seen.map((one) => one.x));
       const right = Math.max(...seen.map((one) => one.x + one.w));
       const { x, k: was } = this.view;
-      const k = Math.min(was, (this.width - 24) / (right - left));
+      const k = Math.min(was, (this.width - 24) / (right - first));
       if (k >= least) {
         const wish = this.width / 2 - ((this.width / 2 - x) * k) / was;
         this.view.k = k;
-        this.view.x = Math.max(12 - left * k, Math.min(this.width - 12 - right * k, wish));
+        this.view.x = Math.max(12 - first * k, Math.min(this.width - 12 - right * k, wish));
         return;
       }
     }
