@@ -38,7 +38,7 @@ class Candidate:
         else:
             lines.append("layout = keras.distribution.LayoutMap(mesh)")
             lines += [f'layout[r"{key}"] = {tuple(axis or None for axis in axes)}' for key, axes in self.layout.items()]
-            lines.append("distribution = keras.distribution.ModelParallel(layout_map=layout, batch_dim_name={axes[0]!r})")
+            lines.append(f"distribution = keras.distribution.ModelParallel(layout_map=layout, batch_dim_name={axes[0]!r})")
         return "\n".join([*lines, "keras.distribution.set_distribution(distribution)"])
 
 
