@@ -66,10 +66,11 @@ ANSWERED = """async (name) => {
 
 @dataclass
 class Lab:
-    """A running server: its address, and the folder that it serves."""
+    """A running server: its address, the folder that it serves, and whose front end it is."""
 
     url: str
     folder: Path
+    app: str = "jupyterlab"
 
     def setting(self, text: str) -> None:
         """Writes the user's settings of the extension, for pages that are opened from now on."""
@@ -95,7 +96,7 @@ class Window:
 
     def open(self, name: str) -> None:
         """Opens a file and, for a notebook, waits until its kernel has answered: cells sent earlier are dropped."""
-        self.goto(f"/lab/workspaces/{name.partition('.')[0]}/tree/{name}?reset")
+        self.goto(f"/notebooks/{name}" if self.lab.app == "notebook" else f"/lab/workspaces/{name.partition('.')[0]}/tree/{name}?reset")
         if name.endswith(".ipynb"):
             self.answered(name)
 
@@ -221,7 +222,7 @@ def serve(home: Path, app: str = "jupyterlab") -> Iterator[Lab]:
         url = f"http://127.0.0.1:{port}"
         try:
             _wait(url, server, log)
-            yield Lab(url, folder)
+            yield Lab(url, folder, app)
         finally:
             server.terminate()
             try:

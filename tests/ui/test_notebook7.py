@@ -3,14 +3,41 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-from .server import Window, serve
+from . import test_mending as mending
+from . import test_story as story
+from .server import Lab, Window, serve
 from .test_lab import DATA, MODEL
 from .test_story import BROKEN
+
+# What does not depend on where Notebook 7 puts the panel and its tab.
+STORIES: tuple[Callable[[Window, Lab], None], ...] = (
+    mending.test_a_mended_cell_that_raises_says_so_and_the_fix_can_be_taken_back,
+    mending.test_an_edit_keeps_line_ends_and_blanks,
+    mending.test_an_output_outlives_its_kernel,
+    mending.test_a_restart_makes_outputs_and_the_panel_old,
+    story.test_a_cell_raises_it_is_explained_a_fix_goes_in_and_the_cell_runs,
+    story.test_the_panel_explains_marks_refuses_and_forgets_with_the_kernel,
+    story.test_watching_says_what_changed,
+    story.test_a_watched_trace_makes_way_for_the_next_cell,
+)
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    pytest.importorskip("notebook", reason="Notebook 7 is not installed")
+    with serve(tmp_path_factory.mktemp("seven"), "notebook") as running:
+        yield running
+
+
+@pytest.mark.parametrize("told", STORIES, ids=lambda one: one.__name__.removeprefix("test_"))
+def test_a_story_of_jupyterlab_is_the_same_here(window: Window, lab: Lab, told: Callable[[Window, Lab], None]) -> None:
+    told(window, lab)
 
 
 def test_a_cell_is_mended_the_panel_traces_and_its_tab_stands_below_the_notebook(browser: Browser, tmp_path: Path) -> None:
