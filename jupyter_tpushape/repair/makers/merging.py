@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, Shape, elements, show_shape
 from ...rules.upstream import maker_of
 from ...trace.axes import RECURRENT
 from .edits import (
+    Fix,
     Made,
     at,
     configure,
     failing,
+    halves,
     known,
     last_step_of,
     pooling,
@@ -120,88 +125,63 @@ def _concat_axis(node: Node, shapes: list[Shape]) -> Made:
 
 def _align(node: Node, index: int, name: str, big: Shape, small: Shape, concat: bool) -> Made:
     """The larger branch made smaller."""
+    standard = "This is standard in residual blocks."
     if len(big) == len(small) and len(big) in (3, 4, 5):
-        inner = list(zip(big[1:-1], small[1:-1], strict=True))
+        inner = [(a or 0, b or 0) for a, b in zip(big[1:-1], small[1:-1], strict=True)]
         channels = big[-1] != small[-1] and not concat
         rank = len(big) - 2
-        if any(a != b for a, b in inner) and all(a and b and a >= b and (a // b) * b <= a for a, b in inner):
-            ratios = [(-(-a // b)) if a and b else 1 for a, b in inner]
-            exact = all(a == (b or 0) * r for (a, b), r in zip(inner, ratios, strict=True))
-            if channels and exact:
-                yield (
-                    f"Project {name} with a strided 1x1 convolution: Conv{rank}D({small[-1]}, 1, strides={tuple(ratios)})",
-                    [at(node, index, f"Conv{rank}D", filters=small[-1], kernel_size=[1] * rank, strides=ratios)],
-                    "This is standard in residual blocks.",
-                )
-            elif not channels and all(-(-(a or 0) // r) == b for (a, b), r in zip(inner, ratios, strict=True)):
-                for kind in ("MaxPooling", "AveragePooling"):
-                    yield (
-                        f"Pool {name} like the other branch: {kind}{rank}D({tuple(ratios)})",
-                        [at(node, index, f"{kind}{rank}D", pool_size=ratios, padding="same")],
-                        "Adds no weights.",
-                    )
+        if any(a != b for a, b in inner) and all(a and b and a >= b for a, b in inner):
+            ratios = [-(-a // b) for a, b in inner]
+            if channels and all(a == b * r for (a, b), r in zip(inner, ratios, strict=True)):
+                yield _projected(node, index, name, small, standard, ratios)
+            elif not channels and all(-(-a // r) == b for (a, b), r in zip(inner, ratios, strict=True)):
+                for kind in (f"MaxPooling{rank}D", f"AveragePooling{rank}D"):
+                    edit = at(node, index, kind, pool_size=ratios, padding="same")
+                    yield f"Pool {name} like the other branch: {kind}({tuple(ratios)})", [edit], "Adds no weights."
             if not channels:
-                crop = [[(a - b) // 2, (a - b) - (a - b) // 2] for a, b in inner if a is not None and b is not None]
-                yield (
-                    f"Crop {name} to {show_shape(small[1:-1])}: Cropping{rank}D",
-                    [at(node, index, f"Cropping{rank}D", cropping=crop if rank > 1 else crop[0])],
-                    "The border is lost.",
-                )
+                edit = at(node, index, f"Cropping{rank}D", cropping=halves([a - b for a, b in inner]))
+                yield f"Crop {name} to {show_shape(small[1:-1])}: Cropping{rank}D", [edit], "The border is lost."
         elif channels and big[1:-1] == small[1:-1]:
-            yield (
-                f"Project {name} to {small[-1]} channels with a 1x1 convolution",
-                [at(node, index, f"Conv{rank}D", filters=small[-1], kernel_size=[1] * rank)],
-                "This is standard in residual blocks.",
-            )
+            yield _projected(node, index, name, small, standard)
     if len(big) == len(small) == 2 and big[-1] != small[-1] and not concat:
         yield f"Project {name} to {small[-1]}: Dense({small[-1]})", [at(node, index, "Dense", units=small[-1])], "Adds trainable weights."
     if len(big) > len(small) and known(big[1:]):
-        if len(small) == 2 and len(big) in (3, 4, 5):
+        if len(small) == 2 and pooling(big):
             yield f"Flatten {name}", [at(node, index, "Flatten")], "Keeps every value."
-            yield (
-                f"Pool {name} to one vector: GlobalAveragePooling{len(big) - 2}D",
-                [at(node, index, pooling(big))],
-                "Averages over the spatial or time axes.",
-            )
+            edit = at(node, index, pooling(big))
+            yield f"Pool {name} to one vector: {pooling(big)}", [edit], "Averages over the spatial or time axes."
         if elements(big[1:]) == elements(small[1:]):
-            yield (
-                f"Reshape {name} to {show_shape(small[1:])}",
-                [at(node, index, "Reshape", target_shape=list(small[1:]))],
-                "Keeps every value.",
-            )
+            edit = at(node, index, "Reshape", target_shape=list(small[1:]))
+            yield f"Reshape {name} to {show_shape(small[1:])}", [edit], "Keeps every value."
 
 
 def _grow(node: Node, index: int, name: str, small: Shape, big: Shape, concat: bool) -> Made:
     """The smaller branch made larger."""
-    rank = len(big) - 2
+    rank, same = len(big) - 2, concat or small[-1] == big[-1]
     if len(big) == len(small) and len(big) in (3, 4, 5):
-        inner = list(zip(small[1:-1], big[1:-1], strict=True))
+        inner = [(a or 0, b or 0) for a, b in zip(small[1:-1], big[1:-1], strict=True)]
         if any(a != b for a, b in inner) and all(a and b and b >= a for a, b in inner):
-            if all(b % a == 0 for a, b in inner if a and b) and (concat or small[-1] == big[-1]):
-                factor = [b // a for a, b in inner if a and b]
-                yield (
-                    f"Upsample {name}: UpSampling{rank}D({tuple(factor)})",
-                    [at(node, index, f"UpSampling{rank}D", size=factor if rank > 1 else factor[0])],
-                    "Adds no weights.",
-                )
-            pads = [[(b - a) // 2, (b - a) - (b - a) // 2] for a, b in inner if a and b]
-            if concat or small[-1] == big[-1]:
-                yield (
-                    f"Pad {name} to {show_shape(big[1:-1])}: ZeroPadding{rank}D",
-                    [at(node, index, f"ZeroPadding{rank}D", padding=pads if rank > 1 else pads[0])],
-                    "Adds zeros.",
-                )
-        elif small[-1] != big[-1] and not concat and small[1:-1] == big[1:-1]:
-            yield (
-                f"Project {name} to {big[-1]} channels with a 1x1 convolution",
-                [at(node, index, f"Conv{rank}D", filters=big[-1], kernel_size=[1] * rank)],
-                "Adds trainable weights.",
-            )
-    if len(big) == len(small) == 2 and big[-1] != small[-1] and not concat:
+            if same and all(b % a == 0 for a, b in inner):
+                factor = [b // a for a, b in inner]
+                edit = at(node, index, f"UpSampling{rank}D", size=factor if rank > 1 else factor[0])
+                yield f"Upsample {name}: UpSampling{rank}D({tuple(factor)})", [edit], "Adds no weights."
+            if same:
+                edit = at(node, index, f"ZeroPadding{rank}D", padding=halves([b - a for a, b in inner]))
+                yield f"Pad {name} to {show_shape(big[1:-1])}: ZeroPadding{rank}D", [edit], "Adds zeros."
+        elif not same and small[1:-1] == big[1:-1]:
+            yield _projected(node, index, name, big, "Adds trainable weights.")
+    if len(big) == len(small) == 2 and not same:
         yield f"Project {name} to {big[-1]}: Dense({big[-1]})", [at(node, index, "Dense", units=big[-1])], "Adds trainable weights."
     if len(small) == 2 and len(big) == 3 and big[1] and big[1] > 1:
-        yield (
-            f"Repeat {name} for each of the {big[1]} steps: RepeatVector({big[1]})",
-            [at(node, index, "RepeatVector", n=big[1])],
-            "Every step receives the same vector.",
-        )
+        edit = at(node, index, "RepeatVector", n=big[1])
+        yield f"Repeat {name} for each of the {big[1]} steps: RepeatVector({big[1]})", [edit], "Every step receives the same vector."
+
+
+def _projected(node: Node, index: int, name: str, to: Shape, why: str, strides: Sequence[int] = ()) -> Fix:
+    """A branch projected to the channels of the other one, by a convolution that looks at one position."""
+    rank, filters = len(to) - 2, to[-1]
+    kernel: dict[str, Any] = {"filters": filters, "kernel_size": [1] * rank}
+    if strides:
+        title = f"Project {name} with a strided 1x1 convolution: Conv{rank}D({filters}, 1, strides={tuple(strides)})"
+        return title, [at(node, index, f"Conv{rank}D", **kernel, strides=list(strides))], why
+    return f"Project {name} to {filters} channels with a 1x1 convolution", [at(node, index, f"Conv{rank}D", **kernel)], why

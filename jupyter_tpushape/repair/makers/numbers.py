@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Shape, elements, show_shape
+from ...flow import Finding, Node, Shape, elements, show_shape
 from ...rules.facts.contracts import ShapesInBuild
 from ...rules.facts.layers import OperationRaised, WrongWidth
 from ...rules.upstream import maker_of
 from ...rules.words import SLICES
 from ..edits.expression import MODULE
 from ..text.source import called, method_of, nodes, words_of
-from .edits import Made, created, gives
+from .edits import Made, created, gives, of
 from .line import Line, calls_at, calls_of, defaults, lines_of, own_layer, short
 
 _COUNTS = frozenset({"range", "arange"})
@@ -104,65 +104,47 @@ def _given_sizes(scope: ast.AST) -> Iterator[ast.Constant]:
                     yield node
 
 
-def shape_index(evidence: Evidence, finding: Finding) -> Made:
+@of(OperationRaised)
+def shape_index(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """Another axis of the shape that ``build`` reads, where a weight was made as long as the wrong one."""
-    line = next(iter(lines_of(evidence)), None)
-    owner = own_layer(evidence)
-    if (
-        line is None
-        or owner is None
-        or not isinstance(finding.fact, OperationRaised)
-        or not finding.fact.shapes
-        or not finding.fact.shapes[0]
-    ):
-        return
-    shape = finding.fact.shapes[0]
-    for old, new in dict.fromkeys(finding.fact.apart):
-        if new != shape[-1] or old == new:
+    shape = fact.shapes[0] if fact.shapes else None
+    for old, new in dict.fromkeys(fact.apart) if shape else ():
+        if not shape or new != shape[-1] or old == new:
             continue
-        for call in nodes(line.source.tree, ast.ClassDef):
-            build = method_of(call, "build")
-            if call.name != owner.op or build is None or len(build.args.args) < 2:
-                continue
-            whole = build.args.args[1].arg
+        for line, owner, build, whole in _builds(evidence):
             # The shapes of several inputs are taken apart first.
-            parts = [
-                item for item in nodes(build, ast.Assign) if ast.unparse(item.value) == whole and isinstance(item.targets[0], ast.Tuple)
-            ]
-            shapes = {whole, f"{whole}[0]", *(ast.unparse(name) for item in parts for name in nodes(item.targets[0], ast.Name))}
+            parts = [item.targets[0] for item in nodes(build, ast.Assign) if ast.unparse(item.value) == whole]
+            taken = [ast.unparse(name) for part in parts if isinstance(part, ast.Tuple) for name in nodes(part, ast.Name)]
             read = [
-                node for node in nodes(build, ast.Subscript) if ast.unparse(node.value) in shapes and _index_of(node) in _places(shape, old)
+                node
+                for node in nodes(build, ast.Subscript)
+                if ast.unparse(node.value) in (whole, f"{whole}[0]", *taken) and _index_of(node) in _places(shape, old)
             ]
             if len(read) > 1:  # those of the weight that the expression works on
                 used = {ast.unparse(node) for node in nodes(line.node or line.scope, ast.Attribute)}
                 made = [item for item in nodes(build, ast.Assign) if ast.unparse(item.targets[0]) in used]
                 read = [node for node in read if any(node in nodes(item, ast.Subscript) for item in made)]
             if len(read) == 1:
+                last = f"{ast.unparse(read[0].value)}[-1]"
                 yield (
-                    f"Use the last axis in {owner.op}.build: {ast.unparse(read[0].value)}[-1] instead of {ast.unparse(read[0])}",
-                    [line.edit(read[0], f"{ast.unparse(read[0].value)}[-1]")],
+                    f"Use the last axis in {owner.op}.build: {last} instead of {ast.unparse(read[0])}",
+                    [line.edit(read[0], last)],
                     f"The weight then has one value per feature: {new}.",
                 )
 
 
-def first_shape(evidence: Evidence, finding: Finding) -> Made:
+@of(ShapesInBuild)
+def first_shape(evidence: Evidence, finding: Finding, fact: ShapesInBuild) -> Made:
     """The first of several shapes, where ``build`` reads an axis of the list that holds them."""
-    line, owner = next(iter(lines_of(evidence)), None), own_layer(evidence)
-    if line is None or owner is None or not isinstance(finding.fact, ShapesInBuild):
-        return
-    for cls in nodes(line.source.tree, ast.ClassDef):
-        build = method_of(cls, "build")
-        if cls.name != owner.op or build is None or len(build.args.args) < 2:
-            continue
-        whole = build.args.args[1].arg
+    for line, owner, build, whole in _builds(evidence):
         read = [node for node in nodes(build, ast.Subscript) if ast.unparse(node.value) == whole and _index_of(node) is not None]
-        for which in range(len(finding.fact.shapes)):
-            if read:
-                yield (
-                    f"Use the shape of input {which + 1} in {cls.name}.build: {whole}[{which}][{_index_of(read[0])}] instead of {ast.unparse(read[0])}",
-                    [line.edit(node, f"{whole}[{which}][{_index_of(node)}]") for node in read],
-                    "build receives one shape for each input of the layer.",
-                )
+        for which in range(len(fact.shapes)) if read else ():
+            new = f"{owner.op}.build: {whole}[{which}][{_index_of(read[0])}]"
+            yield (
+                f"Use the shape of input {which + 1} in {new} instead of {ast.unparse(read[0])}",
+                [line.edit(node, f"{whole}[{which}][{_index_of(node)}]") for node in read],
+                "build receives one shape for each input of the layer.",
+            )
 
 
 def read_axis(evidence: Evidence, finding: Finding) -> Made:
@@ -297,3 +279,13 @@ def _named(evidence: Evidence, line: Line) -> str:
         return owner.name if owner is not None else line.raised.function
     owners = [item for item in nodes(line.source.tree, ast.ClassDef) if line.scope in item.body]
     return f"{owners[0].name}.{name}" if owners else str(name)
+
+
+def _builds(evidence: Evidence) -> Iterator[tuple[Line, Node, ast.FunctionDef, str]]:
+    """The layer whose code raised, its ``build``, and the name of the shape that this is given."""
+    line, owner = next(iter(lines_of(evidence)), None), own_layer(evidence)
+    if line is not None and owner is not None:
+        classes = [cls for cls in nodes(line.source.tree, ast.ClassDef) if cls.name == owner.op]
+        for build in (method_of(cls, "build") for cls in classes):
+            if build is not None and len(build.args.args) > 1:
+                yield line, owner, build, build.args.args[1].arg
