@@ -48,6 +48,35 @@ def ragged():
         x[n] = np.ones((n + 2, 3), 'float32')
     return x
 """
+_COMMA = """
+class Gate(L.Layer):
+    def __init__(self, units):
+        super().__init__()
+        self.units = units,
+    def build(self, shape):
+        self.w = self.add_weight(shape=(shape[-1], self.units))
+    def call(self, x):
+        return x @ self.w
+"""
+_PLACES = """
+LONGEST, WIDTH = 9, 4
+class Places(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.ids, self.places = L.Embedding(7, WIDTH), L.Embedding(LONGEST, WIDTH)
+    def call(self, x):
+        return self.ids(x) + self.places(tf.range(LONGEST))
+"""
+_HEAD = """
+def head_of(shape):
+    i = keras.Input(shape)
+    return keras.Model(i, L.Dense(1)(L.Flatten()(i)))
+"""
+_METRIC = """
+def right(y, p):
+    found = tf.cast(tf.argmax(p, axis=-1), 'float32')
+    return tf.reduce_sum(y * found) / tf.reduce_sum(y)
+"""
 
 CALLS: dict[str, tuple[str, Own]] = {
     "the scores of an attention": ("code-raises", Own(model_of("""
@@ -104,6 +133,49 @@ model = keras.Model(i, [a, b])
 """, f"{rows(8, 4)}, {{'a': {rows(8, 3)}}}", "{'a': 'mse'}"), (
         ("    model = keras.Model(i, [a, b])", "    model = keras.Model(i, {'a': a, 'b': b})"),
     ))),
+    "a comma at the end of a line": ("layer-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((4,)), Gate(3), L.Dense(1)])
+""", f"{rows(8, 4)}, {rows(8, 1)}", head=_COMMA), (("        self.units = units,", "        self.units = units"),))),
+    "positions up to the longest": ("op-shapes", Own(model_of("""
+i = keras.Input((None,), dtype='int32')
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Places()(i))))
+""", f"np.ones((8, 6), 'int32'), {rows(8, 1)}", head=_PLACES), ((
+        "        return self.ids(x) + self.places(tf.range(LONGEST))", "        return self.ids(x) + self.places(tf.range(tf.shape(x)[1]))",
+    ),))),
+    "a head declared with the batch axis": ("axis-unknown", Own(model_of("""
+i = keras.Input((4,))
+base = keras.Model(i, L.Dense(3)(i))
+head = head_of(base.output_shape)
+model = keras.Model(i, head(base(i)))
+""", f"{rows(8, 4)}, {rows(8, 1)}", head=_HEAD), (
+        ("    head = head_of(base.output_shape)", "    head = head_of(base.output_shape[1:])"),
+    ))),
+    "a map that is folded to the size of the labels": ("reshape-size", Own(model_of("""
+i = keras.Input((8, 8, 3))
+x = L.MaxPooling2D()(L.Conv2D(4, 3, padding='same')(i))
+x = L.Reshape((64, 4))(x)
+model = keras.Model(i, x)
+""", f"{rows(8, 8, 8, 3)}, {rows(8, 64, 4)}"), (
+        ("    x = L.Reshape((64, 4))(x)", "    x = L.Reshape((64, 4))(L.UpSampling2D(2)(x))"),
+    ))),
+    "three days of two values each": ("label-rank", Own(model_of("""
+model = keras.Sequential([keras.Input((7, 2)), L.LSTM(4), L.Dense(1)])
+""", f"{rows(8, 7, 2)}, {rows(8, 3, 2)}"), ((
+        "    model = keras.Sequential([keras.Input((7, 2)), L.LSTM(4), L.Dense(1)])",
+        "    model = keras.Sequential([keras.Input((7, 2)), L.LSTM(4), L.Dense(6), L.Reshape((3, 2))])",
+    ),))),
+    "a metric of predicted classes": ("metric-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((4,)), L.Dense(2, activation='softmax')])
+""", f"{rows(8, 4)}, np.eye(2, dtype='float32')[np.arange(8) % 2]", "'categorical_crossentropy', metrics=[right]", head=_METRIC), ((
+        "    return tf.reduce_sum(y * found) / tf.reduce_sum(y)", '    y = tf.cast(tf.argmax(y, axis=-1), "float32")',
+    ),))),
+    "two layers at the end, one behind the other": ("missing-flatten", Own(model_of("""
+i = keras.Input((8, 8, 3))
+x = L.Conv2D(4, 3)(i)
+model = keras.Model(i, x)
+""", f"{rows(8, 8, 8, 3)}, np.arange(8) % 2", "'binary_crossentropy'"), ((
+        "    x = L.Conv2D(4, 3)(i)", "    x = L.Dense(1, activation='sigmoid')(L.Flatten()(L.Conv2D(4, 3)(i)))",
+    ),))),
     "metrics that the step leaves out": ("metric-not-updated", Own(model_of("""
 i = keras.Input((4,))
 model = Net(i, L.Dense(1)(i))

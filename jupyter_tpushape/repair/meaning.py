@@ -179,6 +179,26 @@ def _folded(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]
         )
 
 
+def _stretched(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """Positions of a map in one row, of which each is repeated, cut off or padded as if they were steps."""
+    if not isinstance(edit, InsertLayer) or not edit.layer_class.startswith(("UpSampling1D", "Cropping1D", "ZeroPadding1D")):
+        return
+    node = next((item for item in after.flow.nodes if item.name == edit.target), None)
+    while node is not None and keeps(after.flow, node):
+        node = after.flow.node(after.flow.into(node.id)[0].source)
+    given, made = around(after.flow, node) if node is not None else ([], [])
+    if (
+        node is not None
+        and node.op == "Reshape"
+        and len(given) == 1
+        and len(given[0]) == 4
+        and made
+        and len(made[0]) == 3
+        and given[0][-1] == made[0][-1]
+    ):
+        yield f"Are the {made[0][1]} positions of {node.name} steps in time? They are the rows of a {given[0][1]} × {given[0][2]} map, one after the other."
+
+
 def _imaged(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
     """Channels that a pooling left, made an image again."""
     if not isinstance(edit, InsertLayer) or edit.layer_class != "Reshape" or len(edit.config.get("target_shape", ())) < 3:
@@ -268,6 +288,7 @@ _CHECKS: tuple[Check, ...] = (
     _projected,
     _folded,
     _imaged,
+    _stretched,
     _pooled,
     _rows,
     _batched,

@@ -110,6 +110,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "empty-replicas": (batching.static_batch,),
     "string-input": (inputs.without_text, operations.host_layer),
     "layer-rank": (
+        calls.without_batch,
         batching.batch_once,
         entry.declare_wanted,
         layers.steps_for_attention,
@@ -153,11 +154,19 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         entry.declare_exact,
         operands.resized,
     ),
-    "reshape-size": (reshapes.dealt_channels, reshapes.reshape_target, reshapes.even_heads, operands.flat_samples),
+    "reshape-size": (reshapes.dealt_channels, reshapes.larger_map, reshapes.reshape_target, reshapes.even_heads, operands.flat_samples),
     "window-too-large": (windows.swapped_axes, windows.keep_size, entry.declare_rows),
-    "axis-unknown": (layers.pool_unknown, batching.declared_lengths, entry.declare_known, entry.declare_rows, operations.leave_out),
+    "axis-unknown": (
+        calls.without_batch,
+        layers.pool_unknown,
+        batching.declared_lengths,
+        entry.declare_known,
+        entry.declare_rows,
+        operations.leave_out,
+    ),
     "attention-shapes": (expressions.axes, expressions.itself, layers.embed_ids, layers.attention_width, operations.mask_shape),
     "layer-raises": (
+        calls.without_comma,
         foreign.in_keras_ops,
         numbers.first_shape,
         layers.states_too,
@@ -325,6 +334,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "reshape-interleaves": (places.heads, reshapes.permute, operations.transpose_for_reshape),
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (
+        calls.without_comma,
         states.every_state,
         states.more_returned,
         places.unpacked_state,
@@ -368,6 +378,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
 # First where a line of the user's raised, whatever the finding.
 AT_THE_LINE: tuple[Maker, ...] = (
     dtypes.cast,
+    classes.class_of_each,
     expressions.states,
     operands.letters,
     operands.axes_there,

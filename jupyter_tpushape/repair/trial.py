@@ -15,7 +15,7 @@ from ..trace.assemble import clean_message
 from ..trace.build import build, kept_counters
 from ..trace.frameworks import adapter_for
 from ..trace.recorder import Recorder
-from .edits import Edit, NotThere, Run
+from .edits import Edit, InsertLayer, NotThere, Run
 from .live import builder_of, carry_weights
 from .rerun import Rerun, forget, origin
 from .text.program import Text
@@ -80,7 +80,7 @@ def first(seen: Examined) -> Trial:
 def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
     assert start.seen is not None
     text = Text(start.seen)
-    for edit in edits:
+    for edit in _outside_first(edits):
         try:
             edit.write(text)
         except NoPlace:
@@ -106,6 +106,13 @@ def _in_text(start: Trial, edits: tuple[Edit, ...]) -> Trial:
         | _lines(source.text for source in text.sources.values()) - _lines(source.original for source in text.sources.values()),
     )
     return _looked_at(made, rerun.program)
+
+
+def _outside_first(edits: tuple[Edit, ...]) -> list[Edit]:
+    """Several layers behind one are written from the last to the first: each is put next to the one that is there."""
+    behind = [edit for edit in edits if isinstance(edit, InsertLayer) and edit.position == "after"]
+    last = {edit.target: [one for one in behind if one.target == edit.target] for edit in behind}
+    return [last[edit.target].pop() if isinstance(edit, InsertLayer) and edit in behind else edit for edit in edits]
 
 
 def _lines(texts: Iterable[str]) -> frozenset[str]:

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..text.program import Text
 from ..text.source import NoPlace, Source
 from .base import SpanEdit, kind
+from .expression import MODULE
 
 
 @kind
 @dataclass(frozen=True)
 class Statement(SpanEdit):
-    """``text`` as a statement in front of the one that ran at ``span``."""
+    """``text`` as a statement in front of the one that ran at ``span``; ``{module}`` in it is the name that ``module`` has there."""
 
     op = "statement"
 
     text: str = ""
+    module: str = ""
 
     def write(self, text: Text) -> None:
         source, node = self.found(text, ast.stmt)
-        source.splice([_before(source, node, self.text)])
+        name, imports = text.names(self.file).spell(sys.modules[self.module], node) if self.module else ("", [])
+        source.splice([*imports, _before(source, node, self.text.replace(MODULE, name))])
 
     def shown(self, dataset: bool) -> Iterator[str]:
         yield f"# before line {self.span[0]}:"
-        yield f"+{self.text}"
+        yield f"+{self.text.replace(MODULE, self.module)}"
 
 
 @kind

@@ -203,3 +203,32 @@ def magnitude(evidence: Evidence, finding: Finding) -> Made:
                     [line.apply(line.node, "abs")],
                     "Spectrograms usually contain magnitudes; the phase is discarded.",
                 )
+
+
+def without_comma(evidence: Evidence, finding: Finding) -> Made:
+    """A value without the comma behind it, which makes it a tuple of one."""
+    for line in lines_of(evidence)[:1]:
+        for item in nodes(line.owner(), ast.Assign):
+            held = item.value.elts if isinstance(item.value, ast.Tuple) else []
+            if len(held) == 1 and line.source.of(item.value).endswith(",") and isinstance(item.targets[0], (ast.Name, ast.Attribute)):
+                name = ast.unparse(item.targets[0])
+                yield (
+                    f"Remove the comma at the end of line {item.lineno}: {name} = {ast.unparse(held[0])}",
+                    [line.edit(item.value, ast.unparse(held[0]))],
+                    f"The comma makes {name} a tuple.",
+                )
+
+
+def without_batch(evidence: Evidence, finding: Finding) -> Made:
+    """The shape of a sample, where a declaration is handed the whole shape of what another model returns."""
+    node = evidence.failed
+    for line in lines_at(evidence, node.location or node.called)[:1] if node is not None else ():
+        given = [item for call in nodes(line.source.tree, ast.Call) for item in call.args]
+        whole = [item for item in given if isinstance(item, ast.Attribute) and item.attr in ("output_shape", "input_shape")]
+        for item in whole[:3]:
+            text = ast.unparse(item)
+            yield (
+                f"Leave the batch axis out at line {item.lineno}: {text}[1:]",
+                [line.edit(item, f"{text}[1:]")],
+                "A declared shape is that of one sample.",
+            )

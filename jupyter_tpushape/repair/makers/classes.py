@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
@@ -12,9 +13,11 @@ from ...rules.facts.ranges import OutOfRange
 from ...rules.facts.reasons import PerClass
 from ..edits import Loss
 from ..edits.expression import IT, MODULE
+from ..edits.statements import Statement
+from ..text.source import called, nodes
 from .edits import Fix, Made, configure, of, setting, transform
 from .ends import head_of, highest_of, loss_node, several, snake
-from .line import calls_at, lines_of, short
+from .line import assigned_to, calls_at, lines_of, short, span_of
 
 
 def of_its_own(evidence: Evidence, finding: Finding) -> Made:
@@ -107,3 +110,24 @@ def no_logits(evidence: Evidence, finding: Finding) -> Made:
             [configure(giver.name, activation=None)],
             "The loss applies it itself, which is numerically more stable.",
         )
+
+
+def class_of_each(evidence: Evidence, finding: Finding) -> Made:
+    """The class of each label in place of its one-hot vector, where it meets the predicted class."""
+    stats = [one for one in (getattr(evidence.sample, "label_stats", None) or {}).values() if one is not None]
+    line = next(iter(lines_of(evidence)), None)
+    if line is None or not isinstance(line.scope, ast.FunctionDef) or len(stats) != 1 or not stats[0].one_hot:
+        return
+    arguments = [one.arg for one in line.scope.args.args if one.arg != "self"]
+    for labels, other in itertools.permutations(line.operands(), 2):
+        made = assigned_to(line, other)
+        picked = [call for call in nodes(made, ast.Call) if called(call) == "argmax"]
+        spec, shape = line.spec(other), spec_of.shape if (spec_of := line.spec(labels)) is not None else None
+        if arguments[:1] == [ast.unparse(labels)] and picked and spec is not None and shape and shape[:-1] == spec.shape:
+            name, module = arguments[0], line.module()
+            text = f'{name} = {MODULE}.cast({MODULE}.argmax({name}, axis=-1), "{spec.dtype}")'
+            yield (
+                f"Use the class of each label from line {line.scope.body[0].lineno}: argmax of {name}",
+                [Statement("model", line.raised.file, span_of(line.scope.body[0]), text, module)],
+                f"{short(other)} holds the predicted classes, and {name} is one-hot.",
+            )

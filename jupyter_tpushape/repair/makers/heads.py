@@ -289,7 +289,7 @@ def one_unit(evidence: Evidence, finding: Finding) -> Made:
 def whole_rows(evidence: Evidence, finding: Finding) -> Made:
     """As many units as a label has numbers in all, put in its shape."""
     for head, y, p in compared(evidence, finding):
-        if len(p) != 2 or len(y) != 3 or not known(y[1:]) or p[1] not in y[1:] or 1 in y[1:]:
+        if len(p) != 2 or len(y) != 3 or not known(y[1:]) or p[1] not in (1, *y[1:]) or 1 in y[1:]:
             return
         if head.op == "Dense" and isinstance(head.config.get("units"), int):
             numbers, row = elements(y[1:]) or 0, [int(n or 0) for n in y[1:]]

@@ -46,13 +46,13 @@ def sequences_upstream(evidence: Evidence, finding: Finding) -> Made:
     own = ""
     for above in upstream(evidence, node) if shape is not None else ():
         rank = len(given(evidence, above) or ())
-        only = f"but {above.name} returns only its last step."
+        only = f"{above.name} returns only its last step."
         if own and recurs(above) and rank == 3:
             if not above.config.get("return_sequences") and all(len(e.spec.shape or ()) == 2 for e in evidence.flow.out_of(above.id)):
-                yield sequence_of(above, f"{own} can process a sequence, {only}")
+                yield sequence_of(above, f"{own} can process a sequence, but {only}")
             return
         if recurs(above) and rank == len(shape or ()) + 1:
-            yield sequence_of(above, f"The next layer expects a sequence, {only}")
+            yield sequence_of(above, f"{only} The next layer expects a sequence.")
             if node.op in RECURRENT and node.config.get("return_sequences"):
                 yield (
                     f"Return the whole sequence from {above.name} and only the last step from {node.name}",

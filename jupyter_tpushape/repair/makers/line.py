@@ -86,6 +86,12 @@ class Line:
 
     # -- edits -----------------------------------------------------------------------------------------
 
+    def number(self, node: ast.expr) -> int | None:
+        """The whole number that is written there, or that a name or attribute of the function holds; a constant of the module, too."""
+        if isinstance(node, ast.Constant):
+            return node.value if type(node.value) is int else None
+        return self.numbers.get(ast.unparse(node), dict(_constants(self.source.tree)).get(ast.unparse(node)))
+
     def edit(self, node: ast.expr | ast.stmt, new: str, module: str = "", choice: str = "") -> Expression:
         return Expression(
             self.raised.function,
@@ -123,6 +129,17 @@ class Line:
     @property
     def at(self) -> str:
         return f"line {self.raised.line}"
+
+
+def _constants(module: ast.Module) -> Iterator[tuple[str, int]]:
+    """The whole numbers that the module gives to names, one by one or several at once."""
+    for item in module.body:
+        if isinstance(item, ast.Assign):
+            both = isinstance(item.targets[0], ast.Tuple) and isinstance(item.value, ast.Tuple)
+            pairs = zip(item.targets[0].elts, item.value.elts, strict=False) if both else [(item.targets[0], item.value)]  # type: ignore[attr-defined]
+            yield from (
+                (ast.unparse(name), made.value) for name, made in pairs if isinstance(made, ast.Constant) and type(made.value) is int
+            )
 
 
 def lines_of(evidence: Evidence, raised: Raised | None = None) -> list[Line]:

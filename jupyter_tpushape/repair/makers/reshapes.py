@@ -22,6 +22,7 @@ from .edits import (
     images,
     insert,
     known,
+    of,
     reshaped_before,
     setting,
     squared,
@@ -50,6 +51,24 @@ def reshape_before(evidence: Evidence, finding: Finding) -> Made:
     yield from _to_rank(node.name, row, wanted)
     if wanted == 2 and len(row) > 1:
         yield flattened(node.name)
+
+
+@of(WrongCount)
+def larger_map(evidence: Evidence, finding: Finding, fact: WrongCount) -> Made:
+    """A map that is folded to more positions than it has: upsampled first, by as much in each direction."""
+    node, shape = failing(evidence)
+    target = node.config.get("target_shape")
+    if not target or not shape or len(shape) not in (3, 4) or not known(shape[1:]) or target[-1] != shape[-1] or -1 in target:
+        return
+    times, rest = divmod(math.prod(target), elements(shape[1:]) or 1)
+    by = round(times ** (1 / (len(shape) - 2)))
+    if not rest and by > 1 and by ** (len(shape) - 2) == times:
+        kind = f"UpSampling{len(shape) - 2}D"
+        yield (
+            f"Upsample by {by} before {node.name}: add {kind}({by})",
+            [insert(node.name, kind, size=by)],
+            f"The target has {times} times as many positions as the map, with the same channels.",
+        )
 
 
 def reshape_target(evidence: Evidence, finding: Finding) -> Made:

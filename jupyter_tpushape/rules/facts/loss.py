@@ -206,9 +206,9 @@ class LabelRank(Fact, frozen=True):
             return (
                 "The labels are one-hot encoded twice: the second encoding turned every 0 and 1 of the one-hot vectors into another vector."
             )
-        if len(self.predictions) == 2 and len(row) == 2 and self.predictions[1] in row and None not in row:
+        if len(self.predictions) == 2 and len(row) == 2 and self.predictions[1] in (1, *row) and None not in row:
             numbers = f"each label has {row[0]} × {row[1]} = {many(elements(row))}"
-            return f"The model outputs {self.predictions[1]} values per sample, but {numbers}. The last layer must output that shape. The error: {self.said}"
+            return f"The model outputs {count(self.predictions[1] or 1, 'value')} per sample, but {numbers}. The last layer must output that shape. The error: {self.said}"
         return f"The error: {self.said}"
 
     def sides(self) -> Sides:
