@@ -174,7 +174,7 @@ i = keras.Input((8, 8, 3))
 x = L.Conv2D(4, 3)(i)
 model = keras.Model(i, x)
 """, f"{rows(8, 8, 8, 3)}, np.arange(8) % 2", "'binary_crossentropy'"), ((
-        "    x = L.Conv2D(4, 3)(i)", "    x = L.Dense(1, activation=\"sigmoid\")(L.Flatten()(L.Conv2D(4, 3)(i)))",
+        "    x = L.Conv2D(4, 3)(i)", '    x = L.Dense(1, activation="sigmoid")(L.Flatten()(L.Conv2D(4, 3)(i)))',
     ),))),
     "metrics that the step leaves out": ("metric-not-updated", Own(model_of("""
 i = keras.Input((4,))
