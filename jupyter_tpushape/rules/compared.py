@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..examine.evidence import Evidence
 from ..flow import Edge, KeyPath, Node, Shape, elements
-from ..flow.paths import flatten
+from ..flow.paths import flatten, show
 from ..sources.stats import stats_of
 from ..trace.axes import recurs
 from .upstream import ancestors
@@ -69,7 +71,8 @@ def cut_sequence(evidence: Evidence, y: Shape, predictions: Edge) -> Node | None
 
 def _observed(evidence: Evidence, path: KeyPath | None) -> list[Any]:
     sampled = getattr(evidence.sample, "sampled", ())
-    return [value for _, labels, _ in sampled for at, value in flatten(labels, "y") if at == path]
+    part = ("x", "y", "weight").index(str(path[0])) if path else 1
+    return [value for drawn in sampled for at, value in flatten(drawn[part], path[0] if path else "y") if at == path]
 
 
 def encoded_from_one(evidence: Evidence, path: KeyPath | None) -> bool:
@@ -89,6 +92,16 @@ def encoded_twice(evidence: Evidence, path: KeyPath | None) -> bool:
         return False
     outer, inner = stats_of(seen), stats_of([value.argmax(-1) for value in seen])
     return bool(outer and inner and outer.one_hot and inner.one_hot)
+
+
+def copied_from(evidence: Evidence, path: KeyPath | None) -> str:
+    """The input whose observed values the labels are."""
+    labels = _observed(evidence, path)
+    for name, _ in evidence.x if labels else ():
+        inputs = _observed(evidence, name)
+        if len(inputs) == len(labels) and all(np.array_equal(one, other) for one, other in zip(inputs, labels, strict=True)):
+            return show(name)
+    return ""
 
 
 def met_whole(evidence: Evidence, y: Shape, p: Shape) -> bool:

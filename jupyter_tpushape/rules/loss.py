@@ -18,6 +18,7 @@ from .compared import (
     class_labels,
     cut_sequence,
     encoded_from_one,
+    copied_from,
     encoded_twice,
     ends,
     folder,
@@ -220,7 +221,15 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
             twice = y[:-1] == p and encoded_twice(evidence, evidence.carried(labels))
             return (
                 RANK.id,
-                LabelRank(loss.name, y, p, node.failure.said, Who.of(folded) if folded is not None else None, twice),
+                LabelRank(
+                    loss.name,
+                    y,
+                    p,
+                    node.failure.said,
+                    Who.of(folded) if folded is not None else None,
+                    twice,
+                    copied_from(evidence, evidence.carried(labels)),
+                ),
                 ((folded.id,) if folded is not None else ()),
             )
     name = loss.name if loss.kind in ("loss", "metric") else node.name

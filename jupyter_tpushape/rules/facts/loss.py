@@ -182,7 +182,7 @@ class LabelRank(Fact, frozen=True):
     """Labels and predictions of different rank.
 
     ``folded``: a layer that folded an axis which the labels still have. ``twice``: the labels are one-hot vectors of the values of
-    one-hot vectors.
+    one-hot vectors. ``copied``: the input whose values the labels are.
     """
 
     loss: str
@@ -191,6 +191,7 @@ class LabelRank(Fact, frozen=True):
     said: str
     folded: Who | None = None
     twice: bool = False
+    copied: str = ""
 
     def message(self) -> str:
         return (
@@ -205,6 +206,11 @@ class LabelRank(Fact, frozen=True):
         if self.twice:
             return (
                 "The labels are one-hot encoded twice: the second encoding turned every 0 and 1 of the one-hot vectors into another vector."
+            )
+        if self.copied:
+            return (
+                f"The labels are the values of the input {self.copied}. An autoencoder must output {show_shape(row)} per sample; "
+                "for any other model, pass its own labels."
             )
         if len(self.predictions) == 2 and len(row) == 2 and self.predictions[1] in (1, *row) and None not in row:
             numbers = f"each label has {row[0]} × {row[1]} = {many(elements(row))}"

@@ -133,7 +133,7 @@ class SamplesPicked(Fact, frozen=True):
 
     def why(self) -> str:
         return (
-            "The first axis of labels and predictions is the batch. To select a value of every sample, index an inner axis: y_pred[:, 2]."
+            "The first axis of labels and predictions is the batch. To select a value of every sample, index an inner axis: y_pred[:, 0]."
         )
 
     def sides(self) -> Sides:
