@@ -77,6 +77,12 @@ class HeardKeysMissing(Heard, frozen=True):
     """The losses in a dict are not those of all outputs."""
 
 
+class HeardTuple(Heard, frozen=True):
+    """A tuple of one number where a number is expected; ``value``: as it is written, where the message says it."""
+
+    value: str
+
+
 class HeardIterated(Heard, frozen=True):
     """A statement goes through a tensor, or unpacks it."""
 
@@ -191,6 +197,12 @@ _NONE = re.compile(
     r"|concrete values of integer type, got \([^)]*\bNone\b|None values not supported"
 )
 
+# Messages of Keras, of Python and of JAX.
+_ALONE = re.compile(
+    r"dimension '(\(\d+,\))' of type|'tuple' object cannot be interpreted as an integer|unsupported operand type\(s\) for .+'tuple' and|got \(\d+, (\(\d+,\))\)"
+    r"|between instances of 'tuple' and 'int'"
+)
+
 
 @reads
 def _structure(text: str) -> Iterator[Heard]:
@@ -203,6 +215,9 @@ def _structure(text: str) -> Iterator[Heard]:
     if "on an unknown TensorShape" in text or "unknown rank" in text or "contains no shape" in text:
         yield HeardNoRank()
     unpack, argument, door = _UNPACK.search(text), _ARGUMENT.search(text), _INPUT.search(text)
+    alone = _ALONE.search(text)
+    if alone:
+        yield HeardTuple(alone[1] or alone[2] or "")
     if "in loss dict, but found" in text:
         yield HeardKeysMissing()
     if "Iterating over a symbolic" in text or "Cannot iterate over a" in text:

@@ -17,6 +17,7 @@ from ..examine.heard import (
     HeardWindow,
     hear,
 )
+from ..examine.heard_contracts import HeardTuple
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..graph import resized, written
 from ..trace.axes import recurs
@@ -230,7 +231,11 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
     if inside is not None:
         return Finding.of(OPERATION.id, "error", OperationRaised(inside.operation, inside.shapes, f"{inside.said}.", layer=Who.of(node)))
     given = tuple(edge.spec.shape for edge in edges)
-    return Finding.of(RAISES.id, "error", LayerRaised(Who.of(node), given, node.failure.said.rstrip("."), node.failure.inner))
+    return Finding.of(
+        RAISES.id,
+        "error",
+        LayerRaised(Who.of(node), given, node.failure.said.rstrip("."), node.failure.inner, hear(node.failure, HeardTuple) is not None),
+    )
 
 
 def _wrong_rank(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:

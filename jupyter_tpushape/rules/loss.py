@@ -16,9 +16,9 @@ from .calls import VECTOR, misdeclared, vector_added
 from .compared import (
     as_they_are,
     class_labels,
+    copied_from,
     cut_sequence,
     encoded_from_one,
-    copied_from,
     encoded_twice,
     ends,
     folder,

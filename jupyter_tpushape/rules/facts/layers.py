@@ -325,12 +325,13 @@ class OperationRaised(Fact, frozen=True):
 
 
 class LayerRaised(Fact, frozen=True):
-    """``layer`` raises an error for ``shapes``; ``inner`` names the layer inside it that did."""
+    """``layer`` raises an error for ``shapes``; ``inner`` names the layer inside it that did; ``alone``: it got a tuple of one number."""
 
     layer: Who
     shapes: tuple[Shape | None, ...]
     said: str
     inner: str = ""
+    alone: bool = False
 
     def message(self) -> str:
         given = f" for {' and '.join(map(show_shape, self.shapes))}" if self.shapes else ""
@@ -338,6 +339,8 @@ class LayerRaised(Fact, frozen=True):
 
     def why(self) -> str:
         inner = f"The error comes from {self.inner}, inside the layer." if self.inner else ""
+        if self.alone:
+            inner = f"{inner} A tuple arrives where a number is expected. A comma at the end of a line makes one, as in `self.units = units,`.".strip()
         return inner if len(self.said) <= 120 else f"{inner} The error: {self.said}".strip()
 
 
