@@ -72,6 +72,21 @@ def head_of(shape):
     i = keras.Input(shape)
     return keras.Model(i, L.Dense(1)(L.Flatten()(i)))
 """
+_QUALITY = """
+class Quality(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.q = keras.Sequential([keras.Input((4,)), L.Dense(2)])
+    def call(self, x):
+        return self.q(x)
+    def train_step(self, data):
+        x, (reward, after) = data
+        target = reward + 0.9 * tf.reduce_max(self.q(after))
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((target - tf.reduce_sum(self.q(x), axis=1)) ** 2)
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+        return {'loss': loss}
+"""
 _METRIC = """
 def right(y, p):
     found = tf.cast(tf.argmax(p, axis=-1), 'float32')
@@ -176,6 +191,19 @@ model = keras.Model(i, x)
 """, f"{rows(8, 8, 8, 3)}, np.arange(8) % 2", "'binary_crossentropy'"), ((
         "    x = L.Conv2D(4, 3)(i)", '    x = L.Dense(1, activation="sigmoid")(L.Flatten()(L.Conv2D(4, 3)(i)))',
     ),))),
+    "the best of all samples": ("samples-summed", Own(model_of("""
+model = Quality()
+""", f"{rows(8, 4)}, ({rows(8)}, {rows(8, 4)})", head=_QUALITY), ((
+        "        target = reward + 0.9 * tf.reduce_max(self.q(after))",
+        "        target = reward + 0.9 * tf.reduce_max(self.q(after), axis=-1)",
+    ),))),
+    "several ids beside a column of numbers": ("merge-shapes", Own(model_of("""
+i, j = keras.Input((3,), dtype='int32'), keras.Input((5,))
+e = L.Embedding(9, 4)(i)
+model = keras.Model([i, j], L.Dense(1)(L.Concatenate(axis=1)([e, j])))
+""", f"[np.ones((8, 3), 'int32'), {rows(8, 5)}], {rows(8, 1)}"), (
+        ("    e = L.Embedding(9, 4)(i)", "    e = L.Flatten()(L.Embedding(9, 4)(i))"),
+    ))),
     "metrics that the step leaves out": ("metric-not-updated", Own(model_of("""
 i = keras.Input((4,))
 model = Net(i, L.Dense(1)(i))

@@ -162,6 +162,40 @@ def samples_summed(evidence: Evidence) -> Iterator[Finding]:
 
 
 @check(order=41)
+def samples_topped(evidence: Evidence) -> Iterator[Finding]:
+    """The largest value of all samples, combined with each sample of something else: the next state's value in Q-learning."""
+    for node in evidence.flow.nodes:
+        edges = evidence.flow.into(node.id) if node.op in _SCALED else []
+        for one, each in (edges, edges[::-1]) if len(edges) == 2 else ():
+            total = _largest(evidence, one)
+            whole = next(iter(evidence.flow.into(total.id)), None) if total is not None else None
+            if total is None or whole is None or len(whole.spec.shape or ()) < 2 or (each.spec.shape or ())[1:] not in ((), (1,)):
+                continue
+            above = {item.id for item in ancestors(evidence, total.id) if item.kind in ("layer", "op")}
+            its = {each.source, *(item.id for item in ancestors(evidence, each.source))}
+            if (carried(evidence, each) or {}).get(0) == 1 and (carried(evidence, whole) or {}).get(0) == 1 and not above & its:
+                fact = SamplesSummed(Who.of(total), whole.spec.shape or (), each.spec.shape or (), Who.of(node), largest=True)
+                yield Finding.of(SUMMED.id, "silent", fact, (total.id, node.id), (one.id,), total.called or node.called)
+                return
+
+
+_SCALED = ("Mul", "AddV2", "Add", "Sub")
+
+
+def _largest(evidence: Evidence, edge: Edge) -> Node | None:
+    """The maximum over everything that a single number is, but for constants that it is scaled or moved by."""
+    for _ in range(4):
+        node = evidence.flow.node(edge.source)
+        if edge.spec.shape != () or node.op == "Max":
+            return node if edge.spec.shape == () else None
+        edges = evidence.flow.into(node.id)
+        if node.op not in _SCALED or len(edges) != 1:
+            return None
+        edge = edges[0]
+    return None
+
+
+@check(order=41)
 def samples_picked(evidence: Evidence) -> Iterator[Finding]:
     """Losses that read the predictions of single samples only, by their index."""
     for loss in evidence.losses():

@@ -248,10 +248,13 @@ def _behind_flatten(evidence: Evidence, node: Node) -> Node:
 
 
 def flat_embeddings(evidence: Evidence, finding: Finding) -> Made:
-    """Embeddings of one id a row, beside columns of numbers: each is one vector a row once its axis of size 1 is gone."""
+    """Embeddings of one id a row beside vectors, or of several beside columns of numbers: each is one vector a row once it is flat."""
     edges = received(evidence)
     makers = [(evidence.flow.node(edge.source), edge.spec.shape) for edge in edges]
-    long = [maker for maker, shape in makers if maker.op == "Embedding" and shape is not None and len(shape) == 3 and shape[1] == 1]
+    columns = all(maker.op == "Embedding" or maker.kind == "input" for maker, _ in makers) and len(makers) > 1
+    ids = {shape[1] for maker, shape in makers if maker.op == "Embedding" and shape is not None and len(shape) == 3}
+    several = columns and ids and None not in ids and evidence.failed is not None and evidence.failed.op == "Concatenate"
+    long = [maker for maker, shape in makers if maker.op == "Embedding" and shape and len(shape) == 3 and (several or shape[1] == 1)]
     if long and all(maker in long or (shape is not None and len(shape) == 2) for maker, shape in makers):
         names = [maker.name for maker in long]
         shown = " and ".join(names) if len(names) < 3 else f"all {len(names)} embeddings"

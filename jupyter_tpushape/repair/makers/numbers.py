@@ -62,7 +62,7 @@ def counted_to(evidence: Evidence, finding: Finding) -> Made:
                 for call in nodes(line.scope, ast.Call)
                 if called(call) in _COUNTS
                 for node in (*call.args, *(word.value for word in call.keywords if word.arg in ("limit", "stop")))
-                if line.number(node) == old
+                if isinstance(node, (ast.Constant, ast.Name)) and line.number(node) == old
             ]
             givers = [(name, spec.shape.index(new, 1)) for name, spec in line.specs.items() if spec.shape and new in spec.shape[1:]]
             if old != new and len(ends) == 1 and givers:

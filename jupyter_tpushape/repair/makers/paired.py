@@ -19,13 +19,14 @@ from .line import calls_at, lines_at, short, span_of
 @of(SamplesSummed)
 def summed_inside(evidence: Evidence, finding: Finding, fact: SamplesSummed) -> Made:
     """A sum over the axes of a sample, not over the samples."""
-    for line, call in calls_at(evidence, finding.location, "reduce_sum", "sum"):
+    names = ("reduce_max", "max", "amax") if fact.largest else ("reduce_sum", "sum")
+    for line, call in calls_at(evidence, finding.location, *names):
         if line.keyword("axis") is None and len(call.args) == 1:
             axes = "-1" if len(fact.whole) == 2 else str(tuple(range(1, len(fact.whole))))
             yield (
-                f"Sum over axis {axes} at {line.at}" if axes == "-1" else f"Sum over the axes {axes} at {line.at}",
+                f"{'Take the maximum' if fact.largest else 'Sum'} over {'axis' if axes == '-1' else 'the axes'} {axes} at {line.at}",
                 [line.more(call, f"axis={axes}")],
-                "Each sample then has a separate sum.",
+                f"Each sample then has a separate {'maximum' if fact.largest else 'sum'}.",
             )
 
 

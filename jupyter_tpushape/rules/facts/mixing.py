@@ -72,23 +72,27 @@ class EveryIndex(Fact, frozen=True):
 
 
 class SamplesSummed(Fact, frozen=True):
-    """``total`` adds up all values of ``whole``, those of every sample; ``reader`` compares it with ``each``, one value per sample."""
+    """``total`` adds up all values of ``whole``, those of every sample; ``reader`` compares it with ``each``, one value per sample.
+
+    ``largest``: it takes the largest of them, and the reader combines each sample with that.
+    """
 
     total: Who
     whole: Shape
     each: Shape
     reader: Who
+    largest: bool = False
 
     def message(self) -> str:
+        takes, meets = ("takes the largest of", "combines") if self.largest else ("adds up", "compares")
         return (
-            f"{self.total.op}{placed(self.total)} adds up {show_shape(self.whole)} over all samples, "
-            f"and {self.reader.op}{placed(self.reader)} compares that one number with each sample of {show_shape(self.each)}."
+            f"{self.total.op}{placed(self.total)} {takes} {show_shape(self.whole)} over all samples, "
+            f"and {self.reader.op}{placed(self.reader)} {meets} that one number with each sample of {show_shape(self.each)}."
         )
 
     def why(self) -> str:
-        return (
-            "A sum without an axis runs over every axis, the batch included. Sum over the inner axes: axis=-1 gives one value per sample."
-        )
+        what, do = ("maximum", "Take it") if self.largest else ("sum", "Sum")
+        return f"A {what} without an axis runs over every axis, the batch included. {do} over the inner axes: axis=-1 gives one value per sample."
 
     def sides(self) -> Sides:
         return pair(self.each, (), names=False)
