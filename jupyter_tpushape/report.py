@@ -40,7 +40,7 @@ class Subject:
 
 def _variables(value: Any, namespaces: tuple[Mapping[str, Any], ...]) -> str:
     names = []
-    for part in value if isinstance(value, tuple) else (value,):
+    for part in value if issubclass(type(value), tuple) else (value,):
         found = [name for space in namespaces for name, held in list(space.items()) if held is part and not name.startswith("_")]
         if part is None or not found:
             return ""

@@ -14,6 +14,7 @@ from ..examine import Examined
 from ..flow import Edit as Value
 from ..flow import Finding, Fix
 from ..rules.facts.mesh import ValueAsked
+from ..rules.facts.mixing import SamplesPicked
 from .after import after_of
 from .candidates import Candidate, candidates
 from .computed import asked_of, facts
@@ -141,6 +142,9 @@ class Search:
             # Samples that mixed before mix by mistake: the program has a fault, and this may be it.
             before = facts(self.seen)
             found = frozenset(one for one in found if one[0] == "mixed" or (before is not None and one not in before))
+        if isinstance(finding.fact, SamplesPicked):
+            # Which units are read is what the program says already.
+            found = frozenset(one for one in found if one[0] != "units")
         if isinstance(finding.fact, ValueAsked):
             # The same tensor is only no longer converted to a number: what it mixes, it mixed before.
             found = frozenset(one for one in found if one[0] != "mixed")

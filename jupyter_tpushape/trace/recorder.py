@@ -106,6 +106,8 @@ class Recorder:
         self.fresh = False
         # Whether variables that are made now need no values: what is built is traced and never trained.
         self.hollow = False
+        # Whether a training step of the user's own is traced, which goes on after its losses.
+        self.own_step = False
         # What the user's own lines made while a program was traced, and where; what it makes in every call.
         self.inside: list[tuple[Any, Any]] = []
         self.anew: Any = None
@@ -197,8 +199,9 @@ class Recorder:
             key = adapter.key(tensor)
             call.outputs.append(Port(adapter.spec(tensor), call, "", key))
             # A composite's outputs stay its inner layers' work, unless nothing inside was recorded.
-            # Beyond a metric there is only bookkeeping.
-            if call.kind != "metric" and (call.opaque or call.kind == "loss" or key not in self.producers):
+            # Beyond a metric there is only bookkeeping; beyond a loss, too, but in a step that the program writes itself.
+            ends = call.kind == "metric" or (call.kind == "loss" and not self.own_step)
+            if not ends and (call.opaque or call.kind == "loss" or key not in self.producers):
                 self.produce(key, call, tensor)
 
     def fail(self, call: Call, error: BaseException) -> None:

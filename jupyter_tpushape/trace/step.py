@@ -49,6 +49,7 @@ def run_step(
         BadStep: where the function's parameters do not fit the data.
     """
     recorder = recorder or Recorder()
+    recorder.own_step = True
     reached = reach(function)
     parts = [leaves(value, shape, role) for value, role in ((sample.x, "x"), (sample.y, "y"), (sample.weight, "weight"))]
     (x, _), (y, _), (weight, _) = parts
