@@ -432,3 +432,32 @@ def test_the_command_line_takes_a_step(tmp_path, capsys):
     file.write_text(CELL, encoding="utf-8")
     assert main(["check", f"{file}:step", "--data", f"{file}:data", "--tpu", "v5e-8"]) == 1
     assert "The gradients are 8 times too large on 8 replicas" in capsys.readouterr().out
+
+
+def test_metrics_are_not_asked_for_their_results_while_a_step_is_traced():
+    """fit asks outside of the compiled step, where a result may be a number of Python."""
+
+    class Whole(keras.metrics.Mean):
+        def result(self):
+            return float(super().result().numpy())
+
+    class Net(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense, self.seen = keras.layers.Dense(1), Whole(name="seen")
+
+        def call(self, x):
+            return self.dense(x)
+
+        def train_step(self, data):
+            x, y = data
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((y - self(x, training=True)) ** 2)
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables, strict=True))
+            self.seen.update_state(loss)
+            return {"loss": loss}
+
+    model = Net()
+    model.compile("sgd")
+    report = tpushape.trace(model, (np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")), tpu=None)
+    assert report.ok

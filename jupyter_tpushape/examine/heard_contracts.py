@@ -78,9 +78,7 @@ class HeardKeysMissing(Heard, frozen=True):
 
 
 class HeardTuple(Heard, frozen=True):
-    """A tuple of one number where a number is expected; ``value``: as it is written, where the message says it."""
-
-    value: str
+    """A tuple of one number where a number is expected."""
 
 
 class HeardIterated(Heard, frozen=True):
@@ -199,7 +197,7 @@ _NONE = re.compile(
 
 # Messages of Keras, of Python and of JAX.
 _ALONE = re.compile(
-    r"dimension '(\(\d+,\))' of type|'tuple' object cannot be interpreted as an integer|unsupported operand type\(s\) for .+'tuple' and|got \(\d+, (\(\d+,\))\)"
+    r"dimension '\(\d+,\)' of type|'tuple' object cannot be interpreted as an integer|unsupported operand type\(s\) for .+'tuple' and|got \(\d+, \(\d+,\)\)"
     r"|between instances of 'tuple' and 'int'"
 )
 
@@ -215,9 +213,8 @@ def _structure(text: str) -> Iterator[Heard]:
     if "on an unknown TensorShape" in text or "unknown rank" in text or "contains no shape" in text:
         yield HeardNoRank()
     unpack, argument, door = _UNPACK.search(text), _ARGUMENT.search(text), _INPUT.search(text)
-    alone = _ALONE.search(text)
-    if alone:
-        yield HeardTuple(alone[1] or alone[2] or "")
+    if _ALONE.search(text):
+        yield HeardTuple()
     if "in loss dict, but found" in text:
         yield HeardKeysMissing()
     if "Iterating over a symbolic" in text or "Cannot iterate over a" in text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -344,8 +345,12 @@ def _one_tensor(at: Break) -> Explained:
     last, raised = at.evidence.facts.get("last"), at.evidence.raised
     if hear(at.node.failure, HeardIterated) is None or not isinstance(last, LastCall) or len(last.outputs) != 1 or raised is None:
         return None
-    names = raised.text.split(",")
-    return ("code-raises", Unpacked(last.layer, len(names), last.outputs)) if len(names) > 1 else None
+    try:
+        target = ast.parse(raised.text, mode="eval").body
+    except SyntaxError:
+        return None
+    # What a loop goes through, or a call spreads out, is no unpacking.
+    return ("code-raises", Unpacked(last.layer, len(target.elts), last.outputs)) if isinstance(target, ast.Tuple) else None
 
 
 def _line(at: Break) -> Explained:

@@ -322,11 +322,6 @@ class Framework(ABC):
 
     def without_result(self, model: Any) -> bool:
         """Whether one of the metrics that ``fit`` reads after an epoch has never been updated, and so raises when it is read."""
-        try:
-            for metric in getattr(model, "metrics", ()):
-                metric.result()
-        except ValueError:
-            return True
         return False
 
     # -- losses ------------------------------------------------------------------------------------

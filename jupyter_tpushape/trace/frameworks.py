@@ -96,12 +96,12 @@ def uninstall() -> None:
         one.uninstall()
 
 
-__all__ = ["MissingBackend", "adapter", "adapter_for", "loaded", "uninstall"]
-
-
 def backend_of(framework: str) -> str:
     """``keras on jax``, for example; imports nothing."""
     config = getattr(sys.modules.get("keras"), "config", None)
     if framework != "keras" or config is None:
         return framework
     return f"{framework} on {config.backend()}"
+
+
+__all__ = ["MissingBackend", "adapter", "adapter_for", "backend_of", "loaded", "uninstall"]

@@ -254,6 +254,11 @@ class Keras3(FunctionalGraph, Framework):
             container.build(y, y_pred)
         return list(container.metrics)
 
+    def without_result(self, model: Any) -> bool:
+        """The metrics of ``compile`` are built as they are first updated; a class that lists its own metrics may leave them out."""
+        container = getattr(model, "_compile_metrics", None)
+        return container is not None and not container.built and any(metric is container for metric in model.metrics)
+
     def update_metrics(self, model: Any, y: Any, y_pred: Any, weight: Any) -> None:
         model._compile_metrics.update_state(y, y_pred, weight)
 
