@@ -161,3 +161,17 @@ def test_where_it_cannot_be_told_whether_chips_are_in_use_the_compiler_is_not_as
 
 def test_a_machine_without_chips_has_nothing_to_disturb(tmp_path):
     assert process.live_tpu(*chips(tmp_path, 0)) == ""
+
+
+@pytest.mark.parametrize(("partitions", "arenas"), [(1, None), (8, "1")])
+def test_a_program_of_a_mesh_is_compiled_with_one_arena(monkeypatch, tmp_path, partitions, arenas):
+    monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
+    monkeypatch.setattr(process, "_path", lambda: str(tmp_path / "modules"))
+    package = tmp_path / "modules" / "jupyter_tpushape" / "compilers"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").touch()
+    (package / "worker.py").write_text("import os\nopen('told', 'w').write(str(os.environ.get('MALLOC_ARENA_MAX')))\n", encoding="utf-8")
+    worker = process._started(tmp_path, b"", {"partitions": partitions})
+    assert worker.wait(timeout=60) == 0, (tmp_path / "stderr").read_text()
+    assert (tmp_path / "told").read_text() == str(arenas)

@@ -224,7 +224,8 @@ def ask(
 def _started(folder: Path, program: bytes, request: dict[str, Any]) -> subprocess.Popen[bytes]:
     (folder / "program").write_bytes(program)
     (folder / "request.json").write_text(json.dumps(request))
-    environment = {**os.environ, **bridge.ENVIRONMENT, "PYTHONPATH": _path()}
+    spared = bridge.ONE_ARENA if request["partitions"] > 1 else {}
+    environment = {**os.environ, **bridge.ENVIRONMENT, **spared, "PYTHONPATH": _path()}
     with (folder / "stderr").open("wb") as errors:
         return subprocess.Popen(
             [sys.executable, "-m", "jupyter_tpushape.compilers.worker", str(folder)],
