@@ -283,6 +283,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "loss-raises": (
         foreign.in_keras_ops,
+        expressions.reduced_loss,
         steps.whole_signature,
         classes.of_its_own,
         labels.class_numbers,
@@ -296,7 +297,14 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         heads.flatten_cause,
         labels.one_hot_labels,
     ),
-    "metric-raises": (tables.summed_metric, foreign.in_keras_ops, heads.units, heads.flatten_cause, labels.label_axes),
+    "metric-raises": (
+        tables.summed_metric,
+        tables.summed_samples,
+        foreign.in_keras_ops,
+        heads.units,
+        heads.flatten_cause,
+        labels.label_axes,
+    ),
     "loss-broadcast": (
         joined.flat_factors,
         heads.one_number,

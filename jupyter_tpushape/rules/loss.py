@@ -46,6 +46,7 @@ from .mesh import told as compiled_step_finding
 from .reasons import reason
 from .registry import check, rule
 from .tpu_setup import of_scopes
+from .transforms import vector_total
 from .upstream import ancestors, cause_of_axes
 from .words import blamed
 
@@ -181,6 +182,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     vector = vector_added(evidence, node)
     if vector is not None:
         return VECTOR.id, *vector
+    total = vector_total(evidence, node)
+    if total is not None:
+        return total
     dtypes = dtypes_in_loss(evidence, node, loss)
     if dtypes is not None:
         return "dtype-mix", dtypes, ()

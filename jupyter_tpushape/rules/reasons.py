@@ -10,6 +10,7 @@ from ..examine.heard_contracts import HeardNoAxis, HeardUneven
 from ..flow import Edge, Node, Shape, Who, show_shape
 from ..graph import Axis, axes, written
 from .facts.reasons import (
+    ClassesSummed,
     Column,
     Exchanged,
     LacksAxis,
@@ -74,7 +75,8 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
         if len(fixed) > 1 and m == 0 and number > 1 and all(n == 1 for n in fixed[1:]) and shape[-1] == number:
             return Column(fixed, shape)
         if len(shape) == len(fixed) == 1 and number > 1 and any(out.shape and out.shape[-1] == number for _, out in evidence.outputs):
-            return PerClass(number)
+            whole = _reduced(evidence, mine) if evidence.where == "metric" and its.giver is None else ()
+            return ClassesSummed(number, whole) if whole == (shape[0], number) else PerClass(number)
         return WrittenRows(number, shape[k]) if batch_axis(its) is None and its.giver is None else None
     for fixed, maps, given in ((a, b, one), (b, a, other)):
         outputs = [out.shape for _, out in evidence.outputs if out.shape]
@@ -200,3 +202,9 @@ def _through(evidence: Evidence, given: Given) -> str:
             cause = cause_of_axes(evidence, out)
             return cause[1].name if cause is not None and cause[0] in ("grid", "input") else ""
     return ""
+
+
+def _reduced(evidence: Evidence, given: Given) -> Shape:
+    """What an operand with one axis was reduced from."""
+    edges = evidence.flow.into(given.giver.id) if given.giver is not None else []
+    return (edges[0].spec.shape or ()) if len(edges) == 1 else ()

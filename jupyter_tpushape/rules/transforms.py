@@ -6,9 +6,11 @@ from ..examine.evidence import Evidence
 from ..examine.heard import hear
 from ..examine.heard_jax import HeardBranches, HeardCarry, HeardFraction, HeardGradient, HeardIndex, HeardLeaves, HeardMapped, HeardPut
 from ..flow import Fact, Node, Who
+from .facts.loss import LossVector
 from .facts.states import CellState
 from .facts.transforms import BranchesApart, CarryApart, FractionalIndex, FractionalSize, GradientOf, MappedApart, PutApart, StatefulPair
 
+_KEPT = ("none", "None")
 _WHOLE = ("int", "uint", "bool")
 
 
@@ -42,3 +44,14 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
         dtypes = [one.spec.dtype for one in evidence.given if not one.spec.dtype.startswith(_WHOLE)]
         return "op-shapes", FractionalIndex(who, dtypes[-1] if dtypes else "")
     return None
+
+
+def vector_total(evidence: Evidence, node: Node) -> tuple[str, Fact, tuple[str, ...]] | None:
+    """What keeps the loss of a whole model from being one number: a loss that is not reduced, or the model's own method."""
+    gradient = hear(node.failure, HeardGradient)
+    if node.kind != "loss" or node.op != "compile" or gradient is None or gradient.several:
+        return None
+    for loss in evidence.losses():
+        if loss.config.get("reduction") in _KEPT:
+            return "loss-raises", LossVector(loss.name, gradient.shape, "none"), (loss.id,)
+    return "loss-raises", LossVector("compute_loss" if evidence.facts.get("own_loss") else "The loss", gradient.shape), ()

@@ -123,6 +123,10 @@ class Backend(ABC):
     def values(self, recorder: Recorder, graph: Any, ends: Sequence[Any], variables: Sequence[Any]) -> Values:
         """The program of a graph that :meth:`trace` returned, as far as the tensors ``ends`` need it, ready to be computed."""
 
+    def underivable(self, loss: Any) -> TypeError | None:
+        """The error that ``fit`` raises where the backend gives no gradient of a loss of this shape or dtype."""
+        return None
+
     def cut(self, recorder: Recorder, end: Any, frozen: Sequence[Any]) -> list[tuple[str, Any]] | None:
         """Where every way back from a loss to something trained stops: types of operations, each with the recorder's call that it is in.
 

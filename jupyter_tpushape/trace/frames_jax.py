@@ -17,11 +17,15 @@ from .recorder import line_of
 # What rules call an operation; every other one bears its function's name in capitals.
 _NAMES = {
     "sub": "Sub", "subtract": "Sub", "mul": "Mul", "multiply": "Mul", "div": "RealDiv", "divide": "RealDiv", "true_divide": "RealDiv", "truediv": "RealDiv",
-    "max": "Maximum", "min": "Minimum", "eq": "Equal", "lt": "Less", "gt": "Greater", "le": "LessEqual", "ge": "GreaterEqual", "ne": "NotEqual",
+    "amax": "Max", "reduce_max": "Max", "rmul": "Mul", "radd": "AddV2", "rsub": "Sub", "rtruediv": "RealDiv",
+    "eq": "Equal", "lt": "Less", "gt": "Greater", "le": "LessEqual", "ge": "GreaterEqual", "ne": "NotEqual",
     "add": "AddV2", "power": "Pow", "pow": "Pow", "integer_pow": "Pow", "where": "SelectV2", "select_n": "SelectV2", "squared_difference": "SquaredDifference",
     "dot_general": "MatMul", "dot": "MatMul", "matmul": "MatMul", "astype": "Cast", "cast": "Cast", "convert_element_type": "Cast",
     "value_and_grad_f": "Gradient", "grad_f": "Gradient", "vmap_f": "Vmap", "log_softmax": "LogSoftmax", "concatenate": "Concat", "getitem": "Slice", "rewriting_take": "Slice",
 }  # fmt: skip
+# What jax.lax calls so takes two tensors, and what jax.numpy and keras.ops call so one.
+_ELEMENTWISE = {"max": "maximum", "min": "minimum"}
+_LAX = f"lax{os.sep}lax.py"
 # Functions that lead to the one that was meant: those of operators and methods, and of calls that are compiled.
 _PASSED = frozenset({"op", "meth", "method", "deferring_binary_op", "__call__", "wrapper", "bind", "bind_with_trace", "_true_bind"})
 _PASSED_FILES = (
@@ -119,7 +123,8 @@ def _function(frame: FrameType) -> str:
 
 
 def _told(name: str, filename: str) -> str:
-    return "" if name in _PASSED or filename.endswith(_PASSED_FILES) else name.removeprefix("_operator_")
+    plain = "" if name in _PASSED or filename.endswith(_PASSED_FILES) else name.removeprefix("_operator_")
+    return _ELEMENTWISE.get(plain, plain) if filename.endswith(_LAX) else plain
 
 
 def function_between(frames: list[tuple[str, str]]) -> str:
@@ -129,7 +134,7 @@ def function_between(frames: list[tuple[str, str]]) -> str:
 
 def equation(name: str, params: dict[str, Any]) -> str:
     """A compiled function goes by its own name."""
-    return str(params.get("name") or name) if name in ("jit", "pjit") else name
+    return str(params.get("name") or name) if name in ("jit", "pjit") else _ELEMENTWISE.get(name, name)
 
 
 def named(name: str) -> str:

@@ -342,9 +342,8 @@ class Framework(ABC):
         config.update(
             {key: value for key, value in (getattr(loss, "_fn_kwargs", None) or {}).items() if isinstance(value, (str, int, float, bool))}
         )
-        reduction = getattr(loss, "reduction", None)
-        if isinstance(reduction, str):
-            config["reduction"] = reduction
+        if hasattr(loss, "reduction"):
+            config["reduction"] = str(loss.reduction).lower()
         return config
 
     def builtin_metric(self, metric: Any) -> bool:

@@ -140,6 +140,16 @@ class Jax(Backend):
         """The graph's program, compiled as one."""
         return ProgramValues(graph, variables)
 
+    def underivable(self, loss: Any) -> TypeError | None:
+        """Asks ``jax.grad``, which takes nothing but one number."""
+        if self.is_tensor(loss):
+            shape, dtype = loss.shape, loss.dtype
+            try:
+                jax.eval_shape(jax.grad(lambda one: jax.numpy.full(shape, one).astype(dtype)), jax.ShapeDtypeStruct((), "float32"))
+            except TypeError as error:
+                return error
+        return None
+
     def layouts(self, framework: Framework, model: Any, x: Any, distribution: Any) -> list[tuple[Any, tuple[str, ...] | None]]:
         """Asks Shardy, which follows layouts through a program."""
         from .mesh_jax import layouts

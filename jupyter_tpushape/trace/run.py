@@ -275,7 +275,7 @@ def _call(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, traini
         y_pred = adapter.map_structure(stand_in, y_pred)
     if not run.has_loss:
         return
-    _loss(run, model, x_tensors, y_tensors, y_pred, w_tensors, loss)
+    _loss(run, model, x_tensors, y_tensors, y_pred, w_tensors, loss, training)
 
 
 def _generators(run: Run, model: Any) -> Generators:
@@ -301,7 +301,7 @@ def _entry(run: Run) -> Callable[[Any, Any], Any]:
     return find
 
 
-def _loss(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any, loss: Any) -> None:
+def _loss(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any, loss: Any, training: bool) -> None:
     adapter, recorder = run.adapter, run.recorder
     try:
         recorder.inside.clear()
@@ -322,6 +322,9 @@ def _loss(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any, loss: 
         run.error, run.where = unmasked(error), "loss"
         if recorder.failed is None:
             recorder.failed = _end(run, "loss", "loss", "compile", error, y, y_pred)
+        return
+    if training and (refused := adapter.backend.underivable(total)) is not None:
+        run.error, run.where, recorder.failed = refused, "loss", _end(run, "loss", "loss", "compile", refused, y, y_pred)
         return
     if loss is None:
         _metrics(run, model, y, y_pred, weight)

@@ -10,12 +10,15 @@ from ...flow import Finding, Shape
 from ...rules.facts.calls import VectorLoss
 from ...rules.facts.contracts import SymbolicFunction
 from ...rules.facts.layers import WrongMask
+from ...rules.facts.loss import LossVector
 from ...rules.facts.mesh import ForeignFunction, ValueAsked
 from ...rules.facts.mixing import BatchLost, EveryPair
 from ...rules.facts.states import CellState
+from ..edits import Loss
 from ..edits.expression import IT, MODULE
 from ..text.source import called, nodes
 from .edits import Made, of
+from .ends import snake
 from .line import Line, lines_at, lines_of, short
 
 # Functions of TensorFlow whose counterpart in keras.ops has another name; all else has the same one or none.
@@ -301,6 +304,25 @@ def scalar_loss(evidence: Evidence, finding: Finding) -> Made:
             [line.apply(given, mean)],
             "A loss must be a scalar, and the compiled loss is a mean too.",
         )
+
+
+@of(LossVector)
+def reduced_loss(evidence: Evidence, finding: Finding, fact: LossVector) -> Made:
+    """The mean of a loss with a value for each sample: the loss's own, or of what ``compute_loss`` returns."""
+    why = "The gradient is that of a single number."
+    loss = evidence.flow.node(finding.nodes[0]) if fact.reduction else None
+    if loss is not None:
+        name = snake(loss.op)
+        yield (
+            f"Let {loss.name} return the mean over the batch",
+            [Loss(loss.id, name, {"reduction": "sum_over_batch_size"}, name)],
+            why,
+        )
+    for line in lines_at(evidence, evidence.facts.get("own_loss"))[:1] if loss is None else ():
+        given = [item.value for item in nodes(line.scope, ast.Return) if item.value is not None]
+        if len(given) == 1:
+            mean = "reduce_mean" if line.module() == "tensorflow" else "mean"
+            yield f"Return the mean at line {given[0].lineno}", [line.apply(given[0], mean)], why
 
 
 def stacked(evidence: Evidence, finding: Finding) -> Made:

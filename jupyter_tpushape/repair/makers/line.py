@@ -117,7 +117,8 @@ class Line:
 
     def more(self, call: ast.Call, argument: str) -> Expression:
         """One more argument at the end of a call."""
-        return self.edit(call, f"{ast.unparse(call)[:-1]}, {argument})")
+        comma = ", " if call.args or call.keywords else ""
+        return self.edit(call, f"{ast.unparse(call)[:-1]}{comma}{argument})")
 
     def module(self) -> str:
         """Where the tensor functions of the code come from: what is called there already, else what fits the framework."""

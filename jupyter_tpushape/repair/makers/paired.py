@@ -21,7 +21,8 @@ def summed_inside(evidence: Evidence, finding: Finding, fact: SamplesSummed) -> 
     """A sum over the axes of a sample, not over the samples."""
     names = ("reduce_max", "max", "amax") if fact.largest else ("reduce_sum", "sum")
     for line, call in calls_at(evidence, finding.location, *names):
-        if line.keyword("axis") is None and len(call.args) == 1:
+        # A method of the tensor takes none.
+        if line.keyword("axis") is None and (len(call.args) == 1 or (isinstance(call.func, ast.Attribute) and not call.args)):
             axes = "-1" if len(fact.whole) == 2 else str(tuple(range(1, len(fact.whole))))
             yield (
                 f"{'Take the maximum' if fact.largest else 'Sum'} over {'axis' if axes == '-1' else 'the axes'} {axes} at {line.at}",

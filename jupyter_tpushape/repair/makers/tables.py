@@ -10,7 +10,7 @@ from ...flow import Finding, Shape
 from ...rules.facts.contracts import WeightApart
 from ...rules.facts.held import ScalarSum
 from ...rules.facts.layers import OperationRaised
-from ...rules.facts.reasons import Lengths
+from ...rules.facts.reasons import ClassesSummed, Lengths
 from ..edits.expression import IT
 from ..text.arguments import argument
 from ..text.source import called, nodes
@@ -107,6 +107,27 @@ def summed_metric(evidence: Evidence, finding: Finding, fact: ScalarSum) -> Made
                 [line.apply(call.args[0], total)],
                 "The variable is a single number.",
             )
+
+
+@of(OperationRaised)
+def summed_samples(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Reductions over the classes as ones over the samples, wherever the method has one of such a tensor."""
+    line = next(iter(lines_of(evidence)), None)
+    if line is None or not isinstance(fact.reason, ClassesSummed):
+        return
+    here = [item for item in line.operands() if isinstance(item, ast.Call)]
+    for call in here:
+        axis = argument(call, "axis", [])
+        if axis is None or ast.unparse(axis) not in ("-1", "1"):
+            continue
+        alike = [one for one in nodes(line.scope, ast.Call) if called(one) == called(call) and one.args and one is not call]
+        more = [argument(one, "axis", []) for one in alike if line.shape(one.args[0]) == fact.reason.whole]
+        every = [axis, *(one for one in more if one is not None and ast.unparse(one) == ast.unparse(axis))]
+        yield (
+            f"Use axis 0 in {called(call)} at {line.at}: the sum over the samples",
+            [line.edit(one, "0") for one in every],
+            "Each class keeps its own value.",
+        )
 
 
 def held_size(evidence: Evidence, finding: Finding) -> Made:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...flow import Fact, Shape, Sides, Who, elements, show_shape
+from ...flow import Fact, Shape, Side, Sides, Who, elements, show_shape
 from ...graph import Cause
 from ..words import because, count, many, named, pair
 
@@ -53,6 +53,25 @@ class SurplusAxes(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return pair(self.wanted, self.predictions, names=False)
+
+
+class LossVector(Fact, frozen=True):
+    """What is left of the loss has a ``shape``. ``reduction``: the argument of the loss that keeps it; ``""`` where ``loss`` is a method."""
+
+    loss: str
+    shape: Shape
+    reduction: str = ""
+
+    def message(self) -> str:
+        return f"{self.loss} returns shape {show_shape(self.shape)} instead of a scalar, and JAX computes gradients of scalars only."
+
+    def why(self) -> str:
+        if self.reduction:
+            return f"reduction='{self.reduction}' keeps one value per sample. Remove the argument to use the mean over the batch."
+        return "TensorFlow uses the sum without asking; JAX raises an error. Return the mean over the batch."
+
+    def sides(self) -> Sides:
+        return Side("()"), Side(show_shape(self.shape))
 
 
 class LastStepOnly(Fact, frozen=True):

@@ -77,6 +77,19 @@ class PerClass(Reason, frozen=True):
         )
 
 
+class ClassesSummed(Reason, frozen=True):
+    """A metric has a value for each of ``classes``, and a reduction of ``whole`` left one for each sample."""
+
+    classes: int
+    whole: Shape
+
+    def words(self) -> str:
+        return (
+            f"The metric has one value for each of {self.classes} classes, but the reduction of {show_shape(self.whole)} left one per sample. "
+            "Reduce over axis 0, the samples."
+        )
+
+
 class Flattened(Reason, frozen=True):
     """``labels`` and ``predictions`` were flattened, and have different numbers of values."""
 
