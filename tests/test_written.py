@@ -8,6 +8,7 @@ import pytest
 from broken import HEAD, fit, load
 from written_blocks import BLOCKS
 from written_calls import CALLS
+from written_data import DATA
 from written_older import OLDER
 from written_operations import OPERATIONS
 from written_programs import WRITTEN
@@ -16,7 +17,7 @@ from written_samples import SAMPLES
 
 import jupyter_tpushape as tpushape
 
-PROGRAMS = {**WRITTEN, **BLOCKS, **ROLES, **OLDER, **SAMPLES, **OPERATIONS, **CALLS}
+PROGRAMS = {**WRITTEN, **BLOCKS, **ROLES, **OLDER, **SAMPLES, **OPERATIONS, **CALLS, **DATA}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

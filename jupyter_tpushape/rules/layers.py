@@ -48,7 +48,7 @@ from .reasons import reason
 from .registry import check, fallback, rule
 from .saved_models import finding_of as saved_model_finding
 from .tpu_setup import told as set_up_finding
-from .upstream import lost_batch, without_steps
+from .upstream import channels_in_front, lost_batch, without_steps
 from .words import ATTENTIONS, MERGES, axes_of, blamed, givers
 
 _SOURCE = "Keras' input checks and TensorFlow's shape inference, applied to the recorded inputs"
@@ -321,7 +321,8 @@ def _window_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape
         and shape[1] == 1 < (shape[-1] or 0)
         and any(spec.shape and spec.shape[1:] == shape[1:] for _, spec in evidence.x)
     )
-    return WINDOW.id, WindowTooLarge(Who.of(node), window, shape, givers(evidence.flow, edges), narrow)
+    picture = () if narrow else channels_in_front(evidence, node)
+    return WINDOW.id, WindowTooLarge(Who.of(node), window, shape, givers(evidence.flow, edges), narrow, picture)
 
 
 def _unknown_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape | None) -> Explained:

@@ -26,6 +26,17 @@ def ancestors(evidence: Evidence, start: str, rank: int = 0) -> Iterator[Node]:
                 yield evidence.flow.node(edge.source)
 
 
+def channels_in_front(evidence: Evidence, node: Node) -> tuple[int, ...]:
+    """One sample of the only input, where it is a square picture with its channels in front and ``node`` reads the last axis as channels."""
+    shapes = [edge.spec.shape for item in evidence.flow.nodes if item.kind == "input" for edge in evidence.flow.out_of(item.id)]
+    row = (shapes[0] or ())[1:] if shapes and len(set(shapes)) == 1 else ()
+    last = node.config.get("data_format", "channels_last") == "channels_last"
+    if not last or len(row) != 3 or None in row:
+        return ()
+    channels, height, width = (int(size or 0) for size in row)
+    return (channels, height, width) if channels <= 4 < height == width else ()
+
+
 def cause_of_axes(evidence: Evidence, predictions: Edge) -> tuple[Through, Node] | None:
     """The layer upstream that keeps surplus axes: a recurrent layer that returns sequences, or a grid without Flatten."""
     source = evidence.flow.node(predictions.source)

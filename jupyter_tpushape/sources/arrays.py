@@ -101,7 +101,7 @@ def sample_arrays(x: Any, y: Any, weight: Any, *, framework: str, batch_size: in
     if len(set(flat)) > 1:
         found = ", ".join(f"{name}: {' and '.join(map(str, sizes))}" for name, sizes in counts.items())
         problems.insert(
-            0, Problem("cardinality", "The arrays have different numbers of rows, but each sample needs one row in every array",
+            0, Problem("cardinality", f"The arrays have different numbers of rows ({found}), but each sample needs one row in every array",
                        f"{counts[next(iter(counts))][0]} rows everywhere", found, tuple(sizes[0] for sizes in counts.values()))
         )  # fmt: skip
     if flat and not any(flat):

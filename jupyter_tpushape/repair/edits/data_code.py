@@ -221,6 +221,31 @@ class ReturnedDtype(DataCode):
 
 @kind
 @dataclass(frozen=True)
+class SignatureShape(DataCode):
+    """``given`` for ``wanted`` in the signature of a generator's elements; ``None`` is an axis of any size."""
+
+    op = "signature-shape"
+
+    wanted: list[int | None] = field(default_factory=list, metadata={"needed": True})
+    given: list[int | None] = field(default_factory=list)
+
+    def changes(self, source: Source, scope: ast.AST) -> list[Change]:
+        # The pipeline may be made in a function that the data's calls.
+        calls = [call for part in (scope, source.tree) for call in nodes(part, ast.Call) if called(call) == "from_generator"]
+        calls = list(dict.fromkeys(calls))
+        said = [word.value for call in calls for word in call.keywords if word.arg in ("output_signature", "output_shapes")]
+        shapes = [item for part in said for item in nodes(part, (ast.Tuple, ast.List))]
+        new = f"({', '.join(map(str, self.given))}{',' if len(self.given) == 1 else ''})"
+        return [source.change(item, new) for item in shapes if [ast.unparse(size) for size in item.elts] == [str(n) for n in self.wanted]]
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# in the signature of the generator:"
+        yield f"-{tuple(self.wanted)}"
+        yield f"+{tuple(self.given)}"
+
+
+@kind
+@dataclass(frozen=True)
 class SlicedTuple(DataCode):
     """A tuple for a list of ``count`` arrays that ``from_tensor_slices`` would stack."""
 

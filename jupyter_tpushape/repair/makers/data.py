@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import zip_longest
 from typing import Any
 
 from ...examine.evidence import Evidence
@@ -59,6 +60,18 @@ def yielded_axis(evidence: Evidence, finding: Finding, fact: YieldedShape) -> Ma
             [data_code.YieldIndexed("data", stages[0].function, part, index)],
             "Keeps every value.",
         )
+
+
+@of(YieldedShape)
+def signature(evidence: Evidence, finding: Finding, fact: YieldedShape) -> Made:
+    """The shape that a generator yields, in its signature; an axis of any size stays one where there are as many axes."""
+    alike = len(fact.given) == len(fact.wanted)
+    row = [None if alike and said is None else got for got, said in zip_longest(fact.given, fact.wanted)][: len(fact.given)]
+    yield (
+        f"Declare {show_shape(tuple(row))} in output_signature",
+        [data_code.SignatureShape("data", list(fact.wanted), row)],
+        "A generator's signature describes one element, without the batch axis.",
+    )
 
 
 def batched_once(evidence: Evidence, finding: Finding) -> Made:

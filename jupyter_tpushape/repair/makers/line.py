@@ -236,6 +236,8 @@ def reshaped(line: Line) -> tuple[ast.expr | None, list[ast.expr]]:
     method = isinstance(call.func, ast.Attribute) and (line.spec(call.func.value) is not None or root not in _MODULES)
     given = call.func.value if method and isinstance(call.func, ast.Attribute) else call.args[0] if call.args else None
     sizes = call.args if method else call.args[1:]
+    named = [word.value for word in call.keywords if word.arg in ("shape", "newshape")]
+    sizes = sizes or named
     if len(sizes) == 1 and isinstance(sizes[0], (ast.Tuple, ast.List)):
         sizes = sizes[0].elts
     return given, sizes

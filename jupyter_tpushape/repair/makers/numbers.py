@@ -14,7 +14,7 @@ from ...rules.words import SLICES
 from ..edits.expression import MODULE
 from ..text.source import called, method_of, nodes, words_of
 from .edits import Made, created, gives, of
-from .line import Line, calls_at, calls_of, defaults, lines_of, own_layer, short
+from .line import Line, calls_at, calls_of, defaults, lines_of, own_layer, reshaped, short
 
 _COUNTS = frozenset({"range", "arange"})
 
@@ -254,21 +254,31 @@ def parts_of(evidence: Evidence, finding: Finding) -> Made:
 
 
 def row_size(evidence: Evidence, finding: Finding) -> Made:
-    """The last number of a reshape to rows, where it is not what one sample holds."""
-    for line, node in calls_of(evidence, "reshape"):
-        if len(node.args) < 2:
-            continue
-        target, spec = node.args[1], line.spec(node.args[0])
+    """The last number of a reshape to rows, where it is not what one sample holds; where a constant of the module gives it, in the constant."""
+    for line, _ in calls_of(evidence, "reshape"):
+        given, target = reshaped(line)
+        spec = line.spec(given) if given is not None else None
         shape = spec.shape if spec is not None else next((edge.spec.shape for edge in evidence.failed_inputs()), None)
         size = elements(shape[1:]) if shape else None
-        if not isinstance(target, (ast.Tuple, ast.List)) or len(target.elts) != 2 or not size or ast.unparse(target.elts[0]) != "-1":
+        if len(target) != 2 or not size or not shape or ast.unparse(target[0]) != "-1":
             continue
-        last = target.elts[1]
-        yield (
-            f"Replace {short(last)} with {size} at {line.at}: one row per sample",
-            [line.edit(last, str(size))],
-            f"A sample has {show_shape(shape[1:])} = {size} values." if shape else "",
-        )
+        last, why = target[1], f"A sample has {show_shape(shape[1:])} = {size} values."
+        for made, name, new in _constant_in(line, last, size):
+            yield f"Set {name} = {new} at line {made.lineno}: {short(last)} is then {size}", [line.edit(made, str(new))], why
+        yield f"Replace {short(last)} with {size} at {line.at}: one row per sample", [line.edit(last, str(size))], why
+
+
+def _constant_in(line: Line, node: ast.expr, wanted: int) -> Iterator[tuple[ast.Constant, str, int]]:
+    """The constant of the module from which an expression has its size, and what it must be for another size: ``N``, ``N + 1`` or ``N - 1``."""
+    name, more = (node.left, node.right) if isinstance(node, ast.BinOp) else (node, ast.Constant(0))
+    sign = -1 if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else 1
+    if isinstance(node, ast.BinOp) and not isinstance(node.op, (ast.Add, ast.Sub)):
+        return
+    for item in line.source.tree.body:
+        if isinstance(item, ast.Assign) and isinstance(name, ast.Name) and [ast.unparse(one) for one in item.targets] == [name.id]:
+            made = item.value
+            if isinstance(made, ast.Constant) and type(made.value) is int and isinstance(more, ast.Constant) and type(more.value) is int:
+                yield made, name.id, wanted - sign * more.value
 
 
 def _named(evidence: Evidence, line: Line) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, show_shape
+from ...rules.entry import matched
 from ...rules.facts.entry import BatchElsewhere
+from ...rules.facts.layers import WindowTooLarge
 from ...rules.facts.loss import GridApart
 from .edits import Made, of, transform
 from .ends import label_path
@@ -73,6 +75,22 @@ def batch_first(evidence: Evidence, finding: Finding, fact: BatchElsewhere) -> M
         [transform(fact.path, "transpose", perm=perm)],
         "The samples are then on the first axis.",
     )
+
+
+@of(WindowTooLarge)
+def channels_last(evidence: Evidence, finding: Finding, fact: WindowTooLarge) -> Made:
+    """Pictures with their channels last, in the declaration and in the data; labels that are pictures too."""
+    if not fact.picture:
+        return
+    row, perm = (*fact.picture[1:], fact.picture[0]), [0, 2, 3, 1]
+    for (door, _), (path, got) in matched(evidence):
+        masks = [at for at, spec in evidence.y if spec.shape and len(spec.shape) == 4 and spec.shape[2:] == fact.picture[1:]]
+        if got.shape and got.shape[1:] == fact.picture:
+            yield (
+                f"Transpose the data{' and the labels' if masks else ''} to channels last, and declare {show_shape(row)}",
+                [declaration(evidence, door, row), *(transform(at, "transpose", perm=perm) for at in (path, *masks))],
+                "Convolutions on a CPU or TPU read the last axis as the channels.",
+            )
 
 
 @of(GridApart)

@@ -10,10 +10,10 @@ from ...flow import Finding, Node, show_shape
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import WrongUnits
 from ...rules.facts.reasons import Lengths
-from ..text.source import nodes
+from ..text.source import called, nodes
 from .edits import Made, created, of
 from .ends import ends_of
-from .line import Line, lines_at, lines_of, makers_of, own_layer
+from .line import Line, assigned_to, lines_at, lines_of, makers_of, own_layer, short
 
 _WIDTHS = ("units", "filters")
 
@@ -88,6 +88,25 @@ def half_of_argument(evidence: Evidence, finding: Finding) -> Made:
     old, new = (reason.right, reason.left) if reason.first else (reason.left, reason.right)
     for name in [key for key, value in owner.config.items() if type(value) is int and value == 2 * old]:
         yield created(owner, name, 2 * new, "", f"Half of it, {old}, is combined with a tensor of size {new}.")
+
+
+_HALVES = frozenset({"sin", "cos"})
+
+
+@of(OperationRaised)
+def odd_halves(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """Sines and cosines side by side, which are one value too wide for an odd width."""
+    for line in lines_of(evidence)[:1]:
+        shaped = line.shaped()
+        for (wide, its), (other, wanted) in (shaped, shaped[::-1]) if len(shaped) == 2 else ():
+            size, least = its[-1], wanted[-1]
+            joined = {called(call) for call in nodes(assigned_to(line, wide), ast.Call)}
+            if joined >= _HALVES and isinstance(other, ast.Name) and size and least and size == least + 1 and least % 2:
+                yield (
+                    f"Keep {least} of the {size} values of {short(wide)} at {line.at}",
+                    [line.edit(wide, f"{ast.unparse(wide)}[..., : {other.id}.shape[-1]]")],
+                    f"Sines and cosines of equal width add up to an even number; {least} is odd.",
+                )
 
 
 def reduced_axis(evidence: Evidence, finding: Finding) -> Made:

@@ -198,13 +198,15 @@ class WrongCount(Fact, frozen=True):
 
 
 class WindowTooLarge(Fact, frozen=True):
-    """A window is larger than its input. ``window``: empty if it is unknown; ``narrow``: the data has size 1 there already."""
+    """A window is larger than its input. ``window``: empty if it is unknown; ``narrow``: the data has size 1 there already;
+    ``picture``: what the model declares of a picture whose channels are in front."""
 
     layer: Who
     window: tuple[int, ...]
     shape: Shape | None
     givers: tuple[str, ...]
     narrow: bool = False
+    picture: Shape = ()
 
     def message(self) -> str:
         shown = self.window[0] if len(self.window) == 1 else self.window
@@ -216,6 +218,12 @@ class WindowTooLarge(Fact, frozen=True):
         if self.narrow and self.shape:
             last = self.shape[-1]
             return f"Axis 1 has size 1 in the data already. The {last} values are on the last axis, which this layer takes for {last} channels."
+        if self.picture:
+            channels, last = self.picture[0], self.picture[-1]
+            return (
+                f"The model's input {show_shape(self.picture)} has its {channels} channels in front, but the layers read the last axis as the channels: "
+                f"a picture of {channels} rows with {last} channels."
+            )
         return (
             "Every convolution without padding and every pooling layer shrinks the height and width; here too little is left. "
             'Use padding="same", a smaller window or fewer pooling layers.'

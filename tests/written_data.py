@@ -1,0 +1,80 @@
+"""Data that is made in another form than the model takes it, and sizes that a program names: the line, and as it should be."""
+
+from __future__ import annotations
+
+from own_code import Own
+from written_programs import model_of, rows
+
+_FRAMES = """
+def frames():
+    for i in range(8):
+        yield np.ones((6, 6, 3), 'float32'), i % 2
+def made(shape):
+    return tf.data.Dataset.from_generator(
+        frames,
+        output_signature=(tf.TensorSpec((None, 6, 6, 3), 'float32'), tf.TensorSpec((), 'int32')),
+    )
+"""
+_SENTENCES = """
+LONGEST = 12
+def masked(y, p):
+    y = tf.reshape(y, shape=(-1, LONGEST - 1))
+    return tf.reduce_mean(keras.losses.sparse_categorical_crossentropy(y, p, from_logits=True))
+"""
+_OVERLAP = """
+def overlap(y, p):
+    y, p = L.Flatten()(y), L.Flatten()(p)
+    return 1 - 2 * tf.reduce_sum(y * p) / (tf.reduce_sum(y) + tf.reduce_sum(p))
+"""
+_SINES = """
+class Sines(L.Layer):
+    def call(self, x):
+        width = x.shape[-1]
+        turns = tf.range(4.0)[:, None] / 100.0 ** (2 * tf.range(width / 2, dtype='float32') / width)
+        places = tf.concat([tf.sin(turns), tf.cos(turns)], 1)
+        return x + places
+"""
+_NET = """
+def net(shape):
+    i = keras.Input(shape)
+    a = L.Conv2D(4, 3, padding='same')(i)
+    x = L.MaxPooling2D()(L.MaxPooling2D()(a))
+    x = L.UpSampling2D(4)(x)
+    return keras.Model(i, L.Conv2D(1, 1)(L.Concatenate()([a, x])))
+"""
+
+DATA: dict[str, tuple[str, Own]] = {
+    "a batch axis in a signature": ("data-raises", Own(model_of("""
+i = keras.Input((6, 6, 3))
+model = keras.Model(i, L.Dense(2)(L.GlobalAveragePooling2D()(i)))
+""", "made(1).batch(4)", "keras.losses.SparseCategoricalCrossentropy(from_logits=True)", head=_FRAMES), ((
+        "        output_signature=(tf.TensorSpec((None, 6, 6, 3), 'float32'), tf.TensorSpec((), 'int32')),",
+        "        output_signature=(tf.TensorSpec((6, 6, 3), 'float32'), tf.TensorSpec((), 'int32')),",
+    ),))),
+    "a longest sentence that the program names": ("loss-raises", Own(model_of("""
+i = keras.Input((7,), dtype='int32')
+model = keras.Model(i, L.Dense(20)(L.Embedding(20, 4)(i)))
+""", "np.ones((8, 7), 'int32'), np.ones((8, 7), 'int32')", "masked", head=_SENTENCES), (("LONGEST = 12", "LONGEST = 8"),))),
+    "masks of three equal channels in a loss": ("loss-raises", Own(model_of("""
+i = keras.Input((6, 6, 3))
+model = keras.Model(i, L.Conv2D(1, 1, activation='sigmoid')(i))
+""", f"{rows(8, 6, 6, 3)}, np.repeat({rows(8, 6, 6, 1)} > 0.5, 3, -1).astype('float32')", "overlap", head=_OVERLAP), ((
+        f"    return {rows(8, 6, 6, 3)}, np.repeat({rows(8, 6, 6, 1)} > 0.5, 3, -1).astype('float32')",
+        f"    return {rows(8, 6, 6, 3)}, np.repeat({rows(8, 6, 6, 1)} > 0.5, 3, -1).astype('float32')[..., :1]",
+    ),))),
+    "sines and cosines of an odd width": ("op-shapes", Own(model_of("""
+i = keras.Input((4, 5))
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Sines()(i))))
+""", f"{rows(8, 4, 5)}, {rows(8, 1)}", head=_SINES), (
+        ("        return x + places", "        return x + places[..., : x.shape[-1]]"),
+    ))),
+    "pictures with their channels in front": ("window-too-large", Own(model_of("""
+model = net((3, 32, 32))
+""", f"{rows(8, 3, 32, 32)}, {rows(8, 1, 32, 32)}", head=_NET), (
+        ("    i = keras.Input(shape)", "    i = keras.Input((32, 32, 3))"),
+        (
+            f"    return {rows(8, 3, 32, 32)}, {rows(8, 1, 32, 32)}",
+            f"    return np.transpose({rows(8, 3, 32, 32)}, (0, 2, 3, 1)), np.transpose({rows(8, 1, 32, 32)}, (0, 2, 3, 1))",
+        ),
+    ))),
+}  # fmt: skip
