@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -10,7 +9,7 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any
 
-from .examine import HANDED, BadProgram, Examined, Program, examine, strategy_of_step
+from .examine import HANDED, BadProgram, Examined, Program, examine, on_own_mesh, strategy_of_step
 from .flow import Finding, Flow, Target, Verdict
 from .flow.wire import About
 from .report import Report, Subject
@@ -134,17 +133,9 @@ def _looked(
     program: Program, belongings: Belongings, fixes: bool, compiler: str | None, limits: Any, compile_batches: bool, start: float
 ) -> Report:
     seen = examine(program)
-    if program.strategy is None and (own := seen.recorder.distribution) is not None:
-        # The mesh that the program itself sets up, unless another number of devices was asked for.
-        from .replicas import of_distribution
-
-        asked = program.target.name if program.target is not None and not program.assumed else None
-        with contextlib.suppress(ValueError):
-            handed = program.data
-            program = program.with_(target=of_distribution(own, asked), strategy=own, data=seen.data, sample=seen.sample)
-            seen = examine(program)
-            # A fix changes the function that makes the data.
-            seen.program = program.with_(data=handed)
+    if program.strategy is None:
+        seen = on_own_mesh(seen)
+        program = seen.program
     seen.evidence.facts["lost"] = belongings.give_back()
     name_axes(seen.evidence.flow)
     findings = run_rules(seen.evidence)

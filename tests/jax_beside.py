@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
@@ -23,3 +24,14 @@ def package(name: str) -> Path | None:
     if found is not None and found.submodule_search_locations:
         return Path(next(iter(found.submodule_search_locations)))
     return next(iter(BESIDE.glob(f"lib/python3*/site-packages/{name}")), None)
+
+
+def together(folder: Path) -> dict[str, str]:
+    """What makes this environment's Python find that JAX as well, beside its own TensorFlow; ``folder`` is for links to it."""
+    for name in ("jax", "jaxlib", "scipy", "scipy.libs"):
+        for found in BESIDE.glob(f"lib/python3*/site-packages/{name}") if importlib.util.find_spec("jax") is None else ():
+            (folder / name).symlink_to(found)
+        for found in BESIDE.glob(f"lib/python3*/site-packages/{name}-*.dist-info") if importlib.util.find_spec("jax") is None else ():
+            (folder / found.name).symlink_to(found)
+    path = os.pathsep.join([str(folder), str(Path(__file__).parents[1])])
+    return {**os.environ, "PYTHONPATH": path, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}

@@ -84,8 +84,8 @@ def _whole(key: str, path: str) -> bool:
         return False
 
 
-def laid_out(adapter: Any, model: Any, distribution: Any) -> Laid:
-    """Reads a distribution and a model."""
+def laid_out(adapter: Any, model: Any, distribution: Any, recorder: Any = None) -> Laid:
+    """Reads a distribution and a model; ``recorder``: what saw it being built."""
     held = getattr(distribution, "_layout_map", None)
     variables = adapter.variables(model)
     slots, left = _slots(model, distribution, variables)
@@ -98,17 +98,22 @@ def laid_out(adapter: Any, model: Any, distribution: Any) -> Laid:
         held is not None,
         taken,
         slots,
-        _early(distribution, variables),
+        _early(distribution, variables, recorder),
         left,
         bool(getattr(distribution, "auto_shard_dataset", True)),
     )
 
 
-def _early(distribution: Any, variables: list[Any]) -> tuple[str, ...]:
-    """Variables with values and without a layout, under a distribution that is set: they lie on one device."""
-    if live_distribution() is not distribution:
+def _early(distribution: Any, variables: list[Any], recorder: Any) -> tuple[str, ...]:
+    """Variables with values and without a layout, under a distribution that is set: they lie on one device. So do those that a builder
+    makes before it sets its distribution."""
+    live = live_distribution() is distribution
+    if not live and getattr(recorder, "distribution", None) is None:
         return ()
-    return tuple(str(one.path) for one in variables if getattr(one, "_value", None) is not None and getattr(one, "_layout", None) is None)
+    unplaced = getattr(recorder, "unplaced", {})
+    held = (one for one in variables if live and getattr(one, "_value", None) is not None and getattr(one, "_layout", None) is None)
+    early = {id(one) for one in held} | {id(one) for one in variables if id(one) in unplaced}
+    return tuple(str(one.path) for one in variables if id(one) in early)
 
 
 class _Variable(SimpleNamespace):
@@ -131,7 +136,8 @@ def _slots(model: Any, distribution: Any, variables: list[Any]) -> tuple[tuple[S
                 layout = distribution.get_variable_layout(one)
                 trained.append(_Variable(path=one.path, name=one.name, shape=tuple(one.shape), dtype=one.dtype, _layout=layout))
         stand_in = object.__new__(type(optimizer))
-        held = {key: list(value) if isinstance(value, list) else value for key, value in vars(optimizer).items()}
+        # What a build writes into is the stand-in's own: the optimizer stays as it is.
+        held = {key: _own(value) for key, value in vars(optimizer).items()}
         vars(stand_in).update(held, built=False)
         root = str(getattr(optimizer, "name", "optimizer"))
 
@@ -145,6 +151,11 @@ def _slots(model: Any, distribution: Any, variables: list[Any]) -> tuple[tuple[S
         return tuple(_differing(distribution, trained, made)), tuple(slot.path for slot in made if slot._layout is None)
     except Exception:  # an optimizer of the user's own that needs more than shapes, or a map that clashes, which a rule says
         return (), ()
+
+
+def _own(value: Any) -> Any:
+    kind = next((kind for kind in (list, dict, set) if isinstance(value, kind)), None)
+    return value if kind is None else kind(value)
 
 
 def _differing(distribution: Any, trained: list[_Variable], made: list[_Variable]) -> Iterator[Slot]:

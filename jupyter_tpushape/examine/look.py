@@ -14,6 +14,7 @@ from ..flow.paths import flatten
 from ..graph.opened import opened
 from ..graph.probe import probe
 from ..graph.program import program as replica_program
+from ..replicas import is_distribution, of_distribution
 from ..sources import DataRaises
 from ..trace.assemble import Assembler, door_names
 from ..trace.build import build, kept_counters
@@ -58,6 +59,22 @@ def examine(program: Program) -> Examined:
         # A changed text runs under a name of its own, and lines are counted in it.
         seen.evidence.facts["aliases"] = program.aliases
         return seen
+
+
+def on_own_mesh(seen: Examined) -> Examined:
+    """The look again, on the mesh that the program itself sets up, unless another number of devices was asked for."""
+    program, own = seen.program, getattr(seen.recorder, "distribution", None)
+    if own is None or program.edits is not None or not (program.strategy is None or is_distribution(program.strategy)):
+        return seen
+    asked = program.target is not None and not program.assumed and not program.target.live
+    try:
+        target = of_distribution(own, program.target.name if asked and program.target is not None else None)
+    except ValueError:
+        return seen
+    again = examine(program.with_(target=target, strategy=own, data=seen.data, sample=seen.sample))
+    # A fix changes the function that makes the data.
+    again.program = again.program.with_(data=program.data)
+    return again
 
 
 def _look(program: Program) -> Examined:

@@ -49,7 +49,7 @@ def place(seen: Examined) -> None:
     distribution, adapter = seen.program.strategy, seen.adapter
     if not is_distribution(distribution) or adapter is None or adapter.backend.replicated or not adapter.is_model(seen.model):
         return
-    facts = seen.evidence.facts["layout"] = laid_out(adapter, seen.model, distribution)
+    facts = seen.evidence.facts["layout"] = laid_out(adapter, seen.model, distribution, seen.recorder)
     if seen.run is None or seen.evidence.split is None:
         return
     mesh, devices = mesh_of(distribution), seen.evidence.split.devices

@@ -169,6 +169,10 @@ _BY_RULE = {
     "regularization-scale": ("Wrap it: tf.nn.scale_regularization_loss(the loss of the weights)", _STEP),
     "tpu-kernel": _KERNEL,
     "tpu-kernel-dtype": _KERNEL,
+    "mesh-hosts": (
+        "Give each host its own rows (jax.process_index()), and set auto_shard_dataset=False on the distribution",
+        "Not tried: tpushape cannot tell which rows each host reads.",
+    ),
     "endless-loop-gradient": ("Pass maximum_iterations=N to the loop", "Not tried: tpushape cannot tell how many iterations are enough."),
     "shape-from-data": (
         "Take the size from a shape ({ops}.shape(x), x.shape), or use a fixed maximum size and mask the rest",

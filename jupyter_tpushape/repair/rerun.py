@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
+from ..replicas import unset_distribution
 from ..trace.locations import STANDS_FOR, Variables
 from .slices import Slice
 from .text.cells import added, bound, execute, is_main, trains, used
@@ -66,6 +67,8 @@ class Rerun:
         self.aliases = {file: register(source) for file, source in self.changed.items()}
         try:
             self._model = self._reached(seen.program.model, seen.model)
+            if text.unset and self._model is not None:
+                self._model = _unset(self._model)
             self._data = self._handed()
         except BaseException:
             forget(self.aliases.values())
@@ -171,6 +174,17 @@ class Rerun:
         if data is None or where is None or where[0] not in self.changed:
             return None
         return Slice(self, where[0], self.changed[where[0]]).arguments(where)
+
+
+def _unset(build: Callable[[], Any]) -> Callable[[], Any]:
+    """The builder in a process where no distribution is set; who runs it sets the user's again."""
+
+    def begun() -> Any:
+        unset_distribution()
+        return build()
+
+    begun.__dict__.update(getattr(build, "__dict__", {}))
+    return begun
 
 
 class Overlay:

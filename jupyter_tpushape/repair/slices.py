@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .text.arguments import argument
-from .text.cells import added, bound, cells_of, execute, is_main, touched, trains, used
+from .text.cells import added, bound, cells_of, execute, is_main, moved, touched, trains, used
 from .text.place import TRACING, Place
 from .text.source import NoPlace, Source, called, parsed
 
@@ -27,6 +27,8 @@ class Slice:
         self.new: list[ast.stmt] = []
         self.before: list[ast.stmt] = []
         self.edited: set[str] = set()
+        # Of those, the ones in another order than before: they run again also where they bind nothing.
+        self.moved: list[ast.stmt] = []
         # The name under which the text of a statement runs.
         self.home: dict[int, str] = {}
         for name in cells_of(file) or [file]:
@@ -52,7 +54,8 @@ class Slice:
         self.statements += body
         self.home.update({id(item): self.rerun.aliases.get(file, file) for item in body})
         if source.changed:
-            self.new += added(source, body)
+            self.moved += moved(source, body)
+            self.new += added(source, body) or self.moved
             self.before += parsed(source.original).body
             self.edited.add(self.rerun.aliases.get(file, file))
 
@@ -101,6 +104,8 @@ class Slice:
         """
         again: dict[str, list[ast.stmt]] = {}
         pending = set(wanted) if self.rerun.whole else set(wanted) & self.dirty
+        alone = [item for item in self.moved if not bound(item) and not trains(item)]
+        pending |= {name for item in alone for name in used(item) if name in self.dirty}
         while pending:
             name = pending.pop()
             if name in again:
@@ -116,6 +121,7 @@ class Slice:
                     if other in self.dirty or self._fragile(self.names.get(other)):
                         pending.add(other)
         wanted_ones = {id(item) for makers in again.values() for item in makers}
+        wanted_ones |= {id(item) for item in alone}
         wanted_ones |= {id(item) for item in self.new if isinstance(item, (ast.Import, ast.ImportFrom))}
         body = [item for item in self.statements if id(item) in wanted_ones]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from ..examine import Examined, Program, examine, is_builder
+from ..examine import Examined, Program, examine, is_builder, on_own_mesh
 from ..flow import CannotRebuild, Finding
 from ..rules import run_rules
 from ..trace.assemble import clean_message
@@ -130,7 +130,7 @@ def _looked_at(made: Trial, program: Any) -> Trial:
         # Warnings from a program that is only tried are not for the user.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            again = examine(program())
+            again = on_own_mesh(examine(program()))
     except NotThere:
         made.failed, made.absent = "tpushape found no place for it", True
         return made

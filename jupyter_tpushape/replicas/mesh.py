@@ -24,6 +24,12 @@ def live_distribution() -> Any:
     return ask() if ask is not None else None
 
 
+def unset_distribution() -> None:
+    """Takes back the ``keras.distribution`` that is set."""
+    if live_distribution() is not None:
+        sys.modules["keras"].distribution.set_distribution(None)
+
+
 def is_distribution(value: Any) -> bool:
     """Whether this is a distribution of Keras 3."""
     return any(base.__name__ == "Distribution" and base.__module__.startswith("keras.src.distribution") for base in type(value).__mro__)

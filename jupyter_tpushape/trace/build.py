@@ -20,7 +20,7 @@ def build(builder: Callable[[], Any], recorder: Recorder, *, hollow: bool = Fals
     Name counters and random states are restored afterwards, so that a traced builder does not change the names and seeds of
     what the user creates next.
     """
-    recorder.hollow, before = hollow, live_distribution()
+    recorder.hollow, recorder.building, before = hollow, True, live_distribution()
     with watching(recorder):
         try:
             with limited("The function that builds the model"):
@@ -28,7 +28,7 @@ def build(builder: Callable[[], Any], recorder: Recorder, *, hollow: bool = Fals
         except ENDS as error:
             return None, unmasked(error)
         finally:
-            recorder.hollow = False
+            recorder.hollow = recorder.building = False
             recorder.distribution = now if (now := live_distribution()) is not before else None
 
 

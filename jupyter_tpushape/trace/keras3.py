@@ -24,6 +24,7 @@ from keras.src.ops.operation import Operation
 from keras.src.optimizers.base_optimizer import BaseOptimizer
 
 from ..flow import Spec
+from ..replicas.mesh import live_distribution
 from .doors import Door, Feeds, Refused, doors, feeds
 from .framework import Framework
 from .kept import asked
@@ -86,6 +87,8 @@ class Keras3(FunctionalGraph, Framework):
     def _around_initial(self, original: Any) -> Any:
         def _initialize_with_initializer(variable: Any, initializer: Any) -> Any:
             recorder = active()
+            if recorder is not None and recorder.building and live_distribution() is None:
+                recorder.unplaced[id(variable)] = variable
             if recorder is None or not recorder.hollow:
                 return original(variable, initializer)
             # As Keras itself leaves a variable that is made in a stateless scope.

@@ -127,8 +127,10 @@ class Recorder:
         self.measured: list[tuple[str, Place | None]] = []
         # Which group of its state a training step gave back with other shapes; -1 where all weights are as they were.
         self.misplaced: int | None = None
-        # The keras.distribution that a builder sets.
+        # The keras.distribution that a builder sets, and the variables that it had made before any was set.
         self.distribution: Any = None
+        self.building = False
+        self.unplaced: dict[int, Any] = {}
         # The loop of which JAX has no gradient, where the loss depends on trained weights through it.
         self.endless: Call | None = None
         # Random numbers that depend on nothing that a step changes: their shape and the line.

@@ -2,12 +2,12 @@
 
 from . import code_calls, code_numbers, data_code
 from .base import Edit, NotThere, edit_of
-from .batching import AddBatch, BatchOnce, Rebatch, ShareRows
+from .batching import AddBatch, BatchOnce, Rebatch, ShardedOnce, ShareRows
 from .compile_argument import CompileArgument, FreshOptimizer, Listed, RenamedKeys
 from .exchange_layers import ExchangeLayers
 from .expression import Expression
 from .host_layer import HostLayer
-from .in_scope import InScope
+from .in_scope import InScope, SetFirst
 from .input_shape import InputShape
 from .insert_layer import InsertLayer
 from .keras_ops import KerasOps, Seeded
@@ -48,6 +48,8 @@ __all__ = [
     "ReplaceLayer",
     "Run",
     "Seeded",
+    "SetFirst",
+    "ShardedOnce",
     "ShareRows",
     "Statement",
     "Transform",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,15 +32,21 @@ class Rebatch(_Batching):
     repeat: int = 0
 
     def write(self, text: Text) -> None:
+        if not handed(text).dataset:
+            _tensorflow()
         handed(text).rebatch(self.batch, self.drop_remainder, self.repeat)
 
     def shown(self, dataset: bool) -> Iterator[str]:
         again = f".repeat({self.repeat})" if self.repeat else ""
+        if not dataset:
+            yield "# before fit():"
+            yield f"+ds = tf.data.Dataset.from_tensor_slices((x, y)){again}.batch({self.batch}, drop_remainder={self.drop_remainder})"
+            return
         yield "# at the end of the pipeline:"
         yield f"+ds = ds{again}.unbatch().batch({self.batch}, drop_remainder={self.drop_remainder})"
 
     def data(self, run: Run, data: Any) -> Any:
-        tf = sys.modules["tensorflow"]
+        tf = _tensorflow()
         if not hasattr(data, "element_spec"):
             parts = data if isinstance(data, tuple) else (data,)
             if any(hasattr(item, "shape") and not hasattr(item, "__array__") for item in parts):
@@ -49,6 +56,14 @@ class Rebatch(_Batching):
             return data.batch(self.batch, drop_remainder=self.drop_remainder)
         data = data.repeat(self.repeat) if self.repeat else data
         return data.unbatch().batch(self.batch, drop_remainder=self.drop_remainder)
+
+
+def _tensorflow() -> Any:
+    """TensorFlow, whose pipelines Keras takes on every backend: where only another one runs, nothing has imported it yet."""
+    try:
+        return importlib.import_module("tensorflow")
+    except ImportError:
+        raise CannotRebuild("TensorFlow, which a tf.data pipeline needs, is not installed here.") from None
 
 
 @kind
@@ -92,6 +107,24 @@ class BatchOnce(_Batching):
 
     def data(self, run: Run, data: Any) -> Any:
         return data.unbatch()
+
+
+@kind
+@dataclass(frozen=True)
+class ShardedOnce(_Batching):
+    """A pipeline without its ``shard``."""
+
+    op = "sharded-once"
+
+    def write(self, text: Text) -> None:
+        handed(text).unsharded()
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# in the pipeline:"
+        yield "-ds = ds.shard(...)"
+
+    def data(self, run: Run, data: Any) -> Any:
+        raise CannotRebuild("tpushape cannot take a stage out of an existing pipeline: remove shard() where it is created.")
 
 
 @kind

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..text.cells import bound, own, touched, used
 from ..text.program import Text
-from ..text.source import NoPlace, Source, nodes
+from ..text.source import NoPlace, Source, called, nodes
 from .base import Edit, kind
 from .run import Run
 
@@ -89,6 +90,88 @@ class InScope(Edit):
                 return build()
 
         return build_in_scope
+
+
+@kind
+@dataclass(frozen=True)
+class SetFirst(Edit):
+    """The line that sets a ``keras.distribution``, with the lines that it needs, in front of the first one that makes a part of the model."""
+
+    kind = "strategy"
+    op = "set-first"
+
+    def write(self, text: Text) -> None:
+        places = [place for obj in text.objects() if (made := text.where(obj)) is not None for place in (made, *getattr(made, "outer", ()))]
+        for file in dict.fromkeys(text.seen.program.aliases.get(place[0], place[0]) for place in places):
+            source = text.source(file)
+            lines = {line for where, line in places if text.source(where) is source}
+            for body in (source.tree.body, *(item.body for item in nodes(source.tree, (ast.FunctionDef, ast.With, ast.If)))):
+                if _set_first(source, body, lines):
+                    text.unset = True
+                    return
+        raise NoPlace
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# before the lines that build the model:"
+        yield "+keras.distribution.set_distribution(distribution)"
+
+    def builder(self, run: Run, build: Any, strategy: Any) -> Any:
+        return InScope.builder(self, run, build, strategy)  # type: ignore[arg-type]
+
+
+_DEFINING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _set_first(source: Source, body: list[ast.stmt], lines: set[int]) -> bool:
+    """Moves the first statement of a body that sets a distribution; ``False`` where there is nothing to move."""
+    setters = _doing(source, body, lambda call: called(call) == "set_distribution")
+    makers = _doing(source, body, lambda call: any(call.lineno <= line <= (call.end_lineno or 0) for line in lines))
+    if not setters or not makers or body.index(setters[0]) <= body.index(makers[0]):
+        return False
+    stretch = body[body.index(makers[0]) : body.index(setters[0]) + 1]
+    between, wanted = {name for item in stretch for name in bound(item)}, set(used(setters[0]))
+    going, staying = [stretch.pop()], []
+    for item in reversed(stretch):
+        if wanted & between & {*bound(item), *touched(item)}:
+            going.insert(0, item)
+            wanted |= set(used(item))
+        else:
+            staying.append(item)
+    others = {name for item in staying for name in (*bound(item), *used(item), *touched(item))}
+    # What the line needs may be made of the model, or stand for something else in between.
+    if any(name in others for item in going for name in bound(item)) or any(item in makers for item in going):
+        raise NoPlace
+    if not all(source.first_in_line(item) for item in (*going, makers[0])):
+        raise NoPlace
+    cut = [(_with_comments(source, item), min(source.line_end(item) + 1, len(source.text))) for item in going]
+    at = source.start(makers[0]) - len(source.indent(makers[0]))
+    written = "".join(source.text[start:end].rstrip("\n") + "\n" for start, end in cut)
+    source.splice([(at, at, written), *((start, end, "") for start, end in cut)])
+    return True
+
+
+def _with_comments(source: Source, item: ast.stmt) -> int:
+    """Where a statement's lines begin, with the comments above it."""
+    start = source.start(item) - len(source.indent(item))
+    while start and source.text[(above := source.text.rfind("\n", 0, start - 1) + 1) : start].lstrip().startswith("#"):
+        start = above
+    return start
+
+
+def _doing(source: Source, body: list[ast.stmt], direct: Callable[[ast.Call], bool]) -> list[ast.stmt]:
+    """The statements of a body that make a call, by themselves or by functions and classes of the source that do."""
+    calls = {item: [node for node in ast.walk(item) if isinstance(node, ast.Call)] for item in nodes(source.tree, _DEFINING)}
+    through = {item.name for item, inside in calls.items() if any(map(direct, inside))}
+    while more := {
+        item.name for item, inside in calls.items() if item.name not in through and any(called(one) in through for one in inside)
+    }:
+        through |= more
+    return [
+        item
+        for item in body
+        if not isinstance(item, _DEFINING)
+        and any(isinstance(node, ast.Call) and (direct(node) or called(node) in through) for node in own(item))
+    ]
 
 
 def _indented(lines: list[str], new: str, old: str) -> str:

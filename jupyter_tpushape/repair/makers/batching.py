@@ -10,7 +10,7 @@ from ...flow import Finding, KeyPath, show_shape
 from ...flow.paths import flatten, show
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import WholeOnly
-from ..edits import AddBatch, BatchOnce, Rebatch, ShareRows, data_code
+from ..edits import AddBatch, BatchOnce, Rebatch, ShardedOnce, ShareRows, data_code
 from ..text.source import called, nodes
 from .edits import Made, transform
 from .entry import declaration
@@ -116,6 +116,31 @@ def static_batch(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
+def for_hosts(evidence: Evidence, finding: Finding) -> Made:
+    """Arrays as a pipeline of as many rows a step, of which Keras gives each host its part."""
+    sample, split = evidence.sample, evidence.split
+    size = getattr(sample, "batch", None)
+    if sample is not None and sample.kind == "arrays" and size and (split is None or split.divides(size)):
+        whole = sample.rows is not None and sample.rows % size == 0
+        yield (
+            f"Pass a tf.data.Dataset of the arrays in batches of {size} rows{'' if whole else ' and drop the remainder'}",
+            [Rebatch("data", size, not whole)],
+            "Keras then gives each host its own rows. fit does not shuffle a dataset: call shuffle() on it before batch().",
+        )
+    elif sample is not None and sample.kind == "dataset":
+        yield from static_batch(evidence, finding)
+
+
+def sharded_once(evidence: Evidence, finding: Finding) -> Made:
+    """A pipeline that only Keras shards."""
+    if getattr(finding.fact, "twice", False):
+        yield (
+            "Remove shard() from the pipeline",
+            [ShardedOnce("data")],
+            "Keras then gives each host its part of every batch. With auto_shard_dataset=False and shard(), each host reads a whole batch instead.",
+        )
+
+
 def whole_batches(evidence: Evidence, finding: Finding) -> Made:
     """As many batches of a PyDataset as are full ones: a division rounded down in its ``__len__``."""
     stages = getattr(evidence.sample, "stages", ())
@@ -205,6 +230,8 @@ __all__ = [
     "batch_dataset",
     "cache_first",
     "declared_lengths",
+    "for_hosts",
+    "sharded_once",
     "share_by_rows",
     "static_batch",
     "static_both",

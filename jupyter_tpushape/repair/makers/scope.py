@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
-from ..edits import CompileArgument, FreshOptimizer, InScope
+from ..edits import CompileArgument, FreshOptimizer, InScope, SetFirst
 from .edits import Made
 
 
@@ -14,6 +14,15 @@ def in_scope(evidence: Evidence, finding: Finding) -> Made:
         "Build and compile inside strategy.scope()",
         [InScope("model")],
         "Variables are replicated only if they are created inside the scope.",
+    )
+
+
+def set_first(evidence: Evidence, finding: Finding) -> Made:
+    """The distribution set before anything is built."""
+    yield (
+        "Set the distribution before the model is built",
+        [SetFirst("model")],
+        "Keras places a variable when it is created.",
     )
 
 

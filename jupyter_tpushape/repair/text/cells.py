@@ -96,6 +96,16 @@ def added(source: Source, now: list[ast.stmt]) -> list[ast.stmt]:
     return found
 
 
+def moved(source: Source, now: list[ast.stmt]) -> list[ast.stmt]:
+    """The stretch of statements that a changed source has in another order, and otherwise as they were."""
+    before, after = ([ast.dump(item) for item in body] for body in (parsed(source.original).body, source.tree.body))
+    if Counter(before) != Counter(after):
+        return []
+    apart = [i for i, (one, other) in enumerate(zip(before, after, strict=True)) if one != other]
+    stretch = source.tree.body[apart[0] : apart[-1] + 1] if apart else []
+    return [item for item in now if item in stretch]
+
+
 def _text(lines: list[bytes], statement: ast.stmt) -> bytes:
     """A statement as it is written, its decorators included."""
     first = min((statement, *getattr(statement, "decorator_list", ())), key=lambda node: node.lineno)

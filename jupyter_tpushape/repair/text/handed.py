@@ -226,11 +226,26 @@ class Handed(Place):
         self.changes += [one, two] if one[:2] != two[:2] else [(one[0], one[1], one[2] + two[2])]
 
     def _batches(self, value: ast.expr) -> list[ast.Call]:
+        return self._stages(value, *_BATCHING)
+
+    def _stages(self, value: ast.expr, *names: str) -> list[ast.Call]:
         root = _root(value)
         where = [*([] if isinstance(value, ast.Name) else [value]), *(self.named(root) if root else [])]
         return [
-            call for chain in where for call in nodes(chain, ast.Call) if called(call) in _BATCHING and isinstance(call.func, ast.Attribute)
+            call for chain in where for call in nodes(chain, ast.Call) if called(call) in names and isinstance(call.func, ast.Attribute)
         ]
+
+    def unsharded(self) -> None:
+        """The one ``shard`` taken out of the chain."""
+
+        def whole(value: ast.expr) -> None:
+            stages = self._stages(value, "shard")
+            if len(stages) != 1:
+                raise NoPlace
+            self.changes.append((self.source.end(stages[0].func.value), self.source.end(stages[0]), ""))  # type: ignore[attr-defined]
+
+        self._visit(self._no, whole, self._no)
+        self.finish()
 
     def batch_once(self) -> None:
         """The second ``batch`` taken out of the chain; ``unbatch()`` behind it where only one is in sight."""

@@ -26,6 +26,8 @@ class Text:
         self.remarks: list[str] = []
         # What was put around a call that several layers share: once is enough.
         self.put: set[object] = set()
+        # Whether it runs as in a process where no keras.distribution was set before.
+        self.unset = False
 
     # -- files and names ---------------------------------------------------------------------------
 
