@@ -15,7 +15,7 @@ from ..trace.assemble import clean_message
 from ..trace.build import build, kept_counters
 from ..trace.frameworks import adapter_for
 from ..trace.recorder import Recorder
-from .edits import Edit, InsertLayer, NotThere, Run
+from .edits import Edit, InsertLayer, NotThere, Rebatch, Run
 from .live import builder_of, carry_weights
 from .rerun import Rerun, forget, origin
 from .text.program import Text
@@ -122,7 +122,12 @@ def _lines(texts: Iterable[str]) -> frozenset[str]:
 def _is_left(made: Trial, finding: Finding) -> bool:
     """Whether a finding speaks against a fix: a line that works only for this number of rows is none that a fix may write."""
     line = finding.location.text.strip() if finding.location is not None else ""
-    return finding.serious or finding.rule in _LEARNS_NOTHING or (finding.rule == "fixed-batch" and line in made.fresh)
+    if finding.serious or finding.rule in _LEARNS_NOTHING:
+        return True
+    # Where the fix feeds all rows at once, a line that it writes anew was of all rows before.
+    sample = made.root.evidence.sample if made.root is not None else None
+    whole = any(isinstance(edit, Rebatch) and edit.batch == getattr(sample, "rows", None) for edit in made.edits)
+    return finding.rule == "fixed-batch" and line in made.fresh and not whole
 
 
 def _looked_at(made: Trial, program: Any) -> Trial:

@@ -69,7 +69,9 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
             return WholeOnly(number, shape[k])
         if batch_axis(its) is not None and len(shape) != len(fixed):
             short, long = sorted((shape, fixed), key=len)
-            return LacksAxis(short, long, product, _through(evidence, one if len(a) > len(b) else other))
+            # What has one value for each of the same positions, such as a mask, needs none of them flattened.
+            positions = len(short) > 1 and short == long[: len(short)]
+            return LacksAxis(short, long, product, "" if positions else _through(evidence, one if len(a) > len(b) else other))
         if product and k == 0 and len(shape) == 2 == len(fixed):
             return SumsOverBatch(shape, fixed)
         if len(fixed) > 1 and m == 0 and number > 1 and all(n == 1 for n in fixed[1:]) and shape[-1] == number:

@@ -1,11 +1,20 @@
-"""What JAX makes of a loss, a metric and their gradients."""
+"""What JAX makes of a loss, a metric and their gradients, and fixes that were known on TensorFlow first."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import keras
+import numpy as np
 import pytest
 from strangers import serious, traced
 
+import jupyter_tpushape as tpushape
+from jupyter_tpushape.flow import Finding, Location, Spec, Who
+from jupyter_tpushape.repair.edits import HostLayer, Rebatch
+from jupyter_tpushape.repair.trial import Trial, _is_left
 from jupyter_tpushape.rules.facts.loss import LossVector
+from jupyter_tpushape.rules.facts.mixing import FixedBatch
 from jupyter_tpushape.rules.facts.reasons import ClassesSummed
 
 MODEL = """
@@ -124,3 +133,60 @@ def test_the_largest_value_of_all_samples_is_no_target(tmp_path, wrong, right):
     assert finding.fixes[0].proof == "source"
     assert f'+            target = data["reward"] + 0.9 * {right}\n' in finding.fixes[0].patch
     assert traced(tmp_path, Q_LEARNING.format(right)).ok
+
+
+@pytest.mark.parametrize(("batch", "left"), [(100, False), (32, True)])
+def test_a_line_of_all_rows_may_be_written_anew_where_all_rows_are_fed(batch, left):
+    node = Who("Mul", "Mul")
+    finding = Finding.of(
+        "fixed-batch", "note", FixedBatch(node, batch, 33, "", None), (), location=Location("program.py", 3, text="loss(t * w)")
+    )
+    seen = SimpleNamespace(evidence=SimpleNamespace(sample=SimpleNamespace(rows=100)))
+    made = Trial(None, (Rebatch("data", batch, True),), root=seen, fresh=frozenset({"loss(t * w)"}))
+    assert _is_left(made, finding) is left
+
+
+MASKED = """
+class Own(layers.Layer):
+    def call(self, x, mask):
+        scores = jnp.einsum("bqd,bkd->bqk", x, x)
+        scores = jnp.where({}, scores, {})
+        return jnp.einsum("bqk,bkd->bqd", jax.nn.softmax(scores, axis=-1), x)
+
+class Model(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.own, self.head = layers.Embedding(50, 8), Own(), layers.Dense(2)
+    def call(self, tokens):
+        return self.head(jnp.mean(self.own(self.embedding(tokens), jnp.not_equal(tokens, 0)), axis=1))
+
+def build():
+    model = Model()
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    return model
+
+def data():
+    return np.arange(960).reshape(48, 20) % 50, np.arange(48) % 2
+"""
+
+
+@pytest.mark.parametrize("low", ["-1e9", "-jnp.inf", "float('-inf')", "jnp.finfo(scores.dtype).min"])
+def test_a_mask_that_chooses_hides_keys(tmp_path, low):
+    (finding,) = serious(traced(tmp_path, MASKED.format("mask", low)))
+    assert not finding.fact.reason.through
+    assert finding.fixes[0].proof == "source"
+    assert "jnp.where(mask[:, None, :], scores" in finding.fixes[0].patch
+
+
+def test_what_a_text_layer_gives_is_known_where_the_trace_ends_before_it(tmp_path):
+    class Ids(keras.layers.Layer):
+        def compute_output_spec(self, x):
+            return keras.KerasTensor((None, 5), "int64")
+
+    door = keras.Input((1,), dtype="string")
+    ids = Ids(name="ids")
+    model = keras.Model(door, keras.layers.Embedding(20, 8)(ids(door)))
+    report = tpushape.trace(model, np.array([["good"], ["bad"]]), tpu=None, fixes=False)
+    assert not report.ok
+    text = SimpleNamespace(seen=SimpleNamespace(evidence=SimpleNamespace(flow=report.flow)), object=lambda name: ids)
+    assert HostLayer("ids")._gives(text) == Spec((None, 5), "int64")

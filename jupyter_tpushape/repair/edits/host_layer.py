@@ -123,13 +123,18 @@ class HostLayer(Edit):
         return [(put, put, moved + "\n\n\n"), (start, (rest if rest >= 0 else len(source.text)) + 1, "")]
 
     def _gives(self, text: Text) -> Spec:
-        """What the layer gives."""
+        """What the layer gives; where the trace did not reach it, what it declared as the model was built."""
         flow = text.seen.evidence.flow
         node = next((node for node in flow.nodes if node.name == self.target), None)
         edge = next(iter(flow.out_of(node.id)), None) if node is not None else None
-        if edge is None or edge.spec.shape is None or None in edge.spec.shape[1:]:
+        if edge is not None and edge.spec.shape is None:
+            made: Any = getattr(text.object(self.target), "output", None)
+            spec = Spec(tuple(made.shape), str(made.dtype)) if hasattr(made, "shape") else None
+        else:
+            spec = edge.spec if edge is not None else None
+        if spec is None or spec.shape is None or None in spec.shape[1:]:
             raise NoPlace
-        return Spec(edge.spec.shape, edge.spec.dtype)
+        return Spec(spec.shape, spec.dtype)
 
     def shown(self, dataset: bool) -> Iterator[str]:
         yield "# in the pipeline, instead of the layer in the model:"

@@ -71,7 +71,7 @@ def _axes(line: Line) -> Made:
                 f"The other operand has rank {most}.",
             )
         if 0 < len(shape) == most - 1:
-            if _hides(node) and len(shape) > 1:
+            if _hides(line, node) and len(shape) > 1:
                 # What is hidden from a softmax stands along its axis, the last one.
                 yield (
                     f"Add an axis of size 1 to {short(node)} at {line.at}: {_shown(shape, 1)}",
@@ -144,10 +144,17 @@ def unpaired(evidence: Evidence, finding: Finding, fact: EveryPair) -> Made:
             )
 
 
-def _hides(node: ast.expr) -> bool:
-    """Whether an operand is a mask times a large negative number, as one adds it in front of a softmax."""
-    negative = [item.operand for item in nodes(node, ast.UnaryOp) if isinstance(item.op, ast.USub)]
-    return any(isinstance(item, ast.Constant) and isinstance(item.value, (int, float)) and item.value >= 1e3 for item in negative)
+def _hides(line: Line, node: ast.expr) -> bool:
+    """Whether an operand is a mask times a large negative number, as one adds it in front of a softmax, or chooses such a number."""
+    call = line.call("where")
+    chosen = call.args[1:] if call is not None and call.args[:1] == [node] else []
+    negative = [item.operand for part in chosen or [node] for item in nodes(part, ast.UnaryOp) if isinstance(item.op, ast.USub)]
+    large = [item for item in negative if isinstance(item, ast.Constant) and isinstance(item.value, (int, float)) and item.value >= 1e3]
+    return (
+        bool(large)
+        or any(ast.unparse(item).endswith((".inf", "('inf')")) for item in negative)
+        or any(ast.unparse(part).endswith((".min", "('-inf')")) for part in chosen)
+    )
 
 
 _REDUCTIONS = frozenset({"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "sum", "mean", "max", "min", "amax", "amin"})
