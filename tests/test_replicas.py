@@ -15,7 +15,7 @@ import tf_keras
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from jupyter_tpushape.flow import Target
+from jupyter_tpushape.flow import MeshAxis, Target
 from jupyter_tpushape.replicas import SLICES, deal, is_planned, live_strategy, of_strategy, plan, scope_state, target, tpu_strategy
 from jupyter_tpushape.sources import sample
 
@@ -54,6 +54,8 @@ def test_the_table_holds_every_slice_of_the_design():
         *(f"v5p-{n}" for n in cores),
         *(f"v6e-{n}" for n in small),
     ]
+    assert target("v3-8").axes == of_strategy(tpu_strategy("v3-8")).axes == (MeshAxis("batch", 8),)
+    assert Target("made", 8, mesh=(MeshAxis("batch", 2), MeshAxis("model", 4))).axes[1].size == 4
     assert target("v3-8") == Target("v3-8", 8, 1, "v3", 16 << 30, "TPUStrategyV2")
     assert target("V5LITEPOD-8") == target("v5e-8")
     assert (SLICES["v5e-8"].topology, SLICES["v5e-32"].hosts, SLICES["v6e-16"].replicas_per_host) == ("v5e:2x4", 8, 4)

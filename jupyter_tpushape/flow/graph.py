@@ -146,6 +146,11 @@ class Target(msgspec.Struct, frozen=True, omit_defaults=True):
     live: bool = False
     mesh: tuple[MeshAxis, ...] = ()
 
+    @property
+    def axes(self) -> tuple[MeshAxis, ...]:
+        """The axes over which the devices stand: those of ``mesh``, or the one axis ``batch`` of a ``tf.distribute`` strategy's replicas."""
+        return self.mesh or (MeshAxis("batch", self.replicas),)
+
 
 class Flow(msgspec.Struct, omit_defaults=True):
     """A traced program, as plain values without live objects."""
