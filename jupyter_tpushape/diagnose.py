@@ -22,6 +22,7 @@ from .trace.frameworks import backend_of
 from .trace.locations import is_ours, user_frame
 from .trace.patience import TimeUp, limited, timed_out
 from .trace.reach import is_step, plain
+from .trace.restore import uncollected
 from .trace.turns import Training, turn
 
 # Whether fixes are being tried: a script that asks for a trace at its top level is run with each of them.
@@ -137,8 +138,9 @@ def _looked(
         seen = on_own_mesh(seen)
         program = seen.program
     seen.evidence.facts["lost"] = belongings.give_back()
-    name_axes(seen.evidence.flow)
-    findings = run_rules(seen.evidence)
+    with uncollected():
+        name_axes(seen.evidence.flow)
+        findings = run_rules(seen.evidence)
     if program.target is not None and seen.evidence.where in ("call", "loss", "metric") and not timed_out(seen.error):
         _only_on_target(program.with_(data=seen.data, sample=seen.sample), findings, program.target)
     laid = any(finding.rule.startswith(("layout-", "mesh-axis-")) for finding in findings)  # mended also where they are no more than a note

@@ -18,6 +18,7 @@ from ..replicas import is_distribution, of_distribution
 from ..sources import DataRaises
 from ..trace.assemble import Assembler, door_names
 from ..trace.build import build, kept_counters
+from ..trace.config import asked_once
 from ..trace.framework import Framework
 from ..trace.frameworks import adapter_for, loaded
 from ..trace.hindsight import look_back
@@ -27,6 +28,7 @@ from ..trace.raised import raised_at, raised_by
 from ..trace.reach import is_step
 from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
+from ..trace.restore import uncollected
 from ..trace.run import run
 from ..trace.signature import refused_call
 from .breaks import anew, assemble_broken, data_failed, entry_failed, error_line, given_to, with_growth
@@ -44,7 +46,7 @@ from .standins import from_declared
 
 def examine(program: Program) -> Examined:
     """Looks at a program once. Exceptions of the user's code end up in the evidence."""
-    with kept_counters() as counters, weights_laid(program.strategy):
+    with kept_counters() as counters, weights_laid(program.strategy), asked_once():
         seen = _look(program)
         place(seen)
         seen.counters = counters
@@ -138,7 +140,8 @@ def _look(program: Program) -> Examined:
         evidence.where, evidence.failure = where, error
         assemble_broken(seen, error)
     elif not _own_step(seen):
-        _trace(seen)
+        with uncollected():
+            _trace(seen)
     return seen
 
 

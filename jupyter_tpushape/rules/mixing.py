@@ -164,8 +164,9 @@ def samples_summed(evidence: Evidence) -> Iterator[Finding]:
 @check(order=41)
 def samples_topped(evidence: Evidence) -> Iterator[Finding]:
     """The largest value of all samples, combined with each sample of something else: the next state's value in Q-learning."""
+    numbers = {edge.target for edge in evidence.flow.edges if edge.spec.shape == ()}
     for node in evidence.flow.nodes:
-        edges = evidence.flow.into(node.id) if node.op in _SCALED else []
+        edges = evidence.flow.into(node.id) if node.id in numbers and node.op in _SCALED else []
         for one, each in (edges, edges[::-1]) if len(edges) == 2 else ():
             total = _largest(evidence, one)
             whole = next(iter(evidence.flow.into(total.id)), None) if total is not None else None

@@ -138,8 +138,13 @@ def _roots(root: Any) -> Iterator[tuple[Any, int]]:
     layers = [root]
     if callable(getattr(root, "_flatten_layers", None)):
         layers += list(root._flatten_layers())
+    kinds: dict[type, bool] = {}
     for one in (*layers, *_each(getattr(root, "loss", None)), *_metrics(root)):
-        yield from _part(one)
+        # What is said of the class is said once for all layers of it.
+        kept = kinds.get(type(one))
+        if kept is None:
+            kept = kinds[type(one)] = not (_is_plain(one) or _is_source(one) or is_users(file_of(type(one))))
+        yield from _in_library(one) if kept and not isinstance(one, types.FunctionType) else _part(one)
     if isinstance(root, (tuple, list, dict)):
         yield root, _CALLED
 
@@ -152,9 +157,15 @@ def _part(one: Any) -> Iterator[tuple[Any, int]]:
         # Attributes of a layer are given back elsewhere; here what stands behind them.
         yield from ((value, _OWN) for value in list(vars(one).values()) if not isinstance(value, _CONTAINERS))
         yield type(one), _OWN
-    elif isinstance(getattr(one, "__dict__", None), dict):
-        # Functions of the user's in a layer of Keras: an activation, an initializer.
-        yield from ((value, _OWN) for value in list(vars(one).values()) if isinstance(value, types.FunctionType) and not _of(one, value))
+    else:
+        yield from _in_library(one)
+
+
+def _in_library(one: Any) -> Iterator[tuple[Any, int]]:
+    """Functions of the user's in a layer of Keras: an activation, an initializer."""
+    if isinstance(getattr(one, "__dict__", None), dict):
+        functions = [value for value in vars(one).values() if type(value) is types.FunctionType]
+        yield from ((value, _OWN) for value in functions if not _of(one, value))
 
 
 def _of(one: Any, function: types.FunctionType) -> bool:
@@ -162,10 +173,16 @@ def _of(one: Any, function: types.FunctionType) -> bool:
     if function.__kwdefaults__ or is_users(function.__code__.co_filename):
         return False
     try:
-        held = [*(cell.cell_contents for cell in function.__closure__ or ()), *(function.__defaults__ or ())]
+        for cell in function.__closure__ or ():
+            if not _leads_to(one, cell.cell_contents):
+                return False
     except ValueError:
         return False
-    return all(value is one or isinstance(value, _STILL) or getattr(value, "__self__", None) is one for value in held)
+    return all(_leads_to(one, value) for value in function.__defaults__ or ())
+
+
+def _leads_to(one: Any, value: Any) -> bool:
+    return value is one or isinstance(value, _STILL) or getattr(value, "__self__", None) is one
 
 
 def _metrics(model: Any) -> Iterator[Any]:

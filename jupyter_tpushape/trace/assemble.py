@@ -9,7 +9,7 @@ from typing import Any
 from ..flow import Edge, Failure, Flow, KeyPath, Node, Replica, Shape, Spec
 from ..flow.paths import show, to_wire
 from ..flow.text import words
-from .config import size_arguments
+from .config import silently, size_arguments
 from .doors import Feeds
 from .families import layer_family, op_family
 from .locations import location
@@ -65,10 +65,11 @@ class Assembler:
         ``door`` it has inputs of its own that can be blamed: then it is never a node.
         """
         failed = recorder.failed
-        for call in recorder.calls:
-            if call.obj is root and adapter.is_model(root) and call.parent is None and (door or call.children or call is not failed):
-                continue
-            self._call(adapter, recorder, call, call is failed)
+        with silently():
+            for call in recorder.calls:
+                if call.obj is root and adapter.is_model(root) and call.parent is None and (door or call.children or call is not failed):
+                    continue
+                self._call(adapter, recorder, call, call is failed)
 
     def _call(self, adapter: Any, recorder: Recorder, call: Call, failed: bool) -> None:
         layer = call.obj if call.kind == "layer" else None

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..flow import Spec
+from .config import config_of, silently
 from .framework import Framework, GraphNode
 from .patience import ENDS, limited
 from .recorder import Recorder, recording
@@ -36,7 +37,7 @@ class Check:
     def key(self, adapter: Framework, training: bool) -> Any:
         """What two calls have in common that cannot differ."""
         layer = self.node.operation
-        config = {key: value for key, value in layer.get_config().items() if key != "name"}
+        config = {key: value for key, value in config_of(layer).items() if key != "name"}
         return adapter.name, adapter.backend.name, type(layer), repr(config), tuple(self.given), tuple(self.gives), training
 
 
@@ -54,11 +55,12 @@ def hold(adapter: Framework, checks: Iterable[Check], training: bool) -> bool:
     """Whether every call gives what was declared. Nothing of the layers is changed."""
     fresh: list[Check] = []
     keys: list[Any] = []
-    for check in checks:
-        key = None if check.own else _key(check, adapter, training)
-        if key is None or (key not in _WENT_WELL and key not in keys):
-            fresh.append(check)
-            keys.append(key)
+    with silently():
+        for check in checks:
+            key = None if check.own else _key(check, adapter, training)
+            if key is None or (key not in _WENT_WELL and key not in keys):
+                fresh.append(check)
+                keys.append(key)
     if not fresh:
         return True
     silent = Recorder()

@@ -5,15 +5,60 @@ from __future__ import annotations
 import contextlib
 import inspect
 import warnings
+from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Any
+
+# The configurations that were asked for during one look at a program, by the object's id, with the object.
+_ASKED: ContextVar[dict[int, tuple[Any, dict[str, Any]]] | None] = ContextVar("asked", default=None)
+
+
+@contextlib.contextmanager
+def asked_once() -> Iterator[None]:
+    """Inside, each object is asked for its configuration once."""
+    token = _ASKED.set({})
+    try:
+        yield
+    finally:
+        _ASKED.reset(token)
+
+
+# Whether warnings are silenced for all configurations that are asked for next.
+_QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
+
+
+@contextlib.contextmanager
+def silently() -> Iterator[None]:
+    """Inside, a configuration that is asked for warns of nothing."""
+    token = _QUIET.set(True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        _QUIET.reset(token)
+
+
+def config_of(obj: Any) -> dict[str, Any]:
+    """A layer's own configuration, to be read only.
+
+    Raises:
+        Exception: what the layer raises.
+    """
+    known = _ASKED.get()
+    if known is not None and id(obj) in known:
+        return known[id(obj)][1]
+    with contextlib.nullcontext() if _QUIET.get() else silently():
+        config = dict(obj.get_config())
+    if known is not None:
+        known[id(obj)] = obj, config
+    return config
 
 
 def _told(obj: Any) -> dict[str, Any]:
     """A layer's own configuration; ``{}`` if it raises."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return dict(obj.get_config())
+        return config_of(obj)
     except Exception:
         return {}
 
