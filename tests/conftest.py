@@ -29,6 +29,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """What was imported stays to the end: collections of garbage, of which a cleared session is one, need not walk through it."""
+    _settle()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Nor through what a file leaves behind, such as graphs that a framework keeps: after a thousand tests they are millions of objects."""
+    if nextitem is not None and nextitem.path != item.path:
+        _settle()
+
+
+def _settle() -> None:
     gc.collect()
     gc.freeze()
 

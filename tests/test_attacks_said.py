@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
+import re
 import subprocess
 import sys
 from typing import Any
@@ -18,6 +20,9 @@ import jupyter_tpushape as tpushape
 from jupyter_tpushape.cli import main
 from jupyter_tpushape.flow.text import clean, uncommanding, words
 from jupyter_tpushape.sources import BadData
+
+# Where the syntax of patterns is read, in Python 3.10 and later.
+sre = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
 
 BOTH = pytest.mark.parametrize("lib", [keras, tf_keras], ids=["keras", "tf_keras"])
 X = np.zeros((8, 4), "float32")
@@ -41,6 +46,25 @@ def test_a_message_of_any_length_is_searched_to_an_end(part: str, capsys: Any) -
     text = part * (300_000 // len(part))
     assert main(["explain", text]) in (0, 1)
     assert len(capsys.readouterr().out) < 2_000
+
+
+def endless(items: Any) -> bool:
+    """Whether a pattern begins with as many characters as there are: it is then tried from each of them to the end."""
+    for op, how in items:
+        if op is sre.SUBPATTERN:
+            return endless(how[3])
+        if op is sre.BRANCH:
+            return any(map(endless, how[1]))
+        return op in (sre.MAX_REPEAT, sre.MIN_REPEAT) and how[1] == sre.MAXREPEAT
+    return False
+
+
+@pytest.mark.parametrize("name", ["examine.heard", "examine.heard_contracts", "examine.heard_jax", "rules.lines", "flow.text"])
+def test_no_pattern_for_messages_is_tried_from_every_character_to_the_end(name: str) -> None:
+    module = importlib.import_module(f"jupyter_tpushape.{name}")
+    patterns = [one for one in vars(module).values() if isinstance(one, re.Pattern)]
+    assert patterns
+    assert [one.pattern for one in patterns if endless(sre.parse(one.pattern, one.flags))] == []
 
 
 @pytest.mark.parametrize(

@@ -291,7 +291,7 @@ def _widths(text: str) -> Iterator[Heard]:
 
 _OF_A_BACKEND = re.compile(r"A KerasTensor cannot be used as input to a (?:TensorFlow|JAX) function")
 _CALL = re.compile(
-    r"([\w.]+)\(\) (?:got an unexpected keyword argument '(\w+)'|missing \d+ required |takes (?:from )?\d+ [\w ]*positional argument)"
+    r"(?<![\w.])([\w.]+)\(\) (?:got an unexpected keyword argument '(\w+)'|missing \d+ required |takes (?:from )?\d+ [\w ]*positional argument)"
 )
 
 

@@ -301,7 +301,7 @@ class HeardReturned(Heard, frozen=True):
     wanted: str
 
 
-_RETURNED = re.compile(r"(\d+)-th value returned by \w+ is (\w+), but expects (\w+)")
+_RETURNED = re.compile(r"(?<!\d)(\d+)-th value returned by \w+ is (\w+), but expects (\w+)")
 _C_NAMES = {"double": "float64", "float": "float32", "half": "float16"}
 
 

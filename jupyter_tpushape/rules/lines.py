@@ -49,7 +49,7 @@ def line_raised(evidence: Evidence, node: Node) -> Fact:
     return LineRaised(node.failure.said, short)
 
 
-_TAPE = re.compile(r"(\w+)\.gradient\(([\w.]+), (?:sources=)?([\w.]+)\)")
+_TAPE = re.compile(r"(?<!\w)(\w+)\.gradient\(([\w.]+), (?:sources=)?([\w.]+)\)")
 
 
 def _no_gradient(raised: Raised) -> NoGradient | None:
