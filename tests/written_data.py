@@ -42,6 +42,35 @@ def net(shape):
     x = L.UpSampling2D(4)(x)
     return keras.Model(i, L.Conv2D(1, 1)(L.Concatenate()([a, x])))
 """
+_GRAPH = """
+class Graph(L.Layer):
+    def __init__(self, units):
+        super().__init__()
+        self.units = units
+    def build(self, shapes):
+        x_shape, a_shape = shapes
+        self.kernel = self.add_weight(shape=(a_shape[-1], self.units))
+    def call(self, inputs):
+        x, a = inputs
+        return tf.matmul(a, tf.matmul(x, self.kernel))
+"""
+_ACTOR = """
+class Actor(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.policy, self.value = L.Dense(3), L.Dense(1)
+    def call(self, x):
+        return self.policy(x), self.value(x)
+    def train_step(self, data):
+        states, actions, returns = data
+        with tf.GradientTape() as tape:
+            logits, values = self(states)
+            better = returns - values
+            chosen = tf.gather(tf.nn.log_softmax(logits), actions, axis=1, batch_dims=0)
+            loss = tf.reduce_mean(tf.square(better)) - tf.reduce_mean(chosen * better)
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+        return {'loss': loss}
+"""
 
 DATA: dict[str, tuple[str, Own]] = {
     "a batch axis in a signature": ("data-raises", Own(model_of("""
@@ -75,6 +104,22 @@ model = net((3, 32, 32))
         (
             f"    return {rows(8, 3, 32, 32)}, {rows(8, 1, 32, 32)}",
             f"    return np.transpose({rows(8, 3, 32, 32)}, (0, 2, 3, 1)), np.transpose({rows(8, 1, 32, 32)}, (0, 2, 3, 1))",
+        ),
+    ))),
+    "the shape of the other input in build": ("op-shapes", Own(model_of("""
+x, a = keras.Input((6, 4)), keras.Input((6, 6))
+model = keras.Model([x, a], L.Dense(1)(L.Flatten()(Graph(3)([x, a]))))
+""", f"[{rows(8, 6, 4)}, {rows(8, 6, 6)}], {rows(8, 1)}", head=_GRAPH), ((
+        "        self.kernel = self.add_weight(shape=(a_shape[-1], self.units))",
+        "        self.kernel = self.add_weight(shape=(x_shape[-1], self.units))",
+    ),))),
+    "an actor and a critic": ("batch-broadcast", Own(model_of("""
+model = Actor()
+""", f"tf.data.Dataset.from_tensor_slices(({rows(8, 4)}, np.arange(8) % 3, {rows(8)})).batch(4)", head=_ACTOR), (
+        ("            better = returns - values", "            better = returns - tf.squeeze(values, 1)"),
+        (
+            "            chosen = tf.gather(tf.nn.log_softmax(logits), actions, axis=1, batch_dims=0)",
+            "            chosen = tf.gather(tf.nn.log_softmax(logits), actions, axis=1, batch_dims=1)",
         ),
     ))),
 }  # fmt: skip

@@ -31,7 +31,9 @@ def grid_apart(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, p
     why = cause(sizes[axis], y[axis] or 0) if len(sizes) == len(p) else None
     made = written(sizes[axis]) if len(sizes) == len(p) and why is None else ""
     known = [spec.shape[axis] for _, spec in evidence.x if spec.shape and len(spec.shape) == len(p)]
-    whole = next((n for n in known if n and not (p[axis] or 1) % n and not (y[axis] or 1) % n), None)
+    have, want = p[axis] or 1, y[axis] or 1
+    # As many times the data as the labels have, or would have if they were a multiple of it.
+    whole = next((n for n in known if n and not have % n and (not want % n or want // n == have // n > 1)), None)
     return GridApart(Who.of(head), loss.name, y, p, axis, why, made, whole, _resized(evidence, y, p))
 
 

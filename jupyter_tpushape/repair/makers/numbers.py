@@ -9,6 +9,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, Node, Shape, elements, show_shape
 from ...rules.facts.contracts import ShapesInBuild
 from ...rules.facts.layers import OperationRaised, WrongWidth
+from ...rules.facts.reasons import Lengths
 from ...rules.upstream import maker_of
 from ...rules.words import SLICES
 from ..edits.expression import MODULE
@@ -107,8 +108,9 @@ def _given_sizes(scope: ast.AST) -> Iterator[ast.Constant]:
 @of(OperationRaised)
 def shape_index(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """Another axis of the shape that ``build`` reads, where a weight was made as long as the wrong one."""
-    shape = fact.shapes[0] if fact.shapes else None
-    for old, new in dict.fromkeys(fact.apart) if shape else ():
+    shape, reason = fact.shapes[0] if fact.shapes else None, fact.reason
+    pairs = [*fact.apart, *([(reason.right, reason.left)] if isinstance(reason, Lengths) else [])]
+    for old, new in dict.fromkeys(pairs) if shape else ():
         if not shape or new != shape[-1] or old == new:
             continue
         for line, owner, build, whole in _builds(evidence):
@@ -124,8 +126,19 @@ def shape_index(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
                 used = {ast.unparse(node) for node in nodes(line.node or line.scope, ast.Attribute)}
                 made = [item for item in nodes(build, ast.Assign) if ast.unparse(item.targets[0]) in used]
                 read = [node for node in read if any(node in nodes(item, ast.Subscript) for item in made)]
+            if not read:
+                # The shape of another input was read: call takes the inputs apart in the same order.
+                shapes = dict(zip(taken, [spec.shape for spec in line.specs.values()], strict=False))
+                wide = [name for name, its in shapes.items() if its and its[-1] == new]
+                read = [
+                    node
+                    for node in nodes(build, ast.Subscript)
+                    if (its := shapes.get(ast.unparse(node.value))) and _index_of(node) in _places(its, old)
+                ]
+            else:
+                wide = []
             if len(read) == 1:
-                last = f"{ast.unparse(read[0].value)}[-1]"
+                last = f"{wide[0] if len(wide) == 1 else ast.unparse(read[0].value)}[-1]"
                 yield (
                     f"Use the last axis in {owner.op}.build: {last} instead of {ast.unparse(read[0])}",
                     [line.edit(read[0], last)],

@@ -13,7 +13,7 @@ from ..edits import Removed
 from ..edits.expression import IT
 from ..text.source import called, nodes
 from .edits import Made, given, of
-from .line import calls_at, lines_at, short, span_of
+from .line import calls_at, lines_at, short, size_of, span_of
 
 
 @of(SamplesSummed)
@@ -145,10 +145,11 @@ def axes_after_batch(evidence: Evidence, finding: Finding, fact: EveryPair) -> M
 def own_index(evidence: Evidence, finding: Finding, fact: EveryIndex) -> Made:
     """One index for each row of a gather."""
     for line, call in calls_at(evidence, finding.location, "gather"):
-        if line.keyword("batch_dims") is None:
+        said = line.keyword("batch_dims")
+        if said is None or size_of(said) == 0:
             yield (
                 f"Look up each row at its own index at {line.at}: batch_dims=1",
-                [line.more(call, "batch_dims=1")],
+                [line.more(call, "batch_dims=1") if said is None else line.edit(said, "1")],
                 "Each sample then has one value.",
             )
 

@@ -151,7 +151,7 @@ def _place(evidence: Evidence, node: Node | None) -> int:
 @of(GridApart)
 def constant(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
     """A number that the program names: by how much it makes an axis of the data larger, where the labels' axis says otherwise."""
-    if fact.factors is None:
+    if fact.factors is None or fact.factors[0] == fact.factors[1]:
         return
     old, new = fact.factors
     head = _node(evidence, fact.head.name)
