@@ -3,13 +3,14 @@
 import { Aged } from "./aged";
 import { changesPane, differenceBanner, formerly } from "./differences";
 import type { FlowDoc } from "./doc";
-import { addStyle, h } from "./dom";
+import { h } from "./dom";
 import { exportList, exportSvg } from "./exporting";
 import { Fitting } from "./fitting";
 import { frameOf, turnKeys } from "./frame";
 import { handle } from "./gestures";
 import type { Item, Tree } from "./groups";
 import { header, type Header } from "./header";
+import { Home } from "./home";
 import type { Callbacks } from "./index";
 import { graphKeys, onKey } from "./keys";
 import { lineSentence } from "./linepane";
@@ -23,20 +24,16 @@ import { Bookmarks, read, type Place } from "./places";
 import { Hits } from "./search";
 import { Shown } from "./shown";
 import { Sidebar, tabsOf, type Tab } from "./sidebar";
-import { STYLE } from "./style";
 import { subsetBanner, upstream, withNeighbours, type Subset } from "./subset";
-import { followTheme, type Theme } from "./theme";
 import { Turn } from "./turn";
 import type { Viewport } from "./viewport";
 import type { WireReport } from "./wire";
-import { trans } from "./words";
+import * as trans from "./words";
 
 let views = 0;
 
 export class App {
-  private readonly host = document.createElement("div");
-  private readonly root = h("div.tps", {});
-  private readonly live = h("div.spoken offscreen", { "aria-live": "polite" });
+  private readonly home: Home;
   private readonly uid = `tps${++views}`;
   private readonly stopTheme: () => void;
   private readonly watch: ResizeObserver | null = null;
@@ -44,7 +41,6 @@ export class App {
   private outline!: Outline;
   private header!: Header;
   private hits!: Hits;
-  private theme: Theme = "light";
   side!: Sidebar;
   readonly fitting: Fitting;
   readonly aged: Aged;
@@ -59,19 +55,8 @@ export class App {
     report: WireReport,
     readonly callbacks: Callbacks,
   ) {
-    const shadow = this.host.attachShadow({ mode: "open" });
-    this.host.className = "tpushape-view";
-    this.fitting = new Fitting(this.host, this.root, Boolean(callbacks.fill));
-    addStyle(shadow, STYLE);
-    shadow.append(this.root);
-    // Keys that the view uses must not reach the notebook's own commands.
-    this.root.addEventListener("keydown", (event) => {
-      if (!event.ctrlKey && !event.metaKey && event.key !== "Tab") {
-        event.stopPropagation();
-      }
-    });
-    this.root.classList.toggle("reduced", typeof matchMedia === "function" && matchMedia("(prefers-reduced-motion: reduce)").matches);
-    el.append(this.host);
+    const { host, root } = (this.home = new Home(el));
+    this.fitting = new Fitting(host, root, Boolean(callbacks.fill));
     this.shown = new Shown(report);
     this.aged = new Aged(callbacks.again);
     this.bookmarks = new Bookmarks({
@@ -85,11 +70,7 @@ export class App {
     }
     this.fitting.look();
     this.load(report, null);
-    this.stopTheme = followTheme((theme) => {
-      this.theme = theme;
-      this.root.dataset.theme = theme;
-      this.picture.recolour();
-    });
+    this.stopTheme = this.home.follow(() => this.picture.recolour());
     this.measure();
     const at = callbacks.at && read(callbacks.at);
     if (at) {
@@ -101,7 +82,7 @@ export class App {
     this.watch?.disconnect();
     this.stopTheme();
     this.picture.dispose();
-    this.host.remove();
+    this.home.host.remove();
   }
 
   update(report: WireReport): void {
@@ -196,7 +177,7 @@ export class App {
       },
       exports: exportList(
         doc,
-        (whole) => exportSvg(doc, viewport.scene!, this.theme, whole ? undefined : viewport.area()),
+        (whole) => exportSvg(doc, viewport.scene!, this.home.theme, whole ? undefined : viewport.area()),
         this.callbacks.page,
         this.say,
       ),
@@ -213,7 +194,7 @@ export class App {
       problem: (by) => this.choose(this.turn.current + (by > 0 && !this.touched ? 0 : by)),
       search: () => this.header.input.focus(),
       closeMenu: () => this.header.closeMenu(),
-      help: () => turnKeys(this.root),
+      help: () => turnKeys(this.home.root),
       lie,
     });
     svg.addEventListener("keydown", (event) => onKey(event, keys));
@@ -232,6 +213,8 @@ export class App {
       goTo: (i) => this.select(this.tree.of[i]!),
       choose: (measure) => colour(doc, viewport, measure, this.legend),
     });
+    // As it is measured at the first look, together with all else.
+    this.legend?.toggleAttribute("open", !this.begun);
     const canvas = frameOf(viewport, this.picture.minimap, doc.report.title, this.legend, (open) => this.openAll(open), lie);
     this.side = new Sidebar(this.uid, tabsOf(doc));
     this.side.pane("outline")!.append(this.outline.element, this.bookmarks.element());
@@ -241,16 +224,16 @@ export class App {
     canvas.prepend(subsetBanner(this.shown.only, () => this.showOnly(null)) ?? "");
     canvas.prepend(differenceBanner(doc, (nodes) => this.mark(nodes.map((i) => this.tree.of[i]!))) ?? "");
     canvas.prepend(this.shown.compare.banner((f, x) => this.preview(f, x)));
-    this.root.replaceChildren(
+    this.home.root.replaceChildren(
       this.header.element,
       this.aged.element,
       this.turn.lead,
       h("div.body", {}, canvas, this.side.element),
-      this.live,
+      this.home.live,
     );
     // What stands above the picture takes of its room, too.
     this.watch?.disconnect();
-    [this.host, svg].forEach((one) => this.watch?.observe(one));
+    [this.home.host, svg].forEach((one) => this.watch?.observe(one));
   }
 
   /** Lays out what is open and draws it. */
@@ -314,7 +297,7 @@ export class App {
     return this.viewport.selected !== null || this.viewport.held;
   }
 
-  say = (words: string): string => (this.live.textContent = words);
+  say = (words: string): string => this.home.say(words);
 
   selectById(id: string): void {
     const item = this.tree.items.get(id);
