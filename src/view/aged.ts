@@ -1,7 +1,7 @@
 /** The line that says that a report is old, and offers to trace the same again. */
 
 import { button, h } from "./dom";
-import { trans } from "./words";
+import * as trans from "./words";
 
 export class Aged {
   readonly element = h("div.aged", { role: "note", hidden: true });

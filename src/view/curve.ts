@@ -3,7 +3,7 @@
 import { s } from "./dom";
 import { bytesText } from "./text";
 import type { Tried } from "./wire";
-import { trans } from "./words";
+import * as trans from "./words";
 
 const WIDE = 360;
 const HIGH = 190;

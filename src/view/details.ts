@@ -9,7 +9,7 @@ import { weightText } from "./placed";
 import { axesText, bytesText, count, numberText, placeText, plain, shapeText, shortDtype } from "./text";
 import { bar, section, table } from "./pane";
 import type { Location } from "./wire";
-import { trans } from "./words";
+import * as trans from "./words";
 
 export interface DetailActions extends Following {
   /** Shows the way from the data to a node alone. */

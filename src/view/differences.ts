@@ -6,7 +6,7 @@ import type { Item } from "./groups";
 import { section, table } from "./pane";
 import { count } from "./text";
 import type { Change, Mark } from "./wire";
-import { trans } from "./words";
+import * as trans from "./words";
 
 export type State = Mark["state"];
 export const STATES: readonly State[] = ["added", "removed", "changed"];

@@ -9,7 +9,7 @@ import type { Item } from "./groups";
 import type { Box, Line } from "./layout/scene";
 import { clip, dtypeClass, shapeText } from "./text";
 import type { Severity, Side } from "./wire";
-import { trans } from "./words";
+import * as trans from "./words";
 
 export function badge(severity: Severity, x: number, y: number): SVGGElement {
   return s(

@@ -8,7 +8,7 @@ import type { Scene } from "./layout/scene";
 import { DARK, DRAWING, LIGHT } from "./style";
 import type { Theme } from "./theme";
 import { hatch } from "./viewport";
-import { trans } from "./words";
+import * as trans from "./words";
 
 export interface Area {
   x: number;

@@ -3,7 +3,7 @@
 import type { FlowDoc } from "./doc";
 import { button, h } from "./dom";
 import { section } from "./pane";
-import { trans } from "./words";
+import * as trans from "./words";
 
 /** Edges whose tensors have the axis, as far as they hang together with one that has it. */
 export function alongAxis(doc: FlowDoc, edge: number, axis: string): Set<number> {

@@ -3,7 +3,7 @@
 import { button, h } from "./dom";
 import type { Minimap } from "./minimap";
 import type { Viewport } from "./viewport";
-import { trans } from "./words";
+import * as trans from "./words";
 
 const help = (): string =>
   trans.__(

@@ -3,7 +3,7 @@
 import type { FlowDoc } from "./doc";
 import { button, h } from "./dom";
 import { aboutWords, count, numberText } from "./text";
-import { trans } from "./words";
+import * as trans from "./words";
 
 export interface HeaderActions {
   find(words: string): string;

@@ -8,7 +8,7 @@ import { turned, type Line, type Scene } from "./layout/scene";
 import { branchesOf, impartial, sidesAt } from "./merges";
 import { Ways } from "./ways";
 import { axesText, count, shortDtype, shapeText } from "./text";
-import { trans } from "./words";
+import * as trans from "./words";
 
 export interface Label {
   line: Line;

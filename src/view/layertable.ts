@@ -4,7 +4,7 @@ import type { FlowDoc } from "./doc";
 import { button, copyText, h } from "./dom";
 import { measuresOf, type Measure } from "./measures";
 import { shapeText, specText } from "./text";
-import { trans } from "./words";
+import * as trans from "./words";
 
 export interface TableActions {
   goTo(node: number): void;

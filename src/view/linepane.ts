@@ -8,7 +8,7 @@ import { axesPane } from "./following";
 import type { Line } from "./layout/scene";
 import { sidesOf } from "./problems";
 import { axesText, count, shapeText } from "./text";
-import { trans } from "./words";
+import * as trans from "./words";
 
 export function linePane(doc: FlowDoc, line: Line, act: DetailActions): HTMLElement {
   const pane = h("div", {});

@@ -3,7 +3,7 @@
 import type { FlowDoc } from "./doc";
 import { shapeText } from "./text";
 import type { Finding, Side } from "./wire";
-import { trans } from "./words";
+import * as trans from "./words";
 
 function axesOf(doc: FlowDoc, e: number): string[] | null {
   return doc.spec(doc.edges[e]!).shape?.map((n) => (n === null ? "?" : String(n))) ?? null;

@@ -6,7 +6,7 @@ import { h } from "./dom";
 import type { Item } from "./groups";
 import { subtitle } from "./layout/sizes";
 import { specText } from "./text";
-import { trans } from "./words";
+import * as trans from "./words";
 
 export interface OutlineActions {
   select(item: Item): void;

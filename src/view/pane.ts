@@ -3,7 +3,7 @@
 import { h, s } from "./dom";
 import { bytesText } from "./text";
 import { hatch } from "./viewport";
-import { trans } from "./words";
+import * as trans from "./words";
 
 export function table(
   head: readonly string[],

@@ -2,7 +2,7 @@
 
 import { shapeText } from "./text";
 import type { MeshAxis, Shape } from "./wire";
-import { trans } from "./words";
+import * as trans from "./words";
 
 /** The axes that lie along the mesh by its names, the others by their sizes; ``""`` where the layout is not known. */
 export function laidText(shape: Shape | undefined, layout: readonly string[] | undefined, mesh: readonly MeshAxis[] | undefined): string {

@@ -2,7 +2,7 @@
 
 import { button, h } from "./dom";
 import type { Subset } from "./subset";
-import { trans } from "./words";
+import * as trans from "./words";
 
 export interface Place {
   open: string[];

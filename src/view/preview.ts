@@ -9,7 +9,7 @@ import { button, h } from "./dom";
 import { plain } from "./text";
 import { traced } from "./traced";
 import type { Edit, Fix, Spec, WireEdge, WireNode, WireReport } from "./wire";
-import { trans } from "./words";
+import * as trans from "./words";
 
 export interface Preview {
   report: WireReport;

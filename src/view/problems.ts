@@ -5,7 +5,7 @@ import { button, copyText, h } from "./dom";
 import { count, placeText, shapeText } from "./text";
 import { branchesOf, brings, cannot, impartial } from "./merges";
 import type { Finding, Fix, Location, Side } from "./wire";
-import { trans } from "./words";
+import * as trans from "./words";
 
 export interface ProblemActions {
   choose(finding: number): void;

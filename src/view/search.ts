@@ -4,7 +4,7 @@ import type { FlowDoc } from "./doc";
 import type { Item, Tree } from "./groups";
 import { shortDtype } from "./text";
 import type { Shape } from "./wire";
-import { trans } from "./words";
+import * as trans from "./words";
 
 /** A shape as it is typed: axes by `x`, `?` or `*` for any one; the whole shape or its end. */
 export function shapeMatches(shape: Shape, typed: string): boolean {

@@ -2,7 +2,7 @@
 
 import type { FlowDoc } from "./doc";
 import { button, h } from "./dom";
-import { trans } from "./words";
+import * as trans from "./words";
 
 export type Tab = "changes" | "problems" | "details" | "outline" | "layers" | "compiler";
 

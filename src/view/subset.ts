@@ -3,7 +3,7 @@
 import type { FlowDoc } from "./doc";
 import { button, h } from "./dom";
 import type { WireReport } from "./wire";
-import { trans } from "./words";
+import * as trans from "./words";
 
 /** Which nodes are shown, and what they are in words. */
 export interface Subset {

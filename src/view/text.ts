@@ -1,7 +1,7 @@
 /** Words for shapes, dtypes, numbers and places. */
 
 import type { Location, Shape, Spec, WireNode, WireReport } from "./wire";
-import { trans } from "./words";
+import * as trans from "./words";
 
 const SHORT: Record<string, string> = {
   float16: "f16",

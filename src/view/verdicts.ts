@@ -7,7 +7,7 @@ import { button, h } from "./dom";
 import { bar, section, table } from "./pane";
 import { bytesText, numberText, shapeText } from "./text";
 import type { Tried, Verdict } from "./wire";
-import { trans } from "./words";
+import * as trans from "./words";
 
 export function verdictsPane(doc: FlowDoc, act: DetailActions): HTMLElement {
   const all = h("div", {});

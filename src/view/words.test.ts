@@ -2,7 +2,8 @@ import { afterEach, expect, test } from "vitest";
 
 import { mount } from "./index";
 import { broken } from "./testing/flows";
-import { speak, trans } from "./words";
+import * as trans from "./words";
+import { speak } from "./words";
 
 const filled = (words: string, ...values: unknown[]): string => words.replace(/%(\d+)/g, (_, at: string) => String(values[Number(at) - 1]));
 

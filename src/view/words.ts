@@ -25,7 +25,6 @@ export function speak(translator: Translator): void {
   current = translator;
 }
 
-export const trans: Translator = {
-  __: (words, ...values) => current.__(words, ...values),
-  _n: (one, many, n, ...values) => current._n(one, many, n, ...values),
-};
+// Read as `trans.__` and `trans._n`, and called as plain functions once they are bundled.
+export const __: Translator["__"] = (words, ...values) => current.__(words, ...values);
+export const _n: Translator["_n"] = (one, many, n, ...values) => current._n(one, many, n, ...values);
