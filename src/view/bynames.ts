@@ -2,18 +2,18 @@
 
 import type { FlowDoc } from "./doc";
 import { item, type Item } from "./groups";
-import { about, chosen } from "./titles";
-import { trans } from "./words";
+import { chosen } from "./titles";
+import * as trans from "./words";
 
 /** Inputs, splits, losses and the like have a place of their own, never within a group. */
 export function apart(doc: FlowDoc, one: Item): boolean {
-  return one.node >= 0 && !["layer", "op"].includes(doc.node(one.node).kind);
+  const kind = one.node < 0 ? "op" : doc.node(one.node).kind;
+  return kind !== "op" && kind !== "layer";
 }
 
-export function made(doc: FlowDoc, id: string, label: string, children: Item[]): Item {
+export function made(id: string, label: string, children: Item[]): Item {
   const group = item(id, -1, label);
   group.children = children;
-  group.about = about(doc, children);
   return group;
 }
 
@@ -79,7 +79,7 @@ export function byName(doc: FlowDoc, list: Item[], skip: number, path: string): 
     } else {
       const label = start.key.replace(/^(.*\D\d+)_([a-z])$/, "$1$2");
       const inner = list.slice(i, j);
-      const group = made(doc, `${path}~${label}@${list[i]!.id}`, label, inner);
+      const group = made(`${path}~${label}@${list[i]!.id}`, label, inner);
       if (inner.length > 14) {
         group.children = byName(doc, inner, start.used, group.id);
       }
@@ -109,7 +109,7 @@ export function byEnding(doc: FlowDoc, list: Item[], path: string): Item[] | nul
   const close = (): void => {
     const words = new Set(run.map((one) => doc.node(one.node).op));
     if (key && run.length > 5 && words.size > 2) {
-      groups.push(made(doc, `${path}~${key}@${run[0]!.id}`, trans.__("block %1", key), run));
+      groups.push(made(`${path}~${key}@${run[0]!.id}`, trans.__("block %1", key), run));
       covered += run.length;
       found++;
     } else {

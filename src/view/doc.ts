@@ -18,7 +18,7 @@ import type {
   WireNode,
   WireReport,
 } from "./wire";
-import { trans } from "./words";
+import * as trans from "./words";
 
 const RANK: Record<Severity, number> = { error: 4, tpu: 3, silent: 2, slow: 1, note: 0 };
 
@@ -89,6 +89,7 @@ export class FlowDoc {
   short = false;
 
   private edgeIndex: Map<string, number> | undefined;
+  private holders: Set<string> | undefined;
   private times: Map<number, number> | undefined;
 
   constructor(readonly report: WireReport) {
@@ -149,6 +150,11 @@ export class FlowDoc {
 
   get edgeById(): ReadonlyMap<string, number> {
     return (this.edgeIndex ??= new Map(this.edges.map((edge, i) => [edge.id, i])));
+  }
+
+  /** Ids of the nodes that others are in. */
+  get parents(): ReadonlySet<string> {
+    return (this.holders ??= new Set(this.nodes.map((node) => node.parent ?? "")));
   }
 
   /** Whether no other node can be like this one: what is alike has the same rough number, and few others have it. */

@@ -6,7 +6,7 @@ import { s } from "./dom";
 import type { Item } from "./groups";
 import type { Label } from "./labels";
 import type { Box, Line, Scene } from "./layout/scene";
-import { trans } from "./words";
+import * as trans from "./words";
 
 /** What sets a box or a line off from the others. */
 export interface Marks {
@@ -57,20 +57,37 @@ export class Elements {
     return this.boxes.get(item.id)?.element.id ?? "";
   }
 
-  draw(boxes: ReadonlySet<Box>, lines: ReadonlySet<Line>, labels: ReadonlySet<Label>, full: boolean): void {
+  /** Draws what is in sight; what is to be made after a moment in time waits for the next call. Whether all of it stands. */
+  draw(boxes: ReadonlySet<Box>, lines: ReadonlySet<Line>, labels: ReadonlySet<Label>, full: boolean, until = Infinity): boolean {
     const { doc, marks } = this;
     const kept = new Set<string>();
+    const moved: [SVGGElement, Box][] = [];
+    let whole = true;
+    const late = (): boolean => performance.now() > until && !(whole = false);
     for (const box of boxes) {
       kept.add(box.item.id);
-      const { classList } = this.boxElement(box, full);
+      const element = this.boxElement(box, full, late, moved);
+      if (!element) {
+        continue;
+      }
+      const { classList } = element;
       classList.toggle("selected", marks.selected === box.item);
       classList.toggle("changed", marks.changed.has(box.item.id));
       classList.toggle("match", marks.matches.has(box.item));
       classList.toggle("lit", Boolean(marks.lit?.items.has(box.item)));
     }
     keep(this.boxes, kept);
+    if (moved.length) {
+      // Once for all of them: where they come from has to be known before they go.
+      void this.world.getBoundingClientRect();
+      moved.forEach((one) => place(...one));
+    }
     for (const line of lines) {
-      const { classList } = made(this.lines, line, this.layers.lines, () => drawLine(doc, line));
+      const element = made(this.lines, line, this.layers.lines, late, () => drawLine(doc, line));
+      if (!element) {
+        continue;
+      }
+      const { classList } = element;
       const some = (which: (edge: number) => boolean): boolean => line.edges.some(which);
       classList.toggle("lit", Boolean(marks.lit?.lines.has(line.key)));
       classList.toggle("changed", marks.changed.size > 0 && some((e) => marks.changed.has(doc.edges[e]!.id)));
@@ -82,16 +99,20 @@ export class Elements {
     }
     keep(this.lines, lines);
     for (const label of labels) {
-      made(this.labels, label, this.layers.labels, () => label.draw());
+      made(this.labels, label, this.layers.labels, late, () => label.draw());
     }
     keep(this.labels, labels);
+    return whole;
   }
 
-  private boxElement(box: Box, full: boolean): SVGGElement {
+  private boxElement(box: Box, full: boolean, late: () => boolean, moved: [SVGGElement, Box][]): SVGGElement | undefined {
     const { id } = box.item;
     const old = this.boxes.get(id);
     if (old?.full === full && old.box === box) {
       return old.element;
+    }
+    if (late()) {
+      return old?.element;
     }
     let entry = old;
     if (entry?.full === full && alike(entry.box, box)) {
@@ -107,17 +128,28 @@ export class Elements {
       if (old) {
         element.style.transform = old.element.style.transform;
         old.element.remove();
-        void element.getBoundingClientRect();
+        moved.push([element, box]);
+        return element;
       }
     }
-    entry.element.style.transform = `translate(${box.x}px, ${box.y}px)`;
+    place(entry.element, box);
     return entry.element;
   }
 }
 
-function made<K>(known: Map<K, { element: SVGGElement }>, key: K, layer: SVGGElement, draw: () => SVGGElement): SVGGElement {
+function place(element: SVGGElement, { x, y }: Box): void {
+  element.style.transform = `translate(${x}px, ${y}px)`;
+}
+
+function made<K>(
+  known: Map<K, { element: SVGGElement }>,
+  key: K,
+  layer: SVGGElement,
+  late: () => boolean,
+  draw: () => SVGGElement,
+): SVGGElement | undefined {
   let element = known.get(key)?.element;
-  if (!element) {
+  if (!element && !late()) {
     element = draw();
     known.set(key, { element });
     layer.append(element);

@@ -4,7 +4,7 @@ import { push, type FlowDoc } from "./doc";
 import { h } from "./dom";
 import type { Item } from "./groups";
 import type { Family } from "./wire";
-import { trans } from "./words";
+import * as trans from "./words";
 
 /** In the order of the legend. What is neither layer nor operation has none. */
 export const FAMILY_SIGN: Record<Exclude<Family, "">, string> = {
@@ -67,10 +67,9 @@ export function mixOf(doc: FlowDoc, item: Item): [Family, number][] {
 /** The families that are there, a line each, each a button that shows where its layers are. */
 export function familyList(doc: FlowDoc, show: (nodes: readonly number[]) => void): HTMLElement {
   const nodes = new Map<Family, number[]>();
-  const parents = new Set(doc.nodes.map((node) => node.parent ?? ""));
   doc.nodes.forEach((node, i) => {
     const family = lookOf(doc.family(i));
-    if (family && !parents.has(node.id)) {
+    if (family && !doc.parents.has(node.id)) {
       push(nodes, family, i);
     }
   });

@@ -4,6 +4,8 @@ import type { Item } from "./groups";
 import type { Viewport } from "./viewport";
 
 const NARROW = 720;
+/** The lengths that stand in the style: to set them would have the picture styled once more. */
+const USUAL = { above: "0px", tall: "min(420px,58vh)" };
 
 export class Fitting {
   narrow = false;
@@ -29,7 +31,7 @@ export class Fitting {
   begin(viewport: Viewport, focus: Item | undefined): void {
     const tall = this.narrow && focus ? viewport.closeUp(focus) : 0;
     if (!tall) {
-      this.inCanvas("tall", "min(420px, 58vh)");
+      this.inCanvas("tall", USUAL.tall);
       viewport.begin(focus);
       return;
     }
@@ -38,7 +40,10 @@ export class Fitting {
   }
 
   /** Sets a length where it is used: on the whole view it would have everything styled anew. */
-  inCanvas(name: string, length: string): void {
-    this.root.querySelector<HTMLElement>(".canvas")!.style.setProperty(`--${name}`, length);
+  inCanvas(name: keyof typeof USUAL, length: string): void {
+    const { style } = this.root.querySelector<HTMLElement>(".canvas")!;
+    if (length !== (style.getPropertyValue(`--${name}`) || USUAL[name])) {
+      style.setProperty(`--${name}`, length);
+    }
   }
 }

@@ -3,7 +3,7 @@
 import { changeText } from "./differences";
 import type { FlowDoc } from "./doc";
 import { item, LONG, wired, type Item, type Pair } from "./groups";
-import { about, titleOf } from "./titles";
+import { titleOf } from "./titles";
 
 /** The longest block that is looked for, in nodes. */
 const LONGEST = 160;
@@ -22,7 +22,7 @@ interface Wiring {
 }
 
 export function distinct(list: readonly number[]): readonly number[] {
-  return list.length > 1 ? [...new Set(list)] : list;
+  return list.length < 2 || (list.length === 2 && list[0] !== list[1]) ? list : [...new Set(list)];
 }
 
 /** By how many units each unit is read. */
@@ -79,13 +79,11 @@ export function fold(doc: FlowDoc, list: Item[], of: readonly Item[], pairs: rea
         blocks.push(part[0]!);
       } else {
         const block = item(`${path}~part@${part[0]!.id}`, -1, titleOf(doc, part));
-        block.about = about(doc, part);
         block.children = part;
         blocks.push(block);
       }
     }
     const group = item(`${path}~fold@${whole[0]!.id}`, -1, run.period === 1 ? titleOf(doc, whole) : titleOf(doc, blocks));
-    group.about = about(doc, blocks[0]!.children.length ? blocks[0]!.children : blocks.slice(0, 1));
     group.children = blocks;
     group.times = run.times;
     result.push(group);

@@ -8,7 +8,7 @@ import { apart, byEnding, byName, made, shared } from "./bynames";
 import { push, type FlowDoc } from "./doc";
 import { distinct, fold, timesRead } from "./folding";
 import { LONG, readers, topological, wired, type Item, type Pair } from "./groups";
-import { about, chosen, titleOf } from "./titles";
+import { chosen, titleOf } from "./titles";
 
 const WIDEST = 60;
 
@@ -54,6 +54,9 @@ const MANY = 6;
 /** Ways of the same kind from one source into one reader, such as the columns of a table. */
 function sideBySide(doc: FlowDoc, list: Item[], pairs: readonly Pair[], path: string): Item[] {
   const before = wired(list, pairs).map(distinct);
+  if (!before.some((sources) => sources.length >= MANY)) {
+    return list;
+  }
   const after = readers(before);
   const taken = new Map<number, Item>();
   const sign = (i: number): string => {
@@ -68,8 +71,11 @@ function sideBySide(doc: FlowDoc, list: Item[], pairs: readonly Pair[], path: st
     return ["input", "layer", "op"].includes(kind) && !doc.nodeSeverity[one.node] && doc.status(one.node) === "ok" && !taken.has(i);
   };
   before.forEach((sources, join) => {
+    if (sources.length < MANY) {
+      return;
+    }
     const ways = new Map<string, number[][]>();
-    for (const end of sources.length < MANY ? [] : sources) {
+    for (const end of sources) {
       const way: number[] = [];
       let at = end;
       while (own(at) && after[at]!.length === 1 && doc.outOf[list[at]!.node]!.length === 1) {
@@ -91,14 +97,10 @@ function sideBySide(doc: FlowDoc, list: Item[], pairs: readonly Pair[], path: st
       alike.sort((a, b) => a[0]! - b[0]!);
       const blocks = alike.map((way) => {
         const inner = way.map((i) => list[i]!);
-        return inner.length > 1 ? made(doc, `${path}~way@${inner[0]!.id}`, inner[0]!.label, inner) : inner[0]!;
+        return inner.length > 1 ? made(`${path}~way@${inner[0]!.id}`, inner[0]!.label, inner) : inner[0]!;
       });
       const names = alike.map((way) => list[way[0]!]!.label);
-      const group = made(doc, `${path}~beside@${list[join]!.id}@${list[alike[0]![0]!]!.id}`, shared(names), blocks);
-      group.about = about(
-        doc,
-        alike[0]!.map((i) => list[i]!),
-      );
+      const group = made(`${path}~beside@${list[join]!.id}@${list[alike[0]![0]!]!.id}`, shared(names), blocks);
       group.times = alike.length;
       alike.flat().forEach((i) => taken.set(i, group));
     }
@@ -123,13 +125,14 @@ function branchwise(list: readonly Item[], pairs: readonly Pair[]): Item[] {
   const before = wired(list, pairs);
   const state = new Uint8Array(list.length);
   const result: Item[] = [];
+  const stack: number[] = [];
   for (let start = 0; start < list.length; start++) {
-    const stack = [start];
+    stack.push(start);
     while (stack.length) {
       const i = stack[stack.length - 1]!;
-      const next = state[i] ? undefined : before[i]!.filter((one) => !state[one]);
-      if (next?.length) {
-        stack.push(...[...new Set(next)].sort((a, b) => b - a));
+      const waits = (one: number): boolean => !state[one];
+      if (!state[i] && before[i]!.some(waits)) {
+        stack.push(...[...distinct(before[i]!.filter(waits))].sort((a, b) => b - a));
         continue;
       }
       stack.pop();
@@ -156,30 +159,30 @@ function byBranches(doc: FlowDoc, list: Item[], before: readonly (readonly numbe
   });
   const result: Item[] = [];
   let open = 0;
-  const leaving: number[][] = list.map(() => []);
-  last.forEach((j, i) => {
+  const leaving = new Int32Array(list.length);
+  last.forEach((j) => {
     if (j >= 0) {
-      leaving[j]!.push(i);
+      leaving[j]!++;
     }
   });
-  let run: Item[] = [];
+  let from = 0;
   for (let k = 0; k < list.length; k++) {
-    open -= leaving[k]!.length;
+    open -= leaving[k]!;
     if (last[k]! >= 0) {
       open++;
     }
-    run.push(list[k]!);
     if (open > 1) {
       continue;
     }
+    const run = list.slice(from, k + 1);
+    from = k + 1;
     if (run.length >= 4 && run.length < 0.7 * list.length && !run.some((one) => apart(doc, one))) {
-      result.push(made(doc, `${path}~to@${run[run.length - 1]!.id}`, titleOf(doc, run), run));
+      result.push(made(`${path}~to@${run[run.length - 1]!.id}`, titleOf(doc, run), run));
     } else {
       result.push(...run);
     }
-    run = [];
   }
-  return result.concat(run);
+  return result.concat(list.slice(from));
 }
 
 /** The size of the picture, or volume, that a part gives: `56×56`; empty for other tensors. */
@@ -214,7 +217,7 @@ function bySize(doc: FlowDoc, list: Item[], path: string): Item[] {
     } else {
       const named = run.some((one) => chosen(doc, one));
       const label = named ? `${sizes[i]} · ${titleOf(doc, run)}` : sizes[i]!;
-      const group = made(doc, `${path}~at@${run[0]!.id}`, label, run);
+      const group = made(`${path}~at@${run[0]!.id}`, label, run);
       group.children = chunk(doc, run, group.id);
       result.push(group);
     }
@@ -233,7 +236,7 @@ function chunk(doc: FlowDoc, list: Item[], path: string): Item[] {
   let part: Item[] = [];
   const close = (): void => {
     if (part.length > 2) {
-      result.push(made(doc, `${path}~chunk@${part[0]!.id}`, titleOf(doc, part), part));
+      result.push(made(`${path}~chunk@${part[0]!.id}`, titleOf(doc, part), part));
     } else {
       result.push(...part);
     }

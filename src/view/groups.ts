@@ -21,8 +21,6 @@ export interface Item {
   status: Status;
   severity: Severity | undefined;
   problems: number;
-  /** Of a group: the operations within it, in their order. */
-  about: string;
   /** A node with the light operations around it: it looks like the node, and its last way open shows them all. */
   wraps: boolean;
   /** How many nodes within, itself included, are added, removed and changed. */
@@ -60,7 +58,6 @@ export function item(id: string, node: number, label: string): Item {
     status: "ok",
     severity: undefined,
     problems: 0,
-    about: "",
     wraps: false,
     marked: UNMARKED,
     raw: false,
@@ -180,7 +177,7 @@ function between(doc: FlowDoc, of: readonly Item[]): Map<Item, Pair[]> {
 }
 
 /** For each unit of a list the places of what it reads, one for each edge; what is in a group of the picture stands where the group does. */
-export function wired(list: readonly Item[], pairs: readonly Pair[]): number[][] {
+export function wired(list: readonly Item[], pairs: readonly Pair[]): readonly (readonly number[])[] {
   const stand = (one: Item, i: number): void => {
     one.at = i;
     if (one.node < 0) {
@@ -190,14 +187,22 @@ export function wired(list: readonly Item[], pairs: readonly Pair[]): number[][]
     }
   };
   list.forEach(stand);
+  // A level is looked at in several ways, and most leave its order as it was.
+  const known = wirings.get(pairs);
+  if (known?.list.length === list.length && list.every((one, i) => one === known.list[i])) {
+    return known.before;
+  }
   const before = lists(list.length);
   for (const [{ at: i }, { at: j }] of pairs) {
     if (i >= 0 && j >= 0 && i !== j) {
       put(before, j, i);
     }
   }
+  wirings.set(pairs, { list: [...list], before });
   return before;
 }
+
+const wirings = new WeakMap<readonly Pair[], { list: readonly Item[]; before: number[][] }>();
 
 /** For each unit the places of what reads it. */
 export function readers(before: readonly (readonly number[])[]): number[][] {

@@ -4,7 +4,7 @@ import type { FlowDoc } from "./doc";
 import type { Item } from "./groups";
 import { bytesText, numberText } from "./text";
 import type { Shape, WireNode } from "./wire";
-import { trans } from "./words";
+import * as trans from "./words";
 
 export interface Measure {
   id: string;
@@ -91,8 +91,7 @@ function weightBytes(doc: FlowDoc, i: number, copies: boolean): number | undefin
 /** All measures of which something is known in this report; the user's own first. */
 export function measuresOf(doc: FlowDoc): Measure[] {
   const { report, nodes } = doc;
-  const parents = new Set(nodes.map((node) => node.parent ?? ""));
-  const plain = (node: string): boolean => !parents.has(node);
+  const plain = (node: string): boolean => !doc.parents.has(node);
   const measured = nodes.map(({ id, kind }) => MEASURED.has(kind) && plain(id));
   const by = (id: string, name: string, value: (i: number) => number | undefined, say: (value: number) => string): Measure[] => {
     const at = (_: WireNode, i: number): number | undefined => (measured[i] ? value(i) : undefined);

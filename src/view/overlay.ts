@@ -7,7 +7,7 @@ import { familyList } from "./families";
 import { measuresOf, valueOf, type Measure } from "./measures";
 import type { Scene } from "./layout/scene";
 import type { Viewport } from "./viewport";
-import { trans } from "./words";
+import * as trans from "./words";
 
 /** Steps of the scale; a box's step is also its bar's length and its number. */
 export const STEPS = 5;
@@ -106,7 +106,7 @@ export function foldLegend(legend: HTMLElement | null, viewport: Viewport, narro
   if (!legend) {
     return;
   }
-  legend.setAttribute("open", "");
+  legend.toggleAttribute("open", true);
   const { x, y, k } = viewport.view;
   const [right, top] = [legend.offsetWidth + 18, viewport.height - legend.offsetHeight - 18];
   const covers = viewport.scene?.boxes.some(

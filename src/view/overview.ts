@@ -26,7 +26,9 @@ interface Painted {
 }
 
 /** How much further than what is in sight is painted, on each side. */
-const BEYOND = 0.4;
+const BEYOND = 0.28;
+/** Pixels around a picture for what is written at its edge. */
+const PAD = 100;
 /** By how much an image may be stretched until it is painted anew. */
 const STRETCH = 1.5;
 const WORDS = 11;
@@ -59,9 +61,9 @@ export class Overview {
     }
     const dots = Math.min(2, globalThis.devicePixelRatio || 1);
     this.canvas.hidden = false;
-    let held = this.painted;
+    const held = this.painted;
     if (held?.scene !== scene || held.dots !== dots || !covers(held, view, width, height)) {
-      held = this.painted = this.paint(context, scene, view, width, height, dots);
+      this.painted = this.paint(context, scene, view, width, height, dots);
     } else if (held.k !== view.k) {
       clearTimeout(this.resting);
       this.resting = window.setTimeout(() => {
@@ -69,53 +71,78 @@ export class Overview {
         this.again();
       }, REST);
     }
-    this.canvas.style.transform = `translate(${view.x + held.left * view.k}px,${view.y + held.top * view.k}px) scale(${view.k / held.k / dots})`;
+    this.follow(view);
+  }
+
+  /** Moves the image, where one is shown, to where its window is now. */
+  follow({ x, y, k }: View): void {
+    const held = this.painted;
+    if (held) {
+      this.canvas.style.transform = `translate(${x + held.left * k}px,${y + held.top * k}px) scale(${k / held.k / held.dots})`;
+    }
   }
 
   private paint(context: CanvasRenderingContext2D, scene: Scene, view: View, width: number, height: number, dots: number): Painted {
     const { k } = view;
-    const left = (-view.x - width * BEYOND) / k;
-    const top = (-view.y - height * BEYOND) / k;
-    const wide = (width * (1 + 2 * BEYOND)) / k;
-    const tall = (height * (1 + 2 * BEYOND)) / k;
-    this.canvas.width = wide * k * dots;
-    this.canvas.height = tall * k * dots;
+    // Of what is in sight and beyond, as far as there is a picture.
+    const pad = PAD / k;
+    const left = Math.max(-pad, (-view.x - width * BEYOND) / k);
+    const top = Math.max(-pad, (-view.y - height * BEYOND) / k);
+    const right = Math.min(scene.width + pad, (width * (1 + BEYOND) - view.x) / k);
+    const bottom = Math.min(scene.height + pad, (height * (1 + BEYOND) - view.y) / k);
+    const [wide, tall] = [Math.max(0, right - left), Math.max(0, bottom - top)];
+    this.canvas.width = Math.ceil(wide * k * dots);
+    this.canvas.height = Math.ceil(tall * k * dots);
     const style = getComputedStyle(this.canvas);
-    const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim() || "#8c959f";
-    const right = left + wide;
-    const bottom = top + tall;
+    const colours = new Map<string, string>();
+    const colour = (name: string): string => {
+      const known = colours.get(name) ?? (style.getPropertyValue(`--${name}`).trim() || "#8c959f");
+      colours.set(name, known);
+      return known;
+    };
     const meets = (x1: number, y1: number, x2: number, y2: number): boolean => x1 < right && x2 > left && y1 < bottom && y2 > top;
-    context.scale(dots, dots);
-    const at = (x: number, y: number): [number, number] => [(x - left) * k, (y - top) * k];
+    context.scale(k * dots, k * dots);
+    context.translate(-left, -top);
     const boxes = scene.boxes.filter((box) => meets(box.x, box.y, box.x + box.w, box.y + box.h));
     const open = boxes.filter((box) => box.open && box.w * k > 6);
     context.strokeStyle = colour("line");
+    context.lineWidth = 1 / k;
     for (const box of open) {
-      context.strokeRect(...at(box.x, box.y), box.w * k, box.h * k);
+      context.strokeRect(box.x, box.y, box.w, box.h);
     }
     context.strokeStyle = colour("strong");
-    context.lineWidth = Math.max(0.4, Math.min(1.2, 8 * k));
+    context.lineWidth = Math.max(0.4 / k, Math.min(1.2 / k, 8));
     context.beginPath();
     for (const line of scene.lines) {
-      if (meets(line.left, line.top, line.right, line.bottom)) {
-        trace(context, line, at);
+      // A line of less than a pixel lies below its boxes.
+      if (meets(line.left, line.top, line.right, line.bottom) && Math.max(line.right - line.left, line.bottom - line.top) * k > 1) {
+        trace(context, line);
       }
     }
     context.stroke();
+    let last = "";
     for (const box of boxes) {
       if (!box.open) {
-        context.fillStyle = colour(this.lookOf(box));
-        const least = box.item.severity ? 4 : 1;
-        context.fillRect(...at(box.x, box.y), Math.max(least, box.w * k), Math.max(least, box.h * k));
+        const look = this.lookOf(box);
+        // Of many within one pixel one is seen.
+        const spot = `${look} ${Math.round(box.x * k)} ${Math.round(box.y * k)}`;
+        if (spot === last && Math.max(box.w, box.h) * k < 0.5) {
+          continue;
+        }
+        last = spot;
+        context.fillStyle = colour(look);
+        const least = (box.item.severity ? 4 : 1) / k;
+        context.fillRect(box.x, box.y, Math.max(least, box.w), Math.max(least, box.h));
       }
     }
+    context.setTransform(dots, 0, 0, dots, 0, 0);
     context.font = `600 ${WORDS}px system-ui, sans-serif`;
     context.textBaseline = "top";
     context.lineWidth = 4;
     context.lineJoin = "round";
     context.strokeStyle = colour("bg");
     context.fillStyle = colour("fg");
-    name(context, open.concat(boxes.filter((box) => !box.open && box.h * k > WORDS)), at, k);
+    name(context, open.concat(boxes.filter((box) => !box.open && box.h * k > WORDS)), (x, y) => [(x - left) * k, (y - top) * k], k);
     return { scene, left, top, wide, tall, k, dots };
   }
 
@@ -132,37 +159,44 @@ export class Overview {
   }
 }
 
-/** Whether an image can stand for what is in sight. */
-function covers(held: Painted, view: View, width: number, height: number): boolean {
-  const stretch = view.k / held.k;
-  const x = view.x + held.left * view.k;
-  const y = view.y + held.top * view.k;
+/** Whether an image can stand for what is in sight: as far as there is a picture. */
+function covers({ scene, left, top, wide, tall, k: was }: Painted, { x, y, k }: View, width: number, height: number): boolean {
+  const stretch = k / was;
   const sharp = stretch < STRETCH && stretch > 1 / STRETCH;
-  return sharp && x <= 0 && y <= 0 && x + held.wide * view.k >= width && y + held.tall * view.k >= height;
+  return (
+    sharp &&
+    (left < 0 || x + left * k <= 0) &&
+    (top < 0 || y + top * k <= 0) &&
+    (left + wide > scene.width || x + (left + wide) * k >= width) &&
+    (top + tall > scene.height || y + (top + tall) * k >= height)
+  );
 }
 
-function trace(context: CanvasRenderingContext2D, line: Line, at: (x: number, y: number) => [number, number]): void {
-  const { corners, parts, out, into } = line;
-  const points: (readonly [number, number])[] = [...corners];
-  if (!corners.length) {
-    for (let i = 0; i < parts.length; i += 3) {
-      points.push([parts[i]!, parts[i + 1]!], [parts[i]!, parts[i + 2]!]);
-    }
-    if (out) {
-      points[0] = out;
-    }
-    if (into) {
-      points.push(into);
-    }
-  }
-  points.forEach(([x, y], i) => {
-    const there = line.flat ? at(y, x) : at(x, y);
-    if (i) {
-      context.lineTo(...there);
+function trace(context: CanvasRenderingContext2D, { corners, parts, out, into, flat }: Line): void {
+  let begun = false;
+  const to = (x: number, y: number): void => {
+    const [a, b] = flat ? [y, x] : [x, y];
+    if (begun) {
+      context.lineTo(a, b);
     } else {
-      context.moveTo(...there);
+      context.moveTo(a, b);
     }
-  });
+    begun = true;
+  };
+  for (const [x, y] of corners) {
+    to(x, y);
+  }
+  if (corners.length) {
+    return;
+  }
+  for (let i = 0; i < parts.length; i += 3) {
+    const x = parts[i]!;
+    to(...(out && !i ? out : ([x, parts[i + 1]!] as const)));
+    to(x, parts[i + 2]!);
+  }
+  if (into) {
+    to(...into);
+  }
 }
 
 /** Writes the names of boxes that have room for them, the outermost first, none over another. */

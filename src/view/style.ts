@@ -144,6 +144,7 @@ ${HEATS}
 .node.stage .kind{fill:var(--int)}.node.input .kind,.node.output .kind{fill:var(--good)}
 .node.loss .kind,.node.metric .kind{fill:var(--fg)}
 .node .name{font-size:13px;font-weight:600}
+.tiny text{display:none}
 .graph .node>text.family-text{stroke:none}
 .node .sub,.node .place{fill:var(--muted)}
 .node .place{font-family:${MONO};font-size:10px}

@@ -19,9 +19,13 @@ type Part = Pick<Box, "x" | "y" | "w" | "h">;
 
 const MOST = 420;
 const WORDS = 0.42;
+/** Below this no name can be read. */
+const TINY = 0.22;
 /** Below this a box is a speck: the whole picture is one image. */
 const SPECK = 0.11;
 const LEAST = 0.0004;
+/** Milliseconds of a frame for making elements. */
+const SLICE = 4;
 
 export class Viewport {
   readonly svg: SVGSVGElement;
@@ -43,6 +47,8 @@ export class Viewport {
   private grid: Grid | null = null;
   private readonly elements: Elements;
   private frame = 0;
+  /** While the picture is moved a frame makes only as much as there is time for. */
+  private hurried = false;
   /** Whether somebody has moved the picture: until then it keeps fitting its frame. */
   held = false;
   width = 800;
@@ -239,6 +245,7 @@ export class Viewport {
     const k = Math.max(LEAST, Math.min(3, this.view.k * factor));
     const f = k / this.view.k;
     this.view = { k, x: px - (px - this.view.x) * f, y: py - (py - this.view.y) * f };
+    this.hurried = true;
     this.schedule();
   }
 
@@ -252,6 +259,7 @@ export class Viewport {
     this.held = true;
     this.view.x += dx;
     this.view.y += dy;
+    this.hurried = true;
     this.schedule();
   }
 
@@ -294,12 +302,15 @@ export class Viewport {
   render(): void {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
-    const { scene, grid } = this;
+    const { scene, grid, hurried } = this;
     if (!scene || !grid) {
       return;
     }
+    this.hurried = false;
     const { x, y, k } = this.view;
-    this.elements.world.setAttribute("transform", `translate(${x} ${y}) scale(${k})`);
+    const { world } = this.elements;
+    world.setAttribute("transform", `translate(${x} ${y}) scale(${k})`);
+    world.classList.toggle("tiny", k < TINY);
     const margin = 120 / k;
     const window: [number, number, number, number] = [
       -x / k - margin,
@@ -314,10 +325,17 @@ export class Viewport {
       // What is hidden costs, too.
       this.elements.draw(NOTHING, NOTHING, NOTHING, false);
     } else {
-      this.far.hide();
       const full = k > WORDS;
       const labels = full ? grid.labels.within(...window, MOST) : null;
-      this.elements.draw(boxes, lines, labels ?? NOTHING, full);
+      const until = hurried ? performance.now() + SLICE : Infinity;
+      if (this.elements.draw(boxes, lines, labels ?? NOTHING, full, until)) {
+        this.far.hide();
+      } else {
+        // Until then the picture from afar, where there was one, stands behind them.
+        this.far.follow(this.view);
+        this.hurried = true;
+        this.schedule();
+      }
     }
     const shown = this.selected && this.elements.idOf(this.selected);
     // Names the selected box to who cannot see it, as long as it is drawn.

@@ -34,10 +34,7 @@ export class Levels {
     const { edges } = doc;
     this.pilled = new Uint8Array(edges.length);
     doc.outOf.forEach((out, i) => {
-      if (doc.node(i).kind === "split" || doc.node(i).kind === "stage") {
-        return;
-      }
-      if (new Set(out.map((e) => doc.targetOf[e])).size < MANY) {
+      if (out.length < MANY || ["split", "stage"].includes(doc.node(i).kind) || new Set(out.map((e) => doc.targetOf[e])).size < MANY) {
         return;
       }
       for (const e of out) {

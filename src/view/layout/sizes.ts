@@ -6,7 +6,8 @@ import type { Item } from "../groups";
 import { cannot } from "../merges";
 import { brief, count, placeText, shapeText, shortDtype } from "../text";
 import { around } from "../sinking";
-import { trans } from "../words";
+import { about } from "../titles";
+import * as trans from "../words";
 
 /** Between two rows. */
 export const GAP = 46;
@@ -55,13 +56,10 @@ function shares(doc: FlowDoc, node: number): string {
 
 /** The second line of a box. */
 export function subtitle(doc: FlowDoc, item: Item): string {
-  if (item.times > 1) {
-    return [tally(item), `${item.times} × ${count(item.leaves / item.times, "layer")}`, item.about === item.label ? "" : item.about]
-      .filter(Boolean)
-      .join(" · ");
-  }
   if (item.node < 0) {
-    return [tally(item), count(item.leaves, "layer"), item.about === item.label ? "" : item.about].filter(Boolean).join(" · ");
+    const made = about(doc, item.children.slice(0, item.times > 1 ? 1 : Infinity));
+    const many = item.times > 1 ? `${item.times} × ` : "";
+    return [tally(item), many + count(item.leaves / item.times, "layer"), made === item.label ? "" : made].filter(Boolean).join(" · ");
   }
   const node = doc.node(item.node);
   if (node.kind === "stage") {
