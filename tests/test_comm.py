@@ -18,6 +18,7 @@ from jupyter_tpushape.flow import Flow
 from jupyter_tpushape.notebook import comm as sidebar
 from jupyter_tpushape.notebook.inventory import inventory
 from jupyter_tpushape.report import Report
+from jupyter_tpushape.views.naming import named
 
 
 class Comm:
@@ -150,9 +151,10 @@ def extended(namespace: dict[str, Any], **more: Any) -> tuple[Comm, Any]:
     targets: dict[str, Any] = {}
     manager = SimpleNamespace(register_target=targets.__setitem__)
     extension = SimpleNamespace(
-        **{"error": None, "said": "", "count": 3, "running": 3, "kernel": "k", "source": "", "reported": {}, **more}
+        **{"error": None, "said": "", "count": 3, "running": 3, "kernel": "k", "source": "", "reported": {}, "seen": {}, **more}
     )
     shell = Shell(kernel=SimpleNamespace(comm_manager=manager), user_ns=namespace, user_ns_hidden={}, _tpushape=extension)
+    extension.shell = shell
     assert sidebar.register(shell)
     comm = Comm()
     targets["jupyter_tpushape"](comm, {})
@@ -164,6 +166,16 @@ def test_the_list_says_that_the_last_cell_failed_until_another_one_has_run() -> 
     assert comm.ask(id="1", op="list")[-1]["failed"] == "dense wants 4."
     extension.running = 4
     assert comm.ask(id="2", op="list")[-1]["failed"] == ""
+
+
+def test_the_list_says_which_models_have_a_report_and_with_which_data() -> None:
+    comm, extension = extended(namespace())
+    assert comm.ask(id="1", op="list")[-1]["seen"] == {}
+    comm.ask(id="2", op="trace", model="model", data="x_train, y_train", tpu="")
+    named(Report(Flow([], [], "keras 3"), []), extension.shell, "make_model", "(x_train,y_train)")
+    named(Report(Flow([], [], "keras 3"), []), extension.shell, "unbuilt", "images.take(1)")
+    named(Report(Flow([], [], "keras 3"), []), extension.shell, "gone")
+    assert comm.ask(id="3", op="list")[-1]["seen"] == {"model": "x_train, y_train", "make_model": "x_train, y_train"}
 
 
 def test_explaining_where_nothing_failed_is_one_sentence() -> None:

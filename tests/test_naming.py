@@ -41,7 +41,7 @@ def test_a_failed_cell_says_what_it_was_making(source: str, line: int, names: tu
 
 
 def shell(**names: Any) -> Any:
-    extension = SimpleNamespace(count=0, running=7, kernel="k1", error=None, source="")
+    extension = SimpleNamespace(count=0, running=7, kernel="k1", error=None, source="", seen={})
     return SimpleNamespace(user_ns=names, _tpushape=extension, _tpushape_cells={7: "cell-id"}, execution_count=7)
 
 

@@ -96,7 +96,9 @@ def _handle(comm: Any, message: Any, shell: Any) -> None:
 
             cells = [text for text in shell.user_ns.get("In", ()) if isinstance(text, str)]
             found = inventory(shell.user_ns, getattr(shell, "user_ns_hidden", None), sources=cells)
-            comm.send({"id": request.id, "op": "list", **found, "targets": list(SLICES), "failed": _failed(shell)})
+            comm.send(
+                {"id": request.id, "op": "list", **found, "targets": list(SLICES), "seen": _seen(shell, found), "failed": _failed(shell)}
+            )
         case "trace" | "explain" | "port":
             _trace(comm, request, shell)
         case "cancel":
@@ -175,6 +177,14 @@ def _ended(ask: str) -> None:
     if _threads.pop(ask, None) is None:
         for _ in range(500):
             time.sleep(0.01)
+
+
+def _seen(shell: Any, found: dict[str, Any]) -> dict[str, str]:
+    """The listed models that have a report, each with the data of the last one, if that is listed, too."""
+    extension = getattr(shell, "_tpushape", None)
+    models = {one["name"] for one in found["models"]}
+    data = {"", *(one["name"] for one in found["data"])}
+    return {model: with_ for model, with_ in (extension.seen.items() if extension is not None else ()) if model in models and with_ in data}
 
 
 def _failed(shell: Any) -> str:

@@ -38,6 +38,8 @@ class Extension:
         self.shown: Any = None
         #: The last report of each model by its name; ``""``: of what failed last. The next one is compared with it.
         self.reported: dict[str, Any] = {}
+        #: The data that each model was last traced with, by their names.
+        self.seen: dict[str, str] = {}
         self.counters: list[tuple[Any, Any]] = []
         self.failed_counters: list[tuple[Any, Any]] = []
         self.arrivals = Arrivals(self.hook)

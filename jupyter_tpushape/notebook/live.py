@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..flow import Finding
-from ..views.naming import named
+from ..views.naming import listed, named
 from .tell import rich, tell
 
 
@@ -59,7 +59,7 @@ def keep(reports: dict[str, Any], model: str, report: Any) -> Any:
     if model and failed is not None and failed.about.model in ("", model):
         reports.pop("", None)
         return failed
-    same = before is not None and before.target == report.target and before.about.data == report.about.data
+    same = before is not None and before.target == report.target and listed(before.about.data) == listed(report.about.data)
     return before if same else None
 
 

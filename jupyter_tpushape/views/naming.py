@@ -24,6 +24,8 @@ def named(report: Any, shell: Any, model: str = "", data: str = "", *, failed: b
     execution = 0 if extension is None else extension.count if failed else extension.running
     if failed and extension is not None and not model:
         model, data = made_at(shell.transform_cell(extension.source), _line(extension.error, shell.user_ns))
+    if extension is not None and model and not failed:
+        extension.seen[model] = listed(data)
     report.about = About(
         model=model,
         data=data,
@@ -34,6 +36,11 @@ def named(report: Any, shell: Any, model: str = "", data: str = "", *, failed: b
         kernel=extension.kernel if extension is not None else "",
     )
     return report
+
+
+def listed(data: str) -> str:
+    """Names of data as the kernel's list of variables has them: ``(x,y)`` as ``x, y``."""
+    return ", ".join(part.strip() for part in data.strip("()").split(","))
 
 
 def named_here(report: Report) -> Report:

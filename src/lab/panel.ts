@@ -72,7 +72,7 @@ class Controls extends Widget {
     this._trace.textContent = trans.__("Trace");
     this._cancel.textContent = trans.__("Cancel");
     this._watch.textContent = trans.__("Watch");
-    this._watch.title = trans.__("Trace again after each cell that changes the model or the data");
+    this._watch.title = trans.__("Trace again after each cell that changes a traced model or its data");
     this._tab.textContent = trans.__("Open as tab");
     this._explain.textContent = trans.__("Explain");
     this._explain.addEventListener("click", () => {

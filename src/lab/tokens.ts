@@ -33,6 +33,8 @@ export interface Inventory {
   /** For each model the data that fits it best. */
   pairs: Record<string, string>;
   targets: string[];
+  /** The models that a report was made of in this kernel, each with the data of the last. */
+  seen?: Record<string, string>;
   /** The line under the last cell's traceback, where that cell failed over shapes. */
   failed?: string;
 }

@@ -52,9 +52,10 @@ export class Tracer implements ITracer {
   private _queued = false;
   /** Ends the wait for a kernel that has not answered. */
   private _stop: PromiseDelegate<null> | null = null;
-  /** Whether a watched trace runs, and whether one has made way and is owed. */
+  /** Whether watched traces run, whether they make way for a cell, and the models that are still to be traced again. */
   private _watched = false;
   private _due = false;
+  private readonly _owed = new Set<string>();
   private _stopAge = (): void => undefined;
   private _age: ILocator["age"] | null = null;
 
@@ -138,24 +139,60 @@ export class Tracer implements ITracer {
 
   /** After a cell: what lives in the kernel may be other than it was. */
   async executed(): Promise<void> {
-    const before = this._keys();
-    const known = new Set(this.inventory.models.map((entry) => entry.key));
+    const before = this.inventory;
     await this.refresh();
-    const fresh = this.inventory.models.find((entry) => !known.has(entry.key));
-    if (this.watching && this.report && !this.running && (this._due || this._keys() !== before)) {
+    const fresh = this.inventory.models.find((entry) => !before.models.some((one) => one.key === entry.key));
+    for (const [model, data] of this.watching ? this._inView() : []) {
+      if (keys(this.inventory, model, data) !== keys(before, model, data)) {
+        this._owed.add(model);
+      }
+    }
+    if (this.watching && this.report && !this.running && this._owed.size) {
       this._due = false;
-      this._watched = true;
-      await this._run(this.report, this.request.model, async (client, progress) => {
-        const traced = await client.trace(this.request, progress, true);
-        if (traced.changed) {
-          this.noticed.emit(`${this.request.model}: ${traced.changed}`);
-        }
-        return traced;
-      });
-      this._watched = false;
+      await this._watch();
     } else if (this.autoTrace && fresh && !this.running) {
       this.choose({ model: fresh.name });
       await this.trace();
+    }
+  }
+
+  /** What a report is shown of, in the panel, a tab or an output, with its data: the chosen model first. */
+  private _inView(): Map<string, string> {
+    const { model, data } = this.request;
+    return new Map([[model, data], ...Object.entries(this.inventory.seen ?? {}).filter(([name]) => name !== model)]);
+  }
+
+  /** Traces again what is owed, one model after the other, until a cell wants the kernel. */
+  private async _watch(): Promise<void> {
+    const said: string[] = [];
+    this._watched = true;
+    for (const [model, data] of this._inView()) {
+      if (!this._due && this._owed.has(model)) {
+        await this._traceAgain(model, data, said);
+      }
+    }
+    this._watched = false;
+  }
+
+  private async _traceAgain(model: string, data: string, said: string[]): Promise<void> {
+    const { message } = this;
+    const chosen = model === this.request.model;
+    await this._run(this.report, model, async (client, progress) => {
+      const traced = await client.trace({ ...this.request, model, data }, progress, true);
+      if (traced.changed) {
+        said.push(`${model}: ${traced.changed}`);
+        this.noticed.emit(said.join(" · "));
+      }
+      return chosen ? traced : null;
+    });
+    if (this._due) {
+      return;
+    }
+    this._owed.delete(model);
+    if (!chosen) {
+      // The panel speaks of the chosen model; of the others the cell's gutter does.
+      this.message = message;
+      this.changed.emit();
     }
   }
 
@@ -316,13 +353,6 @@ export class Tracer implements ITracer {
     await this._kernel.asked?.cancel();
   }
 
-  private _keys(): string {
-    const { model, data } = this.request;
-    return [...this.inventory.models.filter((m) => m.name === model), ...this.inventory.data.filter((d) => d.name === data)]
-      .map((entry) => entry.key)
-      .join();
-  }
-
   private _take(inventory: Inventory): void {
     this.inventory = inventory;
     const { models, data, pairs } = inventory;
@@ -338,6 +368,7 @@ export class Tracer implements ITracer {
   private _onKernel(): void {
     this._kernel.follow(this._session);
     this.inventory = NOTHING;
+    this._owed.clear();
     this.message = "";
     this.alarm = null;
     this.changed.emit();
@@ -351,4 +382,9 @@ export class Tracer implements ITracer {
       this._kernel.died();
     }
   }
+}
+
+/** Other ones when a model or its data are. */
+function keys({ models, data }: Inventory, model: string, name: string): string {
+  return [...models.filter((one) => one.name === model), ...data.filter((one) => one.name === name)].map((one) => one.key).join();
 }

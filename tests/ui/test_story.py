@@ -201,6 +201,27 @@ def test_watching_says_what_changed(window: Window, lab: Lab) -> None:
     expect(window.cell(4).locator(".jp-InputPrompt .tpushape-Change, .jp-InputArea-prompt .tpushape-Change").first).to_have_text(said)
 
 
+def test_watching_traces_every_model_that_has_a_report(window: Window, lab: Lab) -> None:
+    small = f"{SMALL}\n{ROWS}"
+    window.open(lab.notebook("both.ipynb", SETUP, small, f"other = model\n{small}", "%tpushape other (x,y) --tpu v5e-8", small))
+    panel = window.panel
+    for index in range(3):
+        window.run_cell(index)
+    window.run_cell(3)
+    expect(window.cell(3).locator(".tpushape-view")).to_be_visible()
+    panel.get_by_role("option", name=re.compile("^model")).click()
+    expect(panel.get_by_role("status")).to_contain_text("No problems found")
+    panel.get_by_role("button", name="Watch").click()
+    window.write(4, f"{SMALL.replace('model', 'other').replace('Dense(3)', 'Dense(7)')}\n{SMALL.replace('Dense(3)', 'Dense(5)')}\n40 + 2")
+    window.run_cell(4)
+    gutter = window.cell(4).locator(".tpushape-Change").first
+    expect(gutter).to_have_text(re.compile(r"^model: .*5.* · other: .*7"))
+    expect(window.cell(4).locator(".jp-OutputArea-output")).to_have_text("42")
+    # The panel stays with what was chosen.
+    expect(panel.locator(".about")).to_contain_text("model · x, y")
+    expect(panel.get_by_role("status")).to_contain_text("outputs 5 values")
+
+
 def test_explain_opens_a_tab_where_a_setting_says_so(window: Window, lab: Lab) -> None:
     lab.setting('{"explainIn": "tab"}')
     try:
