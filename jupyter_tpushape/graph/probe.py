@@ -34,6 +34,8 @@ class Probe:
     # Losses that layers added: (id of the layer's node, or "", its name, the shape, the axes that grow, the line).
     added: list[tuple[str, str, Shape, dict[int, float], Any]] = field(default_factory=list)
     raised: Raised | None = None
+    # The axes that grow of each tensor that met there.
+    met: list[dict[int, float]] = field(default_factory=list)
 
 
 # Runs a program once more, with shapes of its leaves and a recorder.
@@ -75,7 +77,9 @@ def probe(seen: Any, rerun: Rerun | None = None) -> Probe | None:
         place = len(after) - 1
         if 0 <= place < len(before):
             failing = next((i for i, call in enumerate(after) if call is recorder.failed), place)
-            result.failure = (seen.call_ids[id(before[min(failing, len(before) - 1)])], clean_message(second.error))
+            old, new = before[min(failing, len(before) - 1)], after[failing]
+            result.failure = (seen.call_ids[id(old)], clean_message(second.error))
+            result.met = [_grown(a.spec.shape, b.spec.shape, rows - batch) for a, b in zip(old.inputs, new.inputs, strict=False)]
         return result
     if len(before) != len(after):
         return None

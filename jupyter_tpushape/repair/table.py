@@ -372,7 +372,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "rows-unknown": (rows.rows_as_it_runs, batching.static_batch),
     "fixed-batch": (rows.rows, operations.free_batch, batching.declared_rows, batching.static_batch),
-    "samples-summed": (paired.summed_inside, paired.inner_axis),
+    "samples-summed": (paired.summed_inside, paired.turned_second, paired.inner_axis),
     "samples-picked": (paired.inside_samples,),
     "batch-axis-lost": (expressions.stacked, paired.reduced_whole, paired.inside_samples, operations.other_axis, operations.leave_out),
     "batch-axis-merged": (

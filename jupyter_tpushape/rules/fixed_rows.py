@@ -11,9 +11,10 @@ from ..trace.assemble import clean_message
 from ..trace.locations import location
 from .examples import sequential
 from .facts.calls import RowsUnknown
-from .facts.mixing import EveryPair, FixedBatch
-from .mixing import PAIRWISE
+from .facts.mixing import EveryPair, FixedBatch, RowsMultiplied
+from .mixing import PAIRWISE, SUMMED
 from .registry import check, rule
+from .upstream import ancestors
 from .words import PAIRING
 
 FIXED = rule(
@@ -51,14 +52,21 @@ def fixed_batch(evidence: Evidence) -> Iterator[Finding]:
 def _met_by_chance(evidence: Evidence, node: Node, batch: int | None) -> Finding | None:
     """The finding for an operation that one row more makes fail because the batch axis of one operand meets an inner axis of the other."""
     edges = evidence.flow.into(node.id)
+    if node.kind == "op" and node.op.startswith("MatMul") and len(edges) == 2 and batch and batch > 1:
+        left, right = (edge.spec.shape or () for edge in edges)
+        # A matrix of the data's own may well have a column for each sample: a graph that is fed as one batch.
+        made = any(item.weights for item in (evidence.flow.node(edges[0].source), *ancestors(evidence, edges[0].source)))
+        if made and len(left) == len(right) == 2 and left[1] == batch and evidence.facts["probe"].met == [{0: 1}, {0: 1}]:
+            fact = RowsMultiplied(Who.of(node), left, right)
+            return Finding.of(SUMMED.id, "silent", fact, (node.id,), (edges[1].id,), node.called)
     if node.kind != "op" or node.op not in PAIRING or len(edges) != 2 or not batch or batch == 1:
         return None
     a, b = (edge.spec.shape or () for edge in edges)
     short, long = sorted((a, b), key=len)
     if not short or len(short) == len(long) or {short[0], long[0], long[len(long) - len(short)]} != {batch}:
         return None
-    fact = EveryPair(Who.of(node), a, b, chance=True)
-    return Finding.of(PAIRWISE.id, "silent", fact, (node.id,), tuple(edge.id for edge in edges), node.called)
+    pairs = EveryPair(Who.of(node), a, b, chance=True)
+    return Finding.of(PAIRWISE.id, "silent", pairs, (node.id,), tuple(edge.id for edge in edges), node.called)
 
 
 @check(order=45, backend="tensorflow")

@@ -14,7 +14,7 @@ from jupyter_tpushape.flow import Finding, Location, Spec, Who
 from jupyter_tpushape.repair.edits import HostLayer, Rebatch
 from jupyter_tpushape.repair.trial import Trial, _is_left
 from jupyter_tpushape.rules.facts.loss import LossVector
-from jupyter_tpushape.rules.facts.mixing import FixedBatch
+from jupyter_tpushape.rules.facts.mixing import FixedBatch, RowsMultiplied
 from jupyter_tpushape.rules.facts.reasons import ClassesSummed
 
 MODEL = """
@@ -190,3 +190,79 @@ def test_what_a_text_layer_gives_is_known_where_the_trace_ends_before_it(tmp_pat
     assert not report.ok
     text = SimpleNamespace(seen=SimpleNamespace(evidence=SimpleNamespace(flow=report.flow)), object=lambda name: ids)
     assert HostLayer("ids")._gives(text) == Spec((None, 5), "int64")
+
+
+PRODUCT = """
+class Clip(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.image, self.text = layers.Dense(32), layers.Dense(32)
+    def call(self, x):
+        return self.image(x["image"]) @ {}
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        return ops.mean(keras.losses.sparse_categorical_crossentropy(ops.arange(y_pred.shape[0]), y_pred, from_logits=True))
+
+def data():
+    rng = np.random.default_rng(0)
+    return {{name: rng.random((96, 8), "float32") for name in ("image", "text")}}
+
+def build():
+    model = Clip()
+    model.compile("adam")
+    return model
+"""
+GRAPH = """
+class Graph(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = layers.Dense(4)
+    def call(self, x):
+        return jnp.matmul(x[1], self.dense(x[0]))
+
+def data():
+    rng = np.random.default_rng(0)
+    return [rng.random((32, 8), "float32"), rng.random((32, 32), "float32")], np.arange(32) % 4
+
+def build():
+    model = Graph()
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    return model
+"""
+
+
+def test_columns_that_meet_samples_by_chance_are_told(tmp_path):
+    (finding,) = serious(traced(tmp_path, PRODUCT.format('self.text(x["text"])')))
+    assert isinstance(finding.fact, RowsMultiplied)
+    assert (finding.fact.left, finding.fact.right) == ((32, 32), (32, 32))
+    assert finding.fixes[0].proof == "source"
+    assert traced(tmp_path, PRODUCT.format('ops.transpose(self.text(x["text"]))')).ok
+    assert traced(tmp_path, GRAPH).ok
+
+
+STEP = """
+class Own(keras.Model):
+    def train_step(self, state, data):
+        trainable, other, optimizer, metrics = state
+        x, y = data
+        def loss_of(variables, other):
+            y_pred, other = self.stateless_call(variables, other, x, training=True)
+            return self.compute_loss(x, y, y_pred), y_pred, other
+        (loss, (y_pred, other)), grads = jax.value_and_grad(loss_of, has_aux=True)(trainable, other)
+        trainable, optimizer = self.optimizer.stateless_apply(optimizer, grads, trainable)
+        return {"loss": loss}, (trainable, other, optimizer, metrics)
+
+def data():
+    return np.zeros((64, 16), "float32"), np.zeros((64, 1), "float32")
+
+def build():
+    inputs = keras.Input((16,))
+    model = Own(inputs, layers.Dense(1)(inputs))
+    model.compile("adam", "mse")
+    return model
+"""
+
+
+def test_what_is_beside_the_loss_is_returned_in_a_tuple_where_the_call_takes_one(tmp_path):
+    (finding,) = serious(traced(tmp_path, STEP))
+    assert finding.fixes[0].proof == "source"
+    assert "+            return self.compute_loss(x, y, y_pred), (y_pred, other)\n" in finding.fixes[0].patch

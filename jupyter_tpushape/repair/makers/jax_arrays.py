@@ -189,10 +189,14 @@ def _paired(line: Line) -> Made:
     taken = [
         one.targets[0].elts[0] for one in nodes(line.scope, ast.Assign) if one.value is line.node and isinstance(one.targets[0], ast.Tuple)
     ]
-    both = [*given, *taken]
-    if len(given) == len(taken) == 1 and all(isinstance(one, ast.Tuple) and len(one.elts) > 2 for one in both):
+    # The call may take a pair already.
+    wrong = [
+        *given,
+        *(one for one in taken if not (isinstance(one, ast.Tuple) and len(one.elts) == 2 and isinstance(one.elts[1], ast.Tuple))),
+    ]
+    if len(given) == len(taken) == 1 and all(isinstance(one, ast.Tuple) and len(one.elts) > 2 for one in wrong):
         edits = []
-        for one in both:
+        for one in wrong:
             first, *rest = map(ast.unparse, one.elts)
             text = f"{first}, ({', '.join(rest)})"
             edits.append(line.edit(one, f"({text})" if one in taken else text))

@@ -8,7 +8,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding, elements, show_shape
 from ...rules.facts.calls import Misdeclared
 from ...rules.facts.loss_silent import RowsLost
-from ...rules.facts.mixing import BatchLost, EveryIndex, EveryPair, SamplesPicked, SamplesReturn, SamplesSummed
+from ...rules.facts.mixing import BatchLost, EveryIndex, EveryPair, RowsMultiplied, SamplesPicked, SamplesReturn, SamplesSummed
 from ..edits import Removed
 from ..edits.expression import IT
 from ..text.source import called, nodes
@@ -28,6 +28,20 @@ def summed_inside(evidence: Evidence, finding: Finding, fact: SamplesSummed) -> 
                 f"{'Take the maximum' if fact.largest else 'Sum'} over {'axis' if axes == '-1' else 'the axes'} {axes} at {line.at}",
                 [line.more(call, f"axis={axes}")],
                 f"Each sample then has a separate {'maximum' if fact.largest else 'sum'}.",
+            )
+
+
+@of(RowsMultiplied)
+def turned_second(evidence: Evidence, finding: Finding, fact: RowsMultiplied) -> Made:
+    """The second matrix transposed, where the line has one product."""
+    for line in lines_at(evidence, finding.location):
+        products = [item.right for item in line.around(ast.BinOp) if isinstance(item.op, ast.MatMult)]
+        products += [item.args[1] for item in line.around(ast.Call) if called(item) == "matmul" and len(item.args) == 2]
+        if len(products) == 1:
+            yield (
+                f"Transpose {short(products[0])} in the product at {line.at}",
+                [line.apply(products[0], "transpose")],
+                "Each sample is then compared with every other.",
             )
 
 

@@ -71,6 +71,26 @@ class EveryIndex(Fact, frozen=True):
         return pair(self.values[:1], self.made, names=False)
 
 
+class RowsMultiplied(Fact, frozen=True):
+    """A product of matrices with one row per sample each: the columns of ``left`` meet the samples of ``right``, of the same number by chance."""
+
+    operation: Who
+    left: Shape
+    right: Shape
+
+    def message(self) -> str:
+        return (
+            f"{self.operation.op}{placed(self.operation)} multiplies {show_shape(self.left)} by {show_shape(self.right)} and sums over the samples of "
+            f"the second. It runs only because both sizes are {self.right[0]}."
+        )
+
+    def why(self) -> str:
+        return "Both have one row per sample. Transpose the second to compare every sample with every other."
+
+    def sides(self) -> Sides:
+        return Side(show_shape(self.right[::-1])), Side(show_shape(self.right))
+
+
 class SamplesSummed(Fact, frozen=True):
     """``total`` adds up all values of ``whole``, those of every sample; ``reader`` compares it with ``each``, one value per sample.
 
