@@ -71,6 +71,24 @@ class Actor(keras.Model):
         self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
         return {'loss': loss}
 """
+_TOWERS = """
+class Towers(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.one, self.other = L.Dense(3), L.Dense(3)
+    def call(self, inputs):
+        return tf.reduce_sum(self.one(inputs[0]) * self.other(inputs[1]), axis=0)
+"""
+_HALVES = """
+LATENT = 3
+class Halves(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.out = L.Dense(LATENT)
+    def call(self, x):
+        mean, spread = tf.split(self.out(x), 2, axis=-1)
+        return mean + tf.exp(spread)
+"""
 
 DATA: dict[str, tuple[str, Own]] = {
     "a batch axis in a signature": ("data-raises", Own(model_of("""
@@ -121,5 +139,17 @@ model = Actor()
             "            chosen = tf.gather(tf.nn.log_softmax(logits), actions, axis=1, batch_dims=0)",
             "            chosen = tf.gather(tf.nn.log_softmax(logits), actions, axis=1, batch_dims=1)",
         ),
+    ))),
+    "two towers that meet over the samples": ("batch-axis-merged", Own(model_of("""
+model = Towers()
+""", f"({rows(8, 4)}, {rows(8, 5)}), {rows(8, 1)}", head=_TOWERS), ((
+        "        return tf.reduce_sum(self.one(inputs[0]) * self.other(inputs[1]), axis=0)",
+        "        return tf.reduce_sum(self.one(inputs[0]) * self.other(inputs[1]), axis=-1, keepdims=True)",
+    ),))),
+    "two halves of an odd number": ("op-shapes", Own(model_of("""
+i = keras.Input((4,))
+model = keras.Model(i, L.Dense(1)(Halves()(i)))
+""", f"{rows(8, 4)}, {rows(8, 1)}", head=_HALVES), (
+        ("        self.out = L.Dense(LATENT)", "        self.out = L.Dense(2 * LATENT)"),
     ))),
 }  # fmt: skip

@@ -378,6 +378,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "batch-axis-merged": (
         expressions.stacked,
         paired.inside_samples,
+        paired.inner_axis,
         merging.last_axis,
         operations.whole_rows,
         operations.other_axis,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence, Given
-from ..examine.heard import HeardUnequal, hear
+from ..examine.heard import HeardDivisor, HeardUnequal, hear
 from ..examine.heard_contracts import HeardNoAxis, HeardUneven
 from ..flow import Edge, Node, Shape, Who, show_shape
 from ..graph import Axis, axes, written
@@ -22,6 +22,7 @@ from .facts.reasons import (
     ScanRows,
     SumsOverBatch,
     Uneven,
+    Unsplit,
     WholeOnly,
     WrittenRows,
 )
@@ -38,6 +39,10 @@ def reason(evidence: Evidence, node: Node) -> Reason | None:
     uneven = hear(node.failure, HeardUneven)
     if uneven is not None and operands:
         return Uneven(operands[0].spec.shape or (), uneven.target)
+    split = hear(node.failure, HeardDivisor)
+    if split is not None:
+        givers = [one.giver.name for one in operands if split.given in (one.spec.shape or ()) and one.giver is not None]
+        return Unsplit(split.given, split.divisor, givers[0] if len(givers) == 1 else "")
     axis = hear(node.failure, HeardNoAxis)
     if axis is not None and operands and len(operands[0].spec.shape or ()) == axis.rank:
         return NoAxis(axis.axis, operands[0].spec.shape or ())

@@ -74,15 +74,19 @@ def reduced_whole(evidence: Evidence, finding: Finding) -> Made:
 _REDUCTIONS = frozenset(name for one in ("sum", "mean", "max", "min", "prod") for name in (one, f"reduce_{one}"))
 
 
-@of(SamplesReturn)
-def inner_axis(evidence: Evidence, finding: Finding, fact: SamplesReturn) -> Made:
-    """A sum over an axis of each sample, where the program names the axis of the samples."""
-    for line in lines_at(evidence, finding.location):
+def inner_axis(evidence: Evidence, finding: Finding) -> Made:
+    """A sum over an axis of each sample, where the program names the axis of the samples; with as many axes as the labels have."""
+    fact = finding.fact
+    if not isinstance(fact, (SamplesReturn, RowsLost)):
+        return
+    where = fact.maker.called if isinstance(fact, RowsLost) else finding.location
+    for line in lines_at(evidence, where):
         axis = line.keyword("axis")
-        if isinstance(axis, ast.Constant) and axis.value == 0 and isinstance(line.node, ast.Call):
+        if size_of(axis) == 0 and axis is not None and isinstance(line.node, ast.Call):
+            keep = isinstance(fact, RowsLost) and len(fact.labels) == len(fact.predictions) + 1 and line.keyword("keepdims") is None
             yield (
                 f"Use axis -1 in {called(line.node)} at {line.at}: axis 0 is the batch",
-                [line.edit(axis, "-1")],
+                [line.edit(axis, "-1, keepdims=True" if keep else "-1")],
                 "Each sample is then processed separately.",
             )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 
 from ...examine.evidence import Evidence
@@ -11,6 +12,7 @@ from ...rules.facts.layers import OperationRaised, WrongCount, WrongRank
 from ...rules.facts.reasons import Uneven
 from ...rules.words import axes_of
 from ..edits import ReplaceLayer
+from ..text.arguments import argument
 from .edits import (
     Made,
     configure,
@@ -28,7 +30,7 @@ from .edits import (
     squared,
     upstream,
 )
-from .line import own_layer
+from .line import lines_at, makers_of, own_layer
 
 
 def reshape_before(evidence: Evidence, finding: Finding) -> Made:
@@ -134,10 +136,22 @@ def _axes_to_change(wanted: list[int], kept: list[int]) -> list[int]:
 
 
 def divided(evidence: Evidence, finding: Finding) -> Made:
-    """As many channels as an operation that deals them out needs: those of the labels, times its blocks."""
+    """As many channels as an operation that deals them out needs: those of the labels, times its blocks; as many units for each part of a split."""
     node = evidence.failed
     said = hear(node.failure, HeardDivisor) if node is not None else None
     giver = next((evidence.flow.node(edge.source) for edge in evidence.failed_inputs()), None) if node is not None else None
+    if said is not None and giver is not None and giver.config.get("units") == said.given:
+        wanted, why = said.divisor * said.given, f"The output is split into {said.divisor} parts, of {said.given} values each."
+        for line in lines_at(evidence, giver.location)[:1]:
+            calls = [
+                call
+                for call in makers_of(line, giver)
+                if isinstance(units := _units_of(call), ast.Name) and line.number(units) == said.given
+            ]
+            if len(calls) == 1 and (units := _units_of(calls[0])) is not None:
+                new = f"{said.divisor} * {ast.unparse(units)}"
+                yield f"Set units={new} on {giver.name}, one {ast.unparse(units)} for each part", [line.edit(units, new)], why
+        yield setting(giver, "units", wanted, f": {said.divisor} times {said.given}", why)
     if said is None or giver is None or giver.config.get("filters") != said.given:
         return
     channels = {spec.shape[-1] for _, spec in evidence.y if spec.shape and len(spec.shape) == 4}
@@ -145,6 +159,10 @@ def divided(evidence: Evidence, finding: Finding) -> Made:
     wanted = (most or 1) * said.divisor
     why = f"{said.given} channels cannot be divided into {said.divisor} groups."
     yield setting(giver, "filters", wanted, f": {most} times {said.divisor}", why)
+
+
+def _units_of(call: ast.Call) -> ast.expr | None:
+    return argument(call, "units", ["units"])
 
 
 def dealt_channels(evidence: Evidence, finding: Finding) -> Made:

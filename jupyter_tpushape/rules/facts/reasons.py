@@ -140,6 +140,18 @@ class LacksAxis(Reason, frozen=True):
         return f"{show_shape(self.short)} lacks an inner axis of {show_shape(self.long)}. {add}"
 
 
+class Unsplit(Reason, frozen=True):
+    """An axis of ``size``, which ``giver`` gives, is split into ``parts`` of equal size."""
+
+    size: int
+    parts: int
+    giver: str
+
+    def words(self) -> str:
+        rest = f"{self.size} values{f' of {self.giver}' if self.giver else ''}"
+        return f"The {rest} cannot be split into {self.parts} equal parts: {self.size} is not a multiple of {self.parts}."
+
+
 class Uneven(Reason, frozen=True):
     """A reshape of ``shape`` to ``target`` leaves a remainder; ``None`` in the target is inferred."""
 
