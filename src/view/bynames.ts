@@ -2,7 +2,7 @@
 
 import type { FlowDoc } from "./doc";
 import { item, type Item } from "./groups";
-import { chosen } from "./titles";
+import { chosen, span } from "./titles";
 import * as trans from "./words";
 
 /** Inputs, splits, losses and the like have a place of their own, never within a group. */
@@ -24,7 +24,7 @@ export function shared(names: readonly string[]): string {
     n++;
   }
   const head = names[0]!.slice(0, n).replace(/\d+$/, "");
-  return head.length > 2 ? `${head}…` : `${names[0]} … ${names[names.length - 1]}`;
+  return head.length > 2 ? `${head}…` : span(names[0]!, names[names.length - 1]!);
 }
 
 function tokens(doc: FlowDoc, one: Item): string[] {

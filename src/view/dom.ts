@@ -33,6 +33,11 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return fill(document.createElement(name), look, attributes, children);
 }
 
+/** Code that goes on in another line after a mark, and within no word. */
+export function breakable(code: string): Child[] {
+  return code.split(/(?<=[^\w\s"'])(?=\w)/).flatMap((part) => [part, h("wbr")]);
+}
+
 /** The same of a drawing. */
 export function s<K extends keyof SVGElementTagNameMap>(
   tag: K | `${K}.${string}`,

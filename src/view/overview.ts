@@ -94,12 +94,8 @@ export class Overview {
     this.canvas.width = Math.ceil(wide * k * dots);
     this.canvas.height = Math.ceil(tall * k * dots);
     const style = getComputedStyle(this.canvas);
-    const colours = new Map<string, string>();
-    const colour = (name: string): string => {
-      const known = colours.get(name) ?? (style.getPropertyValue(`--${name}`).trim() || "#8c959f");
-      colours.set(name, known);
-      return known;
-    };
+    const colours: Record<string, string> = {};
+    const colour = (name: string): string => (colours[name] ??= style.getPropertyValue(`--${name}`).trim() || "#8c959f");
     const meets = (x1: number, y1: number, x2: number, y2: number): boolean => x1 < right && x2 > left && y1 < bottom && y2 > top;
     context.scale(k * dots, k * dots);
     context.translate(-left, -top);

@@ -1,7 +1,7 @@
 /** The problems in words: what was wanted, what came, why, and the fixes that were tried. */
 
 import { SEVERITY_SIGN, severityWord, type FlowDoc } from "./doc";
-import { button, copyText, h } from "./dom";
+import { breakable, button, copyText, h } from "./dom";
 import { count, placeText, shapeText } from "./text";
 import { branchesOf, brings, cannot, impartial } from "./merges";
 import type { Finding, Fix, Location, Side } from "./wire";
@@ -288,7 +288,7 @@ function diff(patch: string): HTMLElement {
     const line = less && !full.startsWith("@@") ? full.slice(0, 1) + full.slice(1 + less) : full;
     const kind = line.startsWith("@@") ? "hunk" : line.startsWith("+") ? "add" : line.startsWith("-") ? "del" : "same";
     const words = kind === "hunk" ? trans.__("line %1", /^@@ -(\d+)/.exec(line)?.[1] ?? "") : line || " ";
-    const row = h("div", { class: kind }, words);
+    const row = h("div", { class: kind }, ...breakable(words));
     // What does not fit goes on below, indented a little further than where the line began.
     const depth = kind === "hunk" ? 0 : Math.min(24, words.slice(1).search(/\S|$/) + 3);
     row.style.paddingLeft = `calc(10px + ${depth}ch)`;

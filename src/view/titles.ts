@@ -60,7 +60,18 @@ export function titleOf(doc: FlowDoc, list: readonly Item[]): string {
     const words = about(doc, list);
     return list.every((one) => one.node < 0 && one.label === list[0]!.label) ? list[0]!.label : words;
   }
-  const first = list[0]!.label.split(" … ")[0]!;
-  const last = list[list.length - 1]!.label.split(" … ").pop()!;
-  return first === last ? first : `${first} … ${last}`;
+  // Groups tell more of the structure than layers beside them.
+  const groups = list.filter((one) => one.children.length && !one.wraps);
+  const named = groups.length > 1 ? groups : list;
+  return span(named[0]!.label, named[named.length - 1]!.label);
+}
+
+/** From one name to another: `block 4 … 8` where only their numbers differ; either may be such a span itself. */
+export function span(from: string, to: string): string {
+  const [first] = from.split(" … ") as [string];
+  const [begin, end = begin] = to.split(" … ") as [string, string?];
+  const last = /\D/.test(end) ? end : begin.replace(/\d+$/, end);
+  const head = first.replace(/\d+$/, "");
+  const number = last.slice(head.length);
+  return first === last ? first : `${first} … ${head !== first && last.startsWith(head) && /^\d+$/.test(number) ? number : last}`;
 }
