@@ -87,7 +87,7 @@ def data():
 """
 
 
-@pytest.mark.parametrize(("sizes", "new"), [("-1, 16 * 28 * 28", "-1, 10816"), ("(-1, 12544)", "(-1, 10816)")])
+@pytest.mark.parametrize(("sizes", "new"), [("-1, 16 * 28 * 28", "x.shape[0], -1"), ("(-1, 12544)", "(x.shape[0], -1)")])
 def test_sizes_given_one_by_one_are_one_target(tmp_path, sizes, new):
     (finding,) = serious(traced(tmp_path, FOLDED.format(sizes=sizes)))
     assert finding.rule == "reshape-size"

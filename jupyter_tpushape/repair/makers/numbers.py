@@ -268,7 +268,7 @@ def parts_of(evidence: Evidence, finding: Finding) -> Made:
 
 def row_size(evidence: Evidence, finding: Finding) -> Made:
     """The last number of a reshape to rows, where it is not what one sample holds; where a constant of the module gives it, in the constant."""
-    for line, _ in calls_of(evidence, "reshape"):
+    for line, call in calls_of(evidence, "reshape"):
         given, target = reshaped(line)
         spec = line.spec(given) if given is not None else None
         shape = spec.shape if spec is not None else next((edge.spec.shape for edge in evidence.failed_inputs()), None)
@@ -278,7 +278,8 @@ def row_size(evidence: Evidence, finding: Finding) -> Made:
         last, why = target[1], f"A sample has {show_shape(shape[1:])} = {size} values."
         for made, name, new in _constant_in(line, last, size):
             yield f"Set {name} = {new} at line {made.lineno}: {short(last)} is then {size}", [line.edit(made, str(new))], why
-        yield f"Replace {short(last)} with {size} at {line.at}: one row per sample", [line.edit(last, str(size))], why
+        if call.args[:1] == [given]:  # as a method, the rows are counted first
+            yield f"Replace {short(last)} with {size} at {line.at}: one row per sample", [line.edit(last, str(size))], why
 
 
 def _constant_in(line: Line, node: ast.expr, wanted: int) -> Iterator[tuple[ast.Constant, str, int]]:
