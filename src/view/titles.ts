@@ -70,8 +70,8 @@ export function titleOf(doc: FlowDoc, list: readonly Item[]): string {
 export function span(from: string, to: string): string {
   const [first] = from.split(" … ") as [string];
   const [begin, end = begin] = to.split(" … ") as [string, string?];
-  const last = /\D/.test(end) ? end : begin.replace(/\d+$/, end);
+  const last = +end ? begin.replace(/\d+$/, end) : end;
   const head = first.replace(/\d+$/, "");
   const number = last.slice(head.length);
-  return first === last ? first : `${first} … ${head !== first && last.startsWith(head) && /^\d+$/.test(number) ? number : last}`;
+  return first === last ? first : `${first} … ${head !== first && head + number === last && +number ? number : last}`;
 }
