@@ -231,8 +231,7 @@ class SignatureShape(DataCode):
 
     def changes(self, source: Source, scope: ast.AST) -> list[Change]:
         # The pipeline may be made in a function that the data's calls.
-        calls = [call for part in (scope, source.tree) for call in nodes(part, ast.Call) if called(call) == "from_generator"]
-        calls = list(dict.fromkeys(calls))
+        calls = [call for call in nodes(source.tree, ast.Call) if called(call) == "from_generator"]
         said = [word.value for call in calls for word in call.keywords if word.arg in ("output_signature", "output_shapes")]
         shapes = [item for part in said for item in nodes(part, (ast.Tuple, ast.List))]
         new = f"({', '.join(map(str, self.given))}{',' if len(self.given) == 1 else ''})"

@@ -81,15 +81,7 @@ class InScope(Edit):
         yield "+with strategy.scope():"
 
     def builder(self, run: Run, build: Any, strategy: Any) -> Any:
-        if strategy is None:
-            return build
-        run.done(self)
-
-        def build_in_scope() -> Any:
-            with strategy.scope():
-                return build()
-
-        return build_in_scope
+        return _scoped(self, run, build, strategy)
 
 
 @kind
@@ -116,7 +108,20 @@ class SetFirst(Edit):
         yield "+keras.distribution.set_distribution(distribution)"
 
     def builder(self, run: Run, build: Any, strategy: Any) -> Any:
-        return InScope.builder(self, run, build, strategy)  # type: ignore[arg-type]
+        return _scoped(self, run, build, strategy)
+
+
+def _scoped(edit: Edit, run: Run, build: Any, strategy: Any) -> Any:
+    """The builder inside of the strategy's scope."""
+    if strategy is None:
+        return build
+    run.done(edit)
+
+    def build_in_scope() -> Any:
+        with strategy.scope():
+            return build()
+
+    return build_in_scope
 
 
 _DEFINING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

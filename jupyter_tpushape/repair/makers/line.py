@@ -90,7 +90,8 @@ class Line:
         """The whole number that is written there, or that a name or attribute of the function holds; a constant of the module, too."""
         if isinstance(node, ast.Constant):
             return node.value if type(node.value) is int else None
-        return self.numbers.get(ast.unparse(node), dict(_constants(self.source.tree)).get(ast.unparse(node)))
+        name = ast.unparse(node)
+        return self.numbers[name] if name in self.numbers else size_of(dict(constants(self.source.tree)).get(name))
 
     def edit(self, node: ast.expr | ast.stmt, new: str, module: str = "", choice: str = "") -> Expression:
         return Expression(
@@ -132,15 +133,13 @@ class Line:
         return f"line {self.raised.line}"
 
 
-def _constants(module: ast.Module) -> Iterator[tuple[str, int]]:
-    """The whole numbers that the module gives to names, one by one or several at once."""
+def constants(module: ast.Module) -> Iterator[tuple[str, ast.Constant]]:
+    """The whole numbers that the module gives to names, one by one or several at once, where they stand."""
     for item in module.body:
         if isinstance(item, ast.Assign):
             both = isinstance(item.targets[0], ast.Tuple) and isinstance(item.value, ast.Tuple)
             pairs = zip(item.targets[0].elts, item.value.elts, strict=False) if both else [(item.targets[0], item.value)]  # type: ignore[attr-defined]
-            yield from (
-                (ast.unparse(name), made.value) for name, made in pairs if isinstance(made, ast.Constant) and type(made.value) is int
-            )
+            yield from ((ast.unparse(name), made) for name, made in pairs if isinstance(made, ast.Constant) and type(made.value) is int)
 
 
 def lines_of(evidence: Evidence, raised: Raised | None = None) -> list[Line]:

@@ -15,7 +15,7 @@ from ...rules.words import SLICES
 from ..edits.expression import MODULE
 from ..text.source import called, method_of, nodes, words_of
 from .edits import Made, created, gives, of
-from .line import Line, calls_at, calls_of, defaults, lines_of, own_layer, reshaped, short
+from .line import Line, calls_at, calls_of, constants, defaults, lines_of, listed, own_layer, reshaped, short, size_of
 
 _COUNTS = frozenset({"range", "arange"})
 
@@ -126,17 +126,15 @@ def shape_index(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
                 used = {ast.unparse(node) for node in nodes(line.node or line.scope, ast.Attribute)}
                 made = [item for item in nodes(build, ast.Assign) if ast.unparse(item.targets[0]) in used]
                 read = [node for node in read if any(node in nodes(item, ast.Subscript) for item in made)]
-            if not read:
-                # The shape of another input was read: call takes the inputs apart in the same order.
-                shapes = dict(zip(taken, [spec.shape for spec in line.specs.values()], strict=False))
+            wide = []
+            if not read:  # the shape of another input was read
+                shapes = dict(zip(taken, [line.specs[name].shape for name in _apart(line) if name in line.specs], strict=False))
                 wide = [name for name, its in shapes.items() if its and its[-1] == new]
                 read = [
                     node
                     for node in nodes(build, ast.Subscript)
                     if (its := shapes.get(ast.unparse(node.value))) and _index_of(node) in _places(its, old)
                 ]
-            else:
-                wide = []
             if len(read) == 1:
                 last = f"{wide[0] if len(wide) == 1 else ast.unparse(read[0].value)}[-1]"
                 yield (
@@ -185,6 +183,13 @@ def read_axis(evidence: Evidence, finding: Finding) -> Made:
                     [line.edit(node, new)],
                     f"Axis {at} has size {read}, but axis {place} has size {wanted}, like the other operand.",
                 )
+
+
+def _apart(line: Line) -> list[str]:
+    """The names that a function gives to its several inputs, in the order of the nest that ``build`` gets the shapes of."""
+    first = [arg.arg for arg in line.scope.args.args if arg.arg != "self"][:1] if isinstance(line.scope, ast.FunctionDef) else []
+    taken = [item.targets[0] for item in nodes(line.scope, ast.Assign) if [ast.unparse(item.value)] == first]
+    return [ast.unparse(name) for name in listed(taken[0])] if taken else []
 
 
 def _shape_of(node: ast.expr) -> ast.expr | None:
@@ -284,15 +289,12 @@ def row_size(evidence: Evidence, finding: Finding) -> Made:
 
 def _constant_in(line: Line, node: ast.expr, wanted: int) -> Iterator[tuple[ast.Constant, str, int]]:
     """The constant of the module from which an expression has its size, and what it must be for another size: ``N``, ``N + 1`` or ``N - 1``."""
-    name, more = (node.left, node.right) if isinstance(node, ast.BinOp) else (node, ast.Constant(0))
-    sign = -1 if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else 1
-    if isinstance(node, ast.BinOp) and not isinstance(node.op, (ast.Add, ast.Sub)):
-        return
-    for item in line.source.tree.body:
-        if isinstance(item, ast.Assign) and isinstance(name, ast.Name) and [ast.unparse(one) for one in item.targets] == [name.id]:
-            made = item.value
-            if isinstance(made, ast.Constant) and type(made.value) is int and isinstance(more, ast.Constant) and type(more.value) is int:
-                yield made, name.id, wanted - sign * more.value
+    name, more = node, 0
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+        name, more = node.left, (size_of(node.right) or 0) * (1 if isinstance(node.op, ast.Add) else -1)
+    made = dict(constants(line.source.tree)).get(ast.unparse(name)) if name is node or more else None
+    if made is not None:
+        yield made, ast.unparse(name), wanted - more
 
 
 def _named(evidence: Evidence, line: Line) -> str:

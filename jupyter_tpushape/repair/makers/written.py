@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Iterator
 
@@ -12,7 +11,7 @@ from ...graph import Size, instead, value
 from ...rules.facts.loss import GridApart, WrongUnits
 from .edits import Made, configure, named, of, received
 from .ends import ends_of
-from .line import lines_at
+from .line import constants, lines_at
 
 
 def written_size(evidence: Evidence, finding: Finding) -> Made:
@@ -156,11 +155,11 @@ def constant(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
     old, new = fact.factors
     head = _node(evidence, fact.head.name)
     for line in lines_at(evidence, (head.location or head.called) if head is not None else None)[:1]:
-        for statement in line.source.tree.body:
-            if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant) and statement.value.value == old:
+        for name, made in constants(line.source.tree):
+            if made.value == old:
                 yield (
-                    f"Set {ast.unparse(statement.targets[0])} = {new} at line {statement.lineno}",
-                    [line.edit(statement.value, str(new))],
+                    f"Set {name} = {new} at line {made.lineno}",
+                    [line.edit(made, str(new))],
                     f"The labels have {new} values for each of the data, and the output has {old}.",
                 )
 
