@@ -104,7 +104,6 @@ test-ts: build
 dist: build
 	rm -rf dist
 	python -m build --outdir dist .
-	python scripts/pack.py dist
 
 # A test that hangs is named, with every thread's stack, and ends.
 HANGS := --timeout 1500 --timeout-method thread

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import base64
-import hashlib
 import json
 import os
 import re
@@ -18,7 +15,6 @@ from email import message_from_string
 from pathlib import Path
 
 import pytest
-from scripts_here import script
 
 import jupyter_tpushape
 from jupyter_tpushape.views.script import module
@@ -94,7 +90,6 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not list(made.glob("*.whl")):
         made = tmp_path_factory.mktemp("dist")
         subprocess.run([sys.executable, "-m", "build", "--outdir", str(made), str(ROOT)], check=True, capture_output=True)
-        script("scripts/pack.py").pack(made)
     return made
 
 
@@ -128,37 +123,18 @@ def test_the_wheel_carries_the_extension_and_the_bundles(dist: Path) -> None:
     assert not any(name.startswith(("tests/", "src/", "node_modules/")) for name in names)
 
 
-def test_the_wheel_has_the_same_code_without_what_is_for_developers_and_lists_it_rightly(dist: Path) -> None:
+def test_the_wheel_has_the_sources_as_they_are(dist: Path) -> None:
     root = Path(jupyter_tpushape.__file__).parent.parent
     with zipfile.ZipFile(next(dist.glob("*.whl"))) as wheel:
         for name in wheel.namelist():
             if name.endswith(".py"):
-                ours, packed = (ast.parse(text) for text in ((root / name).read_bytes(), wheel.read(name)))
-                for node in ast.walk(ours):
-                    if (
-                        isinstance(node, (ast.FunctionDef, ast.ClassDef))
-                        and re.match("_[^_]", node.name)
-                        and node.body[1:]
-                        and ast.get_docstring(node)
-                    ):
-                        text = node.body[0].value
-                        empty = ast.Constant("", lineno=text.lineno, col_offset=text.col_offset, end_lineno=text.lineno)
-                        empty.end_col_offset = text.col_offset + 2
-                        node.body[0] = ast.copy_location(ast.Expr(empty), empty)
-                assert ast.dump(ours, include_attributes=True) == ast.dump(packed, include_attributes=True), name
-        record = next(name for name in wheel.namelist() if name.endswith("/RECORD"))
-        for line in wheel.read(record).decode().splitlines():
-            name, digest, size = line.rsplit(",", 2)
-            if digest:
-                data = wheel.read(name)
-                found = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-                assert (digest, int(size)) == (f"sha256={found}", len(data)), name
+                assert wheel.read(name) == (root / name).read_bytes(), name
 
 
 def test_what_is_uploaded_is_small_and_well_described(dist: Path) -> None:
     made = sorted(str(path) for path in (*dist.glob("*.whl"), *dist.glob("*.tar.gz")))
     assert len(made) == 2
-    assert all(Path(path).stat().st_size < 1_000_000 for path in made)
+    assert all(Path(path).stat().st_size < 1_500_000 for path in made)
     pytest.importorskip("twine")
     done = subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *made], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
@@ -169,7 +145,6 @@ def test_a_build_is_reproducible(dist: Path, tmp_path: Path) -> None:
     # hatchling has a date of its own for all files, unless the environment names one.
     command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), str(ROOT)]
     subprocess.run(command, check=True, capture_output=True)
-    script("scripts/pack.py").pack(tmp_path)
     assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
 
 
