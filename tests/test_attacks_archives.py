@@ -269,6 +269,7 @@ WRONG: dict[str, Any] = {
     "a call that comes later": calls(first=["i", 7, 0]),
     "one object twice": sequential({**layer("Dense", units=4), "shared_object_id": 1}, {**layer("Dense", units=3), "shared_object_id": 1}),
     "a wrapper of nothing": sequential(layer("Wrapper", layer=None)),
+    "a shape of names": sequential(layer("Reshape", target_shape={"a": 2, "b": 2})),
     "a Bidirectional of Dense": sequential(layer("Bidirectional", layer=layer("Dense", units=3))),
     "an equation of 100,000 letters": sequential(layer("EinsumDense", equation="a" * 100_000, output_shape=[3])),
     "padding of all memory": sequential(layer("Reshape", target_shape=[4, 1]), layer("ZeroPadding1D", padding=2**50)),

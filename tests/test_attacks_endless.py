@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import threading
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from jupyter_tpushape import sources
 from jupyter_tpushape.cli import main
 from jupyter_tpushape.diagnose import BadProgram
 from jupyter_tpushape.sources import BadData, datasets
-from jupyter_tpushape.trace.patience import TimeUp, limited
+from jupyter_tpushape.trace.patience import TimeUp, hand_over, limited
 
 CELL = {"cell_type": "code", "source": "x = 1"}
 
@@ -145,3 +146,33 @@ def test_memory_has_a_limit_as_time_has() -> None:
     with pytest.raises(TimeUp, match=r"^The test .*more memory"):
         fill()
     assert len(held) < 30_000
+
+
+def test_a_thread_that_starts_another_is_told_after_its_birth():
+    """Before Python 3.12 the newborn would be hit in its place."""
+    told: list[bool] = []
+    inside = threading.Event()
+
+    class Slow(threading.Event):
+        def wait(self, timeout=None):
+            inside.set()
+            time.sleep(0.3)
+            told.append(False)
+            return super().wait(timeout)
+
+    def parent():
+        child = threading.Thread(target=time.time)
+        child._started = Slow()
+        try:
+            child.start()
+            while True:
+                time.sleep(0.01)
+        except TimeUp:
+            told.append(True)
+
+    thread = threading.Thread(target=parent)
+    thread.start()
+    inside.wait()
+    hand_over(thread.ident, TimeUp)
+    thread.join(10)
+    assert told == [False, True]

@@ -109,7 +109,7 @@ os.write(1, b"to the descriptor\\n")
 subprocess.run([sys.executable, "-c", "print('from a child')"])
 atexit.register(lambda: print("at the end"))
 atexit.register(lambda: os.write(1, b"at the very end\\n"))
-threading.Thread(target=lambda: [(time.sleep(0.2), print("from a thread")) for _ in range(200)], daemon=True).start()
+threading.Thread(target=lambda: [(time.sleep(0.001), print("from a thread")) for _ in range(40_000)], daemon=True).start()
 import keras
 class Loud(keras.layers.Layer):
     def call(self, x):

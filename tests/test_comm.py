@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +18,7 @@ import tensorflow as tf
 
 from jupyter_tpushape.flow import Flow
 from jupyter_tpushape.notebook import comm as sidebar
+from jupyter_tpushape.notebook.interrupt import Cancelled, Interruptible
 from jupyter_tpushape.notebook.inventory import inventory
 from jupyter_tpushape.report import Report
 from jupyter_tpushape.views.naming import named
@@ -79,6 +82,29 @@ def test_models_builders_and_data_are_listed_newest_first() -> None:
         ("x_train", "(8, 4) float32"),
     ]
     assert found["pairs"]["model"] == "x_train, y_train"
+
+
+@pytest.mark.parametrize(
+    ("features", "labels", "together"),
+    [
+        ("images", "labels", True),
+        ("train_images", "train_labels", True),
+        ("X_train", "y_train", True),
+        ("x", "targets", True),
+        ("x2", "y2", True),
+        ("train_images", "test_labels", False),
+        ("images", "weights", False),
+        ("images", "images_2", False),
+    ],
+)
+def test_arrays_whose_names_belong_together_are_one_entry(features: str, labels: str, together: bool) -> None:
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+    space = {"model": model, labels: np.zeros(8, "int64"), features: np.zeros((8, 4), "float32"), "images_seen": np.float32(3)}
+    found = inventory(space)
+    assert (f"{features}, {labels}" in [one["name"] for one in found["data"]]) == together
+    assert found["pairs"]["model"] == (f"{features}, {labels}" if together else features)
+    space[labels] = np.zeros(7, "int64")
+    assert inventory(space)["pairs"]["model"] == features
 
 
 def test_counting_stops_when_its_time_is_up() -> None:
@@ -260,6 +286,85 @@ def test_a_trace_makes_way_for_a_cell_and_nothing_behind_it_is_hit(monkeypatch: 
     comm.ask(id="3", op="make-way")
     assert comm.ask(id="2", op="trace", model="model", data="")[-1]["op"] == "report"
     assert comm.ask(id="3", op="trace", model="model", data="")[-1].get("cancelled")
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT raises, as it does while a kernel runs code."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_cancelled_trace_stops_waiting_and_nothing_behind_it_is_interrupted(monkeypatch: pytest.MonkeyPatch, interruptible: None) -> None:
+    begun = threading.Event()
+    comm = connect(namespace())
+
+    def cancel(ask: str) -> threading.Thread:
+        def come() -> None:
+            begun.wait(120)
+            comm.message({"content": {"data": {"id": ask, "op": "cancel"}}})
+
+        other = threading.Thread(target=come)
+        other.start()
+        return other
+
+    def waits(model: Any, data: Any, **options: Any) -> Report:
+        begun.set()
+        time.sleep(120)
+        raise AssertionError("nobody ended the trace")
+
+    monkeypatch.setattr("jupyter_tpushape.trace", waits, raising=False)
+    other = cancel("waits")
+    began = time.monotonic()
+    answers = comm.ask(id="waits", op="trace", model="model", data="")
+    other.join()
+    assert answers[-1] == {"id": "waits", "op": "error", "message": "Cancelled.", "cancelled": True}
+    assert time.monotonic() - began < 60
+
+    # However close to the trace's end it comes: the trace is cancelled or reports, and the code after it runs undisturbed.
+    for turn in range(40):
+        begun.clear()
+
+        def ends(model: Any, data: Any, turn: int = turn, **options: Any) -> Report:
+            begun.set()
+            time.sleep(turn * 1e-5)
+            return Report(Flow(), [])
+
+        monkeypatch.setattr("jupyter_tpushape.trace", ends, raising=False)
+        other = cancel(f"turn-{turn}")
+        last = comm.ask(id=f"turn-{turn}", op="trace", model="model", data="")[-1]
+        other.join()
+        time.sleep(0.002)
+        assert last["op"] == "report" or last["cancelled"]
+
+
+def test_a_signal_that_is_lost_is_sent_again_and_a_person_s_own_is_passed_on(monkeypatch: pytest.MonkeyPatch, interruptible: None) -> None:
+    # One that comes just before a wait is not heard before its end.
+    kill, sent = signal.pthread_kill, []
+
+    def once_lost(thread: int, number: int) -> None:
+        sent.append(number)
+        if len(sent) > 1:
+            kill(thread, number)
+
+    monkeypatch.setattr("signal.pthread_kill", once_lost)
+    work = Interruptible()
+    other = threading.Timer(0.2, work.cancel)
+    other.start()
+    began = time.monotonic()
+    with pytest.raises(Cancelled), work:
+        time.sleep(120)
+    other.join()
+    assert len(sent) == 2 and work.told and time.monotonic() - began < 60
+    work.close()
+    work.cancel()
+    assert len(sent) == 2, "nothing is interrupted behind the work"
+    monkeypatch.undo()
+    threading.Timer(0.2, kill, (threading.get_ident(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt) as own, Interruptible():
+        time.sleep(120)
+    assert own.type is KeyboardInterrupt and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_program_is_ported_for_the_panel(tmp_path, monkeypatch) -> None:

@@ -8,9 +8,13 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
+import threading
+import time
 import traceback
 
 import keras
@@ -529,17 +533,25 @@ def kernel():
 
     manager, client = start_new_kernel(kernel_name="python3", stderr=subprocess.DEVNULL)
 
-    def run(code, cell_id):
+    def ask(code, cell_id):
         message = client.session.msg(
             "execute_request", {"code": code, "silent": False, "store_history": True}, metadata={"cellId": cell_id}
         )
         client.shell_channel.send(message)
+        return message["header"]["msg_id"]
+
+    def heard(asked=None):
+        while True:
+            answer = client.get_iopub_msg(timeout=60)
+            if asked in (None, answer["parent_header"].get("msg_id")):
+                return answer
+
+    def run(code, cell_id):
+        asked = ask(code, cell_id)
         printed: dict = {"stdout": "", "stderr": ""}
         shown: list = []
         while True:
-            answer = client.get_iopub_msg(timeout=120)
-            if answer["parent_header"].get("msg_id") != message["header"]["msg_id"]:
-                continue
+            answer = heard(asked)
             if answer["msg_type"] == "stream":
                 printed[answer["content"]["name"]] += answer["content"]["text"]
             if answer["msg_type"] == "display_data":
@@ -547,6 +559,7 @@ def kernel():
             if answer["msg_type"] == "status" and answer["content"]["execution_state"] == "idle":
                 return printed["stdout"].strip(), printed["stderr"].strip(), shown
 
+    run.ask, run.heard = ask, heard
     yield run
     client.stop_channels()
     manager.shutdown_kernel(now=True)
@@ -563,6 +576,102 @@ def test_in_a_real_kernel_the_front_ends_cell_ids_and_numbers_are_right(kernel):
     assert said[4][0] == "cell-2 3 2"
     assert "✓ " in said[5][0]
     assert said[5][0].startswith("3\n")
+
+
+WATCHED = [
+    "%load_ext jupyter_tpushape\nimport keras, time\nfrom keras import layers as L",
+    """class Slow(L.Layer):
+    def call(self, x):
+        if patient:
+            open(TRACED, "w").close()
+            for turn in range(1200):
+                time.sleep(0.1)
+        return x
+patient = False
+def made(units):
+    return keras.Sequential([keras.Input((8,)), Slow(), L.Dense(units)])
+model = made(3)""",
+    "%tpushape watch model --tpu none",
+]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the kernel tells through a named pipe that it traces")
+def test_a_watched_trace_runs_when_the_kernel_is_idle_and_makes_way_for_a_cell(kernel, tmp_path):
+    os.mkfifo(tmp_path / "traced")
+    for text in (f"TRACED = {str(tmp_path / 'traced')!r}", *WATCHED):
+        kernel(text, "watched")
+    # The cell is answered before the trace begins, which would take two minutes.
+    assert kernel("model = made(5)\npatient = True\nprint('made')", "changed") == ("made", "", [])
+    assert (tmp_path / "traced").read_text() == ""
+    # The next one is answered in the middle of it, and sees what it would see without a trace.
+    assert kernel("patient = False\nprint(40 + 2, model.layers[-1].units)", "next") == ("42 5", "", [])
+    # What is owed is told after a cell that fails, too.
+    kernel.ask("1 / 0", "fails")
+    while not (said := kernel.heard()["content"].get("data", {}).get("text/plain", "")).startswith("tpushape ▸"):
+        pass
+    assert "from (32, 3) float32 to (32, 5) float32" in said
+
+
+def test_what_makes_way_puts_everything_back_first():
+    from types import SimpleNamespace
+
+    from jupyter_tpushape.notebook.idle import Idle
+
+    back = []
+    waits = SimpleNamespace(poll=lambda _: int(bool(back)))
+
+    def work():
+        back.append("begun")
+        try:
+            for _ in range(3000):
+                time.sleep(0.01)
+            back.append("ended")
+        finally:
+            for _ in range(40):
+                time.sleep(0.01)
+            back.append("put back")
+
+    assert not Idle(SimpleNamespace(socket=waits, flush=lambda: back.append("flushed"))).run(work)
+    assert back == ["begun", "put back", "flushed"]
+
+
+def test_what_makes_way_may_be_starting_a_thread():
+    """Python gives a thread its parent's number until it runs: an exception for the parent could reach the newborn, and both would hang."""
+    from types import SimpleNamespace
+
+    from jupyter_tpushape.notebook.idle import Idle
+
+    def hung(*_):
+        raise AssertionError("The thread that was being started never was.")
+
+    def work():
+        while True:
+            thread = threading.Thread(target=time.time)
+            thread.start()
+            thread.join()
+
+    before = signal.signal(signal.SIGALRM, hung)
+    signal.alarm(60)
+    try:
+        for _ in range(25):
+            looks = iter(range(3))
+            waits = SimpleNamespace(poll=lambda _, looks=looks: int(next(looks, 9) > 1))
+            assert not Idle(SimpleNamespace(socket=waits, flush=lambda: None)).run(work)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_what_cannot_be_watched_any_more_is_told_once(loaded):
+    book = loaded("keras")
+    book.run("model = keras.Sequential([keras.Input((4,)), L.Dense(1)])")
+    book.run("%tpushape watch model --tpu none")
+    book.run("del model")
+    assert one_line(book.err).startswith("tpushape ▸ There is no variable model.")
+    book.run("other = 1")
+    assert (book.out, book.err) == ("", "")
+    book.run("model = keras.Sequential([keras.Input((4,)), L.Dense(2)])")
+    assert "from (32, 1) float32 to (32, 2)" in book.err
 
 
 # -- unloading -------------------------------------------------------------------------------------

@@ -9,13 +9,14 @@ what failed last.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import threading
 import time
 from typing import Any
 
+from ..trace.patience import hand_over
 from ..views.naming import named
+from .interrupt import Cancelled, Interruptible
 from .request import BadRequest, Request, parse
 from .variables import in_variables
 
@@ -23,14 +24,11 @@ TARGET = "jupyter_tpushape"
 
 _open: dict[str, Any] = {}
 _cancelled: set[str] = set()
-# The thread of each running trace.
+# The thread of each running trace: whoever takes it out ends the trace, once.
 _threads: dict[str, int] = {}
+_running: dict[str, Interruptible] = {}
 # Traces that were cancelled before they started; far more than a person can click.
 MOST_CANCELLED = 1000
-
-
-class Cancelled(KeyboardInterrupt):
-    """The user cancelled the trace; handled like Ctrl-C."""
 
 
 def register(shell: Any = None) -> bool:
@@ -102,14 +100,14 @@ def _handle(comm: Any, message: Any, shell: Any) -> None:
         case "trace" | "explain" | "port":
             _trace(comm, request, shell)
         case "cancel":
-            _take_back(request.id)
+            _cancel(request.id)
         case "make-way":
             _make_way(request.id)
 
 
 def _trace(comm: Any, request: Request, shell: Any) -> None:
     ask = request.id
-    thread = threading.get_ident()
+    work = Interruptible()
 
     def progress(text: str) -> None:
         if ask in _cancelled:
@@ -118,19 +116,22 @@ def _trace(comm: Any, request: Request, shell: Any) -> None:
 
     try:
         progress("Tracing" if request.op != "port" else "Porting, and comparing both programs")
-        _threads[ask] = thread
+        _threads[ask], _running[ask] = threading.get_ident(), work
         try:
-            answer = _answer(request, shell, progress)
+            with work:
+                answer = _answer(request, shell, progress)
         except Exception as error:
             answer = {"id": ask, "op": "error", "message": str(error) or type(error).__name__}
         _ended(ask)
     except KeyboardInterrupt as error:
-        if not isinstance(error, Cancelled):
+        if work.told or not isinstance(error, Cancelled):
             with contextlib.suppress(Cancelled):
                 _ended(ask)
         _threads.pop(ask, None)
         answer = {"id": ask, "op": "error", "message": "Cancelled.", "cancelled": True}
     finally:
+        work.close()
+        _running.pop(ask, None)
         _cancelled.discard(ask)
     comm.send(answer)
 
@@ -157,11 +158,25 @@ def _ported(request: Request) -> dict[str, Any]:
     return {"id": request.id, "op": "ported", "text": found.text, "left": left, "message": found.proof.said, "whole": found.whole}
 
 
+def _cancel(ask: str) -> None:
+    """Interrupts a trace that runs on the main thread, also while it waits; any other is cancelled like one that makes way.
+
+    A front end's own interrupt could arrive after the trace has ended, and hit the cell that comes next.
+    """
+    work = _running.get(ask)
+    if work is None or not work.listens or threading.current_thread() is threading.main_thread():
+        _make_way(ask)
+        return
+    # The user's code may catch the interrupt and go on: then the next word of progress ends the trace.
+    _take_back(ask)
+    work.cancel()
+
+
 def _make_way(ask: str) -> None:
     """Cancels a trace on another thread if a cell is waiting for that thread; a trace that has not started never starts."""
     thread = _threads.pop(ask, None)
     if thread is not None and thread != threading.get_ident():
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Cancelled))
+        hand_over(thread, Cancelled)
     else:
         _take_back(ask)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from ..flow.text import line as one_line
+from ..internal import ours
 from .arrivals import Arrivals
 from .tell import tell
 
@@ -30,6 +30,8 @@ class Extension:
         self.said = ""
         self.hints = True
         self.watched: Any = None
+        #: Whether a cell runs; one that awaits leaves the kernel's loop running, too.
+        self.busy = False
         self.running = 0
         #: Another one after each start of a kernel: reports of an earlier one are old.
         self.kernel = uuid.uuid4().hex[:12]
@@ -47,6 +49,7 @@ class Extension:
     def before(self, info: Any = None) -> None:
         """Before a cell: installs the hooks of new imports, and stores which cell this is."""
         self.running = _running(self.shell)
+        self.busy = info is not None
         cell = getattr(info, "cell_id", None)
         if cell:
             cells = self.shell.__dict__.setdefault("_tpushape_cells", {})
@@ -66,15 +69,15 @@ class Extension:
 
     def after(self, result: Any) -> None:
         """After a cell: the hint below the traceback, or the watched trace."""
-        error = getattr(result, "error_in_exec", None)
-        if isinstance(error, UsageError):
-            return  # a mistake in the line of a magic is no failure of the program: the one before it stays the last
-        if error is not None and not isinstance(error, (KeyboardInterrupt, SystemExit)):
+        self.busy = False
+        error: Any = getattr(result, "error_in_exec", None)
+        # A mistake in the line of a magic is no failure of the program: the one before it stays the last.
+        failed = error is not None and not isinstance(error, (KeyboardInterrupt, SystemExit))
+        if failed and not isinstance(error, UsageError):
             with _reported():
                 self._hint(error, getattr(getattr(result, "info", None), "raw_cell", "") or "")
-        elif self.watched is not None:
-            with _reported():
-                self.watched.again()
+        if self.watched is not None and (self.watched.owed or not failed):
+            self.watched.later(_reported)
 
     def _hint(self, error: BaseException, source: str) -> None:
         from .hint import hint_for
@@ -108,18 +111,6 @@ def _reported() -> Any:
         yield
     except Exception as error:
         print(ours(error), file=sys.stderr)
-
-
-def ours(error: BaseException) -> str:
-    """One line about an internal error in this package."""
-    from .. import __version__
-
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = f" ({trace.tb_frame.f_code.co_name}, line {trace.tb_lineno})" if trace is not None else ""
-    said = one_line(str(error).strip().partition("\n")[0])[:160]
-    return f"Internal error in tpushape (your code is fine): {type(error).__name__}: {said}{where}. Please report this line and the version ({__version__}) in the project's issue tracker."
 
 
 def load(shell: Any) -> None:
@@ -210,6 +201,7 @@ def unload(shell: Any) -> None:
         vars(shell).pop("showtraceback", None)
     else:
         shell.showtraceback = extension.show
+    extension.watched = None
     delattr(shell, _NAME)
     shell.__dict__.pop("_tpushape_cells", None)
     if "jupyter_tpushape.trace.hooks" in sys.modules:

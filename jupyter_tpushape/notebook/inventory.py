@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import time
 from collections.abc import Sequence
 from types import FunctionType
@@ -11,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from ..flow import show_shape
 from ..trace.locations import is_user_file
-from .pairing import assigned, best, leaves
+from .pairing import assigned, belong, best, leaves
 
 _MODEL_WORDS = frozenset({"Sequential", "Model", "Functional", "Input", "add", "compile"})
 _DATA_WORDS = frozenset(
@@ -166,23 +167,17 @@ def _builds(value: FunctionType, words: frozenset[str], endings: tuple[str, ...]
 
 
 def _array_pairs(data: list[dict[str, Any]], namespace: dict[str, Any], tails: dict[str, Any]) -> list[dict[str, Any]]:
-    """``x_train`` and ``y_train`` as one entry, where both are there and have as many rows."""
+    """Features and labels as one entry, as ``x_train`` and ``y_train``, where their names belong together and both have as many rows."""
     pairs = []
-    known = {entry["name"]: entry for entry in data}
-    for name, entry in known.items():
-        if name[:1] not in "xX":
-            continue
-        for label in ("y" + name[1:], "Y" + name[1:]):
-            if (
-                label in known
-                and _is_array(namespace[name])
-                and _is_array(namespace[label])
-                and len(namespace[name]) == len(namespace[label])
-            ):
-                both = f"{name}, {label}"
-                tails[both] = tails[name]
-                spec, key = f"{entry['spec']}, {known[label]['spec']}", f"{entry['key']}, {known[label]['key']}"
-                pairs.append({"name": both, "class": entry["class"], "spec": spec, "key": key})
+    arrays = [entry for entry in data if _is_array(namespace[entry["name"]])]
+    for entry, label in itertools.permutations(arrays, 2):
+        name, other = entry["name"], label["name"]
+        rows, labelled = (tuple(namespace[one].shape)[:1] for one in (name, other))
+        if rows and rows == labelled and belong(name, other):
+            both = f"{name}, {other}"
+            tails[both] = tails[name]
+            spec, key = f"{entry['spec']}, {label['spec']}", f"{entry['key']}, {label['key']}"
+            pairs.append({"name": both, "class": entry["class"], "spec": spec, "key": key})
     return pairs
 
 

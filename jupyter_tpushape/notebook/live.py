@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
+
+from IPython.core.error import UsageError
 
 from ..flow import Finding
 from ..views.naming import listed, named
+from .idle import Idle
 from .tell import rich, tell
 
 
@@ -13,34 +18,71 @@ class Live:
     """Traces two names again when their values have changed, and reports the difference."""
 
     def __init__(self, shell: Any, magics: Any, names: list[str], chosen: dict[str, Any]) -> None:
-        self.shell, self.magics, self.names, self.chosen = shell, magics, names, chosen
+        self.shell, self.magics, self.names, self.chosen = shell, magics, names, {**chosen, "progress": None}
         self.widget: Any = None
         self.report: Any = None
+        #: Whether a trace made way for a message and is still to come.
+        self.owed = False
         self._print: Any = None
+        self._idle = Idle.of(shell)
 
-    def again(self, first: bool = False) -> None:
-        """Traces where something changed; the first time in any case."""
+    def later(self, reported: Callable[[], AbstractContextManager[None]]) -> None:
+        """After a cell: traces what changed as soon as the kernel has nothing else to do, and at once where there is no kernel."""
+        idle = self._idle
+        if idle is not None:
+            idle.soon(lambda: self._aside(idle, reported))
+            return
+        with reported():
+            self._again()
+
+    def _aside(self, idle: Idle, reported: Callable[[], AbstractContextManager[None]]) -> None:
+        extension = self.magics.extension
+        if extension.watched is not self or extension.busy:
+            return  # the end of the cell that runs asks again
+        with reported():
+            self.owed = not idle.run(self._again)
+            if self.owed:
+                idle.soon(lambda: self._aside(idle, reported))
+
+    def _again(self) -> None:
+        from ..examine import BadProgram
+        from ..sources import BadData
+
+        try:
+            self.look()
+        except (BadProgram, BadData) as error:
+            tell(self.shell, str(error))
+        except UsageError as error:
+            if self._print != str(error):
+                self._print = str(error)
+                tell(self.shell, self._print)
+
+    def look(self) -> None:
+        """Traces where something changed, and shows it."""
         from ..diagnose import trace
 
         values = [self.magics._value(name) for name in self.names]
-        now = tuple(_fingerprint(value) for value in values)
-        if now == self._print and not first:
+        last, now = self._print, tuple(_fingerprint(value) for value in values)
+        if now == last:
             return
         self._print = now
-        before, self.report = self.report, trace(values[0], values[1] if len(values) > 1 else None, **{**self.chosen, "progress": None})
-        named(self.report, self.shell, *self.names[:2])
-        said = changed(before, self.report)
+        try:
+            report = trace(values[0], values[1] if len(values) > 1 else None, **self.chosen)
+        except KeyboardInterrupt:
+            self._print = last
+            raise
+        before, self.report = self.report, named(report, self.shell, *self.names[:2])
+        said = changed(before, report)
         if said:
             tell(self.shell, said)
         if self.widget is not None:
-            self.widget.update(self.report)
-        else:
-            if rich(self.shell):
-                from ..views.widget import show
+            self.widget.update(report)
+        elif rich(self.shell):
+            from ..views.widget import show
 
-                self.widget = show(self.report)
-            else:
-                print(repr(self.report))
+            self.widget = show(report)
+        else:
+            print(repr(report))
 
 
 MOST_KEPT = 50

@@ -97,7 +97,7 @@ class TpuShapeMagics(Magics):
         except (KeyboardInterrupt, UsageError):
             raise
         except Exception as error:
-            from .extension import ours
+            from ..internal import ours
 
             print(ours(error), file=sys.stderr)
             return
@@ -249,8 +249,9 @@ class TpuShapeMagics(Magics):
             self.extension.watched = None
             print("tpushape: nothing is being watched.")
             return
-        self.extension.watched = Live(self.shell, self, names, chosen)
-        self.extension.watched.again(first=True)
+        watched = Live(self.shell, self, names, chosen)
+        watched.look()
+        self.extension.watched = watched
 
 
 def _quote(line: str) -> str:

@@ -12,6 +12,9 @@ _Shape = tuple[int | None, ...]
 _PLAIN = frozenset({"x", "y", "model", "net", "make", "build", "get", "create", "data", "dataset", "ds", "train", "training", "fn"})
 _HELD_BACK = frozenset({"test", "val", "valid", "validation", "eval", "holdout"})
 
+_FEATURES = frozenset({"x", "image", "images", "feature", "features", "input", "inputs", "text", "texts", "data", "samples"})
+_LABELS = frozenset({"y", "label", "labels", "target", "targets", "class", "classes"})
+
 
 def leaves(value: Any, shape: Any) -> dict[str | int, _Shape] | None:
     """The shape of each leaf by its key; ``None`` where one is not known.
@@ -60,6 +63,20 @@ def best(model: str, inputs: Any, data: Sequence[dict[str, Any]], features: Mapp
 
     able = [entry for entry in data if fits(inputs, features.get(str(entry["name"]))) is not False]
     return str(max(able, key=rank)["name"]) if able else ""
+
+
+def belong(features: str, labels: str) -> bool:
+    """Whether two names say that one holds what the other labels: ``x_train`` and ``y_train``, ``train_images`` and ``train_labels``."""
+    if features[:1].lower() == "x" and labels[:1].lower() == "y" and features[1:] == labels[1:]:
+        return True
+    ours, theirs = _parts(features), _parts(labels)
+    mine, other = ours - theirs, theirs - ours
+    return len(mine) == len(other) == 1 and mine <= _FEATURES and other <= _LABELS
+
+
+@functools.lru_cache(maxsize=1024)
+def _parts(name: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[a-z]+|\d+", name.lower()))
 
 
 def _words(name: str) -> frozenset[str]:

@@ -188,7 +188,7 @@ class _Watch:
                 self.timer.join(1)
             with self.lock:
                 if self.handed_over:
-                    self._take_back()
+                    take_back(self.thread, _Late, _Stopped)
         finally:
             if self.before is not None:
                 signal.signal(signal.SIGINT, self.before)
@@ -208,7 +208,7 @@ class _Watch:
                     kind = _Late if self.told <= POLITE else _Stopped
                     _said.message = self.message
                     self.handed_over = True
-                    _hand_over(self.thread, kind)
+                    hand_over(self.thread, kind)
 
     def _over_within(self, seconds: float) -> bool:
         """Waits for the block's end; ``False`` where its time is up first, or its memory used up."""
@@ -223,16 +223,6 @@ class _Watch:
                 return False
         return True
 
-    def _take_back(self) -> None:
-        """What was handed over and not yet raised is raised here, and dropped.
-
-        To clear it instead would leave CPython looking for it at every step, and under a profiler for ever.
-        """
-        with contextlib.suppress(_Late, _Stopped):
-            _hand_over(self.thread, _Late)
-            for _ in range(_STEPS):
-                pass
-
     def _signalled(self, number: int, frame: FrameType | None) -> None:
         if not self.told and callable(self.before):
             self.before(number, frame)
@@ -245,8 +235,42 @@ class _Watch:
             raise (TimeUp if self.told <= POLITE else _Stopped)(self.message)
 
 
-def _hand_over(thread: int, kind: type[BaseException]) -> None:
+def hand_over(thread: int, kind: type[BaseException]) -> None:
+    """Raises it on a thread, at the next step of Python code there.
+
+    A thread that is starting another one is waited for: before Python 3.12 the newborn goes by its parent's number for a moment, and would
+    be hit in its place. It would die unseen, and its parent would wait for it for ever.
+    """
+    for _ in range(_BIRTH):
+        if thread == threading.get_ident() or not _starts_another(thread):
+            break
+        time.sleep(0.001)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(kind))
+
+
+# Looks for the end of a thread's start, a millisecond apart.
+_BIRTH = 1000
+
+
+def _starts_another(thread: int) -> bool:
+    """Whether a thread waits for one that it is starting."""
+    frame = sys._current_frames().get(thread)
+    while frame is not None:
+        if frame.f_code is threading.Thread.start.__code__:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def take_back(thread: int, kind: type[BaseException], *others: type[BaseException]) -> None:
+    """What was handed over to this thread and not yet raised is raised here, and dropped.
+
+    To clear it instead would leave CPython looking for it at every step, and under a profiler for ever.
+    """
+    with contextlib.suppress(kind, *others):
+        hand_over(thread, kind)
+        for _ in range(_STEPS):
+            pass
 
 
 class _Said:

@@ -1,0 +1,31 @@
+"""Errors in this package: what is said of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from .flow.text import line as one_line
+
+
+def ours(error: BaseException) -> str:
+    """One line about an internal error in this package."""
+    from . import __version__
+
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f" ({trace.tb_frame.f_code.co_name}, line {trace.tb_lineno})" if trace is not None else ""
+    said = one_line(str(error).strip().partition("\n")[0])[:160]
+    return f"Internal error in tpushape (your code is fine): {type(error).__name__}: {said}{where}. Please report this line and the version ({__version__}) in the project's issue tracker."
+
+
+def fix_lost(error: Exception) -> None:
+    """A search for a fix failed: the finding stands without that fix, and one line on stderr says why.
+
+    Raises:
+        Exception: the error itself where ``TPUSHAPE_STRICT`` is set, as it is for the tests of this package.
+    """
+    if os.environ.get("TPUSHAPE_STRICT"):
+        raise error
+    print(ours(error), file=sys.stderr)
