@@ -167,6 +167,10 @@ async function ask(kernel: Kernel.IKernelConnection): Promise<string> {
   await kernel.info;
   const future = kernel.requestExecute({ code: "", silent: true, store_history: false, user_expressions: { [KEY]: WHICH } });
   const { content } = await future.done;
+  if (content.status === "aborted") {
+    // A cell that ran before it raised, and took with it what waited.
+    return ask(kernel);
+  }
   const said = content.status === "ok" ? (content.user_expressions[KEY] as { data?: { "text/plain"?: string } } | undefined) : undefined;
   return (said?.data?.["text/plain"] ?? "").replace(/^'|'$/g, "");
 }

@@ -57,6 +57,8 @@ export class KernelClient {
   private _next = 0;
   private _tracing = "";
   private _started = false;
+  private _interrupt: Promise<void> | null = null;
+  private _dropped = false;
 
   constructor(readonly kernel: Kernel.IKernelConnection) {}
 
@@ -66,7 +68,8 @@ export class KernelClient {
 
   /** Opens the comm; waits for its turn where the kernel is busy. */
   async connect(hints: boolean): Promise<void> {
-    await this._call("connect", hints ? "True" : "False");
+    this._dropped = false;
+    await this._call("connect", hints ? "True" : "False", () => !this._dropped);
     this._aside = await this._open();
     this._comm = await this._open();
   }
@@ -129,25 +132,36 @@ export class KernelClient {
     this._tracing = id;
     this._started = false;
     const call = `${JSON.stringify(comm.commId)}, ${JSON.stringify(JSON.stringify({ id, ...question }))}`;
-    this._call("run", call).catch((error: unknown) => {
+    this._call("run", call, () => this._pending.has(id)).catch((error: unknown) => {
       this._fail(id, error instanceof Error ? error : new Error(String(error)));
     });
     try {
       return await pending.done.promise;
     } finally {
       this._tracing = "";
+      // Nothing is run before an interrupt has been delivered: it would be hit.
+      await this._interrupt;
+      this._interrupt = null;
     }
   }
 
-  /** Interrupts the trace that runs; one that still waits for its turn is only marked, so that no cell of the user's is hit. */
+  /**
+   * Interrupts the trace that runs; one that still waits for its turn is only marked, so that no cell of the user's is hit.
+   *
+   * A kernel that listens beside the cells interrupts the trace itself: it knows whether the trace still runs.
+   */
   async cancel(): Promise<void> {
     if (!this._tracing) {
       return;
     }
+    const aside = this._aside as { subshellId?: string | null } | null;
+    if (this._started && !aside?.subshellId) {
+      this._interrupt ??= this.kernel.interrupt().catch(() => undefined);
+      await this._interrupt;
+      return;
+    }
     this._aside?.send({ id: this._tracing, op: "cancel" });
-    if (this._started) {
-      await this.kernel.interrupt();
-    } else {
+    if (!this._started) {
       this._fail(this._tracing, new Cancelled());
     }
   }
@@ -164,6 +178,7 @@ export class KernelClient {
 
   /** Forgets the comm and fails what still waits for an answer. */
   drop(): void {
+    this._dropped = true;
     this._comm = this._aside = null;
     for (const id of [...this._pending.keys()]) {
       this._fail(id, new Error("The kernel restarted."));
@@ -208,8 +223,8 @@ export class KernelClient {
     pending?.done.reject(error);
   }
 
-  /** Calls a function of the kernel's module; as a user expression, so that it never looks like a cell of the user's. */
-  private async _call(name: string, values: string): Promise<void> {
+  /** Calls a function of the kernel's module, as long as it is wanted; as a user expression, so that it never looks like a cell of the user's. */
+  private async _call(name: string, values: string, wanted: () => boolean): Promise<void> {
     const expression = `__import__("${MODULE}", fromlist=["${name}"]).${name}(${values})`;
     const future = this.kernel.requestExecute({
       code: "",
@@ -225,7 +240,14 @@ export class KernelClient {
         throw failure(result.ename ?? "", result.evalue ?? "");
       }
     } else {
-      throw content.status === "error" && "ename" in content ? failure(content.ename, content.evalue) : new Cancelled();
+      if (content.status === "error" && "ename" in content) {
+        throw failure(content.ename, content.evalue);
+      }
+      if (!wanted()) {
+        throw new Cancelled();
+      }
+      // A cell that ran before it raised, and took with it what waited.
+      await this._call(name, values, wanted);
     }
   }
 }

@@ -110,7 +110,7 @@ class Controls extends Widget {
     const options = element("div", "Panel-row");
     options.append(this._target, this._compile);
     const actions = element("div", "Panel-row");
-    actions.append(this._trace, this._cancel, this._watch, this._tab);
+    actions.append(this._trace, this._cancel, this._watch);
     this._bar.title = trans.__("Change the model, data or target");
     this._bar.addEventListener("click", () => {
       this._open = !this._open;
@@ -119,7 +119,7 @@ class Controls extends Widget {
     this._lists.append(heading(trans.__("Models")), this._models, heading(trans.__("Data")), this._data, this._unfit, options);
     this._chosen.append(this._bar, this._lists, actions);
     const top = element("div", "Panel-top");
-    top.append(this._place, this._refresh);
+    top.append(this._place, this._tab, this._refresh);
     this._alarm.setAttribute("role", "alert");
     this.node.append(top, this._hint, this._alarm, this._failed, this._chosen, this._message);
   }

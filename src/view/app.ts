@@ -262,21 +262,23 @@ export class App {
       this.turn.fill();
       this.picture.suit(this.fitting.narrow);
     }
-    const shown = this.viewport.svg.getBoundingClientRect();
+    const { viewport } = this;
+    const shown = viewport.svg.getBoundingClientRect();
     if (!shown.width) {
       // Not on the page yet, or without a layout at all.
-      if (!this.viewport.scene) {
+      if (!viewport.scene) {
         void this.draw();
       }
       return;
     }
-    this.fitting.inCanvas("above", `${shown.top - this.viewport.svg.closest(".canvas")!.getBoundingClientRect().top}px`);
-    const lane = this.viewport.laneWidth();
+    this.fitting.inCanvas("above", `${shown.top - viewport.svg.closest(".canvas")!.getBoundingClientRect().top}px`);
+    const lane = viewport.laneWidth();
+    const { width, height } = shown;
     // The height of a narrow picture is its own doing.
-    const again = !this.begun || !(this.touched || (this.fitting.narrow && shown.width === this.viewport.width));
-    this.begun &&= !again;
-    this.viewport.resize(shown.width, shown.height);
-    if (again || !this.viewport.scene || (lane !== this.viewport.laneWidth() && this.viewport.scene.lane)) {
+    const same = width === viewport.width && (this.fitting.narrow || height === viewport.height);
+    this.begun &&= this.touched || same;
+    viewport.resize(width, height);
+    if (!this.begun || !viewport.scene || (lane !== viewport.laneWidth() && viewport.scene.lane)) {
       void this.draw();
     }
   }

@@ -57,7 +57,7 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions,
       h("span.grow", {}),
       steps,
     ),
-    h("h2.title", { tabindex: "-1" }, finding.message),
+    h("h2.title", { tabindex: "-1" }, ...breakable(finding.message)),
   );
   const sides = sidesOf(doc, finding);
   if (sides) {
@@ -65,7 +65,7 @@ export function problemsPane(doc: FlowDoc, current: number, act: ProblemActions,
   }
   const first = narrow ? finding.fixes?.[0] : undefined;
   if (first) {
-    lead.append(h("h3.offscreen", {}, trans.__("The first fix")), card(first, 0, current, act));
+    lead.append(h("h3.offscreen", {}, trans.__("The first fix")), card(first, 0, current, act, true));
   }
   if (finding.why) {
     pane.append(h("p.why", {}, finding.why));
@@ -122,10 +122,11 @@ function side(name: string, one: Side): HTMLElement {
 export function sidesOf(doc: FlowDoc, finding: Finding): HTMLElement | null {
   const list = h("dl.sides", {});
   if (impartial(doc, finding)) {
+    list.classList.add("branches");
     const branches = branchesOf(doc, finding);
     for (const e of branches.slice(0, 8)) {
       const own = brings(doc, e, branches);
-      list.append(h("dt", {}, doc.node(doc.sourceOf[e]!).name), own ? side("gets", own) : h("dd", {}, "?"));
+      list.append(h("dt", {}, ...breakable(doc.node(doc.sourceOf[e]!).name)), own ? side("gets", own) : h("dd", {}, "?"));
     }
     list.append(h("dt", {}, ""), h("dd", {}, cannot(doc, doc.byId.get(doc.edges[branches[0]!]!.target)!)));
     return list;
@@ -204,18 +205,18 @@ function fixes(pane: HTMLElement, finding: Finding, index: number, act: ProblemA
   const title = from ? trans.__("Other fixes") : tried ? trans.__("Fixes") : trans.__("Ideas");
   pane.append(h("h3.section", {}, title));
   list.slice(from).forEach((fix, i) => {
-    pane.append(card(fix, from + i, index, act));
+    pane.append(card(fix, from + i, index, act, from > 0));
   });
 }
 
-function card(fix: Fix, i: number, finding: number, act: ProblemActions): HTMLElement {
+function card(fix: Fix, i: number, finding: number, act: ProblemActions, narrow: boolean): HTMLElement {
   const effect = effectWords(fix);
   const box = h("section", {
     class: fix.verified ? (fix.proof === "source" ? "card verified" : "card live") : "card",
     "aria-label": trans.__("Fix %1: %2", i + 1, fix.title),
   });
   box.append(
-    h("h4", {}, fix.title),
+    h("h4", {}, ...breakable(fix.title)),
     h(
       "p.result",
       {},
@@ -228,7 +229,7 @@ function card(fix: Fix, i: number, finding: number, act: ProblemActions): HTMLEl
     ),
   );
   if (fix.patch) {
-    box.append(diff(fix.patch));
+    box.append(diff(fix.patch, narrow ? 1 : 3));
   }
   const actions = h("div.row", {});
   const { apply } = act;
@@ -275,12 +276,25 @@ export function insertable(patch: string): string {
   return added.length ? added.map((line) => line.slice(1)).join("\n") : patch;
 }
 
-function diff(patch: string): HTMLElement {
-  const box = h("div.diff", { tabindex: "0", role: "group", "aria-label": trans.__("What the fix changes") });
+/** A patch's lines with so many of context around each change, each hunk counted from the first of them; all where nothing changes. */
+export function closely(patch: string, context: number): string[] {
   const lines = patch
     .trimEnd()
     .split("\n")
     .filter((line) => !/^(---|\+\+\+) /.test(line));
+  const near = lines.map((_, i) => lines.slice(Math.max(0, i - context), i + context + 1).some((line) => /^[-+]/.test(line)));
+  if (!near.includes(true)) {
+    return lines;
+  }
+  return lines.flatMap((line, i) => {
+    const start = /^@@ -(\d+)/.exec(line)?.[1];
+    return start ? `@@ -${Number(start) + near.indexOf(true, i + 1) - i - 1}` : near[i] ? line : [];
+  });
+}
+
+function diff(patch: string, context: number): HTMLElement {
+  const box = h("div.diff", { tabindex: "0", role: "group", "aria-label": trans.__("What the fix changes") });
+  const lines = closely(patch, context);
   // What all lines are indented by says nothing here.
   const depths = lines.flatMap((line) => (/^[-+ ]\s*\S/.test(line) ? [line.slice(1).search(/\S/)] : []));
   const less = depths.length === lines.filter((line) => !line.startsWith("@@") && line.trim()).length ? Math.min(...depths) : 0;

@@ -23,9 +23,7 @@ function families(colours: Record<Exclude<Family, "" | "light">, string>, ground
 
 /** Steps of one colour, for what a picture is coloured by. */
 const STEPS = [0, 1, 2, 3, 4];
-const HEATS = STEPS.map(
-  (step) => `.node.heat-${step} .body{fill:var(--heat-${step})}.cell.heat-${step}{background:var(--heat-${step})}`,
-).join("\n");
+const HEATS = STEPS.map((step) => `.node.heat-${step} .body{fill:$heat-${step}}.cell.heat-${step}{background:$heat-${step}}`).join("\n");
 
 function heats(colour: string, ground: string): Record<string, string> {
   return Object.fromEntries(STEPS.map((step) => [`heat-${step}`, between(colour, ground, 0.04 + 0.12 * step)]));
@@ -116,106 +114,111 @@ const vars = (set: typeof LIGHT): string =>
     .map(([name, value]) => `--${name}:${value}`)
     .join(";");
 
-/** Each family's rules, spelled out: a drawing that is saved has no custom properties. */
+/** Each family's rules: a drawing that is saved has no custom properties. */
 const FAMILIES = Object.keys(FAMILY_SIGN)
   .map((name) => lookOf(name as Family))
   .map(
-    (name) => `.fam-${name} .family,.family.fam-${name}{fill:var(--f-${name})}.sample.fam-${name}{background:var(--f-${name})}
-.node:where(.fam-${name}:not(.not-reached)) .body{stroke:var(--e-${name})}.node:where(.fam-${name}:not(.open,.not-reached)) .body{fill:var(--t-${name})}`,
+    (name) => `.fam-${name} .family,.family.fam-${name}{fill:$f-${name}}.sample.fam-${name}{background:$f-${name}}
+.node:where(.fam-${name}:not(.not-reached)) .body{stroke:$e-${name}}.node:where(.fam-${name}:not(.open,.not-reached)) .body{fill:$t-${name}}`,
   )
   .join("\n");
 
 const MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace";
 const SANS = "system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif";
 
+/** The rules with each colour's name spelled out: `$line` stands for `var(--line)`. */
+function spelled(rules: string): string {
+  return rules.replace(/\$([\w-]+)/g, "var(--$1)");
+}
+
 /** What the drawing needs; an exported SVG takes this along with the colours filled in. */
-export const DRAWING = `
-.graph text{font-family:${SANS};fill:var(--fg);font-size:11px;white-space:pre}
-.node .body{fill:var(--soft);stroke:var(--line);stroke-width:1}
-.node .behind{fill:var(--bg);stroke:var(--line)}
-.node.open .body{fill:var(--soft);fill-opacity:.45;stroke:var(--line);stroke-dasharray:none}
-.node.open>text{paint-order:stroke;stroke:var(--bg);stroke-width:5px;stroke-linejoin:round}
-.node .kind{fill:var(--strong)}
-.graph .family-text{fill:var(--on-accent);font-size:11px;font-weight:700}
+export const DRAWING = spelled(`
+.graph text{font-family:${SANS};fill:$fg;font-size:11px;white-space:pre}
+.node .body{fill:$soft;stroke:$line;stroke-width:1}
+.node .behind{fill:$bg;stroke:$line}
+.node.open .body{fill:$soft;fill-opacity:.45;stroke:$line;stroke-dasharray:none}
+.node.open>text{paint-order:stroke;stroke:$bg;stroke-width:5px;stroke-linejoin:round}
+.node .kind{fill:$strong}
+.graph .family-text{fill:$on-accent;font-size:11px;font-weight:700}
 ${FAMILIES}
 ${HEATS}
-.node.heat .sub,.node.heat .place,.node.heat .note-text{fill:var(--fg)}.node.heat .place{font-weight:700}.heat-bar{fill:var(--blue)}
-.node.not-reached .family{fill:var(--strong)}
-.node.stage .kind{fill:var(--int)}.node.input .kind,.node.output .kind{fill:var(--good)}
-.node.loss .kind,.node.metric .kind{fill:var(--fg)}
+.node.heat .sub,.node.heat .place,.node.heat .note-text{fill:$fg}.node.heat .place{font-weight:700}.heat-bar{fill:$blue}
+.node.not-reached .family{fill:$strong}
+.node.stage .kind{fill:$int}.node.input .kind,.node.output .kind{fill:$good}
+.node.loss .kind,.node.metric .kind{fill:$fg}
 .node .name{font-size:13px;font-weight:600}
 .tiny text{display:none}
 .graph .node>text.family-text{stroke:none}
-.node .sub,.node .place{fill:var(--muted)}
+.node .sub,.node .place{fill:$muted}
 .node .place{font-family:${MONO};font-size:10px}
-.node .note-text{fill:var(--fg)}
-.node.not-reached .body{stroke-dasharray:5 4;stroke:var(--strong);fill:var(--bg)}
-.node.not-reached .kind{fill:var(--strong)}
-.node.not-reached .name{fill:var(--muted)}
+.node .note-text{fill:$fg}
+.node.not-reached .body{stroke-dasharray:5 4;stroke:$strong;fill:$bg}
+.node.not-reached .kind{fill:$strong}
+.node.not-reached .name{fill:$muted}
 .node .hatch{fill:url(#hatch);stroke:none}
-.node.not-reached text{paint-order:stroke;stroke:var(--bg);stroke-width:3px;stroke-linejoin:round}
-.node.failed>.body,.node.error>.body,.node.tpu>.body{stroke:var(--wrong);stroke-width:2.2;fill:var(--wrong-soft)}
-.node.silent>.body{stroke:var(--wrong);stroke-width:2;stroke-dasharray:1 3;stroke-linecap:round}
-.node.slow>.body{stroke:var(--strong);stroke-width:2;stroke-dasharray:6 3}
-.node.open.failed>.body,.node.open.error>.body,.node.open.tpu>.body{stroke-width:1.5;fill:var(--soft)}
-.toggle rect{fill:transparent}.toggle path{fill:none;stroke:var(--muted);stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
-.times{fill:var(--bg);stroke:var(--blue)}.times-text{fill:var(--blue-text)!important;font-weight:600}
-.cell{fill:var(--blue);fill-opacity:.42}.cell.copied{fill:none;stroke:var(--blue);stroke-opacity:.6}.cell.odd{fill:var(--bg);fill-opacity:1;stroke:var(--wrong);stroke-width:2}
-.graph .cell-index{fill:var(--wrong-text);font-size:9px;font-weight:700}
-.pill rect{fill:var(--bg);stroke:var(--strong)}.pill text{fill:var(--muted);font-size:10.5px}
-.badge circle{fill:var(--badge);stroke:var(--bg);stroke-width:2}
-.badge text{font-size:11px;font-weight:700;fill:var(--on-accent)}
-.badge.slow circle,.badge.note circle{fill:var(--bg);stroke:var(--strong)}.badge.slow text,.badge.note text{fill:var(--fg)}
-.badge.silent circle{fill:var(--bg);stroke:var(--wrong)}.badge.silent text{fill:var(--wrong-text);font-size:13px}
+.node.not-reached text{paint-order:stroke;stroke:$bg;stroke-width:3px;stroke-linejoin:round}
+.node.failed>.body,.node.error>.body,.node.tpu>.body{stroke:$wrong;stroke-width:2.2;fill:$wrong-soft}
+.node.silent>.body{stroke:$wrong;stroke-width:2;stroke-dasharray:1 3;stroke-linecap:round}
+.node.slow>.body{stroke:$strong;stroke-width:2;stroke-dasharray:6 3}
+.node.open.failed>.body,.node.open.error>.body,.node.open.tpu>.body{stroke-width:1.5;fill:$soft}
+.toggle rect{fill:transparent}.toggle path{fill:none;stroke:$muted;stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
+.times{fill:$bg;stroke:$blue}.times-text{fill:$blue-text!important;font-weight:600}
+.cell{fill:$blue;fill-opacity:.42}.cell.copied{fill:none;stroke:$blue;stroke-opacity:.6}.cell.odd{fill:$bg;fill-opacity:1;stroke:$wrong;stroke-width:2}
+.graph .cell-index{fill:$wrong-text;font-size:9px;font-weight:700}
+.pill rect{fill:$bg;stroke:$strong}.pill text{fill:$muted;font-size:10.5px}
+.badge circle{fill:$badge;stroke:$bg;stroke-width:2}
+.badge text{font-size:11px;font-weight:700;fill:$on-accent}
+.badge.slow circle,.badge.note circle{fill:$bg;stroke:$strong}.badge.slow text,.badge.note text{fill:$fg}
+.badge.silent circle{fill:$bg;stroke:$wrong}.badge.silent text{fill:$wrong-text;font-size:13px}
 .line path{fill:none}
 .line .hit{stroke:transparent;stroke-width:12}
-.line .stroke{stroke:var(--blue);stroke-width:1.7}
-.line .arrow{fill:var(--blue)}
-.line.half .stroke{stroke:var(--good);stroke-dasharray:9 3}.line.half .arrow{fill:var(--good)}
-.line.int .stroke{stroke:var(--int);stroke-dasharray:3 3}.line.int .arrow{fill:var(--int)}
-.line.other .stroke{stroke:var(--strong);stroke-dasharray:1 3}.line.other .arrow{fill:var(--strong)}
-.line.not-reached .stroke{stroke:var(--strong);stroke-width:1.3;stroke-dasharray:4 5}.line.not-reached .arrow{fill:var(--bg);stroke:var(--strong)}
-.line.slow .stroke{stroke:var(--strong);stroke-width:4;stroke-dasharray:.1 7;stroke-linecap:round}
-.line.silent .stroke{stroke:var(--wrong);stroke-width:5;stroke-dasharray:none}.line.silent .core{stroke:var(--bg);stroke-width:2}.line.silent .arrow{fill:var(--wrong)}
-.line.failed .stroke,.line.error .stroke,.line.tpu .stroke{stroke:var(--wrong);stroke-width:3;stroke-dasharray:8 5}
-.line.failed .arrow,.line.error .arrow,.line.tpu .arrow{fill:var(--wrong)}
-.label text{font-family:${MONO};fill:var(--muted);paint-order:stroke;stroke:var(--bg);stroke-width:4px;stroke-linejoin:round}
-.label .dtype{fill:var(--fg);font-weight:600}
-.label.wrong text{font-size:12px;fill:var(--fg)}
-.label.wrong .word{fill:var(--muted)}.label.wrong .gets .differs,.label.wrong .wants .differs{font-weight:800}
-.label.wrong .gets .differs{fill:var(--wrong-text)}
-.diff-sign rect{fill:var(--bg);stroke:var(--fg);stroke-width:1.5}.diff-sign text{font-size:13px;font-weight:700}
-.node.diff-added>.body{stroke:var(--good);stroke-width:2.4}.diff-sign.diff-added rect{fill:var(--good-soft);stroke:var(--good)}
-.node.diff-removed>.body{stroke:var(--wrong);stroke-width:2;stroke-dasharray:6 4;fill:var(--bg)}.diff-sign.diff-removed rect{fill:var(--wrong-soft);stroke:var(--wrong)}
-.node.diff-removed>.name{text-decoration:line-through;fill:var(--muted)}
-.node.diff-changed>.body{stroke:var(--fg);stroke-width:1.8}
-.line.diff-added .stroke{stroke:var(--good);stroke-width:2.6;stroke-dasharray:none}.line.diff-added .arrow{fill:var(--good)}
-.line.diff-removed .stroke{stroke:var(--wrong);stroke-width:1.4;stroke-dasharray:2 5}.line.diff-removed .arrow{fill:var(--bg);stroke:var(--wrong)}
-.lane-title{fill:var(--muted)!important;letter-spacing:.06em}
-.hatch-line{stroke:var(--hatch);stroke-width:4}
-`;
+.line .stroke{stroke:$blue;stroke-width:1.7}
+.line .arrow{fill:$blue}
+.line.half .stroke{stroke:$good;stroke-dasharray:9 3}.line.half .arrow{fill:$good}
+.line.int .stroke{stroke:$int;stroke-dasharray:3 3}.line.int .arrow{fill:$int}
+.line.other .stroke{stroke:$strong;stroke-dasharray:1 3}.line.other .arrow{fill:$strong}
+.line.not-reached .stroke{stroke:$strong;stroke-width:1.3;stroke-dasharray:4 5}.line.not-reached .arrow{fill:$bg;stroke:$strong}
+.line.slow .stroke{stroke:$strong;stroke-width:4;stroke-dasharray:.1 7;stroke-linecap:round}
+.line.silent .stroke{stroke:$wrong;stroke-width:5;stroke-dasharray:none}.line.silent .core{stroke:$bg;stroke-width:2}.line.silent .arrow{fill:$wrong}
+.line.failed .stroke,.line.error .stroke,.line.tpu .stroke{stroke:$wrong;stroke-width:3;stroke-dasharray:8 5}
+.line.failed .arrow,.line.error .arrow,.line.tpu .arrow{fill:$wrong}
+.label text{font-family:${MONO};fill:$muted;paint-order:stroke;stroke:$bg;stroke-width:4px;stroke-linejoin:round}
+.label .dtype{fill:$fg;font-weight:600}
+.label.wrong text{font-size:12px;fill:$fg}
+.label.wrong .word{fill:$muted}.label.wrong .gets .differs,.label.wrong .wants .differs{font-weight:800}
+.label.wrong .gets .differs{fill:$wrong-text}
+.diff-sign rect{fill:$bg;stroke:$fg;stroke-width:1.5}.diff-sign text{font-size:13px;font-weight:700}
+.node.diff-added>.body{stroke:$good;stroke-width:2.4}.diff-sign.diff-added rect{fill:$good-soft;stroke:$good}
+.node.diff-removed>.body{stroke:$wrong;stroke-width:2;stroke-dasharray:6 4;fill:$bg}.diff-sign.diff-removed rect{fill:$wrong-soft;stroke:$wrong}
+.node.diff-removed>.name{text-decoration:line-through;fill:$muted}
+.node.diff-changed>.body{stroke:$fg;stroke-width:1.8}
+.line.diff-added .stroke{stroke:$good;stroke-width:2.6;stroke-dasharray:none}.line.diff-added .arrow{fill:$good}
+.line.diff-removed .stroke{stroke:$wrong;stroke-width:1.4;stroke-dasharray:2 5}.line.diff-removed .arrow{fill:$bg;stroke:$wrong}
+.lane-title{fill:$muted!important;letter-spacing:.06em}
+.hatch-line{stroke:$hatch;stroke-width:4}
+`);
 
-export const STYLE = `
+export const STYLE = spelled(`
 :host{display:block}
-.tps{${vars(LIGHT)};box-sizing:border-box;display:flex;flex-direction:column;height:100%;min-height:0;background:var(--bg);color:var(--fg);font:13px/1.45 ${SANS};text-align:left;position:relative;overflow:hidden;border-radius:6px}
+.tps{${vars(LIGHT)};box-sizing:border-box;display:flex;flex-direction:column;height:100%;min-height:0;background:$bg;color:$fg;font:13px/1.45 ${SANS};text-align:left;position:relative;overflow:hidden;border-radius:6px}
 .tps[data-theme=dark]{${vars(DARK)};color-scheme:dark}
 .tps *{box-sizing:border-box}
 :where(.tps) :where(h1,h2,h3,h4,p,ul,ol,dl,dd,pre){margin:0;padding:0}
-.head{display:flex;flex-wrap:wrap;align-items:center;gap:8px;padding:9px 14px;border-bottom:1px solid var(--line)}
+.head{display:flex;flex-wrap:wrap;align-items:center;gap:8px;padding:9px 14px;border-bottom:1px solid $line}
 .verdict{font-size:14px;font-weight:700;display:flex;gap:7px;align-items:baseline;margin:0}
-.verdict:not(.two) .sign,.verdict:not(.ok,.two) .much{color:var(--wrong-text)}.verdict.ok .sign{color:var(--good-text)}
-.chip{border:1px solid var(--line);border-radius:11px;padding:1px 9px;font-size:12px;color:var(--muted);white-space:nowrap}
+.verdict:not(.two) .sign,.verdict:not(.ok,.two) .much{color:$wrong-text}.verdict.ok .sign{color:$good-text}
+.chip{border:1px solid $line;border-radius:11px;padding:1px 9px;font-size:12px;color:$muted;white-space:nowrap}
 .seek{display:flex;gap:14px;align-items:center;flex:1 1 200px;min-width:200px;justify-content:flex-end}
 .search{display:flex;align-items:center;gap:6px;min-width:0}.seek button{white-space:nowrap}
-.search input{font:inherit;font-size:12px;color:var(--fg);background:var(--bg);border:1px solid var(--strong);border-radius:6px;padding:4px 8px;width:190px;min-width:60px;text-overflow:ellipsis}
-.search .hits{font-size:12px;color:var(--muted);white-space:nowrap}
+.search input{font:inherit;font-size:12px;color:$fg;background:$bg;border:1px solid $strong;border-radius:6px;padding:4px 8px;width:190px;min-width:60px;text-overflow:ellipsis}
+.search .hits{font-size:12px;color:$muted;white-space:nowrap}
 button,summary{font:inherit;font-size:12px;cursor:pointer}
-.tps button{color:var(--fg);background:var(--bg);border:1px solid var(--strong);border-radius:6px;padding:3px 10px}
-.tps button:hover{background:var(--soft)}
-.tps button.primary{background:var(--blue);border-color:var(--blue);color:var(--on-accent);font-weight:600}
-.tps :focus-visible{outline:2px solid var(--blue);outline-offset:2px}
+.tps button{color:$fg;background:$bg;border:1px solid $strong;border-radius:6px;padding:3px 10px}
+.tps button:hover{background:$soft}
+.tps button.primary{background:$blue;border-color:$blue;color:$on-accent;font-weight:600}
+.tps :focus-visible{outline:2px solid $blue;outline-offset:2px}
 .tps button:disabled{opacity:.55;cursor:default}
-.menu{position:relative;flex:none}.menu>ul{position:absolute;right:0;top:calc(100% + 4px);z-index:9;background:var(--bg);border:1px solid var(--strong);border-radius:8px;padding:4px;list-style:none;min-width:200px;box-shadow:0 6px 22px #0003}
+.menu{position:relative;flex:none}.menu>ul{position:absolute;right:0;top:calc(100% + 4px);z-index:9;background:$bg;border:1px solid $strong;border-radius:8px;padding:4px;list-style:none;min-width:200px;box-shadow:0 6px 22px #0003}
 .menu li button{width:100%;text-align:left;border:0;padding:6px 8px}
 .body{flex:1 1 auto;display:flex;min-height:0}
 .canvas{position:relative;flex:1 1 0;min-width:0;overflow:hidden;display:flex;flex-direction:column}
@@ -225,105 +228,107 @@ button,summary{font:inherit;font-size:12px;cursor:pointer}
 .node,.line,.label.tensor,.pill,.toggle{cursor:pointer}
 .node{transition:transform .22s ease}
 .still .node,.reduced .node{transition:none}
-.node:hover>.body{stroke:var(--strong)}
-.toggle:hover rect{fill:var(--line)}
-.node.selected>.body{stroke:var(--blue);stroke-width:2.5}
-.line.selected .stroke{stroke-width:3.5}.line.followed .stroke{stroke:var(--fg);stroke-width:4}.line.followed .arrow{fill:var(--fg)}.turns{list-style:none;font-size:12px;margin-top:6px}
-.line.changed .stroke{stroke:var(--good);stroke-width:2.6}.line.changed .arrow{fill:var(--good)}.label .was{fill:var(--good-text)}
+.node:hover>.body{stroke:$strong}
+.toggle:hover rect{fill:$line}
+.node.selected>.body{stroke:$blue;stroke-width:2.5}
+.line.selected .stroke{stroke-width:3.5}.line.followed .stroke{stroke:$fg;stroke-width:4}.line.followed .arrow{fill:$fg}.turns{list-style:none;font-size:12px;margin-top:6px}
+.line.changed .stroke{stroke:$good;stroke-width:2.6}.line.changed .arrow{fill:$good}.label .was{fill:$good-text}
 .line.lit .stroke{stroke-width:3}.line.lit.failed .stroke,.line.lit.error .stroke{stroke-width:3.5}
-.node.lit:not(.open,.error,.tpu,.failed,.silent)>.body{stroke:var(--wrong);stroke-width:1.3}
-.node.changed>.body{fill:var(--good-soft);stroke:var(--good);stroke-width:2.4}.node.changed .note-text{fill:var(--good-text);font-weight:700}
-.banner{position:relative;z-index:1;flex:none;display:flex;gap:10px;align-items:center;padding:5px 52px 5px 12px;border-bottom:2px solid var(--good);background:var(--good-soft);font-weight:600}
-.banner.compared{border-color:var(--strong);background:var(--bg);flex-wrap:wrap;overflow-wrap:anywhere}.tps .state{border:1.5px solid var(--fg);font-weight:700}.tps .state.diff-added{border-color:var(--good);background:var(--good-soft)}
-.tps .state.diff-removed{border-color:var(--wrong);border-style:dashed;background:var(--wrong-soft)}.list .state{flex:none;width:20px;height:20px;border-radius:4px;display:grid;place-items:center}.changes{font-size:11.5px;overflow-wrap:anywhere;padding:2px 10px 0 38px}
-.tps button[aria-pressed=true]{border-color:var(--good);box-shadow:inset 0 0 0 1px var(--good)}
-.node.match>.body{fill:var(--good-soft);stroke:var(--good);stroke-width:2}
+.node.lit:not(.open,.error,.tpu,.failed,.silent)>.body{stroke:$wrong;stroke-width:1.3}
+.node.changed>.body{fill:$good-soft;stroke:$good;stroke-width:2.4}.node.changed .note-text{fill:$good-text;font-weight:700}
+.banner{position:relative;z-index:1;flex:none;display:flex;gap:10px;align-items:center;padding:5px 52px 5px 12px;border-bottom:2px solid $good;background:$good-soft;font-weight:600}
+.banner.compared{border-color:$strong;background:$bg;flex-wrap:wrap;overflow-wrap:anywhere}.tps .state{border:1.5px solid $fg;font-weight:700}.tps .state.diff-added{border-color:$good;background:$good-soft}
+.tps .state.diff-removed{border-color:$wrong;border-style:dashed;background:$wrong-soft}.list .state{flex:none;width:20px;height:20px;border-radius:4px;display:grid;place-items:center}.changes{font-size:11.5px;overflow-wrap:anywhere;padding:2px 10px 0 38px}
+.tps button[aria-pressed=true]{border-color:$good;box-shadow:inset 0 0 0 1px $good}
+.node.match>.body{fill:$good-soft;stroke:$good;stroke-width:2}
 .tools{position:absolute;right:10px;top:calc(10px + var(--above,0px));display:flex;flex-direction:column;gap:4px}
 .tps .tools button{width:30px;height:28px;padding:0;font-size:15px;line-height:1}
-.canvas::before{content:"";position:absolute;inset:0 0 auto;height:14px;background:linear-gradient(var(--bg),transparent);pointer-events:none}
-.legend{position:absolute;left:10px;bottom:10px;background:var(--bg);border:1px solid var(--line);border-radius:8px;max-height:calc(100% - 20px);overflow:auto}
-.legend summary{padding:3px 10px;color:var(--muted);min-height:26px}.legend li button,.wide button,.tps .legend select{min-height:25px}.legend ul{list-style:none;padding:0 4px 4px}
+.canvas::before{content:"";position:absolute;inset:0 0 auto;height:14px;background:linear-gradient($bg,transparent);pointer-events:none}
+.legend{position:absolute;left:10px;bottom:10px;background:$bg;border:1px solid $line;border-radius:8px;max-height:calc(100% - 20px);overflow:auto}
+.legend summary{padding:3px 10px;color:$muted;min-height:26px}.legend li button,.wide button,.tps .legend select{min-height:25px}.legend ul{list-style:none;padding:0 4px 4px}
 .tps .legend li button{border:0;padding:1px 6px;display:flex;gap:6px;width:100%;background:none;align-items:center}
-.tps .legend button[aria-pressed=true]{box-shadow:inset 0 0 0 1.5px var(--good)}
-.sample{width:15px;height:15px;border-radius:4px;color:var(--on-accent);font-size:11px;font-weight:700;display:grid;place-items:center;line-height:1}
-.legend select{font:inherit;font-size:12px;color:var(--fg);background:var(--bg);border:1px solid var(--strong);border-radius:6px;margin:0 8px 6px;max-width:200px}
+.tps .legend button[aria-pressed=true]{box-shadow:inset 0 0 0 1.5px $good}
+.sample{width:15px;height:15px;border-radius:4px;color:$on-accent;font-size:11px;font-weight:700;display:grid;place-items:center;line-height:1}
+.legend select{font:inherit;font-size:12px;color:$fg;background:$bg;border:1px solid $strong;border-radius:6px;margin:0 8px 6px;max-width:200px}
 .legend ol{list-style:none;padding:0 4px 4px;max-height:230px;overflow:auto}.legend p{padding:0 10px 3px;font-size:11px}
 .legend .who{flex:1;text-align:left;max-width:130px;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
-.scale{display:flex;gap:2px;align-items:center;padding:0 10px 4px;font-size:11px}.scale .cell{width:22px;height:10px;border:1px solid var(--line)}
-.wide{overflow:auto;margin-top:8px}.wide tr>:first-child{position:sticky;left:0;background:var(--bg)}.wide td,.wide th{overflow-wrap:normal;white-space:nowrap}.tps .wide th button{border:0;padding:0;background:none;color:var(--muted);font-weight:600}
+.scale{display:flex;gap:2px;align-items:center;padding:0 10px 4px;font-size:11px}.scale .cell{width:22px;height:10px;border:1px solid $line}
+.wide{overflow:auto;margin-top:8px}.wide tr>:first-child{position:sticky;left:0;background:$bg}.wide td,.wide th{overflow-wrap:normal;white-space:nowrap}.tps .wide th button{border:0;padding:0;background:none;color:$muted;font-weight:600}
 .wide [aria-sort=ascending] button::after{content:" ▴"}.wide [aria-sort=descending] button::after{content:" ▾"}
-.keys{position:absolute;right:48px;top:10px;z-index:2;background:var(--bg);border:1px solid var(--strong);border-radius:8px;padding:8px 14px;max-width:330px}
-.keys dl{display:grid;grid-template-columns:auto 1fr;gap:2px 12px}.keys kbd{font-family:${MONO};font-size:11px;border:1px solid var(--line);border-radius:4px;padding:0 4px;white-space:nowrap}
-.map{position:absolute;right:10px;bottom:10px;border:1px solid var(--line);border-radius:8px;background:var(--bg);cursor:pointer}
-.side{flex:0 0 400px;min-width:0;max-width:46%;border-left:1px solid var(--line);display:flex;flex-direction:column;min-height:0}
-.tabs{display:flex;flex-wrap:wrap;gap:2px;border-bottom:1px solid var(--line);padding:6px 10px 0}
-.tps .tabs button{border:0;border-bottom:3px solid transparent;border-radius:0;padding:4px 7px 6px;color:var(--muted);white-space:nowrap}
-.tps .tabs button[aria-selected=true]{color:var(--fg);border-color:var(--blue);font-weight:600}
+.keys{position:absolute;right:48px;top:10px;z-index:2;background:$bg;border:1px solid $strong;border-radius:8px;padding:8px 14px;max-width:330px}
+.keys dl{display:grid;grid-template-columns:auto 1fr;gap:2px 12px}.keys kbd{font-family:${MONO};font-size:11px;border:1px solid $line;border-radius:4px;padding:0 4px;white-space:nowrap}
+.map{position:absolute;right:10px;bottom:10px;border:1px solid $line;border-radius:8px;background:$bg;cursor:pointer}
+.side{flex:0 0 400px;min-width:0;max-width:46%;border-left:1px solid $line;display:flex;flex-direction:column;min-height:0}
+.tabs{display:flex;flex-wrap:wrap;gap:2px;border-bottom:1px solid $line;padding:6px 10px 0}
+.tps .tabs button{border:0;border-bottom:3px solid transparent;border-radius:0;padding:4px 7px 6px;color:$muted;white-space:nowrap}
+.tps .tabs button[aria-selected=true]{color:$fg;border-color:$blue;font-weight:600}
 .pane{flex:1 1 auto;overflow:auto;padding:12px 16px 20px;min-height:0}
 .tps .pane:focus-visible{outline-offset:-3px}
-.eyebrow{font-size:11px;letter-spacing:.07em;font-weight:700;color:var(--muted);text-transform:uppercase;display:flex;align-items:center;gap:6px;margin-bottom:6px}
+.eyebrow{font-size:11px;letter-spacing:.07em;font-weight:700;color:$muted;text-transform:uppercase;display:flex;align-items:center;gap:6px;margin-bottom:6px}
 .eyebrow .grow{flex:1}.eyebrow .row{flex-wrap:nowrap}
 .title{font-size:15.5px;line-height:1.35;font-weight:700;margin-bottom:10px;overflow-wrap:anywhere}
 .mono,.sides,.diff,code{font-family:${MONO};font-size:12px}
-.tps .sides{display:grid;grid-template-columns:auto 1fr;gap:3px 12px;margin:0 0 10px;padding:8px 12px;background:var(--wrong-soft);border-left:3px solid var(--wrong);border-radius:3px 7px 7px 3px;font-size:12.5px;overflow-wrap:anywhere}
-.sides dt{color:var(--muted)}.sides dd{color:var(--fg)}.sides b{font-weight:800}.sides .gets b{color:var(--wrong-text)}
-.why{color:var(--fg);margin-bottom:8px;overflow-wrap:anywhere}
-.muted{color:var(--muted)}
+.tps .sides{display:grid;grid-template-columns:fit-content(55%) 1fr;gap:3px 12px;margin:0 0 10px;padding:8px 12px;background:$wrong-soft;border-left:3px solid $wrong;border-radius:3px 7px 7px 3px;font-size:12.5px;overflow-wrap:anywhere}
+.sides dt{color:$muted}.sides dt:empty{display:none}.sides dt:empty+dd{grid-column:1/-1}.sides dd{color:$fg}.sides b{font-weight:800}.sides .gets b{color:$wrong-text}
+.why{color:$fg;margin-bottom:8px;overflow-wrap:anywhere}
+.muted{color:$muted}
 .row{display:flex;flex-wrap:wrap;gap:6px;align-items:center}
 .way{margin:4px 0 10px}
-.tps .link{border:0;background:none;padding:0;color:var(--blue-text);text-decoration:underline;text-underline-offset:4px;overflow-wrap:anywhere;text-align:left}
-.card{border:1px solid var(--line);border-radius:9px;background:var(--soft);padding:11px 12px;margin-top:10px}
-.card.verified{border-color:var(--good)}
-.card.live{border-color:var(--good);border-style:dashed}
+.tps .link{border:0;background:none;padding:0;color:$blue-text;text-decoration:underline;text-underline-offset:4px;overflow-wrap:anywhere;text-align:left}
+.card{border:1px solid $line;border-radius:9px;background:$soft;padding:11px 12px;margin-top:10px}
+.card.verified{border-color:$good}
+.card.live{border-color:$good;border-style:dashed}
 .result{font-size:12.5px;margin-top:2px;overflow-wrap:anywhere}.card p+.row,.diff+.row{margin-top:8px}
 .card h4{font-size:13px;font-weight:700;overflow-wrap:anywhere}
-.tried{font-size:12px;font-weight:700;color:var(--good-text);white-space:nowrap}
-.untried{font-size:12px;color:var(--muted)}
-.diff{background:var(--bg);border:1px solid var(--line);border-radius:6px;margin:8px 0;padding:6px 0;overflow:auto;line-height:1.5;max-height:260px;tab-size:4}
+.tried{font-size:12px;font-weight:700;color:$good-text;white-space:nowrap}
+.untried{font-size:12px;color:$muted}
+.diff{background:$bg;border:1px solid $line;border-radius:6px;margin:8px 0;padding:6px 0;overflow:auto;line-height:1.5;max-height:260px;tab-size:4}
 .diff div{padding:0 10px;white-space:pre-wrap;overflow-wrap:anywhere}
-.diff .add{background:var(--good-soft);color:var(--good-text)}.diff .del{background:var(--wrong-soft);color:var(--wrong-text)}.diff .hunk{color:var(--muted)}
-.section{font-size:11px;letter-spacing:.07em;font-weight:700;color:var(--muted);text-transform:uppercase;margin-top:16px}
-.rejected{list-style:none;color:var(--muted);margin-top:4px}.rejected li::before{content:"✗ "}
+.diff .add{background:$good-soft;color:$good-text}.diff .del{background:$wrong-soft;color:$wrong-text}.diff .hunk{color:$muted}
+.section{font-size:11px;letter-spacing:.07em;font-weight:700;color:$muted;text-transform:uppercase;margin-top:16px}
+.rejected{list-style:none;color:$muted;margin-top:4px}.rejected li::before{content:"✗ "}
 .list{list-style:none}.list>li{margin-top:6px}
-.tps .list .entry{display:flex;gap:8px;width:100%;text-align:left;border:1px solid var(--line);border-radius:8px;padding:7px 10px;overflow-wrap:anywhere;font-size:12.5px}
-.tps .list .entry[aria-current=true]{border-color:var(--blue);box-shadow:inset 3px 0 0 var(--blue)}
-.sev{flex:none;width:20px;height:20px;border-radius:50%;display:grid;place-items:center;font-size:12px;font-weight:800;border:2px solid var(--strong)}
-.sev.error,.sev.tpu{background:var(--badge);border-color:var(--badge);color:var(--on-accent)}.sev.silent{border-color:var(--wrong);color:var(--wrong-text)}
+.tps .list .entry{display:flex;gap:8px;width:100%;text-align:left;border:1px solid $line;border-radius:8px;padding:7px 10px;overflow-wrap:anywhere;font-size:12.5px}
+.tps .list .entry[aria-current=true]{border-color:$blue;box-shadow:inset 3px 0 0 $blue}
+.sev{flex:none;width:20px;height:20px;border-radius:50%;display:grid;place-items:center;font-size:12px;font-weight:800;border:2px solid $strong}
+.sev.error,.sev.tpu{background:$badge;border-color:$badge;color:$on-accent}.sev.silent{border-color:$wrong;color:$wrong-text}
 table{color:inherit;border-collapse:collapse;width:100%;font-size:12px;margin-top:6px}
-th,td{text-align:left;padding:3px 8px 3px 0;border-bottom:1px solid var(--line);vertical-align:baseline;overflow-wrap:anywhere}
-th{color:var(--muted);font-weight:600;white-space:nowrap}tr.odd td{color:var(--wrong-text);font-weight:700}
-.message{white-space:pre-wrap;overflow-wrap:anywhere;font-family:${MONO};font-size:11.5px;background:var(--soft);border:1px solid var(--line);border-radius:6px;padding:8px;margin-top:6px;max-height:240px;overflow:auto}
+th,td{text-align:left;padding:3px 8px 3px 0;border-bottom:1px solid $line;vertical-align:baseline;overflow-wrap:anywhere}
+th{color:$muted;font-weight:600;white-space:nowrap}tr.odd td{color:$wrong-text;font-weight:700}
+.message{white-space:pre-wrap;overflow-wrap:anywhere;font-family:${MONO};font-size:11.5px;background:$soft;border:1px solid $line;border-radius:6px;padding:8px;margin-top:6px;max-height:240px;overflow:auto}
 .bar{display:grid;grid-template-columns:112px 1fr 118px;gap:8px;align-items:center;font-size:12px;margin-top:4px;min-height:21px}
-.bar>:last-child{font-size:11px;text-align:right}.bar svg{display:block;width:100%;height:12px}.bar .used{fill:var(--blue)}.bar .pad{fill:url(#bar-hatch);stroke:var(--blue)}.bar .room{fill:var(--soft);stroke:var(--line)}
-.said+.said{margin-top:22px;padding-top:14px;border-top:1px solid var(--line)}
+.bar>:last-child{font-size:11px;text-align:right}.bar svg{display:block;width:100%;height:12px}.bar .used{fill:$blue}.bar .pad{fill:url(#bar-hatch);stroke:$blue}.bar .room{fill:$soft;stroke:$line}
+.said+.said{margin-top:22px;padding-top:14px;border-top:1px solid $line}
 .whole{white-space:nowrap}
-.curve{display:block;width:100%;height:auto;margin-top:6px}.curve text{fill:var(--muted);font-size:10.5px}.curve .limit-text{fill:var(--fg)}
-.curve .grid{stroke:var(--line)}.curve .limit{stroke:var(--fg);stroke-dasharray:5 4}.curve .way{fill:none;stroke:var(--blue);stroke-width:1.8}
-.curve .way.full{stroke-dasharray:2 3}.curve circle{fill:var(--blue)}.curve .refused{stroke:var(--wrong);stroke-width:2.2;fill:none}
+.curve{display:block;width:100%;height:auto;margin-top:6px}.curve text{fill:$muted;font-size:10.5px}.curve .limit-text{fill:$fg}
+.curve .grid{stroke:$line}.curve .limit{stroke:$fg;stroke-dasharray:5 4}.curve .way{fill:none;stroke:$blue;stroke-width:1.8}
+.curve .way.full{stroke-dasharray:2 3}.curve circle{fill:$blue}.curve .refused{stroke:$wrong;stroke-width:2.2;fill:none}
 .tree{list-style:none;font-size:12.5px}
 .tree li{display:flex;gap:6px;padding:2px 6px;border-radius:5px;cursor:pointer;overflow-wrap:anywhere;position:relative}
-.tree [aria-selected=true]{background:var(--soft);box-shadow:inset 3px 0 0 var(--blue)}
-.tree .what{color:var(--muted);flex:1 1 0;min-width:30%}
+.tree [aria-selected=true]{background:$soft;box-shadow:inset 3px 0 0 $blue}
+.tree .what{color:$muted;flex:1 1 0;min-width:30%}
 .offscreen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .chips{display:flex;flex-wrap:wrap;gap:6px}
-.about{color:var(--muted);font-size:12px;overflow-wrap:anywhere}
-.aged{display:flex;flex-wrap:wrap;gap:6px 10px;align-items:center;padding:6px 14px;background:var(--soft);border-bottom:2px solid var(--strong);font-weight:600;overflow-wrap:anywhere}
+.about{color:$muted;font-size:12px;overflow-wrap:anywhere}
+.aged{display:flex;flex-wrap:wrap;gap:6px 10px;align-items:center;padding:6px 14px;background:$soft;border-bottom:2px solid $strong;font-weight:600;overflow-wrap:anywhere}
 .tps [hidden],.lead:empty{display:none}
 .tps.narrow{height:auto;overflow:visible}
 .narrow>.body,.narrow>.head{display:contents}
 .narrow .verdict{order:1;padding:8px 12px 2px}.narrow .about{order:2;padding:0 12px 6px}.narrow .aged{order:3;padding:6px 12px}
-.narrow .lead{order:4;padding:8px 12px 12px;border-top:1px solid var(--line)}.narrow .title{font-size:14px}
-.narrow .canvas{order:5;flex:0 0 auto;height:var(--tall,min(420px,58vh));border-top:1px solid var(--line)}
-.narrow .wide tr{display:flex;flex-wrap:wrap;gap:0 10px;border-bottom:1px solid var(--line)}.narrow .wide :is(td,th){border:0;padding:2px 0;overflow-wrap:anywhere;white-space:normal}.narrow .wide td:empty{display:none}
-.narrow .wide tr>:first-child{position:static;width:100%}.narrow .wide td[data-of]::before{content:attr(data-of) " ";color:var(--muted);font-family:${SANS}}
+.narrow .lead{order:4;padding:8px 12px 12px;border-top:1px solid $line}.narrow .title{font-size:14px}
+.narrow .canvas{order:5;flex:0 0 auto;height:var(--tall,min(420px,58vh));border-top:1px solid $line}
+.narrow .wide tr{display:flex;flex-wrap:wrap;gap:0 10px;border-bottom:1px solid $line}.narrow .wide :is(td,th){border:0;padding:2px 0;overflow-wrap:anywhere;white-space:normal}.narrow .wide td:empty{display:none}
+.narrow .wide tr>:first-child{position:static;width:100%}.narrow .wide td[data-of]::before{content:attr(data-of) " ";color:$muted;font-family:${SANS}}
 .narrow .graph{touch-action:pan-y}
-.narrow .side{order:7;flex:0 0 auto;max-width:none;border-left:0;border-top:1px solid var(--line)}
+.narrow .side{order:7;flex:0 0 auto;max-width:none;border-left:0;border-top:1px solid $line}
 .narrow .tabs{padding:6px 4px 0}.tps.narrow .tabs button{padding:4px 5px 6px;font-size:12px}.narrow .pane{overflow:visible;padding:12px}
 .narrow .chips{order:8;padding:4px 12px}.narrow .seek{order:9;flex:none;padding:4px 12px 14px;gap:8px}
+.narrow .branches dt,.narrow .branches dd{grid-column:1/-1}.narrow .branches .gets{padding-left:12px}
 .narrow .diff,.narrow .message{max-height:none}.narrow .lead .card{display:flex;flex-direction:column}.narrow .lead .diff{order:1;margin-bottom:0}
 .narrow .chip{font-size:11px;padding:1px 7px}
+.narrow .tree li{flex-wrap:wrap;gap:0 6px}.narrow .tree .what{flex:1 1 auto;margin-left:9px}
 .narrow .search{flex:1 1 120px}.narrow .search input{width:100%}
 .narrow .legend[open]{bottom:52px;max-height:calc(100% - 60px)}
-.narrow .map{display:none}.narrow .tools{position:static;flex-direction:row;justify-content:flex-end;padding:6px 4px;gap:1px;border-top:1px solid var(--line)}.tps.narrow .tools button{width:24px}.narrow .legend{left:4px;bottom:6px}.narrow .legend summary{padding:3px 4px;font-size:11px}
+.narrow .map{display:none}.narrow .tools{position:static;flex-direction:row;justify-content:flex-end;padding:6px 4px;gap:1px;border-top:1px solid $line}.tps.narrow .tools button{width:24px}.narrow .legend{left:4px;bottom:6px}.narrow .legend summary{padding:3px 4px;font-size:11px}
 @media print{.tools,.map,.search,.menu{display:none}}
-${DRAWING}`;
+${DRAWING}`);

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 
 import { mount, type Callbacks, type Mounted } from "./index";
-import { insertable } from "./problems";
+import { closely, insertable } from "./problems";
 import { search, shapeMatches } from "./search";
 import { FlowDoc } from "./doc";
 import { broken, chain } from "./testing/flows";
@@ -191,4 +191,12 @@ describe("search", () => {
 test("what is copied is what a diff adds, or a snippet as it is", () => {
   expect(insertable("--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\n same")).toBe("new");
   expect(insertable("layers.Flatten()")).toBe("layers.Flatten()");
+});
+
+test("where there is little room a diff has one line of context, and counts from it", () => {
+  const patch = "--- a\n+++ b\n@@ -3,7 +3,7 @@\n a\n b\n c\n-old\n+new\n d\n e\n f";
+  expect(closely(patch, 3)).toEqual(["@@ -3", " a", " b", " c", "-old", "+new", " d", " e", " f"]);
+  expect(closely(patch, 1)).toEqual(["@@ -5", " c", "-old", "+new", " d"]);
+  expect(closely("@@ -1,3 +1,3 @@\n-a\n+b\n c\n d", 1)).toEqual(["@@ -1", "-a", "+b", " c"]);
+  expect(closely("x = 1\ny = 2", 1)).toEqual(["x = 1", "y = 2"]);
 });

@@ -24,6 +24,8 @@ const TINY = 0.22;
 /** Below this a box is a speck: the whole picture is one image. */
 const SPECK = 0.11;
 const LEAST = 0.0004;
+/** How far from a broken box its neighbors are shown with it. */
+const REACH = 260;
 /** Milliseconds of a frame for making elements. */
 const SLICE = 4;
 
@@ -169,7 +171,11 @@ export class Viewport {
     if (!scene || !box) {
       return 0;
     }
-    const near = scene.lines.filter((line) => line.source === focus || line.target === focus);
+    // A branch that comes from far away is not followed there: the broken box is in the picture, and as large as its near ones let it be.
+    const inReach = new Set(scene.boxes.filter(({ y, h }) => y > box.y - REACH && y + h < box.y + box.h + REACH).map((one) => one.item));
+    const near = scene.lines.filter(
+      ({ source, target }) => (source === focus || target === focus) && inReach.has(source) && inReach.has(target),
+    );
     const around = near.flatMap((line) => [scene.byItem.get(line.source), scene.byItem.get(line.target)]);
     const parts: Part[] = [box, ...around.filter((one) => one !== undefined)];
     parts.push(...this.words.filter((label) => near.includes(label.line)));
@@ -182,7 +188,7 @@ export class Viewport {
     const top = scene.lane && first < 40 ? 0 : first;
     const right = Math.max(...parts.map((one) => one.x + one.w));
     const bottom = Math.max(...parts.map((one) => one.y + one.h));
-    const pad = 14;
+    const pad = 10;
     const k = Math.max(0.5, Math.min(1, (this.width - 2 * pad) / (right - left)));
     const spare = this.width - (right - left) * k;
     // Where not all of it fits, the broken box stands in the middle.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
@@ -10,6 +12,19 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from .server import FLAGS, Lab, Window, chromium, serve
 
 expect.set_options(timeout=60_000)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """Says what the panel and the cells showed where a test failed."""
+    report = yield
+    window = getattr(item, "funcargs", {}).get("window")
+    if report.when == "call" and report.failed and window is not None:
+        with contextlib.suppress(Exception):
+            panel = window.page.evaluate("document.querySelector('#tpushape-panel')?.innerText ?? 'no panel'")
+            prompts = window.page.evaluate("[...document.querySelectorAll('.jp-InputPrompt')].map((one) => one.innerText).join(' ')")
+            report.sections.append(("The page", f"panel: {panel}\nprompts: {prompts}\nerrors: {window.errors}"))
+    return report
 
 
 @pytest.fixture(scope="session")

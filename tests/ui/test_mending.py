@@ -152,3 +152,19 @@ def test_a_restart_makes_outputs_and_the_panel_old(window: Window, lab: Lab) -> 
     window.restart()
     expect(shown.get_by_role("note")).to_contain_text("the kernel has restarted")
     expect(fix).to_have_count(0)
+
+
+def test_a_cell_that_raises_later_makes_no_report_old(window: Window, lab: Lab) -> None:
+    """What asks the kernel who it is waits behind the cells, and is taken back with them when one raises."""
+    waits = "from pathlib import Path\nwhile not Path('waits.go').exists():\n    pass\nraise ValueError"
+    model = "model = keras.Sequential([keras.Input((4,)), layers.Dense(2)])"
+    window.open(lab.notebook("fresh.ipynb", SETUP, model, "%tpushape model", waits, "done = 1"))
+    window.run()
+    shown = window.cell(2)
+    expect(shown.locator(".about")).to_contain_text("model")
+    (lab.folder / "waits.go").touch()
+    expect(window.cell(3)).to_contain_text("ValueError")
+    window.run_cell(4)
+    window.ended()
+    expect(window.cell(4).locator(".jp-InputPrompt")).to_contain_text("[5]")
+    expect(shown.get_by_role("note").filter(has_text="Outdated")).to_have_count(0)

@@ -222,6 +222,22 @@ def test_watching_traces_every_model_that_has_a_report(window: Window, lab: Lab)
     expect(panel.get_by_role("status")).to_contain_text("outputs 5 values")
 
 
+def test_a_trace_that_waits_outlives_a_cell_that_raises(window: Window, lab: Lab) -> None:
+    waits = "from pathlib import Path\nwhile not Path('traced').exists():\n    pass\nraise ValueError"
+    window.open(lab.notebook("behind.ipynb", SETUP, SMALL, ROWS, waits))
+    panel = window.panel
+    for cell in range(3):
+        window.run_cell(cell)
+    model = panel.get_by_role("option", name=re.compile("^model"))
+    expect(model).to_be_visible()
+    window.run_cell(3)
+    model.click()
+    expect(panel.get_by_role("status")).to_contain_text("Waiting for the kernel")
+    (lab.folder / "traced").touch()
+    expect(window.cell(3)).to_contain_text("ValueError")
+    expect(panel.locator(".tpushape-Report .tps")).to_be_visible()
+
+
 def test_explain_opens_a_tab_where_a_setting_says_so(window: Window, lab: Lab) -> None:
     lab.setting('{"explainIn": "tab"}')
     try:
@@ -341,7 +357,7 @@ def test_a_long_trace_is_taken_back_and_the_kernel_goes_on(window: Window, lab: 
     expect(panel.get_by_role("button", name="Trace", exact=True)).to_be_enabled()
 
     # While a cell runs, the list is still answered, a trace waits its turn, and taking it back leaves the cell alone.
-    window.write(2, "import pathlib\nwhile not pathlib.Path('go').exists():\n    time.sleep(0.05)\n1 + 41")
+    window.write(2, "import pathlib\nwhile not pathlib.Path('slow.go').exists():\n    time.sleep(0.05)\n1 + 41")
     window.run_cell(2)
     expect(window.cell(2).locator(".jp-InputPrompt")).to_contain_text("*")
     panel.get_by_role("button", name="Refresh the list").click()
@@ -350,7 +366,7 @@ def test_a_long_trace_is_taken_back_and_the_kernel_goes_on(window: Window, lab: 
     expect(panel.get_by_role("status")).to_have_text("Waiting for the kernel")
     panel.get_by_role("button", name="Cancel").click()
     expect(panel.get_by_role("status")).to_have_text("model: Cancelled")
-    (lab.folder / "go").touch()
+    (lab.folder / "slow.go").touch()
     expect(window.cell(2).locator(".jp-OutputArea-output")).to_have_text("42")
 
 

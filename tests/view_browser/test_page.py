@@ -337,6 +337,28 @@ def test_the_number_of_elements_does_not_grow_with_the_flow(page_of: Open, flows
     assert max(counts) < 1500
 
 
+def test_the_first_picture_is_drawn_once(page_of: Open, flows: ModuleType) -> None:
+    report = flows.conv_lstm()
+    page = page_of(report)
+    drawn, gone = page.evaluate(
+        """async (written) => {
+            const report = JSON.parse(written);
+            const root = document.body.appendChild(document.createElement('div'));
+            root.style.height = '600px';
+            const off = tpushape.mount(root, report, {fill: true});
+            let gone = 0;
+            const seen = new MutationObserver((all) => all.forEach((one) => { gone += one.removedNodes.length; }));
+            seen.observe(root.firstElementChild.shadowRoot.querySelector('svg.graph'), {childList: true, subtree: true});
+            for (let i = 0; i < 4; i++) { await new Promise((done) => requestAnimationFrame(done)); }
+            const drawn = root.firstElementChild.shadowRoot.querySelectorAll('.node').length;
+            off();
+            return [drawn, gone];
+        }""",
+        report.to_json(),
+    )
+    assert drawn > 5 and gone == 0
+
+
 def test_from_afar_it_is_one_image_that_moves_with_the_hand(page_of: Open, flows: ModuleType) -> None:
     page = page_of(flows.chain(3000, folded=False))
     page.get_by_role("button", name="Expand everything").click()

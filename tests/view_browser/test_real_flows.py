@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import keras
 import pytest
+from keras import layers
 from playwright.sync_api import Page
 from scripts_here import script
 
@@ -215,3 +217,37 @@ def test_what_is_in_sight_is_exported_in_both_directions(page_of: Open, tmp_path
         wide, tall = int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")
         assert (wide > tall) == flat
         page.get_by_role("button", name="Left to right").click()
+
+
+def _two_long_branches() -> keras.Model:
+    picture, table = keras.Input((32, 32, 3), name="satellite_image_input"), keras.Input((12,), name="acquisition_metadata_input")
+    x = picture
+    for stage in range(6):
+        x = layers.Conv2D(4 + stage, 3, padding="same", name=f"satellite_encoder_convolution_{stage}")(x)
+    x = layers.GlobalAveragePooling2D(keepdims=True, name="satellite_global_average_pooling")(x)
+    row = layers.Dense(32, name="acquisition_metadata_projection")(table)
+    return keras.Model([picture, table], layers.Concatenate(name="satellite_and_metadata_fusion")([x, row]))
+
+
+def test_in_250_px_shapes_stand_in_one_line_and_the_broken_box_is_in_the_picture(page_of: Open) -> None:
+    report = trace(_two_long_branches, tpu=None)
+    page = page_of(report, width=250, height=2400)
+    page.locator(".tps.narrow").wait_for()
+    shapes = page.locator(".branches .gets")
+    assert [shapes.nth(i).inner_text() for i in range(2)] == ["(?, 1, 1, 9)", "(?, 32)"]
+    line = page.locator(".branches dd").last.bounding_box()
+    for i in range(2):
+        box = shapes.nth(i).bounding_box()
+        assert box
+        assert line
+        assert box["height"] < 1.5 * line["height"]
+    # The branch that begins far away is not followed there.
+    frame = page.locator("svg.graph").bounding_box()
+    broken = page.locator("svg.graph .node.failed > .body").bounding_box()
+    assert frame
+    assert broken
+    assert frame["x"] <= broken["x"] and broken["x"] + broken["width"] <= frame["x"] + frame["width"]
+    assert frame["y"] <= broken["y"] and broken["y"] + broken["height"] <= frame["y"] + frame["height"]
+    assert broken["width"] > 0.7 * frame["width"]
+    near = page.locator(".lead .diff > div:not(.hunk)").all_inner_texts()
+    assert sum(not one.startswith(("+", "-")) for one in near) <= 2
