@@ -127,7 +127,7 @@ _MAPPED = re.compile(r"\* (?:one|some|most) ax[ei]s (?:\(\d+ of them\) )?had siz
 _SCALAR = re.compile(r"Gradient only defined for scalar-output functions\. Output (?:had shape: \(([\d, ]*)\)|was)")
 _PUT = re.compile(r"Incompatible types for broadcasting: input type=\w+\[([\w,]*)\] and requested type=\w+\[([\w,]*)\]")
 _JAX_RESHAPE = re.compile(r"cannot reshape array of shape \([\d, ]*\) \(size (\d+)\) into shape \(([\d, -]*)\)")
-_JAX_MATRIX = re.compile(r"dot_general requires contracting dimensions to have the same shape, got \((\d+),\) and \((\d+),\)")
+_JAX_MATRIX = re.compile(r"dot_general requires contracting dimensions to have the same shape, got \((\w+),\) and \((\w+),\)")
 _JAX_CHANNELS = re.compile(r"lhs feature dimension size .*?input feature dimension size, but (\d+) // \d+ != (\d+)")
 
 
@@ -158,7 +158,7 @@ def _jax(text: str) -> Iterator[Heard]:
     reshape, matrix, channels = _JAX_RESHAPE.search(text), _JAX_MATRIX.search(text), _JAX_CHANNELS.search(text)
     if reshape:
         yield HeardReshape(int(reshape[1]), tuple(int(n) for n in reshape[2].replace(" ", "").split(",") if n))
-    if matrix:
+    if matrix and matrix[1].isdigit() and matrix[2].isdigit():
         yield HeardWidths(int(matrix[1]), int(matrix[2]), "matrix")
     if channels:
         yield HeardWidths(int(channels[1]), int(channels[2]), "channels")
@@ -197,7 +197,8 @@ def _unequal(text: str) -> Iterator[Heard]:
     matrix, labeled, multiplied = _JAX_MATRIX.search(text), _LABELED.search(text), _MULTIPLIED.search(text)
     if matrix or labeled:
         left, right = (matrix or labeled).groups()  # type: ignore[union-attr]
-        yield HeardUnequal(int(left), int(right))
+        # An axis of which a model under construction does not know the size has a name.
+        yield HeardUnequal(*(int(size) if size.isdigit() else None for size in (left, right)))
         return
     if multiplied:
         one, other = map(_sizes, multiplied.groups())

@@ -6,3 +6,4 @@ import os
 
 collect_ignore_glob = [] if os.environ.get("KERAS_BACKEND") == "jax" else ["test_*.py"]
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("TPUSHAPE_STRICT", "1")

@@ -381,3 +381,31 @@ def test_an_optimizer_beside_the_state_is_told(tmp_path):
     )
     (finding,) = serious(traced(tmp_path, code))
     assert (finding.rule, finding.severity, finding.fact.attribute) == ("step-without-state", "silent", "second")
+
+
+def test_a_call_without_training_accepts_it_and_the_next_fault_is_mended_too(tmp_path):
+    code = """
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.out = layers.Dense(1)
+    def call(self, x):
+        return self.out(x)
+    def loss_of(self, tv, ntv, x, y):
+        y_pred, ntv = self.stateless_call(tv, ntv, x, training=True)
+        return ops.mean(ops.square(y - y_pred)), ntv
+    def train_step(self, state, data):
+        tv, ntv, ov, mv = state
+        (loss, ntv), grads = jax.value_and_grad(self.loss_of, has_aux=True)(tv, ntv, *data)
+        tv, ov = self.optimizer.stateless_apply(ov, grads, tv)
+        return {"loss": loss}, (tv, ntv, ov)
+def build():
+    model = Net()
+    model.out.build((None, 8))
+    model.compile("sgd", "mse")
+    return model
+def data():
+    return np.random.rand(64, 8).astype("float32"), np.random.rand(64, 1).astype("float32")
+"""
+    patch, _ = repaired(tmp_path, code, "code-raises")
+    assert "+    def call(self, x, training=None):" in patch and "(tv, ntv, ov, mv)" in patch

@@ -156,6 +156,9 @@ def build():
 def data():
     return np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
 """
-    (finding,) = [one for one in traced(tmp_path, "", around).findings if one.serious]
+    finding, behind = [one for one in traced(tmp_path, "", around).findings if one.serious]
     assert finding.rule == "code-raises"
     assert (finding.fact.function, finding.fact.named) == ("Net.call", "training")
+    # The step behind it computes no gradient: the fix is a first step, and what it leaves is a finding of its own.
+    assert behind.rule == "step-without-state"
+    assert finding.fixes[0].title.startswith("Accept training in call") and finding.fixes[0].then == (behind.rule,)

@@ -193,3 +193,44 @@ def data():
     assert "keras.ops.log1p" in fix.patch or "ops.log1p" in fix.patch
     model, data = fix.rebuild()
     assert tpushape.trace(model, data, tpu=None).ok
+
+
+BRANCHES = "return jax.lax.cond(jnp.asarray(self.whole), lambda v: jnp.mean(v, axis=1), lambda v: jnp.max(v, axis=1, keepdims=True), x)"
+
+
+def test_branches_that_reduce_an_axis_both_drop_it(tmp_path):
+    finding = traced(tmp_path, own([BRANCHES], (6, 4), "self.whole = True")).findings[0]
+    assert type(finding.fact).__name__ == "BranchesApart"
+    assert finding.fixes[0].title.startswith("Drop the reduced axis") and "keepdims=False" in finding.fixes[0].patch
+
+
+def test_a_function_of_jax_on_a_symbolic_tensor_is_no_matter_of_a_variable(tmp_path):
+    code = (
+        "import jax.numpy as jnp\ndef build():\n    i = keras.Input((6, 4))\n    x = jnp.mean(layers.Dense(8)(i), axis=1)\n"
+        "    model = keras.Model(i, layers.Dense(3)(x))\n    model.compile('adam', 'mse')\n    return model\n"
+        "def data():\n    return np.zeros((8, 6, 4), 'float32'), np.zeros((8, 3), 'float32')\n"
+    )
+    finding = only(tmp_path, code)
+    assert finding.rule == "symbolic-tensor"
+    assert finding.fixes[0].proof == "source" and "ops.mean(" in finding.fixes[0].patch
+
+
+SAMPLES = """
+class Loader(keras.utils.PyDataset):
+    def __len__(self):
+        return 8
+    def __getitem__(self, i):
+        return np.zeros((6, 4), "float32"), np.int64(i % 3)
+def build():
+    model = keras.Sequential([keras.Input((6, 4)), layers.GlobalAveragePooling1D(), layers.Dense(3, activation="softmax")])
+    model.compile("adam", "sparse_categorical_crossentropy")
+    return model
+def data():
+    return Loader()
+"""
+
+
+def test_single_samples_whose_labels_are_scalars_are_told(tmp_path):
+    finding = only(tmp_path, SAMPLES)
+    assert finding.fact.fault == "sample"
+    assert finding.fixes and finding.fixes[0].proof == "source"

@@ -3,11 +3,12 @@
 from . import code_calls, code_numbers, data_code
 from .base import Edit, NotThere, edit_of
 from .batching import AddBatch, BatchOnce, Rebatch, ShardedOnce, ShareRows
-from .compile_argument import CompileArgument, FreshOptimizer, Listed, RenamedKeys
+from .compile_argument import CompileArgument, FreshOptimizer, Listed, OneTrained, RenamedKeys
 from .exchange_layers import ExchangeLayers
 from .expression import Expression
 from .host_layer import HostLayer
 from .in_scope import InScope, SetFirst
+from .input_batch import InputBatch
 from .input_shape import InputShape
 from .insert_layer import InsertLayer
 from .keras_ops import KerasOps, Seeded
@@ -32,6 +33,7 @@ __all__ = [
     "FreshOptimizer",
     "HostLayer",
     "InScope",
+    "InputBatch",
     "InputShape",
     "InsertLayer",
     "KerasOps",
@@ -41,6 +43,7 @@ __all__ = [
     "MadeOnce",
     "NotThere",
     "OneParameter",
+    "OneTrained",
     "Rebatch",
     "Regroup",
     "Removed",

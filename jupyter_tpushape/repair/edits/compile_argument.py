@@ -75,6 +75,44 @@ class Listed(Edit):
 
 @kind
 @dataclass(frozen=True)
+class OneTrained(Edit):
+    """The loss and metrics of ``compile`` for output ``trained`` of ``count``; the others get ``None``."""
+
+    kind = "strategy"
+    op = "one-trained"
+
+    trained: int = 0
+    count: int = 1
+
+    def _listed(self, text: str) -> str:
+        return f"[{', '.join(text if index == self.trained else 'None' for index in range(self.count))}]"
+
+    def write(self, text: Text) -> None:
+        source, _, call = compile_call(text, "loss")
+        loss, metrics = argument(call, "loss", ["optimizer", "loss"]), argument(call, "metrics", [])
+        if loss is None or isinstance(loss, (ast.List, ast.Tuple, ast.Dict)) or isinstance(metrics, ast.Dict):
+            raise NoPlace
+        changes = [source.change(loss, self._listed(source.of(loss)))]
+        if metrics is not None:
+            changes.append(source.change(metrics, self._listed(source.of(metrics))))
+        source.splice(changes)
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# in compile():"
+        yield f"+loss={self._listed('loss')}, metrics={self._listed('metrics')},"
+
+    def compile(self, run: Run, args: Any, kwargs: Any) -> Arguments:
+        run.done(self)
+
+        def alone(given: Any) -> Any:
+            return None if given is None else [given if index == self.trained else None for index in range(self.count)]
+
+        named = {name: alone(kwargs[name]) for name in ("loss", "metrics") if name in kwargs}
+        return (*args[:1], *map(alone, args[1:2]), *args[2:]), {**kwargs, **named}
+
+
+@kind
+@dataclass(frozen=True)
 class RenamedKeys(Edit):
     """Keys of the dicts that ``compile`` takes, each by its new name."""
 

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 from ...flow import CannotRebuild, EditKind
 from ...trace.locations import file_of
-from ..text.arguments import Change
+from ..text.arguments import Change, argument
 from ..text.program import Text
 from ..text.source import NoPlace, Source, called, is_atom, nodes
-from .base import Edit, kind
+from .base import Edit, NotThere, kind
 from .run import Run
 
 
@@ -113,6 +113,39 @@ class LastAxis(DataCode):
         yield "# in the data code:"
         yield f"-.reshape(..., {self.shape[-1]})"
         yield f"+.reshape(..., {self.last})"
+
+
+@kind
+@dataclass(frozen=True)
+class PaddedAlike(DataCode):
+    """Sequences that are padded to the longest get the length, and the side, that the function gives to the others."""
+
+    op = "padded-alike"
+
+    def changes(self, source: Source, scope: ast.AST) -> list[Change]:
+        # In the function that makes the data, or elsewhere in its file: it may call another.
+        found = [[call for call in nodes(part, ast.Call) if called(call) == "pad_sequences"] for part in (scope, source.tree)]
+        calls = found[0] or found[1]
+        lengths = {source.of(given) for call in calls if (given := argument(call, "maxlen", ["sequences", "maxlen"])) is not None}
+        free = [call for call in calls if argument(call, "maxlen", ["sequences", "maxlen"]) is None]
+        if len(lengths) != 1 or not free:
+            raise NotThere("The data code pads no sequences without a length next to others that are padded to one.")
+        sides = {source.of(given) for call in calls if call not in free and (given := argument(call, "padding", [])) is not None}
+        changes = []
+        for call in free:
+            more = f", maxlen={next(iter(lengths))}"
+            if len(sides) == 1 and argument(call, "padding", []) is None:
+                more += f", padding={next(iter(sides))}"
+            end = source.end([*call.args, *(word.value for word in call.keywords)][-1])
+            changes.append((end, end, more))
+        return changes
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# in the data code, the length that the other sequences get:"
+        yield "+pad_sequences(..., maxlen=length)"
+
+    def data(self, run: Run, data: Any) -> Any:
+        raise NotThere("Only the code that pads the sequences can pad them to another length.")
 
 
 def elements_of(text: Text, function: str) -> tuple[Source, list[ast.expr]]:
