@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
         options = parser.parse_args(arguments)
     except SystemExit as leaving:
         raise SystemExit(flushed(int(leaving.code or 0))) from None
-    options.parser = parser
+    options.parser, options.alone = parser, arguments is None
     with lenient():
         code = flushed(ended(lambda: int(options.run(options))))
     if arguments is None:

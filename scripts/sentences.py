@@ -185,11 +185,11 @@ def written() -> dict[str, list[str]]:
     for path in sorted((ROOT / "src").rglob("*.ts*")):
         if ".test." in path.name or "/testing/" in path.as_posix() or path.name.endswith(".d.ts"):
             continue
-        code = re.sub(r"/\*.*?\*/|(?m:^\s*//.*$)|\s//\s.*", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        code = re.sub(r"/\*(?s:.*?)\*/|(?m:^\s*//.*$)|\s//\s.*", "", path.read_text(encoding="utf-8"))
         texts = []
         for quoted in re.findall(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`", code):
             text = " ".join(re.sub(r"\$\{(?:[^{}]|\{[^{}]*\})*\}", HOLE, quoted[1:-1]).split())
-            if is_prose(text) and not re.search(r"[{};]|=>|^[MLC] ?[\d…]|px|\bvar\(", text):
+            if is_prose(text) and not re.search(r"[{};]|=>|^[MLCQ] ?[\d…]|px|\bvar\(|\bjp-|^[\W A-Z]*$|^(?:node|label) .*…$", text):
                 texts.append(text)
         if texts:
             found[path.relative_to(ROOT).as_posix()] = list(dict.fromkeys(texts))

@@ -11,6 +11,7 @@ import pytest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+os.environ.setdefault("TPUSHAPE_STRICT", "1")
 sys.path.insert(0, str(Path(__file__).parent))
 
 

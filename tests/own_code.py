@@ -547,4 +547,46 @@ def data():
 """,
         (("    i = keras.Input((1,))", '    i = keras.Input((1,), dtype="string")'),),
     ),
+    "loss for each sample of a model": Own(
+        """
+class Sparse(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.out = L.Dense(1)
+
+    def call(self, x):
+        spread = tf.reduce_sum(tf.square(x), axis=1)
+        self.add_loss(spread)
+        return self.out(x)
+
+
+def build():
+    model = Sparse()
+    model.compile("adam", "mse")
+    return model
+"""
+        + DATA.format(x=_rows(16, 5), y=_rows(16, 1)),
+        (("        self.add_loss(spread)", "        self.add_loss(tf.reduce_mean(spread))"),),
+    ),
+    "class indices in an axis of their own": Own(
+        """
+class Classes(keras.losses.Loss):
+    def call(self, y_true, y_pred):
+        return tf.nn.sparse_softmax_cross_entropy_with_logits(tf.cast(y_true, tf.int32), y_pred)
+
+
+def build():
+    i = keras.Input((5,))
+    model = keras.Model(i, L.Dense(3)(i))
+    model.compile("adam", Classes())
+    return model
+"""
+        + DATA.format(x=_rows(16, 5), y="np.arange(16)[:, None] % 3"),
+        (
+            (
+                "        return tf.nn.sparse_softmax_cross_entropy_with_logits(tf.cast(y_true, tf.int32), y_pred)",
+                "        return tf.nn.sparse_softmax_cross_entropy_with_logits(tf.squeeze(tf.cast(y_true, tf.int32), -1), y_pred)",
+            ),
+        ),
+    ),
 }  # fmt: skip

@@ -21,8 +21,10 @@ def test_a_slice_of_the_layers_agrees_with_a_real_step(lib):
     found = layers.classes(lib)
     assert len(found) > 100
     for name in ("Dense", "Conv1D", "BatchNormalization", "Dropout", "Embedding", "LSTM", "Concatenate", "Rescaling", "Flatten"):
-        case = layers.case(lib, name, found[name], 5)
-        assert judge(lib, case).verdict == "agree", case.name
+        # Some kernels exist on newer processors only: where this one has none, the next seed is judged.
+        verdicts = (judge(lib, layers.case(lib, name, found[name], seed)) for seed in (5, 6, 7))
+        judged = next(verdict for verdict in verdicts if verdict.verdict != "not-judged")
+        assert judged.verdict == "agree", judged.name
 
 
 @BOTH

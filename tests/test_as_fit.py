@@ -111,6 +111,32 @@ def test_tensors_of_unknown_rank_are_refused_where_fit_refuses_them(lib):
     assert tpushape.trace(model, data, tpu=None).ok == runs(model, data)
 
 
+@BOTH
+def test_a_model_that_is_built_from_a_tensor_of_unknown_rank_is_refused(lib):
+    def halved(x, y):
+        return tf.py_function(lambda rows: rows / 2, [x], tf.float32), y
+
+    data = tf.data.Dataset.from_tensor_slices((X, ONES)).map(halved).batch(4)
+    model = lib.Sequential([lib.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    report = tpushape.trace(model, data, tpu=None)
+    assert serious(report) == ["unknown-rank"] and not runs(model, data)
+
+
+@BOTH
+@pytest.mark.parametrize("sizes", [(-1, -1), (2, -1, -1), (-1, 3)])
+def test_a_reshape_that_leaves_two_sizes_open_is_refused(lib, sizes):
+    class Folded(lib.layers.Layer):
+        def call(self, x):
+            return x + tf.reduce_sum(tf.reshape(x, sizes))
+
+    door = lib.Input((3,))
+    model = lib.Model(door, lib.layers.Dense(1)(Folded()(door)))
+    model.compile("sgd", "mse")
+    report = tpushape.trace(model, (X, ONES), tpu=None)
+    assert report.ok == runs(model, X, ONES) == (sizes.count(-1) < 2)
+
+
 LAYERS = {
     "conv": lambda layers: layers.Conv1D(2, 3),
     "dropout": lambda layers: layers.Dropout(0.5),

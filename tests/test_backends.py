@@ -48,7 +48,6 @@ REASONS = {
     "trace/families.py": "which package a layer's class comes from",
     "trace/whose.py": "whose module a function that a layer holds is of",
     "examine/heard.py": "what each framework says when it raises",
-    "examine/program.py": "whether a leaf of unknown rank goes through, which Keras 3 alone decides",
     "trace/locations.py": "the user's line behind what autograph generated",
     "trace/restore.py": "whose objects a trace looks into",
     "trace/reach.py": "which base classes are layers, optimizers and strategies",

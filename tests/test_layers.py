@@ -12,13 +12,13 @@ import jupyter_tpushape
 ROOT = Path(jupyter_tpushape.__file__).parent
 # From the top down. The package itself, which gives the public names, may be asked for its version and for a view.
 FLOORS = (
-    "flow", "files", "sources", "replicas", "trace", "saved", "graph", "examine", "rules", "repair", "compilers", "suggest", "report", "diagnose", "port", "watch", "testing",
+    "flow", "internal", "files", "sources", "replicas", "trace", "saved", "graph", "examine", "rules", "repair", "compilers", "suggest", "report", "diagnose", "port", "watch", "testing",
     "pytest_plugin", "views", "notebook", "command", "cli", "__main__", "_labextension",
 )  # fmt: skip
 PACKAGE = frozenset({"__version__", "view"})
 
-# What still goes in a circle, on first use only: the extension, its magics and its comm.
-OPEN = [["notebook.comm", "notebook.extension", "notebook.magic"]]
+# What still goes in a circle, on first use only: the extension and its comm.
+OPEN = [["notebook.comm", "notebook.extension"]]
 
 
 def modules():

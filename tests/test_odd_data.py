@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+from unittest.mock import MagicMock, create_autospec
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import jupyter_tpushape as tpushape
+from jupyter_tpushape.sources import BadData
 
 ROWS, Y = np.zeros((8, 4), "float32"), np.arange(8) % 3
 RECORDS = np.zeros(8, [("a", "f4"), ("b", "f4"), ("c", "f4"), ("d", "f4")])
@@ -100,3 +102,54 @@ def test_no_x_at_all(model):
 def test_labels_that_are_objects_of_python_end_in_a_finding(model):
     for labels in (np.array([{"a": 1}] * 8), np.array([[{"a": 1}, None]] * 8), np.array([np.zeros((2, 2)), None] * 4, dtype=object)):
         assert any(finding.serious for finding in tpushape.trace(model, (ROWS, labels)).findings)
+
+
+class Claims:
+    """Says that it is a NumPy array, and has nothing of one."""
+
+    __class__ = np.ndarray
+
+
+def itself():
+    made = np.empty(8, object)
+    made[0] = made
+    return made
+
+
+def sampled(model, data):
+    """What is said of data that is none: a finding's words, or the one sentence of an error."""
+    try:
+        report = tpushape.trace(model, data, tpu=None, fixes=False)
+        said = report.findings[0].message
+        assert not report.ok
+    except BadData as error:
+        said = str(error)
+    assert "\n" not in said
+    return said
+
+
+@pytest.mark.parametrize("x", [{}, [], [None] * 8, {"a": {}}], ids=repr)
+def test_an_x_without_an_array_is_no_input(model, x):
+    for data in ((x, Y), iter([(x, Y)] * 2)):
+        assert "x contains no array" in sampled(model, data)
+
+
+@pytest.mark.parametrize("x", [Claims(), create_autospec(ROWS)], ids=["a class of its own", "a stand-in"])
+def test_what_only_says_that_it_is_an_array_is_none(model, x):
+    assert "which fit does not accept" in sampled(model, (x, Y))
+
+
+def test_a_stand_in_for_an_iterator_has_no_line(model):
+    assert sampled(model, MagicMock())
+
+
+@pytest.mark.parametrize("x", [itself(), np.array([[[1], [2, 3]]] * 7 + [[[1]]], dtype=object)], ids=["itself", "uneven in uneven"])
+def test_objects_inside_of_objects_end_in_a_finding(model, x):
+    assert "array of Python objects" in sampled(model, (x, Y))
+
+
+def test_a_none_in_a_dataset_is_no_labels(model):
+    report = tpushape.trace(model, tf.data.Dataset.from_tensors((ROWS, None)), tpu=None)
+    assert [finding.rule for finding in report.findings] == ["no-labels"]
+    weightless = tf.data.Dataset.from_tensors((ROWS, Y, None))
+    assert tpushape.trace(model, weightless, tpu=None).ok

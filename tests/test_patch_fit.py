@@ -143,3 +143,39 @@ def test_an_import_is_added_only_where_nothing_binds_the_name(tmp_path):
     ]
     scope = run(path)
     assert tpushape.trace(scope["build"], scope["data"], tpu=None, fixes=False).ok
+
+
+GRAPH = """import keras
+import numpy as np
+
+
+class Graph(keras.layers.Layer):
+    def build(self, shapes):
+        self.kernel = self.add_weight(shape=(shapes[0][-1], 3))
+
+    def call(self, inputs):
+        nodes, adjacency = inputs
+        return keras.ops.matmul(adjacency, keras.ops.matmul(nodes, self.kernel))
+
+
+def build():
+    nodes, adjacency = keras.Input((6,)), keras.Input((50,))
+    model = keras.Model([nodes, adjacency], Graph()([nodes, adjacency]))
+    model.compile("sgd", "mse")
+    return model
+
+
+def data():
+    x, a, y = np.zeros((50, 6), "float32"), np.zeros((50, 50), "float32"), np.zeros((50, 3), "float32")
+    return (x, a), y
+"""
+
+
+def test_inputs_in_a_tuple_stay_apart_from_the_labels_in_a_pipeline(tmp_path):
+    path = tmp_path / "graph.py"
+    path.write_text(GRAPH, encoding="utf-8")
+    scope = {"__name__": "graph", "__file__": str(path)}
+    exec(compile(GRAPH, str(path), "exec"), scope)
+    (finding,) = [one for one in tpushape.trace(scope["build"], scope["data"], tpu=None).findings if one.serious]
+    assert finding.fixes[0].verified
+    assert "from_tensor_slices(((x, a), y)).batch(50" in finding.fixes[0].patch

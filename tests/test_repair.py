@@ -176,3 +176,22 @@ def test_no_fix_ends_in_one_unit_under_a_softmax_and_two_faults_at_once_have_two
     assert not [edit for fix in fixes for edit in fix.edits if edit.detail.get("layer") == "Dense" and edit.detail["config"]["units"] == 1]
     model, data = fixes[0].rebuild()
     model.fit(*data, verbose=0)
+
+
+def test_a_search_that_fails_costs_one_fix_and_not_the_finding(monkeypatch, capsys):
+    from jupyter_tpushape.repair import candidates
+
+    def fails(evidence, finding):
+        raise KeyError("lost")
+        yield
+
+    def report():
+        return tpushape.trace(lambda: broken_model(keras), pictures, tpu=None)
+
+    monkeypatch.setattr(candidates, "FIRST", (fails, *candidates.FIRST))
+    with pytest.raises(KeyError):  # as in these tests
+        report()
+    monkeypatch.delenv("TPUSHAPE_STRICT")
+    finding = report().findings[0]
+    assert (finding.rule, finding.fixes[0].verified) == ("missing-flatten", True)
+    assert "Internal error in tpushape (your code is fine): KeyError: 'lost'" in capsys.readouterr().err

@@ -11,13 +11,14 @@ from written_calls import CALLS
 from written_data import DATA
 from written_older import OLDER
 from written_operations import OPERATIONS
+from written_outputs import OUTPUTS
 from written_programs import WRITTEN
 from written_roles import ROLES
 from written_samples import SAMPLES
 
 import jupyter_tpushape as tpushape
 
-PROGRAMS = {**WRITTEN, **BLOCKS, **ROLES, **OLDER, **SAMPLES, **OPERATIONS, **CALLS, **DATA}
+PROGRAMS = {**WRITTEN, **BLOCKS, **ROLES, **OLDER, **SAMPLES, **OPERATIONS, **CALLS, **DATA, **OUTPUTS}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -34,6 +34,68 @@ class Sines(L.Layer):
         places = tf.concat([tf.sin(turns), tf.cos(turns)], 1)
         return x + places
 """
+_PLACES = """
+class Places(L.Layer):
+    def __init__(self, longest, width):
+        super().__init__()
+        self.table = np.ones((longest, width), 'float32')
+    def call(self, x):
+        return x + self.table
+"""
+_HOUSES = """
+def boxes(y, p):
+    found = tf.sigmoid(p[..., 4:])
+    return tf.reduce_mean(tf.square(y[..., 4:] - found)) + tf.reduce_mean(y[..., 4:] * tf.square(y[..., :4] - p[..., :4]))
+def grid(x):
+    for filters in (4, 4):
+        x = L.MaxPooling2D((2, 2))(L.Conv2D(filters, 3, padding='same')(x))
+    x = L.Conv2D(8, 3, padding='same')(x)
+    x = L.MaxPooling2D((2, 2))(x)
+    return L.Lambda(lambda t: tf.reshape(t, (-1, tf.shape(t)[1], tf.shape(t)[2], 2, 5)))(L.Conv2D(10, 1)(x))
+"""
+_HEAD = """
+def tower():
+    i = keras.Input((3,))
+    return keras.Model(i, L.Dense(4)(i))
+def head(shape):
+    a, b = keras.Input(shape=shape), keras.Input(shape=shape)
+    return keras.Model([a, b], L.Dense(1)(L.Concatenate()([a, b])))
+"""
+_SHIFTED = """
+def pairs():
+    words, ids = np.arange(48).reshape(8, 6) % 9, np.arange(40).reshape(8, 5) % 7
+    after = np.eye(7)[ids]
+    before = np.zeros_like(after)
+    before[:, 1:] = after[:, :-1]
+    before[:, 0] = 1
+    return [words, before], after
+"""
+_HOPS = """
+class Hops(L.Layer):
+    def __init__(self, units, supports=1):
+        super().__init__()
+        self.units, self.supports = units, supports
+    def build(self, shapes):
+        self.kernel = self.add_weight(shape=(shapes[0][-1] * self.supports, self.units))
+    def call(self, inputs):
+        x, steps = inputs[0], inputs[1:]
+        return tf.concat([step @ x for step in steps], -1) @ self.kernel
+"""
+_RECALLS = """
+class Recalls(keras.metrics.Metric):
+    def __init__(self, classes):
+        super().__init__(name='recalls')
+        self.classes = classes
+        self.hits = self.add_weight(name='hits', initializer='zeros')
+        self.missed = self.add_weight(name='missed', initializer='zeros')
+    def update_state(self, y, p, sample_weight=None):
+        y = tf.one_hot(tf.cast(tf.reshape(y, [-1]), tf.int32), self.classes)
+        p = tf.one_hot(tf.argmax(p, -1), self.classes)
+        self.hits.assign_add(tf.reduce_sum(y * p, axis=0))
+        self.missed.assign_add(tf.reduce_sum(y * (1 - p), axis=0))
+    def result(self):
+        return tf.reduce_mean(self.hits / (self.hits + self.missed + 1e-7))
+"""
 _NET = """
 def net(shape):
     i = keras.Input(shape)
@@ -151,5 +213,71 @@ i = keras.Input((4,))
 model = keras.Model(i, L.Dense(1)(Halves()(i)))
 """, f"{rows(8, 4)}, {rows(8, 1)}", head=_HALVES), (
         ("        self.out = L.Dense(LATENT)", "        self.out = L.Dense(2 * LATENT)"),
+    ))),
+    "positions in an array of the longest input": ("op-shapes", Own(model_of("""
+a, b = keras.Input((9, 4)), keras.Input((6, 4))
+places = Places(9, 4)
+model = keras.Model([a, b], L.Dense(1)(L.Flatten()(L.Concatenate(axis=1)([places(a), places(b)]))))
+""", f"[{rows(8, 9, 4)}, {rows(8, 6, 4)}], {rows(8, 1)}", head=_PLACES), (
+        ("        return x + self.table", "        return x + self.table[:x.shape[-2]]"),
+    ))),
+    "one pooling too many for a grid of labels": ("output-size", Own(model_of("""
+i = keras.Input((52, 52, 3))
+model = keras.Model(i, grid(i))
+""", f"{rows(4, 52, 52, 3)}, {rows(4, 13, 13, 2, 5)}", "boxes", head=_HOUSES), (
+        ("    x = L.MaxPooling2D((2, 2))(x)", '    x = L.MaxPooling2D((2, 2), padding="same", strides=1)(x)'),
+    ))),
+    "heads that the model does not return": ("output-names", Own(model_of("""
+i = keras.Input((6, 4))
+x = L.LSTM(5, return_sequences=True)(i)
+pitch = L.Dense(3, activation='softmax')(L.Flatten()(x))
+length = L.Dense(2, activation='softmax')(L.Flatten()(x))
+model = keras.Model(i, x)
+""", f"{rows(8, 6, 4)}, [np.eye(3)[np.arange(8) % 3], np.eye(2)[np.arange(8) % 2]]", "['categorical_crossentropy'] * 2"), (
+        ("    model = keras.Model(i, x)", "    model = keras.Model(i, [pitch, length])"),
+    ))),
+    "one of three heads that the model does not return": ("output-names", Own(model_of("""
+i = keras.Input((4,))
+age = L.Dense(1, name='age')(i)
+size = L.Dense(2, name='size')(i)
+kind = L.Dense(3, activation='softmax', name='kind')(i)
+model = keras.Model(i, [age, kind])
+""", f"{rows(8, 4)}, [{rows(8, 1)}, {rows(8, 2)}, np.eye(3)[np.arange(8) % 3]]", "['mse', 'mse', 'categorical_crossentropy']"), (
+        ("    model = keras.Model(i, [age, kind])", "    model = keras.Model(i, [age, size, kind])"),
+    ))),
+    "the shape of a batch declared for an inner model": ("batch-in-input-shape", Own(model_of("""
+a, b = keras.Input((3,)), keras.Input((3,))
+one = tower()
+model = keras.Model([a, b], head(one.output_shape)([one(a), one(b)]))
+""", f"[{rows(8, 3)}, {rows(8, 3)}], {rows(8, 1)}", head=_HEAD), (
+        ("    model = keras.Model([a, b], head(one.output_shape)([one(a), one(b)]))", "    model = keras.Model([a, b], head(one.output_shape[1:])([one(a), one(b)]))"),
+    ))),
+    "the shape of a batch written for an inner model": ("batch-in-input-shape", Own(model_of("""
+inner = keras.Input((None, 4))
+last = keras.Model(inner, L.Dense(1)(inner))
+i = keras.Input((3,))
+model = keras.Model(i, last(L.Dense(4)(i)))
+""", f"{rows(8, 3)}, {rows(8, 1)}"), (
+        ("    inner = keras.Input((None, 4))", "    inner = keras.Input((4,))"),
+    ))),
+    "one-hot labels shifted into the decoder": ("embedding-coded", Own(model_of("""
+words, before = keras.Input((6,)), keras.Input((5,))
+state = L.LSTM(4)(L.Embedding(9, 4)(words))
+x = L.LSTM(4, return_sequences=True)(L.Embedding(7, 4)(before), initial_state=[state, state])
+model = keras.Model([words, before], L.Dense(7, activation='softmax')(x))
+""", "pairs()", "'categorical_crossentropy'", head=_SHIFTED), (
+        ("    return pairs()", "    return [x[0], np.argmax(x[1], axis=-1)], y"),
+    ))),
+    "three supports for a kernel of one": ("op-shapes", Own(model_of("""
+x, a = keras.Input((6, 4)), [keras.Input((6, 6)) for _ in range(3)]
+model = keras.Model([x, *a], L.Dense(1)(L.Flatten()(Hops(5)([x, *a]))))
+""", f"[{rows(8, 6, 4)}, *[{rows(8, 6, 6)}] * 3], {rows(8, 1)}", head=_HOPS), (
+        ("    model = keras.Model([x, *a], L.Dense(1)(L.Flatten()(Hops(5)([x, *a]))))", "    model = keras.Model([x, *a], L.Dense(1)(L.Flatten()(Hops(5, supports=3)([x, *a]))))"),
+    ))),
+    "a metric of each class in a single number": ("metric-raises", Own(model_of("""
+model = keras.Sequential([keras.Input((4,)), L.Dense(3, activation='softmax')])
+""", f"{rows(8, 4)}, np.arange(8)[:, None] % 3", "'sparse_categorical_crossentropy', metrics=[Recalls(3)]", head=_RECALLS), (
+        ("        self.hits = self.add_weight(name='hits', initializer='zeros')", "        self.hits = self.add_weight(name='hits', initializer='zeros', shape=(self.classes,))"),
+        ("        self.missed = self.add_weight(name='missed', initializer='zeros')", "        self.missed = self.add_weight(name='missed', initializer='zeros', shape=(self.classes,))"),
     ))),
 }  # fmt: skip

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ..files import write_bytes
 from .early import check_place, check_saved
 from .ends import no_way_out, only_one
-from .out import Aside, said, written
+from .out import Aside, said
 from .quiet import import_backend
 from .usage import UsageError
 
@@ -28,16 +28,16 @@ def check(options: Any) -> int:
     _sensible(options)
     # A program may change the folder.
     target = os.path.abspath(options.output) if options.output else ""  # noqa: PTH100
-    with Aside(), no_way_out():
+    with Aside(for_good=options.alone) as aside, no_way_out():
         report = _report(options)
         text = _rendered(report, options)
         only_one()
+        if not options.output:
+            aside.written(text, options.format, "use --output with a path")
     if options.output:
         _save(options.output, target, text)
         if options.format != "text":
             said(f"{report.summary}. Report written to {options.output}")
-    else:
-        written(text, options.format, todo="use --output with a path")
     return 0 if report.ok else 1
 
 

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import Any, TextIO, final
 
 from ..flow.text import clean, line, uncommanding
 from .usage import UsageError
@@ -62,13 +62,13 @@ def harmless(text: str, form: str) -> str:
     return uncommanding(clean(text))
 
 
-def written(text: str, form: str = "text", todo: str = "use another place") -> None:
-    """Writes a report to stdout, whatever its encoding. A closed pipe is not an error.
+def written(text: str, form: str = "text", todo: str = "use another place", stream: TextIO | None = None) -> None:
+    """Writes a report to stdout, or to ``stream``, whatever its encoding. A closed pipe is not an error.
 
     Raises:
         UsageError: if it cannot be written.
     """
-    stream = sys.stdout
+    stream = stream or sys.stdout
     if stream is None:
         return
     encoding = getattr(stream, "encoding", None) or "utf-8"
@@ -115,18 +115,21 @@ def lenient() -> Iterator[None]:
                 stream.reconfigure(errors=errors)
 
 
+@final
 class Aside:
     """While the program runs, its output to stdout goes to stderr: from Python, from C++, and from processes that it starts.
 
-    Afterwards both streams are what they were, whatever the program has replaced.
+    Afterwards both streams are what they were, whatever the program has replaced; with ``for_good``, which is for a process of our own,
+    the program's threads go on printing to stderr.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, for_good: bool = False) -> None:
         self._stdout: TextIO | None = None
         self._stderr: TextIO | None = None
         self._descriptor = -1
+        self._for_good = for_good
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Aside:
         self._stdout, self._stderr = sys.stdout, sys.stderr
         with contextlib.suppress(OSError, ValueError, AttributeError):
             if self._stdout is not None and self._stdout.fileno() == 1:
@@ -134,6 +137,30 @@ class Aside:
                 self._descriptor = os.dup(1)
                 os.dup2(2, 1)
         sys.stdout = sys.stderr
+        return self
+
+    def written(self, text: str, form: str, todo: str) -> None:
+        """Writes a report to the stdout from before, while the program's threads still print to stderr.
+
+        Raises:
+            UsageError: if it cannot be written.
+        """
+        stdout = self._stdout
+        if stdout is None:
+            return
+        if self._descriptor < 0:
+            written(text, form, todo, stdout)
+            return
+        try:
+            own = os.dup(self._descriptor)
+        except OSError:
+            raise UsageError(_CLOSED) from None
+        stream = os.fdopen(own, "w", encoding=stdout.encoding, errors=stdout.errors)
+        try:
+            written(text, form, todo, stream)
+        finally:
+            with contextlib.suppress(OSError, ValueError):
+                stream.close()
 
     def __exit__(self, *exception: object) -> None:
         stdout = self._stdout
@@ -144,15 +171,17 @@ class Aside:
             if stdout is not None:
                 stdout.flush()
         try:
-            os.dup2(self._descriptor, 1)
+            if not self._for_good:
+                os.dup2(self._descriptor, 1)
             os.close(self._descriptor)
         except OSError:
             if exception[0] is None:
-                raise UsageError(
-                    "The program closes the file descriptors of its process, so no report can be written: fix that first."
-                ) from None
+                raise UsageError(_CLOSED) from None
         finally:
             self._descriptor = -1
+
+
+_CLOSED = "The program closes the file descriptors of its process, so no report can be written: fix that first."
 
 
 def for_good() -> None:

@@ -10,10 +10,11 @@ from ..flow.paths import to_wire
 from ..flow.text import words
 from ..graph.probe import Rerun, broken
 from ..trace.assemble import Assembler, clean_message, door_names, failure
-from ..trace.doors import Door, Feeds
+from ..trace.doors import Door, Feeds, accepted
 from ..trace.framework import Framework
 from ..trace.inside import look_inside
 from ..trace.locations import is_user_file, location
+from ..trace.raised import raised_at
 from ..trace.recorder import Call, Recorder, Source
 from ..trace.remainder import not_reached
 from ..trace.run import Leaf, Run, leaves
@@ -21,6 +22,7 @@ from .broken_lines import breaking_layer, function_called, last_call, ops_form, 
 from .evidence import Given
 from .fronts import front, place_of
 from .heard import HeardSymbolic, hear
+from .heard_jax import HeardVariable
 from .inputs import declare
 from .making import makes
 from .program import Examined, shape_of
@@ -33,9 +35,12 @@ def entry_failed(assembler: Assembler, traced: Run) -> None:
         node = assembler.node(None, name=shortened(where.text) or "call", kind="op", op="python", status="failed", location=where)
         node.failure = failure(traced.error, "call")
         return
-    first = next((node for node in assembler.flow.nodes if node.kind == "input"), None)
-    if first is None or traced.error is None:
+    doors = [node for node in assembler.flow.nodes if node.kind == "input"]
+    if not doors or traced.error is None:
         return
+    pairs = traced.feeds.pairs if traced.feeds is not None else []
+    refused = {assembler.ids.get(id(leaf.source)) for door, leaf in pairs if not accepted(door.spec, leaf.spec)}
+    first = next((node for node in doors if node.id in refused), doors[0])
     first.status = "failed"
     first.failure = failure(traced.error, "call")
     for edge in assembler.flow.edges:
@@ -73,7 +78,9 @@ def assemble_broken(seen: Examined, error: BaseException) -> None:
         node.failure = failure(error, "build")
     for node in assembler.flow.nodes:
         if node.failure is not None and node.failure.where == "call":
-            node.failure = failure(error, "build", node.failure.inner)
+            # Where an operator refuses, Python asks NumPy's of the other operand, which takes no symbolic tensor: that is not why.
+            own = recorder.failed.failure if node.kind == "op" and isinstance(error, NotImplementedError) and recorder.failed else None
+            node.failure = failure(own or error, "build", node.failure.inner)
     if recorder.calls or recorder.inputs or evidence.x:
         not_reached(assembler, seen, [])
     evidence.flow, evidence.arguments = assembler.flow, assembler.arguments
@@ -91,7 +98,10 @@ def _about_line(seen: Examined, error: BaseException, assembler: Assembler) -> N
     facts["uncalled"] = uncalled(adapter, seen.recorder, error)
     facts["breaking"] = breaking_layer(adapter, error)
     facts["last"] = last_call(seen.recorder, assembler.flow, assembler.ids, line)
-    if hear(words(error), HeardSymbolic) is not None:
+    variable, raised = hear(words(error), HeardVariable), raised_at(error, adapter)
+    # JAX says the same of a Keras variable and of a symbolic tensor.
+    symbolic = variable is not None and not variable.attribute and raised is not None and not raised.variables
+    if symbolic or hear(words(error), HeardSymbolic) is not None:
         function = function_called(error)
         facts["symbolic"] = (function, ops_form(function, adapter.ops) if adapter.ops is not None else "")
 

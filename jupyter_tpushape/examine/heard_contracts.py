@@ -123,6 +123,11 @@ def _shape(text: str) -> Shape:
     return tuple(int(part) if part.strip().isdigit() else None for part in text.split(",") if part.strip())
 
 
+def _either(found: re.Match[str], *groups: int) -> str:
+    """What the first of these groups that took part in a match has: nothing at all is the shape of a scalar."""
+    return next((found[group] for group in groups if found[group] is not None), "")
+
+
 _DTYPES = re.compile(r"Input '\w+' of '(\w+)' Op has type (\w+) that does not match type (\w+) of argument '\w+'")
 _MISMATCH = re.compile(r"cannot compute (\w+) as input #\d+\(zero-based\) was expected to be an? (\w+) tensor but is an? (\w+) tensor")
 _REFUSED = re.compile(r"Value passed to parameter '(\w+)' has DataType (\w+) not in list of allowed values: ([\w, ]+)")
@@ -186,7 +191,11 @@ _UNFILLED = re.compile(
 _UNEVEN = re.compile(r"must be evenly divisible by \d+ but is \d+.*partial shapes: input\[1\] = \[([^\]]*)\]", re.DOTALL)
 _UNPACK = re.compile(r"(too many|not enough) values to unpack \(expected (\d+)")
 _ARGUMENT = re.compile(r"missing (?:a required|1 required positional) argument: '(\w+)'")
-_INPUT = re.compile(r"Input \d+ .{0,200}is incompatible with the layer: expected shape=\(([^)]*)\), found shape=\(([^)]*)\)", re.DOTALL)
+_INPUT = re.compile(
+    r"(?:Input \d+ .{0,200}is incompatible with the layer: expected|Invalid input shape for input .{0,300}Expected) shape[= ]\(([^)]*)\)"
+    r", (?:found shape=|but input has incompatible shape )\(([^)]*)\)",
+    re.DOTALL,
+)
 
 
 # Each says that a size was None, whatever was to be made of it.
@@ -230,7 +239,7 @@ def _structure(text: str) -> Iterator[Heard]:
     ):
         yield HeardMadeInside()
     if unfilled := _UNFILLED.search(text):
-        yield HeardUneven(_shape(unfilled[1] or unfilled[2]))
+        yield HeardUneven(_shape(_either(unfilled, 1, 2)))
     if uneven := _UNEVEN.search(text):
         yield HeardUneven(_shape(uneven[1]))
     if door:
@@ -258,7 +267,7 @@ _COMPARED = re.compile(
 def _compared(text: str) -> Iterator[Heard]:
     if found := _COMPARED.search(" ".join(text.split())):
         kind = HeardCompared if (found["all"] or "").endswith("Received:") else HeardPositions
-        yield kind(_shape(found[2] or found[4]), _shape(found[3] or found[5]))
+        yield kind(_shape(_either(found, 2, 4)), _shape(_either(found, 3, 5)))
 
 
 class HeardSlices(Heard, frozen=True):

@@ -48,6 +48,8 @@ def examine(program: Program) -> Examined:
     """Looks at a program once. Exceptions of the user's code end up in the evidence."""
     with kept_counters() as counters, weights_laid(program.strategy), asked_once():
         seen = _look(program)
+        if seen.runs_unranked():
+            seen = _look(program.with_(ranked=True))
         place(seen)
         seen.counters = counters
         error, adapter = seen.error or seen.evidence.failure, seen.adapter or next(iter(loaded()), None)
@@ -287,6 +289,8 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
         facts["own_step"] = location(_defined(type(model).train_step))
         facts["step_parts"], facts["misplaced"] = traced.parts, seen.recorder.misplaced
         facts["exchanged"] = location(seen.recorder.exchanged) if seen.recorder.exchanged is not None else None
+        partly = seen.recorder.partly
+        facts["partly"] = (*partly[:4], location(partly[4])) if partly is not None else None
         beside = seen.recorder.beside
         facts["beside"] = (beside[0], location(beside[1])) if beside is not None else None
         bare = (

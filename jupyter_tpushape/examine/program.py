@@ -50,6 +50,8 @@ class Program:
     handed: tuple[str, int] | None = None
     # Whether the target is one that nobody asked for.
     assumed: bool = False
+    # Whether a tensor of unknown rank has the first batch's: where the program runs without it, more is known so.
+    ranked: bool = False
 
     def with_(self, **changes: Any) -> Program:
         return replace(self, **changes)
@@ -79,8 +81,7 @@ class Examined:
         split = self.evidence.split
 
         def shape(leaf: Any) -> Shape | None:
-            # Keras 3 takes no tensor of unknown rank; tf_keras goes on with what comes.
-            if leaf.shape is None and self.evidence.framework == "keras":
+            if leaf.shape is None and not self.program.ranked:
                 return None
             concrete: Shape | None = leaf.concrete if leaf.concrete is not None else leaf.shape
             if split is None or split.one_program or not concrete or concrete[0] is None:
@@ -88,6 +89,10 @@ class Examined:
             return (split.rows(concrete[0])[0], *concrete[1:])
 
         return shape
+
+    def runs_unranked(self) -> bool:
+        """Whether nothing asked for the rank of an input that has none: tf_keras builds some models so, Keras 3 builds none."""
+        return not self.program.ranked and self.error is None and any(spec.shape is None for _, spec in self.evidence.x)
 
 
 def shape_of(seen: Examined) -> Callable[[Any], Shape | None]:

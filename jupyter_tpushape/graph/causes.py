@@ -119,11 +119,17 @@ def _alone(steps: Sequence[Step], values: list[int], target: int) -> Found | Non
         grows = isinstance(one, Spread) and one.padding == "valid" and one.window > one.stride and one.extra is None
         if (shrinks or grows) and _again(steps, values[0], {i: msgspec.structs.replace(one, padding="same")}) == target:
             return "unpadded", i, 0
-    for i, one in enumerate(steps):
-        strides = isinstance(one, Slid) and one.stride > 1 and _undone(steps, i) is None
-        if strides and _again(steps, values[0], {i: msgspec.structs.replace(one, stride=1, padding="same")}) == target:
-            return "strided", i, 0
-    return None
+    strided = [
+        i
+        for i, one in enumerate(steps)
+        if isinstance(one, Slid)
+        and one.stride > 1
+        and _undone(steps, i) is None
+        and _again(steps, values[0], {i: msgspec.structs.replace(one, stride=1, padding="same")}) == target
+    ]
+    # Several strides of one size give the same in any order: it is the one that leaves the size asked for.
+    place = next((i for i in strided if values[i] == target), strided[0] if strided else None)
+    return None if place is None else ("strided", place, 0)
 
 
 def _together(steps: Sequence[Step], values: list[int], target: int) -> Found | None:

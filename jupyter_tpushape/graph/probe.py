@@ -55,7 +55,7 @@ def probe(seen: Any, rerun: Rerun | None = None) -> Probe | None:
     if first is None or seen.adapter is None or first.error is not None or not seen.evidence.x:
         return None
     settled = first.fast or (rerun is None and _transparent(seen))
-    if settled and not any(not call.opaque for call in seen.recorder.calls if call.kind == "loss"):
+    if settled and not any(not call.opaque for call in seen.recorder.calls if call.kind in ("loss", "metric")):
         return None
     batch = next((spec.shape[0] for _, spec in seen.evidence.x if spec.shape), None)
     if not batch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..flow import Shape
+from ..flow import Shape, elements
 from .sizes import Given, Opaque, Padding, Part, Product, Scaled, Shifted, Size, Slid, Spread, Sum, value
 
 Sizes = tuple[Size, ...]
@@ -46,10 +46,15 @@ def _carried(name: str, given: list[Sizes], shape: Shape) -> Sizes:
         folded = Product(name, given[0][1:])
         if value(folded) == shape[1]:
             return given[0][0], folded
-    first: Size = (
-        given[0][0] if given and given[0] and shape and _fits(value(given[0][0]), shape[0]) else Opaque(name, shape[0] if shape else None)
-    )
-    return (first, *(Opaque(name, n) for n in shape[1:])) if shape else ()
+    led = _leading(given[0], shape) if given else ()
+    return (*led, *(Opaque(name, n) for n in shape[len(led) :]))
+
+
+def _leading(x: Sizes, shape: Shape) -> Sizes:
+    """The first axes of another rank that are the input's own: those in front of the axes that are folded or split, and the rows."""
+    same = next((i for i, (size, n) in enumerate(zip(x, shape, strict=False)) if not _fits(value(size), n)), min(len(x), len(shape)))
+    rest = elements(tuple(value(size) for size in x[same:]))
+    return x[:same] if rest is not None and rest == elements(shape[same:]) else x[: min(same, 1)]
 
 
 def _fits(known: int | None, seen: int | None) -> bool:

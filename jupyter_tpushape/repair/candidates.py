@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from ..examine.evidence import Evidence
 from ..flow import Edit, Finding
+from ..internal import fix_lost
+from .makers.edits import Fix
 from .makers.layers import general
 from .table import AT_THE_LINE, FIRST, MAKERS, RAISED
 
@@ -29,7 +31,12 @@ def candidates(evidence: Evidence, finding: Finding) -> list[Candidate]:
     found: list[Candidate] = []
     seen: set[str] = set()
     for make in (*FIRST, *at_line, *MAKERS.get(finding.rule, (general,))):
-        for title, edits, reason in make(evidence, finding):
+        made: list[Fix] = []
+        try:
+            made.extend(make(evidence, finding))
+        except Exception as error:
+            fix_lost(error)
+        for title, edits, reason in made:
             key = repr(edits)
             if key not in seen:
                 seen.add(key)

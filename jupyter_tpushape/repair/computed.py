@@ -117,12 +117,14 @@ class _Computed:
         moved: set[int] = set()
         for seed in range(DRAWS):
             draw = np.random.default_rng(seed)
-            data = {path: self._drawn(path, draw) for path in self.keys}
+            # Rows that end in padding leave the last steps constant, whatever the program does with them.
+            scattered = seed >= DRAWS // 2
+            data = {path: self._drawn(path, draw, scattered) for path in self.keys}
             base = self._run(data, seed)
             if any(np.abs(base[key]).max(initial=0) > LARGE for key in self.outputs):
                 lost |= set(labels)  # beside such predictions no label changes a float32 loss
             for path in names | labels:
-                other = self._drawn(path, draw)
+                other = self._drawn(path, draw, scattered)
                 if path in names and len(other) > 1:
                     other = np.concatenate([data[path][:1], other[1:]])
                 made = self._run(data | {path: other}, seed)
@@ -148,23 +150,40 @@ class _Computed:
         """Outputs of which a loss of the user's own reads some units and never others."""
         if self.loss is None or not any(call.kind == "loss" and not call.opaque for call in self.traced.recorder.calls):
             return
-        never: dict[int, set[int]] = {}
+        never: dict[int, list[Any]] = {}
         for seed in range(DRAWS):
             draw = np.random.default_rng(seed)
             data = {path: self._drawn(path, draw) for path in self.keys}
             base = self._run(data, seed)
             widths = {key: base[key].shape[-1] for key in self.outputs if base[key].ndim > 1 and base[key].shape[-1] > 1}
-            never = never or {key: set(range(min(GROUPS, width))) for key, width in widths.items()}
+            groups = {key: np.array_split(np.arange(width), min(GROUPS, width)) for key, width in widths.items()}
+            never = never or dict(groups)
             for key, left in never.items():
-                for group in sorted(left):
-                    changed = base[key].copy()
-                    at = np.array_split(np.arange(widths[key]), GROUPS)[group]
-                    changed[..., at] = draw.uniform(size=changed[..., at].shape)
-                    if _changed(base[self.loss], self._run(data, seed, {key: changed})[self.loss]):
-                        left.discard(group)
+                never[key] = [at for at in left if not self._reads(key, at, data, base, seed, draw)]
+                # A loss may read the unit of a sample's own class alone, and no sample that was drawn need be of this class.
+                for at in never[key][:] if seed == DRAWS - 1 else ():
+                    labels = {path: self._of_class(value, at[0], widths[key]) for path, value in data.items() if path[0] == "y"}
+                    if self._reads(key, at, data | labels, self._run(data | labels, seed), seed, draw):
+                        never[key] = [other for other in never[key] if other is not at]
             if not any(never.values()):
                 return
-        yield from (("units", self._named(key)) for key, left in never.items() if 0 < len(left) < min(GROUPS, widths[key]))
+        yield from (("units", self._named(key)) for key, left in never.items() if 0 < len(left) < len(groups[key]))
+
+    def _reads(self, key: int, units: Any, data: Any, base: dict[int, Any], seed: int, draw: Any) -> bool:
+        """Whether the loss changes with some units of an output; ``base``: what the data gives as it is."""
+        assert self.loss is not None
+        changed = base[key].copy()
+        changed[..., units] = draw.uniform(size=changed[..., units].shape)
+        return _changed(base[self.loss], self._run(data, seed, {key: changed})[self.loss])
+
+    @staticmethod
+    def _of_class(labels: Any, unit: int, width: int) -> Any:
+        """Labels that are all of one class, where they name classes: one-hot vectors, or numbers below the width."""
+        if labels.ndim > 1 and labels.shape[-1] == width and np.isin(labels, (0, 1)).all() and (labels.sum(-1) == 1).all():
+            return np.broadcast_to(np.arange(width) == unit, labels.shape).astype(labels.dtype)
+        if labels.dtype.kind in "iu" and labels.max(initial=0) < width:
+            return np.full_like(labels, unit)
+        return labels
 
     def _run(self, data: Any, seed: int, outputs: dict[int, Any] | None = None) -> dict[int, Any]:
         made = self.values.compute({self.keys[path]: value for path, value in data.items()} | (outputs or {}), seed)
@@ -172,8 +191,11 @@ class _Computed:
             raise ArithmeticError
         return made
 
-    def _drawn(self, path: Any, draw: Any) -> Any:
-        """Rows of the data as it was sampled for labels and whole numbers, numbers of both signs otherwise."""
+    def _drawn(self, path: Any, draw: Any, scattered: bool = False) -> Any:
+        """Rows of the data as it was sampled for labels and whole numbers, numbers of both signs otherwise.
+
+        ``scattered``: whole numbers of the inputs out of their order.
+        """
         spec, known = self.specs[path], np.asarray(self.known.get(path, 0))
         if spec.shape is None or spec.kind != "dense" or None in spec.shape:
             raise ValueError(path)
@@ -182,6 +204,8 @@ class _Computed:
         whole = known.dtype.kind in "bui" or not (known % 1).any()
         if path[0] == "x" and spec.dtype.startswith("float") and not (whole and known.any()):
             return draw.normal(size=spec.shape).astype(spec.dtype)
+        if path[0] == "x" and scattered and whole and known.ndim > 1 and known.shape[1:] == spec.shape[1:]:
+            return draw.choice(known.ravel(), size=spec.shape).astype(spec.dtype)
         if known.shape[1:] == spec.shape[1:] and known.ndim and (known != known[:1]).any():
             return known[draw.integers(len(known), size=spec.shape[0])].astype(spec.dtype)
         top = max(1, int(known.max())) if whole else 1

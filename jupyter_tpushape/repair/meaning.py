@@ -271,6 +271,18 @@ def _taken(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
             yield f"Should {edit.target} read one value per sample? {giver.name} makes one of the {given[-1]} that it receives."
 
 
+def _cropped_steps(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
+    """Steps cut off at both ends, where the output has one for each step of an input."""
+    if not isinstance(edit, InsertLayer) or edit.layer_class != "Cropping1D" or edit.position != "after":
+        return
+    node = next((item for item in before.flow.nodes if item.name == edit.target), None)
+    first = (edit.config.get("cropping") or (0,))[0]
+    steps = {spec.shape[1] for _, spec in before.x if spec.shape and len(spec.shape) > 1}
+    made = {edge.spec.shape[1] for edge in before.flow.out_of(node.id) if edge.spec.shape and len(edge.spec.shape) == 3} if node else set()
+    if first and made & steps - {None}:
+        yield f"Do the first {first} steps of the input have no label? Otherwise each label is compared with the prediction for another step."
+
+
 def _left_out(before: Evidence, after: Evidence, edit: Edit) -> Iterator[Question]:
     if isinstance(edit, ReplaceLayer) and edit.layer_class == "Identity":
         node = next((item for item in before.flow.nodes if item.name == edit.target), None)
@@ -293,5 +305,6 @@ _CHECKS: tuple[Check, ...] = (
     _rows,
     _batched,
     _taken,
+    _cropped_steps,
     _left_out,
 )

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from ..examine import Examined
 from ..flow import Edit as Value
 from ..flow import Finding, Fix
+from ..rules import RULES
 from ..rules.facts.mesh import ValueAsked
 from ..rules.facts.mixing import SamplesPicked
 from .after import after_of
@@ -105,7 +106,7 @@ class Search:
             known = trial.texts and any(trial.texts == other.texts for _, other in held)
             if trial.holds and not known and not self._asks(finding, candidate, trial):
                 held.append((candidate, trial))
-            elif trial.holds or trial.absent:
+            elif trial.holds or trial.absent or (trial.texts and any(trial.texts == other.texts for _, other in partial)):
                 continue
             elif trial.by_hand:
                 self.untried.setdefault(id(finding), []).append((candidate, trial.failed))
@@ -171,7 +172,9 @@ class Search:
 
         ``reached`` gets those that came further, and not to the end.
         """
-        frontier = partial[:3]
+        # What a backend refuses in the code is not of the edit's making: an edit that leaves nothing else repairs the shapes.
+        shapes = {id(trial): not all(RULES[left.rule].backend for left in trial.left) for _, trial in partial}
+        frontier = sorted(partial, key=lambda pair: shapes[id(pair[1])])[: max(3, len(partial) - sum(shapes.values()))]
         for _ in range(DEPTH - 1):
             further_on: list[tuple[Candidate, Trial]] = []
             for done, trial in frontier:
@@ -184,7 +187,9 @@ class Search:
                         continue
                     again = self._try(trial, candidate)
                     both = Candidate(
-                        f"{done.title}; {candidate.title[:1].lower()}{candidate.title[1:]}", (), "One edit alone leaves a second problem."
+                        f"{done.title}; {candidate.title[:1].lower()}{candidate.title[1:]}",
+                        (),
+                        f"One edit alone leaves a second problem: {fault.message}",
                     )
                     if again.holds and not self._asks(finding, both, again):
                         return [(both, again)]
@@ -295,15 +300,22 @@ def snippet(seen: Examined, edits: tuple[Edit, ...]) -> str:
 
 
 def _again(trial: Trial, candidate: Candidate) -> bool:
-    """Whether the candidate adds layers where layers were added before, or at another branch of the same merge: undoing an edit repairs nothing."""
+    """Whether the candidate adds layers where layers were added before, or at another branch of the same merge, or sets an argument that was set.
+
+    Undoing an edit repairs nothing.
+    """
     lines = {node.name: node.called for node in trial.seen.evidence.flow.nodes} if trial.seen is not None else {}
 
     def place(value: Value) -> tuple[object, ...]:
         line = lines.get(value.target) if value.detail.get("input") is not None else None
         return (line,) if line is not None else (value.target, value.detail.get("input"))
 
+    def settings(value: Value) -> set[tuple[str, str]]:
+        return {(value.target, key) for key in value.detail.get("config", ())} if value.kind == "layer-config" else set()
+
     places = {place(edit.value) for edit in trial.edits if edit.kind == "insert-layer"}
-    return any(value.kind == "insert-layer" and place(value) in places for value in candidate.edits)
+    before = set().union(*(settings(edit.value) for edit in trial.edits))
+    return any((value.kind == "insert-layer" and place(value) in places) or settings(value) & before for value in candidate.edits)
 
 
 def _same_line(before: Examined, after: Examined) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ..examine.claims import Claim
 from ..examine.evidence import Evidence
-from ..flow import Finding, Node, Who
+from ..flow import Finding, Location, Node, Who
 from ..trace.signature import Refused
 from .examples import sequential
 from .facts.calls import Constant, HostDrawn, MadeAnew, MetricInCall, Misdeclared, NeverUpdated, NotCalled, ReadOutside, VectorLoss
@@ -137,15 +137,15 @@ def not_called(evidence: Evidence) -> tuple[str, NotCalled] | None:
     return UNCALLED.id, NotCalled(refused.layer, False)
 
 
-def vector_added(evidence: Evidence, node: Node) -> tuple[VectorLoss, tuple[str, ...]] | None:
-    """The layer whose loss with one value per sample is incompatible with the other losses; and its node."""
+def vector_added(evidence: Evidence, node: Node) -> tuple[VectorLoss, tuple[str, ...], Location | None] | None:
+    """The layer whose loss with one value per sample is incompatible with the other losses; its node, and the line that adds it."""
     if node.op not in ("AddN", "AddV2"):
         return None
     given = [one.spec.shape for one in evidence.given]
-    for node_id, name, shape, _ in evidence.facts.get("added") or ():
+    for node_id, name, shape, place in evidence.facts.get("added") or ():
         if shape and any(n != 1 for n in shape) and shape in given:
             layer = evidence.flow.node(node_id) if node_id else None
-            return VectorLoss(Who.of(layer) if layer is not None else Who(name, name), shape), (node_id,) if node_id else ()
+            return VectorLoss(Who.of(layer) if layer is not None else Who(name, name), shape), (node_id,) if node_id else (), place
     return None
 
 

@@ -76,7 +76,7 @@ def _apart(what: What, given: Told, outputs: tuple[str, ...], count: int) -> Fac
     if given.count is None or given.count == count or (count == 1 and what == "metrics"):
         return None
     names = outputs or tuple(f"output {i + 1}" for i in range(count))
-    return WrongNumber(what, given.count, names) if count > 1 else None
+    return WrongNumber(what, given.count, names) if count > 1 or (given.count > 1 and what != "weights") else None
 
 
 def _leaves(found: list[tuple[KeyPath, Spec]]) -> Told:

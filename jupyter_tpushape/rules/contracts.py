@@ -31,6 +31,7 @@ from ..flow import Edge, Fact, Node, Shape, Who
 from ..flow.paths import show
 from ..graph import instead
 from ..trace.axes import RECURRENT
+from ..trace.doors import fits
 from ..trace.signature import Refused
 from .calls import MADE, not_called
 from .facts.calls import MadeAnew
@@ -41,6 +42,7 @@ from .facts.contracts import (
     Disconnected,
     DtypeRefused,
     DtypesApart,
+    InnerBatch,
     InnerDoor,
     KeysUnpacked,
     NoRank,
@@ -220,6 +222,8 @@ def _dtypes(at: Break) -> Explained:
 
 def _inner_door(at: Break) -> Explained:
     said = hear(at.node.failure, HeardInput)
+    if said is not None and said.wanted[:2] == (None, None) and fits((None, *said.wanted[2:]), said.given) and said.given:
+        return "batch-in-input-shape", InnerBatch(Who.of(at.node), said.wanted, said.given)
     if said is None or at.node.kind != "layer" or len(at.edges) != 1 or not at.shape or len(said.wanted) != len(at.shape):
         return None
     sizes = at.evidence.origins.of(at.edges[0])

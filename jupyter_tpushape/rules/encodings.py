@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..examine.evidence import Evidence
-from ..flow import Finding, KeyPath, Node, Shape, Who
+from ..flow import Finding, KeyPath, Node, Severity, Shape, Who
 from ..sources.stats import stats_at
 from .facts.calls import CodedIds, CodedRows
 from .facts.held import EmptyLookup
@@ -59,9 +59,10 @@ def coded_ids(evidence: Evidence) -> Iterator[Finding]:
     """An embedding after an encoding layer, or on encoded data."""
     for node in evidence.flow.nodes:
         coder = _coder(evidence, node) if node.op == "Embedding" else None
-        rows = _rows(evidence, node) if node.op == "Embedding" else None
+        rows = coded_rows(evidence, node) if node.op == "Embedding" else None
         if rows is not None:
-            yield Finding.of(CODED.id, "silent", CodedRows(Who.of(node), *rows), (node.id,), location=node.called or node.location)
+            severity: Severity = "error" if node.status == "not-reached" else "silent"
+            yield Finding.of(CODED.id, severity, CodedRows(Who.of(node), *rows), (node.id,), location=node.called or node.location)
         if coder is not None:
             fact = CodedIds(Who.of(node), Who.of(coder), _mode(coder))
             yield Finding.of(CODED.id, "silent", fact, (coder.id, node.id), location=coder.location)
@@ -78,10 +79,10 @@ def lookup_empty(evidence: Evidence) -> Iterator[Finding]:
 def behind_code(evidence: Evidence, node: Node) -> bool:
     """Whether a layer works on the output of an embedding of such an encoding."""
     above = [item for item in [node, *ancestors(evidence, node.id)] if item.op == "Embedding"]
-    return any(_coder(evidence, item) is not None or _rows(evidence, item) is not None for item in above)
+    return any(_coder(evidence, item) is not None or coded_rows(evidence, item) is not None for item in above)
 
 
-def _rows(evidence: Evidence, embedding: Node) -> tuple[KeyPath, Shape] | None:
+def coded_rows(evidence: Evidence, embedding: Node) -> tuple[KeyPath, Shape] | None:
     """The part of the data that an embedding reads as it is and that holds one-hot rows, and its shape."""
     for edge in evidence.flow.into(embedding.id)[:1]:
         source = evidence.flow.node(edge.source)
@@ -91,8 +92,10 @@ def _rows(evidence: Evidence, embedding: Node) -> tuple[KeyPath, Shape] | None:
             door = evidence.input_at(path)
             if door is None or door.id != source.id or not spec.shape or (spec.shape[-1] or 0) <= 2:
                 continue
+            # An input of ids that is given as many 0s and 1s as there are ids: some may mark a start, and sum to more.
+            marked = door.status == "failed" and spec.shape[-1] == embedding.config.get("input_dim")
             seen = stats_at(evidence.sample.sampled, path)
-            if seen is not None and seen.one_hot:
+            if seen is not None and (seen.one_hot or (marked and seen.binary)):
                 return path, spec.shape
     return None
 

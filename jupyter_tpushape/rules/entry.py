@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from ..examine.evidence import Evidence
 from ..flow import Fact, Finding, KeyPath, Severity, Shape, Spec, elements
 from ..flow.paths import show, subscript
+from ..trace.doors import accepted, fits
+from .encodings import coded_rows
 from .facts.data import InputsStacked
 from .facts.entry import AxisAdded, CastAtDoor, CutIntoPatches, Door, Fault, Misfit, WrongInputs, WrongNames, ZippedPairs
 from .registry import check, rule
@@ -136,25 +138,6 @@ EXPANDED = rule(
     "input-expanded", "Keras adds a missing trailing axis", severity="note", source="keras/src/models/functional.py, _adjust_input_rank",
     fails=_example("(6, 6, 1)", "(8, 6, 6)"), passes=_example("(6, 6, 1)", "(8, 6, 6, 1)"),
 )  # fmt: skip
-
-
-def fits(declared: Shape, shape: Shape) -> bool:
-    """Whether the declaration allows a shape; an unknown axis allows any size."""
-    return len(declared) == len(shape) and all(a is None or b is None or a == b for a, b in zip(declared, shape, strict=True))
-
-
-def accepted(want: Spec, got: Spec) -> bool:
-    """Whether Keras accepts this tensor for this input without an error or warning."""
-    if want.shape is None or got.shape is None:
-        return True
-    if want.shape[1:] == () and got.shape[1:] == ():
-        return True
-    declared = (None, *want.shape[1:])
-    if fits(declared, got.shape):
-        return True
-    if len(got.shape) == len(declared) - 1 and declared[-1] == 1 and len(got.shape) >= 1:
-        return fits(declared[:-1], got.shape)
-    return len(got.shape) == len(declared) + 1 and got.shape[-1] == 1 and fits(declared, got.shape[:-1])
 
 
 def compare(
@@ -291,7 +274,11 @@ def entry(evidence: Evidence) -> Iterator[Finding]:
         if evidence.where == "call":
             yield Finding.of(STRUCTURE.id, "error", stacked_inputs(evidence) or _counts(evidence), tuple(inputs))
         return
+    embeddings = [node for node in evidence.flow.nodes if node.op == "Embedding"]
+    coded = {found[0] for node in embeddings if (found := coded_rows(evidence, node)) is not None}
     for path, rule_id, fault in mismatches(evidence):
+        if path in coded:
+            continue  # told by what the data holds
         cut = _patches(fault)
         if cut is not None:
             yield Finding.of(PATCHES.id, "error" if evidence.where else "note", cut, tuple(inputs))

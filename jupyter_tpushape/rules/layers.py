@@ -25,7 +25,7 @@ from ..trace.locations import location
 from .branches import merge_shapes, size_cause
 from .calls import misdeclared
 from .contracts import CONTRACTS, Break
-from .encodings import behind_code
+from .encodings import behind_code, coded_ids
 from .entry import entry
 from .facts.layers import (
     LayerRaised,
@@ -174,6 +174,8 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
         return
     if any(True for _ in entry(evidence)) or behind_code(evidence, node) or misdeclared(evidence):
         return
+    if node.kind == "input" and any(True for _ in coded_ids(evidence)):
+        return
     crossed = paired_before(evidence, node) if node.kind == "layer" else None
     if crossed is not None:
         yield Finding.of(PAIRWISE.id, "error", crossed[1], (crossed[0].id, node.id), location=crossed[0].called)
@@ -304,6 +306,8 @@ def _reshape_size(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
     target = node.config.get("target_shape") or node.config.get("operand1")
     rows = shape[1:] if node.kind == "layer" and shape else shape
     if not isinstance(target, (list, tuple)) or not target or rows is None or elements(rows) is None:
+        return None
+    if not all(hasattr(size, "__index__") for size in target):
         return None
     last = evidence.origins.of(edges[0])[-1:] if edges and len(rows) == 1 else ()
     made = written(last[0]) if last else ""

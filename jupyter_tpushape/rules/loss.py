@@ -7,8 +7,8 @@ from typing import Literal
 
 from ..examine.compiled import Compiled
 from ..examine.evidence import Evidence
-from ..examine.heard import hear
-from ..examine.heard_contracts import HeardAssigned
+from ..examine.heard import HeardWidth, hear
+from ..examine.heard_contracts import HeardAssigned, HeardClassRows
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..flow.paths import show
 from ..graph import instead, written
@@ -35,8 +35,8 @@ from .facts.contracts import Enclosed
 from .facts.data import LabelsAsWeights
 from .facts.entry import BatchElsewhere
 from .facts.held import ScalarSum
-from .facts.layers import OperationRaised
-from .facts.loss import LabelRank, LastStepOnly, LossRaised, RowsOfValues, SingleValues, SurplusAxes, WrongUnits, WrongWeights
+from .facts.layers import OperationRaised, WrongWidth
+from .facts.loss import IndexInRow, LabelRank, LastStepOnly, LossRaised, RowsOfValues, SingleValues, SurplusAxes, WrongUnits, WrongWeights
 from .facts.loss_silent import RowsLost
 from .facts.mixing import BatchLost
 from .facts.reasons import Flattened
@@ -144,6 +144,11 @@ def loss_failed(evidence: Evidence) -> Iterator[Finding]:
         return
     if getattr(evidence.sample, "problems", ()):
         return  # the data is not what fit takes, and a loss of it says nothing more
+    vector = vector_added(evidence, node)
+    if vector is not None:
+        added, by, place = vector
+        yield Finding.of(VECTOR.id, "error", added, (*by, node.id), (), place)
+        return
     loss = node if node.kind == "loss" else _loss_above(evidence, node)
     labels, predictions = ends(evidence, loss if loss is not None else node)
     rule_id, fact, blamed = _explain(evidence, node, loss or node, labels, predictions)
@@ -179,15 +184,15 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     rows = rows_as_indices(evidence, loss, labels)
     if rows is not None:
         return ONE_HOT.id, rows, ()
-    vector = vector_added(evidence, node)
-    if vector is not None:
-        return VECTOR.id, *vector
     total = vector_total(evidence, node)
     if total is not None:
         return total
     dtypes = dtypes_in_loss(evidence, node, loss)
     if dtypes is not None:
         return "dtype-mix", dtypes, ()
+    indices = hear(node.failure, HeardClassRows)
+    if indices is not None and indices.labels[-1:] == (1,):
+        return RANK.id, IndexInRow(loss.name, indices.labels, indices.predictions), ()
     if len(evidence.outputs) > 1 and len(evidence.y) == len(evidence.weight) == 1:
         names = tuple(node.name for node in evidence.flow.nodes if node.kind == "output")
         return "data-misfit", LabelsAsWeights(evidence.y[0][1].shape, evidence.weight[0][1].shape, names), ()
@@ -197,6 +202,10 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     apart = outputs_apart(evidence)
     if apart is not None:
         return OUTPUTS.id, apart, ()
+    assigned = hear(node.failure, HeardAssigned) if loss.kind == "metric" else None
+    if assigned is not None:
+        samples = (assigned.given or ())[:1] == (p or ())[:1]
+        return METRIC.id, ScalarSum(loss.name, assigned.wanted, assigned.given, samples), ()
     if labels is not None and predictions is not None and y and p and labels.spec.dtype != "string":
         kind = kind_of(loss) if loss.kind == "loss" else "metric"
         integer = labels.spec.dtype.startswith(("int", "uint"))
@@ -238,9 +247,6 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
             )
     name = loss.name if loss.kind in ("loss", "metric") else node.name
     metric = loss.kind == "metric"
-    assigned = hear(node.failure, HeardAssigned)
-    if metric and assigned is not None:
-        return METRIC.id, ScalarSum(name, assigned.wanted, assigned.given), ()
     if node.kind == "op" and len(evidence.given) == 2:
         shapes = tuple(one.spec.shape for one in evidence.given)
         sizes = [elements(shape) if shape else None for shape in (y, p)]
@@ -253,6 +259,18 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
             OperationRaised(node.op, shapes, node.failure.said, Who.of(node), reason=why),
             (),
         )
+    wanted = hear(node.failure, HeardWidth) if node.kind == "layer" else None
+    edges = evidence.failed_inputs()
+    if wanted is not None and len(edges) == 1 and edges[0].spec.shape:
+        # A network that the loss calls, such as the one of a perceptual loss.
+        source = edges[0].source
+        given: Literal["", "labels", "predictions"] = (
+            "labels" if labels is not None and labels.source == source
+            else "predictions" if predictions is not None and predictions.source == source
+            else ""
+        )  # fmt: skip
+        wide = WrongWidth(Who.of(node), wanted.wanted, edges[0].spec.shape, (), given=given)
+        return METRIC.id if metric else CUSTOM.id, wide, (node.id,)
     return METRIC.id if metric else CUSTOM.id, LossRaised(name, metric, y, p, node.failure.said), ()
 
 

@@ -31,7 +31,7 @@ from .facts.mesh import (
     ValueAsked,
     VariableGiven,
 )
-from .facts.transforms import GROUPS, OptimizerBeside, OtherVariables, StateMisplaced, StateUnchanged, StepReturns, Underived
+from .facts.transforms import GROUPS, OptimizerBeside, OptimizerPart, OtherVariables, StateMisplaced, StateUnchanged, StepReturns, Underived
 from .registry import check, rule
 from .tpu_batch import split_nodes
 from .tpu_types import TEXT_LAYERS
@@ -237,8 +237,10 @@ def told(evidence: Evidence) -> Finding | None:
         return Finding.of(ITEM.id, "error", ItemAssigned(), nodes, location=where)
     if hear(evidence.failure, HeardUnseeded) is not None:
         return Finding.of(SEED.id, "error", Unseeded(), nodes, location=where)
+    if evidence.failure is not None and (partly := evidence.facts.get("partly")) is not None:
+        return Finding.of(STEP.id, "error", OptimizerPart(*partly[:4]), nodes, location=partly[4])
     variable = hear(evidence.failure, HeardVariable)
-    if variable is not None:
+    if variable is not None and evidence.facts.get("symbolic") is None:
         names = evidence.raised.variables if evidence.raised is not None else ()
         return Finding.of(VARIABLE.id, "error", VariableGiven(names, variable.attribute), nodes, location=where)
     asked, step = hear(evidence.failure, HeardTraced), hear(evidence.failure, HeardStepArguments)

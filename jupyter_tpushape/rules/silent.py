@@ -15,7 +15,7 @@ from .facts.compiled import MetricReads
 from .facts.loss import SingleValues, Through
 from .facts.loss_silent import Crosswise, RowsConvolvedAlone
 from .facts.ranges import IdOutOfRange, LabelOutOfRange, LabelScale, MadeOutOfRange
-from .facts.scores import LogitsMissing, LogitsTwice, NoPath, NoWeights, SingleUnit
+from .facts.scores import LogitsMissing, LogitsTwice, NoPath, NoWeights, ScoresOfOne, SingleUnit
 from .loss import INT_LABELS
 from .registry import check, rule
 from .upstream import cause_of_axes
@@ -43,6 +43,8 @@ PROBABILITIES = rule(
 ONE_UNIT = rule(
     "one-unit-softmax", "A softmax or categorical cross-entropy over a single unit", severity="note", source="tpu-rules L8",
     fails=sequential("L.Dense(1, activation='softmax')", loss="'binary_crossentropy'"), passes=sequential("L.Dense(1, activation='sigmoid')", loss="'binary_crossentropy'"),
+    doc="""A note where the model ends in it: the shapes agree. Inside a model, a softmax over the one score that a layer computes for each of several
+positions is reported as silent. Every position then has the weight 1; a softmax over the positions was meant.""",
 )  # fmt: skip
 LABEL_RANGE = rule(
     "label-range", "Label out of range of the output", severity="error", source="tpu-rules O11",
@@ -229,6 +231,26 @@ def loss_values(evidence: Evidence) -> Iterator[Finding]:
             yield from _label_range(evidence, node, giver, last, labels)
         if kind == "binary" and labels is not None and "crossentropy" in node.op.lower().replace("_", ""):
             yield from _label_scale(evidence, node, labels)
+
+
+@check(order=45)
+def scores_of_one(evidence: Evidence) -> Iterator[Finding]:
+    """Softmaxes inside a model over the one score that a layer computes for each position."""
+    ends_at = {edge.source for edge in evidence.flow.edges if evidence.flow.node(edge.target).kind in ("output", "loss", "metric")}
+    for node in evidence.flow.nodes if not evidence.where else ():
+        if node.op not in ("Softmax", "softmax") or node.status != "ok" or node.id in ends_at:
+            continue
+        for edge in evidence.flow.into(node.id)[:1]:
+            shape = edge.spec.shape or ()
+            axis = node.config.get("axis", -1)
+            maker = evidence.flow.node(edge.source)
+            # An activation or a scale between them keeps the shape.
+            while not maker.weights and [one.spec.shape for one in evidence.flow.into(maker.id)] == [edge.spec.shape]:
+                maker = evidence.flow.node(evidence.flow.into(maker.id)[0].source)
+            one = 1 in (maker.config.get("units"), maker.config.get("filters"))
+            if one and len(shape) == 3 and shape[-1] == 1 and shape[1] not in (None, 1) and axis in (-1, 2):
+                fact = ScoresOfOne(Who.of(node), Who.of(maker), shape)
+                yield Finding.of(ONE_UNIT.id, "silent", fact, (node.id, maker.id), (edge.id,), node.called or node.location)
 
 
 # What returns numbers of a kind that a small change of its input does not change.

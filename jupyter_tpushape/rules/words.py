@@ -43,8 +43,8 @@ def blamed(flow: Flow, fact: Fact | None) -> tuple[str, ...]:
     return tuple(node.id for node in flow.nodes if isinstance(cause, Cause) and node.name == cause.who)[:1]
 
 
-def because(cause: Cause | None) -> str:
-    """Why a size is not the expected one, in a sentence or two; ``""`` if that is unknown."""
+def because(cause: Cause | None, merged: bool = True) -> str:
+    """Why a size is not the expected one, in a sentence or two; ``""`` if that is unknown. ``merged``: another branch has the expected one."""
     if cause is None:
         return ""
     goes = f"{cause.before} → {cause.after}"
@@ -57,7 +57,8 @@ def because(cause: Cause | None) -> str:
         more = f" and {count(cause.more, 'more layer')}" if cause.more else ""
         return f'{cause.who}{more} {"lack" if cause.more else "lacks"} padding="same": {goes}.'
     if cause.kind == "strided":
-        return f"{cause.who} uses a stride of {cause.stride}: {goes}. No later layer undoes it, and the other branch does not do the same."
+        beside = ", and the other branch does not do the same" if merged else ""
+        return f"{cause.who} uses a stride of {cause.stride}: {goes}. No later layer undoes it{beside}."
     return f"{cause.who} turns an input of size {cause.size} into {cause.before} values; {cause.after} values require an input of size {cause.fits[0]}."
 
 

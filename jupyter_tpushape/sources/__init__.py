@@ -79,7 +79,10 @@ def sample(
             code raised, and as :class:`NeverCame` where no batch came in time.
     """
     try:
-        return _sampled(data, framework, batch_size, batches, seconds, first_seconds, progress, x_structure)
+        made = _sampled(data, framework, batch_size, batches, seconds, first_seconds, progress, x_structure)
+        if is_nested(made.x) and next(flatten(made.x), None) is None:
+            raise BadData(f"x contains no array, so there is no input for the model: pass {TAKES}.")
+        return made
     except BadData:
         raise
     except Exception as error:

@@ -268,7 +268,7 @@ def _python_batches(sample: Sample, drawn: Drawn, framework: str) -> Sample:
 def sample_generator(data: Any, *, framework: str, batches: int, seconds: float, progress: Progress | None, first_seconds: float) -> Sample:
     """A Python generator or iterator. It cannot be rewound: ``replacement`` gives all its elements."""
     code = getattr(data, "gi_code", None)
-    name = getattr(data, "__name__", type_name(data))
+    name = str(getattr(data, "__name__", type_name(data)))
     source = Stage(
         "generator", "generator", {"python": True}, None, name, location_of(types.SimpleNamespace(__code__=code)) if code else None
     )

@@ -84,7 +84,9 @@ def is_array(value: Any) -> bool:
     """Whether ``fit`` of Keras 3 treats this leaf as an array."""
     if isinstance(value, type) or is_dataset(value) or is_spec(value):
         return False
-    return tensor_kind(value) != "dense" or isinstance(value, np.ndarray) or is_tf_tensor(value) or has(value, "__array__")
+    if isinstance(value, np.ndarray):
+        return issubclass(type(value), np.ndarray)  # a stand-in for tests says so too
+    return tensor_kind(value) != "dense" or is_tf_tensor(value) or has(value, "__array__")
 
 
 def is_number(value: Any) -> bool:

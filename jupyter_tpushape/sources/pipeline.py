@@ -10,6 +10,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from types import CodeType
 from typing import Any
 
 from ..flow import Location
@@ -54,7 +55,9 @@ def plain(value: Any) -> Any:
 def spec_tree(element_spec: Any) -> Any:
     """An ``element_spec`` as nested :class:`LeafSpec`."""
 
-    def leaf(spec: Any) -> LeafSpec:
+    def leaf(spec: Any) -> LeafSpec | None:
+        if has_base(spec, "NoneTensorSpec", "tensorflow.python"):
+            return None
         shape = getattr(spec, "shape", None)
         dims = None if shape is None or getattr(shape, "rank", None) is None else tuple(None if n is None else int(n) for n in shape)
         dtype = getattr(spec, "dtype", None)
@@ -125,9 +128,7 @@ def location_of(function: Any) -> Location | None:
     if code is None:
         call = inspect.getattr_static(type(function), "__call__", None)  # an object that is called like a function
         code = getattr(call, "__code__", None)
-    if code is None:
-        return None
-    return Location(code.co_filename, code.co_firstlineno)
+    return Location(code.co_filename, code.co_firstlineno) if isinstance(code, CodeType) else None
 
 
 def graph_ops(wrapper: Any) -> set[str]:

@@ -56,7 +56,7 @@ def row_shape(value: np.ndarray) -> tuple[int | None, ...]:
     """
     if value.dtype.names:
         return (*value.shape[1:], len(value.dtype.names))
-    rows = [np.shape(item) for item in value.flat[:32] if isinstance(item, (list, tuple, np.ndarray))] if value.ndim == 1 else []
+    rows = [_row(item).shape for item in value.flat[:32] if isinstance(item, (list, tuple, np.ndarray))] if value.ndim == 1 else []
     if not rows or len({len(row) for row in rows}) > 1:
         return tuple(value.shape[1:])
     return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*rows, strict=True))
@@ -126,9 +126,19 @@ def _rows_of_steps(value: np.ndarray) -> bool:
     return bool(rows) and len(rows) == len(value[:64]) and len({(row.shape[1:], row.dtype.kind in "iuf") for row in rows}) == 1
 
 
+def _row(row: Any) -> np.ndarray:
+    """A row as an array; of objects where its own rows have different lengths."""
+    if isinstance(row, np.ndarray) and (row.dtype != object or not row.ndim):
+        return row
+    try:
+        return np.asarray(list(row))
+    except ValueError:
+        return np.empty(len(row), object)
+
+
 def _rows_of_ids(value: np.ndarray) -> bool:
     """Whether each row is a list of integers."""
-    rows = [np.asarray(list(row)) for row in list(value.reshape(-1)[:64]) if isinstance(row, (list, tuple, np.ndarray))]
+    rows = [_row(row) for row in list(value.reshape(-1)[:64]) if isinstance(row, (list, tuple, np.ndarray))]
     return bool(rows) and value.ndim == 1 and len(rows) == len(value[:64]) and all(row.ndim == 1 and row.dtype.kind in "iu" for row in rows)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..flow import KeyPath, Spec
+from ..flow import KeyPath, Shape, Spec
 from ..flow.paths import flatten, map_leaves
 from ..flow.text import words
 
@@ -36,6 +36,25 @@ class Door:
     def word(self) -> str:
         """What a user calls it: its key in a dict of inputs, else its name."""
         return str(self.path[-1]) if len(self.path) == 2 and self.keyed else self.name
+
+
+def fits(declared: Shape, shape: Shape) -> bool:
+    """Whether the declaration allows a shape; an unknown axis allows any size."""
+    return len(declared) == len(shape) and all(a is None or b is None or a == b for a, b in zip(declared, shape, strict=True))
+
+
+def accepted(want: Spec, got: Spec) -> bool:
+    """Whether Keras accepts this tensor for this input without an error or warning."""
+    if want.shape is None or got.shape is None:
+        return True
+    if want.shape[1:] == () and got.shape[1:] == ():
+        return True
+    declared = (None, *want.shape[1:])
+    if fits(declared, got.shape):
+        return True
+    if len(got.shape) == len(declared) - 1 and declared[-1] == 1 and len(got.shape) >= 1:
+        return fits(declared[:-1], got.shape)
+    return len(got.shape) == len(declared) + 1 and got.shape[-1] == 1 and fits(declared, got.shape[:-1])
 
 
 @dataclass

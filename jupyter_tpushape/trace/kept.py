@@ -187,8 +187,10 @@ def _place(frame: FrameType | None) -> Place | None:
 
 
 @contextlib.contextmanager
-def asked(model: Any, kind: Any, trainable: set[int], is_traced: Callable[[Any], bool]) -> Iterator[None]:
-    """Notes where an optimizer of a training step gets the weights as gradients, which have the same shapes, or variables that are not in the state."""
+def asked(model: Any, kind: Any, weights: list[Any], is_traced: Callable[[Any], bool]) -> Iterator[None]:
+    """Notes where an optimizer of a training step gets the weights as gradients, which have the same shapes, variables that are not in the state,
+    or other weights than it was built for. ``weights``: the values of the trainable variables in the state."""
+    trainable = {id(one) for one in weights}
     held = {name: one for name, one in vars(model).items() if isinstance(one, kind)}
 
     def watched(name: str, original: Any) -> Any:
@@ -196,6 +198,15 @@ def asked(model: Any, kind: Any, trainable: set[int], is_traced: Callable[[Any],
             recorder = active()
             if recorder is not None and grads and all(id(one) in trainable for one in grads):
                 recorder.exchanged = user_frame(depth=2)
+            built = list(getattr(held[name], "_trainable_variables", ())) if held[name].built else []
+            if recorder is not None and len(built) != len(trainable_variables):
+                recorder.partly = (
+                    name,
+                    len(trainable_variables),
+                    len(built),
+                    _part(model, weights, trainable_variables),
+                    user_frame(depth=2),
+                )
             if recorder is not None and optimizer_variables and not any(map(is_traced, optimizer_variables)):
                 recorder.beside = recorder.beside or (name, user_frame(depth=2))
             return original(optimizer_variables, grads, trainable_variables)
@@ -209,3 +220,11 @@ def asked(model: Any, kind: Any, trainable: set[int], is_traced: Callable[[Any],
     finally:
         for one in held.values():
             vars(one).pop("stateless_apply", None)
+
+
+def _part(model: Any, weights: list[Any], given: list[Any]) -> str:
+    """The attribute of a model that holds all the variables whose values are given, and no others; ``""`` where none does."""
+    variables = {id(value): id(one) for value, one in zip(weights, model.trainable_variables, strict=True)}
+    wanted = [variables.get(id(value)) for value in given]
+    parts = {name: one for name, one in vars(model).items() if any(one is layer for layer in model._layers)}
+    return next((name for name, part in parts.items() if wanted and [id(one) for one in part.trainable_variables] == wanted), "")

@@ -12,6 +12,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from ..flow import Spec
 from ..flow.text import MOST_SOURCE, words
@@ -74,6 +75,8 @@ def raised_at(error: BaseException, adapter: Framework) -> Raised | None:
             tensors[text] = adapter.spec(value)
         elif value is not _MISSING and adapter.is_variable(value):
             variables.append(text)
+        elif isinstance(value, np.ndarray) and value.ndim:
+            tensors[text] = Spec(value.shape, str(value.dtype))
     return Raised(
         place[0],
         place[1],

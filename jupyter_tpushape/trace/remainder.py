@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..flow import Node, Spec
+from ..flow.paths import flatten
 from .assemble import Assembler
 from .families import layer_family, op_family
 from .locations import location
@@ -20,38 +21,67 @@ def not_reached(assembler: Assembler, seen: Any, output_names: list[str]) -> Non
     last = failed.id if failed is not None else None
     if failed is not None and failed.kind in ("loss", "metric"):
         return
-    call = recorder.failed
+    ends = [last] if last is not None else []
+    network = adapter.graph_network(seen.model) if adapter is not None and seen.model is not None and adapter.is_model(seen.model) else None
     if adapter is not None:
-        layers = _after(adapter, seen, recorder, call)
-        for layer in layers:
-            last = _ghost(assembler, adapter, recorder, layer, last)
+        listed = _listed(adapter, seen, recorder)
+        if not listed and network is not None and failed is not None:
+            ends = _rest_of_graph(assembler, seen, network, failed.id)
+        for layer in listed:
+            ends = [_ghost(assembler, adapter, recorder, layer, ends)]
     if any(node.kind == "output" for node in assembler.flow.nodes):
         return
-    end = assembler.node(None, name=output_names[0] if output_names else "output", kind="output", op="Output", status="not-reached")
-    if last is not None:
-        assembler.edge(last, end.id, _UNKNOWN, status="not-reached", placed=False)
+    for i, end in enumerate(ends or [None]):
+        name = output_names[i] if i < len(output_names) else "output"
+        output = assembler.node(None, name=name, kind="output", op="Output", status="not-reached")
+        _joined(assembler, [end] if end is not None else [], output.id)
     if seen.evidence.y:
         loss = assembler.node(None, name="loss", kind="loss", op=_loss_name(seen), status="not-reached")
-        assembler.edge(last or end.id, loss.id, _UNKNOWN, status="not-reached", placed=False)
+        _joined(assembler, ends or [output.id], loss.id)
 
 
-def _after(adapter: Any, seen: Any, recorder: Recorder, call: Call | None) -> list[Any]:
-    """The layers behind the one that broke, in order, as far as they are known."""
-    if call is not None and call.obj is not None:
-        while call.parent is not None and call.parent.obj is not seen.model:
-            call = call.parent
-        for _, layers in reversed(recorder.sequences):
-            for i, layer in enumerate(layers):
-                if layer is call.obj:
-                    return [item for item in layers[i + 1 :] if adapter.is_layer(item)]
-    network = adapter.graph_network(seen.model) if seen.model is not None and adapter.is_model(seen.model) else None
-    if network is None:
+def _joined(assembler: Assembler, sources: list[str], target: str) -> None:
+    for source in dict.fromkeys(sources):
+        assembler.edge(source, target, _UNKNOWN, status="not-reached", placed=False)
+
+
+def _listed(adapter: Any, seen: Any, recorder: Recorder) -> list[Any]:
+    """The layers of a sequence behind the one that broke, in order."""
+    call = recorder.failed
+    if call is None or call.obj is None:
         return []
-    done = {id(item.obj) for item in recorder.calls}
-    return [node.operation for node in adapter.graph_nodes(network) if not node.is_input and id(node.operation) not in done]
+    while call.parent is not None and call.parent.obj is not seen.model:
+        call = call.parent
+    for _, layers in reversed(recorder.sequences):
+        for i, layer in enumerate(layers):
+            if layer is call.obj:
+                return [item for item in layers[i + 1 :] if adapter.is_layer(item)]
+    return []
 
 
-def _ghost(assembler: Assembler, adapter: Any, recorder: Recorder, layer: Any, last: str | None) -> str:
+def _rest_of_graph(assembler: Assembler, seen: Any, network: Any, failed: str) -> list[str]:
+    """Adds what a functional graph has left, joined as the graph is; the nodes that its outputs come from."""
+    adapter, recorder = seen.adapter, seen.recorder
+    pairs = seen.run.feeds.pairs if seen.run is not None and seen.run.feeds is not None else []
+    made = {id(door.tensor): assembler.ids.get(id(leaf.source), failed) for door, leaf in pairs}
+    calls: dict[int, list[Call]] = {}
+    for call in recorder.calls:
+        calls.setdefault(id(call.obj), []).append(call)
+    for node in adapter.graph_nodes(network):
+        if node.is_input:
+            continue
+        ran = calls.get(id(node.operation))
+        if ran:
+            ports = ran.pop(0).outputs
+            sources = [assembler.source_of(ports[i]) if i < len(ports) else None for i in range(len(node.outputs))]
+        else:
+            before = [made[id(tensor)] for tensor in node.inputs if id(tensor) in made]
+            sources = [_ghost(assembler, adapter, recorder, node.operation, before or [failed])] * len(node.outputs)
+        made |= {id(tensor): source or failed for tensor, source in zip(node.outputs, sources, strict=True)}
+    return [made.get(id(tensor), failed) for _, tensor in flatten(adapter.graph_ends(network)[1])]
+
+
+def _ghost(assembler: Assembler, adapter: Any, recorder: Recorder, layer: Any, before: list[str]) -> str:
     is_layer = adapter.is_layer(layer)
     made = recorder.made.get(id(layer))
     node: Node = assembler.node(
@@ -62,8 +92,7 @@ def _ghost(assembler: Assembler, adapter: Any, recorder: Recorder, layer: Any, l
     node.family = layer_family(layer) if is_layer and node.kind != "op" else op_family(node.op)
     if is_layer:
         node.config = adapter.config(layer)
-    if last is not None:
-        assembler.edge(last, node.id, _UNKNOWN, status="not-reached", placed=False)
+    _joined(assembler, before, node.id)
     return node.id
 
 

@@ -56,6 +56,8 @@ class Run:
     graph: Any = None
     reached_loss: bool = False
     has_loss: bool = False
+    # Whether tensors of the backend can hold the labels.
+    told: bool = True
     called: bool = False
     step: bool = False
     # The parts of the state that a training step of the model's own gave back; -1 where it gave no state.
@@ -141,7 +143,7 @@ def _once(
     run.doors = adapter.doors(model) if adapter.is_model(model) else None
     run.feeds = adapter.feeds(model, run.doors, x) if run.doors is not None else None
     # Labels that no tensor holds reach no loss: what the model makes of its inputs is known all the same.
-    told = adapter.backend.text or not any(leaf.spec.dtype == "string" for leaf in run.y)
+    run.told = told = adapter.backend.text or not any(leaf.spec.dtype == "string" for leaf in run.y)
     compiled = adapter.is_model(model) and adapter.compiled(model)
     run.has_loss = told and (
         (y is not None and (loss is not None or (compiled and adapter.has_loss(model))))
@@ -245,7 +247,9 @@ def _step(run: Run, model: Any, handed: Callable[..., Any], x: Any, y: Any, weig
 def _call(run: Run, model: Any, x: Any, y: Any, weight: Any, y_pred: Any, training: bool, loss: Any) -> None:
     """The model's call, its loss and its metrics."""
     adapter, recorder = run.adapter, run.recorder
-    x_tensors, y_tensors, w_tensors = _fed(run, x), _fed(run, y), _fed(run, weight)
+    x_tensors = _fed(run, x)
+    # Without a loss no labels are needed, and no tensor of this backend may hold them.
+    y_tensors, w_tensors = (_fed(run, y), _fed(run, weight)) if run.told else (None, None)
     if y_pred is _UNKNOWN:
         recorder.metered, generators = _metered(model), _generators(run, model)
         known = recorder.metered

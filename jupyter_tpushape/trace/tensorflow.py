@@ -124,7 +124,8 @@ class TraceGraph(FuncGraph, Graph):  # type: ignore[misc]
 
 
 def _refuse(op_type: str, inputs: Any, given: dict[str, Any]) -> None:
-    """What only the run itself would say: of text that is cast, of padding that mirrors more than there is, of too many axes.
+    """What only the run itself would say: of text that is cast, of padding that mirrors more than there is, of too many axes,
+    of a reshape that leaves two sizes to be computed.
 
     Raises:
         TypeError, ValueError: in the runtime's own words.
@@ -137,6 +138,11 @@ def _refuse(op_type: str, inputs: Any, given: dict[str, Any]) -> None:
         shapes = [tuple(one.shape) for one in inputs if one.shape.rank is not None]
         if len(set(shapes)) > 1 and max(map(len, shapes)) > _CHOSEN:
             raise ValueError(f"Broadcast between {shapes[0]} and {shapes[1]} is not supported yet.")
+    elif op_type == "Reshape":
+        sizes = tf.get_static_value(inputs[1], partial=True)
+        computed = [] if sizes is None else [place for place, size in enumerate(sizes.tolist()) if size == -1]
+        if len(computed) > 1:
+            raise ValueError(f"Only one input size may be -1, not both {computed[0]} and {computed[1]}")
 
 
 def _refuse_padding(inputs: Any, given: dict[str, Any]) -> None:
@@ -235,12 +241,7 @@ class TensorFlow(Backend):
     def known(self, tensor: Any) -> Any:
         """The values of a tensor that does not depend on data."""
         try:
-            values, made = tf.get_static_value(tensor), getattr(tensor, "op", None)
-            if values is None and made is not None and made.type == "Range" and tensor.shape.rank and tensor.shape[0] is not None:
-                # As many as TensorFlow itself says there are, though it does not say which.
-                start, _, by = (tf.get_static_value(one) for one in made.inputs)
-                values = None if start is None or by is None else start + by * np.arange(tensor.shape[0])
-            return values
+            return _known(tensor)
         except Exception:  # what TensorFlow cannot work out is not known
             return None
 
@@ -264,3 +265,30 @@ class TensorFlow(Backend):
 
     def explain(self, recorder: Recorder, framework: Framework, error: BaseException) -> None:
         """There is nothing to add: TensorFlow checks shapes where it makes an operation, and the graph notes what fails."""
+
+
+# What leaves the values as they are, and what calculates with two of them.
+_SAME = frozenset({"ExpandDims", "Reshape", "Squeeze", "Identity", "StopGradient"})
+_CALCULATED = {"AddV2": np.add, "Sub": np.subtract, "Mul": np.multiply, "Minimum": np.minimum, "Maximum": np.maximum}
+
+
+def _known(tensor: Any, depth: int = 8) -> Any:
+    """The values of a tensor that a program counts out, also where TensorFlow folds no constant; ``None`` where they depend on anything else."""
+    values, made = tf.get_static_value(tensor), getattr(tensor, "op", None)
+    if values is not None or made is None or not depth:
+        return values
+    if made.type == "Range" and tensor.shape.rank and tensor.shape[0] is not None:
+        # As many as TensorFlow itself says there are, though it does not say which.
+        start, _, by = (tf.get_static_value(one) for one in made.inputs)
+        return None if start is None or by is None else start + by * np.arange(tensor.shape[0])
+    shape = tuple(tensor.shape) if tensor.shape.is_fully_defined() else None
+    parts = [_known(one, depth - 1) for one in list(made.inputs)[: 2 if made.type in _CALCULATED else 1]]
+    if shape is None or not parts or any(part is None for part in parts):
+        return None
+    if made.type in _CALCULATED:
+        return _CALCULATED[made.type](*parts)
+    if made.type == "Cast":
+        return parts[0].astype(tensor.dtype.as_numpy_dtype)
+    if made.type in _SAME:
+        return np.reshape(parts[0], shape)
+    return np.broadcast_to(parts[0], shape) if made.type == "BroadcastTo" else None

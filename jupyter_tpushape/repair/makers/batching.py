@@ -10,7 +10,7 @@ from ...flow import Finding, KeyPath, show_shape
 from ...flow.paths import flatten, show
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.reasons import WholeOnly
-from ..edits import AddBatch, BatchOnce, Rebatch, ShardedOnce, ShareRows, data_code
+from ..edits import AddBatch, BatchOnce, InputBatch, Rebatch, ShardedOnce, ShareRows, data_code
 from ..text.source import called, nodes
 from .edits import Made, transform
 from .entry import declaration
@@ -77,11 +77,22 @@ def whole_graph(evidence: Evidence, finding: Finding) -> Made:
     if isinstance(finding.fact, OperationRaised) and isinstance(finding.fact.reason, WholeOnly):
         across.append(f"The {rows} × {rows} matrix")
     if rows and across and getattr(sample, "batch", None) != rows:
+        # A backend that draws a size for the unknown batch axis builds the layer only where the size is declared.
+        declared = _batch_declared(evidence, rows) if evidence.where == "build" else []
         yield (
-            f"Feed all {rows} rows in one batch",
-            [Rebatch("data", rows, False)],
+            f"Feed all {rows} rows in one batch{f', and declare it: batch_size={rows}' if declared else ''}",
+            [*declared, Rebatch("data", rows, False)],
             f"{across[0]} has one value per row, so do not shuffle or split the data.",
         )
+
+
+def _batch_declared(evidence: Evidence, rows: int) -> list[InputBatch]:
+    """A number of rows for each declared input that leaves it open, of a model that is not built yet."""
+    flow = evidence.flow
+    inputs = [node for node in flow.nodes if node.kind == "input"]
+    shapes = {edge.source: edge.spec.shape for edge in flow.edges}
+    opened = [(shapes.get(node.id) or (rows,))[0] is None for node in inputs]
+    return [InputBatch(node.name, i, rows) for i, (node, unknown) in enumerate(zip(inputs, opened, strict=True)) if unknown]
 
 
 def declared_rows(evidence: Evidence, finding: Finding) -> Made:

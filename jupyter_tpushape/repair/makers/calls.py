@@ -7,12 +7,13 @@ import ast
 from ...examine.evidence import Evidence
 from ...flow import Finding, show_shape
 from ...rules.facts.calls import Misdeclared, NotCalled
-from ...rules.facts.contracts import CallArguments, CallMisfit, DtypeRefused, KeysUnpacked
+from ...rules.facts.contracts import CallArguments, CallMisfit, DtypeRefused, InnerBatch, KeysUnpacked
 from ...rules.facts.layers import WrongWidth
 from ...rules.facts.lines import NeverCalled, NoGradient
 from ...rules.upstream import ancestors
 from ...trace.locations import file_of
 from ..edits import OneParameter, Removed, Statement
+from ..text.arguments import argument
 from ..text.source import Source, called, class_of, method_of, nodes
 from .edits import Made, configure, of
 from .line import lines_at, lines_of, short, span_of
@@ -231,4 +232,24 @@ def without_batch(evidence: Evidence, finding: Finding) -> Made:
                 f"Leave the batch axis out at line {item.lineno}: {text}[1:]",
                 [line.edit(item, f"{text}[1:]")],
                 "A declared shape is that of one sample.",
+            )
+
+
+@of(InnerBatch)
+def sample_shapes(evidence: Evidence, finding: Finding, fact: InnerBatch) -> Made:
+    """The shapes that the inputs of a model declare, without their first axis."""
+    for line in lines_at(evidence, evidence.flow.node(finding.nodes[0]).location)[:1]:
+        given = [shape for call in nodes(line.scope, ast.Call) if called(call) == "Input" and (shape := argument(call, "shape", ["shape"]))]
+        short_of = {
+            item: ast.unparse(ast.Tuple(item.elts[1:], ast.Load()))
+            if isinstance(item, (ast.Tuple, ast.List))
+            else f"{ast.unparse(item)}[1:]"
+            for item in given
+            if not isinstance(item, (ast.Tuple, ast.List)) or [ast.unparse(one) for one in item.elts[:1]] == ["None"]
+        }
+        if short_of:
+            yield (
+                f"Declare the shape of one sample: {', '.join(dict.fromkeys(short_of.values()))}",
+                [line.edit(item, text) for item, text in short_of.items()],
+                "An input shape does not include the batch axis.",
             )

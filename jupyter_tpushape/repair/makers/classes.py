@@ -7,10 +7,12 @@ import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
+from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.looked_up import RowsAsIndices
 from ...rules.facts.ranges import OutOfRange
 from ...rules.facts.reasons import PerClass
+from ...rules.facts.scores import ScoresOfOne
 from ..edits import Loss
 from ..edits.expression import IT, MODULE
 from ..edits.statements import Statement
@@ -36,7 +38,10 @@ def of_its_own(evidence: Evidence, finding: Finding) -> Made:
             continue
         module = line.module()
         total, take = ("reduce_sum", "gather") if module == "tensorflow" else ("sum", "take")
+        seen = (getattr(evidence.sample, "stats", None) or {}).get(evidence.y[0][0]) if len(evidence.y) == 1 else None
         if shape[-1] == reason.classes and len(shape) > 1:
+            if seen is not None and not seen.one_hot:
+                continue  # a label of several classes, or of none, has no weight of its own
             new = f"{MODULE}.{total}({labels} * {IT}, axis=-1)"
         elif reason.positions or len(shape) == 1 or (len(shape) == 2 and shape[-1] == 1):
             flat = f"{labels}[..., 0]" if shape[-1] == 1 and len(shape) > 1 else labels
@@ -76,6 +81,17 @@ def more_units(evidence: Evidence, finding: Finding) -> Made:
                 "A single sigmoid unit separates two classes.",
             )
         more = setting(head, key, highest + 1, f", for classes 0 to {highest}", "As many as the sampled labels need.")
+        if (
+            highest > 1 == head.config[key]
+            and head.config.get("activation") == "sigmoid"
+            and loss is not None
+            and kind_of(loss) == "sparse"
+        ):
+            more = (
+                f"Set {key}={highest + 1} and activation='softmax' on {head.name}, for classes 0 to {highest}",
+                [configure(head.name, **{key: highest + 1, "activation": "softmax"})],
+                "As many as the sampled labels need; a softmax makes one probability of each, and they sum to 1.",
+            )
         from_one: Fix = (
             "Number the classes from 0: labels minus 1",
             [transform(("y",), "shift", by=-1)],
@@ -131,3 +147,18 @@ def class_of_each(evidence: Evidence, finding: Finding) -> Made:
                 [Statement("model", line.raised.file, span_of(line.scope.body[0]), text, module)],
                 f"{short(other)} holds the predicted classes, and {name} is one-hot.",
             )
+
+
+@of(ScoresOfOne)
+def over_positions(evidence: Evidence, finding: Finding, fact: ScoresOfOne) -> Made:
+    """The softmax over the positions, in a layer or where the user's own code computes it."""
+    node = evidence.flow.node(finding.nodes[0])
+    why = "The weights of the positions then sum to 1."
+    if node.kind == "layer":
+        yield f"Compute the softmax over the positions: axis=1 in {node.name}", [configure(node.name, axis=1)], why
+        return
+    for line, call in calls_at(evidence, finding.location, "softmax"):
+        axis = line.keyword("axis")
+        edit = line.edit(axis, "1") if axis is not None else line.more(call, "axis=1")
+        if len(call.args) == 1:
+            yield f"Compute the softmax over the positions at {line.at}: axis=1", [edit], why

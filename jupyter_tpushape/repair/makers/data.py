@@ -11,6 +11,7 @@ from ...flow import Finding, elements, show_shape
 from ...flow.paths import show
 from ...rules.entry import batched_twice, matched
 from ...rules.facts.data import RankNeeded, Refused, ReturnedDtype, SlicedApart, Unfilled, YieldedShape
+from ...rules.facts.loss import GridApart
 from ..edits import data_code
 from ..text.source import called, nodes
 from .edits import Made, of, transform
@@ -235,6 +236,17 @@ def whole_windows(evidence: Evidence, finding: Finding, fact: Unfilled) -> Made:
                     f"Each row has {ratio} times as many values.",
                 )
         yield f"Use {last} as the size of the last axis in the reshape", edits, f"Each row has {ratio} times as many values."
+
+
+@of(GridApart)
+def padded_alike(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
+    """Labels of each step padded as the sequences are, where the data code pads them to their own longest."""
+    if fact.axis == 1 and (fact.labels[1] or 0) < (fact.predictions[1] or 0):
+        yield (
+            "Pad the labels to the same length as the sequences",
+            [data_code.PaddedAlike("data")],
+            f"Without maxlen, pad_sequences pads to the longest sequence: {fact.labels[1]} steps here.",
+        )
 
 
 def shared_rows(evidence: Evidence, finding: Finding) -> Made:

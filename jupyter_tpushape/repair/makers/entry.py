@@ -7,9 +7,10 @@ from typing import Any
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, KeyPath, Shape, elements, show_shape
-from ...rules.entry import accepted, matched
+from ...rules.entry import matched
 from ...rules.facts.calls import CodedRows
 from ...rules.words import axes_of
+from ...trace.doors import accepted, fits
 from ..edits import InputShape, InsertLayer
 from .edits import Made, images, insert, named, of, transform
 
@@ -45,12 +46,13 @@ def declare_rows(evidence: Evidence, finding: Finding) -> Made:
 @of(CodedRows)
 def ids_of_rows(evidence: Evidence, finding: Finding, fact: CodedRows) -> Made:
     """The ids that one-hot rows of the data stand for, and the input declared as they come."""
-    doors = [door for (door, _), (path, _) in matched(evidence) if path == fact.path]
+    row = fact.shape[:-1]
+    doors = [door for (door, want), (path, _) in matched(evidence) if path == fact.path and not fits((None, *(want.shape or ())[1:]), row)]
     yield (
         "Pass ids instead of one-hot vectors: argmax over the last axis",
         [
             transform(fact.path, "argmax"),
-            *(declaration(evidence, door, fact.shape[1:-1]) for door in doors),
+            *(declaration(evidence, door, row[1:]) for door in doors),
         ],
         f"Each one-hot vector of {fact.shape[-1]} values represents one id.",
     )

@@ -10,16 +10,17 @@ from ...flow import Finding, Shape
 from ...rules.facts.calls import VectorLoss
 from ...rules.facts.contracts import SymbolicFunction
 from ...rules.facts.layers import WrongMask
-from ...rules.facts.loss import LossVector
+from ...rules.facts.loss import IndexInRow, LossVector
 from ...rules.facts.mesh import ForeignFunction, ValueAsked
 from ...rules.facts.mixing import BatchLost, EveryPair
 from ...rules.facts.states import CellState
 from ..edits import Loss
 from ..edits.expression import IT, MODULE
+from ..text.arguments import argument
 from ..text.source import called, nodes
 from .edits import Made, of
 from .ends import snake
-from .line import Line, lines_at, lines_of, short
+from .line import Line, calls_of, lines_at, lines_of, short
 
 # Functions of TensorFlow whose counterpart in keras.ops has another name; all else has the same one or none.
 _RENAMED = {
@@ -122,6 +123,19 @@ def _ends(shape: Shape, last: Shape) -> bool:
 def _ones(shape: Shape, rank: int) -> str:
     sizes = ["?" if size is None else str(size) for size in shape]
     return f"({', '.join([sizes[0], *['1'] * (rank - len(shape)), *sizes[1:]])})"
+
+
+@of(IndexInRow)
+def squeezed_indices(evidence: Evidence, finding: Finding, fact: IndexInRow) -> Made:
+    """Class indices without their last axis of size 1, where a function reads them."""
+    for line, call in calls_of(evidence, "sparse_softmax_cross_entropy_with_logits"):
+        node = argument(call, "labels", ["labels", "logits"])
+        if node is not None:
+            yield (
+                f"Squeeze the last axis (size 1) of {short(node)} at {line.at}",
+                [line.apply(node, "squeeze", -1)],
+                "The function expects one class index for each row of logits.",
+            )
 
 
 @of(EveryPair)

@@ -9,7 +9,7 @@ from ...flow import Edge, Finding, Node, Shape, elements
 from ...flow.observed import keeps
 from ...rules.compared import kind_of
 from ...rules.facts.layers import OperationRaised
-from ...rules.facts.loss import LabelRank
+from ...rules.facts.loss import GridApart, LabelRank
 from ...rules.facts.loss_silent import Crosswise
 from ...rules.upstream import cause_of_axes
 from ...rules.words import axes_of
@@ -323,3 +323,23 @@ def grid_sizes(evidence: Evidence, finding: Finding) -> Made:
                 [append(last.name, f"UpSampling{len(p) - 1}D", size=factor if len(factor) > 1 else factor[0])],
                 "Adds no weights.",
             )
+
+
+@of(GridApart)
+def upsampled_once_less(evidence: Evidence, finding: Finding, fact: GridApart) -> Made:
+    """Predictions on a finer grid than the labels, by the stride of a transposed convolution: the last one keeps its size."""
+    sizes = list(zip(fact.predictions[1:], fact.labels[1:], strict=False))[: len(fact.predictions) - 2]
+    ratios = {int(have or 0) / int(want or 1) for have, want in sizes}
+    last = named(evidence, fact.head.name)
+    if last is None or len(ratios) != 1 or min(ratios) <= 1:
+        return
+    for node in way_to(evidence, last):
+        strides = node.config.get("strides", 1)
+        each = set(strides) if isinstance(strides, (list, tuple)) else {strides}
+        if "Transpose" in node.op and each == ratios and node.config.get("padding") == "same":
+            yield (
+                f"Keep the size in {node.name}: strides=1",
+                [configure(node.name, strides=1)],
+                f"The model upsamples {int(min(ratios))} times more than the labels.",
+            )
+            return

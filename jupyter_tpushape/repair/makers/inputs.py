@@ -10,8 +10,9 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...flow import Finding, KeyPath, Shape, Spec, show_shape
 from ...flow.paths import flatten, show, to_wire
-from ...rules.entry import accepted, crossed, matched
+from ...rules.entry import crossed, matched
 from ...rules.facts.data import InputsStacked, LabelsAsWeights
+from ...trace.doors import accepted
 from ..edits import ExchangeInputs
 from ..edits.regroup import NAMES, Regroup
 from .edits import Made, of, transform

@@ -5,17 +5,18 @@ from __future__ import annotations
 import ast
 import difflib
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 from ...examine.evidence import Evidence
-from ...flow import Edge, Finding, Node, Spec
+from ...flow import Edge, Finding, Node, Shape, Spec
 from ...rules.compared import ends, kind_of
-from ...rules.facts.compiled import OutputsWithoutLoss, UnknownOutputs
+from ...rules.facts.compiled import OutputsWithoutLoss, UnknownOutputs, WrongNumber
 from ...rules.facts.ranges import LabelOutOfRange
-from ..edits import ExchangeInputs, RenamedKeys
+from ..edits import ExchangeInputs, OneTrained, RenamedKeys
 from ..text.source import called, nodes
 from .edits import Made, configure, of
-from .line import lines_at
+from .line import Line, lines_at, listed, short
 
 
 @of(UnknownOutputs)
@@ -39,20 +40,70 @@ def named_outputs(evidence: Evidence, finding: Finding, fact: UnknownOutputs) ->
 @of(OutputsWithoutLoss)
 def keyed_outputs(evidence: Evidence, finding: Finding, fact: OutputsWithoutLoss) -> Made:
     """Outputs in a dict, by name, where the model returns them in a list."""
-    first = next((node for node in evidence.flow.nodes if node.kind == "layer" and node.name == fact.outputs[0]), None)
+    for line, given in _returned(evidence, fact.outputs[0]):
+        elts = listed(given) if isinstance(given, (ast.List, ast.Tuple)) else []
+        if len(elts) == len(fact.outputs):
+            pairs = ", ".join(f"{name!r}: {ast.unparse(one)}" for name, one in zip(fact.outputs, elts, strict=True))
+            yield (
+                f"Return the outputs in a dict at line {given.lineno}",
+                [line.edit(given, f"{{{pairs}}}")],
+                "Outputs in a dict may go without a loss.",
+            )
+
+
+def _returned(evidence: Evidence, output: str) -> Iterator[tuple[Line, ast.expr]]:
+    """What a call of ``Model`` takes as outputs, in the scope that makes the layer of an output."""
+    first = next((node for node in evidence.flow.nodes if node.kind == "layer" and node.name == output), None)
     for line in lines_at(evidence, first.called or first.location)[:1] if first is not None else ():
         for call in nodes(line.scope, ast.Call):
             given = [word.value for word in call.keywords if word.arg == "outputs"] or call.args[1:2]
-            listed = (
-                given[0].elts if called(call) in ("Model", "Functional") and given and isinstance(given[0], (ast.List, ast.Tuple)) else []
+            if called(call) in ("Model", "Functional") and given:
+                yield line, given[0]
+
+
+@of(WrongNumber)
+def all_outputs(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
+    """The tensors that the program makes and never reads as outputs, where as many of them lack as there are labels or losses more."""
+    for line, given in _returned(evidence, fact.outputs[0]):
+        read = {item.id for item in nodes(line.scope, ast.Name) if isinstance(item.ctx, ast.Load)}
+        made = [
+            item.targets[0].id
+            for item in nodes(line.scope, ast.Assign)
+            if isinstance(item.targets[0], ast.Name) and isinstance(item.value, ast.Call) and isinstance(item.value.func, ast.Call)
+        ]
+        unread = [name for name in dict.fromkeys(made) if name not in read]
+        kept = [ast.unparse(one) for one in listed(given) or [given]] if len(unread) == fact.given - len(fact.outputs) else []
+        if not len(fact.outputs) < fact.given == len(kept) + len(unread):
+            continue
+        how = "as well" if kept else f"instead of {short(given)}"
+        # In the order in which the program makes them, as its labels are likely to be.
+        for order in dict.fromkeys((tuple(sorted([*kept, *unread], key=lambda name: [*made, name].index(name))), (*kept, *unread))):
+            yield (
+                f"Return {' and '.join(unread)} from the model {how} at line {given.lineno}: {', '.join(order)}",
+                [line.edit(given, f"[{', '.join(order)}]")],
+                "The program creates them and never uses them.",
             )
-            if len(listed) == len(fact.outputs):
-                pairs = ", ".join(f"{name!r}: {ast.unparse(one)}" for name, one in zip(fact.outputs, listed, strict=True))
-                yield (
-                    f"Return the outputs in a dict at line {given[0].lineno}",
-                    [line.edit(given[0], f"{{{pairs}}}")],
-                    "Outputs in a dict may go without a loss.",
-                )
+
+
+@of(WrongNumber)
+def one_trained(evidence: Evidence, finding: Finding, fact: WrongNumber) -> Made:
+    """The one loss there is for the one output that the labels fit, and none for the others, such as attention scores."""
+    if fact.given != 1 or len(evidence.y) != 1 or len(evidence.outputs) != len(fact.outputs):
+        return
+    label = evidence.y[0][1].shape
+    fit = [index for index, (_, spec) in enumerate(evidence.outputs) if label and spec.shape and label in _labels_of(spec.shape)]
+    if len(fit) == 1:
+        name = fact.outputs[fit[0]]
+        yield (
+            f"Pass None as the loss of the other output{'s' if len(fact.outputs) > 2 else ''}, and train only {name}",
+            [OneTrained("model", fit[0], len(fact.outputs))],
+            f"The labels match {name} only.",
+        )
+
+
+def _labels_of(shape: Shape) -> set[Shape]:
+    """The shapes of labels for an output: as it is, or class indices."""
+    return {shape, shape[:-1], (*shape[:-1], 1)}
 
 
 @of(UnknownOutputs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
@@ -51,6 +52,28 @@ def sizes(evidence: Evidence, finding: Finding) -> Made:
             yield created(owner, arguments[0], new, "", f"It was created for {old}, but its input has size {new}.")
 
 
+@of(OperationRaised)
+def factor(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """A number that a layer of the user's own was created with, where a size is a product of it: so many heads, supports or orders."""
+    owner, pairs = own_layer(evidence), [*fact.apart]
+    if owner is None:
+        return
+    if isinstance(fact.reason, Lengths):
+        pairs += [(fact.reason.left, fact.reason.right)]
+    for line in lines_of(evidence)[:1]:
+        products = [
+            ast.unparse(one) for item in nodes(line.owner(), ast.BinOp) if isinstance(item.op, ast.Mult) for one in (item.left, item.right)
+        ]
+        set_to = defaults(line) | owner.config
+        held = {key: value for key, value in set_to.items() if type(value) is int and value > 0 and {key, f"self.{key}"} & set(products)}
+        for (key, value), (one, other) in itertools.product(held.items(), pairs):
+            for old, new in ((one, other), (other, one)):
+                rest = old // value
+                if old != new and old == rest * value and rest > 1 and new % rest == 0:
+                    said = f": {new} is {new // rest} times {rest}"
+                    yield created(owner, key, new // rest, said, f"It was created for {old}, but its input has size {new}.")
+
+
 def counted_to(evidence: Evidence, finding: Finding) -> Made:
     """The length of a tensor that is there, in place of a written number up to which positions are counted."""
     line = next(iter(lines_of(evidence)), None)
@@ -62,8 +85,9 @@ def counted_to(evidence: Evidence, finding: Finding) -> Made:
                 node
                 for call in nodes(line.scope, ast.Call)
                 if called(call) in _COUNTS
-                for node in (*call.args, *(word.value for word in call.keywords if word.arg in ("limit", "stop")))
-                if isinstance(node, (ast.Constant, ast.Name)) and line.number(node) == old
+                # The second of two or three arguments is the end; the first is the start, the third the step.
+                for node in (*call.args[:2][-1:], *(word.value for word in call.keywords if word.arg in ("limit", "stop")))
+                if isinstance(node, (ast.Constant, ast.Name, ast.Attribute)) and line.number(node) == old
             ]
             givers = [(name, spec.shape.index(new, 1)) for name, spec in line.specs.items() if spec.shape and new in spec.shape[1:]]
             if old != new and len(ends) == 1 and givers:

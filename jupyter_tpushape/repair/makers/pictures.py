@@ -9,12 +9,13 @@ import msgspec
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape
+from ...rules.facts.layers import WrongWidth
 from ...rules.facts.loss import GridApart
 from ..text.source import called, nodes
 from .edits import Made, of
 from .entry import misfits
 from .labels import are_whole
-from .line import Line, lines_at, span_of
+from .line import Line, lines_at, lines_of, span_of
 
 
 def resized_oddly(evidence: Evidence, finding: Finding) -> Made:
@@ -36,6 +37,23 @@ def masks_resized_alike(evidence: Evidence, finding: Finding, fact: GridApart) -
     """The size of the predictions in the resize of masks, whose values are classes."""
     if len(fact.labels) == len(fact.predictions) == 4 and are_whole(evidence):
         yield from _resized(evidence, fact.labels, fact.predictions, "The masks then have the size of the predictions.")
+
+
+@of(WrongWidth)
+def colored_inside(evidence: Evidence, finding: Finding, fact: WrongWidth) -> Made:
+    """Gray pictures repeated to color where the user's own function hands them to a network for color pictures."""
+    if len(fact.shape) != 4 or fact.shape[-1] != 1 or fact.wanted != 3:
+        return
+    for line in lines_of(evidence)[:1]:
+        network = line.node.func if isinstance(line.node, ast.Call) else None
+        calls = [call for call in nodes(line.scope, ast.Call) if network is not None and ast.unparse(call.func) == ast.unparse(network)]
+        given = [call.args[0] for call in calls if call.args]
+        if given:
+            yield (
+                f"Repeat the gray channel 3 times before {ast.unparse(calls[0].func)} at {line.at}",
+                [line.apply(item, "repeat", 3, "axis=-1") for item in given],
+                "The network expects color images; the predictions and labels stay gray.",
+            )
 
 
 def _resized(evidence: Evidence, got: Shape, wanted: Shape, why: str) -> Made:

@@ -102,6 +102,12 @@ def same_branch(evidence: Evidence, finding: Finding, fact: BranchesApart) -> Ma
                     [line.edit(made, like, line.module())],
                     "Both branches return the same shape.",
                 )
+            elif isinstance(made, ast.Call) and len(got) == len(want) + 1 and (kept := argument(made, "keepdims", [])) is not None:
+                yield (
+                    f"Drop the reduced axis at line {made.lineno}: keepdims=False",
+                    [line.edit(kept, "False")],
+                    "Both branches return the same shape.",
+                )
             elif got == want and "float" in dtypes[other] and "int" in dtypes[one]:
                 cast = f'{MODULE}.cast({IT}, "{dtypes[other]}")'
                 yield (

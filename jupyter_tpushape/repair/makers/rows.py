@@ -93,7 +93,8 @@ def _leading(line: Line, finding: Finding) -> Iterator[tuple[ast.expr, str]]:
         if name not in _ROWS_IN and name != "reshape":
             continue
         for item in words_of(call):
-            first = item.elts[0] if isinstance(item, (ast.List, ast.Tuple)) and item.elts else item if name == "range" else None
+            listed = item.elts if isinstance(item, (ast.List, ast.Tuple)) else []
+            first = listed[0] if listed else item if name == "range" else None
             if isinstance(first, ast.BinOp) and isinstance(first.op, ast.Mult):
                 # Rows folded with another axis: the factor that is the batch.
                 found = [one for one in (first.left, first.right) if batch is not None and line.numbers.get(ast.unparse(one)) == batch]
@@ -103,7 +104,9 @@ def _leading(line: Line, finding: Finding) -> Iterator[tuple[ast.expr, str]]:
             if first is None or type(value) is not int or value < 2 or not _meets_rows(finding, value, batch):
                 continue
             if batch is None or value % batch == 0 or value in told:
-                yield first, name
+                # Only one size can be computed: where another is, the rows are counted.
+                computed = name == "reshape" and any(ast.unparse(one) == "-1" for one in listed[1:])
+                yield first, "product" if computed else name
 
 
 def _counted(line: Line, node: ast.expr) -> str:

@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.calls import MetricInCall, NeverUpdated, ReadOutside
+from ...rules.facts.contracts import CallMisfit, CallRefused
 from ...rules.facts.mesh import StepWithoutState
-from ...rules.facts.transforms import OtherVariables, StateUnchanged, StepReturns
+from ...rules.facts.transforms import OptimizerPart, OtherVariables, StateUnchanged, StepReturns
 from ..edits.expression import MODULE
 from ..edits.statements import Statement
 from ..text.arguments import Change
-from ..text.source import Source, called, nodes
+from ..text.source import Source, called, class_of, method_of, nodes
 from .edits import Made, of
-from .line import Line, lines_at, span_of
+from .line import Line, lines_at, lines_of, span_of
 
 _STATEFUL = frozenset({"update_state", "result", "reset_state"})
 _UNPACK = "unpack_x_y_sample_weight"
@@ -132,6 +133,21 @@ def split_as_held(evidence: Evidence, finding: Finding, fact: OtherVariables) ->
                 )
 
 
+@of(OptimizerPart)
+def built_for_part(evidence: Evidence, finding: Finding, fact: OptimizerPart) -> Made:
+    """An optimizer built for the weights that it updates, where ``compile`` ends."""
+    for line in lines_at(evidence, finding.location)[:1] if fact.part else []:
+        for method in (item for item in nodes(line.owner(), ast.FunctionDef) if item.name == "compile"):
+            last, me = method.body[-1], method.args.args[0].arg
+            text = f"{me}.{fact.attribute}.build({me}.{fact.part}.trainable_variables)"
+            if not isinstance(last, ast.Return) and line.source.first_in_line(last):
+                yield (
+                    f"Build {me}.{fact.attribute} for the variables of {me}.{fact.part}, at the end of compile",
+                    [line.edit(last, f"{line.source.of(last)}\n{line.source.indent(last)}{text}")],
+                    "fit leaves an optimizer that is built as it is.",
+                )
+
+
 def applied(evidence: Evidence, finding: Finding) -> Made:
     """What the optimizer makes of the weights and its own state, kept under their names."""
     for line, step in _steps(evidence, finding, StateUnchanged):
@@ -244,7 +260,7 @@ def _loss_of(source: Source, step: ast.FunctionDef, labeled: bool) -> str:
             # A name for all of the data is that of x where there are no labels.
             if isinstance(target, ast.Tuple) != labeled or any(name in _HANDED.split(", ") and name != own for name, own in pairs):
                 return ""
-            lines += [f"{name} = {own}" for name, own in pairs]
+            lines += [f"{name} = {own}" for name, own in pairs if name != "_"]
         elif taped and isinstance(item, ast.Expr) and "update_state" in calls:
             lines += [text] if "compiled_metrics" not in text else []
         elif isinstance(item, ast.For) and ast.unparse(item.iter) == f"{me}.metrics":
@@ -290,6 +306,26 @@ def whole_signature(evidence: Evidence, finding: Finding) -> Made:
                 [line.edit(method, _rewritten(line.source, method, [(end, end, f", {more}")]))],
                 "Keras passes all of them.",
             )
+
+
+def passed_on(evidence: Evidence, finding: Finding) -> Made:
+    """``training`` or ``mask``, which Keras passes on, as a parameter of the method that lacks it."""
+    fact = finding.fact
+    given = fact.named if isinstance(fact, CallRefused) else fact.unknown if isinstance(fact, CallMisfit) else ""
+    if not isinstance(fact, (CallRefused, CallMisfit)) or given not in ("training", "mask"):
+        return
+    owner, _, name = fact.function.rpartition(".")
+    for line in lines_of(evidence):
+        cls = class_of(line.source.tree, owner)
+        method = method_of(cls, name) if cls is not None else None
+        if method is None or method.args.vararg or method.args.kwonlyargs or method.args.kwarg or not method.args.args:
+            continue
+        end = line.source.end(method.args.args[-1]) if not method.args.defaults else line.source.end(method.args.defaults[-1])
+        yield (
+            f"Accept {given} in {name} at line {method.lineno}: {given}=None",
+            [line.edit(method, _rewritten(line.source, method, [(end, end, f", {given}=None")]))],
+            f"{name} then accepts what it is called with.",
+        )
 
 
 def metric_after_call(evidence: Evidence, finding: Finding) -> Made:

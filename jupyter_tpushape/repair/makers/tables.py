@@ -6,7 +6,7 @@ import ast
 import itertools
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Shape
+from ...flow import Finding, Shape, show_shape
 from ...rules.facts.contracts import WeightApart
 from ...rules.facts.held import ScalarSum
 from ...rules.facts.layers import OperationRaised
@@ -93,10 +93,39 @@ def size_of_table(evidence: Evidence, finding: Finding, fact: WeightApart) -> Ma
             yield setting(fact.owner, size, wanted, ", as the array has", "The layer then holds the whole array.")
 
 
+def _shaped_metric(evidence: Evidence, fact: ScalarSum) -> Made:
+    """A variable for each value, as those are that the same method assigns; by the name that ``__init__`` has for their number."""
+    for line in lines_of(evidence)[:1]:
+        names = [_assigned(call) for call in nodes(line.scope, ast.Call)]
+        made = [
+            item for item in nodes(line.owner(), ast.Assign) if ast.unparse(item.targets[0]) in names and called(item.value) == "add_weight"
+        ]
+        plain = [item for item in made if isinstance(item.value, ast.Call) and argument(item.value, "shape", []) is None]
+        held = {value: key for key, value in line.numbers.items() if key.startswith("self.")}
+        shape = ", ".join(held.get(size or 0, str(size)) for size in fact.given or ())
+        here = [item for item in plain if ast.unparse(item.targets[0]) == _assigned(line.node)]
+        for chosen in (plain, here) if len(plain) > len(here) else (here,):
+            if chosen:
+                yield (
+                    f"Create {' and '.join(ast.unparse(item.targets[0]) for item in chosen)} with shape {show_shape(fact.given)}",
+                    [line.more(item.value, f"shape=({shape},)") for item in chosen],
+                    "Each value then has its own entry.",
+                )
+
+
+def _assigned(node: ast.AST | None) -> str:
+    """What a call assigns to."""
+    method = node.func if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    return ast.unparse(method.value) if method is not None and method.attr in ("assign", "assign_add", "assign_sub") else ""
+
+
 @of(ScalarSum)
 def summed_metric(evidence: Evidence, finding: Finding, fact: ScalarSum) -> Made:
     """One number of all samples for a variable that is a number."""
     if fact.wanted or not fact.given:
+        return
+    if not fact.samples:
+        yield from _shaped_metric(evidence, fact)
         return
     for line in lines_of(evidence)[:1]:
         call = line.node

@@ -268,7 +268,9 @@ class Handed(Place):
         given = [self.source.of(part) for part in parts if not (isinstance(part, ast.Constant) and part.value is None)]
         if len(given) == len(parts):
             text = self.source.of(value)
-            return text if not parts or text.startswith("(") else f"({text})"
+            # As an argument, a tuple in brackets is one value; (a, b), c begins with a bracket and is two.
+            call = ast.parse(f"_({text})", mode="eval").body
+            return text if isinstance(call, ast.Call) and len(call.args) == 1 else f"({text})"
         return given[0] if len(given) == 1 else f"({', '.join(given)})"
 
     def _sliced(self, parts: str, batch: int, drop: bool, again: str) -> str:

@@ -344,3 +344,23 @@ class InnerDoor(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return pair(self.wanted, self.shape)
+
+
+class InnerBatch(Fact, frozen=True):
+    """A model used as a layer declares ``wanted``, the shape of a batch and not of a sample, and receives ``shape``."""
+
+    layer: Who
+    wanted: Shape
+    shape: Shape
+
+    def message(self) -> str:
+        return f"The model {self.layer.name} declares {show_shape(self.wanted)}, one axis more than {show_shape(self.shape)}, which it receives."
+
+    def why(self) -> str:
+        return (
+            f"Input takes the shape of one sample and adds the batch axis. Here it was given {show_shape(self.wanted[1:])}, which already "
+            "has one. Leave it out: output_shape and a tensor's shape include it, so take [1:] of them."
+        )
+
+    def sides(self) -> Sides:
+        return pair(self.wanted, self.shape)

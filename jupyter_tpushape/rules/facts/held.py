@@ -39,11 +39,12 @@ class EmptyLookup(Fact, frozen=True):
 
 
 class ScalarSum(Fact, frozen=True):
-    """The metric ``name`` assigns a tensor ``given`` to a variable of shape ``wanted``."""
+    """The metric ``name`` assigns a tensor ``given`` to a variable of shape ``wanted``. ``samples``: it has one value per sample."""
 
     name: str
     wanted: Shape
     given: Shape
+    samples: bool = True
 
     def message(self) -> str:
         return f"The metric {self.name} adds a tensor {show_shape(self.given)} to a variable of shape {show_shape(self.wanted)}."
@@ -51,6 +52,11 @@ class ScalarSum(Fact, frozen=True):
     def why(self) -> str:
         if self.wanted:
             return "A variable keeps its shape, and assign needs the same shape."
+        if not self.samples:
+            return (
+                f"The variable is a single number, but the metric computes {show_shape(self.given)}, for example one value per class. "
+                f"Create the variable with shape={show_shape(self.given)}, or reduce the values to one number."
+            )
         return (
             f"The variable is a single number, but the metric computes {count(self.given[0] or 0, 'value')}, one per sample. "
             "Reduce them first: reduce_sum for a count, reduce_mean for an average."

@@ -82,7 +82,10 @@ class WrongRank(Fact, frozen=True):
 
 
 class WrongWidth(Fact, frozen=True):
-    """``layer`` was built for a last dimension of ``wanted``, but the last dimension of ``shape`` differs. ``before``: its earlier call."""
+    """``layer`` was built for a last dimension of ``wanted``, but the last dimension of ``shape`` differs. ``before``: its earlier call.
+
+    ``given``: what a loss hands to the layer's network, where that is known.
+    """
 
     layer: Who
     wanted: int
@@ -90,10 +93,11 @@ class WrongWidth(Fact, frozen=True):
     givers: tuple[str, ...]
     cause: Cause | None = None
     before: Who | None = None
+    given: Literal["", "labels", "predictions"] = ""
 
     def message(self) -> str:
-        source = listed(self.givers) or "its input"
-        has = "have" if len(self.givers) > 1 else "has"
+        source = f"the {self.given}" if self.given else listed(self.givers) or "its input"
+        has = "have" if self.given or len(self.givers) > 1 else "has"
         return f"{named(self.layer)} was built for a last dimension of {self.wanted}, but {source} {has} {self.shape[-1]}."
 
     def why(self) -> str:
@@ -184,12 +188,15 @@ class WrongCount(Fact, frozen=True):
 
     def message(self) -> str:
         what = "each sample" if self.per_sample else "the tensor"
-        return (
-            f"{named(self.layer)} cannot reshape {show_shape(self.given)} to {self.target}: "
-            f"{what} has {many(elements(self.given))} values, but the target needs {self._asked().removesuffix(' values')}."
-        )
+        asked = f"{named(self.layer)} cannot reshape {show_shape(self.given)} to {self.target}: "
+        if self.target.count(-1) > 1:
+            return f"{asked}only one size can be -1."
+        has = "one value" if elements(self.given) == 1 else f"{many(elements(self.given))} values"
+        return f"{asked}{what} has {has}, but the target needs {self._asked().removesuffix(' values')}."
 
     def why(self) -> str:
+        if self.target.count(-1) > 1:
+            return "A size of -1 is computed from the number of values and the other sizes, so these must be known."
         made = f"{self.made}; the target needs {self._asked()} there. " if self.made else ""
         return f"{made}A reshape changes the axes, but not the number of values."
 

@@ -124,6 +124,23 @@ class SingleValues(Fact, frozen=True):
         return pair(self.predictions, self.labels, names=False)
 
 
+class IndexInRow(Fact, frozen=True):
+    """Each label is one class index in an axis of size 1, which a function of ``loss`` that reads class indices does not accept."""
+
+    loss: str
+    labels: Shape
+    predictions: Shape
+
+    def message(self) -> str:
+        return f"The labels {show_shape(self.labels)} have a last axis of size 1, but {self.loss} reads one class index for each row of {show_shape(self.predictions)}."
+
+    def why(self) -> str:
+        return "Losses of Keras squeeze that axis, functions of TensorFlow do not. tf_keras also adds it to labels of shape (batch,) before it calls a loss."
+
+    def sides(self) -> Sides:
+        return Side(show_shape(self.labels[:-1])), Side(show_shape(self.labels))
+
+
 class RowsOfValues(Fact, frozen=True):
     """Each label is a vector, but the loss expects one class index.
 
@@ -292,7 +309,7 @@ class GridApart(Fact, frozen=True):
         if self.factors is not None and self.cause is None and not self.made:
             made, wanted = ("as many" if factor == 1 else f"{factor} times as many" for factor in self.factors)
             return f"The data has {self.data} there: the model returns {made}, but the labels have {wanted}."
-        return because(self.cause) or (f"{self.made}. {rule}" if self.made else rule)
+        return because(self.cause, merged=False) or (f"{self.made}. {rule}" if self.made else rule)
 
     def sides(self) -> Sides:
         return pair(self.labels, self.predictions, names=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...flow import Fact, Side, Sides, Who
+from ...flow import Fact, Shape, Side, Sides, Who, show_shape
 from ..words import named, placed
 
 
@@ -74,6 +74,23 @@ class LogitsMissing(Fact, frozen=True):
 
     def why(self) -> str:
         return "Values outside 0 to 1 are clipped. Add a softmax or sigmoid activation, or set from_logits=True on the loss."
+
+
+class ScoresOfOne(Fact, frozen=True):
+    """A softmax of ``shape`` inside a model over its last axis, which has the single value that ``maker`` computes for each position."""
+
+    softmax: Who
+    maker: Who
+    shape: Shape
+
+    def message(self) -> str:
+        return f"{named(self.softmax)} computes a softmax over the last axis of {show_shape(self.shape)}: a softmax over one value is always 1."
+
+    def why(self) -> str:
+        return f"{self.maker.name} returns one score per position. Weights over the positions need a softmax over their axis, axis=1."
+
+    def sides(self) -> Sides:
+        return Side("a softmax over an axis with several values"), Side(show_shape(self.shape))
 
 
 class SingleUnit(Fact, frozen=True):

@@ -249,6 +249,35 @@ class OptimizerBeside(Fact, frozen=True):
         return Side("values from the state"), Side(f"self.{self.attribute}.variables")
 
 
+class OptimizerPart(Fact, frozen=True):
+    """A ``train_step`` gives the optimizer in ``attribute`` other weights than it was ``built`` for: those of ``part``, as far as that is known.
+
+    ``built`` is 0 for an optimizer that was not built at all.
+    """
+
+    attribute: str
+    given: int
+    built: int
+    part: str
+
+    def message(self) -> str:
+        if not self.built:
+            return f"self.{self.attribute} is not built, so it has no state for stateless_apply."
+        return f"self.{self.attribute} receives {self.given} variables, but it was built for {self.built}."
+
+    def why(self) -> str:
+        part = self.part or "part"
+        who = (
+            "fit builds only self.optimizer, and for all trainable variables of the model. "
+            if self.attribute == "optimizer" or not self.built
+            else ""
+        )
+        return f"{who}Build an optimizer for the variables that it updates, at the end of compile: self.{self.attribute}.build(self.{part}.trainable_variables)."
+
+    def sides(self) -> Sides:
+        return Side(f"{self.given} variables"), Side(f"{self.built} variables" if self.built else "not built")
+
+
 class OtherVariables(Fact, frozen=True):
     """``stateless_call`` receives a value of shape ``got`` for the variable ``path``, which has another."""
 
