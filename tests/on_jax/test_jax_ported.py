@@ -133,5 +133,7 @@ def test_positions_that_a_table_has_rows_for_are_left_alone(tmp_path):
 def test_a_written_size_is_told_at_the_addition_in_a_layer_as_anywhere(tmp_path):
     (finding,) = serious(tmp_path, SIZED)
     assert finding.rule == "op-shapes"
-    assert finding.fixes[0].verified
-    assert "+    return Table(10, 6)" in finding.fixes[0].patch
+    assert all(fix.verified for fix in finding.fixes[:2])
+    assert finding.fixes[0].title == "Replace self.length (12) with the length of x in Table.call"
+    assert "+        return x + self.table(ops.arange(ops.shape(x)[1]))" in finding.fixes[0].patch
+    assert "+    return Table(10, 6)" in finding.fixes[1].patch

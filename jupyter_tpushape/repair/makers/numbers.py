@@ -92,8 +92,9 @@ def counted_to(evidence: Evidence, finding: Finding) -> Made:
             givers = [(name, spec.shape.index(new, 1)) for name, spec in line.specs.items() if spec.shape and new in spec.shape[1:]]
             if old != new and len(ends) == 1 and givers:
                 name, axis = givers[0]
+                end = str(old) if isinstance(ends[0], ast.Constant) else f"{ast.unparse(ends[0])} ({old})"
                 yield (
-                    f"Replace {old} with the length of {name} in {_named(evidence, line)}",
+                    f"Replace {end} with the length of {name} in {_named(evidence, line)}",
                     [line.edit(ends[0], f"{MODULE}.shape({name})[{axis}]", line.module())],
                     "Works for every length.",
                 )
