@@ -15,10 +15,11 @@ from written_outputs import OUTPUTS
 from written_programs import WRITTEN
 from written_roles import ROLES
 from written_samples import SAMPLES
+from written_widths import WIDTHS
 
 import jupyter_tpushape as tpushape
 
-PROGRAMS = {**WRITTEN, **BLOCKS, **ROLES, **OLDER, **SAMPLES, **OPERATIONS, **CALLS, **DATA, **OUTPUTS}
+PROGRAMS = {**WRITTEN, **BLOCKS, **ROLES, **OLDER, **SAMPLES, **OPERATIONS, **CALLS, **DATA, **OUTPUTS, **WIDTHS}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

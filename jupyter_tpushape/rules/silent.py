@@ -238,7 +238,19 @@ def scores_of_one(evidence: Evidence) -> Iterator[Finding]:
     """Softmaxes inside a model over the one score that a layer computes for each position."""
     ends_at = {edge.source for edge in evidence.flow.edges if evidence.flow.node(edge.target).kind in ("output", "loss", "metric")}
     for node in evidence.flow.nodes if not evidence.where else ():
-        if node.op not in ("Softmax", "softmax") or node.status != "ok" or node.id in ends_at:
+        if node.status != "ok" or node.id in ends_at:
+            continue
+        given = next((edge.spec.shape or () for edge in evidence.flow.out_of(node.id)), ())
+        if (
+            node.config.get("activation") == "softmax"
+            and _one_value(node)
+            and len(given) == 3
+            and given[-1] == 1
+            and given[1] not in (None, 1)
+        ):
+            fact = ScoresOfOne(Who.of(node), Who.of(node), given)
+            yield Finding.of(ONE_UNIT.id, "silent", fact, (node.id,), (), node.called or node.location)
+        if node.op not in ("Softmax", "softmax"):
             continue
         for edge in evidence.flow.into(node.id)[:1]:
             shape = edge.spec.shape or ()
@@ -247,10 +259,14 @@ def scores_of_one(evidence: Evidence) -> Iterator[Finding]:
             # An activation or a scale between them keeps the shape.
             while not maker.weights and [one.spec.shape for one in evidence.flow.into(maker.id)] == [edge.spec.shape]:
                 maker = evidence.flow.node(evidence.flow.into(maker.id)[0].source)
-            one = 1 in (maker.config.get("units"), maker.config.get("filters"))
-            if one and len(shape) == 3 and shape[-1] == 1 and shape[1] not in (None, 1) and axis in (-1, 2):
+            if _one_value(maker) and len(shape) == 3 and shape[-1] == 1 and shape[1] not in (None, 1) and axis in (-1, 2):
                 fact = ScoresOfOne(Who.of(node), Who.of(maker), shape)
                 yield Finding.of(ONE_UNIT.id, "silent", fact, (node.id, maker.id), (edge.id,), node.called or node.location)
+
+
+def _one_value(node: Node) -> bool:
+    """Whether a layer gives one value at each position."""
+    return 1 in (node.config.get("units"), node.config.get("filters"))
 
 
 # What returns numbers of a kind that a small change of its input does not change.

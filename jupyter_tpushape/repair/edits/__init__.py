@@ -6,6 +6,7 @@ from .batching import AddBatch, BatchOnce, Rebatch, ShardedOnce, ShareRows
 from .compile_argument import CompileArgument, FreshOptimizer, Listed, OneTrained, RenamedKeys
 from .exchange_layers import ExchangeLayers
 from .expression import Expression
+from .held_layer import HeldLayer
 from .host_layer import HostLayer
 from .in_scope import InScope, SetFirst
 from .input_batch import InputBatch
@@ -31,6 +32,7 @@ __all__ = [
     "ExchangeLayers",
     "Expression",
     "FreshOptimizer",
+    "HeldLayer",
     "HostLayer",
     "InScope",
     "InputBatch",

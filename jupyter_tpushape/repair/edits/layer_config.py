@@ -30,12 +30,11 @@ class LayerConfig(LayerEdit):
         source, names, call = text.made(obj)
         twins = text.twins(obj)
         left = dict(self.config)
-        if twins:
-            for key in list(left):
-                if self._of_one(text, obj, key):
-                    del left[key]
-            if left:
-                text.remark_shared(len(twins) + 1)
+        for key in list(left):
+            if self._of_one(text, obj, key):
+                del left[key]
+        if twins and left:
+            text.remark_shared(len(twins) + 1)
         if left:
             source.splice(configured(source, names, call, type(obj), left, text.seen.adapter.Layer, obj.get_config()))
 
@@ -53,11 +52,16 @@ class LayerConfig(LayerEdit):
             found = parameter(source, given) if given is not None else None
             if found is None:
                 return False
+            inside = source
             source, names, call = text.call_of(outer)
             order = positions_of(names.value(call.func, call)) or [item.arg for item in found[0].args.args]  # type: ignore[attr-defined]
             given = argument(call, found[2], order)
             if given is None:
-                return False
+                default = _default(found[0], found[2])
+                if default is None or text.twins(obj) or any(item.arg is None for item in call.keywords):
+                    return False
+                inside.splice([inside.change(default, value)])
+                return True
             if not _several(text, obj, outer):
                 source.splice([source.change(given, value)])
                 return True
@@ -75,6 +79,14 @@ class LayerConfig(LayerEdit):
 
     def instead(self, run: Run, layer: Any) -> Any:
         return reconfigured(run.adapter, layer, arguments(self.config))
+
+
+def _default(function: Any, name: str) -> ast.expr | None:
+    """What a parameter is where a call gives nothing for it."""
+    arguments = function.args
+    pairs = [*zip(reversed([*arguments.posonlyargs, *arguments.args]), reversed(arguments.defaults), strict=False)]
+    pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return next((value for item, value in pairs if item.arg == name), None)
 
 
 def reconfigured(adapter: Any, layer: Any, changes: dict[str, Any]) -> Any:

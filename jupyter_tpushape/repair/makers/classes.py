@@ -17,7 +17,7 @@ from ..edits import Loss
 from ..edits.expression import IT, MODULE
 from ..edits.statements import Statement
 from ..text.source import called, nodes
-from .edits import Fix, Made, configure, of, setting, transform
+from .edits import Fix, Made, append, configure, of, setting, transform
 from .ends import head_of, highest_of, loss_node, several, snake
 from .line import assigned_to, calls_at, lines_of, short, span_of
 
@@ -154,6 +154,10 @@ def over_positions(evidence: Evidence, finding: Finding, fact: ScoresOfOne) -> M
     """The softmax over the positions, in a layer or where the user's own code computes it."""
     node = evidence.flow.node(finding.nodes[0])
     why = "The weights of the positions then sum to 1."
+    if node.config.get("activation") == "softmax":
+        edits = [configure(node.name, activation=None), append(node.name, "Softmax", axis=1)]
+        yield f"Compute the softmax over the positions: Softmax(axis=1) behind {node.name}, without its own", edits, why
+        return
     if node.kind == "layer":
         yield f"Compute the softmax over the positions: axis=1 in {node.name}", [configure(node.name, axis=1)], why
         return

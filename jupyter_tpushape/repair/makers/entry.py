@@ -10,6 +10,7 @@ from ...flow import Finding, KeyPath, Shape, elements, show_shape
 from ...rules.entry import matched
 from ...rules.facts.calls import CodedRows
 from ...rules.words import axes_of
+from ...sources.values import Stats
 from ...trace.doors import accepted, fits
 from ..edits import InputShape, InsertLayer
 from .edits import Made, images, insert, named, of, transform
@@ -205,6 +206,13 @@ def rank_data(evidence: Evidence, finding: Finding) -> Made:
     """An axis of size 1 more or less in the data."""
     for door, path, want, got in misfits(evidence):
         row, target = got.shape[1:], want.shape[1:]
+        stats = evidence.sample.stats.get(path) if hasattr(evidence.sample, "stats") else None
+        if len(row) + 1 == len(target) and (depth := target[-1]) and fits(target[:-1], row) and _ids_below(stats, depth):
+            yield (
+                f"One-hot encode the data: rows of {show_shape((*row, depth))}",
+                [transform(path, "one_hot", depth=depth)],
+                f"The values are whole numbers below {depth}, and the input declares {depth} values for each.",
+            )
         if len(row) + 1 == len(target):
             for axis in range(len(target), 0, -1):
                 grown = (*row[: axis - 1], 1, *row[axis - 1 :])
@@ -239,6 +247,13 @@ def rank_data(evidence: Evidence, finding: Finding) -> Made:
             yield "Flatten each row of the data and declare its length", [
                 transform(path, "flatten_rows"), declaration(evidence, door, (elements(row),)),
             ], "The axes of a sample are lost."  # fmt: skip
+
+
+def _ids_below(stats: Stats | None, depth: int) -> bool:
+    """Whether values are the numbers of so many classes: whole ones, up to more than half of them."""
+    if stats is None or not stats.whole or stats.minimum is None or stats.maximum is None:
+        return False
+    return stats.minimum >= 0 and depth > 2 and depth / 2 < stats.maximum + 1 <= depth
 
 
 def rank_declared(evidence: Evidence, finding: Finding) -> Made:

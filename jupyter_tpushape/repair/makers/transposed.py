@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+
 from ...examine.evidence import Evidence
 from ...flow import Finding, Shape, show_shape
 from ...rules.entry import matched
 from ...rules.facts.entry import BatchElsewhere
-from ...rules.facts.layers import WindowTooLarge
+from ...rules.facts.layers import OperationRaised, WindowTooLarge
 from ...rules.facts.loss import GridApart
-from .edits import Made, of, transform
+from .edits import Made, at, of, received, transform, way_to
 from .ends import label_path
 from .entry import declaration, declare_rows, misfits
+from .line import lines_of, short
+
+# What exchanges axes.
+TURNS = frozenset({"Transpose", "transpose", "Permute"})
 
 
 def transpose_data(evidence: Evidence, finding: Finding) -> Made:
@@ -103,6 +109,50 @@ def label_channels(evidence: Evidence, finding: Finding, fact: GridApart) -> Mad
             [transform(label_path(evidence, finding), "transpose", perm=perm)],
             "Keeps every value, in the order of the predictions.",
         )
+
+
+@of(OperationRaised)
+def turned_back(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """An operand of which two axes were exchanged on the way, with both in their old places."""
+    for line in lines_of(evidence)[:1]:
+        for (node, shape), (_, other) in itertools.permutations(line.shaped(), 2):
+            perm = _exchanged(shape, other)
+            edges = [edge for edge in evidence.failed_inputs() if edge.spec.shape == shape]
+            if perm and edges and any(item.op in TURNS for item in way_to(evidence, evidence.flow.node(edges[0].source))):
+                yield (
+                    f"Transpose {short(node)} back at {line.at}: {show_shape(other)}",
+                    [line.apply(node, "transpose", tuple(perm))],
+                    "Its axes were exchanged on the way here.",
+                )
+
+
+def _exchanged(shape: Shape, other: Shape) -> list[int]:
+    """The order of axes that makes one shape the other, where they differ in two axes behind the batch."""
+    apart = [axis for axis, pair in enumerate(zip(shape, other, strict=False)) if pair[0] != pair[1]]
+    if (
+        len(shape) != len(other)
+        or len(apart) != 2
+        or 0 in apart
+        or shape[apart[0]] != other[apart[1]]
+        or shape[apart[1]] != other[apart[0]]
+    ):
+        return []
+    one, two = apart
+    return [two if axis == one else one if axis == two else axis for axis in range(len(shape))]
+
+
+def branch_turned_back(evidence: Evidence, finding: Finding) -> Made:
+    """The same for a branch of a merge: a Permute at its input."""
+    node, edges = evidence.failed, received(evidence)
+    for mine, other in itertools.permutations(edges, 2) if node is not None and len(edges) == 2 else ():
+        perm = _exchanged(mine.spec.shape or (), other.spec.shape or ())
+        giver = evidence.flow.node(mine.source)
+        if node is not None and perm and any(item.op in TURNS for item in way_to(evidence, giver)):
+            yield (
+                f"Permute {giver.name} back before {node.name}: {show_shape(other.spec.shape or ())}",
+                [at(node, edges.index(mine), "Permute", dims=perm[1:])],
+                "Its axes were exchanged on the way here.",
+            )
 
 
 def permutation(row: Shape, target: Shape) -> list[int] | None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
+from typing import Any
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, Node, show_shape
 from ...rules.facts.layers import OperationRaised
 from ...rules.facts.loss import WrongUnits
 from ...rules.facts.reasons import Lengths
+from ..edits import HeldLayer
 from ..text.source import called, nodes
 from .edits import Made, created, of
 from .ends import ends_of
-from .line import Line, assigned_to, lines_at, lines_of, makers_of, own_layer, short
+from .line import Line, assigned_to, lines_at, lines_of, makers_of, own_layer, short, span_of
 
 _WIDTHS = ("units", "filters")
 
@@ -77,6 +80,64 @@ def _handed(line: Line, owner: Node) -> Iterator[tuple[str, int]]:
     for name, value in pairs:
         if name in names and isinstance(value, ast.Constant) and type(value.value) is int:
             yield name, value.value
+
+
+def projected_map(evidence: Evidence, finding: Finding) -> Made:
+    """What a block adds to what it computes from it, with as many channels: a convolution of size 1 in ``__init__``."""
+    yield from _projected(evidence, finding, convolved=True)
+
+
+def projected_row(evidence: Evidence, finding: Finding) -> Made:
+    """The same where nothing is convolved: a Dense."""
+    yield from _projected(evidence, finding, convolved=False)
+
+
+def _projected(evidence: Evidence, finding: Finding, convolved: bool) -> Made:
+    line, owner = next(iter(lines_of(evidence)), None), own_layer(evidence)
+    shaped = line.shaped() if line is not None and isinstance(finding.fact, OperationRaised) else []
+    if line is None or owner is None or len(shaped) != 2 or not _adds(line) or not isinstance(line.scope, ast.FunctionDef):
+        return
+    inside = [node for node in evidence.flow.nodes if node.parent == owner.id]
+    if convolved != any("kernel_size" in node.config for node in inside):
+        return
+    taken = {item.arg for item in line.scope.args.args}
+    for (node, shape), (_, wide) in itertools.permutations(shaped, 2):
+        origin = assigned_to(line, node)
+        # What the block was given, and not what it made of it.
+        if not isinstance(origin, ast.Name) or origin.id not in taken or _overwritten(line, node, origin) or len(shape) != len(wide):
+            continue
+        strides = [(a or 0) // (b or 1) for a, b in zip(shape[1:-1], wide[1:-1], strict=True)]
+        whole = all(a and b and a == b * n for a, b, n in zip(shape[1:-1], wide[1:-1], strides, strict=True))
+        size, rank = wide[-1], len(shape) - 2
+        if not size or (not whole and shape[1:-1] != wide[1:-1]) or (not convolved and shape[:-1] != wide[:-1]) or shape == wide:
+            continue
+        config: dict[str, Any] = {"filters" if convolved else "units": size}
+        if convolved:
+            config |= {"kernel_size": 1} | ({"strides": strides[0]} if strides and strides[0] > 1 else {})
+        if len({*strides}) > 1 or (convolved and not 1 <= rank <= 3):
+            continue
+        names = [name for name, value in _handed(line, owner) if value == size]
+        kind = f"Conv{rank}D" if convolved else "Dense"
+        said = f"{kind}({', '.join(str(value) if key != 'strides' else f'strides={value}' for key, value in config.items())})"
+        given = {str(key): names[0] for key in _WIDTHS if key in config and len(names) == 1}
+        yield (
+            f"Project {short(node)} in {owner.op}.{line.scope.name}: {said}",
+            [HeldLayer(owner.name, line.raised.file, span_of(node), ast.unparse(node), "project", kind, config, given)],
+            f"This is standard in residual blocks: both operands then have {size} values at each position.",
+        )
+
+
+def _adds(line: Line) -> bool:
+    if isinstance(line.node, (ast.BinOp, ast.AugAssign)):
+        return isinstance(line.node.op, ast.Add)
+    return isinstance(line.node, ast.Call) and called(line.node) in ("add", "Add")
+
+
+def _overwritten(line: Line, node: ast.expr, origin: ast.Name) -> bool:
+    """Whether the parameter had another value already when the operand was taken from it."""
+    first = node if origin is node else next((item for item in nodes(line.scope, ast.Name) if item is origin), node)
+    stored = [item for item in nodes(line.scope, ast.Name) if item.id == origin.id and isinstance(item.ctx, ast.Store)]
+    return any((item.lineno, item.col_offset) < (first.lineno, first.col_offset) for item in stored)
 
 
 def half_of_argument(evidence: Evidence, finding: Finding) -> Made:

@@ -11,7 +11,7 @@ from typing import Any
 from ...trace.locations import Place, is_user_file
 from ...trace.recorder import line_of
 from .names import Names
-from .source import NoPlace, Source, at_line, called, enclosing, nodes, parents
+from .source import Function, NoPlace, Source, at_line, called, enclosing, nodes, parents
 
 Where = tuple[str, int]
 
@@ -293,7 +293,7 @@ def parameter(source: Source, node: ast.AST) -> tuple[ast.AST, int, str] | None:
         return None
     above = parents(source.tree)
     scope = enclosing(above, node)
-    if not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    if not isinstance(scope, Function):
         return None
     names = [item.arg for item in (*scope.args.posonlyargs, *scope.args.args)]
     everything = [*names, *(item.arg for item in scope.args.kwonlyargs)]

@@ -1,0 +1,113 @@
+"""Blocks that widen or turn what they add, weights of one value, ids for one-hot rows, sizes that are defaults: the line, and as it should be."""
+
+from __future__ import annotations
+
+from own_code import Own
+from written_programs import model_of, rows
+
+_BLOCK = """
+class Block(L.Layer):
+    def __init__(self, filters):
+        super().__init__()
+        self.one = L.Conv2D(filters, 3, padding='same', activation='relu')
+        self.two = L.Conv2D(filters, 3, padding='same')
+    def call(self, x):
+        y = self.two(self.one(x))
+        return tf.nn.relu(x + y)
+"""
+_HALVED = """
+class Halved(L.Layer):
+    def __init__(self, width):
+        super().__init__()
+        self.conv = L.Conv1D(width, 3, strides=2, padding='same')
+    def call(self, x):
+        shortcut = x
+        x = self.conv(x)
+        x += shortcut
+        return x
+"""
+_MIXER = """
+class Mixer(L.Layer):
+    def __init__(self, tokens):
+        super().__init__()
+        self.dense = L.Dense(tokens)
+    def call(self, x):
+        y = self.dense(tf.transpose(x, (0, 2, 1)))
+        return x + y
+"""
+_ATTEND = """
+class Attend(L.Layer):
+    def __init__(self):
+        super().__init__()
+        self.score = L.Dense(1, activation='softmax')
+    def call(self, x):
+        return tf.reduce_sum(x * self.score(x), axis=1)
+"""
+_WIDER = """
+def wider(x, width=6):
+    return L.Add()([x, L.Dense(width)(x)])
+"""
+_GIVEN = """
+def joined(x, project):
+    return L.Add()([x, project(x)])
+"""
+_MAPS = f"{rows(8, 8, 8, 3)}, {rows(8, 1)}"
+
+WIDTHS = {
+    "a block that widens its maps": ("op-shapes", Own(model_of("""
+i = keras.Input((8, 8, 3))
+x = Block(8)(L.Conv2D(4, 1)(i))
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling2D()(x)))
+""", _MAPS, head=_BLOCK), (
+        ("        return tf.nn.relu(x + y)", "        return tf.nn.relu(self.project(x) + y)"),
+        ("        self.two = L.Conv2D(filters, 3, padding='same')", "        self.project = L.Conv2D(filters, kernel_size=1)"),
+    ))),
+    "a block that widens and halves": ("op-shapes", Own(model_of("""
+i = keras.Input((8, 4))
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Halved(6)(i))))
+""", f"{rows(8, 8, 4)}, {rows(8, 1)}", head=_HALVED), (
+        ("        x += shortcut", "        x += self.project(shortcut)"),
+        ("        self.conv = L.Conv1D(width, 3, strides=2, padding='same')", "        self.project = L.Conv1D(width, kernel_size=1, strides=2)"),
+    ))),
+    "tokens that are not turned back": ("op-shapes", Own(model_of("""
+i = keras.Input((5, 4))
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Mixer(5)(i))))
+""", f"{rows(8, 5, 4)}, {rows(8, 1)}", head=_MIXER), (
+        ("        return x + y", "        return x + tf.transpose(y, (0, 2, 1))"),
+    ))),
+    "a branch that is not turned back": ("merge-shapes", Own(model_of("""
+i = keras.Input((5, 4))
+y = L.Dense(5)(L.Permute((2, 1))(i))
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(L.Add()([i, y]))))
+""", f"{rows(8, 5, 4)}, {rows(8, 1)}"), (
+        (
+            "    model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(L.Add()([i, y]))))",
+            "    model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(L.Add()([i, L.Permute((2, 1))(y)]))))",
+        ),
+    ))),
+    "ids for one-hot rows": ("input-rank", Own(model_of("""
+model = keras.Sequential([keras.Input((6, 9)), L.LSTM(4), L.Dense(9, activation='softmax')])
+""", "np.arange(96).reshape(16, 6) % 9, np.arange(16) % 9", "'sparse_categorical_crossentropy'"), (
+        ("    return np.arange(96).reshape(16, 6) % 9, np.arange(16) % 9", '    return np.eye(9, dtype="float32")[np.arange(96).reshape(16, 6) % 9], np.arange(16) % 9'),
+    ))),
+    "a softmax of one unit in the program's own layer": ("one-unit-softmax", Own(model_of("""
+i = keras.Input((9, 4))
+model = keras.Model(i, L.Dense(1)(Attend()(i)))
+""", f"{rows(8, 9, 4)}, {rows(8, 1)}", head=_ATTEND), (
+        ("        self.score = L.Dense(1, activation='softmax')", "        self.score = L.Dense(1, activation=None)"),
+        ("        return tf.reduce_sum(x * self.score(x), axis=1)", "        return tf.reduce_sum(x * self.score_softmax(self.score(x)), axis=1)"),
+    ))),
+    "a width by default": ("merge-shapes", Own(model_of("""
+i = keras.Input((4,))
+model = keras.Model(i, L.Dense(1)(wider(i)))
+""", f"{rows(8, 4)}, {rows(8, 1)}", head=_WIDER), (
+        ("def wider(x, width=6):", "def wider(x, width=4):"),
+    ))),
+    "a lambda's width by default": ("merge-shapes", Own(model_of("""
+i = keras.Input((4,))
+x = joined(i, lambda t, width=6: L.Dense(width)(t))
+model = keras.Model(i, L.Dense(1)(x))
+""", f"{rows(8, 4)}, {rows(8, 1)}", head=_GIVEN), (
+        ("    x = joined(i, lambda t, width=6: L.Dense(width)(t))", "    x = joined(i, lambda t, width=4: L.Dense(width)(t))"),
+    ))),
+}  # fmt: skip
