@@ -17,6 +17,8 @@ class Told:
 
     names: tuple[str, ...] | None = None
     count: int | None = None
+    # Whether those in a list are of different kinds.
+    mixed: bool = False
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,9 @@ class Compiled:
     metrics: Told
     outputs: tuple[str, ...]
     enclosed: tuple[str, str] = ("", "")
+    weights: Told = Told()
+    # The keys of outputs in a dict, in the order in which the program has them; empty for a list.
+    keyed: tuple[str, ...] = ()
 
 
 def compiled(adapter: Framework, model: Any, outputs: list[KeyPath]) -> Compiled | None:
@@ -37,7 +42,15 @@ def compiled(adapter: Framework, model: Any, outputs: list[KeyPath]) -> Compiled
     with contextlib.suppress(Exception):
         arguments = adapter.compile_arguments(model)
         given = arguments.get("loss"), arguments.get("metrics")
-        return Compiled(_told(given[0]), _told(given[1]), _names(adapter, model, outputs), _enclosed(adapter, given))
+        weights = _told(adapter.loss_weights(model))
+        return Compiled(
+            _told(given[0]),
+            _told(given[1]),
+            _names(adapter, model, outputs),
+            _enclosed(adapter, given),
+            weights,
+            _written(model, _keys(outputs)),
+        )
     return None
 
 
@@ -52,9 +65,21 @@ def _enclosed(adapter: Framework, given: Any) -> tuple[str, str]:
     return "", ""
 
 
-def _names(adapter: Framework, model: Any, outputs: list[KeyPath]) -> tuple[str, ...]:
+def _keys(outputs: list[KeyPath]) -> tuple[str, ...]:
+    """The keys of outputs in a dict."""
     keys = tuple(str(path[1]) for path in outputs if len(path) == 2 and isinstance(path[1], str))
-    if keys and len(keys) == len(outputs):
+    return keys if len(keys) == len(outputs) else ()
+
+
+def _written(model: Any, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """The keys in the order of the program, where the model shows it."""
+    made = getattr(model, "output", None) if keys and getattr(model, "built", False) else None
+    return tuple(map(str, made)) if isinstance(made, dict) and len(made) == len(keys) else keys
+
+
+def _names(adapter: Framework, model: Any, outputs: list[KeyPath]) -> tuple[str, ...]:
+    keys = _keys(outputs)
+    if keys:
         return keys
     names = tuple(map(str, getattr(model, "output_names", None) or ()))
     return names if adapter.graph_network(model) is not None and len(names) == len(outputs) else ()
@@ -63,4 +88,7 @@ def _names(adapter: Framework, model: Any, outputs: list[KeyPath]) -> tuple[str,
 def _told(value: Any) -> Told:
     if isinstance(value, dict):
         return Told(names=tuple(map(str, value)))
-    return Told(count=len(value)) if isinstance(value, (list, tuple)) else Told()
+    if not isinstance(value, (list, tuple)):
+        return Told()
+    kinds = {one if isinstance(one, str) else getattr(one, "__name__", type(one).__name__) for one in value}
+    return Told(count=len(value), mixed=len(kinds) > 1)

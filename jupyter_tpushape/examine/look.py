@@ -213,6 +213,8 @@ def _trace(seen: Examined) -> None:
     seen.call_ids, seen.edge_ids = assembler.ids, assembler.edge_of
     if traced.error is not None:
         _look_at_break(seen)
+    elif adapter.is_model(seen.model) and (adapter.loss_weights(seen.model) is not None or (adapter.listed_losses(seen.model) or 0) > 1):
+        evidence.facts["compile"] = compiled(adapter, seen.model, [path for path, _ in evidence.outputs])
     evidence.facts.update(_model_facts(seen))
     evidence.facts["probe"] = probe(seen)
     evidence.facts["opened"] = opened(seen)

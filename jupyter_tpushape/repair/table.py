@@ -247,6 +247,8 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "gradients-swapped": (operands.gradients_in_order,),
     "dtype-mix": (calls.magnitude, operations.own_weights, entry.cast_data),
     "output-names": (
+        names.matched_weights,
+        names.keyed_losses,
         names.keyed_outputs,
         names.named_outputs,
         names.renamed_keys,

@@ -9,7 +9,17 @@ from ..examine.evidence import Evidence
 from ..examine.heard import hear
 from ..examine.heard_contracts import HeardKeysMissing
 from ..flow import Fact, Finding, KeyPath, Node, Shape, Spec
-from .facts.compiled import MetricReads, NamelessOutputs, OutputsWithoutLoss, UnknownOutputs, What, WrongNumber
+from .facts.compiled import (
+    Apart,
+    LossesSorted,
+    LossWeightsApart,
+    MetricReads,
+    NamelessOutputs,
+    OutputsWithoutLoss,
+    UnknownOutputs,
+    What,
+    WrongNumber,
+)
 from .registry import check, rule
 
 _TWO = """
@@ -53,9 +63,67 @@ def outputs_apart(evidence: Evidence) -> Fact | None:
         fact = _apart(what, given, told.outputs, len(evidence.outputs))  # type: ignore[arg-type]
         if fact is not None:
             return fact
+    sorted_apart = _losses_apart(told)
+    if sorted_apart is not None:
+        return sorted_apart
+    apart = _weights_apart(told)
+    if apart is not None and apart.kind in ("missing", "number"):
+        return apart
     if told.loss.names and told.outputs and evidence.failed is not None and hear(evidence.failed.failure, HeardKeysMissing) is not None:
         return OutputsWithoutLoss(told.loss.names, told.outputs)
     return None
+
+
+def _losses_apart(told: Compiled) -> LossesSorted | None:
+    """A list of losses for outputs in a dict, which Keras sorts by key; ``None`` where that is the program's order."""
+    order = tuple(sorted(told.keyed))
+    listed = told.loss.count == len(order) > 1 and (told.loss.mixed or told.weights.count == len(order))
+    return LossesSorted(told.keyed, order, told.weights.count == len(order)) if listed and order != told.keyed else None
+
+
+def _weights_apart(told: Compiled) -> LossWeightsApart | None:
+    """Loss weights as Keras 3 matches them with the losses; ``None`` where each meets its own."""
+    losses, weights, outputs = told.loss, told.weights, told.outputs
+    if len(outputs) < 2 or (weights.names is None and weights.count is None):
+        return None
+    number = len(losses.names) if losses.names is not None else losses.count or 1
+    many = len(weights.names) if weights.names is not None else weights.count or 0
+    keys = losses.names or ()
+
+    def fact(kind: Apart, order: tuple[str, ...] = ()) -> LossWeightsApart:
+        return LossWeightsApart(kind, weights.names or (), keys, outputs, number, many, order)
+
+    if losses.names is not None and not told.keyed and {*losses.names} == {*outputs}:
+        missing = weights.names is not None and not {*outputs} <= {*weights.names}
+        return fact("missing") if missing else None
+    every = losses.count == len(outputs) or {*keys} == {*outputs}
+    if weights.names is not None and every and {*outputs} != {*weights.names}:
+        return fact("missing")
+    if number != many:
+        return fact("number")
+    if number == 1 and not keys and losses.count is None:
+        return fact("all") if weights.names is not None else None
+    if weights.names is not None and losses.names is not None:
+        return None
+    # Keys are sorted, and what is left is matched by position.
+    if weights.names is not None and losses.names is None and {*weights.names} == {*outputs}:
+        order = tuple(outputs[sorted(weights.names).index(name)] for name in weights.names)
+        return fact("order", order) if order != weights.names else None
+    if weights.names is None and losses.names is not None:
+        order = tuple(sorted(losses.names))
+        return fact("order", order) if order != losses.names else None
+    return None
+
+
+@check(order=47)
+def loss_weights(evidence: Evidence) -> Iterator[Finding]:
+    """Loss weights that Keras matches with other losses than the program means; nothing raises."""
+    told: Compiled | None = evidence.facts.get("compile")
+    if told is None or evidence.failure is not None or not evidence.outputs:
+        return
+    fact = _losses_apart(told) or _weights_apart(told)
+    if fact is not None:
+        yield Finding.of(OUTPUTS.id, "silent", fact)
 
 
 @check(order=47)

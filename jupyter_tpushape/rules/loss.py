@@ -202,6 +202,9 @@ def _explain(evidence: Evidence, node: Node, loss: Node, labels: Edge | None, pr
     apart = outputs_apart(evidence)
     if apart is not None:
         return OUTPUTS.id, apart, ()
+    if loss.op == "compile" and len(evidence.outputs) > 1:
+        # All losses together: none of their labels is known to be at fault.
+        return CUSTOM.id, LossRaised(loss.name, False, None, None, node.failure.said), ()
     assigned = hear(node.failure, HeardAssigned) if loss.kind == "metric" else None
     if assigned is not None:
         samples = (assigned.given or ())[:1] == (p or ())[:1]

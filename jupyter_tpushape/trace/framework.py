@@ -304,6 +304,10 @@ class Framework(ABC):
         """How many losses ``compile`` was given in a list; ``None`` for other forms, or where a list of another length is refused."""
         return None
 
+    def loss_weights(self, model: Any) -> Any:
+        """The loss weights of ``compile``, where they may meet other losses than the program means; ``None`` where names decide."""
+        return None
+
     @abstractmethod
     def compile_loss(self, loss: Any, model: Any) -> Any:
         """A loss as ``compile`` would take it, as a callable of labels, predictions and weights."""

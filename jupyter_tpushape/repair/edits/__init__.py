@@ -3,7 +3,7 @@
 from . import code_calls, code_numbers, data_code
 from .base import Edit, NotThere, edit_of
 from .batching import AddBatch, BatchOnce, Rebatch, ShardedOnce, ShareRows
-from .compile_argument import CompileArgument, FreshOptimizer, Listed, OneTrained, RenamedKeys
+from .compile_argument import CompileArgument, FreshOptimizer, Keyed, Listed, OneTrained, RenamedKeys
 from .exchange_layers import ExchangeLayers
 from .expression import Expression
 from .held_layer import HeldLayer
@@ -39,6 +39,7 @@ __all__ = [
     "InputShape",
     "InsertLayer",
     "KerasOps",
+    "Keyed",
     "LayerConfig",
     "Listed",
     "Loss",

@@ -75,6 +75,55 @@ class Listed(Edit):
 
 @kind
 @dataclass(frozen=True)
+class Keyed(Edit):
+    """A list, or one value for all, becomes a dict by the ``names`` of the outputs; of a dict, the names that it lacks get ``entry``."""
+
+    kind = "strategy"
+    op = "keyed"
+
+    argument: str = ""
+    names: list[str] = field(default_factory=list)
+    entry: Any = None
+
+    def write(self, text: Text) -> None:
+        source, _, call = compile_call(text, self.argument)
+        given = argument(call, self.argument, ["optimizer", "loss"])
+        if given is None:
+            raise NoPlace
+        if isinstance(given, ast.Dict):
+            held = {key.value for key in given.keys if isinstance(key, ast.Constant)}
+            added = ", ".join(f"{literal(name)}: {literal(self.entry)}" for name in self.names if name not in held)
+            if len(held) != len(given.keys) or not added:
+                raise NoPlace
+            end = source.end(given.values[-1]) if given.values else source.end(given) - 1
+            source.splice([(end, end, f", {added}" if given.values else added)])
+            return
+        parts = given.elts if isinstance(given, (ast.List, ast.Tuple)) else [given] * len(self.names)
+        if len(parts) != len(self.names):
+            raise NoPlace
+        pairs = (f"{literal(name)}: {source.of(part)}" for name, part in zip(self.names, parts, strict=True))
+        source.replace(given, f"{{{', '.join(pairs)}}}")
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# in compile():"
+        yield f"+{self.argument}={{{', '.join(f'{name!r}: ...' for name in self.names)}}},"
+
+    def compile(self, run: Run, args: Any, kwargs: Any) -> Arguments:
+        run.done(self)
+
+        def keyed(given: Any) -> Any:
+            if isinstance(given, dict):
+                return {**given, **{name: self.entry for name in self.names if name not in given}}
+            parts = given if isinstance(given, (list, tuple)) else [given] * len(self.names)
+            return dict(zip(self.names, parts, strict=True))
+
+        if self.argument in kwargs:
+            return args, {**kwargs, self.argument: keyed(kwargs[self.argument])}
+        return (*args[:1], *map(keyed, args[1:2]), *args[2:]), kwargs
+
+
+@kind
+@dataclass(frozen=True)
 class OneTrained(Edit):
     """The loss and metrics of ``compile`` for output ``trained`` of ``count``; the others get ``None``."""
 

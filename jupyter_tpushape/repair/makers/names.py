@@ -11,9 +11,9 @@ from typing import Any
 from ...examine.evidence import Evidence
 from ...flow import Edge, Finding, Node, Shape, Spec
 from ...rules.compared import ends, kind_of
-from ...rules.facts.compiled import OutputsWithoutLoss, UnknownOutputs, WrongNumber
+from ...rules.facts.compiled import LossesSorted, LossWeightsApart, OutputsWithoutLoss, UnknownOutputs, WrongNumber
 from ...rules.facts.ranges import LabelOutOfRange
-from ..edits import ExchangeInputs, OneTrained, RenamedKeys
+from ..edits import Edit, ExchangeInputs, Keyed, Listed, OneTrained, RenamedKeys
 from ..text.source import called, nodes
 from .edits import Made, configure, of
 from .line import Line, lines_at, listed, short
@@ -120,6 +120,50 @@ def renamed_keys(evidence: Evidence, finding: Finding, fact: UnknownOutputs) -> 
         yield f"Rename the labels: {renamed}", [edit], "Keras matches labels and outputs by name."
     elif fact.what in ("loss", "metrics"):
         yield f"Rename the keys in compile: {renamed}", [RenamedKeys("model", order)], "Keras matches losses and outputs by name."
+
+
+@of(LossWeightsApart)
+def matched_weights(evidence: Evidence, finding: Finding, fact: LossWeightsApart) -> Made:
+    """Loss weights by the names of the outputs, or in their order, as the losses are given."""
+    why = "Keras matches losses and outputs by name."
+    names = list(fact.outputs)
+    if fact.kind == "missing":
+        renamed = _best(fact.unknown, list(fact.missing))
+        if renamed:
+            said = " and ".join(f"{old} to {new}" for old, new in renamed.items())
+            yield f"Rename the keys in compile: {said}", [RenamedKeys("model", renamed)], why
+        if not fact.unknown:
+            yield (
+                f"Add a loss weight of 1 for {' and '.join(fact.missing)}",
+                [Keyed("model", "loss_weights", names, 1.0)],
+                "1 leaves a loss as it is.",
+            )
+    elif fact.kind in ("number", "all") and fact.count == 1:
+        edits: list[Edit] = [Keyed("model", "loss", names)]
+        if fact.missing and fact.given:
+            edits.append(Keyed("model", "loss_weights", names, 1.0))
+        yield "Pass the loss once for each output: a dict by output name", edits, why
+    elif fact.kind == "order" and fact.given:
+        yield (
+            f"Pass the loss weights in a list, in the order of the outputs: {', '.join(names)}",
+            [Listed("model", "loss_weights", names)],
+            "Lists are matched by position.",
+        )
+    elif fact.kind == "order":
+        yield (
+            "Pass the loss weights in a dict with the keys of the losses",
+            [Keyed("model", "loss_weights", list(fact.losses))],
+            "Dicts with the same keys are matched by key.",
+        )
+
+
+@of(LossesSorted)
+def keyed_losses(evidence: Evidence, finding: Finding, fact: LossesSorted) -> Made:
+    """The losses in a dict, by the keys of the outputs, and the weights with them."""
+    names = list(fact.written)
+    edits = [Keyed("model", argument, names) for argument in ("loss", "loss_weights")[: 2 if fact.weights else 1]]
+    said = "losses and their weights" if fact.weights else "losses"
+    yield f"Pass the {said} in a dict by output name", edits, "Dicts with the same keys are matched by key."
 
 
 def exchanged_labels(evidence: Evidence, finding: Finding) -> Made:

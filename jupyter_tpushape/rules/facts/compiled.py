@@ -8,6 +8,7 @@ from ...flow import Fact, Shape, Side, Sides, show_shape
 from ..words import count, listed, pair
 
 What = Literal["loss", "metrics", "labels", "weights"]
+Apart = Literal["missing", "number", "order", "all"]
 _NAMED = {
     "loss": "The loss dict in compile",
     "metrics": "The metrics dict in compile",
@@ -101,6 +102,75 @@ class WrongNumber(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(f"one for each of {len(self.outputs)} outputs"), Side(str(self.given))
+
+
+class LossWeightsApart(Fact, frozen=True):
+    """``loss_weights`` that Keras cannot match with the losses of ``outputs``, or matches with others than the program means.
+
+    ``given``: their keys; empty for a list. ``losses``: the keys of the losses; empty for a list. ``count``: how many losses there are.
+    ``order``: for each weight as the program has them, the output that gets it.
+    """
+
+    kind: Apart
+    given: tuple[str, ...]
+    losses: tuple[str, ...]
+    outputs: tuple[str, ...]
+    count: int
+    weights: int
+    order: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        return tuple(name for name in self.outputs if name not in self.given)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        return tuple(name for name in self.given if name not in self.outputs)
+
+    def message(self) -> str:
+        if self.kind == "missing":
+            return f"loss_weights in compile has no entry for {listed(self.missing)}; its keys are {listed(self.given)}."
+        if self.kind == "number":
+            return f"compile receives {count(self.weights, 'loss weight')} for {count(self.count, 'loss', 'losses')}."
+        if self.kind == "all":
+            return f"Keras applies the loss weight of {self.given[0]} to the loss of every output."
+        named = self.given or self.losses
+        moved = next((name, to) for name, to in zip(named, self.order, strict=True) if name != to)
+        return f"Keras applies the loss weight of {moved[0]} to {moved[1]}."
+
+    def why(self) -> str:
+        if self.kind == "missing":
+            return "Keras 3 needs a loss weight for each output, under the output's name."
+        if self.kind == "number":
+            alone = "One loss for all outputs counts as one. " if self.count == 1 and not self.losses else ""
+            return f"Keras 3 needs as many loss weights as losses. {alone}Pass a loss and a weight for each output."
+        if self.kind == "all":
+            return "One loss for all outputs takes one weight, whatever its key. Pass a loss and a weight for each output."
+        beside = "a dict of weights beside a list of losses" if self.given else "a list of weights beside a dict of losses"
+        return (
+            f"For {beside}, Keras 3 sorts the keys and then matches by position. Pass both as lists, or both as dicts with the same keys."
+        )
+
+    def sides(self) -> Sides:
+        return Side(", ".join(self.outputs)), Side(", ".join(self.order or self.given) or str(self.weights))
+
+
+class LossesSorted(Fact, frozen=True):
+    """A list of losses for the outputs ``written`` in a dict, which Keras matches with them in another ``order``; ``weights``: those, too."""
+
+    written: tuple[str, ...]
+    order: tuple[str, ...]
+    weights: bool
+
+    def message(self) -> str:
+        moved = next((name, to) for name, to in zip(self.written, self.order, strict=True) if name != to)
+        return f"compile has a list of losses, but the outputs are a dict: Keras applies the loss meant for {moved[0]} to {moved[1]}."
+
+    def why(self) -> str:
+        return "Keras sorts the keys of the outputs and then matches by position. Pass the losses in a dict with the same keys."
+
+    def sides(self) -> Sides:
+        return Side(", ".join(self.written)), Side(", ".join(self.order))
 
 
 class MetricReads(Fact, frozen=True):
