@@ -19,6 +19,7 @@ from ..trace.recorder import Call, Recorder, Source
 from ..trace.remainder import not_reached
 from ..trace.run import Leaf, Run, leaves
 from .broken_lines import breaking_layer, function_called, last_call, ops_form, uncalled, unconnected
+from .compared_line import compared
 from .evidence import Given
 from .fronts import front, place_of
 from .heard import HeardSymbolic, hear
@@ -28,12 +29,13 @@ from .making import makes
 from .program import Examined, shape_of
 
 
-def entry_failed(assembler: Assembler, traced: Run) -> None:
+def entry_failed(assembler: Assembler, traced: Run, adapter: Framework, recorder: Recorder) -> None:
     """The model rejected its inputs before any layer ran, or one of its own lines raised between its layers."""
     where = error_line(traced.error) if traced.error is not None else None
     if traced.error is not None and where is not None:
         node = assembler.node(None, name=shortened(where.text) or "call", kind="op", op="python", status="failed", location=where)
         node.failure = failure(traced.error, "call")
+        compared(assembler, adapter, recorder, node, traced.error)
         return
     doors = [node for node in assembler.flow.nodes if node.kind == "input"]
     if not doors or traced.error is None:

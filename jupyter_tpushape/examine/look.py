@@ -206,7 +206,7 @@ def _trace(seen: Examined) -> None:
     evidence.outputs = [(path, port.spec) for path, port in traced.outputs]
     if traced.error is not None:
         if seen.recorder.failed is None or id(seen.recorder.failed) not in assembler.ids:
-            entry_failed(assembler, traced)
+            entry_failed(assembler, traced, adapter, seen.recorder)
         not_reached(assembler, seen, output_names)
     evidence.flow, evidence.paths = assembler.flow, assembler.paths
     evidence.arguments, evidence.given = assembler.arguments, given_to(seen.recorder, assembler)

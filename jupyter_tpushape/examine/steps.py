@@ -16,6 +16,7 @@ from ..trace.patience import ENDS, limited
 from ..trace.reach import Reached, is_graph_function, plain, reach
 from ..trace.recorder import Recorder
 from .breaks import anew, data_failed, error_line, given_to, with_growth
+from .compared_line import compared
 from .evidence import Evidence
 from .fronts import front, global_batch, place_of
 from .heard import HeardReduction, hear
@@ -128,6 +129,7 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strate
     if traced.error is not None and not assembler.flow.failed():
         node = assembler.node(None, name=_name(step), kind="op", op="python", status="failed", location=error_line(traced.error))
         node.failure = failure(traced.error, "call")
+        compared(assembler, adapter, seen.recorder, node, traced.error)
     evidence.outputs = [(path, port.spec) for path, port in traced.outputs]
     evidence.flow, evidence.paths = assembler.flow, assembler.paths
     evidence.arguments = assembler.arguments

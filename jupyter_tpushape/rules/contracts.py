@@ -12,7 +12,6 @@ from ..examine.heard import HeardCall, HeardOperation, HeardUnlike, hear
 from ..examine.heard_contracts import (
     HeardBoolean,
     HeardClassRows,
-    HeardCompared,
     HeardDtypes,
     HeardInput,
     HeardIterated,
@@ -54,9 +53,9 @@ from .facts.contracts import (
     WeightCount,
 )
 from .facts.held import AdaptedApart
-from .facts.lines import LossCalled
 from .facts.loss import RowsOfValues
 from .facts.states import CellState, StatefulRows, StateRows, States, StatesToo
+from .grids import loss_called
 from .registry import rule
 from .transforms import transformed
 from .words import givers
@@ -371,10 +370,9 @@ def _line(at: Break) -> Explained:
         return SYMBOLIC.id, SymbolicQuestion("truth")
     if hear(at.node.failure, HeardNoneNumber) is not None and at.node.location is not None and "shape" in at.node.location.text:
         return SYMBOLIC.id, SymbolicQuestion("size")
-    said = hear(at.node.failure, HeardCompared)
-    if said is not None:
-        raised = at.evidence.raised
-        return "loss-raises", LossCalled(raised.text if raised is not None else "", said.labels, said.predictions)
+    called = loss_called(at.evidence, at.node)
+    if called is not None:
+        return called
     unpack, last = hear(at.node.failure, HeardUnpack), at.evidence.facts.get("last")
     if unpack is not None and isinstance(last, LastCall) and len(last.outputs) not in (1, unpack.wanted):
         return "code-raises", Unpacked(last.layer, unpack.wanted, last.outputs)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from ..examine.evidence import Evidence
 from ..examine.heard import hear
-from ..examine.heard_contracts import HeardPositions
-from ..flow import Edge, Node, Shape, Who
+from ..examine.heard_contracts import HeardCompared, HeardPositions
+from ..flow import Edge, Fact, Node, Shape, Who
 from ..graph import cause, written
-from .compared import (
-    kind_of,
-    sizes_met,
-)
-from .facts.loss import (
-    GridApart,
-)
+from .compared import ends, kind_of, sizes_met
+from .facts.lines import LossCalled
+from .facts.loss import GridApart
 
 
 def grid_apart(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, predictions: Edge) -> GridApart | None:
@@ -35,6 +33,20 @@ def grid_apart(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, p
     # As many times the data as the labels have, or would have if they were a multiple of it.
     whole = next((n for n in known if n and not have % n and (not want % n or want // n == have // n > 1)), None)
     return GridApart(Who.of(head), loss.name, y, p, axis, why, made, whole, _resized(evidence, y, p))
+
+
+def loss_called(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
+    """A line of the program's own step that calls a loss with labels and predictions of other sizes."""
+    said, raised = hear(node.failure, HeardCompared), evidence.raised
+    if said is None:
+        return None
+    labels, predictions = ends(evidence, node)
+    text = raised.text if raised is not None else ""
+    if labels is not None and predictions is not None:
+        apart = grid_apart(evidence, node, node, said.labels, said.predictions, predictions)
+        if apart is not None:
+            return "output-size", msgspec.structs.replace(apart, loss=text.split("(", maxsplit=1)[0] or apart.loss)
+    return "loss-raises", LossCalled(text, said.labels, said.predictions)
 
 
 def _resized(evidence: Evidence, y: Shape, p: Shape) -> str:

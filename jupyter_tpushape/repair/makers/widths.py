@@ -52,20 +52,35 @@ def _giver(evidence: Evidence, owner: Node, index: int, size: int) -> Node | Non
     edges = evidence.failed_inputs() if evidence.failed is not owner else []
     if index < len(edges):
         node = evidence.flow.node(edges[index].source)
-        return node if node.parent == owner.id else None
-    wide = [node for node in evidence.flow.nodes if node.parent == owner.id and any(node.config.get(key) == size for key in _WIDTHS)]
+        return node if _within(evidence, node, owner) else None
+    wide = [node for node in evidence.flow.nodes if _within(evidence, node, owner) and any(node.config.get(key) == size for key in _WIDTHS)]
     return wide[-1] if wide else None
+
+
+def _within(evidence: Evidence, node: Node, owner: Node) -> bool:
+    """Whether a layer is one of the owner's own, or stands in a model that the owner holds."""
+    while node.parent and node.parent != owner.id:
+        node = evidence.flow.node(node.parent)
+    return node.parent == owner.id
 
 
 def _width_of(line: Line, giver: Node, size: int) -> ast.expr | None:
     """The argument that gives a layer its width, on the line where it is made."""
     if not any(giver.config.get(key) == size for key in _WIDTHS):
         return None
-    calls = makers_of(line, giver)
+    calls = [call for call in makers_of(line, giver) if _as_made(call, giver)]
     if len(calls) != 1:
         return None
     word = next((word.value for word in calls[0].keywords if word.arg in _WIDTHS), None)
     return word or (calls[0].args[0] if calls[0].args else None)
+
+
+def _as_made(call: ast.Call, node: Node) -> bool:
+    """Whether a layer has what a call says in plain values, and the activation that it says, if any."""
+    said = {word.arg: word.value.value for word in call.keywords if isinstance(word.value, ast.Constant)}
+    same = all(node.config[key] == value for key, value in said.items() if key in node.config)
+    hidden = any(word.arg == "activation" and not isinstance(word.value, ast.Constant) for word in call.keywords)
+    return same and (hidden or said.get("activation") in (node.config.get("activation"), "linear"))
 
 
 def _handed(line: Line, owner: Node) -> Iterator[tuple[str, int]]:
