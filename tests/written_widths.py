@@ -53,7 +53,77 @@ def joined(x, project):
 """
 _MAPS = f"{rows(8, 8, 8, 3)}, {rows(8, 1)}"
 
+_TOKENS = """
+class Tokens(L.Layer):
+    def __init__(self, dim, wide):
+        super().__init__()
+        self.steps = keras.Sequential([L.Dense(wide, activation='relu'), L.Dense(wide)])
+    def call(self, x):
+        return x + self.steps(x)
+"""
+_GATED = """
+class Gated(L.Layer):
+    def build(self, shape):
+        d = shape[1]
+        self.w = self.add_weight(shape=(d, d))
+        self.b = self.add_weight(shape=(d,), initializer='zeros')
+    def call(self, x):
+        t = keras.ops.sigmoid(keras.ops.matmul(x, self.w) + self.b)
+        return t * x
+"""
+_GRAPH = """
+class Graph(L.Layer):
+    def build(self, shapes):
+        self.kernel = self.add_weight(shape=(shapes[1][-1], 3))
+    def call(self, inputs):
+        x, a = inputs
+        return keras.ops.matmul(a, keras.ops.matmul(x, self.kernel))
+"""
+_PLACES = """
+class Places(L.Layer):
+    def __init__(self, most, dim):
+        super().__init__()
+        self.table = np.ones((1, most, dim), 'float32')
+    def call(self, x):
+        return x + self.table
+"""
+
 WIDTHS = {
+    "the second of two layers on a line": ("op-shapes", Own(model_of("""
+i = keras.Input((5, 4))
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Tokens(4, 6)(i))))
+""", f"{rows(8, 5, 4)}, {rows(8, 1)}", head=_TOKENS), (
+        (
+            "        self.steps = keras.Sequential([L.Dense(wide, activation='relu'), L.Dense(wide)])",
+            "        self.steps = keras.Sequential([L.Dense(wide, activation='relu'), L.Dense(dim)])",
+        ),
+    ))),
+    "a weight as long as the steps": ("op-shapes", Own(model_of("""
+i = keras.Input((6, 4))
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Gated()(i))))
+""", f"{rows(8, 6, 4)}, {rows(8, 1)}", head=_GATED), (
+        ("        d = shape[1]", "        d = shape[-1]"),
+    ))),
+    "the shape of the other input": ("op-shapes", Own(model_of("""
+x, a = keras.Input((6, 4)), keras.Input((6, 6))
+model = keras.Model([x, a], L.Dense(1)(L.GlobalAveragePooling1D()(Graph()([x, a]))))
+""", f"[{rows(8, 6, 4)}, {rows(8, 6, 6)}], {rows(8, 1)}", head=_GRAPH), (
+        ("        self.kernel = self.add_weight(shape=(shapes[1][-1], 3))", "        self.kernel = self.add_weight(shape=(shapes[0][-1], 3))"),
+    ))),
+    "a table for the longest input": ("op-shapes", Own(model_of("""
+i = keras.Input((None, 4))
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Places(9, 4)(i))))
+""", f"{rows(8, 6, 4)}, {rows(8, 1)}", head=_PLACES), (
+        ("        return x + self.table", "        return x + self.table[:, :x.shape[-2]]"),
+    ))),
+    "pooled twice": ("layer-rank", Own(model_of("""
+i = keras.Input((8, 8, 3))
+x = L.GlobalAveragePooling2D()(L.Conv2D(4, 3)(i))
+y = L.GlobalMaxPooling2D()(x)
+model = keras.Model(i, L.Dense(1)(y))
+""", _MAPS), (
+        ("    y = L.GlobalMaxPooling2D()(x)", "    y = x"),
+    ))),
     "a block that widens its maps": ("op-shapes", Own(model_of("""
 i = keras.Input((8, 8, 3))
 x = Block(8)(L.Conv2D(4, 1)(i))

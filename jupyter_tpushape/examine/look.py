@@ -290,6 +290,8 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
     if "train_step" in facts["overrides"]:
         facts["own_step"] = location(_defined(type(model).train_step))
         facts["step_parts"], facts["misplaced"] = traced.parts, seen.recorder.misplaced
+        given = seen.recorder.tracked
+        facts["tracked"] = (*given[:2], location(given[2])) if given is not None else None
         facts["exchanged"] = location(seen.recorder.exchanged) if seen.recorder.exchanged is not None else None
         partly = seen.recorder.partly
         facts["partly"] = (*partly[:4], location(partly[4])) if partly is not None else None

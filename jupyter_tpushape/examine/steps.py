@@ -144,6 +144,8 @@ def _run(seen: Examined, adapter: Framework, reached: Reached, step: Any, strate
     if facts.looped:
         seen.limits.append("A loop over a tensor was traced for one iteration only")
     evidence.facts.update(has_loss=True, reached_loss=traced.reached_loss)
+    given = seen.recorder.tracked
+    evidence.facts["tracked"] = (*given[:2], location(given[2])) if given is not None else None
     evidence.facts["step"] = _state(seen, facts, reached, tuple(found), step)
     if traced.called:
         evidence.facts["probe"] = probe(seen, lambda shape, recorder: again(shape, recorder)[0])

@@ -218,6 +218,7 @@ class Search:
             and not _same_line(self.seen, trial.seen)
             and (
                 _PHASES[trial.seen.evidence.where] > _PHASES[self.seen.evidence.where]
+                or _later_line(self.seen, trial.seen)
                 or all((other.rule, other.nodes) in known for other in trial.left)
             )
             and not self._asks(finding, candidate, trial)
@@ -322,6 +323,12 @@ def _same_line(before: Examined, after: Examined) -> bool:
     """Whether the same expression raises again, with any message."""
     one, other = before.evidence.raised, after.evidence.raised
     return one is not None and other is not None and (one.text, one.function) == (other.text, other.function)
+
+
+def _later_line(before: Examined, after: Examined) -> bool:
+    """Whether the program comes to a later line of the same function."""
+    one, other = before.evidence.raised, after.evidence.raised
+    return one is not None and other is not None and one.function == other.function and one.line < other.line
 
 
 def further(trial: Trial) -> bool:

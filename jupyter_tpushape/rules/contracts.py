@@ -56,6 +56,7 @@ from .facts.held import AdaptedApart
 from .facts.loss import RowsOfValues
 from .facts.states import CellState, StatefulRows, StateRows, States, StatesToo
 from .grids import loss_called
+from .loss_tracker import misled
 from .registry import rule
 from .transforms import transformed
 from .words import givers
@@ -380,7 +381,7 @@ def _line(at: Break) -> Explained:
 
 
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
-    lambda at: not_called(at.evidence), _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _held,
+    lambda at: not_called(at.evidence), lambda at: misled(at.evidence), _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _held,
     lambda at: transformed(at.evidence, at.node), _call, _class_rows, _refused, _shapes_in_build, _unknown_size, _one_tensor, _line,
 )  # fmt: skip
 

@@ -308,6 +308,10 @@ class Framework(ABC):
         """The loss weights of ``compile``, where they may meet other losses than the program means; ``None`` where names decide."""
         return None
 
+    def loss_tracker(self, model: Any) -> Any:
+        """The metric of the mean loss, where it is one of the model's own ``metrics``; else ``None``."""
+        return None
+
     @abstractmethod
     def compile_loss(self, loss: Any, model: Any) -> Any:
         """A loss as ``compile`` would take it, as a callable of labels, predictions and weights."""

@@ -276,6 +276,9 @@ class Keras3(FunctionalGraph, Framework):
         held = getattr(getattr(model, "_compile_loss", None), "_user_loss", None)
         return len(held) if isinstance(held, (list, tuple)) else None
 
+    def loss_tracker(self, model: Any) -> Any:
+        return getattr(model, "_loss_tracker", None)
+
     def loss_weights(self, model: Any) -> Any:
         """Keras 3 matches a dict and a list by position, the keys in sorted order."""
         return getattr(getattr(model, "_compile_loss", None), "_user_loss_weights", None)

@@ -118,6 +118,8 @@ class Recorder:
         self.added: list[tuple[Call | None, Any, Spec, Any]] = []
         # The inputs and outputs of a functional model that could not be made of them.
         self.ends: tuple[Any, Any] | None = None
+        # What the metric of the mean loss was given as values and as weights, both of several samples, and the line.
+        self.tracked: tuple[Any, Any, Place | None] | None = None
         # The line that gave an optimizer the weights as their own gradients.
         self.exchanged: Any = None
         # An optimizer's attribute, the number of weights that it is given and of those that it was built for, the part that holds them, and the line.

@@ -20,6 +20,7 @@ from .kept import Generators, kept
 from .patience import ENDS, limited
 from .recorder import Call, Port, Recorder, Source, recording, unmasked
 from .restore import left_as_found, uncollected
+from .tracked import tracked
 from .unknown import between, filled, is_open, ports, reopened, same_way
 
 
@@ -236,7 +237,7 @@ def _step(run: Run, model: Any, handed: Callable[..., Any], x: Any, y: Any, weig
     """The model's own training step, with its state."""
     adapter, recorder, generators = run.adapter, run.recorder, _generators(run, model)
     batch = handed(*(_fed(run, nest) for nest in (x, y, weight)))
-    with limited("The training step"):
+    with limited("The training step"), tracked(adapter, model, recorder):
         parts = adapter.train_step(model, batch)
     with muted(recorder):
         recorder.host_drawn = generators.drawn(lambda: adapter.train_step(model, batch))

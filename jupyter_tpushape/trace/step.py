@@ -22,6 +22,7 @@ from .run import Leaf, Run, leaves
 from .step_facts import StepFacts
 from .strategies import Batches, Doors
 from .tensorflow import graph_for
+from .tracked import tracked
 
 
 def run_step(
@@ -65,6 +66,7 @@ def run_step(
         with (
             left_as_found(adapters, roots), _given_back(reached), recording(recorder), adapter.scope(), graph_for(recorder, adapter) as graph,
             _watched(adapter, recorder, reached), doors, _making(recorder, doors.facts),
+            tracked(adapter, fitted, recorder),
         ):  # fmt: skip
             run.graph = recorder.graph = graph
             _attempt(run, doors, function, bind, iterates, element, outer)

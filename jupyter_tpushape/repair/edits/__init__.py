@@ -17,6 +17,7 @@ from .layer_config import LayerConfig
 from .loss import Loss
 from .made_once import MadeOnce
 from .regroup import Regroup
+from .remove_layer import RemoveLayer
 from .replace_layer import ReplaceLayer
 from .run import Run
 from .statements import OneParameter, Removed, Statement
@@ -49,6 +50,7 @@ __all__ = [
     "OneTrained",
     "Rebatch",
     "Regroup",
+    "RemoveLayer",
     "Removed",
     "RenamedKeys",
     "ReplaceLayer",

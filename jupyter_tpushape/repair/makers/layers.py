@@ -16,7 +16,7 @@ from ...rules.upstream import takes_one, without_steps
 from ...rules.words import ATTENTIONS, axes_of
 from ...trace.axes import RECURRENT, recurs
 from ...trace.locations import file_of
-from ..edits import ExchangeLayers, MadeOnce, ReplaceLayer
+from ..edits import ExchangeLayers, MadeOnce, RemoveLayer, ReplaceLayer
 from .edits import (
     Made,
     append,
@@ -202,6 +202,18 @@ def without_time(evidence: Evidence, finding: Finding) -> Made:
         [ReplaceLayer(node.name, "Dense", config=config)],
         "There is only one vector per sample here.",
     )
+
+
+def pooled_once(evidence: Evidence, finding: Finding) -> Made:
+    """Without a global pooling of what has one vector per sample already."""
+    node = evidence.failed
+    shape = next((edge.spec.shape for edge in evidence.failed_inputs()), None)
+    if node is not None and node.op.startswith("Global") and shape and len(shape) == 2:
+        yield (
+            f"Remove {node.name}: its input has one vector per sample already",
+            [RemoveLayer(node.name)],
+            "There are no positions left to pool over.",
+        )
 
 
 def reshape_upstream(evidence: Evidence, finding: Finding) -> Made:

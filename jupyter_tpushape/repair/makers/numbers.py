@@ -17,6 +17,7 @@ from ..edits.expression import MODULE
 from ..text.source import called, method_of, nodes, words_of
 from .edits import Made, created, gives, of
 from .line import Line, calls_at, calls_of, constants, defaults, lines_of, listed, own_layer, reshaped, short, size_of
+from .operations import through
 
 _COUNTS = frozenset({"range", "arange"})
 
@@ -133,9 +134,12 @@ def _given_sizes(scope: ast.AST) -> Iterator[ast.Constant]:
 @of(OperationRaised)
 def shape_index(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
     """Another axis of the shape that ``build`` reads, where a weight was made as long as the wrong one."""
-    shape, reason = fact.shapes[0] if fact.shapes else None, fact.reason
+    reason, owner = fact.reason, own_layer(evidence)
     pairs = [*fact.apart, *([(reason.right, reason.left)] if isinstance(reason, Lengths) else [])]
-    for old, new in dict.fromkeys(pairs) if shape else ():
+    # What the operation was given, and what the layer was.
+    whole_input = through(evidence, owner)[0] if owner is not None else None
+    tried = [one for one in (*fact.shapes[:1], whole_input) if one]
+    for shape, (old, new) in itertools.product(tried, dict.fromkeys((*pairs, *((b, a) for a, b in pairs)))):
         if not shape or new != shape[-1] or old == new:
             continue
         for line, owner, build, whole in _builds(evidence):
@@ -167,6 +171,33 @@ def shape_index(evidence: Evidence, finding: Finding, fact: OperationRaised) -> 
                     [line.edit(read[0], last)],
                     f"The weight then has one value per feature: {new}.",
                 )
+
+
+@of(OperationRaised)
+def other_shape(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The shape of another of several inputs, where ``build`` reads an axis of one by its number and a weight does not fit."""
+    pairs = [*fact.apart, *([(fact.reason.left, fact.reason.right)] if isinstance(fact.reason, Lengths) else [])]
+    for line, owner, build, whole in _builds(evidence):
+        inputs = [line.specs[name].shape for name in _apart(line) if name in line.specs]
+        for node in nodes(build, ast.Subscript):
+            place, at = node.value, _index_of(node)
+            which = _index_of(place) if isinstance(place, ast.Subscript) and ast.unparse(place.value) == whole else None
+            if at is None or which is None or not 0 <= which < len(inputs):
+                continue
+            read = _size_at(inputs[which], at)
+            wanted = {b if a == read else a for a, b in pairs if read in (a, b)}
+            others = [i for i, shape in enumerate(inputs) if i != which and _size_at(shape, at) in wanted]
+            if len(others) == 1:
+                new = f"{whole}[{others[0]}][{at}]"
+                yield (
+                    f"Use the shape of input {others[0] + 1} in {owner.op}.build: {new} instead of {ast.unparse(node)}",
+                    [line.edit(node, new)],
+                    f"The weight is multiplied with input {others[0] + 1}.",
+                )
+
+
+def _size_at(shape: Shape | None, at: int) -> int | None:
+    return shape[at] if shape and -len(shape) <= at < len(shape) else None
 
 
 @of(ShapesInBuild)

@@ -8,6 +8,7 @@ import math
 from ...examine.evidence import Evidence
 from ...examine.heard import HeardDivisor, hear
 from ...flow import Finding, Node, Shape, elements
+from ...flow.observed import passes
 from ...rules.facts.layers import OperationRaised, WrongCount, WrongRank
 from ...rules.facts.reasons import Uneven
 from ...rules.words import axes_of
@@ -50,7 +51,7 @@ def reshape_before(evidence: Evidence, finding: Finding) -> Made:
     fact = finding.fact
     told = isinstance(fact, WrongRank) and (not fact.bound or (fact.bound == "min" and len(shape) < fact.wanted))
     wanted = fact.wanted if isinstance(fact, WrongRank) and told else len(axes_of(node.op)) or 3
-    yield from _to_rank(node.name, row, wanted)
+    yield from _to_rank(node.name, row, wanted, image=_folded(evidence))
     if wanted == 2 and len(row) > 1:
         yield flattened(node.name)
 
@@ -220,8 +221,17 @@ def permute(evidence: Evidence, finding: Finding) -> Made:
         )
 
 
-def _to_rank(name: str, row: list[int], wanted: int) -> Made:
-    """A sample in as many axes as a layer wants, the batch axis counted."""
+def _folded(evidence: Evidence) -> bool:
+    """Whether the values that the failing layer gets can be those of an image: the data's, folded ones, or a Dense layer's. Channels are none."""
+    edge = next(iter(evidence.failed_inputs()), None)
+    node = evidence.flow.node(edge.source) if edge is not None else None
+    while node is not None and node.kind == "layer" and not node.weights and node.op != "Flatten" and passes(evidence.flow, node):
+        node = next((evidence.flow.node(one.source) for one in evidence.flow.into(node.id)), None)
+    return node is None or node.kind in ("input", "stage") or node.op == "Flatten" or "units" in node.config
+
+
+def _to_rank(name: str, row: list[int], wanted: int, image: bool) -> Made:
+    """A sample in as many axes as a layer wants, the batch axis counted; ``image``: its values may be those of an image."""
     if wanted == 3 and len(row) == 3:
         if 1 in row[:-1]:
             # One step alone is no sequence.
@@ -235,7 +245,7 @@ def _to_rank(name: str, row: list[int], wanted: int) -> Made:
     elif wanted == 3 and len(row) > 3:
         yield reshaped_before(name, "Treat the first axis as time: add ", [row[0], math.prod(row[1:])])
     elif len(row) < wanted - 1:
-        for side, channels in images(row[0]) if wanted == 4 and len(row) == 1 else ():
+        for side, channels in images(row[0]) if image and wanted == 4 and len(row) == 1 else ():
             yield reshaped_before(name, "Restore the image: add ", [side, side, channels], squared(row[0], side, channels))
         why = "An axis of size 1 does not add values."
         yield reshaped_before(name, "Add the missing axis: ", [*row, *([1] * (wanted - 1 - len(row)))], why)

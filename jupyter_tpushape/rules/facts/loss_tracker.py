@@ -1,0 +1,24 @@
+"""Facts about the metric in which Keras 3 keeps the mean loss."""
+
+from __future__ import annotations
+
+from ...flow import Fact, Shape, Side, Sides, show_shape
+
+
+class LossTracked(Fact, frozen=True):
+    """A training step of the model's own gives ``labels`` and ``predictions`` to the metric that keeps the mean loss; ``raises``: it cannot take them."""
+
+    labels: Shape
+    predictions: Shape
+    raises: bool
+
+    def message(self) -> str:
+        given = f"labels {show_shape(self.labels)} and predictions {show_shape(self.predictions)}"
+        return f"train_step passes {given} to the metric loss, which expects the value of the loss."
+
+    def why(self) -> str:
+        result = "the predictions do not fit as weights" if self.raises else "fit then reports a mean of the labels as the loss"
+        return f"In Keras 3, self.metrics contains the mean of the loss. It takes the labels as values and the predictions as weights: {result}."
+
+    def sides(self) -> Sides:
+        return Side("the loss"), Side("labels and predictions")

@@ -1,0 +1,57 @@
+"""The metric in which Keras 3 keeps the mean loss, as a training step of the model's own updates it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..examine.evidence import Evidence
+from ..flow import Finding
+from .facts.loss_tracker import LossTracked
+from .registry import check, rule
+
+_STEP = """
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__(); self.dense = L.Dense(1)
+    def call(self, x):
+        return self.dense(x)
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            p = self(x, training=True); loss = self.compute_loss(x=x, y=y, y_pred=p)
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))
+        for m in self.metrics:
+            %s
+        return {m.name: m.result() for m in self.metrics}
+def build():
+    m = Net(); m.compile("sgd", "mse", metrics=["mae"]); return m
+def data():
+    return np.zeros((8, 4), "float32"), np.zeros((8, 1), "float32")
+"""
+TRACKER = rule(
+    "loss-tracker", "train_step updates the loss metric with labels and predictions", severity="silent", frameworks=("keras",),
+    source="keras/src/trainers/trainer.py: metrics, _loss_tracker", fails=_STEP % "m.update_state(y, p)",
+    passes=_STEP % "m.update_state(loss) if m.name == 'loss' else m.update_state(y, p)",
+)  # fmt: skip
+
+
+def _fact(evidence: Evidence) -> LossTracked | None:
+    """What the step gives to the metric of the loss, where that is not a loss."""
+    found = evidence.facts.get("tracked")
+    return None if found is None else LossTracked(found[0], found[1], evidence.failure is not None)
+
+
+def misled(evidence: Evidence) -> tuple[str, LossTracked] | None:
+    """Labels and predictions that the metric of the loss does not take, where its update is the line that raised."""
+    fact, raised = _fact(evidence), evidence.raised
+    if fact is None or raised is None or evidence.facts["tracked"][2] is None or raised.line != evidence.facts["tracked"][2].line:
+        return None
+    return TRACKER.id, fact
+
+
+@check(order=48)
+def loss_tracked(evidence: Evidence) -> Iterator[Finding]:
+    """Labels and predictions that the metric of the loss takes for values and weights."""
+    fact = _fact(evidence)
+    if fact is not None and evidence.failure is None:
+        yield Finding.of(TRACKER.id, "silent", fact, (), location=evidence.facts["tracked"][2])

@@ -1,0 +1,38 @@
+"""The metric in which Keras 3 keeps the mean loss, watched while a model's own training step runs."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+from .framework import Framework
+from .locations import user_frame
+from .recorder import Recorder
+
+
+@contextlib.contextmanager
+def tracked(adapter: Framework, model: Any, recorder: Recorder) -> Iterator[None]:
+    """Notes where the step gives that metric tensors of several samples with weights of their own, as it gives labels and predictions to others."""
+    metric = adapter.loss_tracker(model) if model is not None else None
+    if metric is None:
+        yield
+        return
+    before = vars(metric).get("update_state")
+    original = before or functools.partial(type(metric).update_state, metric)
+
+    def update_state(*args: Any, **kwargs: Any) -> Any:
+        given = [*args, *kwargs.values()][:2]
+        specs = [adapter.spec(one) for one in given if adapter.is_tensor(one)]
+        if recorder.tracked is None and len(specs) == 2 and all(spec.shape for spec in specs):
+            recorder.tracked = (specs[0].shape, specs[1].shape, user_frame(depth=2))
+        return original(*args, **kwargs)
+
+    vars(metric)["update_state"] = update_state
+    try:
+        yield
+    finally:
+        vars(metric).pop("update_state", None)
+        if before is not None:
+            vars(metric)["update_state"] = before
