@@ -68,7 +68,10 @@ model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Places(6, 4)(i))))
 i = keras.Input((9, 4))
 model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Places(6, 4)(i))))
 """, f"{rows(8, 9, 4)}, {rows(8, 1)}", head=_LONGER), (
-        ("        self.table = L.Embedding(number, width)", "        self.table = L.Embedding(9, width)"),
+        (
+            "    model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Places(6, 4)(i))))",
+            "    model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Places(9, 4)(i))))",
+        ),
     ), keras=True)),
     "a focal loss on class numbers": ("integer-labels", Own(model_of("""
 model = keras.Sequential([keras.Input((5,)), L.Dense(6, activation='softmax')])

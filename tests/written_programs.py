@@ -367,8 +367,8 @@ def build():
 
 def data():
     return """ + f"np.ones((8, 7), 'int32'), {rows(8, 1)}\n", (
-        ("        self.words, self.places = L.Embedding(9, 4), L.Embedding(length, 4)",
-         "        self.words, self.places = L.Embedding(9, 4), L.Embedding(7, 4)"),))),
+        ('    model = keras.Sequential([keras.Input((None,), dtype="int32"), Positions(5), L.GlobalAveragePooling1D(), L.Dense(1)])',
+         '    model = keras.Sequential([keras.Input((None,), dtype="int32"), Positions(7), L.GlobalAveragePooling1D(), L.Dense(1)])'),))),
     "a patch that stays a patch": ("op-shapes", Own("""
 class Patches(L.Layer):
     def call(self, x):

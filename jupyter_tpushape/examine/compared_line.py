@@ -48,7 +48,9 @@ def _named(adapter: Framework, recorder: Recorder, error: BaseException) -> Iter
 def _made_last(recorder: Recorder) -> Iterator[Port]:
     """What the program's last call gave."""
     last = next((call for call in reversed(recorder.calls) if call.done and call.parent is None), None)
-    yield from last.outputs if last is not None else ()
+    for port in last.outputs if last is not None else ():
+        # What a model gives is what one of its layers made.
+        yield Port(port.spec, recorder.producers.get(port.key, last), port.label, port.key)
 
 
 def _like(given: Shape | None, said: Shape) -> bool:

@@ -14,6 +14,8 @@ from ..trace.axes import recurs
 from .upstream import ancestors
 from .words import PAIRING
 
+_DIFFERENCES = frozenset({"Sub", "SquaredDifference", "sub"})
+
 
 def kind_of(node: Node) -> str:
     """``sparse``, ``categorical``, ``binary``, ``regression`` or ``custom``."""
@@ -41,6 +43,11 @@ def ends(evidence: Evidence, node: Node) -> tuple[Edge | None, Edge | None]:
     edges = evidence.flow.into(node.id)
     labels = next((edge for edge in edges if edge.label == "labels"), None)
     predictions = next((edge for edge in edges if edge.label == "predictions"), None)
+    if node.kind == "op" and node.op in _DIFFERENCES and len(edges) == 2 and labels is predictions is None:
+        # A step of the program's own that compares its data with what a model gives.
+        data = [evidence.flow.node(edge.source).kind in ("input", "stage") for edge in edges]
+        if data.count(True) == 1:
+            return edges[data.index(True)], edges[data.index(False)]
     return labels, predictions
 
 

@@ -371,9 +371,6 @@ def _line(at: Break) -> Explained:
         return SYMBOLIC.id, SymbolicQuestion("truth")
     if hear(at.node.failure, HeardNoneNumber) is not None and at.node.location is not None and "shape" in at.node.location.text:
         return SYMBOLIC.id, SymbolicQuestion("size")
-    called = loss_called(at.evidence, at.node)
-    if called is not None:
-        return called
     unpack, last = hear(at.node.failure, HeardUnpack), at.evidence.facts.get("last")
     if unpack is not None and isinstance(last, LastCall) and len(last.outputs) not in (1, unpack.wanted):
         return "code-raises", Unpacked(last.layer, unpack.wanted, last.outputs)
@@ -381,7 +378,8 @@ def _line(at: Break) -> Explained:
 
 
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
-    lambda at: not_called(at.evidence), lambda at: misled(at.evidence), _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _held,
+    lambda at: not_called(at.evidence), lambda at: misled(at.evidence), lambda at: loss_called(at.evidence, at.node),
+    _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _held,
     lambda at: transformed(at.evidence, at.node), _call, _class_rows, _refused, _shapes_in_build, _unknown_size, _one_tensor, _line,
 )  # fmt: skip
 

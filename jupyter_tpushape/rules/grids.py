@@ -36,11 +36,14 @@ def grid_apart(evidence: Evidence, node: Node, loss: Node, y: Shape, p: Shape, p
 
 
 def loss_called(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
-    """A line of the program's own step that calls a loss with labels and predictions of other sizes."""
+    """A line of the program's own step that compares labels, or data, with predictions of other sizes."""
     said, raised = hear(node.failure, HeardCompared), evidence.raised
-    if said is None:
-        return None
     labels, predictions = ends(evidence, node)
+    if said is None:
+        stepped = node.kind == "op" and (evidence.facts.get("step") is not None or evidence.facts.get("own_step") is not None)
+        y, p = (edge.spec.shape if edge is not None else None for edge in (labels, predictions))
+        sized = grid_apart(evidence, node, node, y, p, predictions) if stepped and y and p and predictions is not None else None
+        return None if sized is None else ("output-size", sized)
     text = raised.text if raised is not None else ""
     if labels is not None and predictions is not None:
         apart = grid_apart(evidence, node, node, said.labels, said.predictions, predictions)

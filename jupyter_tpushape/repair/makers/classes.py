@@ -156,7 +156,7 @@ def over_positions(evidence: Evidence, finding: Finding, fact: ScoresOfOne) -> M
     why = "The weights of the positions then sum to 1."
     if node.config.get("activation") == "softmax":
         edits = [configure(node.name, activation=None), append(node.name, "Softmax", axis=1)]
-        yield f"Compute the softmax over the positions: Softmax(axis=1) behind {node.name}, without its own", edits, why
+        yield f"Compute the softmax over the positions: Softmax(axis=1) after {node.name}, without its own", edits, why
         return
     if node.kind == "layer":
         yield f"Compute the softmax over the positions: axis=1 in {node.name}", [configure(node.name, axis=1)], why

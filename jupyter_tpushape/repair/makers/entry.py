@@ -209,9 +209,9 @@ def rank_data(evidence: Evidence, finding: Finding) -> Made:
         stats = evidence.sample.stats.get(path) if hasattr(evidence.sample, "stats") else None
         if len(row) + 1 == len(target) and (depth := target[-1]) and fits(target[:-1], row) and _ids_below(stats, depth):
             yield (
-                f"One-hot encode the data: rows of {show_shape((*row, depth))}",
+                f"Convert the data to one-hot vectors of size {depth}: rows of {show_shape((*row, depth))}",
                 [transform(path, "one_hot", depth=depth)],
-                f"The values are whole numbers below {depth}, and the input declares {depth} values for each.",
+                f"The values are integers below {depth}, and the input declares {depth} values for each.",
             )
         if len(row) + 1 == len(target):
             for axis in range(len(target), 0, -1):

@@ -26,7 +26,7 @@ def loss_for_its_metric(evidence: Evidence, finding: Finding, fact: LossTracked)
         metric, kept = ast.unparse(calls[0].func.value), [ast.unparse(one) for one in call.args[: _UPDATES[name]]]
         given = f"{metric}.{name}({', '.join([*kept, loss])})"
         statement = next((one for one in nodes(line.scope, ast.Expr) if one.value is call), None)
-        title = f"Update the metric loss with {loss} at line {call.lineno}, and the others with labels and predictions"
+        title = f"Pass {loss} to the metric loss at line {call.lineno}, and labels and predictions to the others"
         why = "The metric named loss keeps the mean of the loss."
         if statement is None or not line.source.first_in_line(statement):
             yield title, [line.edit(call, f'{given} if {metric}.name == "loss" else {{it}}')], why

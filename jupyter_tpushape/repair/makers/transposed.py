@@ -149,7 +149,7 @@ def branch_turned_back(evidence: Evidence, finding: Finding) -> Made:
         giver = evidence.flow.node(mine.source)
         if node is not None and perm and any(item.op in TURNS for item in way_to(evidence, giver)):
             yield (
-                f"Permute {giver.name} back before {node.name}: {show_shape(other.spec.shape or ())}",
+                f"Transpose {giver.name} back before {node.name}: Permute({tuple(perm[1:])})",
                 [at(node, edges.index(mine), "Permute", dims=perm[1:])],
                 "Its axes were exchanged on the way here.",
             )
