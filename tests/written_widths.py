@@ -88,7 +88,71 @@ class Places(L.Layer):
         return x + self.table
 """
 
+_ROUTED = """
+class Routed(L.Layer):
+    def call(self, u):
+        v = keras.ops.mean(u, axis=1)
+        b = keras.ops.sum(u, axis=3)
+        return b + keras.ops.einsum('bjk,bijk->bjk', v, u)
+"""
+_SCALED = """
+class Scaled(L.Layer):
+    def build(self, shape):
+        self.beta = self.add_weight(shape=(shape[-1],), initializer='ones')
+    def call(self, x):
+        return x * keras.ops.sigmoid(self.beta * x)
+"""
+_SHIFTED = """
+class Shifted(L.Layer):
+    def build(self, shape):
+        self.b = self.add_weight(shape=(shape[1], 1), initializer='zeros')
+    def call(self, x):
+        return x + self.b
+"""
+
 WIDTHS = {
+    "the axes of an einsum's result": ("op-shapes", Own(model_of("""
+i = keras.Input((6, 5, 4))
+model = keras.Model(i, L.Dense(1)(L.Flatten()(Routed()(i))))
+""", f"{rows(8, 6, 5, 4)}, {rows(8, 1)}", head=_ROUTED), (
+        (
+            "        return b + keras.ops.einsum('bjk,bijk->bjk', v, u)",
+            '        return b + keras.ops.einsum("bjk,bijk->bij", v, u)',
+        ),
+    ))),
+    "one layer with weights for two sizes": ("op-shapes", Own(model_of("""
+act = Scaled()
+model = keras.Sequential([keras.Input((5,)), L.Dense(6), act, L.Dense(4), act, L.Dense(1)])
+""", f"{rows(8, 5)}, {rows(8, 1)}", head=_SCALED), (
+        (
+            "    model = keras.Sequential([keras.Input((5,)), L.Dense(6), act, L.Dense(4), act, L.Dense(1)])",
+            "    model = keras.Sequential([keras.Input((5,)), L.Dense(6), act, L.Dense(4), Scaled(), L.Dense(1)])",
+        ),
+    ))),
+    "one Dense for two sizes": ("layer-axis", Own(model_of("""
+i = keras.Input((5,))
+shared = L.Dense(3, activation='relu')
+x = L.Dense(4)(shared(i))
+y = shared(x)
+model = keras.Model(i, L.Dense(1)(y))
+""", f"{rows(8, 5)}, {rows(8, 1)}"), (
+        ("    y = shared(x)", "    y = L.Dense(3, activation='relu')(x)"),
+    ))),
+    "a weight for steps of any number": ("axis-unknown", Own(model_of("""
+i = keras.Input((None, 3))
+model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Shifted()(i))))
+""", f"{rows(8, 6, 3)}, {rows(8, 1)}", head=_SHIFTED), (
+        ("    i = keras.Input((None, 3))", "    i = keras.Input((6, 3))"),
+    ))),
+    "the declared input of a model that another calls": ("input-axis", Own(model_of("""
+LATENT = 4
+z = keras.Input((LATENT,))
+inner = keras.Model(z, L.Dense(3)(z))
+i, j = keras.Input((4,)), keras.Input((2,))
+model = keras.Model([i, j], L.Dense(1)(inner(L.Concatenate()([i, j]))))
+""", f"[{rows(8, 4)}, {rows(8, 2)}], {rows(8, 1)}"), (
+        ("    z = keras.Input((LATENT,))", "    z = keras.Input((LATENT + 2,))"),
+    ))),
     "the second of two layers on a line": ("op-shapes", Own(model_of("""
 i = keras.Input((5, 4))
 model = keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(Tokens(4, 6)(i))))

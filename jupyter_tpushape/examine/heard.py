@@ -91,7 +91,9 @@ class HeardWindow(Heard, frozen=True):
 
 
 class HeardUnknown(Heard, frozen=True):
-    """A layer needs the size of an axis that is unknown."""
+    """A layer needs the size of an axis that is unknown; ``made``: for a weight that it makes with that shape."""
+
+    made: bool = False
 
 
 class HeardNone(Heard, frozen=True):
@@ -228,6 +230,8 @@ def _layers(text: str) -> Iterator[Heard]:
         yield HeardWindow()
     if "should be defined" in text:
         yield HeardUnknown()
+    elif "used to initialize variables must be fully-defined" in text:
+        yield HeardUnknown(made=True)
     if "None" in text:
         yield HeardNone()
     if quoted:

@@ -285,9 +285,12 @@ def _wrong_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shape 
     last = evidence.origins.of(edges[0])[-1:] if edges else ()
     cause = resized(last[0], wanted) if last else None
     before = next((item for item in evidence.flow.nodes if item.name == node.name and item.id != node.id and item.op == node.op), None)
-    return AXIS.id, WrongWidth(
-        Who.of(node), wanted, shape, givers(evidence.flow, edges), cause, Who.of(before) if before is not None else None
-    )
+    # A model that is called on a tensor of another one, or of a training step.
+    first = node.parent and edges and all(evidence.flow.node(edge.source).parent != node.parent for edge in edges)
+    within = evidence.flow.node(node.parent) if first else None
+    named = within.name if within is not None and within.op in ("Sequential", "Functional") else ""
+    who = Who.of(before) if before is not None else None
+    return AXIS.id, WrongWidth(Who.of(node), wanted, shape, givers(evidence.flow, edges), cause, who, within=named)
 
 
 def _kernel(evidence: Evidence, node: Node) -> Shape | None:
@@ -333,8 +336,11 @@ def _unknown_axis(evidence: Evidence, node: Node, edges: list[Edge], shape: Shap
     axis = evidence.arguments(node.id).get("axis") if node.op.endswith("Normalization") else None
     if type(axis) is int and shape and 0 < axis < len(shape) - 1 and shape[axis] is None and shape[-1] is not None:
         return UNKNOWN.id, UnknownAxis(Who.of(node), shape, axis)
+    said = hear(node.failure, HeardUnknown)
+    if said is not None and said.made and shape is not None and None in shape[1:]:
+        return UNKNOWN.id, UnknownAxis(Who.of(node), shape, shape.index(None, 1), own=True)
     unknown = shape is not None and None in shape[1:] and node.op in ("Dense", "Flatten") and hear(node.failure, HeardNone) is not None
-    if hear(node.failure, HeardUnknown) is None and not unknown:
+    if said is None and not unknown:
         return None
     return UNKNOWN.id, UnknownAxis(Who.of(node), shape)
 

@@ -192,11 +192,17 @@ def _weight(evidence: Evidence, given: Given) -> str:
     node = evidence.failed
     while node is not None and node.parent:
         node = evidence.flow.node(node.parent)
-    found = [weight for weight in (node.weights if node is not None else ()) if weight.shape == given.spec.shape]
-    names = {weight.name.rsplit("/", 1)[-1] for weight in found}
+    names = weights_like(evidence, node, given.spec.shape) if node is not None else ()
     if node is None or not names:
         return ""
-    return f"{' or '.join(sorted(names))}, a weight of {node.name}"
+    again = ", which was called before" if node.config.get("call") else ""
+    return f"{' or '.join(names)}, a weight of {node.name}{again}"
+
+
+def weights_like(evidence: Evidence, node: Node, shape: Shape | None) -> tuple[str, ...]:
+    """The names of a layer's weights of a shape, which its first call shows."""
+    calls = [one for one in evidence.flow.nodes if one.name == node.name and one.op == node.op and one.weights]
+    return tuple(sorted({weight.name.rsplit("/", 1)[-1] for one in calls[:1] for weight in one.weights if weight.shape == shape}))
 
 
 def _through(evidence: Evidence, given: Given) -> str:

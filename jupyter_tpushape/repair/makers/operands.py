@@ -6,7 +6,7 @@ import ast
 import itertools
 
 from ...examine.evidence import Evidence
-from ...flow import Finding, Shape, elements, show_shape
+from ...flow import Finding, elements, show_shape
 from ...rules.facts.contracts import SymbolicQuestion
 from ...rules.facts.layers import OperationRaised, WrongCount
 from ...rules.facts.mesh import FirstRow, GradientsSwapped, ValueAsked, VariableGiven
@@ -18,56 +18,6 @@ from ..text.source import called, nodes, words_of
 from .edits import Made, of
 from .entry import declare_known
 from .line import Line, assigned_to, calls_at, calls_of, lines_at, lines_of, reshaped, short
-
-
-def letters(evidence: Evidence, finding: Finding) -> Made:
-    """The letters of one operand of an einsum in the order that its sizes say."""
-    for line in lines_of(evidence):
-        call = line.node
-        text = call.args[0] if isinstance(call, ast.Call) and called(call) == "einsum" and call.args else None
-        if not isinstance(text, ast.Constant) or not isinstance(text.value, str) or "." in text.value:
-            continue
-        parts = text.value.replace(" ", "").partition("->")
-        terms = parts[0].split(",")
-        shapes = [line.shape(node) for node in line.operands()[1:]]
-        if len(shapes) != len(terms):
-            continue
-        for i, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
-            new = _ordered(term, shape, _known(terms, shapes, i))
-            if new is None or new == term:
-                continue
-            written = ",".join([*terms[:i], new, *terms[i + 1 :]]) + "".join(parts[1:])
-            node = line.operands()[i + 1]
-            yield (
-                f'Replace "{term}" with "{new}", the axes of {short(node)}, at {line.at}',
-                [line.edit(text, repr(written).replace("'", '"'))],
-                f"{short(node)} has its axes in that order.",
-            )
-
-
-def _known(terms: list[str], shapes: list[Shape | None], but: int) -> dict[str, int | None]:
-    """The size of each letter, by all operands but one; empty where they differ among themselves."""
-    known: dict[str, int | None] = {}
-    for i, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
-        if i == but or shape is None or len(shape) != len(term):
-            continue
-        for letter, size in zip(term, shape, strict=True):
-            if known.setdefault(letter, size) != size:
-                return {}
-    return known
-
-
-def _ordered(term: str, shape: Shape | None, known: dict[str, int | None]) -> str | None:
-    """The one order of the letters with which the sizes that are known elsewhere agree."""
-    if shape is None or len(shape) != len(term) or len(set(term)) != len(term) or not 1 < len(term) < 7:
-        return None
-    fits = [
-        "".join(order)
-        for order in itertools.permutations(term)
-        if all(letter not in known or known[letter] == size for letter, size in zip(order, shape, strict=True))
-    ]
-    return fits[0] if len(fits) == 1 else None
-
 
 _REDUCES = frozenset({"sum", "mean", "max", "min", "prod", "std", "var"})
 _MAKES = frozenset({"normal", "uniform", "truncated_normal", "zeros", "ones"})

@@ -84,7 +84,7 @@ class WrongRank(Fact, frozen=True):
 class WrongWidth(Fact, frozen=True):
     """``layer`` was built for a last dimension of ``wanted``, but the last dimension of ``shape`` differs. ``before``: its earlier call.
 
-    ``given``: what a loss hands to the layer's network, where that is known.
+    ``given``: what a loss hands to the layer's network, where that is known. ``within``: the model whose first layer it is.
     """
 
     layer: Who
@@ -94,6 +94,7 @@ class WrongWidth(Fact, frozen=True):
     cause: Cause | None = None
     before: Who | None = None
     given: Literal["", "labels", "predictions"] = ""
+    within: str = ""
 
     def message(self) -> str:
         source = f"the {self.given}" if self.given else listed(self.givers) or "its input"
@@ -103,6 +104,8 @@ class WrongWidth(Fact, frozen=True):
     def why(self) -> str:
         if self.before is not None:
             built = f"It is one layer with one set of weights, and an earlier call{placed(self.before)} created them for {self.wanted}."
+        elif self.within:
+            built = f"It is the first layer of {self.within}, which was built for {self.wanted} values."
         else:
             built = "Its weights were created earlier for a different size: in build(), by an earlier call, by loaded weights, or in another model."
         return f"{because(self.cause)} {built}".strip()
@@ -241,11 +244,12 @@ class WindowTooLarge(Fact, frozen=True):
 
 
 class UnknownAxis(Fact, frozen=True):
-    """``layer`` creates weights for an axis of ``shape`` whose size is unknown."""
+    """``layer`` creates weights for an axis of ``shape`` whose size is unknown; ``own``: in code of the program."""
 
     layer: Who
     shape: Shape | None
     axis: int = -1
+    own: bool = False
 
     def message(self) -> str:
         if self.axis != -1:
@@ -253,13 +257,17 @@ class UnknownAxis(Fact, frozen=True):
         return f"{named(self.layer)} needs to know the last dimension of its input, but receives {show_shape(self.shape)}."
 
     def why(self) -> str:
+        if self.own:
+            return (
+                "A weight needs a known shape. Declare that size in the shape of the input, or create a weight that does not depend on it."
+            )
         if self.axis != -1:
             channels = show_shape((self.shape or (None,))[-1:]).strip("(),")
             return f"The channels are on the last axis: axis=-1 has {channels}. Axis {self.axis} is a position in the image."
         return "The shape of its weights depends on that size. Declare the size, or pool over the unknown axes first."
 
     def sides(self) -> Sides:
-        return Side("a known last dimension" if self.axis == -1 else "axis=-1"), side(self.shape)
+        return Side("a known size" if self.own else "a known last dimension" if self.axis == -1 else "axis=-1"), side(self.shape)
 
 
 class WrongMask(Fact, frozen=True):

@@ -1,0 +1,90 @@
+"""Candidates for the letters of an einsum."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+
+from ...examine.evidence import Evidence
+from ...flow import Finding, Shape
+from ...rules.facts.layers import OperationRaised
+from ..text.source import called
+from .edits import Made, of
+from .line import assigned_to, lines_of, short
+
+
+def letters(evidence: Evidence, finding: Finding) -> Made:
+    """The letters of one operand of an einsum in the order that its sizes say."""
+    for line in lines_of(evidence):
+        call = line.node
+        text = call.args[0] if isinstance(call, ast.Call) and called(call) == "einsum" and call.args else None
+        if not isinstance(text, ast.Constant) or not isinstance(text.value, str) or "." in text.value:
+            continue
+        parts = text.value.replace(" ", "").partition("->")
+        terms = parts[0].split(",")
+        shapes = [line.shape(node) for node in line.operands()[1:]]
+        if len(shapes) != len(terms):
+            continue
+        for i, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
+            new = _ordered(term, shape, _known(terms, shapes, i))
+            if new is None or new == term:
+                continue
+            written = ",".join([*terms[:i], new, *terms[i + 1 :]]) + "".join(parts[1:])
+            node = line.operands()[i + 1]
+            yield (
+                f'Replace "{term}" with "{new}", the axes of {short(node)}, at {line.at}',
+                [line.edit(text, repr(written).replace("'", '"'))],
+                f"{short(node)} has its axes in that order.",
+            )
+
+
+def _known(terms: list[str], shapes: list[Shape | None], but: int) -> dict[str, int | None]:
+    """The size of each letter, by all operands but one; empty where they differ among themselves."""
+    known: dict[str, int | None] = {}
+    for i, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
+        if i == but or shape is None or len(shape) != len(term):
+            continue
+        for letter, size in zip(term, shape, strict=True):
+            if known.setdefault(letter, size) != size:
+                return {}
+    return known
+
+
+def _ordered(term: str, shape: Shape | None, known: dict[str, int | None]) -> str | None:
+    """The one order of the letters with which the sizes that are known elsewhere agree."""
+    if shape is None or len(shape) != len(term) or len(set(term)) != len(term) or not 1 < len(term) < 7:
+        return None
+    fits = [
+        "".join(order)
+        for order in itertools.permutations(term)
+        if all(letter not in known or known[letter] == size for letter, size in zip(order, shape, strict=True))
+    ]
+    return fits[0] if len(fits) == 1 else None
+
+
+@of(OperationRaised)
+def result_letters(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The letters of what an einsum gives, where its sizes must be those of the tensor that the result meets."""
+    for line in lines_of(evidence)[:1]:
+        operands = line.operands()
+        for node, other in itertools.permutations(operands, 2) if len(operands) == 2 else ():
+            call, wanted = assigned_to(line, node), line.shape(other)
+            text = call.args[0] if isinstance(call, ast.Call) and called(call) == "einsum" and call.args else None
+            if not isinstance(call, ast.Call) or not isinstance(text, ast.Constant) or not isinstance(text.value, str) or not wanted:
+                continue
+            terms, arrow, gives = text.value.replace(" ", "").partition("->")
+            shapes = [line.specs[name].shape if (name := ast.unparse(one)) in line.specs else None for one in call.args[1:]]
+            new = _with_sizes(wanted, _known(terms.split(","), shapes, -1)) if arrow and "." not in terms else None
+            if new is not None and new != gives:
+                yield (
+                    f'Return the axes "{new}" instead of "{gives}" from the einsum at line {call.lineno}',
+                    [line.edit(text, f'"{terms}->{new}"')],
+                    f"They have the sizes of {short(other)}.",
+                )
+
+
+def _with_sizes(wanted: Shape, known: dict[str, int | None]) -> str | None:
+    """The one row of letters that have these sizes."""
+    rows = [[letter for letter, size in known.items() if size == one] for one in wanted]
+    found = ["".join(row) for row in itertools.product(*rows) if len(set(row)) == len(row)]
+    return found[0] if len(found) == 1 else None

@@ -1,0 +1,69 @@
+"""Candidates for a model that another one, or a training step, calls on what it does not declare."""
+
+from __future__ import annotations
+
+import ast
+
+from ...examine.evidence import Evidence
+from ...flow import Finding
+from ...rules.facts.contracts import InnerDoor
+from ...rules.facts.layers import WrongWidth
+from ..text.arguments import argument
+from ..text.source import called, nodes
+from .edits import Made, configure, of
+from .line import Line, assigned_to, lines_at
+
+
+@of(WrongWidth)
+def declare_first(evidence: Evidence, finding: Finding, fact: WrongWidth) -> Made:
+    """The declared input of the model whose first layer is given another width."""
+    node, size = evidence.failed, (fact.shape or (None,))[-1]
+    if node is None or not fact.within or not size:
+        return
+    for line in lines_at(evidence, node.location)[:1]:
+        yield from _declared(line, fact.within, -1, fact.wanted, size)
+
+
+@of(InnerDoor)
+def declare_inner(evidence: Evidence, finding: Finding, fact: InnerDoor) -> Made:
+    """The declared input of the model as what it is given, or what it is given as declared."""
+    apart = [axis for axis, (a, b) in enumerate(zip(fact.wanted, fact.shape, strict=True)) if axis and a != b]
+    if fact.source is not None:
+        who, key, _, _, new = fact.source
+        yield (
+            f"Set {key}={new} on {who}, as {fact.layer.name} declares",
+            [configure(who, **{key: new})],
+            "The value is changed where it is set.",
+        )
+    node, axis = evidence.failed, apart[0] if len(apart) == 1 else 0
+    old, size = fact.wanted[axis], fact.shape[axis]
+    if node is None or not axis or old is None or size is None:
+        return
+    for line in lines_at(evidence, node.location)[:1]:
+        yield from _declared(line, fact.layer.name, axis - len(fact.wanted), old, size)
+
+
+def _declared(line: Line, model: str, axis: int, old: int, size: int) -> Made:
+    """Another size in the one declaration, of those where the line makes its model, that has the old one on that axis."""
+    made = [call for call in line.around(ast.Call) if called(call) in ("Sequential", "Model", "Functional")]
+    door = argument(made[-1], "inputs", ["inputs"]) if made and called(made[-1]) != "Sequential" else None
+    scope: ast.AST = assigned_to(line, door) if door is not None else made[-1] if made else line.scope
+    inputs = [call for call in nodes(scope, ast.Call) if called(call) in ("Input", "InputLayer")]
+    given = [argument(call, "shape", ["shape"]) for call in inputs]
+    sizes = [shape.elts[axis] for shape in given if isinstance(shape, (ast.Tuple, ast.List)) and len(shape.elts) >= -axis]
+    fit = [one for one in sizes if _number(line, one) == old]
+    if len(fit) == 1:
+        more = size - old
+        new = str(size) if isinstance(fit[0], ast.Constant) else f"{ast.unparse(fit[0])} {'+' if more > 0 else '-'} {abs(more)}"
+        yield (
+            f"Declare the input of {model} with {size} values at line {fit[0].lineno}",
+            [line.edit(fit[0], new)],
+            f"It receives {size} values, not {old}.",
+        )
+
+
+def _number(line: Line, node: ast.expr) -> int | None:
+    """The whole number that a size is, also under a name of the function."""
+    known = line.number(node)
+    made = assigned_to(line, node)
+    return known if known is not None else line.number(made) if made is not node else None
