@@ -305,6 +305,7 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
         facts["jit_compile"] = getattr(model, "jit_compile", None) or getattr(model, "_jit_compile", None)
         optimizer = getattr(model, "optimizer", None)
         facts["optimizer"] = type(optimizer).__name__ if optimizer is not None else ""
+        facts["built_for"], facts["trained"] = adapter.built_for(model), len(adapter.trained(model))
     facts["reached_loss"] = traced.reached_loss
     facts["has_loss"] = traced.has_loss
     policy = getattr(model, "dtype_policy", None)

@@ -109,7 +109,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "scope-outside": (scope.in_scope,),
     "scope-unused": (scope.in_scope,),
     "optimizer-outside": (scope.in_scope,),
-    "optimizer-of-another-model": (scope.fresh_optimizer,),
+    "optimizer-of-another-model": (scope.compiled_again, scope.fresh_optimizer),
     "run-eagerly": (scope.not_eagerly,),
     "jit-compile": (scope.jit_auto,),
     "varying-batch": (batching.static_batch,),

@@ -246,6 +246,26 @@ class Keras3(FunctionalGraph, Framework):
                 recorder.misplaced = -1
         return len(parts) if parts is not None else None
 
+    def update(self, model: Any) -> None:
+        """The weights stand for their gradients, which have the same shapes and dtypes."""
+        optimizer, weights = model.optimizer, model.trainable_variables
+        if not optimizer.built:
+            optimizer.build(weights)
+        values = [self.backend.read(one) for one in weights]
+        optimizer.stateless_apply([self.backend.read(one) for one in optimizer.variables], values, values)
+
+    def built_for(self, model: Any) -> tuple[int, bool] | None:
+        optimizer = getattr(model, "optimizer", None)
+        known = getattr(optimizer, "_trainable_variables", None)
+        if (
+            optimizer is None
+            or known is None
+            or not optimizer.built
+            or [id(one) for one in known] == [id(one) for one in self.trained(model)]
+        ):
+            return None
+        return len(known), {id(one) for one in known} <= {id(one) for one in self.variables(model)}
+
     def compute_loss(self, model: Any, x: Any, y: Any, y_pred: Any, weight: Any) -> Any:
         return model._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=weight, training=True)
 

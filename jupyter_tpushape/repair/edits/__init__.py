@@ -3,7 +3,7 @@
 from . import code_calls, code_numbers, data_code
 from .base import Edit, NotThere, edit_of
 from .batching import AddBatch, BatchOnce, Rebatch, ShardedOnce, ShareRows
-from .compile_argument import CompileArgument, FreshOptimizer, Listed, OneTrained, RenamedKeys
+from .compile_argument import CompileArgument, CompiledAgain, FreshOptimizer, Listed, OneTrained, RenamedKeys
 from .exchange_layers import ExchangeLayers
 from .expression import Expression
 from .host_layer import HostLayer
@@ -26,6 +26,7 @@ __all__ = [
     "AddBatch",
     "BatchOnce",
     "CompileArgument",
+    "CompiledAgain",
     "Edit",
     "ExchangeInputs",
     "ExchangeLayers",
