@@ -225,7 +225,7 @@ def _trace(seen: Examined) -> None:
     evidence.facts["host_drawn"] = location(seen.recorder.host_drawn)
     evidence.facts["underived"] = seen.call_ids.get(id(seen.recorder.endless))
     evidence.facts["kept"] = [
-        (one.owner, one.attribute, one.random, one.leaked, one.inner, location(one.place)) for one in seen.recorder.kept
+        (one.owner, one.attribute, one.random, one.leaked, one.inner, one.holder, location(one.place)) for one in seen.recorder.kept
     ]
     if adapter.is_model(seen.model) and adapter.backend.replicated:
         from ..replicas import scope_state

@@ -18,6 +18,7 @@ from .made_once import MadeOnce
 from .regroup import Regroup
 from .replace_layer import ReplaceLayer
 from .run import Run
+from .state_variables import SeedState, StateVariables
 from .statements import OneParameter, Removed, Statement
 from .transform import ExchangeInputs, Transform
 from .wrap_layer import WrapLayer
@@ -51,10 +52,12 @@ __all__ = [
     "RenamedKeys",
     "ReplaceLayer",
     "Run",
+    "SeedState",
     "Seeded",
     "SetFirst",
     "ShardedOnce",
     "ShareRows",
+    "StateVariables",
     "Statement",
     "Transform",
     "WrapLayer",

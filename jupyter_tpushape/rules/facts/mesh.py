@@ -133,7 +133,7 @@ class StateLost(Fact, frozen=True):
     """A layer or model (``owner``) assigns a tensor of the compiled step to ``attribute``. ``random``: a random key.
 
     ``leaked``: Keras traces the code before the first step, and a tensor of that trace stays there. ``inner``: the attribute is a variable that is
-    updated inside a branch or loop.
+    updated inside a branch or loop. ``holder``: what the owner is; a loss has no variables of its own that a step keeps.
     """
 
     owner: str
@@ -141,6 +141,7 @@ class StateLost(Fact, frozen=True):
     random: bool = False
     leaked: bool = False
     inner: bool = False
+    holder: Literal["layer", "metric", "loss"] = "layer"
 
     def message(self) -> str:
         if self.inner:
@@ -152,7 +153,11 @@ class StateLost(Fact, frozen=True):
         instead = (
             "Use keras.random with a keras.random.SeedGenerator, whose state is a variable."
             if self.random
-            else "Keep it in a variable: self.add_weight(..., trainable=False) and assign()."
+            else {
+                "layer": "Keep it in a variable: self.add_weight(..., trainable=False) and assign().",
+                "metric": "Keep it in a variable: self.add_variable(...) and assign().",
+                "loss": "A step keeps no variables of a loss. Keep the value in a variable of the model, and compute the loss in its compute_loss.",
+            }[self.holder]
         )
         if self.inner:
             before = (
