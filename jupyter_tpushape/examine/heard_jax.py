@@ -14,7 +14,7 @@ from .heard_contracts import HeardUneven
 class HeardTraced(Heard, frozen=True):
     """A value was asked of a tensor of JAX, in a program that is still to be compiled."""
 
-    what: Literal["bool", "number", "index", "array", "mask", "size", "rows"]
+    what: Literal["bool", "truth", "number", "index", "slice", "array", "mask", "size", "rows"]
 
 
 class HeardItem(Heard, frozen=True):
@@ -102,11 +102,20 @@ class HeardLeaves(Heard, frozen=True):
     """Structures of tensors do not match: one holds more than the other."""
 
 
-_TRACED: tuple[tuple[str, Literal["bool", "number", "index", "array", "mask", "size", "rows"]], ...] = (
+_TRACED: tuple[tuple[str, Literal["bool", "truth", "number", "index", "slice", "array", "mask", "size", "rows"]], ...] = (
     ("'_DimExpr' object cannot be interpreted as an integer", "rows"),
     ("Tracer has no attribute numpy", "array"),
     ("you can specify a concrete value for the size argument", "size"),
     ("The size argument of jnp.nonzero must be statically specified", "size"),
+    # NumPy says the same of its arrays.
+    ("The truth value of an array with more than one element is ambiguous", "truth"),
+    ("Slice entries must be static integers", "slice"),
+    ("Array slice indices must have static start/stop/step", "slice"),
+    ("jnp.arange argument", "size"),
+    ("jax.nn.one_hot argument `num_classes`", "size"),
+    ("pass a static `length` argument", "size"),
+    ("the total number of repeats must be static", "size"),
+    ("'num' argument of jnp.linspace", "size"),
     ("Attempted boolean conversion of traced array", "bool"),
     ("Array boolean indices must be concrete", "mask"),
     ("__index__() method was called on traced array", "index"),

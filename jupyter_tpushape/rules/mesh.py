@@ -244,7 +244,8 @@ def told(evidence: Evidence) -> Finding | None:
         names = evidence.raised.variables if evidence.raised is not None else ()
         return Finding.of(VARIABLE.id, "error", VariableGiven(names, variable.attribute), nodes, location=where)
     asked, step = hear(evidence.failure, HeardTraced), hear(evidence.failure, HeardStepArguments)
-    if asked is not None:
+    # A truth value may be asked of an array of the program's own, where nothing is traced.
+    if asked is not None and (asked.what != "truth" or evidence.where != "build" or (node is not None and node.op != "python")):
         raised = evidence.raised
         if asked.what == "rows" and raised is not None:
             where = location((raised.file, raised.line))

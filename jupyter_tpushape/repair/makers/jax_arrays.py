@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.transforms import CarryApart, FractionalIndex, FractionalSize, GradientOf, MappedApart
-from ..edits import Edit, Removed
-from ..edits.expression import IT, MODULE
-from ..text.source import called, nodes, parents, words_of
+from ..edits.expression import IT
+from ..text.source import called, nodes, words_of
 from .edits import Made, of
-from .line import Line, assigned_to, lines_of, short, span_of
+from .line import Line, assigned_to, lines_of, short
 
 
 def item_set(evidence: Evidence, finding: Finding) -> Made:
@@ -47,67 +45,6 @@ def without_numpy(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Mad
         edits = [line.edit(call, ast.unparse(call.func.value)) for call in calls if isinstance(call.func, ast.Attribute)]
         if edits:
             yield "Use the tensors without .numpy()", edits, "A compiled step has no values."
-
-
-@of(ValueAsked)
-def chosen(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
-    """``where`` for a branch that depends on a tensor: both values are computed, and one is chosen."""
-    if fact.asked != "bool":
-        return
-    for line in lines_of(evidence):
-        found = [item for item in nodes(line.scope, (ast.If, ast.IfExp)) if _covers(item.test, line.raised.line)]
-        for branch in found[-1:]:
-            of, test = line.source.of, line.source.of(branch.test)
-            if isinstance(branch.test, ast.BoolOp) or (isinstance(branch.test, ast.UnaryOp) and isinstance(branch.test.op, ast.Not)):
-                continue  # these ask for a value as well
-            if isinstance(branch, ast.IfExp):
-                values = f"{MODULE}.where({test}, {of(branch.body)}, {of(branch.orelse)})"
-                edits: list[Edit] = [line.edit(branch, values, "keras.ops")]
-            elif (new := branches(branch, test, of=of)) is not None:
-                edits = [line.edit(branch, new, "keras.ops")]
-            elif (then := _return_behind(line, branch)) is not None and (new := branches(branch, test, then, of)) is not None:
-                gone = Removed(line.raised.function, line.raised.file, span_of(then), line.source.of(then))
-                edits = [line.edit(branch, new, "keras.ops"), gone]
-            else:
-                continue
-            yield (
-                f"Choose with where at line {branch.lineno}",
-                edits,
-                "Both values are computed, and the condition chooses between them.",
-            )
-            return
-
-
-def _covers(node: ast.expr, line: int) -> bool:
-    return node.lineno <= line <= (node.end_lineno or 0)
-
-
-def _return_behind(line: Line, branch: ast.If) -> ast.Return | None:
-    """The return behind an ``if`` without an else, which is what the function gives otherwise."""
-    block = getattr(parents(line.source.tree).get(branch), "body", [])
-    then = block[block.index(branch) + 1 :][:1] if branch in block and not branch.orelse else []
-    return then[0] if then and isinstance(then[0], ast.Return) else None
-
-
-def branches(branch: ast.If, test: str, then: ast.Return | None = None, of: Callable[[ast.expr], str] = ast.unparse) -> str | None:
-    """An ``if`` as one assignment or one return, of which ``then`` may be the other half; ``None`` where its branches do more than that."""
-    first = branch.body[0] if len(branch.body) == 1 else None
-    second = branch.orelse[0] if len(branch.orelse) == 1 else then
-    if isinstance(first, ast.Return) and isinstance(second, ast.Return) and first.value and second.value:
-        return f"return {MODULE}.where({test}, {of(first.value)}, {of(second.value)})"
-    one, other = (_assigned(item, of) for item in (first, second))
-    if one is None or (branch.orelse and (other is None or other[0] != one[0])):
-        return None
-    return f"{one[0]} = {MODULE}.where({test}, {one[1]}, {other[1] if other is not None else one[0]})"
-
-
-def _assigned(item: ast.stmt | None, of: Callable[[ast.expr], str]) -> tuple[str, str] | None:
-    """The name that a statement assigns, and the value."""
-    if isinstance(item, ast.Assign) and len(item.targets) == 1 and isinstance(item.targets[0], ast.Name):
-        return item.targets[0].id, of(item.value)
-    if isinstance(item, ast.AugAssign) and isinstance(item.target, ast.Name):
-        return item.target.id, ast.unparse(ast.BinOp(item.target, item.op, item.value))
-    return None
 
 
 @of(CarryApart)
