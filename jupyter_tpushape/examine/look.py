@@ -30,13 +30,15 @@ from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
 from ..trace.restore import uncollected
 from ..trace.run import run
-from ..trace.signature import refused_call
+from ..trace.signature import by_place, refused_call
 from .breaks import anew, assemble_broken, data_failed, entry_failed, error_line, given_to, with_growth
 from .broken_lines import first_row, last_call, paired, scanned, unpacked
 from .claims import claims
 from .compiled import compiled
 from .evidence import Evidence
 from .fronts import front, place_of
+from .heard import hear
+from .heard_contracts import HeardByPlace
 from .inputs import declare
 from .placement import place, weights_laid
 from .program import BadProgram, Examined, Program, shape_of
@@ -60,6 +62,7 @@ def examine(program: Program) -> Examined:
             seen.evidence.facts["scanned"] = scanned(error)
             seen.evidence.facts["unpacked"] = unpacked(adapter, error)
             seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
+            seen.evidence.facts["by_place"] = by_place(error, adapter) if hear(error, HeardByPlace) is not None else None
         # A changed text runs under a name of its own, and lines are counted in it.
         seen.evidence.facts["aliases"] = program.aliases
         return seen

@@ -180,6 +180,8 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "attention-shapes": (expressions.axes, expressions.itself, layers.embed_ids, layers.attention_width, operations.mask_shape),
     "layer-raises": (
+        calls.by_name,
+        calls.unsigned,
         calls.without_comma,
         foreign.in_keras_ops,
         numbers.first_shape,
@@ -377,6 +379,8 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "reshape-interleaves": (places.heads, reshapes.permute, operations.transpose_for_reshape),
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (
+        calls.by_name,
+        calls.unsigned,
         calls.without_comma,
         states.every_state,
         states.more_returned,

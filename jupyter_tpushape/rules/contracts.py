@@ -57,6 +57,7 @@ from .facts.held import AdaptedApart
 from .facts.lines import LossCalled
 from .facts.loss import RowsOfValues
 from .facts.states import CellState, StatefulRows, StateRows, States, StatesToo
+from .handed_over import handed_over
 from .registry import rule
 from .transforms import transformed
 from .words import givers
@@ -382,7 +383,7 @@ def _line(at: Break) -> Explained:
 
 
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
-    lambda at: not_called(at.evidence), _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _held,
+    lambda at: not_called(at.evidence), lambda at: handed_over(at.evidence, at.node), _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _held,
     lambda at: transformed(at.evidence, at.node), _call, _class_rows, _refused, _shapes_in_build, _unknown_size, _one_tensor, _line,
 )  # fmt: skip
 

@@ -79,3 +79,29 @@ def _fitted(name: str, parameters: list[inspect.Parameter], placed: int, words: 
     if not parameters or not (missing or doubled or unknown or many):
         return None
     return Refused(name, missing, doubled, unknown, many)
+
+
+def by_place(error: BaseException, adapter: Framework) -> tuple[str, tuple[tuple[int, str], ...]] | None:
+    """The layer that the user's innermost line calls, as it is written, and the arguments by place that are no tensors, with the names of their
+    parameters; ``None`` where the line does not call a layer, or a parameter has no name."""
+    found = innermost(error)
+    if found is None:
+        return None
+    frame, place, text = found
+    try:
+        call = next((node for node in ast.walk(ast.parse(text.strip())) if isinstance(node, ast.Call)), None)
+    except (SyntaxError, ValueError):
+        return None
+    values = values_of(frame)
+    layer = values.of(call.func) if call is not None and place.span is not None else None
+    if call is None or not isinstance(layer, adapter.Layer):
+        return None
+    names = [one.name for one in inspect.signature(layer.call).parameters.values() if one.kind is one.POSITIONAL_OR_KEYWORD]
+    others = [index for index, item in enumerate(call.args) if index and not _of_tensors(values.of(item), adapter)]
+    if not others or others[-1] >= len(names) or others != list(range(others[0], len(call.args))):
+        return None
+    return ast.unparse(call.func), tuple((index, names[index]) for index in others)
+
+
+def _of_tensors(value: object, adapter: Framework) -> bool:
+    return any(map(adapter.is_tensor, adapter.flatten(value)))
