@@ -379,3 +379,19 @@ def _by_place(text: str) -> Iterator[Heard]:
         yield HeardByPlace()
     if found := _TOO_LARGE.search(text):
         yield HeardTooLarge(int(found[1]))
+
+
+class HeardSizes(Heard, frozen=True):
+    """The error is about shapes, axes or sizes."""
+
+
+_SIZES = re.compile(
+    r"shape|dimension|\brank|\bax[ie]s|broadcast|\bsizes?\b|divi[ds]|contract|element|length|dtype|match|\bdims?\b|argument|index",
+    re.IGNORECASE,
+)
+
+
+@reads
+def _about_sizes(text: str) -> Iterator[Heard]:
+    if _SIZES.search(text):
+        yield HeardSizes()

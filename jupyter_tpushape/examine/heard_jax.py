@@ -102,6 +102,20 @@ class HeardLeaves(Heard, frozen=True):
     """Structures of tensors do not match: one holds more than the other."""
 
 
+class HeardUntraced(Heard, frozen=True):
+    """A function that JAX compiles was given ``kind`` for ``parameter``, which is no array."""
+
+    function: str
+    kind: str
+    parameter: str
+
+
+class HeardPredicate(Heard, frozen=True):
+    """A condition for a whole branch has ``shape``, where it is one value."""
+
+    shape: Shape
+
+
 _TRACED: tuple[tuple[str, Literal["bool", "truth", "number", "index", "slice", "array", "mask", "size", "rows"]], ...] = (
     ("'_DimExpr' object cannot be interpreted as an integer", "rows"),
     ("Tracer has no attribute numpy", "array"),
@@ -171,6 +185,22 @@ def _jax(text: str) -> Iterator[Heard]:
         yield HeardWidths(int(matrix[1]), int(matrix[2]), "matrix")
     if channels:
         yield HeardWidths(int(channels[1]), int(channels[2]), "channels")
+
+
+_UNTRACED = re.compile(
+    r"interpreting argument to <function (?:[\w.]*\.)?(\w+) at .*? as an abstract array\. The problematic value is of type <class '([\w.]+)'>"
+    r" and was passed to the function at path (\w+)"
+)
+_PREDICATE = re.compile(r"Pred must be a scalar, got .* of shape \(([^)]*)\)")
+
+
+@reads
+def _compiled_parts(text: str) -> Iterator[Heard]:
+    """What JAX says of functions that are compiled or chosen by themselves."""
+    if untraced := _UNTRACED.search(text):
+        yield HeardUntraced(untraced[1], untraced[2].rpartition(".")[2], untraced[3])
+    if predicate := _PREDICATE.search(text):
+        yield HeardPredicate(_sizes(predicate[1]))
 
 
 @reads

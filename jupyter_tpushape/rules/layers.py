@@ -17,7 +17,7 @@ from ..examine.heard import (
     HeardWindow,
     hear,
 )
-from ..examine.heard_contracts import HeardTuple
+from ..examine.heard_contracts import HeardSizes, HeardTuple
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..graph import resized, written
 from ..trace.axes import recurs
@@ -38,6 +38,7 @@ from .facts.layers import (
     WrongRank,
     WrongWidth,
 )
+from .facts.lines import LineRaised
 from .facts.reasons import NoAxis
 from .facts.states import States
 from .lines import line_raised
@@ -222,6 +223,11 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
             return Finding.of(found[0], "error", found[1])
     if node.op == "python":
         return Finding.of(CODE.id, "error", line_raised(evidence, node))
+    if node.kind == "op" and (not node.op or hear(node.failure, HeardSizes) is None):
+        around = evidence.flow.node(node.parent).name if node.parent else ""
+        return Finding.of(
+            CODE.id, "error", LineRaised(node.failure.said, evidence.raised.text if evidence.raised is not None else "", around)
+        )
     if node.kind == "op":
         shapes = tuple(one.spec.shape for one in evidence.given) or tuple(edge.spec.shape for edge in edges)
         shapes = tuple(shape for shape in shapes if shape != ()) if len(shapes) > 2 else shapes  # without the axis of a concatenation

@@ -19,7 +19,7 @@ from .regroup import Regroup
 from .replace_layer import ReplaceLayer
 from .run import Run
 from .state_variables import SeedState, StateVariables
-from .statements import OneParameter, Removed, Statement
+from .statements import OneParameter, Removed, Statement, Undecorated
 from .transform import ExchangeInputs, Transform
 from .wrap_layer import WrapLayer
 
@@ -60,6 +60,7 @@ __all__ = [
     "StateVariables",
     "Statement",
     "Transform",
+    "Undecorated",
     "WrapLayer",
     "code_calls",
     "code_numbers",

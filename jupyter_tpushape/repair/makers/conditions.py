@@ -10,6 +10,7 @@ from ...examine.evidence import Evidence
 from ...flow import Fact, Finding
 from ...rules.facts.contracts import SymbolicQuestion
 from ...rules.facts.mesh import ValueAsked
+from ...rules.facts.transforms import VectorPredicate
 from ...trace.locations import Span
 from ..edits import Edit, Removed
 from ..edits.expression import MODULE
@@ -147,3 +148,43 @@ def _assigned(item: ast.stmt | None, of: Callable[[ast.expr], str]) -> tuple[str
     if isinstance(item, ast.AugAssign) and isinstance(item.target, ast.Name):
         return item.target.id, ast.unparse(ast.BinOp(item.target, item.op, item.value))
     return None
+
+
+@of(VectorPredicate)
+def for_each_sample(evidence: Evidence, finding: Finding, fact: VectorPredicate) -> Made:
+    """``where`` in place of ``cond``: what both functions give, and a choice for each sample."""
+    for line in lines_of(evidence)[:1]:
+        call = line.call("cond")
+        if call is None or call.keywords or len(call.args) < 3:
+            continue
+        test, first, second, *given = call.args
+        texts = [_applied(one, given) for one in (first, second)]
+        ranks = [len(shape) for name, shape in line.shape_of_names().items() if any(name == ast.unparse(one) for one in given)]
+        ranks = ranks or [len(one.spec.shape) for one in evidence.given if one.spec.shape is not None]
+        more = max(ranks, default=len(fact.shape)) - len(fact.shape)
+        if None in texts or more < 0:
+            continue
+        condition = line.source.of(test)
+        if more:
+            condition = f"{condition if isinstance(test, (ast.Name, ast.Attribute)) else f'({condition})'}[{', '.join([':'] * len(fact.shape) + ['None'] * more)}]"
+        yield (
+            f"Choose for each sample with where at {line.at}",
+            [line.edit(call, f"{MODULE}.where({condition}, {texts[0]}, {texts[1]})", "keras.ops")],
+            "Both values are computed, and the condition of each sample chooses between them.",
+        )
+
+
+def _applied(function: ast.expr, given: list[ast.expr]) -> str | None:
+    """What a function gives for these arguments: the body of a lambda with them in it, or a call."""
+    if not isinstance(function, ast.Lambda):
+        return f"{ast.unparse(function)}({', '.join(map(ast.unparse, given))})"
+    names = [item.arg for item in function.args.args]
+    if len(names) != len(given) or function.args.vararg or function.args.kwonlyargs or function.args.kwarg:
+        return None
+    known = dict(zip(names, given, strict=True))
+
+    class Put(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            return known.get(node.id, node)
+
+    return ast.unparse(Put().visit(ast.parse(ast.unparse(function.body), mode="eval")))

@@ -8,7 +8,7 @@ from ...examine.evidence import Evidence
 from ...flow import Finding
 from ...rules.facts.mesh import ValueAsked
 from ...rules.facts.transforms import CarryApart, FractionalIndex, FractionalSize, GradientOf, MappedApart
-from ..edits.expression import IT
+from ..edits.expression import IT, MODULE
 from ..text.source import called, nodes, words_of
 from .edits import Made, of
 from .line import Line, assigned_to, lines_of, short
@@ -128,6 +128,28 @@ def aux(evidence: Evidence, finding: Finding, fact: GradientOf) -> Made:
                     [line.edit(call.args[0], f"{IT}, has_aux=True")],
                     "The gradient is that of the first value.",
                 )
+
+
+@of(GradientOf)
+def summed(evidence: Evidence, finding: Finding, fact: GradientOf) -> Made:
+    """The gradient of the sum, where a function of the batch gives one value for each sample, and is derived by that batch."""
+    if fact.several or not fact.shape or any(size != 1 for size in fact.shape[1:]):
+        return
+    for line in lines_of(evidence):
+        outer = line.node
+        if not isinstance(outer, ast.Call) or not isinstance(outer.func, ast.Call) or called(outer.func) != "grad" or len(outer.args) != 1:
+            continue
+        spec = line.spec(outer.args[0])
+        inner = outer.func.args
+        if len(inner) != 1 or outer.func.keywords or spec is None or not spec.shape or spec.shape[0] != fact.shape[0]:
+            continue
+        function = line.source.of(inner[0])
+        applied = f"({function})(values)" if isinstance(inner[0], ast.Lambda) else f"{function}(values)"
+        yield (
+            f"Sum over the samples before differentiating at {line.at}",
+            [line.edit(inner[0], f"lambda values: {MODULE}.sum({applied})", "keras.ops")],
+            "A sample's value depends on that sample alone, so the gradient of the sum has the derivative of each.",
+        )
 
 
 def _paired(line: Line) -> Made:
