@@ -381,7 +381,7 @@ def _by_place(text: str) -> Iterator[Heard]:
         yield HeardTooLarge(int(found[1]))
 
 
-class HeardSizes(Heard, frozen=True):
+class HeardAboutShapes(Heard, frozen=True):
     """The error is about shapes, axes or sizes."""
 
 
@@ -394,4 +394,4 @@ _SIZES = re.compile(
 @reads
 def _about_sizes(text: str) -> Iterator[Heard]:
     if _SIZES.search(text):
-        yield HeardSizes()
+        yield HeardAboutShapes()

@@ -30,7 +30,7 @@ from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
 from ..trace.restore import uncollected
 from ..trace.run import run
-from ..trace.signature import by_place, refused_call
+from ..trace.signature import by_place, overridden, refused_call
 from .breaks import anew, assemble_broken, data_failed, entry_failed, error_line, given_to, with_growth
 from .broken_lines import first_row, last_call, paired, scanned, unpacked
 from .claims import claims
@@ -62,6 +62,8 @@ def examine(program: Program) -> Examined:
             seen.evidence.facts["scanned"] = scanned(error)
             seen.evidence.facts["unpacked"] = unpacked(adapter, error)
             seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
+            lacking = overridden(error)
+            seen.evidence.facts["overridden"] = (lacking.function, lacking.lacks, location(lacking.place)) if lacking is not None else None
             seen.evidence.facts["by_place"] = by_place(error, adapter) if hear(error, HeardByPlace) is not None else None
         # A changed text runs under a name of its own, and lines are counted in it.
         seen.evidence.facts["aliases"] = program.aliases
@@ -226,6 +228,7 @@ def _trace(seen: Examined) -> None:
     evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]
     evidence.facts["drawn"] = [(shape, location(place)) for shape, place in seen.recorder.drawn]
     evidence.facts["host_drawn"] = location(seen.recorder.host_drawn)
+    evidence.facts["returned"] = [(str(one.name), location(_defined(type(one).result))) for one in seen.recorder.returned]
     evidence.facts["underived"] = seen.call_ids.get(id(seen.recorder.endless))
     evidence.facts["kept"] = [
         (one.owner, one.attribute, one.random, one.leaked, one.inner, one.holder, location(one.place)) for one in seen.recorder.kept

@@ -181,6 +181,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     ),
     "attention-shapes": (expressions.axes, expressions.itself, layers.embed_ids, layers.attention_width, operations.mask_shape),
     "layer-raises": (
+        steps.accepted,
         calls.by_name,
         calls.unsigned,
         calls.without_comma,
@@ -252,10 +253,10 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
         selected.over_samples,
     ),
     "tensorflow-on-jax": (foreign.in_keras_ops, expressions.keras_functions),
-    "state-lost": (kept.in_variables, kept.in_seed),
+    "state-lost": (kept.local, kept.in_variables, kept.in_seed),
     "unseeded-random": (places.seeded_anew,),
     "item-assigned": (jax_arrays.item_set,),
-    "variable-as-tensor": (operands.variables,),
+    "variable-as-tensor": (operands.variables, operands.returned_tensor),
     "gradients-swapped": (operands.gradients_in_order,),
     "dtype-mix": (calls.magnitude, operations.own_weights, entry.cast_data),
     "output-names": (
@@ -383,6 +384,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "softmax-over-batch": (layers.steps_for_attention, operations.softmax_axis),
     "code-raises": (
         jitted.static_or_plain,
+        steps.accepted,
         calls.by_name,
         calls.unsigned,
         calls.without_comma,

@@ -17,7 +17,7 @@ from ..examine.heard import (
     HeardWindow,
     hear,
 )
-from ..examine.heard_contracts import HeardSizes, HeardTuple
+from ..examine.heard_contracts import HeardAboutShapes, HeardTuple
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..graph import resized, written
 from ..trace.axes import recurs
@@ -41,6 +41,7 @@ from .facts.layers import (
 from .facts.lines import LineRaised
 from .facts.reasons import NoAxis
 from .facts.states import States
+from .handed_over import overriding_finding
 from .lines import line_raised
 from .mesh import texts as texts_on_jax
 from .mesh import told as compiled_step_finding
@@ -171,7 +172,9 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
     node = evidence.failed
     if node is None or node.failure is None or evidence.where not in ("build", "call"):
         return
-    if texts_on_jax(evidence) or any(told(evidence) is not None for told in (saved_model_finding, set_up_finding, compiled_step_finding)):
+    if texts_on_jax(evidence) or any(
+        told(evidence) is not None for told in (saved_model_finding, set_up_finding, compiled_step_finding, overriding_finding)
+    ):
         return
     if any(True for _ in entry(evidence)) or behind_code(evidence, node) or misdeclared(evidence):
         return
@@ -223,7 +226,7 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
             return Finding.of(found[0], "error", found[1])
     if node.op == "python":
         return Finding.of(CODE.id, "error", line_raised(evidence, node))
-    if node.kind == "op" and (not node.op or hear(node.failure, HeardSizes) is None):
+    if node.kind == "op" and (not node.op or hear(node.failure, HeardAboutShapes) is None):
         around = evidence.flow.node(node.parent).name if node.parent else ""
         return Finding.of(
             CODE.id, "error", LineRaised(node.failure.said, evidence.raised.text if evidence.raised is not None else "", around)

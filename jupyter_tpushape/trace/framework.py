@@ -308,6 +308,10 @@ class Framework(ABC):
         model's; else ``None``."""
         return None
 
+    def keeps_variable(self, result: Any) -> bool:
+        """Whether a variable is among what a metric returns, on a backend where a step returns its logs as tensors."""
+        return not self.backend.replicated and any(map(self.is_variable, self.flatten(result)))
+
     @abstractmethod
     def compiled(self, model: Any) -> bool:
         """Whether ``compile`` was called."""

@@ -31,6 +31,7 @@ from .kept import asked
 from .keras3_graph import FunctionalGraph
 from .locations import user_frame
 from .recorder import active, remember_line
+from .whose import of_the_user
 
 
 class Keras3(FunctionalGraph, Framework):
@@ -91,6 +92,9 @@ class Keras3(FunctionalGraph, Framework):
                 recorder.unplaced[id(variable)] = variable
             if recorder is None or not recorder.hollow:
                 return original(variable, initializer)
+            if of_the_user(initializer):
+                # Code of the user's own may raise: it runs without values.
+                keras.src.backend.compute_output_spec(lambda: initializer(variable._shape, dtype=variable._dtype))
             # As Keras itself leaves a variable that is made in a stateless scope.
             variable._value, variable._initializer = None, initializer
             return None

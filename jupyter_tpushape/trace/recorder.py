@@ -120,6 +120,8 @@ class Recorder:
         self.ends: tuple[Any, Any] | None = None
         # The line that gave an optimizer the weights as their own gradients.
         self.exchanged: Any = None
+        # Metrics whose result is a variable.
+        self.returned: list[Any] = []
         # An optimizer's attribute, the number of weights that it is given and of those that it was built for, the part that holds them, and the line.
         self.partly: tuple[str, int, int, str, Any] | None = None
         # An optimizer that gets variables which are not in the state of a step: the attribute that holds it, and the line.

@@ -351,6 +351,7 @@ def _metrics(run: Run, model: Any, y: Any, y_pred: Any, weight: Any) -> None:
         if metrics:
             with limited("A metric"):
                 adapter.update_metrics(model, y, y_pred, weight)
+                recorder.returned += [one for one in metrics if not adapter.builtin_metric(one) and adapter.keeps_variable(one.result())]
     except ENDS as error:
         adapter.backend.explain(recorder, adapter, error)
         run.error, run.where = unmasked(error), "metric"

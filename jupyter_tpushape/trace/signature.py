@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from types import FrameType
 
 import msgspec
 
 from .framework import Framework
+from .locations import Place, is_user_file
 from .raised import innermost, values_of
 
 
@@ -105,3 +107,46 @@ def by_place(error: BaseException, adapter: Framework) -> tuple[str, tuple[tuple
 
 def _of_tensors(value: object, adapter: Framework) -> bool:
     return any(map(adapter.is_tensor, adapter.flatten(value)))
+
+
+class Overridden(msgspec.Struct, frozen=True):
+    """A method of the user's that overrides one of the framework's, and does not take what the framework passes.
+
+    Attributes:
+        function: class and method. lacks: the parameters that are missing, in order. place: the line on which it is defined.
+    """
+
+    function: str
+    lacks: tuple[str, ...]
+    place: Place
+
+
+_UNKNOWN = re.compile(r"got an unexpected keyword argument '(\w+)'")
+
+
+def overridden(error: BaseException) -> Overridden | None:
+    """The method that the framework called in vain; ``None`` where the user's own line did, or where no parameter is missing."""
+    trace = error.__traceback__ if isinstance(error, TypeError) else None
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    said = re.match(r"([\w.]+)\.(\w+)\(\) ", str(error))
+    if trace is None or said is None or is_user_file(trace.tb_frame.f_code.co_filename):
+        return None
+    for value in list(trace.tb_frame.f_locals.values()):
+        owners = [cls for cls in type(value).__mro__ if said[2] in vars(cls)]
+        own = inspect.unwrap(vars(owners[0])[said[2]]) if owners and owners[0].__qualname__ == said[1] else None
+        code = getattr(own, "__code__", None)
+        if own is None or code is None or not is_user_file(code.co_filename):
+            continue
+        taken = inspect.signature(own).parameters
+        named = _UNKNOWN.search(str(error))
+        bases = [
+            one.name
+            for cls in owners[1:2]
+            for one in inspect.signature(vars(cls)[said[2]]).parameters.values()
+            if one.kind is one.POSITIONAL_OR_KEYWORD
+        ]
+        lacks = (named[1],) if named is not None else tuple(bases[len(taken) :])
+        if lacks and not set(lacks) & set(taken):
+            return Overridden(f"{said[1]}.{said[2]}", lacks, Place(code.co_filename, code.co_firstlineno))
+    return None

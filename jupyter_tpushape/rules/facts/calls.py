@@ -281,3 +281,34 @@ class NumberTooLarge(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side(f"at most {2**31 - 1:,}"), Side(f"{self.value:,}")
+
+
+class OverrideLacks(Fact, frozen=True):
+    """A method of the user's, ``function``, overrides one of the framework's and does not take ``lacks``, which the framework passes."""
+
+    function: str
+    lacks: tuple[str, ...]
+
+    def message(self) -> str:
+        return f"{self.function} does not accept {listed(self.lacks)}, but Keras passes {'it' if len(self.lacks) == 1 else 'them'}."
+
+    def why(self) -> str:
+        return "A method that overrides one of Keras must accept all arguments that Keras calls it with."
+
+    def sides(self) -> Sides:
+        return Side(f"a parameter {listed(self.lacks)}"), Side("no such parameter")
+
+
+class VariableReturned(Fact, frozen=True):
+    """The result of ``metric`` is a variable and not a tensor."""
+
+    metric: str
+
+    def message(self) -> str:
+        return f"The result of the metric {self.metric} is a Keras variable, but a compiled step returns tensors."
+
+    def why(self) -> str:
+        return "fit on JAX raises an error that mentions __jax_array__. Return keras.ops.convert_to_tensor(variable)."
+
+    def sides(self) -> Sides:
+        return Side("a tensor"), Side("a variable")
