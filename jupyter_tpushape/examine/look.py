@@ -93,6 +93,7 @@ def _look(program: Program) -> Examined:
         return examine_step(program)
     recorder = Recorder()
     recorder.edits, recorder.assume = program.edits, program.assume
+    recorder.devices = _devices(program)
     model, data, error, where = program.model, program.data, None, ""
     adapter = adapter_for(model)
     if adapter is None and not callable(model):
@@ -150,6 +151,14 @@ def _look(program: Program) -> Examined:
         with uncollected():
             _trace(seen)
     return seen
+
+
+def _devices(program: Program) -> tuple[str, ...]:
+    """The devices that a builder is meant for: those of the distribution's mesh, or of the slice that is planned for."""
+    if is_distribution(program.strategy):
+        return tuple(str(device) for device in program.strategy.device_mesh.devices.flatten())
+    planned = program.target is not None and not program.target.live and program.target.generation
+    return tuple(f"tpu:{index}" for index in range(program.target.replicas)) if planned and program.target is not None else ()
 
 
 def _own_step(seen: Examined) -> bool:

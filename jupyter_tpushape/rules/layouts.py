@@ -184,8 +184,9 @@ def _unused(laid: Laid, entry: Entry) -> Iterator[Finding]:
         return
     near, how = _near(laid, entry)
     instead: tuple[str, ...] = ()
-    if not near and (other := _for_other_axes(laid, entry)) is not None:
-        near, instead = other
+    # A part of a path that the key matches says more than a name that is close to it.
+    if (not near or how) and (other := _for_other_axes(laid, entry)) is not None:
+        (near, instead), how = other, ""
     fact = KeyUnused(entry.key, entry.axes, tuple(near), _key_for(laid, entry, near), laid.mesh.devices, how, instead)
     # Nothing comes of the whole map, or variables stay whole that the key was clearly meant for: else it may be for another variant.
     idle = not any(laid.axes(path) and any(laid.axes(path) or ()) for path, _, _, _ in laid.variables)

@@ -84,6 +84,9 @@ class Keras3(FunctionalGraph, Framework):
         if self.backend.slow_values:
             self.hooks.patch(Variable, "_initialize_with_initializer", self._around_initial)
             self.hooks.patch(Variable, "_deferred_initialize", self._around_deferred)
+            if hasattr(Variable, "_initialize_layout"):
+                self.hooks.patch(Variable, "_initialize_layout", self._around_layout)
+            self.hooks.patch(keras.src.backend.distribution_lib, "list_devices", self._around_devices)
 
     def _around_initial(self, original: Any) -> Any:
         def _initialize_with_initializer(variable: Any, initializer: Any) -> Any:
@@ -100,6 +103,29 @@ class Keras3(FunctionalGraph, Framework):
             return None
 
         return _initialize_with_initializer
+
+    def _around_layout(self, original: Any) -> Any:
+        def _initialize_layout(variable: Any) -> Any:
+            # The devices of a layout may be those of a slice that is only planned.
+            recorder = active()
+            return original(variable) if recorder is None or not recorder.hollow else None
+
+        return _initialize_layout
+
+    def _around_devices(self, original: Any) -> Any:
+        def list_devices(device_type: str | None = None) -> Any:
+            recorder = active()
+            planned = recorder.devices if recorder is not None and recorder.hollow else ()
+            if not planned or (device_type or "tpu").lower() != "tpu":
+                return original(device_type)
+            try:
+                found = original(device_type)
+            except RuntimeError:  # there is no such device on this machine
+                return list(planned)
+            # A builder on a machine with one CPU means those of the slice.
+            return list(planned) if len(found) == 1 and found[0].startswith("cpu") else found
+
+        return list_devices
 
     def _around_deferred(self, original: Any) -> Any:
         def _deferred_initialize(variable: Any) -> Any:

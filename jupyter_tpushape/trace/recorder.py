@@ -106,6 +106,8 @@ class Recorder:
         self.fresh = False
         # Whether variables that are made now need no values: what is built is traced and never trained.
         self.hollow = False
+        # The devices of the slice that is planned for, by name.
+        self.devices: tuple[str, ...] = ()
         # Whether a training step of the user's own is traced, which goes on after its losses.
         self.own_step = False
         # What the user's own lines made while a program was traced, and where; what it makes in every call.
