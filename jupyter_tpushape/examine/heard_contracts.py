@@ -356,3 +356,42 @@ _CLASS_ROWS = re.compile(
 def _class_rows(text: str) -> Iterator[Heard]:
     if found := _CLASS_ROWS.search(text):
         yield HeardClassRows(_shape(found[1]), _shape(found[2]))
+
+
+class HeardByPlace(Heard, frozen=True):
+    """A layer was given something that is no tensor by its place, where only tensors are taken so."""
+
+
+class HeardTooLarge(Heard, frozen=True):
+    """A number of the program does not fit into the integers that it is computed with."""
+
+    value: int
+
+
+_TOO_LARGE = re.compile(
+    r"An overflow was encountered while parsing an argument to a jitted computation.*Got <class 'int'> with value (-?\d+)", re.DOTALL
+)
+
+
+@reads
+def _by_place(text: str) -> Iterator[Heard]:
+    if "Only input tensors may be passed as positional arguments" in text:
+        yield HeardByPlace()
+    if found := _TOO_LARGE.search(text):
+        yield HeardTooLarge(int(found[1]))
+
+
+class HeardAboutShapes(Heard, frozen=True):
+    """The error is about shapes, axes or sizes."""
+
+
+_SIZES = re.compile(
+    r"shape|dimension|\brank|\bax[ie]s|broadcast|\bsizes?\b|divi[ds]|contract|element|length|dtype|match|\bdims?\b|argument|index",
+    re.IGNORECASE,
+)
+
+
+@reads
+def _about_sizes(text: str) -> Iterator[Heard]:
+    if _SIZES.search(text):
+        yield HeardAboutShapes()

@@ -14,7 +14,7 @@ from .heard_contracts import HeardUneven
 class HeardTraced(Heard, frozen=True):
     """A value was asked of a tensor of JAX, in a program that is still to be compiled."""
 
-    what: Literal["bool", "number", "index", "array", "mask", "size", "rows"]
+    what: Literal["bool", "truth", "number", "index", "slice", "array", "mask", "size", "rows"]
 
 
 class HeardItem(Heard, frozen=True):
@@ -102,11 +102,34 @@ class HeardLeaves(Heard, frozen=True):
     """Structures of tensors do not match: one holds more than the other."""
 
 
-_TRACED: tuple[tuple[str, Literal["bool", "number", "index", "array", "mask", "size", "rows"]], ...] = (
+class HeardUntraced(Heard, frozen=True):
+    """A function that JAX compiles was given ``kind`` for ``parameter``, which is no array."""
+
+    function: str
+    kind: str
+    parameter: str
+
+
+class HeardPredicate(Heard, frozen=True):
+    """A condition for a whole branch has ``shape``, where it is one value."""
+
+    shape: Shape
+
+
+_TRACED: tuple[tuple[str, Literal["bool", "truth", "number", "index", "slice", "array", "mask", "size", "rows"]], ...] = (
     ("'_DimExpr' object cannot be interpreted as an integer", "rows"),
     ("Tracer has no attribute numpy", "array"),
     ("you can specify a concrete value for the size argument", "size"),
     ("The size argument of jnp.nonzero must be statically specified", "size"),
+    # NumPy says the same of its arrays.
+    ("The truth value of an array with more than one element is ambiguous", "truth"),
+    ("Slice entries must be static integers", "slice"),
+    ("Array slice indices must have static start/stop/step", "slice"),
+    ("jnp.arange argument", "size"),
+    ("jax.nn.one_hot argument `num_classes`", "size"),
+    ("pass a static `length` argument", "size"),
+    ("the total number of repeats must be static", "size"),
+    ("'num' argument of jnp.linspace", "size"),
     ("Attempted boolean conversion of traced array", "bool"),
     ("Array boolean indices must be concrete", "mask"),
     ("__index__() method was called on traced array", "index"),
@@ -162,6 +185,22 @@ def _jax(text: str) -> Iterator[Heard]:
         yield HeardWidths(int(matrix[1]), int(matrix[2]), "matrix")
     if channels:
         yield HeardWidths(int(channels[1]), int(channels[2]), "channels")
+
+
+_UNTRACED = re.compile(
+    r"interpreting argument to <function (?:[\w.]*\.)?(\w+) at .*? as an abstract array\. The problematic value is of type <class '([\w.]+)'>"
+    r" and was passed to the function at path (\w+)"
+)
+_PREDICATE = re.compile(r"Pred must be a scalar, got .* of shape \(([^)]*)\)")
+
+
+@reads
+def _compiled_parts(text: str) -> Iterator[Heard]:
+    """What JAX says of functions that are compiled or chosen by themselves."""
+    if untraced := _UNTRACED.search(text):
+        yield HeardUntraced(untraced[1], untraced[2].rpartition(".")[2], untraced[3])
+    if predicate := _PREDICATE.search(text):
+        yield HeardPredicate(_sizes(predicate[1]))
 
 
 @reads

@@ -30,13 +30,15 @@ from ..trace.recorder import Recorder
 from ..trace.remainder import not_reached
 from ..trace.restore import uncollected
 from ..trace.run import run
-from ..trace.signature import refused_call
+from ..trace.signature import by_place, overridden, refused_call
 from .breaks import anew, assemble_broken, data_failed, entry_failed, error_line, given_to, with_growth
 from .broken_lines import first_row, last_call, paired, scanned, unpacked
 from .claims import claims
 from .compiled import compiled
 from .evidence import Evidence
 from .fronts import front, place_of
+from .heard import hear
+from .heard_contracts import HeardByPlace
 from .inputs import declare
 from .placement import place, weights_laid
 from .program import BadProgram, Examined, Program, shape_of
@@ -60,6 +62,9 @@ def examine(program: Program) -> Examined:
             seen.evidence.facts["scanned"] = scanned(error)
             seen.evidence.facts["unpacked"] = unpacked(adapter, error)
             seen.evidence.facts["refused"], seen.evidence.facts["paired"] = refused_call(error, adapter), paired(error)
+            lacking = overridden(error)
+            seen.evidence.facts["overridden"] = (lacking.function, lacking.lacks, location(lacking.place)) if lacking is not None else None
+            seen.evidence.facts["by_place"] = by_place(error, adapter) if hear(error, HeardByPlace) is not None else None
         # A changed text runs under a name of its own, and lines are counted in it.
         seen.evidence.facts["aliases"] = program.aliases
         return seen
@@ -88,6 +93,7 @@ def _look(program: Program) -> Examined:
         return examine_step(program)
     recorder = Recorder()
     recorder.edits, recorder.assume = program.edits, program.assume
+    recorder.devices = _devices(program)
     model, data, error, where = program.model, program.data, None, ""
     adapter = adapter_for(model)
     if adapter is None and not callable(model):
@@ -145,6 +151,14 @@ def _look(program: Program) -> Examined:
         with uncollected():
             _trace(seen)
     return seen
+
+
+def _devices(program: Program) -> tuple[str, ...]:
+    """The devices that a builder is meant for: those of the distribution's mesh, or of the slice that is planned for."""
+    if is_distribution(program.strategy):
+        return tuple(str(device) for device in program.strategy.device_mesh.devices.flatten())
+    planned = program.target is not None and not program.target.live and program.target.generation
+    return tuple(f"tpu:{index}" for index in range(program.target.replicas)) if planned and program.target is not None else ()
 
 
 def _own_step(seen: Examined) -> bool:
@@ -225,9 +239,10 @@ def _trace(seen: Examined) -> None:
     evidence.facts["measured"] = [(name, location(place)) for name, place in seen.recorder.measured]
     evidence.facts["drawn"] = [(shape, location(place)) for shape, place in seen.recorder.drawn]
     evidence.facts["host_drawn"] = location(seen.recorder.host_drawn)
+    evidence.facts["returned"] = [(str(one.name), location(_defined(type(one).result))) for one in seen.recorder.returned]
     evidence.facts["underived"] = seen.call_ids.get(id(seen.recorder.endless))
     evidence.facts["kept"] = [
-        (one.owner, one.attribute, one.random, one.leaked, one.inner, location(one.place)) for one in seen.recorder.kept
+        (one.owner, one.attribute, one.random, one.leaked, one.inner, one.holder, location(one.place)) for one in seen.recorder.kept
     ]
     if adapter.is_model(seen.model) and adapter.backend.replicated:
         from ..replicas import scope_state
@@ -309,6 +324,7 @@ def _model_facts(seen: Examined) -> dict[str, Any]:
         facts["jit_compile"] = getattr(model, "jit_compile", None) or getattr(model, "_jit_compile", None)
         optimizer = getattr(model, "optimizer", None)
         facts["optimizer"] = type(optimizer).__name__ if optimizer is not None else ""
+        facts["built_for"], facts["trained"] = adapter.built_for(model), len(adapter.trained(model))
     facts["reached_loss"] = traced.reached_loss
     facts["has_loss"] = traced.has_loss
     policy = getattr(model, "dtype_policy", None)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
+import warnings
 from collections.abc import Iterator
 from itertools import islice
 
-from ..examine import Examined
+from ..examine import Examined, examine, on_own_mesh
 from ..examine.layout_facts import Entry, Laid, without_end
 from ..flow import Edit, Effect, Finding, Fix, Shape, show_shape
 from ..rules.facts.layouts import IdleAxis, KeysClash, KeyUnused, LeftWhole, SlotApart, TooLong, Twice, Undivided, laid
 from ..rules.layouts import ends, judged
 from .patch import patch_of
+from .rerun import Rerun
 from .text.source import NoPlace, Source, nodes, parents
+from .trial import changed_text, forget
 
 # What to do, the current entry (one without a key for none), and the new one.
 Change = tuple[str, Entry, Entry]
@@ -42,7 +45,9 @@ def _changes(finding: Finding, held: Laid) -> Iterator[list[Change]]:
     """What to do, with the current entry and the new one."""
     fact = finding.fact
     if isinstance(fact, KeyUnused) and fact.key_for:
-        yield [(f"Make the key match full paths: {fact.key_for!r}", Entry(fact.key, fact.axes), Entry(fact.key_for, fact.axes))]
+        axes = fact.instead or fact.axes
+        along = f", with the layout {laid(axes)}" if fact.instead else ""
+        yield [(f"Make the key match full paths: {fact.key_for!r}{along}", Entry(fact.key, fact.axes), Entry(fact.key_for, axes))]
     if isinstance(fact, Undivided) and fact.instead:
         verb = f"Shard {fact.path} as {laid(fact.instead)}" if any(fact.instead) else f"Replicate {fact.path} on every device"
         yield [(verb, Entry(fact.key, fact.axes), Entry(fact.key, fact.instead))]
@@ -121,16 +126,18 @@ def _tried(seen: Examined, held: Laid, finding: Finding, changes: list[Change], 
     text = "; ".join(
         f"{path} {show_shape(shape)} → {show_shape(after.mesh.shard(shape, axes))} on each device" for path, shape, axes in changed[:3]
     )
-    patch, file, cell = _written(seen, pairs)
+    (patch, file, cell), written = _written(seen, pairs)
     whole = not others and not any(one.serious for one in left)
     edits = tuple(
         Edit("strategy", "layout", {"op": "layout", "key": old.key, "to": new.key, "axes": [axis or None for axis in new.axes]})
         for old, new in pairs.items()
     )
+    # The text is what a user gets: where the builder makes the map, it has run with this map.
+    ran = bool(written) and _ran(seen, written, after)
     titles = [title if i == 0 else f"{title[:1].lower()}{title[1:]}" for i, (title, _, _) in enumerate(changes)]
     return Fix(
-        "; ".join(titles), edits, verified=whole, mends=True, effect=Effect(text=text), patch=patch, file=file, cell=cell, proof="live",
-        reason="Every variable was laid out again with this change.",
+        "; ".join(titles), edits, verified=whole, mends=True, effect=Effect(text=text), patch=patch, file=file, cell=cell,
+        proof="source" if ran else "live", reason="Every variable was laid out again with this change.",
     )  # fmt: skip
 
 
@@ -145,21 +152,37 @@ def _better(before: Laid, after: Laid) -> bool:
     return True
 
 
-def _written(seen: Examined, pairs: dict[Entry, Entry]) -> tuple[str, str, str]:
-    """``(patch, file, cell)``: the change if the source of the map is known and unambiguous, otherwise the lines to write."""
+def _ran(seen: Examined, texts: dict[str, str], after: Laid) -> bool:
+    """Whether the program as it is written then runs, and lays out its variables by the same map."""
+    rerun = None
+    try:
+        rerun = Rerun(seen, changed_text(seen, texts))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            again = on_own_mesh(examine(rerun.program()))
+    except Exception:  # a text that cannot be run on its own says nothing
+        return False
+    finally:
+        forget(list(rerun.aliases.values()) if rerun is not None else [])
+    held: Laid | None = again.evidence.facts.get("layout")
+    return again.error is None and held is not None and held.entries == after.entries
+
+
+def _written(seen: Examined, pairs: dict[Entry, Entry]) -> tuple[tuple[str, str, str], dict[str, str]]:
+    """``(patch, file, cell)``: the change if the source of the map is known and unambiguous, otherwise the lines to write; and the changed text."""
     for file in _files(seen):
         try:
             source = Source.read(file)
             for old, new in pairs.items():
                 _add(source, seen, new) if not old.key else _change(source, old, new)
-            return patch_of({file: source.text})
+            return patch_of({file: source.text}), {file: source.text}
         except NoPlace:
             continue
     lines = [
         ("" if not old.key else f"-layout_map[{old.key!r}] = {laid(old.axes)}\n") + f"+layout_map[{new.key!r}] = {laid(new.axes)}"
         for old, new in pairs.items()
     ]
-    return "\n".join(lines), "", ""
+    return ("\n".join(lines), "", ""), {}
 
 
 def _files(seen: Examined) -> Iterator[str]:
@@ -173,11 +196,12 @@ def _change(source: Source, old: Entry, new: Entry) -> None:
     places = [node for node in nodes(source.tree, ast.Constant) if node.value == old.key]
     if len(places) != 1:
         raise NoPlace
+    changes = []
     if new.key != old.key:
-        source.splice([source.change(places[0], f'"{new.key}"' if '"' not in new.key else repr(new.key))])
-        return
-    value = _value(source, places[0])
-    source.splice([source.change(value, laid(new.axes).replace("'", '"'))])
+        changes.append(source.change(places[0], f'"{new.key}"' if '"' not in new.key else repr(new.key)))
+    if new.axes != old.axes:
+        changes.append(source.change(_value(source, places[0]), laid(new.axes).replace("'", '"')))
+    source.splice(changes)
 
 
 def _add(source: Source, seen: Examined, new: Entry) -> None:

@@ -14,7 +14,7 @@ from ..examine import Examined
 from ..flow import Edit as Value
 from ..flow import Finding, Fix
 from ..rules import RULES
-from ..rules.facts.mesh import ValueAsked
+from ..rules.facts.mesh import StateLost, ValueAsked
 from ..rules.facts.mixing import SamplesPicked
 from .after import after_of
 from .candidates import Candidate, candidates
@@ -146,8 +146,8 @@ class Search:
         if isinstance(finding.fact, SamplesPicked):
             # Which units are read is what the program says already.
             found = frozenset(one for one in found if one[0] != "units")
-        if isinstance(finding.fact, ValueAsked):
-            # The same tensor is only no longer converted to a number: what it mixes, it mixed before.
+        if isinstance(finding.fact, (ValueAsked, StateLost)):
+            # The same tensor is only no longer converted to a number, or kept elsewhere: what it mixes, it mixed before.
             found = frozenset(one for one in found if one[0] != "mixed")
         return [*map(asked_of, sorted(found))]
 

@@ -152,6 +152,25 @@ def as_it_came(evidence: Evidence, edge: Edge) -> Edge:
     return edge
 
 
+# What leaves all values of a tensor what they are, wherever they stand then.
+_ALL_KEPT = (_AS_IT_IS - {"Neg", "neg"}) | {
+    "Transpose", "Permute", "Flatten", "RepeatVector", "Dropout", "BroadcastTo", "Swapaxes", "Moveaxis", "transpose", "copy", "Identity",
+}  # fmt: skip
+
+
+def fed_whole(evidence: Evidence, edge: Edge) -> KeyPath | None:
+    """The leaf of the data whose values all come along this edge, none of them changed; ``None`` where an operation computes others."""
+    seen: set[str] = set()
+    while edge.id not in evidence.paths:
+        before = evidence.flow.into(edge.source)
+        node = evidence.flow.node(edge.source)
+        if len(before) != 1 or edge.id in seen or not (node.op in _ALL_KEPT or node.kind in ("input", "split", "stage")):
+            return None
+        seen.add(edge.id)
+        edge = before[0]
+    return evidence.paths[edge.id]
+
+
 def observed_labels(evidence: Evidence, labels: Edge) -> Any:
     """What was seen of the values of these labels (``sources.values.Stats``); ``None`` if nothing was."""
     return (getattr(evidence.sample, "label_stats", None) or {}).get(evidence.carried(labels))

@@ -56,6 +56,7 @@ from .facts.held import AdaptedApart
 from .facts.loss import RowsOfValues
 from .facts.states import CellState, StatefulRows, StateRows, States, StatesToo
 from .grids import loss_called
+from .handed_over import handed_over
 from .loss_tracker import misled
 from .registry import rule
 from .transforms import transformed
@@ -378,7 +379,7 @@ def _line(at: Break) -> Explained:
 
 
 CONTRACTS: tuple[Callable[[Break], Explained], ...] = (
-    lambda at: not_called(at.evidence), lambda at: misled(at.evidence), lambda at: loss_called(at.evidence, at.node),
+    lambda at: not_called(at.evidence), lambda at: misled(at.evidence), lambda at: handed_over(at.evidence, at.node), lambda at: loss_called(at.evidence, at.node),
     _unpacked, _states, _stateful, _cell, _dtypes, _inner_door, _arguments, _several, _no_rank, _made_inside, _weights, _held,
     lambda at: transformed(at.evidence, at.node), _call, _class_rows, _refused, _shapes_in_build, _unknown_size, _one_tensor, _line,
 )  # fmt: skip

@@ -17,7 +17,7 @@ from ..examine.heard import (
     HeardWindow,
     hear,
 )
-from ..examine.heard_contracts import HeardTuple
+from ..examine.heard_contracts import HeardAboutShapes, HeardTuple
 from ..flow import Edge, Fact, Finding, Node, Shape, Who, elements
 from ..graph import resized, written
 from ..trace.axes import recurs
@@ -38,8 +38,10 @@ from .facts.layers import (
     WrongRank,
     WrongWidth,
 )
+from .facts.lines import LineRaised
 from .facts.reasons import NoAxis
 from .facts.states import States
+from .handed_over import overriding_finding
 from .lines import line_raised
 from .mesh import texts as texts_on_jax
 from .mesh import told as compiled_step_finding
@@ -170,7 +172,9 @@ def layer_failed(evidence: Evidence) -> Iterator[Finding]:
     node = evidence.failed
     if node is None or node.failure is None or evidence.where not in ("build", "call"):
         return
-    if texts_on_jax(evidence) or any(told(evidence) is not None for told in (saved_model_finding, set_up_finding, compiled_step_finding)):
+    if texts_on_jax(evidence) or any(
+        told(evidence) is not None for told in (saved_model_finding, set_up_finding, compiled_step_finding, overriding_finding)
+    ):
         return
     if any(True for _ in entry(evidence)) or behind_code(evidence, node) or misdeclared(evidence):
         return
@@ -222,6 +226,11 @@ def _explain(evidence: Evidence, node: Node, edges: list[Edge]) -> Finding:
             return Finding.of(found[0], "error", found[1])
     if node.op == "python":
         return Finding.of(CODE.id, "error", line_raised(evidence, node))
+    if node.kind == "op" and (not node.op or hear(node.failure, HeardAboutShapes) is None):
+        around = evidence.flow.node(node.parent).name if node.parent else ""
+        return Finding.of(
+            CODE.id, "error", LineRaised(node.failure.said, evidence.raised.text if evidence.raised is not None else "", around)
+        )
     if node.kind == "op":
         shapes = tuple(one.spec.shape for one in evidence.given) or tuple(edge.spec.shape for edge in edges)
         shapes = tuple(shape for shape in shapes if shape != ()) if len(shapes) > 2 else shapes  # without the axis of a concatenation

@@ -183,10 +183,30 @@ def _unused(laid: Laid, entry: Entry) -> Iterator[Finding]:
     if any(_fits(entry.key, path) for path in (*laid.outputs, *laid.left)) or not any(entry.axes):
         return
     near, how = _near(laid, entry)
-    fact = KeyUnused(entry.key, entry.axes, tuple(near), _key_for(laid, entry, near), laid.mesh.devices, how)
+    instead: tuple[str, ...] = ()
+    # A part of a path that the key matches says more than a name that is close to it.
+    if (not near or how) and (other := _for_other_axes(laid, entry)) is not None:
+        (near, instead), how = other, ""
+    fact = KeyUnused(entry.key, entry.axes, tuple(near), _key_for(laid, entry, near), laid.mesh.devices, how, instead)
     # Nothing comes of the whole map, or variables stay whole that the key was clearly meant for: else it may be for another variant.
     idle = not any(laid.axes(path) and any(laid.axes(path) or ()) for path, _, _, _ in laid.variables)
     yield Finding.of(UNUSED.id, "silent" if idle or (near and how not in ("renamed", "spelled")) else "note", fact)
+
+
+def _for_other_axes(laid: Laid, entry: Entry) -> tuple[list[str], tuple[str, ...]] | None:
+    """The variables that a key matches a part of, all of which its layout does for on other axes alone; and these axes."""
+    try:
+        found = [
+            (path, shape)
+            for path, shape, _, _ in laid.variables
+            if path not in laid.taken and not laid.fits(path) and len(entry.axes) <= len(shape) and re.search(entry.key, path)
+        ]
+    except re.error:
+        return None
+    shapes = [shape for _, shape in found]
+    place = next((cut[0] for shape in shapes if (cut := laid.mesh.undivided(shape, entry.axes)) is not None), None)
+    made = divided(laid, entry, shapes, place) if place is not None else ()
+    return ([path for path, _ in found], made) if any(made) else None
 
 
 def _near(laid: Laid, entry: Entry) -> tuple[list[str], str]:

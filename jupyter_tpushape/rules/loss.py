@@ -41,6 +41,7 @@ from .facts.loss_silent import RowsLost
 from .facts.mixing import BatchLost
 from .facts.reasons import Flattened
 from .grids import grid_apart
+from .handed_over import overriding_finding
 from .looked_up import rows_as_indices
 from .mesh import told as compiled_step_finding
 from .reasons import reason
@@ -138,7 +139,7 @@ def loss_failed(evidence: Evidence) -> Iterator[Finding]:
     node = evidence.failed
     if node is None or node.failure is None or evidence.where not in ("loss", "metric") or of_scopes(evidence.failure):
         return
-    if misdeclared(evidence) is not None:
+    if misdeclared(evidence) is not None or overriding_finding(evidence) is not None:
         return
     if evidence.backend == "jax" and compiled_step_finding(evidence) is not None:
         return

@@ -244,7 +244,8 @@ def told(evidence: Evidence) -> Finding | None:
         names = evidence.raised.variables if evidence.raised is not None else ()
         return Finding.of(VARIABLE.id, "error", VariableGiven(names, variable.attribute), nodes, location=where)
     asked, step = hear(evidence.failure, HeardTraced), hear(evidence.failure, HeardStepArguments)
-    if asked is not None:
+    # A truth value may be asked of an array of the program's own, where nothing is traced.
+    if asked is not None and (asked.what != "truth" or evidence.where != "build" or (node is not None and node.op != "python")):
         raised = evidence.raised
         if asked.what == "rows" and raised is not None:
             where = location((raised.file, raised.line))
@@ -313,10 +314,10 @@ def text(evidence: Evidence) -> Iterator[Finding]:
 @check(order=62, backend="jax")
 def lost(evidence: Evidence) -> Iterator[Finding]:
     """State that a compiled step assigns to an attribute, where it is lost."""
-    for owner, attribute, random, leaked, inner, where in evidence.facts.get("kept", ()):
+    for owner, attribute, random, leaked, inner, holder, where in evidence.facts.get("kept", ()):
         nodes = tuple(node.id for node in evidence.flow.nodes if node.name == owner)[:1]
         severity: Severity = "error" if leaked else "silent"
-        yield Finding.of(LOST.id, severity, StateLost(owner, attribute, random, leaked, inner), nodes, location=where)
+        yield Finding.of(LOST.id, severity, StateLost(owner, attribute, random, leaked, inner, holder), nodes, location=where)
 
 
 @check(order=60, backend="jax")

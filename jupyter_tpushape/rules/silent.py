@@ -8,7 +8,7 @@ from typing import Literal
 from ..examine.evidence import Evidence
 from ..flow import Edge, Finding, Node, Shape, Who
 from ..trace.axes import RECURRENT
-from .compared import as_it_came, class_labels, cut_sequence, ends, kind_of
+from .compared import as_it_came, class_labels, cut_sequence, ends, fed_whole, kind_of
 from .compiled import METRIC_LABELS
 from .examples import sequential
 from .facts.compiled import MetricReads
@@ -359,7 +359,7 @@ def _label_range(evidence: Evidence, node: Node, giver: Node, classes: int, labe
 
 @check(order=46)
 def embedding_range(evidence: Evidence) -> Iterator[Finding]:
-    """Ids of an integer input that goes directly into an embedding."""
+    """Ids of an input that reach an embedding as they are; what is computed from them may be in range."""
     nan = evidence.backend == "jax"
     stats = getattr(evidence.sample, "stats", None) or {}
     for node in evidence.flow.nodes:
@@ -378,10 +378,8 @@ def embedding_range(evidence: Evidence) -> Iterator[Finding]:
             )
             continue
         for edge in evidence.flow.into(node.id):
-            source = evidence.flow.node(edge.source)
-            while source.kind == "op" and source.op == "Cast" and evidence.flow.into(source.id):
-                source = evidence.flow.node(evidence.flow.into(source.id)[0].source)
-            seen = stats.get(evidence.carried(edge))
+            path = fed_whole(evidence, edge)
+            seen = stats.get(path) if path is not None else None
             if seen is None or seen.maximum is None or not (seen.maximum >= size or (seen.minimum is not None and seen.minimum < 0)):
                 continue
             fact = IdOutOfRange(Who.of(node), size, int(seen.minimum), int(seen.maximum), nan)

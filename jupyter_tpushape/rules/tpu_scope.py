@@ -13,6 +13,7 @@ from .facts.tpu_scope import (
     ModelOutside,
     OptimizerOfAnother,
     OptimizerOutside,
+    OptimizerStale,
     RoundTrips,
     RunEagerly,
     SummedLoss,
@@ -72,7 +73,7 @@ with tpushape.tpu_strategy("v5e-8").scope():
     passes=_INSIDE,
 )  # fmt: skip
 FOREIGN = rule(
-    "optimizer-of-another-model", "The optimizer was built for another model's variables", severity="error", source="tpu-rules V5",
+    "optimizer-of-another-model", "The optimizer was built for other variables", severity="error", source="tpu-rules V5",
     fails=_build(f"""
 optimizer = keras.optimizers.SGD(momentum=0.9)
 other = {_MODEL}
@@ -131,6 +132,20 @@ def _state(evidence: Evidence) -> Any:
     return evidence.facts.get("scope")
 
 
+@check(order=16, backend="jax")
+def stale(evidence: Evidence) -> Iterator[Finding]:
+    """An optimizer that fit passes other variables than it was built for; it goes by their number and order."""
+    if evidence.where == "step" and evidence.facts.get("built_for") is not None and evidence.raised is None:
+        nodes = (evidence.failed.id,) if evidence.failed is not None else ()
+        yield Finding.of(FOREIGN.id, "error", _other_variables(evidence, evidence.facts["optimizer"]), nodes)
+
+
+def _other_variables(evidence: Evidence, optimizer: str) -> OptimizerOfAnother | OptimizerStale:
+    built, own = evidence.facts.get("built_for") or (0, False)
+    trained = evidence.facts.get("trained", 0)
+    return OptimizerStale(optimizer, built, trained) if own and built != trained else OptimizerOfAnother(optimizer)
+
+
 @check(order=50, backend="tensorflow")
 def scope(evidence: Evidence) -> Iterator[Finding]:
     """Model, optimizer and metrics inside and outside."""
@@ -138,7 +153,7 @@ def scope(evidence: Evidence) -> Iterator[Finding]:
     if state is None:
         return
     if state.optimizer_foreign:
-        yield Finding.of(FOREIGN.id, "error", OptimizerOfAnother(state.optimizer_class))
+        yield Finding.of(FOREIGN.id, "error", _other_variables(evidence, state.optimizer_class))
     strategy = state.strategy
     if not strategy or evidence.target is None:
         return

@@ -4,11 +4,33 @@ from __future__ import annotations
 
 from ..examine.evidence import Evidence
 from ..examine.heard import hear
-from ..examine.heard_jax import HeardBranches, HeardCarry, HeardFraction, HeardGradient, HeardIndex, HeardLeaves, HeardMapped, HeardPut
+from ..examine.heard_jax import (
+    HeardBranches,
+    HeardCarry,
+    HeardFraction,
+    HeardGradient,
+    HeardIndex,
+    HeardLeaves,
+    HeardMapped,
+    HeardPredicate,
+    HeardPut,
+    HeardUntraced,
+)
 from ..flow import Fact, Node, Who
 from .facts.loss import LossVector
 from .facts.states import CellState
-from .facts.transforms import BranchesApart, CarryApart, FractionalIndex, FractionalSize, GradientOf, MappedApart, PutApart, StatefulPair
+from .facts.transforms import (
+    BranchesApart,
+    CarryApart,
+    CompiledApart,
+    FractionalIndex,
+    FractionalSize,
+    GradientOf,
+    MappedApart,
+    PutApart,
+    StatefulPair,
+    VectorPredicate,
+)
 
 _KEPT = ("none", "None")
 _WHOLE = ("int", "uint", "bool")
@@ -25,9 +47,15 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
         return "op-shapes", CarryApart(where, carry.name, carry.before, carry.after, carry.was, carry.becomes)
     if hear(said, HeardLeaves) is not None and evidence.facts.get("paired"):
         return "code-raises", StatefulPair()
+    apart = _compiled_apart(evidence, node)
+    if apart is not None:
+        return "code-raises", apart
     if node.kind != "op" or node.op == "python":
         return None
     who = Who.of(node)
+    predicate = hear(said, HeardPredicate)
+    if predicate is not None:
+        return "op-shapes", VectorPredicate(who, predicate.shape)
     branches, mapped, gradient = hear(said, HeardBranches), hear(said, HeardMapped), hear(said, HeardGradient)
     if branches is not None:
         return "op-shapes", BranchesApart(who, branches.first, branches.second, branches.dtypes)
@@ -43,6 +71,16 @@ def transformed(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
     if hear(said, HeardIndex) is not None:
         dtypes = [one.spec.dtype for one in evidence.given if not one.spec.dtype.startswith(_WHOLE)]
         return "op-shapes", FractionalIndex(who, dtypes[-1] if dtypes else "")
+    return None
+
+
+def _compiled_apart(evidence: Evidence, node: Node) -> CompiledApart | None:
+    """A function of the user's that jit compiles with an argument that is no array, or with its object as one."""
+    untraced, raised = hear(node.failure, HeardUntraced), evidence.raised
+    if untraced is not None:
+        return CompiledApart(untraced.function, untraced.parameter, untraced.kind)
+    if raised is not None and raised.method and "self" in dict(raised.tensors):
+        return CompiledApart(raised.function, "self", method=True)
     return None
 
 

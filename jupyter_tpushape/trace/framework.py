@@ -179,8 +179,15 @@ class Framework(ABC):
 
     def variables(self, model: Any, *, frozen: bool = False) -> list[Any]:
         """The model's variables, or those that are not trained; none where it is not built, which tf_keras says by raising."""
+        return self._held(model, "non_trainable_variables" if frozen else "variables")
+
+    def trained(self, model: Any) -> list[Any]:
+        """The variables that the model trains; none where it is not built."""
+        return self._held(model, "trainable_variables")
+
+    def _held(self, model: Any, attribute: str) -> list[Any]:
         try:
-            return list(getattr(model, "non_trainable_variables" if frozen else "variables", None) or [])
+            return list(getattr(model, attribute, None) or [])
         except ValueError:
             return []
 
@@ -291,6 +298,19 @@ class Framework(ABC):
         Returns the number of parts of the state that it gives back, or ``None`` where it gives no pair of logs and state.
         """
         raise TypeError(f"A training step of {self.package} on {self.backend.name} is not a function of its state.")
+
+    def update(self, model: Any) -> None:
+        """Runs the optimizer's step as ``fit`` does behind the loss, on a backend where it is a function of its state."""
+        raise TypeError(f"A training step of {self.package} on {self.backend.name} is not a function of its state.")
+
+    def built_for(self, model: Any) -> tuple[int, bool] | None:
+        """For how many variables the model's optimizer was built, where the model trains others now, and whether they are all the
+        model's; else ``None``."""
+        return None
+
+    def keeps_variable(self, result: Any) -> bool:
+        """Whether a variable is among what a metric returns, on a backend where a step returns its logs as tensors."""
+        return not self.backend.replicated and any(map(self.is_variable, self.flatten(result)))
 
     @abstractmethod
     def compiled(self, model: Any) -> bool:

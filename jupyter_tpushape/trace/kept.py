@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,7 +28,7 @@ _MADE_IN = frozenset({"__init__", "build", "__setstate__", "__new__"})
 class Kept:
     """An attribute of a layer or model that held a value and was given a tensor of the trace. ``random``: it is a random key. ``leaked``: Keras traces
     the layer or metric before the first step, so that the attribute holds a tensor of that trace already. ``inner``: the attribute is a variable, and
-    the tensor is one of a branch or loop, which no other code can read."""
+    the tensor is one of a branch or loop, which no other code can read. ``holder``: what the object is, of which losses have no variables."""
 
     owner: str
     attribute: str
@@ -36,6 +36,7 @@ class Kept:
     leaked: bool
     place: Place | None
     inner: bool = False
+    holder: Literal["layer", "metric", "loss"] = "layer"
 
 
 def kept(adapter: Framework, before: Memento, recorder: Recorder) -> list[Kept]:
@@ -46,36 +47,52 @@ def kept(adapter: Framework, before: Memento, recorder: Recorder) -> list[Kept]:
         found.append(Kept(owner or name, name, str(variable.dtype) == "uint32", True, line, inner=True))
     backend = adapter.backend
     for obj, name, value, now in before.exchanged():
-        counts = isinstance(value, (int, float)) and not isinstance(value, bool)
+        counts = _counts(value)
+        if counts and _counts(now):
+            # A number of Python's own that is counted while the step is compiled, and never again.
+            if (place := _assigned(type(obj), name, read=True, used=True)) is not None:
+                found.append(Kept(str(getattr(obj, "name", type(obj).__name__)), name, False, False, place))
+            continue
         if not backend.is_traced(now) or not (counts or backend.is_tensor(value)):
             continue
-        # Keras traces a layer when it is made and a metric before the first step: then only the code tells a state from a result
+        # Keras traces a layer when it is made, and a loss or metric before the first step: then only the code tells a state from a result
         # that is kept for a look.
-        leaked = isinstance(obj, adapter.Metric) or backend.is_traced(value)
+        ends = isinstance(obj, (adapter.Metric, adapter.Loss))
+        leaked = ends or backend.is_traced(value)
         place = _assigned(type(obj), name, read=leaked or counts)
         if place is not None:
             spec = backend.spec(now)
             random = spec.dtype.startswith("key<") or (spec.dtype == "uint32" and spec.shape == (2,))
-            found.append(Kept(str(getattr(obj, "name", type(obj).__name__)), name, random, leaked, place))
+            holder: Any = "layer" if not ends else "metric" if isinstance(obj, adapter.Metric) else "loss"
+            found.append(Kept(str(getattr(obj, "name", type(obj).__name__)), name, random, leaked, place, holder=holder))
     return found
 
 
-def _assigned(cls: type, name: str, read: bool) -> Place | None:
-    """The line of the user's own that assigns an attribute after an object was made; with ``read`` one that reads it first."""
+def _counts(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _assigned(cls: type, name: str, read: bool, used: bool = False) -> Place | None:
+    """The line of the user's own that assigns an attribute after an object was made; with ``read`` one that reads it first, and with ``used``
+    one of a method that reads it on another line as well."""
     for base in cls.__mro__:
         for function in map(inspect.unwrap, filter(inspect.isfunction, vars(base).values())):
             if function.__name__ in _MADE_IN or not is_user_file(function.__code__.co_filename):
                 continue
-            line, known = function.__code__.co_firstlineno, not read
+            line, known, stored, lines = function.__code__.co_firstlineno, not read, None, set[int]()
             for instruction in dis.get_instructions(function):
                 starts = instruction.starts_line
                 # From Python 3.13 on it only says whether a line starts here.
                 line = getattr(instruction, "line_number", None) or (starts if type(starts) is int else None) or line
                 if instruction.argval != name or not instruction.opname.endswith("_ATTR"):
                     continue
-                known = known or instruction.opname == "LOAD_ATTR"
+                if instruction.opname == "LOAD_ATTR":
+                    known = True
+                    lines.add(line)
                 if instruction.opname == "STORE_ATTR" and known:
-                    return Place(function.__code__.co_filename, line)
+                    stored = stored or line
+            if stored is not None and (not used or lines - {stored}):
+                return Place(function.__code__.co_filename, stored)
     return None
 
 

@@ -31,6 +31,7 @@ from .kept import asked
 from .keras3_graph import FunctionalGraph
 from .locations import user_frame
 from .recorder import active, remember_line
+from .whose import of_the_user
 
 
 class Keras3(FunctionalGraph, Framework):
@@ -83,6 +84,9 @@ class Keras3(FunctionalGraph, Framework):
         if self.backend.slow_values:
             self.hooks.patch(Variable, "_initialize_with_initializer", self._around_initial)
             self.hooks.patch(Variable, "_deferred_initialize", self._around_deferred)
+            if hasattr(Variable, "_initialize_layout"):
+                self.hooks.patch(Variable, "_initialize_layout", self._around_layout)
+            self.hooks.patch(keras.src.backend.distribution_lib, "list_devices", self._around_devices)
 
     def _around_initial(self, original: Any) -> Any:
         def _initialize_with_initializer(variable: Any, initializer: Any) -> Any:
@@ -91,11 +95,37 @@ class Keras3(FunctionalGraph, Framework):
                 recorder.unplaced[id(variable)] = variable
             if recorder is None or not recorder.hollow:
                 return original(variable, initializer)
+            if of_the_user(initializer):
+                # Code of the user's own may raise: it runs without values.
+                keras.src.backend.compute_output_spec(lambda: initializer(variable._shape, dtype=variable._dtype))
             # As Keras itself leaves a variable that is made in a stateless scope.
             variable._value, variable._initializer = None, initializer
             return None
 
         return _initialize_with_initializer
+
+    def _around_layout(self, original: Any) -> Any:
+        def _initialize_layout(variable: Any) -> Any:
+            # The devices of a layout may be those of a slice that is only planned.
+            recorder = active()
+            return original(variable) if recorder is None or not recorder.hollow else None
+
+        return _initialize_layout
+
+    def _around_devices(self, original: Any) -> Any:
+        def list_devices(device_type: str | None = None) -> Any:
+            recorder = active()
+            planned = recorder.devices if recorder is not None and recorder.hollow else ()
+            if not planned or (device_type or "tpu").lower() != "tpu":
+                return original(device_type)
+            try:
+                found = original(device_type)
+            except RuntimeError:  # there is no such device on this machine
+                return list(planned)
+            # A builder on a machine with one CPU means those of the slice.
+            return list(planned) if len(found) == 1 and found[0].startswith("cpu") else found
+
+        return list_devices
 
     def _around_deferred(self, original: Any) -> Any:
         def _deferred_initialize(variable: Any) -> Any:
@@ -245,6 +275,26 @@ class Keras3(FunctionalGraph, Framework):
             if recorder.misplaced is None and state[0] and all(new is old for old, new in zip(state[0], parts[0], strict=True)):
                 recorder.misplaced = -1
         return len(parts) if parts is not None else None
+
+    def update(self, model: Any) -> None:
+        """The weights stand for their gradients, which have the same shapes and dtypes."""
+        optimizer, weights = model.optimizer, model.trainable_variables
+        if not optimizer.built:
+            optimizer.build(weights)
+        values = [self.backend.read(one) for one in weights]
+        optimizer.stateless_apply([self.backend.read(one) for one in optimizer.variables], values, values)
+
+    def built_for(self, model: Any) -> tuple[int, bool] | None:
+        optimizer = getattr(model, "optimizer", None)
+        known = getattr(optimizer, "_trainable_variables", None)
+        if (
+            optimizer is None
+            or known is None
+            or not optimizer.built
+            or [id(one) for one in known] == [id(one) for one in self.trained(model)]
+        ):
+            return None
+        return len(known), {id(one) for one in known} <= {id(one) for one in self.variables(model)}
 
     def compute_loss(self, model: Any, x: Any, y: Any, y_pred: Any, weight: Any) -> Any:
         return model._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=weight, training=True)

@@ -106,6 +106,8 @@ class Recorder:
         self.fresh = False
         # Whether variables that are made now need no values: what is built is traced and never trained.
         self.hollow = False
+        # The devices of the slice that is planned for, by name.
+        self.devices: tuple[str, ...] = ()
         # Whether a training step of the user's own is traced, which goes on after its losses.
         self.own_step = False
         # What the user's own lines made while a program was traced, and where; what it makes in every call.
@@ -122,6 +124,8 @@ class Recorder:
         self.tracked: tuple[Any, Any, Place | None] | None = None
         # The line that gave an optimizer the weights as their own gradients.
         self.exchanged: Any = None
+        # Metrics whose result is a variable.
+        self.returned: list[Any] = []
         # An optimizer's attribute, the number of weights that it is given and of those that it was built for, the part that holds them, and the line.
         self.partly: tuple[str, int, int, str, Any] | None = None
         # An optimizer that gets variables which are not in the state of a step: the attribute that holds it, and the line.

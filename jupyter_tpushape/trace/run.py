@@ -22,6 +22,7 @@ from .recorder import Call, Port, Recorder, Source, recording, unmasked
 from .restore import left_as_found, uncollected
 from .tracked import tracked
 from .unknown import between, filled, is_open, ports, reopened, same_way
+from .update import updated, updates
 
 
 @dataclass
@@ -167,7 +168,7 @@ def _once(
     if run.fast and not run.has_loss:
         return run
     if run.fast:
-        roots = _loss_roots(model)
+        roots = _loss_roots(adapter, model)
     with left_as_found([adapter], roots) as before, recording(recorder):
         run.step = step and _built(run, model, (x, y, weight))
         if run.step:
@@ -183,10 +184,11 @@ def _once(
 _UNKNOWN = object()
 
 
-def _loss_roots(model: Any) -> list[Any]:
-    """What a loss and the metrics can change, when the layers themselves are not called."""
+def _loss_roots(adapter: Framework, model: Any) -> list[Any]:
+    """What a loss, the optimizer and the metrics can change, when the layers themselves are not called."""
     names = ("_compile_loss", "_compile_metrics", "_loss_tracker", "compiled_loss", "compiled_metrics")
-    return [vars(model)[name] for name in names if name in vars(model)]
+    held = [vars(model)[name] for name in names if name in vars(model)]
+    return [*held, model.optimizer] if updates(adapter, model) else held
 
 
 def _trace(run: Run, program: Callable[..., None], *arguments: Any) -> None:
@@ -331,6 +333,12 @@ def _loss(run: Run, model: Any, x: Any, y: Any, y_pred: Any, weight: Any, loss: 
     if training and (refused := adapter.backend.underivable(total)) is not None:
         run.error, run.where, recorder.failed = refused, "loss", _end(run, "loss", "loss", "compile", refused, y, y_pred)
         return
+    if loss is None and training and updates(adapter, model):
+        with muted(recorder):
+            run.error = updated(adapter, recorder, model, total)
+        if run.error is not None:
+            run.where = "step"
+            return
     if loss is None:
         _metrics(run, model, y, y_pred, weight)
 
@@ -344,6 +352,7 @@ def _metrics(run: Run, model: Any, y: Any, y_pred: Any, weight: Any) -> None:
         if metrics:
             with limited("A metric"):
                 adapter.update_metrics(model, y, y_pred, weight)
+                recorder.returned += [one for one in metrics if not adapter.builtin_metric(one) and adapter.keeps_variable(one.result())]
     except ENDS as error:
         adapter.backend.explain(recorder, adapter, error)
         run.error, run.where = unmasked(error), "metric"

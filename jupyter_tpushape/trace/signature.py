@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from types import FrameType
 
 import msgspec
 
 from .framework import Framework
+from .locations import Place, is_user_file
 from .raised import innermost, values_of
 
 
@@ -79,3 +81,72 @@ def _fitted(name: str, parameters: list[inspect.Parameter], placed: int, words: 
     if not parameters or not (missing or doubled or unknown or many):
         return None
     return Refused(name, missing, doubled, unknown, many)
+
+
+def by_place(error: BaseException, adapter: Framework) -> tuple[str, tuple[tuple[int, str], ...]] | None:
+    """The layer that the user's innermost line calls, as it is written, and the arguments by place that are no tensors, with the names of their
+    parameters; ``None`` where the line does not call a layer, or a parameter has no name."""
+    found = innermost(error)
+    if found is None:
+        return None
+    frame, place, text = found
+    try:
+        call = next((node for node in ast.walk(ast.parse(text.strip())) if isinstance(node, ast.Call)), None)
+    except (SyntaxError, ValueError):
+        return None
+    values = values_of(frame)
+    layer = values.of(call.func) if call is not None and place.span is not None else None
+    if call is None or not isinstance(layer, adapter.Layer):
+        return None
+    names = [one.name for one in inspect.signature(layer.call).parameters.values() if one.kind is one.POSITIONAL_OR_KEYWORD]
+    others = [index for index, item in enumerate(call.args) if index and not _of_tensors(values.of(item), adapter)]
+    if not others or others[-1] >= len(names) or others != list(range(others[0], len(call.args))):
+        return None
+    return ast.unparse(call.func), tuple((index, names[index]) for index in others)
+
+
+def _of_tensors(value: object, adapter: Framework) -> bool:
+    return any(map(adapter.is_tensor, adapter.flatten(value)))
+
+
+class Overridden(msgspec.Struct, frozen=True):
+    """A method of the user's that overrides one of the framework's, and does not take what the framework passes.
+
+    Attributes:
+        function: class and method. lacks: the parameters that are missing, in order. place: the line on which it is defined.
+    """
+
+    function: str
+    lacks: tuple[str, ...]
+    place: Place
+
+
+_UNKNOWN = re.compile(r"got an unexpected keyword argument '(\w+)'")
+
+
+def overridden(error: BaseException) -> Overridden | None:
+    """The method that the framework called in vain; ``None`` where the user's own line did, or where no parameter is missing."""
+    trace = error.__traceback__ if isinstance(error, TypeError) else None
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    said = re.match(r"([\w.]+)\.(\w+)\(\) ", str(error))
+    if trace is None or said is None or is_user_file(trace.tb_frame.f_code.co_filename):
+        return None
+    for value in list(trace.tb_frame.f_locals.values()):
+        owners = [cls for cls in type(value).__mro__ if said[2] in vars(cls)]
+        own = inspect.unwrap(vars(owners[0])[said[2]]) if owners and owners[0].__qualname__ == said[1] else None
+        code = getattr(own, "__code__", None)
+        if own is None or code is None or not is_user_file(code.co_filename):
+            continue
+        taken = inspect.signature(own).parameters
+        named = _UNKNOWN.search(str(error))
+        bases = [
+            one.name
+            for cls in owners[1:2]
+            for one in inspect.signature(vars(cls)[said[2]]).parameters.values()
+            if one.kind is one.POSITIONAL_OR_KEYWORD
+        ]
+        lacks = (named[1],) if named is not None else tuple(bases[len(taken) :])
+        if lacks and not set(lacks) & set(taken):
+            return Overridden(f"{said[1]}.{said[2]}", lacks, Place(code.co_filename, code.co_firstlineno))
+    return None

@@ -3,7 +3,7 @@
 from . import code_calls, code_numbers, data_code
 from .base import Edit, NotThere, edit_of
 from .batching import AddBatch, BatchOnce, Rebatch, ShardedOnce, ShareRows
-from .compile_argument import CompileArgument, FreshOptimizer, Keyed, Listed, OneTrained, RenamedKeys
+from .compile_argument import CompileArgument, CompiledAgain, FreshOptimizer, Keyed, Listed, OneTrained, RenamedKeys
 from .exchange_layers import ExchangeLayers
 from .expression import Expression
 from .held_layer import HeldLayer
@@ -20,7 +20,8 @@ from .regroup import Regroup
 from .remove_layer import RemoveLayer
 from .replace_layer import ReplaceLayer
 from .run import Run
-from .statements import OneParameter, Removed, Statement
+from .state_variables import SeedState, StateVariables
+from .statements import OneParameter, Removed, Statement, Undecorated
 from .transform import ExchangeInputs, Transform
 from .wrap_layer import WrapLayer
 
@@ -28,6 +29,7 @@ __all__ = [
     "AddBatch",
     "BatchOnce",
     "CompileArgument",
+    "CompiledAgain",
     "Edit",
     "ExchangeInputs",
     "ExchangeLayers",
@@ -55,12 +57,15 @@ __all__ = [
     "RenamedKeys",
     "ReplaceLayer",
     "Run",
+    "SeedState",
     "Seeded",
     "SetFirst",
     "ShardedOnce",
     "ShareRows",
+    "StateVariables",
     "Statement",
     "Transform",
+    "Undecorated",
     "WrapLayer",
     "code_calls",
     "code_numbers",

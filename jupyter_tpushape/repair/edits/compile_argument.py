@@ -11,7 +11,7 @@ from ..text.arguments import argument, with_argument
 from ..text.compiling import compile_call
 from ..text.names import literal
 from ..text.program import Text
-from ..text.source import NoPlace, nodes
+from ..text.source import NoPlace, nodes, parents
 from .base import Arguments, Edit, kind
 from .run import Run
 
@@ -226,3 +226,38 @@ class FreshOptimizer(Edit):
         old = args[0] if args else kwargs.get("optimizer")
         new = type(old).from_config(old.get_config()) if hasattr(old, "get_config") else old
         return ((new, *args[1:]), kwargs) if args else (args, {**kwargs, "optimizer": new})
+
+
+@kind
+@dataclass(frozen=True)
+class CompiledAgain(Edit):
+    """``compile`` once more, behind the last line that freezes or unfreezes layers after it."""
+
+    kind = "strategy"
+    op = "compiled-again"
+
+    def write(self, text: Text) -> None:
+        source, _, call = compile_call(text)
+        above = parents(source.tree)
+        statement = above.get(call)
+        block = getattr(above.get(statement), "body", []) if statement is not None else []
+        if not isinstance(statement, ast.Expr) or statement not in block:
+            raise NoPlace
+        later = [item for item in block[block.index(statement) + 1 :] if _freezes(item)]
+        if not later:
+            raise NoPlace
+        end = source.end(later[-1])
+        source.splice([(end, end, f"\n{source.indent(statement)}{source.of(statement)}")])
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield "# after the last change of trainable:"
+        yield "+model.compile(...)"
+
+    def finish(self, run: Run, model: Any) -> bool:
+        model.compile(**run.adapter.compile_arguments(model))
+        return True
+
+
+def _freezes(item: ast.stmt) -> bool:
+    """Whether a statement sets ``trainable`` of something, also in a loop."""
+    return any(isinstance(node, ast.Attribute) and node.attr == "trainable" and isinstance(node.ctx, ast.Store) for node in ast.walk(item))

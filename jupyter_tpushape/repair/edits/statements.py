@@ -57,6 +57,27 @@ class Removed(SpanEdit):
 
 @kind
 @dataclass(frozen=True)
+class Undecorated(SpanEdit):
+    """A function without the decorator at ``span``, which is a line of its own; ``find`` is its text."""
+
+    op = "undecorated"
+
+    find: str = ""
+
+    def write(self, text: Text) -> None:
+        source, node = self.found(text, ast.expr)
+        start, stop = source.text.rfind("\n", 0, source.start(node)) + 1, source.text.find("\n", source.end(node)) + 1
+        if source.text[start : source.start(node)].strip() != "@" or not stop or source.text[source.end(node) : stop].strip():
+            raise NoPlace
+        source.splice([(start, stop, "")])
+
+    def shown(self, dataset: bool) -> Iterator[str]:
+        yield f"# line {self.span[0]}:"
+        yield f"-@{self.find}"
+
+
+@kind
+@dataclass(frozen=True)
 class OneParameter(SpanEdit):
     """The parameters of a method, which fit passes as one, become one that its first line unpacks; ``span`` is that of the method."""
 

@@ -6,13 +6,14 @@ import ast
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, show_shape
-from ...rules.facts.calls import Misdeclared, NotCalled
+from ...rules.facts.calls import ByPlace, Misdeclared, NotCalled, NumberTooLarge
 from ...rules.facts.contracts import CallArguments, CallMisfit, DtypeRefused, InnerBatch, KeysUnpacked
 from ...rules.facts.layers import WrongWidth
 from ...rules.facts.lines import NeverCalled, NoGradient
 from ...rules.upstream import ancestors
 from ...trace.locations import file_of
 from ..edits import OneParameter, Removed, Statement
+from ..edits.expression import IT
 from ..text.arguments import argument
 from ..text.source import Source, called, class_of, method_of, nodes
 from .edits import Made, configure, of
@@ -274,3 +275,33 @@ def another_instance(evidence: Evidence, finding: Finding) -> Made:
                 [line.edit(use, line.source.of(made[0]))],
                 f"The weights of {name.id} were created for another size.",
             )
+
+
+@of(ByPlace)
+def by_name(evidence: Evidence, finding: Finding, fact: ByPlace) -> Made:
+    """Options of a layer by their names."""
+    for line in lines_of(evidence)[:1]:
+        call = line.node
+        if isinstance(call, ast.Call) and fact.arguments and ast.unparse(call.func) == fact.layer:
+            edits = [line.edit(call.args[index], f"{name}={IT}") for index, name in fact.arguments]
+            yield (
+                f"Pass {', '.join(f'{name}={short(call.args[index])}' for index, name in fact.arguments)} to {fact.layer} by name",
+                edits,
+                "Positional arguments of a layer are its input tensors.",
+            )
+
+
+@of(NumberTooLarge)
+def unsigned(evidence: Evidence, finding: Finding, fact: NumberTooLarge) -> Made:
+    """The other operand without a sign, where the number fits then; results wrap around as those of a hash do."""
+    for line in lines_of(evidence)[:1]:
+        node = line.node
+        if not fact.unsigned or not isinstance(node, ast.BinOp):
+            continue
+        for operand, other in ((node.left, node.right), (node.right, node.left)):
+            if line.number(other) == fact.value:
+                yield (
+                    f"Compute {short(node)} with uint32 at {line.at}",
+                    [line.cast(operand, "uint32", "keras.ops"), line.apply(other, "convert_to_tensor", '"uint32"', module="keras.ops")],
+                    "The product wraps around at 32 bits, as hashes by multiplication do.",
+                )

@@ -47,57 +47,6 @@ def without_numpy(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Mad
             yield "Use the tensors without .numpy()", edits, "A compiled step has no values."
 
 
-@of(ValueAsked)
-def chosen(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
-    """``where`` for a branch that depends on a tensor: both values are computed, and one is chosen."""
-    if fact.asked != "bool":
-        return
-    for line in lines_of(evidence):
-        found = [item for item in nodes(line.scope, (ast.If, ast.IfExp)) if _covers(item.test, line.raised.line)]
-        for branch in found[-1:]:
-            test = ast.unparse(branch.test)
-            if isinstance(branch.test, ast.BoolOp) or (isinstance(branch.test, ast.UnaryOp) and isinstance(branch.test.op, ast.Not)):
-                continue  # these ask for a value as well
-            if isinstance(branch, ast.IfExp):
-                values = f"{MODULE}.where({test}, {ast.unparse(branch.body)}, {ast.unparse(branch.orelse)})"
-                edit = line.edit(branch, values, "keras.ops")
-            elif (new := branches(branch, test)) is not None:
-                edit = line.edit(branch, new, "keras.ops")
-            else:
-                continue
-            yield (
-                f"Choose with where at line {branch.lineno}",
-                [edit],
-                "Both values are computed, and the condition chooses between them.",
-            )
-            return
-
-
-def _covers(node: ast.expr, line: int) -> bool:
-    return node.lineno <= line <= (node.end_lineno or 0)
-
-
-def branches(branch: ast.If, test: str) -> str | None:
-    """An ``if`` as one assignment or one return; ``None`` where its branches do more than that."""
-    first = branch.body[0] if len(branch.body) == 1 else None
-    second = branch.orelse[0] if len(branch.orelse) == 1 else None
-    if isinstance(first, ast.Return) and isinstance(second, ast.Return) and first.value and second.value:
-        return f"return {MODULE}.where({test}, {ast.unparse(first.value)}, {ast.unparse(second.value)})"
-    one, other = (_assigned(item) for item in (first, second))
-    if one is None or (branch.orelse and (other is None or other[0] != one[0])):
-        return None
-    return f"{one[0]} = {MODULE}.where({test}, {one[1]}, {other[1] if other is not None else one[0]})"
-
-
-def _assigned(item: ast.stmt | None) -> tuple[str, str] | None:
-    """The name that a statement assigns, and the value."""
-    if isinstance(item, ast.Assign) and len(item.targets) == 1 and isinstance(item.targets[0], ast.Name):
-        return item.targets[0].id, ast.unparse(item.value)
-    if isinstance(item, ast.AugAssign) and isinstance(item.target, ast.Name):
-        return item.target.id, ast.unparse(ast.BinOp(item.target, item.op, item.value))
-    return None
-
-
 @of(CarryApart)
 def carried(evidence: Evidence, finding: Finding, fact: CarryApart) -> Made:
     """A loop's first state with the rows of the batch."""
@@ -179,6 +128,28 @@ def aux(evidence: Evidence, finding: Finding, fact: GradientOf) -> Made:
                     [line.edit(call.args[0], f"{IT}, has_aux=True")],
                     "The gradient is that of the first value.",
                 )
+
+
+@of(GradientOf)
+def summed(evidence: Evidence, finding: Finding, fact: GradientOf) -> Made:
+    """The gradient of the sum, where a function of the batch gives one value for each sample, and is derived by that batch."""
+    if fact.several or not fact.shape or any(size != 1 for size in fact.shape[1:]):
+        return
+    for line in lines_of(evidence):
+        outer = line.node
+        if not isinstance(outer, ast.Call) or not isinstance(outer.func, ast.Call) or called(outer.func) != "grad" or len(outer.args) != 1:
+            continue
+        spec = line.spec(outer.args[0])
+        inner = outer.func.args
+        if len(inner) != 1 or outer.func.keywords or spec is None or not spec.shape or spec.shape[0] != fact.shape[0]:
+            continue
+        function = line.source.of(inner[0])
+        applied = f"({function})(values)" if isinstance(inner[0], ast.Lambda) else f"{function}(values)"
+        yield (
+            f"Sum over the samples before differentiating at {line.at}",
+            [line.edit(inner[0], f"lambda values: {MODULE}.sum({applied})", "keras.ops")],
+            "A sample's value depends on that sample alone, so the gradient of the sum has the derivative of each.",
+        )
 
 
 def _paired(line: Line) -> Made:

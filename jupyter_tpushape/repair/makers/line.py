@@ -80,6 +80,10 @@ class Line:
         spec = self.spec(node)
         return spec.shape if spec is not None else None
 
+    def shape_of_names(self) -> dict[str, tuple[int | None, ...]]:
+        """The shapes of the tensors that the function's names hold."""
+        return {name: spec.shape for name, spec in self.specs.items() if spec.shape is not None}
+
     def shaped(self) -> list[tuple[ast.expr, tuple[int | None, ...]]]:
         """The operands with axes, and their shapes."""
         return [(node, shape) for node in self.operands() if (shape := self.shape(node))]

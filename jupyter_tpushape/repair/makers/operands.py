@@ -7,6 +7,7 @@ import itertools
 
 from ...examine.evidence import Evidence
 from ...flow import Finding, elements, show_shape
+from ...rules.facts.calls import VariableReturned
 from ...rules.facts.contracts import SymbolicQuestion
 from ...rules.facts.layers import OperationRaised, WrongCount
 from ...rules.facts.mesh import FirstRow, GradientsSwapped, ValueAsked, VariableGiven
@@ -312,9 +313,23 @@ def _is_read(line: Line, node: ast.expr) -> bool:
     for call in nodes(line.scope, ast.Call):
         root = ast.unparse(call.func).split(".")[0]
         given = words_of(call)
-        if root in ("jnp", "jax", "lax", "nn", "np") and any(node is item for item in given):
+        # Some functions of keras.ops hand it on as it is: the one that raised is one of them.
+        if (root in ("jnp", "jax", "lax", "nn", "np") or call is line.node) and any(node is item for item in given):
             return True
     owners = [
         item.value for item in nodes(line.scope, ast.Attribute) if item.attr in ("T", "at", "reshape", "astype", "sum", "mean", "transpose")
     ]
     return any(node is owner for owner in owners)
+
+
+@of(VariableReturned)
+def returned_tensor(evidence: Evidence, finding: Finding, fact: VariableReturned) -> Made:
+    """The value of the variable that a metric returns."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        given = [item.value for item in nodes(line.scope, ast.Return) if isinstance(item.value, ast.Attribute)]
+        if given:
+            yield (
+                f"Convert the result to a tensor at line {given[0].lineno}: keras.ops.convert_to_tensor({ast.unparse(given[0])})",
+                [line.edit(node, f"{MODULE}.convert_to_tensor({IT})", "keras.ops") for node in given],
+                "A step returns the results of its metrics, and a variable is not a tensor.",
+            )

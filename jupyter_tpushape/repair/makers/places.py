@@ -20,8 +20,8 @@ from ..edits import Edit, Removed, Seeded, Statement
 from ..edits.expression import IT, MODULE
 from ..text.arguments import argument
 from ..text.source import called, nodes, parents, statement_of
+from .conditions import branches
 from .edits import Made, of
-from .jax_arrays import branches
 from .line import Line, calls_at, calls_of, lines_at, lines_of, reshaped, short, span_of
 from .steps import groups
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
-from ..edits import CompileArgument, FreshOptimizer, InScope, SetFirst
-from .edits import Made
+from ...rules.facts.tpu_scope import OptimizerStale
+from ..edits import CompileArgument, CompiledAgain, FreshOptimizer, InScope, SetFirst
+from .edits import Made, of
 
 
 def in_scope(evidence: Evidence, finding: Finding) -> Made:
@@ -32,6 +33,16 @@ def fresh_optimizer(evidence: Evidence, finding: Finding) -> Made:
         "Give the model a separate optimizer",
         [FreshOptimizer("compile")],
         "An optimizer stores state for the variables that it was built for.",
+    )
+
+
+@of(OptimizerStale)
+def compiled_again(evidence: Evidence, finding: Finding, fact: OptimizerStale) -> Made:
+    """A new optimizer for the variables that are trainable now."""
+    yield (
+        "Compile again after the layers are frozen or unfrozen",
+        [CompiledAgain("compile")],
+        "The optimizer starts from new state for the variables that are trainable then.",
     )
 
 

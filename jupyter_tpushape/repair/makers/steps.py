@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ...examine.evidence import Evidence
 from ...flow import Finding
-from ...rules.facts.calls import MetricInCall, NeverUpdated, ReadOutside
+from ...rules.facts.calls import MetricInCall, NeverUpdated, OverrideLacks, ReadOutside
 from ...rules.facts.contracts import CallMisfit, CallRefused
 from ...rules.facts.mesh import StepWithoutState
 from ...rules.facts.transforms import OptimizerPart, OtherVariables, StateUnchanged, StepReturns
@@ -325,6 +325,23 @@ def passed_on(evidence: Evidence, finding: Finding) -> Made:
             f"Accept {given} in {name} at line {method.lineno}: {given}=None",
             [line.edit(method, _rewritten(line.source, method, [(end, end, f", {given}=None")]))],
             f"{name} then accepts what it is called with.",
+        )
+
+
+@of(OverrideLacks)
+def accepted(evidence: Evidence, finding: Finding, fact: OverrideLacks) -> Made:
+    """What the framework passes to a method that overrides one of its own, as parameters."""
+    owner, _, name = fact.function.rpartition(".")
+    for line in lines_at(evidence, evidence.facts["overridden"][2])[:1]:
+        cls = class_of(line.source.tree, owner.rpartition(".")[2])
+        method = method_of(cls, name) if cls is not None else None
+        if method is None or method.args.vararg or method.args.kwonlyargs or method.args.kwarg or not method.args.args:
+            continue
+        end = line.source.end(method.args.args[-1]) if not method.args.defaults else line.source.end(method.args.defaults[-1])
+        yield (
+            f"Accept {', '.join(fact.lacks)} in {name} at line {method.lineno}",
+            [line.edit(method, _rewritten(line.source, method, [(end, end, "".join(f", {lack}=None" for lack in fact.lacks))]))],
+            f"{name} then accepts what Keras passes.",
         )
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from ...flow import Fact, KeyPath, Shape, Side, Sides, Who, show_shape
 from ...flow.paths import show
-from ..words import named, pair
+from ..words import listed, named, pair
 
 
 class MadeAnew(Fact, frozen=True):
@@ -241,3 +241,74 @@ class Misdeclared(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return pair(self.declared, self.returned)
+
+
+class ByPlace(Fact, frozen=True):
+    """A ``layer``, as it is written, is given arguments by place that are no tensors: the place and the parameter of each."""
+
+    layer: str
+    arguments: tuple[tuple[int, str], ...] = ()
+
+    def message(self) -> str:
+        if not self.arguments:
+            return "A layer is called with a positional argument that is not a tensor."
+        return f"{self.layer} receives {listed(tuple(name for _, name in self.arguments))} by position, but only tensors can be passed so."
+
+    def why(self) -> str:
+        return "Keras takes all positional arguments of a layer for its inputs. Pass options, such as training, by name."
+
+    def sides(self) -> Sides:
+        return Side(", ".join(f"{name}=..." for _, name in self.arguments) or "a keyword argument"), Side("a positional argument")
+
+
+class NumberTooLarge(Fact, frozen=True):
+    """A number of the program does not fit into a signed integer of 32 bits."""
+
+    value: int
+
+    @property
+    def unsigned(self) -> bool:
+        """Whether it fits without a sign."""
+        return 0 <= self.value < 2**32
+
+    def message(self) -> str:
+        return f"{self.value:,} does not fit into int32: the largest value is {2**31 - 1:,}."
+
+    def why(self) -> str:
+        return "JAX computes with 32-bit integers unless jax_enable_x64 is set." + (
+            " uint32 holds values up to 4,294,967,295 and wraps around beyond." if self.unsigned else " Use a smaller number."
+        )
+
+    def sides(self) -> Sides:
+        return Side(f"at most {2**31 - 1:,}"), Side(f"{self.value:,}")
+
+
+class OverrideLacks(Fact, frozen=True):
+    """A method of the user's, ``function``, overrides one of the framework's and does not take ``lacks``, which the framework passes."""
+
+    function: str
+    lacks: tuple[str, ...]
+
+    def message(self) -> str:
+        return f"{self.function} does not accept {listed(self.lacks)}, but Keras passes {'it' if len(self.lacks) == 1 else 'them'}."
+
+    def why(self) -> str:
+        return "A method that overrides one of Keras must accept all arguments that Keras calls it with."
+
+    def sides(self) -> Sides:
+        return Side(f"a parameter {listed(self.lacks)}"), Side("no such parameter")
+
+
+class VariableReturned(Fact, frozen=True):
+    """The result of ``metric`` is a variable and not a tensor."""
+
+    metric: str
+
+    def message(self) -> str:
+        return f"The result of the metric {self.metric} is a Keras variable, but a compiled step returns tensors."
+
+    def why(self) -> str:
+        return "fit on JAX raises an error that mentions __jax_array__. Return keras.ops.convert_to_tensor(variable)."
+
+    def sides(self) -> Sides:
+        return Side("a tensor"), Side("a variable")

@@ -16,7 +16,8 @@ def laid(axes: Axes) -> str:
 
 class KeyUnused(Fact, frozen=True):
     """A key that matches no variable. ``near``: the variables that it was probably meant for, which stay replicated; ``key_for``: a key that
-    matches them; ``how``: ``"wrapped"`` or ``"renamed"`` if their layers are, compared with the key; ``"spelled"`` if their paths are closest to it."""
+    matches them; ``how``: ``"wrapped"`` or ``"renamed"`` if their layers are, compared with the key; ``"spelled"`` if their paths are closest to it; ``instead``: the axes that
+    they can be sharded along, where the layout's own do not divide them."""
 
     key: str
     axes: Axes
@@ -24,6 +25,7 @@ class KeyUnused(Fact, frozen=True):
     key_for: str = ""
     devices: int = 1
     how: str = ""
+    instead: Axes = ()
 
     def message(self) -> str:
         return f"The key {self.key!r} of the layout map matches no variable of the model."
@@ -33,7 +35,8 @@ class KeyUnused(Fact, frozen=True):
             return "Keras matches keys against variable paths with re.fullmatch, and reports nothing if a key matches none."
         shown = ", ".join(self.near[:3]) + (f" and {len(self.near) - 3} more" if len(self.near) > 3 else "")
         whole = f"{shown} {'stays' if len(self.near) == 1 else 'stay'} replicated on every device"
-        cure = f" Use the key {self.key_for!r}." if self.key_for else ""
+        along = f" and the layout {laid(self.instead)}" if self.instead else ""
+        cure = f" Use the key {self.key_for!r}{along}." if self.key_for else ""
         if self.how == "wrapped":
             return f"The layer with that name is wrapped in another layer here, so {whole}.{cure}"
         if self.how == "spelled":

@@ -7,13 +7,15 @@ from ..words import listed, pair
 
 
 class LineRaised(Fact, frozen=True):
-    """An expression of the program, ``text``, raises an error outside any layer."""
+    """An expression of the program, ``text``, raises an error: outside any layer, or inside ``layer``."""
 
     said: str
     text: str = ""
+    layer: str = ""
 
     def message(self) -> str:
-        return f"{f'`{self.text}`' if self.text else 'A line'} raises an error outside any layer."
+        place = f"inside {self.layer}" if self.layer else "outside any layer"
+        return f"{f'`{self.text}`' if self.text else 'A line'} raises an error {place}."
 
     def why(self) -> str:
         return f"The error: {self.said}"

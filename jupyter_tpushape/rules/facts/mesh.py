@@ -8,11 +8,13 @@ from ...flow import Fact, KeyPath, Shape, Side, Sides, show_shape
 from ...flow.paths import show
 from ..words import count
 
-Asked = Literal["bool", "number", "index", "array", "mask", "size", "rows"]
+Asked = Literal["bool", "truth", "number", "index", "slice", "array", "mask", "size", "rows"]
 _ASKED: dict[Asked, str] = {
     "bool": "uses a tensor as a Python condition",
+    "truth": "uses a tensor of several values as one Python condition",
     "number": "converts a tensor to a Python number",
     "index": "uses a tensor as a Python index or count",
+    "slice": "slices with bounds that are tensors",
     "array": "converts a tensor to a NumPy array",
     "mask": "selects elements with a boolean mask, so the size of the result depends on values",
     "size": "calls a function whose result has as many elements as the values say",
@@ -20,11 +22,13 @@ _ASKED: dict[Asked, str] = {
 }
 _INSTEAD: dict[Asked, str] = {
     "bool": "Use ops.where or ops.cond.",
+    "truth": "Python's if, and, or, not, max, min and chained comparisons need one value. Use ops.where, logical_and, maximum and others for each element.",
     "number": "Keep the tensor and compute with keras.ops.",
     "index": "Take the size from x.shape, or use ops.take and ops.slice.",
+    "slice": "The size of a slice must be known. Take as many elements as a number says: ops.take(x, start + ops.arange(size), axis).",
     "array": "Use keras.ops or jax.numpy instead of NumPy.",
     "mask": "Keep the shape: use ops.where(mask, x, 0), and divide a sum by the number of selected elements.",
-    "size": "Pass the largest size that can occur as size=, and fill_value= for the rest, or keep the shape with ops.where.",
+    "size": "Use a size that does not depend on values, such as x.shape[1], and mask the rest. Some functions take it as size= or length=.",
     "rows": "Compute with the whole batch at once, or apply a function to each sample with ops.vectorized_map(function, x).",
 }
 
@@ -90,9 +94,13 @@ class ValueAsked(Fact, frozen=True):
     asked: Asked
 
     def message(self) -> str:
+        if self.asked == "truth":
+            return f"This line {_ASKED[self.asked]}."
         return f"This line {_ASKED[self.asked]}, but there are no values yet: the step is compiled before it runs."
 
     def why(self) -> str:
+        if self.asked == "truth":
+            return _INSTEAD[self.asked]
         return f"{_INSTEAD[self.asked]} compile(run_eagerly=True) runs such code without the compiler."
 
 
@@ -133,7 +141,7 @@ class StateLost(Fact, frozen=True):
     """A layer or model (``owner``) assigns a tensor of the compiled step to ``attribute``. ``random``: a random key.
 
     ``leaked``: Keras traces the code before the first step, and a tensor of that trace stays there. ``inner``: the attribute is a variable that is
-    updated inside a branch or loop.
+    updated inside a branch or loop. ``holder``: what the owner is; a loss has no variables of its own that a step keeps.
     """
 
     owner: str
@@ -141,6 +149,7 @@ class StateLost(Fact, frozen=True):
     random: bool = False
     leaked: bool = False
     inner: bool = False
+    holder: Literal["layer", "metric", "loss"] = "layer"
 
     def message(self) -> str:
         if self.inner:
@@ -152,7 +161,11 @@ class StateLost(Fact, frozen=True):
         instead = (
             "Use keras.random with a keras.random.SeedGenerator, whose state is a variable."
             if self.random
-            else "Keep it in a variable: self.add_weight(..., trainable=False) and assign()."
+            else {
+                "layer": "Keep it in a variable: self.add_weight(..., trainable=False) and assign().",
+                "metric": "Keep it in a variable: self.add_variable(...) and assign().",
+                "loss": "A step keeps no variables of a loss. Keep the value in a variable of the model, and compute the loss in its compute_loss.",
+            }[self.holder]
         )
         if self.inner:
             before = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ...flow import Fact, Side, Sides
+from ..words import count
 
 REBUILD = "Build and compile inside `with strategy.scope():`; for a model with weights, use keras.models.clone_model(model) there, then set_weights."
 STEP = "Create the model, optimizer and variables inside `with strategy.scope():`."
@@ -24,6 +25,23 @@ class OptimizerOfAnother(Fact, frozen=True):
 
     def sides(self) -> Sides:
         return Side("a new optimizer"), Side("another model's optimizer")
+
+
+class OptimizerStale(Fact, frozen=True):
+    """An optimizer that was built for ``built`` variables of a model that now trains ``trained``."""
+
+    optimizer: str
+    built: int
+    trained: int
+
+    def message(self) -> str:
+        return f"The optimizer ({self.optimizer}) was built for {count(self.built, 'variable')}, but the model now trains {self.trained}."
+
+    def why(self) -> str:
+        return "Layers were frozen, unfrozen or added after the optimizer was built. Call compile again: it takes the variables that are trainable then."
+
+    def sides(self) -> Sides:
+        return Side(count(self.built, "variable")), Side(count(self.trained, "variable"))
 
 
 class ModelOutside(Fact, frozen=True):

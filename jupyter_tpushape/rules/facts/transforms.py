@@ -83,6 +83,42 @@ class MappedApart(Fact, frozen=True):
         return "the batch size" if size is None else f"size {size}"
 
 
+class CompiledApart(Fact, frozen=True):
+    """A ``function`` that jit compiles by itself takes ``kind``, which is no array, for ``parameter``. ``method``: it is the object of a method."""
+
+    function: str
+    parameter: str
+    kind: str = ""
+    method: bool = False
+
+    def message(self) -> str:
+        if self.method:
+            return f"{self.function} is compiled by jax.jit, which takes {self.parameter} for an array."
+        return f"{self.function} is compiled by jax.jit, but {self.parameter} is of type {self.kind} and not an array."
+
+    def why(self) -> str:
+        return "jax.jit traces every argument as an array unless it is static. fit compiles the whole step, so a function inside needs no jit of its own."
+
+    def sides(self) -> Sides:
+        return Side("arrays"), Side(self.parameter if self.method else self.kind)
+
+
+class VectorPredicate(Fact, frozen=True):
+    """A condition for a whole branch has a value for each sample."""
+
+    operation: Who
+    shape: Shape
+
+    def message(self) -> str:
+        return f"The condition{placed(self.operation)} has shape {show_shape(self.shape)}, but cond takes one value for all samples."
+
+    def why(self) -> str:
+        return "cond runs one of two functions for the whole batch. ops.where chooses for each sample or element."
+
+    def sides(self) -> Sides:
+        return Side("a scalar"), Side(show_shape(self.shape))
+
+
 class GradientOf(Fact, frozen=True):
     """The gradient of a function that returns several values, or one of ``shape``. ``paired``: it must return a pair, with has_aux=True."""
 

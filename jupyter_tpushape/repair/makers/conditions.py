@@ -1,0 +1,190 @@
+"""Candidates for what Python decides by the value of a tensor: branches, and, or, not, chained comparisons, max and min."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+
+from ...examine.evidence import Evidence
+from ...flow import Fact, Finding
+from ...rules.facts.contracts import SymbolicQuestion
+from ...rules.facts.mesh import ValueAsked
+from ...rules.facts.transforms import VectorPredicate
+from ...trace.locations import Span
+from ..edits import Edit, Removed
+from ..edits.expression import MODULE
+from ..text.source import nodes, parents
+from .edits import Made, of
+from .line import Line, lines_of, span_of
+
+
+@of(ValueAsked, SymbolicQuestion)
+def each_element(evidence: Evidence, finding: Finding, fact: Fact) -> Made:
+    """Functions of keras.ops for what Python decides with one value: and, or, not, a chained comparison, max and min."""
+    asked = fact.asked if isinstance(fact, ValueAsked) else fact.of if isinstance(fact, SymbolicQuestion) else ""
+    for line in lines_of(evidence) if asked in ("bool", "truth") else ():
+        tests = [item.test for item in nodes(line.scope, (ast.If, ast.IfExp, ast.While, ast.Assert))]
+        found = [item for item in nodes(line.scope, _DECIDES) if _covers(item, line.raised.line) and _inside(line.raised.span, item)]
+        for node in found[:1]:
+            new = elementwise(node, line.source.of)
+            if new is not None and new != line.source.of(node) and not any(node is one for test in tests for one in ast.walk(test)):
+                yield (
+                    f"Compute each element at {line.at}: {', '.join(dict.fromkeys(re.findall(r'{module}.([a-z_]+)', new)))} of keras.ops",
+                    [line.edit(node, new, "keras.ops")],
+                    "Python's and, or, not, max, min and chained comparisons need one value.",
+                )
+
+
+_DECIDES = (ast.BoolOp, ast.UnaryOp, ast.Compare, ast.Call)
+_PICKS = {"max": "maximum", "min": "minimum"}
+
+
+def _inside(span: Span | None, node: ast.expr) -> bool:
+    """Whether what ran is a part of a node, or the node, and the node decides something."""
+    decides = (
+        isinstance(node, ast.BoolOp)
+        or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
+        or (isinstance(node, ast.Compare) and len(node.ops) > 1)
+        or (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _PICKS and len(node.args) > 1)
+    )
+    if not decides or span is None:
+        return decides
+    first, last = (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
+    return first <= (span[0], span[2]) and (span[1], span[3]) <= last
+
+
+def elementwise(node: ast.expr, of: Callable[[ast.expr], str]) -> str | None:
+    """An expression with functions of keras.ops for each element; ``None`` where a part of it is about objects, such as ``is None``."""
+    if isinstance(node, ast.BoolOp):
+        function = "logical_and" if isinstance(node.op, ast.And) else "logical_or"
+        return _nested(function, [elementwise(one, of) for one in node.values])
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        inner = elementwise(node.operand, of)
+        return None if inner is None else f"{MODULE}.logical_not({inner})"
+    if isinstance(node, ast.Compare):
+        if any(isinstance(one, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for one in node.ops):
+            return None
+        if len(node.ops) == 1:
+            return of(node)
+        terms = [node.left, *node.comparators]
+        pairs = [ast.unparse(ast.Compare(terms[i], [op], [terms[i + 1]])) for i, op in enumerate(node.ops)]
+        return _nested("logical_and", [*pairs])
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in _PICKS
+        and len(node.args) > 1
+        and not node.keywords
+    ):
+        return _nested(_PICKS[node.func.id], [elementwise(one, of) for one in node.args])
+    return of(node)
+
+
+def _nested(function: str, parts: list[str | None]) -> str | None:
+    """A function of two arguments over several."""
+    text = parts[0]
+    for part in parts[1:]:
+        text = None if text is None or part is None else f"{MODULE}.{function}({text}, {part})"
+    return text
+
+
+@of(ValueAsked)
+def chosen(evidence: Evidence, finding: Finding, fact: ValueAsked) -> Made:
+    """``where`` for a branch that depends on a tensor: both values are computed, and one is chosen."""
+    if fact.asked not in ("bool", "truth"):
+        return
+    for line in lines_of(evidence):
+        found = [item for item in nodes(line.scope, (ast.If, ast.IfExp)) if _covers(item.test, line.raised.line)]
+        for branch in found[-1:]:
+            of, test = line.source.of, elementwise(branch.test, line.source.of)
+            if test is None:
+                continue
+            if isinstance(branch, ast.IfExp):
+                values = f"{MODULE}.where({test}, {of(branch.body)}, {of(branch.orelse)})"
+                edits: list[Edit] = [line.edit(branch, values, "keras.ops")]
+            elif (new := branches(branch, test, of=of)) is not None:
+                edits = [line.edit(branch, new, "keras.ops")]
+            elif (then := _return_behind(line, branch)) is not None and (new := branches(branch, test, then, of)) is not None:
+                gone = Removed(line.raised.function, line.raised.file, span_of(then), line.source.of(then))
+                edits = [line.edit(branch, new, "keras.ops"), gone]
+            else:
+                continue
+            yield (
+                f"Choose with where at line {branch.lineno}",
+                edits,
+                "Both values are computed, and the condition chooses between them.",
+            )
+            return
+
+
+def _covers(node: ast.expr, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or 0)
+
+
+def _return_behind(line: Line, branch: ast.If) -> ast.Return | None:
+    """The return behind an ``if`` without an else, which is what the function gives otherwise."""
+    block = getattr(parents(line.source.tree).get(branch), "body", [])
+    then = block[block.index(branch) + 1 :][:1] if branch in block and not branch.orelse else []
+    return then[0] if then and isinstance(then[0], ast.Return) else None
+
+
+def branches(branch: ast.If, test: str, then: ast.Return | None = None, of: Callable[[ast.expr], str] = ast.unparse) -> str | None:
+    """An ``if`` as one assignment or one return, of which ``then`` may be the other half; ``None`` where its branches do more than that."""
+    first = branch.body[0] if len(branch.body) == 1 else None
+    second = branch.orelse[0] if len(branch.orelse) == 1 else then
+    if isinstance(first, ast.Return) and isinstance(second, ast.Return) and first.value and second.value:
+        return f"return {MODULE}.where({test}, {of(first.value)}, {of(second.value)})"
+    one, other = (_assigned(item, of) for item in (first, second))
+    if one is None or (branch.orelse and (other is None or other[0] != one[0])):
+        return None
+    return f"{one[0]} = {MODULE}.where({test}, {one[1]}, {other[1] if other is not None else one[0]})"
+
+
+def _assigned(item: ast.stmt | None, of: Callable[[ast.expr], str]) -> tuple[str, str] | None:
+    """The name that a statement assigns, and the value."""
+    if isinstance(item, ast.Assign) and len(item.targets) == 1 and isinstance(item.targets[0], ast.Name):
+        return item.targets[0].id, of(item.value)
+    if isinstance(item, ast.AugAssign) and isinstance(item.target, ast.Name):
+        return item.target.id, ast.unparse(ast.BinOp(item.target, item.op, item.value))
+    return None
+
+
+@of(VectorPredicate)
+def for_each_sample(evidence: Evidence, finding: Finding, fact: VectorPredicate) -> Made:
+    """``where`` in place of ``cond``: what both functions give, and a choice for each sample."""
+    for line in lines_of(evidence)[:1]:
+        call = line.call("cond")
+        if call is None or call.keywords or len(call.args) < 3:
+            continue
+        test, first, second, *given = call.args
+        texts = [_applied(one, given) for one in (first, second)]
+        ranks = [len(shape) for name, shape in line.shape_of_names().items() if any(name == ast.unparse(one) for one in given)]
+        ranks = ranks or [len(one.spec.shape) for one in evidence.given if one.spec.shape is not None]
+        more = max(ranks, default=len(fact.shape)) - len(fact.shape)
+        if None in texts or more < 0:
+            continue
+        condition = line.source.of(test)
+        if more:
+            condition = f"{condition if isinstance(test, (ast.Name, ast.Attribute)) else f'({condition})'}[{', '.join([':'] * len(fact.shape) + ['None'] * more)}]"
+        yield (
+            f"Choose for each sample with where at {line.at}",
+            [line.edit(call, f"{MODULE}.where({condition}, {texts[0]}, {texts[1]})", "keras.ops")],
+            "Both values are computed, and the condition of each sample chooses between them.",
+        )
+
+
+def _applied(function: ast.expr, given: list[ast.expr]) -> str | None:
+    """What a function gives for these arguments: the body of a lambda with them in it, or a call."""
+    if not isinstance(function, ast.Lambda):
+        return f"{ast.unparse(function)}({', '.join(map(ast.unparse, given))})"
+    names = [item.arg for item in function.args.args]
+    if len(names) != len(given) or function.args.vararg or function.args.kwonlyargs or function.args.kwarg:
+        return None
+    known = dict(zip(names, given, strict=True))
+
+    class Put(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            return known.get(node.id, node)
+
+    return ast.unparse(Put().visit(ast.parse(ast.unparse(function.body), mode="eval")))

@@ -1,0 +1,45 @@
+"""Candidates for functions that jit compiles by themselves."""
+
+from __future__ import annotations
+
+import ast
+
+from ...examine.evidence import Evidence
+from ...flow import Finding
+from ...rules.facts.transforms import CompiledApart
+from ..edits import Undecorated
+from ..edits.expression import MODULE
+from ..text.source import called, nodes
+from .edits import Made, of
+from .line import lines_of, span_of
+
+
+@of(CompiledApart)
+def static_or_plain(evidence: Evidence, finding: Finding, fact: CompiledApart) -> Made:
+    """The argument static, or the function without a jit of its own, which fit compiles with the step."""
+    for line in lines_of(evidence)[:1]:
+        for function in nodes(line.source.tree, ast.FunctionDef):
+            if function.name != fact.function:
+                continue
+            for decorator in function.decorator_list:
+                plain = ast.unparse(decorator).rpartition(".")[2] == "jit"
+                if plain and not fact.method and fact.parameter in [item.arg for item in function.args.args]:
+                    yield (
+                        f"Declare {fact.parameter} as static at line {decorator.lineno}",
+                        [
+                            line.edit(
+                                decorator, f'{MODULE}.partial({ast.unparse(decorator)}, static_argnames="{fact.parameter}")', "functools"
+                            )
+                        ],
+                        "The function is compiled once for each of its values.",
+                    )
+                if plain or (isinstance(decorator, ast.Call) and "jit" in (called(decorator), *map(_last, decorator.args))):
+                    yield (
+                        f"Remove @{ast.unparse(decorator)} at line {decorator.lineno}",
+                        [Undecorated(line.raised.function, line.raised.file, span_of(decorator), ast.unparse(decorator))],
+                        "fit compiles the whole step, this function included.",
+                    )
+
+
+def _last(node: ast.expr) -> str:
+    return ast.unparse(node).rpartition(".")[2]

@@ -1,0 +1,80 @@
+"""Candidates for what a compiled step assigns to attributes, where it is lost."""
+
+from __future__ import annotations
+
+import ast
+
+from ...examine.evidence import Evidence
+from ...flow import Finding
+from ...rules.facts.mesh import StateLost
+from ...rules.words import listed
+from ...trace.locations import file_of
+from ..edits import SeedState, StateVariables
+from ..text.source import called, given_to, nodes, parents, statement_of
+from .edits import Made, of
+from .line import lines_at
+
+_VARIABLES = ("add_weight", "add_variable", "Variable")
+
+
+@of(StateLost)
+def in_variables(evidence: Evidence, finding: Finding, fact: StateLost) -> Made:
+    """All that the object keeps so in variables of its own; a loss has none."""
+    file = _file(evidence, finding)
+    if fact.random or fact.inner or fact.holder == "loss" or finding.location is None or not file:
+        return
+    held = [one[1] for one in evidence.facts.get("kept", ()) if one[0] == fact.owner and not one[2] and not one[4]]
+    names = list(dict.fromkeys(held))
+    yield (
+        f"Keep {listed(tuple(f'self.{name}' for name in names))} in {'a variable' if len(names) == 1 else 'variables'}",
+        [StateVariables(fact.owner, file=file, line=finding.location.line, attributes=names, metric=fact.holder == "metric")],
+        "Variables are part of the state that each step receives and returns.",
+    )
+
+
+@of(StateLost)
+def in_seed(evidence: Evidence, finding: Finding, fact: StateLost) -> Made:
+    """A seed generator for a random key."""
+    file = _file(evidence, finding)
+    if fact.random and not fact.inner and finding.location is not None and file:
+        yield (
+            f"Replace the key in self.{fact.attribute} with a SeedGenerator",
+            [SeedState(fact.owner, file=file, line=finding.location.line, attribute=fact.attribute)],
+            "Its state is a variable, so every step draws new numbers.",
+        )
+
+
+@of(StateLost)
+def local(evidence: Evidence, finding: Finding, fact: StateLost) -> Made:
+    """A name of the method's own for a value that is computed from a variable and given to the variable's attribute."""
+    for line in lines_at(evidence, finding.location)[:1]:
+        owner = line.owner()
+        makers = [item for item in getattr(owner, "body", ()) if isinstance(item, ast.FunctionDef) and item.name in ("__init__", "build")]
+        mine = [item for item in nodes(line.scope, ast.Attribute) if item.attr == fact.attribute and isinstance(item.value, ast.Name)]
+        stored = [item for item in mine if isinstance(item.ctx, ast.Store)]
+        made = [value for maker in makers for item in stored[:1] for value in given_to(maker, item)]
+        if (
+            len(stored) != 1
+            or not made
+            or not all(called(value) in _VARIABLES for value in made)
+            or not isinstance(line.scope, ast.FunctionDef)
+        ):
+            continue
+        above = parents(line.source.tree)
+        statement = statement_of(above, stored[0])
+        if not isinstance(statement, ast.Assign) or above[statement] is not line.scope or statement.targets != stored:
+            continue
+        taken = {item.id for item in nodes(line.scope, ast.Name)} | {item.arg for item in line.scope.args.args}
+        name = next(one for one in (fact.attribute, f"{fact.attribute}_now", f"new_{fact.attribute}") if one not in taken)
+        later = [item for item in mine if item.lineno > (statement.end_lineno or 0)]
+        yield (
+            f"Use a local variable at line {statement.lineno}: {name}",
+            [line.edit(item, name) for item in (*stored, *later)],
+            f"self.{fact.attribute} stays the variable that the optimizer trains.",
+        )
+
+
+def _file(evidence: Evidence, finding: Finding) -> str:
+    """The file of the line as it was written; a changed text runs under a name of its own."""
+    file = file_of(finding.location) if finding.location is not None else ""
+    return str(evidence.facts.get("aliases", {}).get(file, file))

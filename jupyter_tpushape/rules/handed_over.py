@@ -1,0 +1,47 @@
+"""What a call is handed that it does not take so: options by place, and numbers that are too large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..examine.evidence import Evidence
+from ..examine.heard import hear
+from ..examine.heard_contracts import HeardByPlace, HeardTooLarge
+from ..flow import Fact, Finding, Node
+from .facts.calls import ByPlace, NumberTooLarge, OverrideLacks, VariableReturned
+from .registry import check
+
+
+def handed_over(evidence: Evidence, node: Node) -> tuple[str, Fact] | None:
+    """Arguments by place that are no tensors, or a number that does not fit into the integers of the backend."""
+    rule = "layer-raises" if node.kind == "layer" else "code-raises"
+    if hear(node.failure, HeardByPlace) is not None:
+        return rule, ByPlace(*(evidence.facts.get("by_place") or ("",)))
+    large = hear(node.failure, HeardTooLarge)
+    return (rule, NumberTooLarge(large.value)) if large is not None else None
+
+
+def overriding_finding(evidence: Evidence) -> Finding | None:
+    """A method of the user's that does not take what the framework passes to it."""
+    lacking = evidence.facts.get("overridden")
+    if lacking is None or evidence.failure is None:
+        return None
+    function, lacks, where = lacking
+    nodes = (evidence.failed.id,) if evidence.failed is not None else ()
+    return Finding.of("code-raises", "error", OverrideLacks(function, lacks), nodes, location=where)
+
+
+@check(order=19)
+def overriding(evidence: Evidence) -> Iterator[Finding]:
+    """Methods that override one of the framework's with fewer parameters."""
+    finding = overriding_finding(evidence)
+    if finding is not None:
+        yield finding
+
+
+@check(order=19, backend="jax")
+def returned(evidence: Evidence) -> Iterator[Finding]:
+    """Metrics whose result is one of their variables."""
+    for metric, where in evidence.facts.get("returned", ()) if evidence.failure is None else ():
+        nodes = tuple(node.id for node in evidence.flow.nodes if node.kind == "metric" and node.name == metric)[:1]
+        yield Finding.of("variable-as-tensor", "error", VariableReturned(metric), nodes, location=where)
