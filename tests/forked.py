@@ -6,6 +6,7 @@ environment, signals, exit functions and exit code, as an interpreter that is st
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -137,5 +138,8 @@ if __name__ == "__main__":
     import jupyter_tpushape.views  # noqa: F401
     from jupyter_tpushape.cli import main
 
+    # The end of an interpreter walks through all that it may collect, and to look at a page is to copy it.
+    gc.collect()
+    gc.freeze()
     _serve(socket.socket(fileno=int(sys.argv[1])))
     sys.exit(main())

@@ -102,13 +102,14 @@ def test_no_name_is_obeyed_on_stderr(name: str, capsys: Any, tmp_path: Path) -> 
 # -- the program's prints, and its ways out -----------------------------------------------------------------------------------------
 
 NOISY = """
-import atexit, os, subprocess, sys, threading, time
+import atexit, gc, os, subprocess, sys, threading, time
 print("on import")
 sys.__stdout__.write("past the redirection\\n")
 os.write(1, b"to the descriptor\\n")
 subprocess.run([sys.executable, "-c", "print('from a child')"])
 atexit.register(lambda: print("at the end"))
 atexit.register(lambda: os.write(1, b"at the very end\\n"))
+atexit.register(lambda: print(len(gc.get_objects()) // 100_000, "heaps for the end to walk through"))
 threading.Thread(target=lambda: [(time.sleep(0.001), print("from a thread")) for _ in range(40_000)], daemon=True).start()
 import keras
 class Loud(keras.layers.Layer):
@@ -167,6 +168,7 @@ def test_a_programs_prints_never_enter_a_report(form: str, check: Check, tmp_pat
         b"in a layer",
         b"in the builder",
         b"at the end",
+        b"0 heaps for the end to walk through",
     ):
         assert words in done.stderr
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 
 import pytest
+from broken import HEAD, fit, load, write
 from broken import PROGRAMS as FIRST
-from broken import fit, load, write
 from kinds import KINDS
 
 import jupyter_tpushape as tpushape
@@ -15,6 +16,18 @@ from jupyter_tpushape.repair.patch import StaleSource, patched
 PROGRAMS = FIRST | KINDS
 EVERY = pytest.mark.parametrize("name", PROGRAMS)
 BOTH = pytest.mark.parametrize("framework", ["keras", "tf_keras"])
+
+
+@pytest.fixture(scope="module")
+def fixed(tmp_path_factory):
+    """The file and the first fix of a program in a framework, which is traced once for all tests; they write into files of their own."""
+
+    @functools.cache
+    def fixed(name, framework):
+        path = write(tmp_path_factory.mktemp("patch"), name, framework, PROGRAMS)
+        return path, first_fix(path, name)
+
+    return fixed
 
 
 def first_fix(path, name):
@@ -26,10 +39,9 @@ def first_fix(path, name):
 
 @BOTH
 @EVERY
-def test_the_first_fix_is_a_minimal_diff_that_makes_the_program_run(name, framework, tmp_path):
-    path = write(tmp_path, name, framework, PROGRAMS)
-    before = path.read_text()
-    fix = first_fix(path, name)
+def test_the_first_fix_is_a_minimal_diff_that_makes_the_program_run(name, framework, fixed, tmp_path):
+    path, fix = fixed(name, framework)
+    before = HEAD.format(framework=framework) + PROGRAMS[name].source
     assert (tuple(edit.kind for edit in fix.edits), fix.verified) == (PROGRAMS[name].edits, True)
     assert fix.file == str(path)
     lines = fix.patch.splitlines()
@@ -38,6 +50,8 @@ def test_the_first_fix_is_a_minimal_diff_that_makes_the_program_run(name, framew
     assert tuple(line[1:] for line in lines[2:] if line.startswith("+")) == PROGRAMS[name].added
     assert path.read_text() == before, "nothing is written before it is asked for"
 
+    path = tmp_path / "train.py"
+    path.write_text(before)
     assert tpushape.apply(fix, path) == path
     after = path.read_text()
     kept = [line for line in before.splitlines() if line not in PROGRAMS[name].removed]
@@ -47,6 +61,17 @@ def test_the_first_fix_is_a_minimal_diff_that_makes_the_program_run(name, framew
     report = tpushape.trace(again.build, again.data, tpu=PROGRAMS[name].tpu, fixes=False)
     assert report.ok, report
     fit(again.build(), again.data())
+
+
+@BOTH
+@pytest.mark.parametrize("name", FIRST)
+def test_the_first_fix_rebuilds_a_fresh_model_and_data_that_train(name, framework, fixed):
+    _, fix = fixed(name, framework)
+    model, data = fix.rebuild()
+    assert tpushape.trace(model, data, tpu=PROGRAMS[name].tpu, fixes=False).ok
+    fit(model, data)
+    other, _ = fix.rebuild()
+    assert other is not model
 
 
 def test_a_patch_is_refused_where_the_source_has_changed_since(tmp_path):

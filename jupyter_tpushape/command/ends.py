@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import errno
+import gc
 import os
 import signal
 import sys
@@ -212,6 +213,8 @@ def done(code: int) -> None:
     exit function of its own."""
     _Done.code = code
     own = os.getpid()
+    # The end of the interpreter would walk through all that the frameworks hold, for a second, to free what ends with the process.
+    gc.freeze()
 
     def _exit(status: Any = 0) -> Any:
         _LEAVE(code if os.getpid() == own else status)

@@ -56,7 +56,7 @@ class Hooks:
         self._originals.clear()
 
     def patch(self, owner: Any, attribute: str, around: Callable[[Any], Any]) -> None:
-        """Exchanges a method, or a function of a module, for ``around(method)``, which keeps its name and signature."""
+        """Exchanges a method, or a module's function, for ``around(method)``, which keeps its name and signature."""
         # The method may stand in a base class: Keras 3 keeps compile in its trainer.
         owner = next((base for base in getattr(owner, "__mro__", (owner,)) if attribute in base.__dict__), None)
         if owner is None or owner is object:

@@ -18,6 +18,7 @@ from tf_keras.src.engine.functional import Functional
 from tf_keras.src.engine.input_layer import InputLayer
 from tf_keras.src.engine.input_spec import assert_input_compatibility
 from tf_keras.src.engine.keras_tensor import KerasTensor
+from tf_keras.src.layers.rnn import gru_lstm_utils
 from tf_keras.src.losses import Loss
 from tf_keras.src.metrics import Metric
 from tf_keras.src.mixed_precision.loss_scale_optimizer import BaseLossScaleOptimizer
@@ -28,6 +29,7 @@ from ..flow import Spec
 from ..sources.others import at_work
 from .doors import Door, Feeds, doors, feeds
 from .framework import Framework, GraphNode
+from .registered import around_registering
 
 
 class TfKeras(Framework):
@@ -67,7 +69,8 @@ class TfKeras(Framework):
         return bool(getattr(obj, "_expects_mask_arg", False))
 
     def install_more(self) -> None:
-        """There are none: operations between layers are layers."""
+        """Operations between layers are layers; a recurrent layer's program for GPUs is made once."""
+        self.hooks.patch(gru_lstm_utils, "function_register", around_registering)
 
     @contextlib.contextmanager
     def scope(self) -> Iterator[None]:
