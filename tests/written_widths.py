@@ -110,7 +110,27 @@ class Shifted(L.Layer):
         return x + self.b
 """
 
+_GROUPS = """
+class Groups(L.Layer):
+    def __init__(self, groups, units):
+        super().__init__()
+        self.groups, self.units = groups, units
+        self.b = self.add_weight(shape=(groups * units,), initializer='zeros')
+    def call(self, x):
+        y = keras.ops.reshape(x, (keras.ops.shape(x)[0], self.groups, self.units))
+        return y + self.b
+"""
+
 WIDTHS = {
+    "groups that are not merged again": ("op-shapes", Own(model_of("""
+i = keras.Input((12,))
+model = keras.Model(i, L.Dense(1)(L.Flatten()(Groups(3, 4)(i))))
+""", f"{rows(8, 12)}, {rows(8, 1)}", head=_GROUPS), (
+        (
+            "        y = keras.ops.reshape(x, (keras.ops.shape(x)[0], self.groups, self.units))",
+            "        y = keras.ops.reshape(x, (keras.ops.shape(x)[0], self.groups * self.units))",
+        ),
+    ))),
     "the axes of an einsum's result": ("op-shapes", Own(model_of("""
 i = keras.Input((6, 5, 4))
 model = keras.Model(i, L.Dense(1)(L.Flatten()(Routed()(i))))

@@ -469,6 +469,7 @@ AT_THE_LINE: tuple[Maker, ...] = (
     written.written_size,
     numbers.last_kept,
     numbers.parts_of,
+    reshapes.merged_axes,
     numbers.factor,
     numbers.sizes,
     numbers.shape_index,

@@ -176,10 +176,17 @@ def _fault(want: Shape, shape: Shape, rows: int | None, building: bool, labelled
         size = elements(want)
         return "flattened" if size is not None and size == elements(row) else "rank"
     if sorted(map(str, want)) == sorted(map(str, row)):
-        return "channels" if len(want) >= 3 and want in ((row[-1], *row[:-1]), (*row[1:], row[0])) else "order"
+        return "channels" if len(want) >= 3 and _channels_moved(want, row) else "order"
     if len(shape) == 2 and shape[0] == want[0] and shape[1] == 1:
         return "column"
     return "size"
+
+
+def _channels_moved(want: Shape, row: Shape) -> bool:
+    """Whether one has its fewest values, the channels, first, and the other has them last."""
+    moves = (((row[-1], *row[:-1]), row[-1]), ((*row[1:], row[0]), row[0]))
+    known = [size for size in row if size is not None]
+    return any(want == moved and channels is not None and channels == min(known) for moved, channels in moves)
 
 
 _RULES: dict[Fault, str] = {

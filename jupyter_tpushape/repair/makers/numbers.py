@@ -70,7 +70,7 @@ def factor(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
         for (key, value), (one, other) in itertools.product(held.items(), pairs):
             for old, new in ((one, other), (other, one)):
                 rest = old // value
-                if old != new and old == rest * value and rest > 1 and new % rest == 0:
+                if old != new and old == rest * value and rest > 1 and new % rest == 0 and new > rest:
                     said = f": {new} is {new // rest} times {rest}"
                     yield created(owner, key, new // rest, said, f"It was created for {old}, but its input has size {new}.")
 

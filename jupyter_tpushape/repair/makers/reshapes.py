@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import math
 
 from ...examine.evidence import Evidence
@@ -14,6 +15,7 @@ from ...rules.facts.reasons import Uneven
 from ...rules.words import axes_of
 from ..edits import ReplaceLayer
 from ..text.arguments import argument
+from ..text.source import called, words_of
 from .edits import (
     Made,
     configure,
@@ -31,7 +33,7 @@ from .edits import (
     squared,
     upstream,
 )
-from .line import lines_at, makers_of, own_layer
+from .line import assigned_to, lines_at, lines_of, makers_of, own_layer, short
 
 
 def reshape_before(evidence: Evidence, finding: Finding) -> Made:
@@ -178,6 +180,29 @@ def dealt_channels(evidence: Evidence, finding: Finding) -> Made:
         if filters % size and times:
             why = f"Each position then has {'one row' if times == 1 else f'{times} rows'} of {size} values."
             yield setting(giver, "filters", times * size, f": {times} times {size}", why)
+
+
+@of(OperationRaised)
+def merged_axes(evidence: Evidence, finding: Finding, fact: OperationRaised) -> Made:
+    """The last two sizes of a reshape as one, where the tensor that it meets has that many values."""
+    for line in lines_of(evidence)[:1]:
+        for (node, shape), (other, its) in itertools.permutations(line.shaped(), 2):
+            call = assigned_to(line, node)
+            target = (
+                next((one for one in words_of(call) if isinstance(one, (ast.Tuple, ast.List))), None)
+                if isinstance(call, ast.Call)
+                else None
+            )
+            if target is None or called(call) != "reshape" or len(target.elts) != len(shape) or len(shape) < 3 or len(its) >= len(shape):
+                continue
+            if its[-1] and elements(shape[-2:]) == its[-1] and len(target.elts) > 2:
+                *rest, one, two = (ast.unparse(size) for size in target.elts)
+                size = "-1" if "-1" in (one, two) else f"{one} * {two}"
+                yield (
+                    f"Merge the last two sizes of the reshape at line {target.lineno}: {size}",
+                    [line.edit(target, f"({', '.join([*rest, size])})")],
+                    f"{short(other)} has {its[-1]} values, {shape[-2]} times {shape[-1]}.",
+                )
 
 
 def even_heads(evidence: Evidence, finding: Finding) -> Made:

@@ -161,6 +161,9 @@ class UnlikeBranches(Fact, frozen=True):
         single = [one.giver.name for one in self.branches if one.shape is not None and len(one.shape) == 1]
         if single and len(single) < len(self.branches):
             return f"{listed(tuple(single))} {'has' if len(single) == 1 else 'have'} one number per sample and no axis for features: (batch,) instead of (batch, 1). {rule}"
+        rows = [one.giver.name for one in self.branches if one.shape and one.shape[0] == 1]
+        if rows and any(one.shape and one.shape[0] is None for one in self.branches):
+            return f"{listed(tuple(rows))} has one row for the whole batch, and the others have one per sample. Repeat it for each sample, in a layer of your own."
         longer = self.longer
         if longer and len(longer) < len(self.branches):
             names = listed(tuple(one.giver.name for one in longer))
