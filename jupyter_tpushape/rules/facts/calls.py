@@ -322,7 +322,7 @@ class LeakedOut(Fact, frozen=True):
 
     def why(self) -> str:
         return (
-            "fit raises UnexpectedTracerError. A list or attribute that the function fills holds placeholders of its own trace. "
+            "fit raises UnexpectedTracerError. A list or attribute that the function fills holds placeholders of that trace. "
             "Return the values instead: jax.lax.scan stacks what each step returns."
         )
 
